@@ -1,1 +1,48 @@
-export {};
+/**
+ * `@tenon/sdk`: HTTP handlers in TypeScript. It owns routes, typed inputs, validation, responses and errors; building,
+ * composing and serving are left to the command `tenon`. What is here runs inside the component: it imports nothing,
+ * and needs of the engine only what `platform.ts` names.
+ */
+export type { App, HandleOptions, RawResponse } from "./app/app.ts";
+export { routes } from "./app/routes.ts";
+export { env } from "./env.ts";
+export { Headers, type RawHeader } from "./http/headers.ts";
+export { ensure, guard, HttpError } from "./http/interrupt.ts";
+export type { InputError, InputKind, ProblemDetails } from "./http/problem.ts";
+export type { RawRequest, Request } from "./http/request.ts";
+export {
+  accepted,
+  created,
+  type ErrorExtra,
+  type ErrorResponse,
+  error,
+  type HeadersInit,
+  noContent,
+  ok,
+  type Response,
+  type ResponseInit,
+  respond,
+} from "./http/response.ts";
+export { random } from "./random.ts";
+export { type DeclareRoute, del, get, patch, post, put } from "./routing/method.ts";
+export type { Method, Operation, Route, RouteOptions } from "./routing/operation.ts";
+export type {
+  BoolAttributes,
+  EnumAttributes,
+  FieldAttributes,
+  ListAttributes,
+  NumberAttributes,
+  StringAttributes,
+} from "./schema/attributes.ts";
+export type { EnumSchema } from "./schema/enum.ts";
+export type { FailureCode } from "./schema/failures.ts";
+export { field } from "./schema/field.ts";
+export type { Format } from "./schema/formats.ts";
+export { type ListSchema, list } from "./schema/list.ts";
+export type { ObjectSchema, PathSchema, QuerySchema, TypeSchema } from "./schema/object.ts";
+export { Id, Path } from "./schema/path.ts";
+export { Query } from "./schema/query.ts";
+export type { Kind, Presence, Schema } from "./schema/schema.ts";
+export type { Infer, InferInput, StandardSchema } from "./schema/standard.ts";
+export { Type } from "./schema/type.ts";
+export { time } from "./time.ts";

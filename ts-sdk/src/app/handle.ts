@@ -1,0 +1,77 @@
+import { HttpError } from "../http/interrupt.ts";
+import { invalidInput, problem } from "../http/problem.ts";
+import { type RawRequest, Request } from "../http/request.ts";
+import { problemResponse, Response } from "../http/response.ts";
+import type { Operation } from "../routing/operation.ts";
+import type { Match, RouteTable } from "../routing/table.ts";
+import { pointer } from "../schema/failures.ts";
+import { type App, appKey, type HandleOptions, type RawResponse } from "./app.ts";
+import { checkResponse } from "./check.ts";
+import { type Input, inputReader, type Params, type ReadInput } from "./input.ts";
+import { reportError } from "./report.ts";
+import { send } from "./send.ts";
+
+/** Makes the app of its operations and the table that finds them. */
+export function createApp(operations: readonly Operation[], table: RouteTable): App {
+  const readers = new Map<Operation, ReadInput>(operations.map((operation) => [operation, inputReader(operation)]));
+
+  function run(operation: Operation, params: Params, request: Request): Response | Promise<Response> {
+    const read = (readers.get(operation) as ReadInput)(request, params);
+    return read instanceof Promise
+      ? read.then((input) => call(operation, input, request))
+      : call(operation, read, request);
+  }
+
+  async function handle(raw: RawRequest, options?: HandleOptions): Promise<RawResponse> {
+    let operation: Operation | undefined;
+    try {
+      const request = new Request(raw);
+      const match = table.match(request.method, request.path);
+      if (match.found !== "operation") return send(withoutOperation(match, request.method), request.method);
+      operation = match.operation;
+      const answer = run(operation, match.params, request);
+      // Awaiting costs a turn of the event loop: not for handlers that don't.
+      let response = answer instanceof Response ? answer : await answer;
+      if (!(response instanceof Response))
+        throw new TypeError("the handler returned no response: return ok(…) or the like");
+      if (options?.checkResponses) response = await checkResponse(operation, response);
+      return send(response, request.method);
+    } catch (thrown) {
+      return recover(thrown, operation, raw.method);
+    }
+  }
+
+  return Object.freeze({ [appKey]: true as const, operations: Object.freeze(operations), handle });
+}
+
+function call({ handler }: Operation, input: Input, request: Request): Response | Promise<Response> {
+  return "refusal" in input ? input.refusal : handler(input.input as never, request);
+}
+
+/** The answer where no handler is to be called. */
+function withoutOperation(match: Exclude<Match, { found: "operation" }>, method: string): Response {
+  if (match.found === "nothing") return problemResponse(problem(404, "There is no such path."));
+  if (match.found === "malformed") {
+    const { placeholder } = match;
+    const where = pointer(placeholder === undefined ? [] : [placeholder]);
+    const detail = "must be percent-encoded UTF-8";
+    return problemResponse(invalidInput([{ in: "path", pointer: where, code: "format", detail }]));
+  }
+  const allow = ["allow", match.methods.join(", ")] as const;
+  if (method === "OPTIONS") return new Response(204, [allow], undefined);
+  return problemResponse(problem(405, "The path is known, but not with this method."), [allow]);
+}
+
+/** The answer to what a handler threw: its own, or a 500 that says nothing of the exception. */
+function recover(thrown: unknown, operation: Operation | undefined, method: string): RawResponse {
+  let uncaught = thrown;
+  if (thrown instanceof HttpError) {
+    try {
+      return send(thrown.response, method);
+    } catch (unsendable) {
+      uncaught = unsendable;
+    }
+  }
+  reportError(operation?.name, uncaught);
+  return send(problemResponse(problem(500)), method);
+}

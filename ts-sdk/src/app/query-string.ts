@@ -1,0 +1,85 @@
+import type { InputError } from "../http/problem.ts";
+import { pointer } from "../schema/failures.ts";
+import type { ObjectSchema } from "../schema/object.ts";
+import { isSchema } from "../schema/schema.ts";
+import type { StandardSchema } from "../schema/standard.ts";
+
+/** A query string taken apart: one text for a key, or a list of them where the schema has a list. */
+export type QueryValues = Record<string, string | string[]>;
+
+/** Which keys a schema knows, and whether each takes a list. */
+type KnownKeys = (key: string) => "list" | "scalar" | "either" | undefined;
+
+/** Composes, once per operation, what takes its query string apart. */
+export function queryReader(schema: StandardSchema): (query: string, errors: InputError[]) => QueryValues | undefined {
+  const known = isSchema(schema) ? ownKeys(schema as unknown as ObjectSchema) : foreignKeys(schema);
+  return (query, errors) => {
+    // No prototype: a key such as "constructor" finds nothing there.
+    const values: QueryValues = Object.create(null);
+    if (query === "") return values;
+    const before = errors.length;
+    for (const pair of query.split("&")) if (pair !== "") readPair(pair, known, values, errors);
+    return errors.length === before ? values : undefined;
+  };
+}
+
+function readPair(pair: string, known: KnownKeys, values: QueryValues, errors: InputError[]): void {
+  const equals = pair.indexOf("=");
+  const key = decode(equals < 0 ? pair : pair.slice(0, equals));
+  const value = decode(equals < 0 ? "" : pair.slice(equals + 1));
+  const takes = key === undefined ? undefined : known(key);
+  if (key === undefined || value === undefined) {
+    const where = takes && key !== undefined ? pointer([key]) : "#";
+    errors.push({ in: "query", pointer: where, code: "format", detail: "must be percent-encoded UTF-8" });
+    return;
+  }
+  if (!takes) return;
+  const given = values[key];
+  if (given === undefined || takes === "scalar") values[key] = takes === "list" ? [value] : value;
+  else if (typeof given === "string") values[key] = [given, value];
+  else given.push(value);
+}
+
+/** Decodes `+` and `%XX` (the WHATWG URL standard's form encoding); `undefined` when an escape is malformed. */
+function decode(text: string): string | undefined {
+  const spaced = text.includes("+") ? text.replaceAll("+", " ") : text;
+  if (!spaced.includes("%")) return spaced;
+  try {
+    return decodeURIComponent(spaced);
+  } catch {
+    return undefined;
+  }
+}
+
+function ownKeys({ fields }: ObjectSchema): KnownKeys {
+  const keys = new Map(
+    Object.entries(fields).map(([key, { kind }]) => [key, kind === "list" ? "list" : "scalar"] as const),
+  );
+  return (key) => keys.get(key);
+}
+
+/** What Standard JSON Schema (https://standardschema.dev/json-schema) adds to a schema, as far as it is read here. */
+interface WithJsonSchema {
+  readonly jsonSchema?: {
+    input(options: { target: string }): { properties?: Record<string, { type?: unknown; items?: unknown }> };
+  };
+}
+
+/**
+ * For another library's schema: its JSON Schema says which keys take lists. A schema that has none gets a list for a
+ * repeated key, and a text for a single one.
+ */
+function foreignKeys(schema: StandardSchema): KnownKeys {
+  try {
+    const { properties } = (schema["~standard"] as WithJsonSchema).jsonSchema?.input({ target: "draft-2020-12" }) ?? {};
+    if (properties) {
+      const lists = new Map(
+        Object.entries(properties).map(([key, { type, items }]) => [key, type === "array" || items !== undefined]),
+      );
+      return (key) => (lists.has(key) ? (lists.get(key) ? "list" : "scalar") : "either");
+    }
+  } catch {
+    // A schema that JSON Schema can't express is still a schema.
+  }
+  return () => "either";
+}

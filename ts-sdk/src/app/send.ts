@@ -1,0 +1,42 @@
+import { encodeValue } from "../http/headers.ts";
+import { type Response, RawResponse as UnencodedResponse } from "../http/response.ts";
+import { encodeUtf8 } from "../platform.ts";
+import type { RawResponse } from "./app.ts";
+
+/**
+ * Turns an answer into what the component interface takes. HEAD gets the headers of GET, and how long its body would be;
+ * 204, 205 and 304 never have a body (RFC 9110 section 6.4.1).
+ *
+ * @throws TypeError when the body can't be written as JSON.
+ */
+export function send(response: Response, method: string): RawResponse {
+  const { status } = response;
+  const headers: RawResponse["headers"] = [];
+  for (const [name, value] of response.headers) {
+    // The length is what the body's is: a wrong one would desynchronise the connection.
+    if (name !== "content-length") headers.push([name, encodedValue(value)]);
+  }
+  if (status === 204 || status === 205 || status === 304) return { status, headers };
+  const body = encodeBody(response);
+  if (method === "HEAD") {
+    headers.push(["content-length", encodeValue(String(body?.length ?? 0))]);
+    return { status, headers };
+  }
+  return body === undefined ? { status, headers } : { status, headers, body };
+}
+
+function encodeBody(response: Response): Uint8Array | undefined {
+  const { body } = response;
+  if (body === undefined) return undefined;
+  if (response instanceof UnencodedResponse) return typeof body === "string" ? encodeUtf8(body) : (body as Uint8Array);
+  const text = JSON.stringify(body);
+  if (text === undefined) throw new TypeError(`a ${typeof body} can't be sent as JSON`);
+  return encodeUtf8(text);
+}
+
+// Nearly every answer has one of these.
+const COMMON = new Map(["application/json", "application/problem+json"].map((value) => [value, encodeValue(value)]));
+
+function encodedValue(value: string): Uint8Array {
+  return COMMON.get(value) ?? encodeValue(value);
+}

@@ -1,0 +1,12 @@
+import { environmentKey, platform } from "./platform.ts";
+
+/**
+ * A variable of the environment that the host injects: `[env]` of `tenon.toml`, and `SIDECAR_<NAME>_URL` for each
+ * sidecar. Nothing of the host's own environment is in it. `undefined` when it is not set.
+ *
+ * Read it in a handler: while the component is built there is no environment yet.
+ */
+export function env(name: string): string | undefined {
+  for (const [key, value] of platform[environmentKey]?.() ?? []) if (key === name) return value;
+  return undefined;
+}

@@ -1,0 +1,75 @@
+/** A header as the component interface gives it: the value is bytes. */
+export type RawHeader = [name: string, value: Uint8Array];
+
+/** The headers of a request, or of an answer that was fetched, in the order they came. Names are case-insensitive. */
+export class Headers implements Iterable<readonly [name: string, value: string]> {
+  readonly #raw: readonly (readonly [string, Uint8Array | string])[];
+
+  /** @internal */
+  constructor(raw: readonly (readonly [string, Uint8Array | string])[]) {
+    this.#raw = raw;
+  }
+
+  /** The value of a header, all its values joined by `", "` when it is repeated; `undefined` when it is absent. */
+  get(name: string): string | undefined {
+    const all = this.getAll(name);
+    return all.length === 0 ? undefined : all.join(", ");
+  }
+
+  /** Every value of a header, in order; empty when it is absent. */
+  getAll(name: string): string[] {
+    const wanted = name.toLowerCase();
+    const values: string[] = [];
+    for (const [given, value] of this.#raw) {
+      if (given === wanted || given.toLowerCase() === wanted) values.push(decodeValue(value));
+    }
+    return values;
+  }
+
+  /** Whether the header is there. */
+  has(name: string): boolean {
+    const wanted = name.toLowerCase();
+    return this.#raw.some(([given]) => given.toLowerCase() === wanted);
+  }
+
+  /** Every header with its lower-case name, repeated ones as often as they came. */
+  *[Symbol.iterator](): Iterator<readonly [name: string, value: string]> {
+    for (const [name, value] of this.#raw) yield [name.toLowerCase(), decodeValue(value)];
+  }
+}
+
+// A header's value is bytes; as text, one character stands for one byte (a ByteString in the Fetch and Web IDL
+// standards). So every value survives unchanged, whatever its encoding.
+
+function decodeValue(value: Uint8Array | string): string {
+  if (typeof value === "string") return value;
+  let text = "";
+  for (let i = 0; i < value.length; i++) text += String.fromCharCode(value[i] as number);
+  return text;
+}
+
+/** The bytes of a value that {@link checkHeader} let through. */
+export function encodeValue(value: string): Uint8Array {
+  const bytes = new Uint8Array(value.length);
+  for (let i = 0; i < value.length; i++) bytes[i] = value.charCodeAt(i);
+  return bytes;
+}
+
+// RFC 9110 section 5.1 (field-name is a token) and 5.5 (field values).
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const FORBIDDEN = /[\0\r\n]|[^\0-\xff]/;
+
+/**
+ * A header with its name in lower case.
+ *
+ * @throws TypeError naming the header when the name is no token, or the value holds NUL, CR, LF or a character that is
+ * no byte (above U+00FF).
+ */
+export function checkHeader(name: string, value: string): readonly [name: string, value: string] {
+  if (!TOKEN.test(name)) throw new TypeError(`${JSON.stringify(name)} is no header name`);
+  const text = String(value);
+  if (FORBIDDEN.test(text)) {
+    throw new TypeError(`header "${name}": the value may hold no line break, no NUL, and no character above U+00FF`);
+  }
+  return [name.toLowerCase(), text];
+}

@@ -1,0 +1,49 @@
+import type { Failure } from "../schema/failures.ts";
+import { MAX_FAILURES, pointer } from "../schema/failures.ts";
+import { reasonPhrase } from "./reason.ts";
+
+/** The body of every error answer: problem details (RFC 9457, which replaces RFC 7807). */
+export interface ProblemDetails {
+  /** A URI that names the kind of problem; `about:blank` when the status says it all. */
+  readonly type: string;
+  /** A short summary of the kind of problem. */
+  readonly title: string;
+  /** The status code of the answer. */
+  readonly status: number;
+  /** What went wrong this time. */
+  readonly detail?: string;
+  /** A URI that names this occurrence. */
+  readonly instance?: string;
+  /** Extension members. */
+  readonly [extension: string]: unknown;
+}
+
+/** Where a failed input stood. */
+export type InputKind = "path" | "query" | "body";
+
+/** One entry of the extension member `errors` of a 400 answer. The value that was given is never in it. */
+export interface InputError {
+  readonly in: InputKind;
+  /** A JSON pointer in URI fragment form, `#/address/zip`; `#` for the input as a whole. */
+  readonly pointer: string;
+  readonly code: Failure["code"];
+  readonly detail: string;
+}
+
+/** The problem details of a status, with what `extra` adds. */
+export function problem(status: number, detail?: string, extra?: Readonly<Record<string, unknown>>): ProblemDetails {
+  const own = { status, ...(detail === undefined ? undefined : { detail }) };
+  return { type: "about:blank", title: reasonPhrase(status), ...own, ...extra, ...own };
+}
+
+/** The entries for the failures of one input. */
+export function inputErrors(where: InputKind, failures: readonly Failure[]): InputError[] {
+  return failures.map(({ path, code, detail }) => ({ in: where, pointer: pointer(path), code, detail }));
+}
+
+/** What a 400 answer says besides its list of errors. */
+export function invalidInput(errors: readonly InputError[]): ProblemDetails {
+  const shown = errors.slice(0, MAX_FAILURES);
+  const detail = `The input is not valid${errors.length < MAX_FAILURES ? "" : `; the first ${MAX_FAILURES} errors are listed`}.`;
+  return problem(400, detail, { errors: shown });
+}

@@ -1,0 +1,78 @@
+import { decodeUtf8, platform } from "../platform.ts";
+import { Headers, type RawHeader } from "./headers.ts";
+import { HttpError } from "./interrupt.ts";
+import { parseJson } from "./json.ts";
+import { invalidInput } from "./problem.ts";
+import { problemResponse } from "./response.ts";
+
+/** A request as the component interface gives it (`sdk:core/handler`, record `request`). */
+export interface RawRequest {
+  /** As it came, upper case: methods are case-sensitive. */
+  readonly method: string;
+  /** The path, and after a `?` the query, both still encoded. */
+  readonly pathWithQuery: string;
+  readonly headers: RawHeader[];
+  readonly body?: Uint8Array | undefined;
+}
+
+/** The raw request, the second argument of every handler. */
+export class Request {
+  /** `GET`, `POST`, … */
+  readonly method: string;
+  /** The path as it came, still percent-encoded: `/users/a%20b`. */
+  readonly path: string;
+  /** What stands after the `?`, still encoded; empty when there is none. */
+  readonly query: string;
+  /** The body's bytes; `undefined` when there is none. */
+  readonly body: Uint8Array | undefined;
+  readonly #raw: RawRequest;
+  #headers: Headers | undefined;
+
+  /** @internal */
+  constructor(raw: RawRequest) {
+    const { method, pathWithQuery } = raw;
+    const mark = pathWithQuery.indexOf("?");
+    this.method = method;
+    this.path = mark < 0 ? pathWithQuery : pathWithQuery.slice(0, mark);
+    this.query = mark < 0 ? "" : pathWithQuery.slice(mark + 1);
+    this.body = raw.body;
+    this.#raw = raw;
+  }
+
+  /** The headers; read from the host when they are first asked for. */
+  get headers(): Headers {
+    this.#headers ??= new Headers(this.#raw.headers);
+    return this.#headers;
+  }
+
+  /** The absolute URL, of the `host` header; the path is the one the handler declares, without `/run/<module>`. */
+  get url(): string {
+    const path = this.#raw.pathWithQuery;
+    const rooted = path.startsWith("/") ? path : `/${path}`;
+    const host = this.headers.get("host");
+    if (host !== undefined && /^[\w.~:[\]%!$&'()*+,;=-]+$/.test(host)) {
+      try {
+        return new platform.URL(`http://${host}${rooted}`).href;
+      } catch {
+        // A host header that makes no URL is no reason to fail a handler that asks for the path.
+      }
+    }
+    return new platform.URL(`http://localhost${rooted}`).href;
+  }
+
+  /** The body as text; `undefined` when there is no body, or when it is not UTF-8. */
+  text(): string | undefined {
+    return this.body === undefined ? undefined : decodeUtf8(this.body);
+  }
+
+  /**
+   * The body as JSON, not validated: a route that declares `body` gets it parsed and typed.
+   *
+   * @throws HttpError with status 400 when there is no body or it is no JSON, unless the handler catches it.
+   */
+  json(): unknown {
+    const parsed = parseJson(this.body);
+    if (parsed.failure) throw new HttpError(problemResponse(invalidInput([parsed.failure])));
+    return parsed.value;
+  }
+}

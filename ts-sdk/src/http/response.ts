@@ -1,0 +1,150 @@
+import { checkHeader } from "./headers.ts";
+import { type ProblemDetails, problem } from "./problem.ts";
+
+/** The headers that `respond` takes: an object, or pairs where a name is repeated. */
+export type HeadersInit =
+  | Readonly<Record<string, string | readonly string[]>>
+  | Iterable<readonly [name: string, value: string]>;
+
+/** What `respond` takes. */
+export interface ResponseInit {
+  readonly headers?: HeadersInit;
+  /** A text is sent as UTF-8, and as `text/plain` unless the headers say otherwise; bytes are sent as they are. */
+  readonly body?: string | Uint8Array;
+}
+
+// Of these there is one; giving another replaces it. Every other header may be repeated, `set-cookie` above all.
+const SINGLE = new Set(["content-type", "content-length", "location", "etag", "last-modified", "retry-after"]);
+
+/**
+ * What a handler answers, as plain data: compare it in a test. It is made by `ok`, `created`, `accepted`, `noContent`,
+ * `error` and `respond`.
+ */
+export class Response<out Status extends number = number, out Body = unknown> {
+  readonly status: Status;
+  /** Lower-case names and values, in order. */
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  /** The value that will be written as JSON; from `respond`, the text or bytes themselves. */
+  readonly body: Body;
+
+  /** @internal */
+  constructor(status: Status, headers: readonly (readonly [string, string])[], body: Body) {
+    this.status = status;
+    this.headers = headers;
+    this.body = body;
+  }
+
+  /**
+   * The same answer with one more header. A name may be given again, as `set-cookie` often is; only of headers that can
+   * be there but once, such as `content-type` and `location`, the last one stands.
+   *
+   * @throws TypeError naming the header when its name or value can't be sent.
+   */
+  header(name: string, value: string): this {
+    const added = checkHeader(name, value);
+    const kept = SINGLE.has(added[0]) ? this.headers.filter(([given]) => given !== added[0]) : this.headers;
+    const Same = this.constructor as new (status: Status, headers: typeof this.headers, body: Body) => this;
+    return new Same(this.status, [...kept, added], this.body);
+  }
+}
+
+/** An answer whose body is sent as it is. */
+export class RawResponse<out Status extends number, out Body> extends Response<Status, Body> {}
+
+declare const failed: unique symbol;
+
+/** An error answer, from `error`; every route may give it, whatever status and body it declares. */
+export interface ErrorResponse extends Response<number, ProblemDetails> {
+  /** For the type checker only. */
+  readonly [failed]: true;
+}
+
+const JSON_TYPE = [["content-type", "application/json"]] as const;
+const PROBLEM_TYPE = [["content-type", "application/problem+json"]] as const;
+
+/** 200 with a JSON body. */
+export function ok<const Body>(body: Body): Response<200, Body> {
+  return new Response(200, JSON_TYPE, body);
+}
+
+/** 201 with a JSON body and where the new resource is, as an absolute URL or a path. */
+export function created<const Body>(location: string, body: Body): Response<201, Body> {
+  return new Response(201, [JSON_TYPE[0], checkHeader("location", location)], body);
+}
+
+/** 202, with a JSON body if there is one. */
+export function accepted(): Response<202, undefined>;
+export function accepted<const Body>(body: Body): Response<202, Body>;
+export function accepted(body?: unknown): Response<202> {
+  return new Response(202, body === undefined ? [] : JSON_TYPE, body);
+}
+
+/** 204, without a body. */
+export function noContent(): Response<204, undefined> {
+  return new Response(204, [], undefined);
+}
+
+/** What `error` may add to the problem details. */
+export interface ErrorExtra {
+  /** A URI that names the kind of problem. */
+  readonly type?: string;
+  /** A short summary of the kind of problem. */
+  readonly title?: string;
+  /** A URI that names this occurrence. */
+  readonly instance?: string;
+  /** Extension members. */
+  readonly [extension: string]: unknown;
+}
+
+/**
+ * An error answer: problem details with `message` as their `detail`, and the members of `extra` beside it.
+ *
+ * @throws RangeError when the status is no error (400 to 599).
+ */
+export function error(status: number, message: string, extra?: ErrorExtra): ErrorResponse {
+  if (!(Number.isInteger(status) && status >= 400 && status <= 599)) {
+    throw new RangeError(`error: ${status} is no error status (400 to 599)`);
+  }
+  return problemResponse(problem(status, message, extra));
+}
+
+/** The answer whose body is these problem details. */
+export function problemResponse(
+  body: ProblemDetails,
+  headers: readonly (readonly [string, string])[] = [],
+): ErrorResponse {
+  return new Response(body.status, [...PROBLEM_TYPE, ...headers], body) as unknown as ErrorResponse;
+}
+
+/**
+ * Any other answer: a text, HTML, bytes, a redirect.
+ *
+ * @throws RangeError when the status is not from 200 to 599; TypeError naming a header that can't be sent.
+ */
+export function respond<const Status extends number, const Init extends ResponseInit = Record<never, never>>(
+  status: Status,
+  init?: Init,
+): Response<Status, Init["body"]> {
+  if (!(Number.isInteger(status) && status >= 200 && status <= 599)) {
+    throw new RangeError(`respond: ${status} is no status of a final answer (200 to 599)`);
+  }
+  const body = init?.body;
+  if (body !== undefined && typeof body !== "string" && !(body instanceof Uint8Array)) {
+    throw new TypeError("respond: the body is a text or a Uint8Array; for JSON there is ok()");
+  }
+  const headers = headerList(init?.headers ?? []);
+  if (typeof body === "string" && !headers.some(([name]) => name === "content-type")) {
+    headers.unshift(["content-type", "text/plain; charset=utf-8"]);
+  }
+  return new RawResponse(status, headers, body as Init["body"]);
+}
+
+function headerList(init: HeadersInit): (readonly [string, string])[] {
+  if (Symbol.iterator in init) {
+    const pairs = init as Iterable<readonly [string, string]>;
+    return Array.from(pairs, ([name, value]) => checkHeader(name, value));
+  }
+  return Object.entries(init).flatMap(([name, value]: [string, string | readonly string[]]) =>
+    typeof value === "string" ? [checkHeader(name, value)] : value.map((one) => checkHeader(name, one)),
+  );
+}

@@ -1,0 +1,80 @@
+/**
+ * The platform: all that the SDK needs of the engine it runs in, in one place. Everything else in the runtime half is
+ * plain ECMAScript, so another engine can be put under the SDK by giving it these globals.
+ *
+ * The globals are looked up when they are used, never at module load: the module's top level runs while a component is
+ * being snapshotted, when no host call is possible.
+ */
+
+/** One `[name, value]` pair of the environment the host injects. */
+export type EnvironmentEntry = readonly [name: string, value: string];
+
+/** What `fetch` gives back, as far as the SDK reads it. */
+export interface PlatformResponse {
+  readonly status: number;
+  readonly headers: Iterable<readonly [string, string]>;
+  readonly body: PlatformStream | null;
+  arrayBuffer(): Promise<ArrayBuffer>;
+}
+
+/** A readable stream of bytes, as far as the SDK reads it. */
+export interface PlatformStream {
+  getReader(): {
+    read(): Promise<{ done: boolean; value?: Uint8Array }>;
+    cancel(): Promise<void>;
+  };
+}
+
+/** What the SDK passes to `fetch`. */
+export interface PlatformRequest {
+  method: string;
+  headers: [string, string][];
+  body?: Uint8Array;
+  redirect?: "manual";
+  signal?: unknown;
+}
+
+interface PlatformGlobals {
+  TextEncoder: new () => { encode(text: string): Uint8Array };
+  TextDecoder: new (label: string, options: { fatal: boolean }) => { decode(bytes: Uint8Array): string };
+  URL: new (url: string) => { readonly href: string; readonly protocol: string };
+  AbortController?: new () => { readonly signal: unknown; abort(): void };
+  crypto: { getRandomValues(bytes: Uint8Array): Uint8Array };
+  console: { error(text: string): void };
+  fetch(url: string, request: PlatformRequest): Promise<PlatformResponse>;
+  setTimeout(callback: () => void, milliseconds: number): unknown;
+  clearTimeout(timer: unknown): void;
+  [environment: symbol]: (() => Iterable<EnvironmentEntry>) | undefined;
+}
+
+/** The engine's globals, typed as narrowly as the SDK uses them. */
+export const platform = globalThis as unknown as PlatformGlobals;
+
+/**
+ * The key of the global function that reads the environment. The entry that `tenon build` generates sets it to WASI's
+ * `get-environment`; tests set it through `testApp(app, { env })`.
+ */
+export const environmentKey: unique symbol = Symbol.for("tenon.environment") as never;
+
+const encoder = new platform.TextEncoder();
+const strictDecoder = new platform.TextDecoder("utf-8", { fatal: true });
+const lenientDecoder = new platform.TextDecoder("utf-8", { fatal: false });
+
+/** The UTF-8 bytes of a text; a lone surrogate becomes U+FFFD. */
+export function encodeUtf8(text: string): Uint8Array {
+  return encoder.encode(text);
+}
+
+/** The text of UTF-8 bytes, without a leading byte order mark; `undefined` when they are not UTF-8. */
+export function decodeUtf8(bytes: Uint8Array): string | undefined {
+  try {
+    return strictDecoder.decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The text of bytes that should be UTF-8; what is not becomes U+FFFD. */
+export function decodeUtf8Leniently(bytes: Uint8Array): string {
+  return lenientDecoder.decode(bytes);
+}

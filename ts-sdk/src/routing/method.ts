@@ -1,0 +1,82 @@
+import { refuseUnknown } from "../schema/nearest.ts";
+import { isSchema } from "../schema/schema.ts";
+import type { StandardSchema } from "../schema/standard.ts";
+import type { AnyHandler, Method, Route, RouteOptions } from "./operation.ts";
+import type { Handler, KnownOptions, PathRule, Paths } from "./types.ts";
+
+/** Declares a route: its path or paths, what goes in and out, and the handler. */
+export interface DeclareRoute {
+  /** @param path `/users`, or several: `["/", ""]`. */
+  <const P extends Paths>(path: P, handler: Handler<Record<never, never>>): Route;
+  /**
+   * @param path `/users/{id}`, or several: `["/", ""]`.
+   * @param options what goes in (`path`, `query`, `body`) and out (`response`, `status`), and `deprecated`.
+   * @param handler gets the declared inputs, parsed and validated, and the raw request.
+   */
+  <const P extends Paths, const O extends RouteOptions>(
+    path: P,
+    options: O & PathRule<P, O> & KnownOptions<O>,
+    handler: Handler<O>,
+  ): Route;
+}
+
+/** Declares a GET route. It answers HEAD as well. */
+export const get: DeclareRoute = declare("get", "GET");
+/** Declares a POST route. */
+export const post: DeclareRoute = declare("post", "POST");
+/** Declares a PUT route. */
+export const put: DeclareRoute = declare("put", "PUT");
+/** Declares a PATCH route. */
+export const patch: DeclareRoute = declare("patch", "PATCH");
+/** Declares a DELETE route. */
+export const del: DeclareRoute = declare("del", "DELETE");
+
+function declare(name: string, method: Method): DeclareRoute {
+  return (path: Paths, ...rest: unknown[]): Route => {
+    const label = `${name}(${JSON.stringify(path)})`;
+    const [options, handler] = rest.length === 1 ? [{}, rest[0]] : rest;
+    if (typeof handler !== "function") throw new TypeError(`${label}: the last argument must be the handler`);
+    checkOptions(label, options);
+    const paths = typeof path === "string" ? [path] : [...path];
+    if (paths.length === 0) throw new TypeError(`${label}: no path is given`);
+    return { method, paths, options: Object.freeze({ ...options }), handler: handler as AnyHandler };
+  };
+}
+
+const SCHEMAS = ["path", "query", "body", "response"] as const;
+
+function checkOptions(label: string, given: unknown): asserts given is RouteOptions {
+  if (typeof given !== "object" || given === null) throw new TypeError(`${label}: the options must be an object`);
+  refuseUnknown(label, given, [...SCHEMAS, "status", "deprecated"]);
+  const options = given as RouteOptions;
+  for (const key of SCHEMAS) {
+    const schema = options[key];
+    if (schema === undefined) continue;
+    if (typeof schema["~standard"]?.validate !== "function") throw new TypeError(`${label}: "${key}" is no schema`);
+    if (!fits(key, schema)) throw new TypeError(`${label}: "${key}" takes ${TAKES[key]}`);
+  }
+  const { status, deprecated, response } = options;
+  if (status !== undefined && !(Number.isInteger(status) && status >= 200 && status <= 399)) {
+    throw new RangeError(`${label}: "status" is the success status, 200 to 399, not ${status}`);
+  }
+  if (response && (status === 204 || status === 205 || status === 304)) {
+    throw new TypeError(`${label}: an answer with status ${status} has no body, so there is no "response" to declare`);
+  }
+  if (deprecated !== undefined && typeof deprecated !== "boolean") {
+    throw new TypeError(`${label}: "deprecated" is true or false`);
+  }
+}
+
+const TAKES = {
+  path: "a Path, or another library's schema",
+  query: "a Query, or another library's schema",
+  body: "a Type or a list, not a Path or Query",
+  response: "a Type or a list, not a Path or Query",
+};
+
+/** Whether one of our own schemas stands where it belongs; another library's may stand anywhere. */
+function fits(key: (typeof SCHEMAS)[number], schema: StandardSchema): boolean {
+  if (!isSchema(schema)) return true;
+  const role = "role" in schema ? schema.role : "type";
+  return role === (key === "path" || key === "query" ? key : "type");
+}

@@ -1,0 +1,114 @@
+import type { Format } from "./formats.ts";
+import { refuseUnknown } from "./nearest.ts";
+
+/** Attributes that every field takes. */
+export interface FieldAttributes {
+  /** What the field means; the `description` in the OpenAPI document. */
+  docs?: string;
+  /** Marks the field as deprecated in the OpenAPI document. */
+  deprecated?: boolean;
+  /** An OpenAPI extension: `x_internal_id` becomes `x-internal-id`. */
+  [extension: `x_${string}`]: string | boolean | number;
+}
+
+/** Attributes of a field that may be absent because it has a default. */
+export interface DefaultAttribute<Default> {
+  /** Stands in when the field is absent. It must satisfy the field's other attributes. */
+  default?: Default;
+}
+
+/** Attributes of `field.string`. */
+export interface StringAttributes<Default = string | undefined> extends FieldAttributes, DefaultAttribute<Default> {
+  /** The least length, in Unicode code points. */
+  min?: number;
+  /** The greatest length, in Unicode code points. */
+  max?: number;
+  /** The grammar the text must follow. */
+  format?: Format;
+}
+
+/** Attributes of `field.u32`, `i32`, `i64` and `f64`. */
+export interface NumberAttributes<Default = number | undefined> extends FieldAttributes, DefaultAttribute<Default> {
+  /** The least value, itself allowed. */
+  min?: number;
+  /** The greatest value, itself allowed. */
+  max?: number;
+}
+
+/** Attributes of `field.bool`. */
+export interface BoolAttributes<Default = boolean | undefined> extends FieldAttributes, DefaultAttribute<Default> {}
+
+/** Attributes of `field.enum`. */
+export interface EnumAttributes<Default = string | undefined> extends FieldAttributes, DefaultAttribute<Default> {}
+
+/** Attributes of `list`. */
+export interface ListAttributes<Default = readonly unknown[] | undefined>
+  extends FieldAttributes,
+    DefaultAttribute<Default> {
+  /** The least number of items. */
+  min?: number;
+  /** The greatest number of items. */
+  max?: number;
+}
+
+/** Any field's attributes, as a schema keeps them. */
+export interface Attributes extends FieldAttributes {
+  min?: number;
+  max?: number;
+  format?: Format;
+  default?: unknown;
+}
+
+const COMMON = ["default", "docs", "deprecated"] as const;
+
+/** Refuses what is unknown, of the wrong type, or contradicts itself; `own` are the attributes besides the common ones. */
+export function checkAttributes(
+  what: string,
+  attributes: Attributes,
+  own: readonly ("min" | "max" | "format")[],
+): void {
+  if (typeof attributes !== "object" || attributes === null)
+    throw new TypeError(`${what}: attributes must be an object`);
+  refuseUnknown(what, attributes, [...own, ...COMMON], (key) => /^x_./.test(key));
+  for (const [name, value] of Object.entries(attributes)) {
+    if (!hasType(name, value)) throw new TypeError(`${what}: "${name}" is ${EXPECTED[name] ?? EXTENSION}`);
+  }
+  const { min, max } = attributes;
+  if (min !== undefined && max !== undefined && min > max) {
+    throw new RangeError(`${what}: "min" ${min} is greater than "max" ${max}`);
+  }
+}
+
+/** Refuses a bound that counts something and is not a count. */
+export function checkCounts(what: string, { min, max }: Attributes): void {
+  for (const count of [min, max]) {
+    if (count !== undefined && !(Number.isSafeInteger(count) && count >= 0)) {
+      throw new RangeError(`${what}: "min" and "max" count, they are whole numbers from 0 on, not ${count}`);
+    }
+  }
+}
+
+const EXPECTED: Record<string, string> = {
+  min: "a finite number",
+  max: "a finite number",
+  docs: "a string",
+  deprecated: "true or false",
+};
+const EXTENSION = "a string, a boolean or a finite number";
+
+function hasType(name: string, value: unknown): boolean {
+  switch (name) {
+    case "min":
+    case "max":
+      return Number.isFinite(value);
+    case "docs":
+      return typeof value === "string";
+    case "deprecated":
+      return typeof value === "boolean";
+    case "format":
+    case "default":
+      return true; // The kind of field checks these: only it knows what they may be.
+    default:
+      return typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
+  }
+}

@@ -1,0 +1,60 @@
+/** How a value failed: the closed set of codes in an error body. */
+export type FailureCode = "required" | "type" | "min" | "max" | "format" | "enum" | "json";
+
+/** One thing that is wrong with a value. It never holds the value itself, only where it was and what it should be. */
+export interface Failure {
+  /** Keys and indexes from the root of the value; empty for the value itself. */
+  readonly path: PropertyKey[];
+  readonly code: FailureCode;
+  /** What the value must be, for a person. */
+  readonly detail: string;
+}
+
+/** What a parser returns instead of a value that is not valid. */
+export const INVALID: unique symbol = Symbol("invalid");
+
+/** At most this many failures are collected for one request; a hostile body must not buy a large answer. */
+export const MAX_FAILURES = 100;
+
+/** Collects the failures of one value in one pass. */
+export class Failures {
+  readonly list: Failure[] = [];
+  /** True while checking what a handler returned: then a default does not stand in for a missing field. */
+  readonly outgoing: boolean;
+
+  constructor(outgoing = false) {
+    this.outgoing = outgoing;
+  }
+}
+
+/** A parser of one schema: gives the parsed value, or reports to `failures` and gives {@link INVALID}. */
+export type Parse = (value: unknown, failures: Failures) => unknown;
+
+/** Reports a failure of the value at hand; its parents put their keys in front with {@link within}. */
+export function fail(failures: Failures, code: FailureCode, detail: string): typeof INVALID {
+  if (failures.list.length < MAX_FAILURES) failures.list.push({ path: [], code, detail });
+  return INVALID;
+}
+
+/** Puts `key` in front of the path of every failure from number `from` on. Paths cost nothing while nothing fails. */
+export function within(failures: Failures, from: number, key: PropertyKey): void {
+  const { list } = failures;
+  for (let i = from; i < list.length; i++) list[i]?.path.unshift(key);
+}
+
+/**
+ * A path as a JSON pointer in the form for a URI fragment, `#/address/zip` (RFC 6901 section 6).
+ */
+export function pointer(path: readonly PropertyKey[]): string {
+  let text = "#";
+  for (const key of path) text += `/${escapeToken(String(key))}`;
+  return text;
+}
+
+function escapeToken(key: string): string {
+  const token = key.replaceAll("~", "~0").replaceAll("/", "~1");
+  // A lone surrogate has no encoding; the keys of a JSON object may hold one.
+  return encodeURI(token.replace(LONE_SURROGATE, "\ufffd")).replaceAll("#", "%23");
+}
+
+const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;

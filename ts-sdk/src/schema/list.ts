@@ -1,0 +1,59 @@
+import { type Attributes, checkAttributes, checkCounts, type ListAttributes } from "./attributes.ts";
+import { fail, INVALID, MAX_FAILURES, type Parse, within } from "./failures.ts";
+import { createSchema, isSchema, type Optional, type Presence, type Schema } from "./schema.ts";
+
+/** A schema of many values of one kind. */
+export interface ListSchema<out Item = unknown, out P extends Presence = Presence> extends Schema<Item[], P> {
+  readonly kind: "list";
+  /** The schema of each item. */
+  readonly items: Schema<Item>;
+  optional(): ListSchema<Item, Optional<P>>;
+}
+
+/** A list; `min` and `max` count its items. In a query the repeated key fills it: `?tag=a&tag=b`. */
+export function list<Item, Default extends readonly Item[] | undefined = undefined>(
+  items: Schema<Item, "required">,
+  attributes: ListAttributes<Default> = {},
+): ListSchema<Item, Default extends undefined ? "required" : "default"> {
+  const given = attributes as Attributes;
+  if (!isSchema(items)) throw new TypeError("list: the first argument must be a schema");
+  if (items.presence !== "required") throw new TypeError("list: an item is there or not, it can't be optional");
+  checkAttributes("list", given, ["min", "max"]);
+  checkCounts("list", given);
+  const min = given.min ?? 0;
+  const max = given.max ?? Number.POSITIVE_INFINITY;
+  const { json, text } = items.parsers;
+  const parseText = parseList(text, min, max);
+  return createSchema("list", {
+    kind: "list",
+    attributes: given,
+    json: parseList(json, min, max),
+    // One key in a query is a list of one.
+    text: (value, failures) => parseText(typeof value === "string" ? [value] : value, failures),
+    extra: { items },
+  }) as ListSchema<Item, never>;
+}
+
+function parseList(parse: Parse, min: number, max: number): Parse {
+  const unit = (count: number) => (count === 1 ? "1 item" : `${count} items`);
+  return (value, failures) => {
+    if (!Array.isArray(value)) return fail(failures, "type", "must be a list");
+    const { length } = value;
+    let valid = true;
+    if (length < min) valid = fail(failures, "min", `must have at least ${unit(min)}`) !== INVALID;
+    // Items beyond the bound are not looked at: that is what the bound is for.
+    if (length > max) return fail(failures, "max", `must have at most ${unit(max)}`);
+    const result = new Array(length);
+    let from = failures.list.length;
+    for (let i = 0; i < length; i++) {
+      const parsed = parse(value[i], failures);
+      if (parsed === INVALID) {
+        valid = false;
+        within(failures, from, i);
+        from = failures.list.length;
+        if (from >= MAX_FAILURES) return INVALID;
+      } else result[i] = parsed;
+    }
+    return valid ? result : INVALID;
+  };
+}

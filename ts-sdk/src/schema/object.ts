@@ -1,0 +1,111 @@
+import { type Failures, fail, INVALID, type Parse, within } from "./failures.ts";
+import { createSchema, isSchema, type Optional, type Presence, type Schema } from "./schema.ts";
+
+/** Where an object schema stands: in a body, in the path, or in the query. */
+export type Role = "type" | "path" | "query";
+
+/** The fields of an object schema, by name. */
+export type Fields = Readonly<Record<string, Schema>>;
+
+/** A schema of an object with named fields. Keys that it does not name are ignored. */
+export interface ObjectSchema<out Output = unknown, out P extends Presence = Presence> extends Schema<Output, P> {
+  readonly kind: "object";
+  readonly role: Role;
+  /** The name it was given; for a `Type`, of its component in the OpenAPI document. */
+  readonly name: string;
+  readonly fields: Fields;
+}
+
+/** A JSON object, from `Type(…)`. */
+export interface TypeSchema<out Output = unknown, out P extends Presence = Presence> extends ObjectSchema<Output, P> {
+  readonly role: "type";
+  optional(): TypeSchema<Output, Optional<P>>;
+}
+
+/** The placeholders of a path, from `Path(…)`. */
+export interface PathSchema<out Output = unknown> extends ObjectSchema<Output, "required"> {
+  readonly role: "path";
+}
+
+/** The keys of a query, from `Query(…)`. */
+export interface QuerySchema<out Output = unknown> extends ObjectSchema<Output, "required"> {
+  readonly role: "query";
+}
+
+/** The object that fields describe: an optional field may be absent. */
+export type OutputOf<F extends Fields> = Flat<
+  { [K in keyof F as F[K]["presence"] extends "optional" ? never : K]: ValueOf<F[K]> } & {
+    [K in keyof F as F[K]["presence"] extends "optional" ? K : never]?: ValueOf<F[K]> | undefined;
+  }
+>;
+
+type ValueOf<S> = S extends Schema<infer Output> ? Output : never;
+type Flat<T> = { [K in keyof T]: T[K] };
+
+// A component's name in OpenAPI 3.0: "Components Object", fixed fields.
+const NAME = /^[A-Za-z0-9._-]+$/;
+
+/** Makes an object schema. The public functions `Type`, `Path` and `Query` say which fields each may have. */
+export function createObject(label: string, role: Role, name: string, fields: Fields): Schema {
+  if (typeof name !== "string" || !NAME.test(name)) {
+    throw new TypeError(`${label}: a name has letters, digits, ".", "_" and "-" only, not ${JSON.stringify(name)}`);
+  }
+  const what = `${label} ${name}`;
+  if (typeof fields !== "object" || fields === null) throw new TypeError(`${what}: the fields must be an object`);
+  // { __proto__: … } in a literal sets the prototype and would lose the field without a word.
+  if (Object.getPrototypeOf(fields) !== Object.prototype || Object.hasOwn(fields, "__proto__")) {
+    throw new TypeError(`${what}: a field can't be named "__proto__"`);
+  }
+  for (const [key, schema] of Object.entries(fields)) {
+    if (!isSchema(schema)) throw new TypeError(`${what}: the field "${key}" is no schema`);
+  }
+  const frozen = Object.freeze({ ...fields });
+  return createSchema(what, {
+    kind: "object",
+    attributes: {},
+    json: parseObject(frozen, "json"),
+    text: parseObject(frozen, "text"),
+    extra: { role, name, fields: frozen },
+    textual: role !== "type",
+  });
+}
+
+function parseObject(fields: Fields, arrival: "json" | "text"): Parse {
+  const keys = Object.keys(fields);
+  const schemas = Object.values(fields);
+  const parsers = schemas.map((schema) => schema.parsers[arrival]);
+  return (value, failures) => {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) {
+      return fail(failures, "type", "must be an object");
+    }
+    const result: Record<string, unknown> = {};
+    let valid = true;
+    let from = failures.list.length;
+    for (let i = 0; i < keys.length; i++) {
+      const key = keys[i] as string;
+      // Own keys only: `constructor` and the like are no input.
+      const given = Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined;
+      let parsed: unknown;
+      if (given === undefined || given === null) {
+        parsed = absent(schemas[i] as Schema, given, failures, parsers[i] as Parse);
+        if (parsed === undefined) continue;
+      } else parsed = (parsers[i] as Parse)(given, failures);
+      if (parsed === INVALID) {
+        valid = false;
+        within(failures, from, key);
+        from = failures.list.length;
+      } else result[key] = parsed;
+    }
+    return valid ? result : INVALID;
+  };
+}
+
+/** The value of a field that is absent or null: its default, nothing when it is optional, else a failure. */
+function absent(schema: Schema, given: null | undefined, failures: Failures, parse: Parse): unknown {
+  const { presence, nullable, attributes } = schema;
+  if (given === null && !nullable) return parse(given, failures);
+  if (presence === "optional") return undefined;
+  if (presence === "required" || failures.outgoing) return fail(failures, "required", "is required");
+  // A list is parsed again for a copy: handlers may change what they are given.
+  return Array.isArray(attributes.default) ? parse(attributes.default, failures) : attributes.default;
+}

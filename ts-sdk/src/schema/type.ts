@@ -1,0 +1,11 @@
+import { createObject, type Fields, type OutputOf, type TypeSchema } from "./object.ts";
+
+/**
+ * A JSON object with named fields, for request and response bodies. Its name is its component's name in the OpenAPI
+ * document. A `Type` may be a field of another, and the item of a `list`.
+ *
+ * @throws TypeError at definition: a name or a field that can't be.
+ */
+export function Type<F extends Fields>(name: string, fields: F): TypeSchema<OutputOf<F>, "required"> {
+  return createObject("Type", "type", name, fields) as TypeSchema<OutputOf<F>, "required">;
+}
