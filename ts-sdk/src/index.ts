@@ -5,6 +5,9 @@
  */
 export type { App, HandleOptions, RawResponse } from "./app/app.ts";
 export { routes } from "./app/routes.ts";
+export { HttpClientError, type HttpClientErrorCode } from "./client/errors.ts";
+export { type HttpRequest, httpClient } from "./client/http-client.ts";
+export type { HttpResponse } from "./client/response.ts";
 export { env } from "./env.ts";
 export { Headers, type RawHeader } from "./http/headers.ts";
 export { ensure, guard, HttpError } from "./http/interrupt.ts";

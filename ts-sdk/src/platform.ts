@@ -14,7 +14,6 @@ export interface PlatformResponse {
   readonly status: number;
   readonly headers: Iterable<readonly [string, string]>;
   readonly body: PlatformStream | null;
-  arrayBuffer(): Promise<ArrayBuffer>;
 }
 
 /** A readable stream of bytes, as far as the SDK reads it. */
@@ -37,7 +36,7 @@ export interface PlatformRequest {
 interface PlatformGlobals {
   TextEncoder: new () => { encode(text: string): Uint8Array };
   TextDecoder: new (label: string, options: { fatal: boolean }) => { decode(bytes: Uint8Array): string };
-  URL: new (url: string) => { readonly href: string; readonly protocol: string };
+  URL: new (url: string) => { readonly href: string; readonly protocol: string; readonly host: string };
   AbortController?: new () => { readonly signal: unknown; abort(): void };
   crypto: { getRandomValues(bytes: Uint8Array): Uint8Array };
   console: { error(text: string): void };

@@ -1,0 +1,147 @@
+import { checkHeader, Headers } from "../http/headers.ts";
+import { encodeUtf8, type PlatformRequest, platform } from "../platform.ts";
+import { HttpClientError, networkErrorCode } from "./errors.ts";
+import { readBody } from "./read-body.ts";
+import { HttpResponse } from "./response.ts";
+
+/** How long an exchange may take in all, unless `timeout` says otherwise, in milliseconds. */
+export const DEFAULT_TIMEOUT_MS = 30_000;
+/** How large an answer may be, unless `maxBytes` says otherwise: 10 MiB. */
+export const DEFAULT_MAX_BYTES = 10 * 1024 * 1024;
+
+/** A request in the making: `await httpClient.request().post(url).header(name, value).json(value).send()`. */
+export class HttpRequest {
+  #method = "GET";
+  #url = "";
+  readonly #headers: [string, string][] = [];
+  #body: Uint8Array | undefined;
+  #timeout = DEFAULT_TIMEOUT_MS;
+  #maxBytes = DEFAULT_MAX_BYTES;
+
+  /** A GET request to an absolute `http` or `https` URL. */
+  get(url: string): this {
+    return this.method("GET", url);
+  }
+
+  /** A HEAD request. */
+  head(url: string): this {
+    return this.method("HEAD", url);
+  }
+
+  /** A POST request. */
+  post(url: string): this {
+    return this.method("POST", url);
+  }
+
+  /** A PUT request. */
+  put(url: string): this {
+    return this.method("PUT", url);
+  }
+
+  /** A PATCH request. */
+  patch(url: string): this {
+    return this.method("PATCH", url);
+  }
+
+  /** A DELETE request. */
+  del(url: string): this {
+    return this.method("DELETE", url);
+  }
+
+  /** A request with any method. */
+  method(method: string, url: string): this {
+    this.#method = method;
+    this.#url = url;
+    return this;
+  }
+
+  /** One more header. @throws TypeError naming the header when it can't be sent. */
+  header(name: string, value: string): this {
+    const [checked, text] = checkHeader(name, value);
+    this.#headers.push([checked, text]);
+    return this;
+  }
+
+  /** A body of JSON; its content type is set unless a header says otherwise. */
+  json(value: unknown): this {
+    if (!this.#headers.some(([name]) => name === "content-type")) this.header("content-type", "application/json");
+    return this.body(JSON.stringify(value));
+  }
+
+  /** A body of bytes, or of text in UTF-8. */
+  body(body: string | Uint8Array): this {
+    this.#body = typeof body === "string" ? encodeUtf8(body) : body;
+    return this;
+  }
+
+  /** How long the exchange may take in all, in milliseconds; 30,000 unless it is given. */
+  timeout(milliseconds: number): this {
+    this.#timeout = milliseconds;
+    return this;
+  }
+
+  /** How large the answer's body may be; 10 MiB unless it is given. */
+  maxBytes(bytes: number): this {
+    this.#maxBytes = bytes;
+    return this;
+  }
+
+  /**
+   * Sends the request and reads the whole answer, whatever its status. Redirects are not followed.
+   *
+   * @throws HttpClientError when there is no answer; its `code` says why.
+   */
+  async send(): Promise<HttpResponse> {
+    const where = `${this.#method} ${hostOf(this.#url)}`;
+    const controller = platform.AbortController && new platform.AbortController();
+    let timer: unknown;
+    const timeout = new Promise<never>((_, reject) => {
+      timer = platform.setTimeout(() => {
+        reject(new HttpClientError("timeout", `${where}: no answer within ${this.#timeout} ms`));
+        controller?.abort();
+      }, this.#timeout);
+    });
+    try {
+      return await Promise.race([this.#exchange(controller?.signal), timeout]);
+    } catch (thrown) {
+      if (thrown instanceof HttpClientError) throw thrown;
+      const code = networkErrorCode(thrown);
+      throw new HttpClientError(code, `${where}: the host ${code === "refused" ? "refused" : "is unreachable"}`, {
+        cause: thrown,
+      });
+    } finally {
+      platform.clearTimeout(timer);
+    }
+  }
+
+  async #exchange(signal: unknown): Promise<HttpResponse> {
+    const request: PlatformRequest = { method: this.#method, headers: this.#headers, redirect: "manual" };
+    if (this.#body !== undefined) request.body = this.#body;
+    if (signal !== undefined) request.signal = signal;
+    const response = await platform.fetch(this.#url, request);
+    const body = await readBody(response, this.#maxBytes);
+    return new HttpResponse(response.status, new Headers([...response.headers]), body);
+  }
+}
+
+function hostOf(url: string): string {
+  try {
+    const { protocol, host } = new platform.URL(url);
+    if (protocol === "http:" || protocol === "https:") return host;
+  } catch {
+    // Said below: the URL itself may hold a password and is not repeated.
+  }
+  throw new HttpClientError("invalid", "httpClient: takes an absolute http or https URL");
+}
+
+/** Requests to sidecars and other hosts, over the runtime's outbound HTTP. */
+export const httpClient = {
+  /** Fetches a URL: `(await httpClient.get(url)).text()`. @throws HttpClientError when there is no answer. */
+  get(url: string): Promise<HttpResponse> {
+    return new HttpRequest().get(url).send();
+  },
+  /** A request in the making: `httpClient.request().post(url).json(value).send()`. */
+  request(): HttpRequest {
+    return new HttpRequest();
+  },
+} as const;

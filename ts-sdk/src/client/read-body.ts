@@ -1,0 +1,32 @@
+import type { PlatformResponse } from "../platform.ts";
+import { HttpClientError } from "./errors.ts";
+
+/**
+ * Reads a body to its end.
+ *
+ * @throws HttpClientError `too_large` as soon as there are more than `limit` bytes; what follows is not read.
+ */
+export async function readBody(response: PlatformResponse, limit: number): Promise<Uint8Array> {
+  if (response.body === null) return new Uint8Array();
+  const reader = response.body.getReader();
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done || !value) break;
+    chunks.push(value);
+    length += value.length;
+    if (length > limit) {
+      await reader.cancel();
+      throw new HttpClientError("too_large", `the answer is larger than ${limit} bytes`);
+    }
+  }
+  if (chunks.length === 1) return chunks[0] as Uint8Array;
+  const body = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    body.set(chunk, at);
+    at += chunk.length;
+  }
+  return body;
+}

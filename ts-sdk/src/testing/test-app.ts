@@ -1,0 +1,84 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { type App, appKey } from "../app/app.ts";
+import { checkHeader, encodeValue, type RawHeader } from "../http/headers.ts";
+import { type EnvironmentEntry, environmentKey, platform } from "../platform.ts";
+import { TestResponse } from "./test-response.ts";
+
+/** How a test calls its app. */
+export interface TestOptions {
+  /** What `env(name)` reads in handlers. Nothing of the process's own environment is in it. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Check answers against the declared status and body, as `tenon dev` does; on unless it is false. */
+  readonly checkResponses?: boolean;
+}
+
+/** A request of a test, besides its method and path. */
+export interface TestRequest {
+  readonly headers?: Readonly<Record<string, string>> | Iterable<readonly [name: string, value: string]>;
+  /** The body as it is sent: a text as UTF-8. */
+  readonly body?: string | Uint8Array;
+  /** A value sent as JSON, with its content type. */
+  readonly json?: unknown;
+}
+
+/** An app under test: `await testApp(app).get("/users?page=2")`. */
+export interface TestApp {
+  get(pathWithQuery: string, request?: TestRequest): Promise<TestResponse>;
+  head(pathWithQuery: string, request?: TestRequest): Promise<TestResponse>;
+  options(pathWithQuery: string, request?: TestRequest): Promise<TestResponse>;
+  post(pathWithQuery: string, request?: TestRequest): Promise<TestResponse>;
+  put(pathWithQuery: string, request?: TestRequest): Promise<TestResponse>;
+  patch(pathWithQuery: string, request?: TestRequest): Promise<TestResponse>;
+  delete(pathWithQuery: string, request?: TestRequest): Promise<TestResponse>;
+  /** Any method. */
+  request(method: string, pathWithQuery: string, request?: TestRequest): Promise<TestResponse>;
+}
+
+const environments = new AsyncLocalStorage<readonly EnvironmentEntry[]>();
+
+/**
+ * Puts an app under test, in plain Node.
+ *
+ * @throws TypeError when it is no app: pass the default export of the handler module.
+ */
+export function testApp(app: App, options: TestOptions = {}): TestApp {
+  if (app?.[appKey] !== true) throw new TypeError("testApp: takes the app that routes() gives");
+  const { env = {}, checkResponses = true } = options;
+  const entries = Object.entries(env);
+  // Each request sees the environment of its own app, even where tests run side by side.
+  platform[environmentKey] = () => environments.getStore() ?? [];
+
+  async function request(method: string, pathWithQuery: string, given: TestRequest = {}): Promise<TestResponse> {
+    const raw = { method, pathWithQuery, headers: rawHeaders(given), ...rawBody(given) };
+    return new TestResponse(await environments.run(entries, () => app.handle(raw, { checkResponses })));
+  }
+  const withMethod = (method: string) => (path: string, given?: TestRequest) => request(method, path, given);
+  return {
+    get: withMethod("GET"),
+    head: withMethod("HEAD"),
+    options: withMethod("OPTIONS"),
+    post: withMethod("POST"),
+    put: withMethod("PUT"),
+    patch: withMethod("PATCH"),
+    delete: withMethod("DELETE"),
+    request,
+  };
+}
+
+function rawHeaders({ headers = {}, json }: TestRequest): RawHeader[] {
+  const pairs = Symbol.iterator in headers ? [...headers] : Object.entries(headers);
+  const raw = pairs.map(([name, value]): RawHeader => {
+    const [checked, text] = checkHeader(name, value);
+    return [checked, encodeValue(text)];
+  });
+  if (json !== undefined && !raw.some(([name]) => name === "content-type")) {
+    raw.push(["content-type", encodeValue("application/json")]);
+  }
+  return raw;
+}
+
+function rawBody({ body, json }: TestRequest): { body?: Uint8Array } {
+  const given = json === undefined ? body : JSON.stringify(json);
+  if (given === undefined) return {};
+  return { body: typeof given === "string" ? new TextEncoder().encode(given) : given };
+}
