@@ -1,0 +1,156 @@
+/**
+ * Statements and conditions as plain nodes. The readers (`filter.ts`, `keyset.ts`, one file a statement) make them, the
+ * printer (`print.ts`) alone writes SQL. Names in nodes are unchecked: the printer checks each as it writes it.
+ */
+import type { Value } from "./value.ts";
+
+/** One value that stands in several places, and is still one parameter. The printer goes by identity. */
+export interface Shared {
+  readonly shared: Value;
+}
+
+/** What a comparison compares with. */
+export type Operand = Value | Shared;
+
+/** The comparisons that both databases write alike. */
+export type Comparison = "=" | "!=" | ">" | ">=" | "<" | "<=";
+
+/** What may stand in WHERE. */
+export type Condition =
+  | CompareNode
+  | RowCompareNode
+  | NullNode
+  | ListNode
+  | BetweenNode
+  | LikeNode
+  | RegexNode
+  | GroupNode
+  | NotNode
+  | ConstantNode;
+
+/** `column op value` */
+export interface CompareNode {
+  readonly kind: "compare";
+  readonly column: string;
+  readonly op: Comparison;
+  readonly value: Operand;
+}
+
+/** `(a, b) op (x, y)`: compared column by column from the left. */
+export interface RowCompareNode {
+  readonly kind: "row";
+  readonly columns: readonly string[];
+  readonly op: ">" | "<";
+  readonly values: readonly Operand[];
+}
+
+/** `column IS [NOT] NULL` */
+export interface NullNode {
+  readonly kind: "null";
+  readonly column: string;
+  readonly negated: boolean;
+}
+
+/** `column [NOT] IN (…)`; the list is never empty. */
+export interface ListNode {
+  readonly kind: "list";
+  readonly column: string;
+  readonly negated: boolean;
+  readonly values: readonly Value[];
+}
+
+/** `column BETWEEN low AND high` */
+export interface BetweenNode {
+  readonly kind: "between";
+  readonly column: string;
+  readonly low: Value;
+  readonly high: Value;
+}
+
+/** `column LIKE pattern`; `escaped` when `\` in the pattern was put there to make the next character literal. */
+export interface LikeNode {
+  readonly kind: "like";
+  readonly column: string;
+  readonly pattern: string;
+  readonly insensitive: boolean;
+  readonly escaped: boolean;
+}
+
+/** `column ~ pattern` */
+export interface RegexNode {
+  readonly kind: "regex";
+  readonly column: string;
+  readonly pattern: string;
+}
+
+/**
+ * Conditions joined into one. `and` and `or` are the written `$and` and `$or`, and wrap every item in parentheses;
+ * `all` (fields side by side) and `any` (a keyset's alternatives) wrap only what needs it.
+ */
+export interface GroupNode {
+  readonly kind: "and" | "or" | "all" | "any";
+  readonly items: readonly Condition[];
+}
+
+/** `NOT (…)` */
+export interface NotNode {
+  readonly kind: "not";
+  readonly item: Condition;
+}
+
+/** A condition that holds for every row, or for none. */
+export interface ConstantNode {
+  readonly kind: "constant";
+  readonly holds: boolean;
+}
+
+/** One term of ORDER BY. */
+export interface OrderTerm {
+  readonly column: string;
+  readonly descending: boolean;
+}
+
+/** A column and what is stored in it. */
+export interface Assignment {
+  readonly column: string;
+  readonly value: Value;
+}
+
+/** A statement, ready to be printed. */
+export type StatementNode = SelectNode | InsertNode | UpdateNode | DeleteNode;
+
+/** SELECT; no columns mean `*`. */
+export interface SelectNode {
+  readonly kind: "select";
+  readonly table: string;
+  readonly columns: readonly string[];
+  readonly where: Condition | undefined;
+  readonly order: readonly OrderTerm[];
+  readonly limit: number | undefined;
+  readonly offset: number | undefined;
+}
+
+/** INSERT of one row; no assignments mean a row of defaults. */
+export interface InsertNode {
+  readonly kind: "insert";
+  readonly table: string;
+  readonly assignments: readonly Assignment[];
+  readonly returning: readonly string[];
+}
+
+/** UPDATE; no condition means every row, which only `filter: all` makes. */
+export interface UpdateNode {
+  readonly kind: "update";
+  readonly table: string;
+  readonly assignments: readonly Assignment[];
+  readonly where: Condition | undefined;
+  readonly returning: readonly string[];
+}
+
+/** DELETE; no condition means every row, which only `filter: all` makes. */
+export interface DeleteNode {
+  readonly kind: "delete";
+  readonly table: string;
+  readonly where: Condition | undefined;
+  readonly returning: readonly string[];
+}

@@ -1,0 +1,165 @@
+import { CursorError } from "./errors.ts";
+import { scanJson } from "./json_scan.ts";
+import { MAX_CURSOR_KEYS, MAX_CURSOR_TEXT } from "./limits.ts";
+import { readOrder } from "./order.ts";
+import { isValue, type Value } from "./value.ts";
+
+// In every engine that runs handlers, and in Node; not in TypeScript's ES library. Only ASCII passes through them here.
+declare const btoa: (text: string) => string;
+declare const atob: (text: string) => string;
+
+const BIGINT_MARK = "int";
+const INT64 = /^-?[0-9]{1,19}$/;
+
+/**
+ * A place in an ordered list of rows: the values of one row in the columns of `order`, named and in its sequence.
+ *
+ * The encoded text is base64 of a JSON list, written so that it holds letters and digits only: it needs no escaping in a
+ * URL. It is neither secret nor signed: what a cursor carries can be read and changed by whoever holds it, so put only
+ * columns into `order` that they may see. A changed cursor only moves the place; it never names a column.
+ */
+export class Cursor {
+  readonly #values = new Map<string, Value>();
+
+  /** Adds a text. */
+  string(key: string, text: string): this {
+    if (typeof text !== "string") throw new CursorError("value", "takes a string", String(key));
+    return this.#add(key, text);
+  }
+
+  /** Adds an integer: a safe integer, or a bigint. */
+  int(key: string, value: number | bigint): this {
+    if (typeof value !== "bigint" && !Number.isSafeInteger(value)) {
+      throw new CursorError("value", "takes a safe integer or a bigint", String(key));
+    }
+    return this.#add(key, value);
+  }
+
+  /** Adds a finite number. */
+  float(key: string, value: number): this {
+    if (typeof value !== "number") throw new CursorError("value", "takes a number", String(key));
+    return this.#add(key, value);
+  }
+
+  /** Adds a boolean. */
+  bool(key: string, value: boolean): this {
+    if (typeof value !== "boolean") throw new CursorError("value", "takes a boolean", String(key));
+    return this.#add(key, value);
+  }
+
+  /** Adds NULL: the row has no value there. */
+  null(key: string): this {
+    return this.#add(key, null);
+  }
+
+  #add(key: string, value: Value): this {
+    if (typeof key !== "string" || key === "") throw new CursorError("keys", "a key is a column's name");
+    if (this.#values.has(key)) throw new CursorError("keys", "is there already", key);
+    if (this.#values.size >= MAX_CURSOR_KEYS) throw new CursorError("size", `more than ${MAX_CURSOR_KEYS} keys`);
+    if (!isValue(value)) throw new CursorError("value", "cannot be carried by a cursor", key);
+    this.#values.set(key, Object.is(value, -0) ? 0 : value);
+    return this;
+  }
+
+  /**
+   * The cursor of a row.
+   *
+   * A column `t.a` of the order is looked up as `t.a`, then as `a`. A `Date` is refused: it has lost PostgreSQL's
+   * microseconds, and the next page would repeat the row. Read such a column as text.
+   *
+   * @param row a row as the database gave it
+   * @param order as in `sqlRead`
+   * @param key as in `sqlRead`
+   * @throws {CursorError} `keys` for a column that the row does not have, `value` for one that no cursor can carry
+   */
+  static from(row: object, order: string | readonly string[], key?: string): Cursor {
+    if (typeof row !== "object" || row === null) throw new CursorError("value", "a cursor is made from a row");
+    const cursor = new Cursor();
+    for (const { column } of readOrder(order, key)) {
+      const name = Object.hasOwn(row, column) ? column : column.slice(column.indexOf(".") + 1);
+      const value: unknown = Object.hasOwn(row, name) ? (row as Record<string, unknown>)[name] : undefined;
+      if (value === undefined) throw new CursorError("keys", "is in the order, but not in the row", column);
+      if (value instanceof Date)
+        throw new CursorError("value", "a Date is not exact enough: read the column as text", column);
+      cursor.#add(column, value as Value);
+    }
+    return cursor;
+  }
+
+  /**
+   * The text to hand out.
+   *
+   * @throws {CursorError} `size` beyond 16,384 characters
+   */
+  encode(): string {
+    const entries = [...this.#values].map(([key, value]) =>
+      typeof value === "bigint" ? [key, value.toString(), BIGINT_MARK] : [key, value],
+    );
+    // Without these characters base64 has no `+` and no `/`, and with a length of whole triples no `=`.
+    const json = JSON.stringify(entries).replace(/[>?~\u007f-\uffff]/g, (unit) => `\\u${hex(unit)}`);
+    const text = btoa(json + " ".repeat((3 - (json.length % 3)) % 3));
+    if (text.length > MAX_CURSOR_TEXT) throw new CursorError("size", `more than ${MAX_CURSOR_TEXT} characters`);
+    return text;
+  }
+
+  /**
+   * Reads what `encode` gave, and nothing else: there is one text for each cursor.
+   *
+   * @throws {CursorError} `encoding`, or `size` beyond 16,384 characters
+   */
+  static decode(text: string): Cursor {
+    if (typeof text !== "string") throw malformed();
+    if (text.length > MAX_CURSOR_TEXT) throw new CursorError("size", `more than ${MAX_CURSOR_TEXT} characters`);
+    if (text.length % 4 !== 0 || !/^[A-Za-z0-9]+$/.test(text)) throw malformed();
+    const json = atob(text);
+    if (scanJson(json, { nesting: 2, list: MAX_CURSOR_KEYS }) !== undefined) throw malformed();
+    const cursor = readEntries(parse(json));
+    if (cursor.encode() !== text) throw malformed();
+    return cursor;
+  }
+
+  /**
+   * The values for an order of these columns.
+   *
+   * @throws {CursorError} `keys` unless the cursor has exactly these keys, in this sequence
+   */
+  values(columns: readonly string[]): Value[] {
+    const keys = [...this.#values.keys()];
+    if (keys.length !== columns.length || keys.some((key, i) => key !== columns[i])) {
+      throw new CursorError("keys", "the cursor is of another order");
+    }
+    return [...this.#values.values()];
+  }
+}
+
+function parse(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    throw malformed();
+  }
+}
+
+function readEntries(entries: unknown): Cursor {
+  if (!Array.isArray(entries)) throw malformed();
+  const cursor = new Cursor();
+  for (const entry of entries) {
+    if (!Array.isArray(entry)) throw malformed();
+    const [key, value, mark] = entry;
+    if (mark === BIGINT_MARK && typeof value === "string" && INT64.test(value)) cursor.int(key, BigInt(value));
+    else if (typeof value === "string") cursor.string(key, value);
+    else if (typeof value === "number") cursor.float(key, value);
+    else if (typeof value === "boolean") cursor.bool(key, value);
+    else if (value === null) cursor.null(key);
+    else throw malformed();
+  }
+  return cursor;
+}
+
+function malformed(): CursorError {
+  return new CursorError("encoding", "the text is no cursor");
+}
+
+function hex(unit: string): string {
+  return unit.charCodeAt(0).toString(16).padStart(4, "0");
+}

@@ -1,0 +1,44 @@
+import type { All } from "./all.ts";
+import { readCall, readColumns, refuseUnknown, type TableArgument } from "./call.ts";
+import type { Dialect } from "./dialect.ts";
+import type { AnyRow, ColumnOf, Filter } from "./filter_types.ts";
+import { print, type Statement } from "./print.ts";
+import { readRequired } from "./where.ts";
+
+/** What `sqlDelete` deletes. */
+export interface DeleteOptions<Row = AnyRow> {
+  /** The rows; `all` when every row is meant. */
+  readonly filter: Filter<Row> | All;
+  /** Columns that the statement gives back of each deleted row. */
+  readonly returning?: readonly ColumnOf<Row>[];
+}
+
+const OPTIONS: ReadonlySet<string> = new Set<keyof DeleteOptions>(["filter", "returning"]);
+
+/**
+ * A DELETE.
+ *
+ * @param table a name, or `table(Type)`, which makes the filter type-checked
+ * @returns the text and its parameters
+ * @throws {FilterError} when `filter` is refused
+ * @throws {SqlError} `filter` without one, or with an empty one
+ */
+export function sqlDelete<Row extends object = AnyRow>(
+  table: TableArgument<Row>,
+  options: DeleteOptions<NoInfer<Row>>,
+): Statement;
+export function sqlDelete<Row extends object = AnyRow>(
+  dialect: Dialect,
+  table: TableArgument<Row>,
+  options: DeleteOptions<NoInfer<Row>>,
+): Statement;
+export function sqlDelete(...args: readonly unknown[]): Statement {
+  const call = readCall(args);
+  refuseUnknown(call.options, OPTIONS);
+  return print(call.dialect, {
+    kind: "delete",
+    table: call.table,
+    where: readRequired(call),
+    returning: readColumns("returning", call.options.returning),
+  });
+}

@@ -1,0 +1,55 @@
+import { POSTGRES_RESERVED, SQLITE_RESERVED } from "./reserved.ts";
+
+/**
+ * What differs between the databases. The printer reads it and decides nothing by name, so this interface is the whole
+ * difference.
+ */
+export interface Dialect {
+  readonly name: "postgres" | "sqlite";
+  /** What stands before a parameter's number. */
+  readonly placeholder: "$" | "?";
+  /** Lower-case words that cannot be a bare column or table name. */
+  readonly reserved: ReadonlySet<string>;
+  /** The database's own NULL order: whether NULL sorts above every value (last in ASC) or below (first in ASC). */
+  readonly nullsAreLargest: boolean;
+  /** The operator that compares without regard to case. */
+  readonly insensitiveLike: "ILIKE" | "LIKE";
+  /** What follows LIKE when its pattern was escaped with `\`. */
+  readonly escapeClause: string;
+  /** Whether `\` escapes in a LIKE without that clause, so that a pattern must not end with a lone one. */
+  readonly escapesByDefault: boolean;
+  /** The operator of `$regex`, where there is one. */
+  readonly regex: string | undefined;
+  /** Whether text may hold U+0000. */
+  readonly allowsNul: boolean;
+  /** Parameters of one statement. */
+  readonly maxParams: number;
+}
+
+/** PostgreSQL: `$1`, the default. `maxParams` is the protocol's 16-bit count. */
+export const postgres: Dialect = Object.freeze({
+  name: "postgres",
+  placeholder: "$",
+  reserved: POSTGRES_RESERVED,
+  nullsAreLargest: true,
+  insensitiveLike: "ILIKE",
+  escapeClause: "",
+  escapesByDefault: true,
+  regex: "~",
+  allowsNul: false,
+  maxParams: 65_535,
+});
+
+/** SQLite: `?1`. `maxParams` is SQLITE_MAX_VARIABLE_NUMBER since 3.32. */
+export const sqlite: Dialect = Object.freeze({
+  name: "sqlite",
+  placeholder: "?",
+  reserved: SQLITE_RESERVED,
+  nullsAreLargest: false,
+  insensitiveLike: "LIKE",
+  escapeClause: " ESCAPE '\\'",
+  escapesByDefault: false,
+  regex: undefined,
+  allowsNul: true,
+  maxParams: 32_766,
+});

@@ -1,0 +1,111 @@
+/**
+ * The three errors of this module, and no others: every refusal is one of them, so a handler can map `FilterError` and
+ * `CursorError` (the caller's input) to 400 and leave `SqlError` (the handler's own code) to 500.
+ *
+ * None of them carries a value, in its message or elsewhere: error bodies and logs are read by people who may not see it.
+ */
+
+/** Names of users' fields are repeated up to this many UTF-16 units. */
+const MAX_SHOWN_NAME = 64;
+
+/** Why a filter was refused. */
+export type FilterErrorCode =
+  /** not an object of fields, an empty `$and`/`$or`/`$not`, or no operator on a field */
+  | "shape"
+  /** the field is not in `allow`, or is no identifier */
+  | "field"
+  /** the operator is unknown, denied, or not available in the dialect */
+  | "operator"
+  /** the operator does not take this kind of value */
+  | "value"
+  /** `undefined` where a value belongs: it would otherwise silently drop a condition */
+  | "undefined"
+  /** more `$and`/`$or`/`$not` levels than `maxDepth` */
+  | "depth"
+  /** more conditions than `maxConditions` */
+  | "conditions"
+  /** more elements in a list than `maxList` */
+  | "list"
+  /** the text is not JSON, or repeats a key */
+  | "json"
+  /** the text is too long or too deeply nested to be looked at */
+  | "size";
+
+/** A filter, trusted or from a user, was refused. */
+export class FilterError extends Error {
+  readonly code: FilterErrorCode;
+  /** The field concerned, cut to 64 UTF-16 units, where there is one. */
+  readonly field: string | undefined;
+  /** The operator concerned, cut likewise, where there is one. */
+  readonly operator: string | undefined;
+
+  constructor(code: FilterErrorCode, reason: string, field?: string, operator?: string) {
+    const where = [field, operator].filter((name) => name !== undefined).map(quoteName);
+    super(where.length > 0 ? `${where.join(" ")}: ${reason}` : reason);
+    this.name = "FilterError";
+    this.code = code;
+    this.field = field === undefined ? undefined : cutName(field);
+    this.operator = operator === undefined ? undefined : cutName(operator);
+  }
+}
+
+/** Why a cursor was refused. */
+export type CursorErrorCode =
+  /** not a text that `Cursor.encode` gives */
+  | "encoding"
+  /** longer than a cursor may be */
+  | "size"
+  /** its keys are not those of `order`, in that order, or one occurs twice */
+  | "keys"
+  /** a key's value cannot be carried by a cursor, or not be compared by the dialect */
+  | "value";
+
+/** A cursor was refused. */
+export class CursorError extends Error {
+  readonly code: CursorErrorCode;
+  /** The key concerned, cut to 64 UTF-16 units, where there is one. */
+  readonly field: string | undefined;
+
+  constructor(code: CursorErrorCode, reason: string, field?: string) {
+    super(field === undefined ? reason : `${quoteName(field)}: ${reason}`);
+    this.name = "CursorError";
+    this.code = code;
+    this.field = field === undefined ? undefined : cutName(field);
+  }
+}
+
+/** Why a statement was refused. */
+export type SqlErrorCode =
+  /** a name that is no identifier */
+  | "identifier"
+  /** an option that is unknown, of a wrong type, or does not go with another one */
+  | "option"
+  /** `sqlUpdate` or `sqlDelete` without a filter */
+  | "filter"
+  /** a value that is no parameter, or that a hint (`str`, `int`, `bool`, `float`) cannot take */
+  | "value"
+  /** more parameters than the database takes in one statement */
+  | "params";
+
+/** The call that was to build a statement is wrong. */
+export class SqlError extends Error {
+  readonly code: SqlErrorCode;
+  /** The identifier, column or option concerned, cut to 64 UTF-16 units, where there is one. */
+  readonly field: string | undefined;
+
+  constructor(code: SqlErrorCode, reason: string, field?: string) {
+    super(field === undefined ? reason : `${quoteName(field)}: ${reason}`);
+    this.name = "SqlError";
+    this.code = code;
+    this.field = field === undefined ? undefined : cutName(field);
+  }
+}
+
+function cutName(name: string): string {
+  return name.length > MAX_SHOWN_NAME ? `${name.slice(0, MAX_SHOWN_NAME)}…` : name;
+}
+
+/** JSON quoting keeps control characters and line ends of a user's field name out of logs. */
+function quoteName(name: string): string {
+  return JSON.stringify(cutName(name));
+}

@@ -1,0 +1,72 @@
+/** The static types of filters. Everything they say is checked at run time too: filters also come from users. */
+import type { Value } from "./value.ts";
+
+type Letter =
+  | ("a" | "b" | "c" | "d" | "e" | "f" | "g" | "h" | "i" | "j" | "k" | "l" | "m" | "n" | "o" | "p" | "q" | "r" | "s")
+  | ("t" | "u" | "v" | "w" | "x" | "y" | "z" | "_");
+
+/**
+ * A row of a table of which only the name is known: any column, any value. Its index is not `string`, so that `$`
+ * operators are told from columns by the compiler as well.
+ */
+export type AnyRow = { readonly [Column in `${Letter | Uppercase<Letter>}${string}`]: Value };
+
+/** The columns of a row. */
+export type ColumnOf<Row> = keyof AnyRow extends keyof Row ? string : Extract<keyof Row, string>;
+
+/** The columns of a row that hold single values, and so can be compared and stored. */
+type ScalarColumns<Row> = {
+  readonly [Column in keyof Row as Exclude<Row[Column], undefined> extends Value ? Column : never]: Row[Column];
+};
+
+/** A column's values that are not NULL. An integer may always be given as a bigint. */
+type Known<C> = Widened<Exclude<C, null | undefined>>;
+type Widened<C> = C extends number ? C | bigint : C;
+
+/** What a column can be tested for: `null` where its field is optional or nullable. */
+export type Comparable<C> = null extends C ? Known<C> | null : undefined extends C ? Known<C> | null : Known<C>;
+
+/** The operators of a column. */
+export type Operators<C> = GeneralOperators<C> & (Extract<C, string> extends never ? unknown : TextOperators);
+
+/** The operators that every column has. */
+export interface GeneralOperators<C> {
+  readonly $eq?: Comparable<C>;
+  readonly $ne?: Comparable<C>;
+  readonly $gt?: Known<C>;
+  readonly $gte?: Known<C>;
+  readonly $lt?: Known<C>;
+  readonly $lte?: Known<C>;
+  readonly $in?: readonly Comparable<C>[];
+  readonly $nin?: readonly Comparable<C>[];
+  readonly $between?: readonly [low: Known<C>, high: Known<C>];
+}
+
+/** The operators of a text column. */
+export interface TextOperators {
+  readonly $like?: string;
+  readonly $ilike?: string;
+  readonly $starts_with?: string;
+  readonly $ends_with?: string;
+  readonly $contains?: string;
+  readonly $regex?: string;
+}
+
+/** The operators that join filters. */
+export interface LogicalOperators<Row> {
+  readonly $and?: readonly Filter<Row>[];
+  readonly $or?: readonly Filter<Row>[];
+  readonly $not?: Filter<Row>;
+}
+
+/** A filter on a row's columns, joined by AND in the order written: `{ active: true, age: { $gte: 18, $lt: 65 } }`. */
+export type Filter<Row = AnyRow> = {
+  readonly [Column in keyof ScalarColumns<Row>]?:
+    | Comparable<Row[Column & keyof Row]>
+    | Operators<Row[Column & keyof Row]>;
+} & LogicalOperators<Row>;
+
+/** What a column can be set to. */
+export type Assignments<Row> = {
+  readonly [Column in keyof ScalarColumns<Row>]?: Comparable<Row[Column & keyof Row]>;
+};

@@ -1,0 +1,28 @@
+import { SqlError } from "./errors.ts";
+import { isValue, type Value } from "./value.ts";
+
+/**
+ * The values of a field of each row, for an `$in`: distinct, in the order of their first row. NULLs are left out: they
+ * are no ids, and in an `$in` would find the rows that have none.
+ *
+ * @param field `id` when omitted
+ * @throws {SqlError} `value` when a row lacks the field, or has an object there
+ */
+export function ids<Row extends object, Field extends Extract<keyof Row, string>>(
+  rows: readonly Row[],
+  field: Field,
+): Exclude<Row[Field], null | undefined>[];
+export function ids<Row extends { readonly id: unknown }>(rows: readonly Row[]): Exclude<Row["id"], null | undefined>[];
+export function ids(rows: readonly object[], field = "id"): unknown[] {
+  if (!Array.isArray(rows)) throw new SqlError("value", "takes rows", field);
+  const found = new Set<Value>();
+  for (const row of rows) {
+    const value: unknown =
+      typeof row === "object" && row !== null && Object.hasOwn(row, field)
+        ? (row as Record<string, unknown>)[field]
+        : undefined;
+    if (!isValue(value)) throw new SqlError("value", "a row has no such single value", field);
+    if (value !== null) found.add(value);
+  }
+  return [...found];
+}

@@ -1,0 +1,31 @@
+/**
+ * SQL: statements as text and parameters, from objects. This folder owns filters (trusted, and from users), statements,
+ * and keyset pagination, for PostgreSQL and SQLite; it runs nothing: a sidecar does (`db` in `../services`).
+ *
+ * A statement's way: a call's options are read into plain nodes (`ast.ts`) by one file a statement, with `filter.ts` for
+ * conditions, `merge.ts` for what users may say, and `keyset.ts` for cursors; `print.ts` then writes the nodes for a
+ * `dialect.ts`. Nothing else writes SQL. Guide: `docs/sql.md`.
+ */
+export { type All, all } from "./all.ts";
+export { type CreateValues, sqlCreate } from "./create.ts";
+export { Cursor } from "./cursor.ts";
+export { type DeleteOptions, sqlDelete } from "./delete.ts";
+export { type Dialect, postgres, sqlite } from "./dialect.ts";
+export {
+  CursorError,
+  type CursorErrorCode,
+  FilterError,
+  type FilterErrorCode,
+  SqlError,
+  type SqlErrorCode,
+} from "./errors.ts";
+export type { AnyRow, Assignments, ColumnOf, Filter } from "./filter_types.ts";
+export { ids } from "./ids.ts";
+export type { FieldOperator, LogicalOperator, Operator } from "./operators.ts";
+export { type Page, type PageInfo, type PageOptions, pageInfo } from "./page.ts";
+export { parseFilter } from "./parse_filter.ts";
+export type { Statement } from "./print.ts";
+export { type OrderOf, type ReadOptions, sqlRead } from "./read.ts";
+export { type Table, table } from "./table.ts";
+export { sqlUpdate, type UpdateOptions } from "./update.ts";
+export { bool, float, int, str, type Value } from "./value.ts";

@@ -1,0 +1,158 @@
+/** The operators that stand on a field: what each takes, and the node it makes. */
+import type { Comparison, Condition } from "./ast.ts";
+import type { Dialect } from "./dialect.ts";
+import { FilterError } from "./errors.ts";
+import { isValue, type Value } from "./value.ts";
+
+/** The operators of a field. `operators.test.ts` holds this against the table of readers. */
+export type FieldOperator =
+  | "$eq"
+  | "$ne"
+  | "$gt"
+  | "$gte"
+  | "$lt"
+  | "$lte"
+  | "$in"
+  | "$nin"
+  | "$like"
+  | "$ilike"
+  | "$starts_with"
+  | "$ends_with"
+  | "$contains"
+  | "$between"
+  | "$regex";
+
+/** The operators that join filters. */
+export type LogicalOperator = "$and" | "$or" | "$not";
+
+/** Every operator. */
+export type Operator = FieldOperator | LogicalOperator;
+
+/** What a reader is given: the operand as it was found, and where, for the error. */
+export interface OperatorCall {
+  readonly field: string;
+  readonly operator: string;
+  readonly operand: unknown;
+  /** Absent while a text is only parsed: what depends on the database is then left unchecked. */
+  readonly dialect: Dialect | undefined;
+}
+
+type Reader = (call: OperatorCall) => Condition;
+
+/** By operator; a Map, so that `constructor` and the like are no operators. */
+export const FIELD_OPERATORS: ReadonlyMap<string, Reader> = new Map<FieldOperator, Reader>([
+  ["$eq", (call) => equality(call, false)],
+  ["$ne", (call) => equality(call, true)],
+  ["$gt", (call) => comparison(call, ">")],
+  ["$gte", (call) => comparison(call, ">=")],
+  ["$lt", (call) => comparison(call, "<")],
+  ["$lte", (call) => comparison(call, "<=")],
+  ["$in", (call) => list(call, false)],
+  ["$nin", (call) => list(call, true)],
+  ["$like", (call) => pattern(call, false)],
+  ["$ilike", (call) => pattern(call, true)],
+  ["$starts_with", (call) => affix(call, "", "%")],
+  ["$ends_with", (call) => affix(call, "%", "")],
+  ["$contains", (call) => affix(call, "%", "%")],
+  ["$between", between],
+  ["$regex", regex],
+]);
+
+/** The three that join filters. */
+export const LOGICAL_OPERATORS: ReadonlySet<string> = new Set<LogicalOperator>(["$and", "$or", "$not"]);
+
+/** Whether `name` is an operator at all. */
+export function isOperator(name: unknown): name is Operator {
+  return typeof name === "string" && (FIELD_OPERATORS.has(name) || LOGICAL_OPERATORS.has(name));
+}
+
+/** SQL's `= NULL` holds for no row, so NULL is asked for in its own words. */
+function equality(call: OperatorCall, negated: boolean): Condition {
+  const value = scalar(call, call.operand);
+  if (value === null) return { kind: "null", column: call.field, negated };
+  return { kind: "compare", column: call.field, op: negated ? "!=" : "=", value };
+}
+
+function comparison(call: OperatorCall, op: Comparison): Condition {
+  return { kind: "compare", column: call.field, op, value: notNull(call, call.operand) };
+}
+
+/**
+ * A list with NULL in it means what `$eq` means for each element: SQL's own `NOT IN (…, NULL)` holds for no row at all,
+ * and `IN (…, NULL)` never finds the NULL.
+ */
+function list(call: OperatorCall, negated: boolean): Condition {
+  if (!Array.isArray(call.operand)) throw refused(call, "takes a list");
+  const values: Value[] = [];
+  let hasNull = false;
+  // An index, not for…of: a hole in the list must be seen as undefined by both engines' fast paths alike.
+  for (let i = 0; i < call.operand.length; i++) {
+    const value = scalar(call, call.operand[i]);
+    if (value === null) hasNull = true;
+    else values.push(value);
+  }
+  const column = call.field;
+  if (!hasNull) {
+    return values.length === 0 ? { kind: "constant", holds: negated } : { kind: "list", column, negated, values };
+  }
+  const nullTest: Condition = { kind: "null", column, negated };
+  if (values.length === 0) return nullTest;
+  return { kind: negated ? "all" : "any", items: [{ kind: "list", column, negated, values }, nullTest] };
+}
+
+function between(call: OperatorCall): Condition {
+  if (!Array.isArray(call.operand) || call.operand.length !== 2) throw refused(call, "takes a list of two");
+  const low = notNull(call, call.operand[0]);
+  return { kind: "between", column: call.field, low, high: notNull(call, call.operand[1]) };
+}
+
+function pattern(call: OperatorCall, insensitive: boolean): Condition {
+  const text = textOf(call);
+  // PostgreSQL fails on such a pattern while it runs, and only for rows that get as far as its end.
+  if (call.dialect?.escapesByDefault && endsInLoneBackslash(text)) {
+    throw refused(call, "must not end with a lone backslash");
+  }
+  return { kind: "like", column: call.field, pattern: text, insensitive, escaped: false };
+}
+
+function endsInLoneBackslash(text: string): boolean {
+  let count = 0;
+  while (text[text.length - 1 - count] === "\\") count++;
+  return count % 2 === 1;
+}
+
+function affix(call: OperatorCall, before: string, after: string): Condition {
+  const literal = textOf(call).replace(/[\\%_]/g, "\\$&");
+  return { kind: "like", column: call.field, pattern: before + literal + after, insensitive: false, escaped: true };
+}
+
+function regex(call: OperatorCall): Condition {
+  if (call.dialect !== undefined && call.dialect.regex === undefined) {
+    throw new FilterError("operator", `${call.dialect.name} has no such operator`, call.field, call.operator);
+  }
+  return { kind: "regex", column: call.field, pattern: textOf(call) };
+}
+
+function scalar(call: OperatorCall, value: unknown): Value {
+  if (isValue(value)) return value;
+  if (value === undefined) throw new FilterError("undefined", "is undefined", call.field, call.operator);
+  throw refused(call, "takes a string, a finite number, a bigint, a boolean or null");
+}
+
+function notNull(call: OperatorCall, value: unknown): Value {
+  const given = scalar(call, value);
+  if (given === null) throw refused(call, "does not take null");
+  return given;
+}
+
+/** A pattern. SQLite's LIKE stops reading at U+0000, and would match on what stands before it. */
+function textOf(call: OperatorCall): string {
+  const value = scalar(call, call.operand);
+  if (typeof value !== "string") throw refused(call, "takes a string");
+  if (value.includes("\0")) throw refused(call, "must not hold U+0000");
+  return value;
+}
+
+function refused(call: OperatorCall, reason: string): FilterError {
+  return new FilterError("value", reason, call.field, call.operator);
+}

@@ -1,0 +1,32 @@
+import type { OrderTerm } from "./ast.ts";
+import { SqlError } from "./errors.ts";
+
+/**
+ * Reads `order`: a column or a list of them, `-` in front for descending. The names are checked when they are printed.
+ *
+ * @throws {SqlError} `option` when it is neither, or `key` is no string
+ */
+export function readOrder(order: unknown, key?: unknown): OrderTerm[] {
+  if (order === undefined && key === undefined) return [];
+  const names: unknown = order === undefined ? [] : typeof order === "string" ? [order] : order;
+  if (!Array.isArray(names) || !names.every((name) => typeof name === "string")) {
+    throw new SqlError("option", "takes a column or a list of columns", "order");
+  }
+  const terms = names.map(readTerm);
+  if (key === undefined) return terms;
+  if (typeof key !== "string") throw new SqlError("option", "takes a column", "key");
+  // The key in the last term's direction keeps a uniform order uniform, and so its row-value form.
+  if (!terms.some(({ column }) => column === key)) {
+    terms.push({ column: key, descending: terms[terms.length - 1]?.descending ?? false });
+  }
+  return terms;
+}
+
+function readTerm(name: string): OrderTerm {
+  return name.startsWith("-") ? { column: name.slice(1), descending: true } : { column: name, descending: false };
+}
+
+/** The same rows from the other end. NULLs change ends too, in both databases, so it is the exact reverse. */
+export function reversed(order: readonly OrderTerm[]): OrderTerm[] {
+  return order.map(({ column, descending }) => ({ column, descending: !descending }));
+}

@@ -1,0 +1,75 @@
+import { Cursor } from "./cursor.ts";
+import { SqlError } from "./errors.ts";
+
+/** Where a page stands in the whole; goes to the client as it is. */
+export interface PageInfo {
+  /** Whether rows follow. */
+  has_next: boolean;
+  /** Whether rows precede. */
+  has_prev: boolean;
+  /** For `after`, of the last row; null when no rows follow, or the page is empty. */
+  next_cursor: string | null;
+  /** For `before`, of the first row; null when no rows precede, or the page is empty. */
+  prev_cursor: string | null;
+  /** The rows of all pages, when `pageInfo` was told. */
+  total?: number;
+}
+
+/** How the rows were read. */
+export interface PageOptions {
+  /** As in `sqlRead`. */
+  readonly order: string | readonly string[];
+  /** As in `sqlRead`. */
+  readonly key?: string;
+  /** The page's size: one less than the `limit` the rows were read with. */
+  readonly limit: number;
+  /** As in `sqlRead`. */
+  readonly after?: string | null | undefined;
+  /** As in `sqlRead`. */
+  readonly before?: string | null | undefined;
+  /** The rows of all pages, where it was counted. */
+  readonly total?: number;
+}
+
+/** A page of rows. */
+export interface Page<Row> {
+  /** At most `limit` rows, in the order asked for. */
+  readonly rows: Row[];
+  readonly page: PageInfo;
+}
+
+/**
+ * Makes a page of the rows of a `sqlRead` with a limit of one more than the page's: the row too many tells that there
+ * are more, and is dropped. Rows read with `before` are put into the order asked for.
+ *
+ * That rows precede a page read with `after` (and follow one read with `before`) is taken from the cursor itself: its
+ * row was there.
+ *
+ * @throws {CursorError} when a row that a cursor is made of lacks a column of `order`
+ */
+export function pageInfo<Row extends object>(rows: readonly Row[], options: PageOptions): Page<Row> {
+  const { order, key, limit, after, before, total } = options;
+  if (!Number.isSafeInteger(limit) || limit < 1) throw new SqlError("option", "takes a positive integer", "limit");
+  if (!Array.isArray(rows)) throw new SqlError("option", "takes rows", "rows");
+  const backward = isGiven(before);
+  if (backward && isGiven(after))
+    throw new SqlError("option", "goes with after or with before, not with both", "before");
+  const more = rows.length > limit;
+  const kept = rows.slice(0, limit);
+  if (backward) kept.reverse();
+  const has_next = backward || more;
+  const has_prev = backward ? more : isGiven(after);
+  const cursor = (row: Row | undefined) => (row === undefined ? null : Cursor.from(row, order, key).encode());
+  const page: PageInfo = {
+    has_next,
+    has_prev,
+    next_cursor: has_next ? cursor(kept[kept.length - 1]) : null,
+    prev_cursor: has_prev ? cursor(kept[0]) : null,
+  };
+  if (total !== undefined) page.total = total;
+  return { rows: kept, page };
+}
+
+function isGiven(cursor: string | null | undefined): boolean {
+  return cursor !== undefined && cursor !== null;
+}

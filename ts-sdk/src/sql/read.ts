@@ -1,0 +1,173 @@
+import type { All } from "./all.ts";
+import type { Condition, OrderTerm } from "./ast.ts";
+import { type Call, type RawOptions, readCall, readColumns, refuseUnknown, type TableArgument } from "./call.ts";
+import { Cursor } from "./cursor.ts";
+import type { Dialect } from "./dialect.ts";
+import { CursorError, SqlError } from "./errors.ts";
+import { readFilter } from "./filter.ts";
+import type { AnyRow, ColumnOf, Filter } from "./filter_types.ts";
+import { keyset } from "./keyset.ts";
+import { mergeGuard } from "./merge.ts";
+import type { FieldOperator, Operator } from "./operators.ts";
+import { readOrder, reversed } from "./order.ts";
+import { print, type Statement } from "./print.ts";
+import { holdsKind } from "./table.ts";
+import { isWellFormed } from "./text.ts";
+import type { Value } from "./value.ts";
+import { readTrusted } from "./where.ts";
+
+/** What `sqlRead` selects. All of it is the program's own word, but for `merge`, `after` and `before`. */
+export interface ReadOptions<Row = AnyRow> {
+  /** The columns; `*` when omitted. */
+  readonly select?: readonly ColumnOf<Row>[];
+  /** The trusted condition: it always applies, whatever is merged. */
+  readonly filter?: Filter<Row> | All;
+  /** A filter from a user, from `parseFilter` or parsed JSON. It can only narrow what `filter` gives. */
+  readonly merge?: Filter | Filter<Row> | undefined;
+  /** The fields that `merge` may use, or the operators that each may be used with. None when omitted. */
+  readonly allow?: readonly ColumnOf<Row>[] | { readonly [Column in ColumnOf<Row>]?: readonly FieldOperator[] };
+  /** Operators that `merge` may not use. */
+  readonly denyOps?: readonly Operator[];
+  /** Operators that `merge` may use only when named here. */
+  readonly allowOps?: readonly "$regex"[];
+  /** Levels of `$and`, `$or` and `$not` in `merge`; 5 when omitted, 100 at most. */
+  readonly maxDepth?: number;
+  /** Conditions in `merge`; 64 when omitted. */
+  readonly maxConditions?: number;
+  /** Elements of one list in `merge`; 1,000 when omitted. */
+  readonly maxList?: number;
+  /** Columns to order by, `-` in front for descending. */
+  readonly order?: OrderOf<Row> | readonly OrderOf<Row>[];
+  /** A unique column, appended to `order` unless it is there: what makes an order total, and so pages exact. */
+  readonly key?: ColumnOf<Row>;
+  /** Rows at most; a positive integer. */
+  readonly limit?: number;
+  /** The page of `limit` rows, from 1. */
+  readonly page?: number;
+  /** A cursor's text: rows after it in the order. No condition when undefined or null. */
+  readonly after?: string | null | undefined;
+  /** A cursor's text: rows before it, **nearest first**: `pageInfo` puts them right again. */
+  readonly before?: string | null | undefined;
+  /** Columns that never hold NULL, which need no `OR … IS NULL` beside a cursor. Known by itself for `table(Type)`. */
+  readonly notNull?: readonly ColumnOf<Row>[];
+}
+
+/** A column to order by. */
+export type OrderOf<Row> = ColumnOf<Row> | `-${ColumnOf<Row>}`;
+
+const OPTIONS: ReadonlySet<string> = new Set<keyof ReadOptions>([
+  ...(["select", "filter", "merge", "allow", "denyOps", "allowOps", "maxDepth", "maxConditions", "maxList"] as const),
+  ...(["order", "key", "limit", "page", "after", "before", "notNull"] as const),
+]);
+
+/**
+ * A SELECT.
+ *
+ * @param table a name, or `table(Type)`, which makes the options type-checked
+ * @returns the text and its parameters: those of `filter`, then of `merge`, then of the cursor
+ * @throws {FilterError} when `filter` or `merge` is refused
+ * @throws {CursorError} when `after` or `before` is no cursor of this order
+ * @throws {SqlError} when another option is wrong
+ */
+export function sqlRead<Row extends object = AnyRow>(
+  table: TableArgument<Row>,
+  options?: ReadOptions<NoInfer<Row>>,
+): Statement;
+export function sqlRead<Row extends object = AnyRow>(
+  dialect: Dialect,
+  table: TableArgument<Row>,
+  options?: ReadOptions<NoInfer<Row>>,
+): Statement;
+export function sqlRead(...args: readonly unknown[]): Statement {
+  const call = readCall(args);
+  const { options, dialect } = call;
+  refuseUnknown(options, OPTIONS);
+  const limit = readCount("limit", options.limit);
+  const offset = readOffset(options.page, limit);
+  const place = readPlace(options);
+  const forward = readOrder(options.order, options.key);
+  const order = place?.backward ? reversed(forward) : forward;
+  const where = joinAll(
+    joinMerged(readTrusted(call), readMerged(call)),
+    place === undefined ? undefined : readKeyset(call, order, place.cursor),
+  );
+  return print(dialect, {
+    kind: "select",
+    table: call.table,
+    columns: readColumns("select", options.select),
+    where,
+    order,
+    limit,
+    offset,
+  });
+}
+
+/** The user's filter under its rules. `undefined` and `{}` add no condition. */
+function readMerged({ options, dialect, columns }: Call): Condition | undefined {
+  const guard = mergeGuard(options, dialect, (column) => columns.get(column)?.kind);
+  return options.merge === undefined ? undefined : readFilter(options.merge, guard, dialect);
+}
+
+/** Each in its own parentheses, so that neither's OR reaches the other. */
+function joinMerged(filter: Condition | undefined, merged: Condition | undefined): Condition | undefined {
+  if (filter === undefined || merged === undefined) return filter ?? merged;
+  return { kind: "and", items: [filter, merged] };
+}
+
+function joinAll(filter: Condition | undefined, place: Condition | undefined): Condition | undefined {
+  if (filter === undefined || place === undefined) return filter ?? place;
+  return { kind: "all", items: [filter, place] };
+}
+
+interface Place {
+  readonly cursor: Cursor;
+  readonly backward: boolean;
+}
+
+function readPlace({ after, before, page }: RawOptions): Place | undefined {
+  const text = after ?? before;
+  if (text === undefined || text === null) return undefined;
+  if (after !== undefined && after !== null && before !== undefined && before !== null) {
+    throw new SqlError("option", "goes with after or with before, not with both", "before");
+  }
+  if (page !== undefined) throw new SqlError("option", "does not go with a cursor", "page");
+  return { cursor: Cursor.decode(text as string), backward: text !== after };
+}
+
+function readKeyset({ options, dialect, columns }: Call, order: readonly OrderTerm[], cursor: Cursor): Condition {
+  if (order.length === 0) throw new SqlError("option", "is needed beside a cursor", "order");
+  const names = order.map(({ column }) => column);
+  const values = cursor.values(names);
+  names.forEach((column, i) => {
+    const value = values[i] as Value;
+    const kind = columns.get(column)?.kind;
+    const fits = typeof value !== "string" || isWellFormed(value, dialect);
+    if (!fits || (kind !== undefined && !holdsKind(kind, value))) {
+      throw new CursorError("value", "is no value of this column", column);
+    }
+  });
+  const notNull = readColumns("notNull", options.notNull);
+  return keyset(
+    order,
+    values,
+    dialect,
+    (column) => notNull.includes(column) || columns.get(column)?.nullable === false,
+  );
+}
+
+function readOffset(page: unknown, limit: number | undefined): number | undefined {
+  const number = readCount("page", page);
+  if (number === undefined) return undefined;
+  if (limit === undefined) throw new SqlError("option", "needs a limit", "page");
+  const offset = (number - 1) * limit;
+  if (!Number.isSafeInteger(offset)) throw new SqlError("option", "is too far", "page");
+  return offset;
+}
+
+function readCount(option: string, value: unknown): number | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 1) {
+    throw new SqlError("option", "takes a positive integer", option);
+  }
+  return value;
+}
