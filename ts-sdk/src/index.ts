@@ -48,4 +48,5 @@ export { Query } from "./schema/query.ts";
 export type { Kind, Presence, Schema } from "./schema/schema.ts";
 export type { Infer, InferInput, StandardSchema } from "./schema/standard.ts";
 export { Type } from "./schema/type.ts";
+export * from "./sql/index.ts";
 export { time } from "./time.ts";

@@ -84,10 +84,11 @@ export function float(value: string | number | bigint): number;
 export function float(value: string | number | bigint | null): number | null;
 export function float(value: string | number | bigint | null): number | null {
   if (value === null) return null;
-  if (typeof value === "string" && !DECIMAL_NUMBER.test(value)) throw wrong("float");
-  const number = typeof value === "boolean" ? Number.NaN : Number(value);
-  if (!Number.isFinite(number)) throw wrong("float");
-  return number;
+  // Only these: Number() takes lists, dates and whatever has a valueOf too.
+  const numeric =
+    typeof value === "number" || typeof value === "bigint" || (typeof value === "string" && DECIMAL_NUMBER.test(value));
+  if (!numeric || !Number.isFinite(Number(value))) throw wrong("float");
+  return Number(value);
 }
 
 function wrong(hint: string): SqlError {
