@@ -1,6 +1,6 @@
 import type { Failure } from "../schema/failures.ts";
 import { MAX_FAILURES, pointer } from "../schema/failures.ts";
-import { reasonPhrase } from "./reason.ts";
+import { reasonPhrase } from "./status.ts";
 
 /** The body of every error answer: problem details (RFC 9457, which replaces RFC 7807). */
 export interface ProblemDetails {

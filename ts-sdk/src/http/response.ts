@@ -1,5 +1,6 @@
 import { checkHeader } from "./headers.ts";
 import { type ProblemDetails, problem } from "./problem.ts";
+import type { ErrorStatus } from "./status.ts";
 
 /** The headers that `respond` takes: an object, or pairs where a name is repeated. */
 export type HeadersInit =
@@ -51,13 +52,8 @@ export class Response<out Status extends number = number, out Body = unknown> {
 /** An answer whose body is sent as it is. */
 export class RawResponse<out Status extends number, out Body> extends Response<Status, Body> {}
 
-declare const failed: unique symbol;
-
 /** An error answer, from `error`; every route may give it, whatever status and body it declares. */
-export interface ErrorResponse extends Response<number, ProblemDetails> {
-  /** For the type checker only. */
-  readonly [failed]: true;
-}
+export interface ErrorResponse extends Response<ErrorStatus, ProblemDetails> {}
 
 const JSON_TYPE = [["content-type", "application/json"]] as const;
 const PROBLEM_TYPE = [["content-type", "application/problem+json"]] as const;
@@ -113,7 +109,7 @@ export function problemResponse(
   body: ProblemDetails,
   headers: readonly (readonly [string, string])[] = [],
 ): ErrorResponse {
-  return new Response(body.status, [...PROBLEM_TYPE, ...headers], body) as unknown as ErrorResponse;
+  return new Response(body.status as ErrorStatus, [...PROBLEM_TYPE, ...headers], body);
 }
 
 /**

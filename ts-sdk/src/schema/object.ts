@@ -40,7 +40,8 @@ export type OutputOf<F extends Fields> = Flat<
 >;
 
 type ValueOf<S> = S extends Schema<infer Output> ? Output : never;
-type Flat<T> = { [K in keyof T]: T[K] };
+// Through `infer` the result has no name of its own, so that an editor shows the object and not how it was made.
+type Flat<T> = T extends infer O ? { [K in keyof O]: O[K] } : never;
 
 // A component's name in OpenAPI 3.0: "Components Object", fixed fields.
 const NAME = /^[A-Za-z0-9._-]+$/;

@@ -1,3 +1,12 @@
+/** The error statuses in the IANA registry of HTTP status codes. */
+export type ErrorStatus =
+  | (400 | 401 | 402 | 403 | 404 | 405 | 406 | 407 | 408 | 409 | 410 | 411 | 412 | 413 | 414 | 415 | 416 | 417 | 418)
+  | (421 | 422 | 423 | 424 | 425 | 426 | 428 | 429 | 431 | 451)
+  | (500 | 501 | 502 | 503 | 504 | 505 | 506 | 507 | 508 | 511);
+
+/** The statuses that send a client elsewhere, or to what it has already. */
+export type RedirectStatus = 300 | 301 | 302 | 303 | 304 | 307 | 308;
+
 const PHRASES: Readonly<Record<number, string>> = {
   400: "Bad Request",
   401: "Unauthorized",

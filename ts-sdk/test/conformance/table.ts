@@ -1,0 +1,18 @@
+/**
+ * The table: requests, and what must come back. It runs in plain Node and inside a built component, where the answers
+ * must be the same to the byte.
+ */
+import { bodyRows, responseRows, routingRows } from "./http-rows.ts";
+import { numberRows } from "./number-rows.ts";
+import type { Row } from "./row.ts";
+import { shapeRows } from "./shape-rows.ts";
+import { textRows } from "./text-rows.ts";
+
+export const table: readonly Row[] = [
+  ...textRows,
+  ...numberRows,
+  ...shapeRows,
+  ...routingRows,
+  ...bodyRows,
+  ...responseRows,
+];
