@@ -91,6 +91,7 @@ export async function fill(database: Database, table: string, rows: readonly Row
     `CREATE TABLE ${table} (id INTEGER PRIMARY KEY, age INTEGER, score ${real}, name TEXT, title TEXT, active BOOLEAN, "order" INTEGER)`,
     [],
   ]);
+  if (rows.length === 0) return;
   const mark = database.name === "postgres" ? "$" : "?";
   const tuples = rows.map((_, r) => `(${COLUMNS.map((_, c) => `${mark}${r * COLUMNS.length + c + 1}`).join(", ")})`);
   const names = COLUMNS.map((column) => `"${column}"`).join(", ");
