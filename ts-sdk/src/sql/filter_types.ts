@@ -60,13 +60,22 @@ export interface LogicalOperators<Row> {
 }
 
 /** A filter on a row's columns, joined by AND in the order written: `{ active: true, age: { $gte: 18, $lt: 65 } }`. */
-export type Filter<Row = AnyRow> = {
-  readonly [Column in keyof ScalarColumns<Row>]?:
-    | Comparable<Row[Column & keyof Row]>
-    | Operators<Row[Column & keyof Row]>;
-} & LogicalOperators<Row>;
+export type Filter<Row = AnyRow> = Conditions<ScalarColumns<Row>> & LogicalOperators<Row>;
 
 /** What a column can be set to. */
-export type Assignments<Row> = {
-  readonly [Column in keyof ScalarColumns<Row>]?: Comparable<Row[Column & keyof Row]>;
-};
+export type Assignments<Row> = Stored<ScalarColumns<Row>>;
+
+// An optional index would let `undefined` in, so the columns of AnyRow, which is nothing but an index, are not optional.
+type IsOpen<Row> = keyof AnyRow extends keyof Row ? true : false;
+
+type Conditions<Row> =
+  IsOpen<Row> extends true
+    ? { readonly [Column in keyof Row]: Condition<Row[Column]> }
+    : { readonly [Column in keyof Row]?: Condition<Row[Column]> };
+
+type Condition<C> = Comparable<C> | Operators<C>;
+
+type Stored<Row> =
+  IsOpen<Row> extends true
+    ? { readonly [Column in keyof Row]: Comparable<Row[Column]> }
+    : { readonly [Column in keyof Row]?: Comparable<Row[Column]> };

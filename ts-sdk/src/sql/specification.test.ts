@@ -4,6 +4,7 @@ import {
   all,
   bool,
   type Dialect,
+  type Filter,
   float,
   int,
   parseFilter,
@@ -22,7 +23,7 @@ const dialects: [string, Dialect, (text: string) => string][] = [
 ];
 
 describe.each(dialects)("%s", (_, dialect, placed) => {
-  const where = (filter: object) => {
+  const where = (filter: Filter) => {
     const [sql, params] = sqlRead(dialect, "users", { filter });
     return [sql.replace("SELECT * FROM users WHERE ", ""), params];
   };
@@ -79,7 +80,7 @@ describe.each(dialects)("%s", (_, dialect, placed) => {
     expect(sqlDelete(dialect, "users", { filter: all })).toEqual(["DELETE FROM users", []]);
   });
 
-  it.each<[string, object, string, unknown[]]>([
+  it.each<[string, Filter, string, unknown[]]>([
     ["(implicit)", { f: 1 }, "f = $1", [1]],
     ["$eq", { f: { $eq: 1 } }, "f = $1", [1]],
     ["$ne", { f: { $ne: 1 } }, "f != $1", [1]],
@@ -130,7 +131,7 @@ describe.each(dialects)("%s", (_, dialect, placed) => {
 });
 
 describe("operators that differ", () => {
-  const cases: [string, object, string, string, string[]][] = [
+  const cases: [string, Filter, string, string, string[]][] = [
     ["$ilike", { f: { $ilike: "A%" } }, "f ILIKE $1", "f LIKE ?1", ["A%"]],
     ["$starts_with", { f: { $starts_with: "x" } }, "f LIKE $1", "f LIKE ?1 ESCAPE '\\'", ["x%"]],
     ["$ends_with", { f: { $ends_with: "x" } }, "f LIKE $1", "f LIKE ?1 ESCAPE '\\'", ["%x"]],

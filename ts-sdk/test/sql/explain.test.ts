@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { field, Type } from "../../src/index.ts";
-import { Cursor, type ReadOptions, type Statement, sqlRead, table } from "../../src/sql/index.ts";
+import { Cursor, type Statement, sqlRead, table } from "../../src/sql/index.ts";
 import type { Database } from "./database.ts";
 import { describeDatabases } from "./databases.ts";
 

@@ -1,0 +1,181 @@
+/** What the compiler rejects: checked by `tsc` over this file, in which each `@ts-expect-error` must be one. */
+import { field, list, Type } from "../index.ts";
+import {
+  all,
+  bool,
+  Cursor,
+  type Filter,
+  ids,
+  int,
+  type PageInfo,
+  pageInfo,
+  parseFilter,
+  type Statement,
+  sqlCreate,
+  sqlDelete,
+  sqlite,
+  sqlRead,
+  sqlUpdate,
+  str,
+  table,
+  type Value,
+} from "./index.ts";
+
+const User = Type("User", {
+  id: field.u32(),
+  name: field.string(),
+  email: field.string().optional(),
+  age: field.u32({ default: 1 }),
+  active: field.bool(),
+  role: field.enum("admin", "member"),
+  tags: list(field.string()),
+});
+const users = table(User);
+const text: string = "x";
+const unsure: string | undefined = undefined;
+
+// What is right compiles, with and without a dialect.
+const [sql, params]: Statement = sqlRead(users, {
+  select: ["id", "tags"],
+  filter: {
+    active: bool(true),
+    age: { $gte: 18, $lt: int("65") },
+    email: null,
+    role: { $in: ["admin", "member"] },
+    name: { $starts_with: "a", $ne: text },
+    $or: [{ id: 7 }, { $not: { email: { $in: ["x", null] } } }],
+  },
+  merge: parseFilter("{}"),
+  allow: ["name", "age"],
+  denyOps: ["$like", "$or"],
+  allowOps: ["$regex"],
+  order: ["-age", "name"],
+  key: "id",
+  limit: 20,
+  after: unsure,
+});
+export const used: [string, Value[]] = [sql, params];
+sqlRead(sqlite, users, { order: "-id", allow: { age: ["$gte", "$lt"] } });
+sqlRead(users, { merge: { name: "x" }, filter: all });
+sqlCreate(users, { name: str(text), age: int(7), email: null, returning: ["id"] });
+sqlUpdate(users, { set: { role: "admin" }, filter: { id: int(7) }, returning: ["id"] });
+sqlDelete(sqlite, users, { filter: all });
+
+// A misspelt column.
+// @ts-expect-error
+sqlRead(users, { select: ["nam"] });
+// @ts-expect-error
+sqlRead(users, { filter: { nam: "x" } });
+// @ts-expect-error
+sqlRead(users, { filter: { $or: [{ id: 1 }, { nam: "x" }] } });
+// @ts-expect-error
+sqlRead(users, { filter: { $not: { nam: "x" } } });
+// @ts-expect-error
+sqlRead(users, { order: "nam" });
+// @ts-expect-error
+sqlRead(users, { order: ["id", "-nam"] });
+// @ts-expect-error
+sqlRead(users, { allow: ["nam"] });
+// @ts-expect-error
+sqlRead(users, { allow: { nam: ["$eq"] } });
+// @ts-expect-error
+sqlRead(users, { key: "nam" });
+// @ts-expect-error
+sqlRead(users, { notNull: ["nam"] });
+// @ts-expect-error
+sqlCreate(users, { nam: "x" });
+// @ts-expect-error
+sqlCreate(users, { name: "x", returning: ["nam"] });
+// @ts-expect-error
+sqlUpdate(users, { set: { nam: "x" }, filter: all });
+// @ts-expect-error
+sqlUpdate(users, { set: { name: "x" }, filter: { nam: "x" } });
+// @ts-expect-error
+sqlDelete(users, { filter: { nam: "x" } });
+
+// A value of a wrong type.
+// @ts-expect-error
+sqlRead(users, { filter: { name: 7 } });
+// @ts-expect-error
+sqlRead(users, { filter: { id: "7" } });
+// @ts-expect-error
+sqlRead(users, { filter: { id: { $in: ["7"] } } });
+// @ts-expect-error
+sqlRead(users, { filter: { age: { $between: [1] } } });
+// @ts-expect-error
+sqlRead(users, { filter: { age: { $between: [1, "2"] } } });
+// @ts-expect-error
+sqlRead(users, { filter: { active: 1 } });
+// @ts-expect-error
+sqlRead(users, { filter: { role: "owner" } });
+// @ts-expect-error a required field is never NULL
+sqlRead(users, { filter: { name: null } });
+// @ts-expect-error comparisons are never with NULL
+sqlRead(users, { filter: { email: { $gt: null } } });
+// @ts-expect-error
+sqlRead(users, { filter: { name: unsure } });
+// @ts-expect-error
+sqlRead(users, { filter: { name: { $eq: unsure } } });
+// @ts-expect-error a list is no single value
+sqlRead(users, { filter: { tags: "x" } });
+// @ts-expect-error
+sqlCreate(users, { name: 7 });
+// @ts-expect-error
+sqlUpdate(users, { set: { name: null }, filter: all });
+
+// An unknown operator, or one that the column does not have.
+// @ts-expect-error
+sqlRead(users, { filter: { age: { $gtee: 7 } } });
+// @ts-expect-error
+sqlRead(users, { filter: { age: { $starts_with: "7" } } });
+// @ts-expect-error
+sqlRead(users, { filter: { $nor: [{ id: 1 }] } });
+// @ts-expect-error
+sqlRead(users, { denyOps: ["$lik"] });
+// @ts-expect-error
+sqlRead(users, { allow: { age: ["$gtee"] } });
+// @ts-expect-error
+sqlRead(users, { allowOps: ["$eq"] });
+
+// Options that are missing, or unknown.
+// @ts-expect-error
+sqlRead(users, { filtre: {} });
+// @ts-expect-error
+sqlDelete(users, {});
+// @ts-expect-error
+sqlDelete("users");
+// @ts-expect-error
+sqlUpdate("users", { set: { a: 1 } });
+
+// Without a schema any column goes, but operators and values are still checked.
+const column: string = "name";
+sqlRead("users", {
+  select: [column],
+  filter: { name: "x", "u.age": { $gt: 1 }, [column]: 1, $or: [{ a: 1 }, { b: null }] },
+  order: [`-${column}`],
+});
+sqlCreate("users", { name: "x", age: 7, gone: null, returning: ["id"] });
+sqlUpdate("users", { set: { [column]: 7n }, filter: { id: 7 } });
+// @ts-expect-error
+sqlRead("users", { filter: { age: { $gtee: 7 } } });
+// @ts-expect-error
+sqlRead("users", { filter: { $nor: [{ a: 1 }] } });
+// @ts-expect-error
+sqlRead("users", { filter: { age: new Date() } });
+// @ts-expect-error
+sqlRead("users", { filter: { age: unsure } });
+// @ts-expect-error
+sqlCreate("users", { name: {} });
+
+// Results.
+export const numbers: number[] = ids([{ id: 1 }]);
+export const texts: string[] = ids([{ user: "x" as string | null }], "user");
+// @ts-expect-error
+ids([{ name: "x" }]);
+// @ts-expect-error
+ids([{ name: "x" }], "nam");
+export const page: PageInfo = pageInfo([{ id: 1 }], { order: "id", limit: 1 }).page;
+export const decoded: Cursor = Cursor.decode(
+  new Cursor().string("a", "x").int("b", 7).float("c", 0.5).bool("d", true).null("e").encode(),
+);
+export const filter: Filter = parseFilter("{}");
