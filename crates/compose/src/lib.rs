@@ -1,1 +1,107 @@
-//! x
+//! Composition: a handler component and the bridge become one component that every `wasi:http` server can run.
+//!
+//! ```text
+//!   server ── wasi:http/incoming-handler ──► bridge ── sdk:core/handler ──► handler
+//! ```
+//!
+//! It owns the wiring and the errors that tell why two components do not fit. What the bridge does is the business of
+//! `crates/bridge`, whose built artifact is part of this crate ([`BRIDGE`]).
+//!
+//! The wiring is explicit: `wac plug` passes over an export that does not match and leaves a component that fails when it
+//! is served, while [`compose`] names the interface that is missing or differs.
+
+mod error;
+
+pub use error::ComposeError;
+
+use wac_graph::types::{Package, SubtypeChecker, are_semver_compatible};
+use wac_graph::{CompositionGraph, EncodeOptions, PackageId};
+
+/// The bridge that Tenon ships: `crates/bridge`, built by its `build.sh`.
+pub const BRIDGE: &[u8] = include_bytes!("../../bridge/bridge.wasm");
+
+/// What a handler component exports, without its version.
+const HANDLER: &str = "sdk:core/handler@";
+
+/// What a composed component exports, without its version.
+const INCOMING_HANDLER: &str = "wasi:http/incoming-handler@";
+
+/// Composes `handler` with `bridge` (usually [`BRIDGE`]); both are binary components.
+///
+/// The result exports what the bridge exports and imports what both import, except for the handler interface between
+/// them. Imports of one interface in two compatible versions become one.
+///
+/// # Errors
+///
+/// - [`ComposeError::NotAComponent`] when either is text, a core module, or damaged.
+/// - [`ComposeError::AlreadyComposed`] when the handler speaks `wasi:http` already.
+/// - [`ComposeError::MissingInterface`] and [`ComposeError::DifferentInterface`] when the two do not fit.
+pub fn compose(handler: &[u8], bridge: &[u8]) -> Result<Vec<u8>, ComposeError> {
+    let mut graph = CompositionGraph::new();
+    let handler = register(&mut graph, "handler", handler)?;
+    let bridge = register(&mut graph, "bridge", bridge)?;
+
+    let import = bridge_import(&graph, bridge)?;
+    let export = handler_export(&graph, handler, bridge, &import)?;
+
+    let handler = graph.instantiate(handler);
+    let plug = graph.alias_instance_export(handler, &export).map_err(ComposeError::wiring)?;
+    let exports: Vec<String> = graph.types()[graph[bridge].ty()].exports.keys().cloned().collect();
+    let bridge = graph.instantiate(bridge);
+    graph.set_instantiation_argument(bridge, &import, plug).map_err(ComposeError::wiring)?;
+    for name in exports {
+        let alias = graph.alias_instance_export(bridge, &name).map_err(ComposeError::wiring)?;
+        graph.export(alias, &name).map_err(ComposeError::wiring)?;
+    }
+    graph.encode(EncodeOptions::default()).map_err(ComposeError::wiring)
+}
+
+fn register(graph: &mut CompositionGraph, role: &'static str, bytes: &[u8]) -> Result<PackageId, ComposeError> {
+    let not_a_component = |reason: String| ComposeError::NotAComponent { role, reason };
+    match bytes {
+        [0, b'a', b's', b'm', 0x0d, 0, 1, 0, ..] => {}
+        [0, b'a', b's', b'm', 1, 0, 0, 0, ..] => return Err(not_a_component("it is a core module".to_string())),
+        _ => return Err(not_a_component("it does not begin like a WebAssembly binary".to_string())),
+    }
+    let package = Package::from_bytes(&format!("tenon:{role}"), None, bytes, graph.types_mut())
+        .map_err(|error| not_a_component(format!("{error:#}")))?;
+    graph.register_package(package).map_err(ComposeError::wiring)
+}
+
+/// The full name, version included, under which the bridge imports the handler.
+fn bridge_import(graph: &CompositionGraph, bridge: PackageId) -> Result<String, ComposeError> {
+    let world = &graph.types()[graph[bridge].ty()];
+    world.imports.keys().find(|name| name.starts_with(HANDLER)).cloned().ok_or_else(|| ComposeError::NotABridge {
+        imports: world.imports.keys().cloned().collect(),
+    })
+}
+
+/// The full name under which the handler exports what the bridge imports, once its type is known to fit.
+fn handler_export(
+    graph: &CompositionGraph,
+    handler: PackageId,
+    bridge: PackageId,
+    import: &str,
+) -> Result<String, ComposeError> {
+    let types = graph.types();
+    let world = &types[graph[handler].ty()];
+    let Some((name, kind)) =
+        world.exports.get_key_value(import).or_else(|| world.exports.iter().find(|(name, _)| are_semver_compatible(name, import)))
+    else {
+        if let Some(export) = world.exports.keys().find(|name| name.starts_with(INCOMING_HANDLER)) {
+            return Err(ComposeError::AlreadyComposed { export: export.clone() });
+        }
+        return Err(ComposeError::MissingInterface {
+            wanted: import.to_string(),
+            exports: world.exports.keys().cloned().collect(),
+        });
+    };
+    let wanted = types[graph[bridge].ty()].imports[import];
+    SubtypeChecker::new(&mut Default::default())
+        .is_subtype(*kind, types, wanted, types)
+        .map_err(|error| ComposeError::DifferentInterface { interface: name.clone(), reason: format!("{error:#}") })?;
+    Ok(name.clone())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Builds the bridge and writes bridge.wasm beside this script; `build.sh --check` compares instead.
+#
+# rustup's wasm targets cannot be had everywhere, so this uses Debian's packages: rustc-web, cargo-web, rust-web-src and
+# lld-19. Exit code 3 says that they are not there.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+rustc=/usr/bin/rustc cargo=/usr/bin/cargo linker=wasm-ld-19
+for tool in "$rustc" "$cargo" "$linker"; do
+  command -v "$tool" > /dev/null || { echo "bridge: $tool not found; apt-get install rustc-web cargo-web rust-web-src lld-19" >&2; exit 3; }
+done
+
+# Paths of the machine must not be in the artifact: it is compared byte for byte.
+cargo_home=${CARGO_HOME:-$HOME/.cargo}
+env -u RUSTUP_TOOLCHAIN RUSTC="$rustc" RUSTC_BOOTSTRAP=1 \
+  CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER="$linker" \
+  RUSTFLAGS="--remap-path-prefix=$PWD=. --remap-path-prefix=$cargo_home=cargo" \
+  "$cargo" build --quiet --locked --release --target wasm32-unknown-unknown -Zbuild-std=core,alloc
+
+built=$(mktemp)
+trap 'rm -f "$built"' EXIT
+npx --no-install jco new target/wasm32-unknown-unknown/release/tenon_bridge.wasm -o "$built" > /dev/null
+if [ "${1:-}" = --check ]; then
+  cmp "$built" bridge.wasm || { echo "bridge: bridge.wasm is not what its source builds; run crates/bridge/build.sh and commit it" >&2; exit 1; }
+  echo "bridge: bridge.wasm is what its source builds"
+else
+  cp "$built" bridge.wasm
+  echo "bridge: wrote bridge.wasm, $(wc -c < bridge.wasm) bytes"
+fi

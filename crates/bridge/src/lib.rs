@@ -1,0 +1,49 @@
+//! The bridge: what makes an `sdk:core/handler` answer on every server that speaks `wasi:http`.
+//!
+//! It owns the translation between the streaming, resource-based `wasi:http` and the whole-request, whole-response
+//! handler, and nothing else: no routing, no retries, no opinion on content. Whatever goes wrong on the way (a body
+//! that is too large or breaks off, a response that HTTP does not allow) is answered with problem details (RFC 9457).
+//!
+//! - [`request`] reads a `wasi:http` request into the handler's record.
+//! - [`response`] writes the handler's record, or a problem, as a `wasi:http` response.
+//! - [`problem`] holds the failures and their JSON.
+#![no_std]
+
+extern crate alloc;
+
+mod problem;
+mod request;
+mod response;
+
+mod bindings {
+    #![allow(missing_docs)]
+    wit_bindgen::generate!({ path: "../../wit", world: "bridge", generate_all });
+}
+
+use bindings::exports::wasi::http::incoming_handler::Guest;
+use bindings::sdk::core::handler;
+use bindings::wasi::http::types::{IncomingRequest, ResponseOutparam};
+
+#[global_allocator]
+static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    core::arch::wasm32::unreachable()
+}
+
+struct Bridge;
+
+impl Guest for Bridge {
+    fn handle(incoming: IncomingRequest, out: ResponseOutparam) {
+        match request::read(incoming) {
+            Ok(request) => {
+                let head = request.method == "HEAD";
+                response::send(handler::handle(&request), head, out);
+            }
+            Err(problem) => response::send_problem(problem, out),
+        }
+    }
+}
+
+bindings::export!(Bridge with_types_in bindings);

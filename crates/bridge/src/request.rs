@@ -1,0 +1,84 @@
+//! Reading a `wasi:http` request into the handler's record.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use crate::bindings::sdk::core::handler::{Header, Request};
+use crate::bindings::wasi::http::types::{IncomingBody, IncomingRequest, Method};
+use crate::bindings::wasi::io::streams::StreamError;
+use crate::problem::Problem;
+
+/// The largest body that is read, 10 MiB: the handler gets bodies whole, so an end has to be set.
+pub const MAX_BODY_BYTES: usize = 10 * 1024 * 1024;
+
+/// How much is asked for in one read. Hosts give what has arrived, up to this.
+const READ_BYTES: u64 = 64 * 1024;
+
+/// Takes the request apart. Fails when its body is too large or does not arrive whole.
+pub fn read(incoming: IncomingRequest) -> Result<Request, Problem> {
+    let headers = headers(&incoming);
+    let body = body(&incoming, declared_length(&headers))?;
+    let path_with_query = incoming.path_with_query().unwrap_or_else(|| "/".to_string());
+    Ok(Request { method: method(incoming.method()), path_with_query, headers, body })
+}
+
+fn method(method: Method) -> String {
+    match method {
+        Method::Get => "GET",
+        Method::Head => "HEAD",
+        Method::Post => "POST",
+        Method::Put => "PUT",
+        Method::Delete => "DELETE",
+        Method::Connect => "CONNECT",
+        Method::Options => "OPTIONS",
+        Method::Trace => "TRACE",
+        Method::Patch => "PATCH",
+        Method::Other(name) => return name,
+    }
+    .to_string()
+}
+
+/// All headers, with `host` first: `wasi:http` keeps the authority apart, and some hosts leave the header in as well.
+fn headers(incoming: &IncomingRequest) -> Vec<Header> {
+    let mut headers = incoming.headers().entries();
+    if let Some(authority) = incoming.authority() {
+        headers.retain(|(name, _)| !name.eq_ignore_ascii_case("host"));
+        headers.insert(0, ("host".to_string(), authority.into_bytes()));
+    }
+    for (name, _) in &mut headers {
+        name.make_ascii_lowercase();
+    }
+    headers
+}
+
+fn declared_length(headers: &[Header]) -> Option<usize> {
+    let (_, value) = headers.iter().find(|(name, _)| name == "content-length")?;
+    // Too many digits for a length is surely too long.
+    Some(core::str::from_utf8(value).ok()?.trim().parse().unwrap_or(usize::MAX))
+}
+
+/// Reads to the end of the stream, in whatever pieces the host gives.
+fn body(incoming: &IncomingRequest, declared: Option<usize>) -> Result<Option<Vec<u8>>, Problem> {
+    if declared.is_some_and(|length| length > MAX_BODY_BYTES) {
+        return Err(Problem::BodyTooLarge);
+    }
+    let body = incoming.consume().map_err(|()| Problem::UnreadableBody)?;
+    let bytes = {
+        let stream = body.stream().map_err(|()| Problem::UnreadableBody)?;
+        let mut bytes = Vec::with_capacity(declared.unwrap_or(0));
+        loop {
+            match stream.blocking_read(READ_BYTES) {
+                Ok(chunk) if bytes.len() + chunk.len() > MAX_BODY_BYTES => return Err(Problem::BodyTooLarge),
+                Ok(chunk) => bytes.extend_from_slice(&chunk),
+                Err(StreamError::Closed) => break bytes,
+                Err(StreamError::LastOperationFailed(_)) => return Err(Problem::UnreadableBody),
+            }
+        }
+    };
+    // The handler's record has no place for trailers.
+    drop(IncomingBody::finish(body));
+    if declared.is_some_and(|length| length != bytes.len()) {
+        return Err(Problem::UnreadableBody);
+    }
+    Ok(if bytes.is_empty() { None } else { Some(bytes) })
+}

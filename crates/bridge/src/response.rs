@@ -1,0 +1,94 @@
+//! Writing the handler's record, or a problem, as a `wasi:http` response.
+
+use alloc::format;
+use alloc::vec::Vec;
+
+use crate::bindings::sdk::core::handler::Response;
+use crate::bindings::wasi::http::types::{Fields, OutgoingBody, OutgoingResponse, ResponseOutparam};
+use crate::problem::Problem;
+
+/// Sends what the handler answered, or 502 when HTTP does not allow it. `head` says that the request was a HEAD: then a
+/// `content-length` without a body stands for the body that a GET would have had.
+pub fn send(response: Response, head: bool, out: ResponseOutparam) {
+    let body = response.body.unwrap_or_default();
+    match outgoing(response.status, &response.headers, body.len(), head) {
+        Ok(outgoing) => transmit(outgoing, if head { &[] } else { &body }, out),
+        Err(problem) => send_problem(problem, out),
+    }
+}
+
+/// Sends a problem of the bridge's own.
+pub fn send_problem(problem: Problem, out: ResponseOutparam) {
+    let (status, ..) = problem.parts();
+    let body = problem.json();
+    let headers = [("content-type".into(), b"application/problem+json".to_vec())];
+    if let Ok(outgoing) = outgoing(status, &headers, body.len(), false) {
+        transmit(outgoing, &body, out);
+    }
+}
+
+type Header = (alloc::string::String, Vec<u8>);
+
+/// Checks status and headers, and sets the length, so that servers need not chunk.
+fn outgoing(status: u16, headers: &[Header], length: usize, head: bool) -> Result<OutgoingResponse, Problem> {
+    if !(200..=599).contains(&status) {
+        return Err(Problem::InvalidStatus);
+    }
+    let fields = Fields::new();
+    let mut announced = None;
+    for (name, value) in headers {
+        if name.eq_ignore_ascii_case("content-length") {
+            announced = Some(value.as_slice());
+        } else {
+            fields.append(name, value).map_err(|_| Problem::InvalidHeader)?;
+        }
+    }
+    let length = format!("{length}").into_bytes();
+    if announced.is_some_and(|announced| announced != length && !head) {
+        return Err(Problem::InvalidLength);
+    }
+    // RFC 9110, section 8.6: no length where there can be no content.
+    if status != 204 && status != 304 {
+        let length = announced.map_or(length, <[u8]>::to_vec);
+        fields.append("content-length", &length).map_err(|_| Problem::InvalidLength)?;
+    }
+    let outgoing = OutgoingResponse::new(fields);
+    outgoing.set_status_code(status).map_err(|()| Problem::InvalidStatus)?;
+    Ok(outgoing)
+}
+
+/// Hands over the response first and writes its body then: a host need not read a body before it has the response.
+fn transmit(outgoing: OutgoingResponse, bytes: &[u8], out: ResponseOutparam) {
+    let body = outgoing.body();
+    ResponseOutparam::set(out, Ok(outgoing));
+    let Ok(body) = body else { return };
+    if write(&body, bytes).is_some() {
+        // A failure here means that nobody listens any more, or a HEAD whose length has no body: nothing to be done.
+        let _ = OutgoingBody::finish(body, None);
+    }
+}
+
+/// Writes as much as the host permits at a time and waits for it in between. None when the client is gone.
+fn write(body: &OutgoingBody, mut bytes: &[u8]) -> Option<()> {
+    if bytes.is_empty() {
+        return Some(());
+    }
+    let stream = body.write().ok()?;
+    let writable = stream.subscribe();
+    while !bytes.is_empty() {
+        match usize::try_from(stream.check_write().ok()?).unwrap_or(usize::MAX) {
+            0 => writable.block(),
+            permitted => {
+                let (now, rest) = bytes.split_at(permitted.min(bytes.len()));
+                stream.write(now).ok()?;
+                bytes = rest;
+            }
+        }
+    }
+    stream.flush().ok()?;
+    // Permission to write again is what tells that the flush is done.
+    while stream.check_write().ok()? == 0 {
+        writable.block();
+    }
+    Some(())
+}

@@ -1,0 +1,60 @@
+use super::*;
+
+#[test]
+fn a_handler_and_the_bridge_become_an_incoming_handler() {
+    let composed = compose(&tenon_fixtures::echo(200), BRIDGE).unwrap();
+    let mut graph = CompositionGraph::new();
+    let composed = register(&mut graph, "composed", &composed).unwrap();
+    let world = &graph.types()[graph[composed].ty()];
+    assert_eq!(world.exports.keys().collect::<Vec<_>>(), ["wasi:http/incoming-handler@0.2.10"]);
+    assert!(world.imports.keys().all(|name| name.starts_with("wasi:")), "{:?}", world.imports.keys());
+}
+
+#[test]
+fn something_else_than_a_component_is_refused() {
+    let module = tenon_fixtures::core_module();
+    for (bytes, reason) in [
+        (&b"(component)"[..], "does not begin like"),
+        (&module, "it is a core module"),
+        (b"", "does not begin like"),
+        (b"\0asm\x0d\0\x01\0garbage", "unexpected end"),
+    ] {
+        let error = compose(bytes, BRIDGE).unwrap_err();
+        assert_eq!(error.code(), "NOT_A_COMPONENT");
+        assert!(error.to_string().contains("the handler is not a WebAssembly component"), "{error}");
+        assert!(error.to_string().contains(reason), "{error}");
+    }
+    let error = compose(&tenon_fixtures::echo(200), &module).unwrap_err();
+    assert!(error.to_string().starts_with("the bridge is not a WebAssembly component"), "{error}");
+}
+
+#[test]
+fn a_missing_interface_is_named_with_what_there_is() {
+    let error = compose(&tenon_fixtures::stranger(), BRIDGE).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the handler does not export sdk:core/handler@0.1.0; it exports acme:shop/basket@1.0.0"
+    );
+}
+
+#[test]
+fn an_interface_of_other_types_is_named_with_the_difference() {
+    let error = compose(&tenon_fixtures::misfit(), BRIDGE).unwrap_err();
+    assert_eq!(error.code(), "DIFFERENT_INTERFACE");
+    assert!(error.to_string().contains("sdk:core/handler@0.1.0"), "{error}");
+    assert!(error.to_string().contains("handle"), "{error}");
+}
+
+#[test]
+fn composing_twice_is_refused() {
+    let composed = compose(&tenon_fixtures::echo(200), BRIDGE).unwrap();
+    let error = compose(&composed, BRIDGE).unwrap_err();
+    assert_eq!(error.code(), "ALREADY_COMPOSED");
+    assert!(error.to_string().contains("wasi:http/incoming-handler@0.2.10"), "{error}");
+}
+
+#[test]
+fn a_bridge_that_is_none_is_refused() {
+    let error = compose(&tenon_fixtures::echo(200), &tenon_fixtures::stranger()).unwrap_err();
+    assert_eq!(error.code(), "NOT_A_BRIDGE");
+}

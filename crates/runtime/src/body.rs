@@ -1,0 +1,82 @@
+//! The two bodies of an exchange: the request's, read whole within a limit, and the response's, whole or streamed.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::HeaderMap;
+use http::header::CONTENT_LENGTH;
+use http_body::{Body, Frame, SizeHint};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use thiserror::Error;
+
+use crate::call::wasi_http::GuestBody;
+use crate::problem::Problem;
+
+/// The body of a response: already there, or written by a guest that is still running.
+pub struct ResponseBody(Inner);
+
+enum Inner {
+    Whole(Full<Bytes>),
+    Guest(GuestBody),
+}
+
+/// The guest stopped writing before its body was whole.
+#[derive(Debug, Error)]
+#[error("the module's response broke off: {0}")]
+pub struct BodyError(String);
+
+impl From<Bytes> for ResponseBody {
+    fn from(bytes: Bytes) -> Self {
+        Self(Inner::Whole(Full::new(bytes)))
+    }
+}
+
+impl From<GuestBody> for ResponseBody {
+    fn from(body: GuestBody) -> Self {
+        Self(Inner::Guest(body))
+    }
+}
+
+impl Body for ResponseBody {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        match &mut self.get_mut().0 {
+            Inner::Whole(body) => Pin::new(body).poll_frame(cx).map_err(|never| match never {}),
+            Inner::Guest(body) => Pin::new(body).poll_frame(cx).map_err(|error| BodyError(error.to_string())),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.0 {
+            Inner::Whole(body) => body.is_end_stream(),
+            Inner::Guest(body) => body.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.0 {
+            Inner::Whole(body) => body.size_hint(),
+            Inner::Guest(body) => body.size_hint(),
+        }
+    }
+}
+
+/// Reads a request's body to its end, before an instance is taken for it: a slow client holds a connection, no more.
+pub(crate) async fn read<B>(headers: &HeaderMap, body: B, limit: usize) -> Result<Bytes, Problem>
+where
+    B: Body<Data = Bytes>,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let declared = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+    if declared.is_some_and(|declared| declared > limit as u64) {
+        return Err(Problem::BodyTooLarge(limit));
+    }
+    match Limited::new(body, limit).collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(Problem::BodyTooLarge(limit)),
+        Err(_) => Err(Problem::UnreadableBody),
+    }
+}

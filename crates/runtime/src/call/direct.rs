@@ -1,0 +1,93 @@
+//! Calling `sdk:core/handler`: the request and the response whole, as records.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, HOST};
+use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
+
+use super::{Failure, store};
+use crate::host::{Host, Surroundings, is_forbidden};
+
+#[allow(missing_docs, reason = "generated")]
+pub(crate) mod bindings {
+    wasmtime::component::bindgen!({
+        inline: "package tenon:runtime; world direct { export sdk:core/handler@0.1.0; }",
+        path: "../../wit",
+        world: "tenon:runtime/direct",
+        exports: { default: async },
+    });
+}
+
+use bindings::DirectPre;
+use bindings::exports::sdk::core::handler;
+
+/// Calls a fresh instance. The request's URI holds path and query as the module is to see them.
+pub(crate) async fn call(
+    pre: &DirectPre<Host>,
+    surroundings: &Arc<Surroundings>,
+    module: &Arc<str>,
+    request_id: &Arc<str>,
+    request: Request<Bytes>,
+) -> Result<Response<Bytes>, Failure> {
+    let head = request.method() == Method::HEAD;
+    let mut store = store(pre.engine(), surroundings, module, request_id);
+    let instance = pre.instantiate_async(&mut store).await?;
+    let response = instance.sdk_core_handler().call_handle(&mut store, &lower(request)).await?;
+    lift(response, head)
+}
+
+/// The record of a request. `host` comes first, then all headers in their order but those that HTTP keeps to a hop.
+fn lower(request: Request<Bytes>) -> handler::Request {
+    let (parts, body) = request.into_parts();
+    let mut headers = Vec::with_capacity(parts.headers.len() + 1);
+    let authority = match parts.uri.authority() {
+        Some(authority) => Some(authority.as_str().as_bytes()),
+        None => parts.headers.get(HOST).map(HeaderValue::as_bytes),
+    };
+    if let Some(authority) = authority {
+        headers.push((HOST.to_string(), authority.to_vec()));
+    }
+    for (name, value) in &parts.headers {
+        if !is_forbidden(name) {
+            headers.push((name.to_string(), value.as_bytes().to_vec()));
+        }
+    }
+    handler::Request {
+        method: parts.method.to_string(),
+        path_with_query: parts.uri.path_and_query().map_or_else(|| "/".to_string(), ToString::to_string),
+        headers,
+        body: if body.is_empty() { None } else { Some(body.into()) },
+    }
+}
+
+/// The response of a record, held to the rules that the bridge holds it to on other servers (`crates/bridge`).
+fn lift(record: handler::Response, head: bool) -> Result<Response<Bytes>, Failure> {
+    let status = match StatusCode::from_u16(record.status) {
+        Ok(status) if (200..=599).contains(&record.status) => status,
+        _ => return Err(Failure::InvalidResponse("the handler answered with a status outside 200 to 599")),
+    };
+    let body = Bytes::from(record.body.unwrap_or_default());
+    let mut response = Response::new(if head { Bytes::new() } else { body.clone() });
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.reserve(record.headers.len() + 1);
+    let not_allowed = || Failure::InvalidResponse("the handler answered with a header that is not allowed");
+    for (name, value) in record.headers {
+        let name = HeaderName::try_from(name).map_err(|_| not_allowed())?;
+        if is_forbidden(&name) {
+            return Err(not_allowed());
+        }
+        let value = HeaderValue::try_from(value).map_err(|_| not_allowed())?;
+        headers.append(name, value);
+    }
+    let length = HeaderValue::from(body.len());
+    let announced = headers.remove(CONTENT_LENGTH);
+    if announced.as_ref().is_some_and(|announced| *announced != length && !head) {
+        return Err(Failure::InvalidResponse("the handler announced a content-length that its body does not have"));
+    }
+    if status != StatusCode::NO_CONTENT && status != StatusCode::NOT_MODIFIED {
+        headers.insert(CONTENT_LENGTH, announced.unwrap_or(length));
+    }
+    Ok(response)
+}

@@ -1,0 +1,71 @@
+//! Why a runtime cannot be made or cannot listen. What goes wrong in a request is a response (see `problem`).
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+/// Each message names the module or address it is about.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RuntimeError {
+    /// The configuration contradicts itself.
+    #[error("{0}")]
+    Config(String),
+    /// The WebAssembly engine cannot be set up on this machine.
+    #[error("the WebAssembly engine cannot be set up: {0:#}")]
+    Engine(wasmtime::Error),
+    /// A component's file cannot be read.
+    #[error("module {name}: cannot read {}: {source}", .path.display())]
+    Read {
+        /// The module's name.
+        name: String,
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A file is no component, or one that cannot be compiled.
+    #[error("module {name}: {} is not a component that can be compiled: {reason}", .path.display())]
+    Compile {
+        /// The module's name.
+        name: String,
+        /// The file.
+        path: PathBuf,
+        /// What the compiler says.
+        reason: String,
+    },
+    /// A component imports something that this runtime does not offer, or exports nothing that it can call.
+    #[error("module {name}: {reason}")]
+    Link {
+        /// The module's name.
+        name: String,
+        /// What is missing.
+        reason: String,
+    },
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// Host and port.
+        address: SocketAddr,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+impl RuntimeError {
+    /// A stable name of the kind of failure, for programs.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Config(_) => "CONFIG",
+            Self::Engine(_) => "ENGINE",
+            Self::Read { .. } => "MODULE_READ",
+            Self::Compile { .. } => "MODULE_COMPILE",
+            Self::Link { .. } => "MODULE_LINK",
+            Self::Listen { source, .. } if source.kind() == io::ErrorKind::AddrInUse => "ADDRESS_IN_USE",
+            Self::Listen { .. } => "LISTEN",
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! What the runtime itself answers, as problem details (RFC 9457).
+
+use std::fmt;
+
+use bytes::Bytes;
+use http::header::{ALLOW, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use http::{Response, StatusCode};
+
+/// A failure with a status of its own. What it says is fit for a client: nothing of the module's inside is in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Problem {
+    /// The body broke off or its framing was wrong.
+    UnreadableBody,
+    /// No `Host` header, or more than one.
+    NoHost,
+    /// No such path of the runtime's own.
+    NotFound,
+    /// No such module.
+    UnknownModule(String),
+    /// A path of the runtime's own with another method than GET or HEAD.
+    MethodNotAllowed,
+    /// A body beyond the limit, in bytes.
+    BodyTooLarge(usize),
+    /// The module trapped.
+    Crashed,
+    /// The module's answer is none that HTTP allows.
+    InvalidResponse(&'static str),
+    /// Too many requests at once.
+    Overloaded,
+    /// The request took longer than allowed, in milliseconds.
+    TimedOut(u128),
+}
+
+impl Problem {
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::UnreadableBody | Self::NoHost => StatusCode::BAD_REQUEST,
+            Self::NotFound | Self::UnknownModule(_) => StatusCode::NOT_FOUND,
+            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::BodyTooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::Crashed => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::InvalidResponse(_) => StatusCode::BAD_GATEWAY,
+            Self::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
+            Self::TimedOut(_) => StatusCode::GATEWAY_TIMEOUT,
+        }
+    }
+
+    /// The reason phrase of RFC 9110, which has a newer one for 413 than the `http` crate.
+    fn title(&self) -> &'static str {
+        match self.status() {
+            StatusCode::PAYLOAD_TOO_LARGE => "Content Too Large",
+            status => status.canonical_reason().unwrap_or("Error"),
+        }
+    }
+
+    /// The whole response.
+    pub(crate) fn response(&self) -> Response<Bytes> {
+        let (status, title) = (self.status(), self.title());
+        let body = format!(
+            r#"{{"type":"about:blank","title":"{title}","status":{},"detail":{}}}"#,
+            status.as_u16(),
+            JsonString(&self.to_string())
+        );
+        let mut response = Response::new(Bytes::from(body));
+        *response.status_mut() = status;
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        match self {
+            Self::MethodNotAllowed => drop(headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD"))),
+            Self::Overloaded => drop(headers.insert(RETRY_AFTER, HeaderValue::from_static("1"))),
+            _ => {}
+        }
+        response
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnreadableBody => f.write_str("the request body could not be read to its end"),
+            Self::NoHost => f.write_str("the request must name its host, once"),
+            Self::NotFound => f.write_str("modules are served under /run/<module>/"),
+            Self::UnknownModule(name) => write!(f, "no module is called {name}"),
+            Self::MethodNotAllowed => f.write_str("this path answers GET and HEAD only"),
+            Self::BodyTooLarge(limit) => write!(f, "the request body is larger than {limit} bytes"),
+            Self::Crashed => f.write_str("the module failed on this request"),
+            Self::InvalidResponse(what) => f.write_str(what),
+            Self::Overloaded => f.write_str("too many requests are running; try again soon"),
+            Self::TimedOut(limit) => write!(f, "the module did not answer within {limit} ms"),
+        }
+    }
+}
+
+/// A text as a JSON string (RFC 8259, section 7).
+pub(crate) struct JsonString<'a>(pub(crate) &'a str);
+
+impl fmt::Display for JsonString<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("\"")?;
+        for c in self.0.chars() {
+            match c {
+                '"' => f.write_str("\\\"")?,
+                '\\' => f.write_str("\\\\")?,
+                c if c < ' ' => write!(f, "\\u{:04x}", u32::from(c))?,
+                c => write!(f, "{c}")?,
+            }
+        }
+        f.write_str("\"")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn problems_are_json_whatever_they_quote() {
+        let response = Problem::UnknownModule("a\"b\\c\n".to_string()).response();
+        assert_eq!(response.status(), 404);
+        assert_eq!(
+            response.body(),
+            r#"{"type":"about:blank","title":"Not Found","status":404,"detail":"no module is called a\"b\\c\u000a"}"#
+        );
+        assert_eq!(Problem::Overloaded.response().headers()[RETRY_AFTER], "1");
+        assert_eq!(Problem::MethodNotAllowed.response().headers()[ALLOW], "GET, HEAD");
+        assert_eq!(Problem::BodyTooLarge(5).title(), "Content Too Large");
+    }
+}

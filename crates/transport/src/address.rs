@@ -1,0 +1,118 @@
+//! Where a sidecar is, and what a module calls it.
+
+use std::path::PathBuf;
+
+use http::Uri;
+use thiserror::Error;
+
+/// The address of a sidecar as `tenon.toml` has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// `http://host:port`. The port is 80 when none is given.
+    Tcp {
+        /// A name or an IP address.
+        host: String,
+        /// 1 to 65535.
+        port: u16,
+    },
+    /// `unix:///run/db.sock`: the absolute path of a socket.
+    Unix(PathBuf),
+}
+
+/// Why an address cannot be used.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AddressError {
+    /// Neither `http://` nor `unix://`.
+    #[error("`{0}` is no sidecar address: write http://host:port or unix:///path/to.sock")]
+    Scheme(String),
+    /// `unix://` with something else than an absolute path.
+    #[error("`{0}` has no absolute path: write unix:///path/to.sock, with three slashes")]
+    RelativeSocket(String),
+    /// A host that is missing, a path behind it, or credentials in front of it.
+    #[error("`{0}` is more or less than http://host:port: credentials, path and query belong elsewhere")]
+    Authority(String),
+    /// A name that cannot be part of a variable's name.
+    #[error("`{0}` is no sidecar name: letters, digits, `_` and `-`, beginning with a letter")]
+    Name(String),
+}
+
+impl Address {
+    /// Parses `http://host[:port]` or `unix:///path`.
+    ///
+    /// # Errors
+    ///
+    /// An [`AddressError`] that repeats the text and says what to write.
+    pub fn parse(text: &str) -> Result<Self, AddressError> {
+        if let Some(path) = text.strip_prefix("unix://") {
+            return if path.starts_with('/') && path.len() > 1 {
+                Ok(Self::Unix(PathBuf::from(path)))
+            } else {
+                Err(AddressError::RelativeSocket(text.to_string()))
+            };
+        }
+        if !text.starts_with("http://") {
+            return Err(AddressError::Scheme(text.to_string()));
+        }
+        let wrong = || AddressError::Authority(text.to_string());
+        let uri: Uri = text.parse().map_err(|_| wrong())?;
+        let authority = uri.authority().ok_or_else(wrong)?;
+        // What stands behind the host: nothing, or a colon and a port. Credentials in front of it leave no such rest.
+        let port = match authority.as_str().strip_prefix(authority.host()).ok_or_else(wrong)? {
+            "" => 80,
+            rest => rest.strip_prefix(':').and_then(|port| port.parse().ok()).filter(|port| *port != 0).ok_or_else(wrong)?,
+        };
+        if authority.host().is_empty() || uri.path() != "/" || uri.query().is_some() {
+            return Err(wrong());
+        }
+        Ok(Self::Tcp { host: authority.host().to_string(), port })
+    }
+}
+
+/// A service that modules may call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sidecar {
+    name: String,
+    pub(crate) address: Address,
+}
+
+impl Sidecar {
+    /// A sidecar called `name` at `address`.
+    ///
+    /// # Errors
+    ///
+    /// [`AddressError::Name`] unless the name is made of letters, digits, `_` and `-` and begins with a letter.
+    pub fn new(name: &str, address: Address) -> Result<Self, AddressError> {
+        let fits = name.starts_with(|first: char| first.is_ascii_alphabetic())
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+        if fits { Ok(Self { name: name.to_string(), address }) } else { Err(AddressError::Name(name.to_string())) }
+    }
+
+    /// The name under which it was configured.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// `host:port` as modules name it. A Unix socket has no such name of its own, so it gets one that only this crate
+    /// resolves: `<name>.sidecar.internal`.
+    pub(crate) fn authority(&self) -> String {
+        match &self.address {
+            Address::Tcp { host, port } => format!("{}:{port}", host.to_ascii_lowercase()),
+            Address::Unix(_) => format!("{}.sidecar.internal:80", self.name.to_ascii_lowercase().replace('_', "-")),
+        }
+    }
+
+    /// Name and value of its environment variable: `db` is `SIDECAR_DB_URL`.
+    pub(crate) fn variable(&self) -> (String, String) {
+        let name = self.name.to_ascii_uppercase().replace('-', "_");
+        let authority = self.authority();
+        (format!("SIDECAR_{name}_URL"), format!("http://{}", authority.strip_suffix(":80").unwrap_or(&authority)))
+    }
+}
+
+/// `host:port` of a URI in the form of [`Sidecar::authority`].
+pub(crate) fn authority_of(uri: &Uri) -> Option<String> {
+    let host = uri.host()?.to_ascii_lowercase();
+    Some(format!("{host}:{}", uri.port_u16().unwrap_or(80)))
+}
