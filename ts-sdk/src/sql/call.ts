@@ -2,6 +2,7 @@
 import { type Dialect, postgres, sqlite } from "./dialect.ts";
 import { SqlError } from "./errors.ts";
 import { isPlainObject } from "./filter.ts";
+import { isNameList } from "./identifier.ts";
 import type { Column, Table } from "./table.ts";
 
 /** A table's name, or a table whose columns are known. */
@@ -52,7 +53,7 @@ export function refuseUnknown(options: RawOptions, known: ReadonlySet<string>): 
 /** A list of column names, or none; whether they are identifiers is the printer's to say. */
 export function readColumns(option: string, columns: unknown): readonly string[] {
   if (columns === undefined) return [];
-  if (!Array.isArray(columns) || columns.length === 0 || !columns.every((name) => typeof name === "string")) {
+  if (!isNameList(columns) || columns.length === 0) {
     throw new SqlError("option", "takes a list of at least one column", option);
   }
   return columns;

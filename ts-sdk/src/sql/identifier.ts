@@ -23,3 +23,10 @@ export function writeIdentifier(name: string, reserved: ReadonlySet<string>): st
 function writePart(part: string, reserved: ReadonlySet<string>): string {
   return reserved.has(part.toLowerCase()) ? `"${part}"` : part;
 }
+
+/** Whether `names` is a list of strings, without holes, which the list's own methods would pass over. */
+export function isNameList(names: unknown): names is readonly string[] {
+  if (!Array.isArray(names)) return false;
+  for (let i = 0; i < names.length; i++) if (typeof names[i] !== "string") return false;
+  return true;
+}

@@ -1,5 +1,6 @@
 import type { OrderTerm } from "./ast.ts";
 import { SqlError } from "./errors.ts";
+import { isNameList } from "./identifier.ts";
 
 /**
  * Reads `order`: a column or a list of them, `-` in front for descending. The names are checked when they are printed.
@@ -9,7 +10,7 @@ import { SqlError } from "./errors.ts";
 export function readOrder(order: unknown, key?: unknown): OrderTerm[] {
   if (order === undefined && key === undefined) return [];
   const names: unknown = order === undefined ? [] : typeof order === "string" ? [order] : order;
-  if (!Array.isArray(names) || !names.every((name) => typeof name === "string")) {
+  if (!isNameList(names)) {
     throw new SqlError("option", "takes a column or a list of columns", "order");
   }
   const terms = names.map(readTerm);

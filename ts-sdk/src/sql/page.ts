@@ -45,9 +45,11 @@ export interface Page<Row> {
  * That rows precede a page read with `after` (and follow one read with `before`) is taken from the cursor itself: its
  * row was there.
  *
+ * @throws {SqlError} `option` when an option is wrong
  * @throws {CursorError} when a row that a cursor is made of lacks a column of `order`
  */
 export function pageInfo<Row extends object>(rows: readonly Row[], options: PageOptions): Page<Row> {
+  if (typeof options !== "object" || options === null) throw new SqlError("option", "the options are an object");
   const { order, key, limit, after, before, total } = options;
   if (!Number.isSafeInteger(limit) || limit < 1) throw new SqlError("option", "takes a positive integer", "limit");
   if (!Array.isArray(rows)) throw new SqlError("option", "takes rows", "rows");

@@ -38,7 +38,11 @@ describe("sqlRead", () => {
     expect(() => sqlRead("t", { page: 2 ** 52, limit: 4 })).toThrow(error("SqlError", "option", "page"));
   });
 
-  it("refuses options it does not know, and an empty select", () => {
+  it("refuses options it does not know, an empty select, and lists with holes", () => {
+    for (const names of [new Array(1), ["a", undefined], [1], "a", null]) {
+      expect(() => sqlRead("t", { select: names as never })).toThrow(error("SqlError", "option", "select"));
+    }
+    expect(() => sqlRead("t", { order: new Array(1) })).toThrow(error("SqlError", "option", "order"));
     expect(() => sqlRead("t", { filtre: {} } as never)).toThrow(error("SqlError", "option", "filtre"));
     expect(() => sqlRead("t", { select: [] })).toThrow(error("SqlError", "option", "select"));
     expect(() => sqlRead("t", 7 as never)).toThrow(error("SqlError", "option"));
