@@ -50,3 +50,4 @@ export type { Infer, InferInput, StandardSchema } from "./schema/standard.ts";
 export { Type } from "./schema/type.ts";
 export * from "./sql/index.ts";
 export { time } from "./time.ts";
+export { warmUp } from "./warm-up.ts";

@@ -35,7 +35,10 @@ export interface PlatformRequest {
 
 interface PlatformGlobals {
   TextEncoder: new () => { encode(text: string): Uint8Array };
-  TextDecoder: new (label: string, options: { fatal: boolean }) => { decode(bytes: Uint8Array): string };
+  TextDecoder: new (
+    label: string,
+    options: { fatal: boolean; ignoreBOM: boolean },
+  ) => { decode(bytes: Uint8Array): string };
   URL: new (url: string) => { readonly href: string; readonly protocol: string; readonly host: string };
   AbortController?: new () => { readonly signal: unknown; abort(): void };
   crypto: { getRandomValues(bytes: Uint8Array): Uint8Array };
@@ -56,8 +59,8 @@ export const platform = globalThis as unknown as PlatformGlobals;
 export const environmentKey: unique symbol = Symbol.for("tenon.environment") as never;
 
 const encoder = new platform.TextEncoder();
-const strictDecoder = new platform.TextDecoder("utf-8", { fatal: true });
-const lenientDecoder = new platform.TextDecoder("utf-8", { fatal: false });
+const strictDecoder = new platform.TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+const lenientDecoder = new platform.TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
 
 /** The UTF-8 bytes of a text; a lone surrogate becomes U+FFFD. */
 export function encodeUtf8(text: string): Uint8Array {
@@ -67,7 +70,7 @@ export function encodeUtf8(text: string): Uint8Array {
 /** The text of UTF-8 bytes, without a leading byte order mark; `undefined` when they are not UTF-8. */
 export function decodeUtf8(bytes: Uint8Array): string | undefined {
   try {
-    return strictDecoder.decode(bytes);
+    return strictDecoder.decode(withoutMark(bytes));
   } catch {
     return undefined;
   }
@@ -75,5 +78,10 @@ export function decodeUtf8(bytes: Uint8Array): string | undefined {
 
 /** The text of bytes that should be UTF-8; what is not becomes U+FFFD. */
 export function decodeUtf8Leniently(bytes: Uint8Array): string {
-  return lenientDecoder.decode(bytes);
+  return lenientDecoder.decode(withoutMark(bytes));
+}
+
+/** Without a leading byte order mark: engines differ in whether a decoder drops it. */
+function withoutMark(bytes: Uint8Array): Uint8Array {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
 }

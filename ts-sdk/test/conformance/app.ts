@@ -23,6 +23,7 @@ import {
   Type,
 } from "../../src/index.ts";
 import { inBody, inPath, inQuery } from "./fields.ts";
+import { foreignRoutes } from "./foreign.ts";
 
 const Pair = Path("Pair", { a: field.string(), b: field.u32() });
 const Search = Query("Search", { q: field.string().optional(), tags: list(field.string()).optional() });
@@ -55,6 +56,7 @@ function echoes(): Record<string, Route> {
 
 const app: App = routes({
   ...echoes(),
+  ...foreignRoutes,
   index: get(["/", ""], () => ok({ service: "conformance" })),
   literal: get("/route/literal", () => ok({ route: "literal" })),
   placeholder: get("/route/{name}", { path: Path("Name", { name: field.string() }) }, ({ path }) =>

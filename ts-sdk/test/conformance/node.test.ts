@@ -17,7 +17,8 @@ describe("the table, in Node", () => {
 
   it("has at least 300 rows, each different", () => {
     expect(table.length).toBeGreaterThanOrEqual(300);
-    expect(new Set(table.map((row) => JSON.stringify(row))).size).toBe(table.length);
+    const rows = table.map((row) => JSON.stringify(row));
+    expect(rows.filter((row, i) => rows.indexOf(row) !== i)).toEqual([]);
   });
 
   it.each(table.map((row) => [rowName(row), row] as const))("%s", async (_name, row) => {

@@ -2,6 +2,7 @@
  * The table: requests, and what must come back. It runs in plain Node and inside a built component, where the answers
  * must be the same to the byte.
  */
+import { foreignRows } from "./foreign-rows.ts";
 import { bodyRows, responseRows, routingRows } from "./http-rows.ts";
 import { numberRows } from "./number-rows.ts";
 import type { Row } from "./row.ts";
@@ -15,4 +16,5 @@ export const table: readonly Row[] = [
   ...routingRows,
   ...bodyRows,
   ...responseRows,
+  ...foreignRows,
 ];

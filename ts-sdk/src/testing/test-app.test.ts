@@ -1,0 +1,67 @@
+import { expect, it } from "vitest";
+import { env, get, ok, post, put, routes } from "../index.ts";
+import { testApp } from "./index.ts";
+
+const app = routes({
+  echo: post("/echo", (_, req) =>
+    ok({ text: req.text() ?? null, type: req.headers.getAll("content-type"), x: req.headers.getAll("x-a") }),
+  ),
+  bytes: put("/bytes", (_, req) => ok([...(req.body ?? [])])),
+  env: get("/env", async () => {
+    await Promise.resolve();
+    return ok({ name: env("NAME") ?? null, path: env("PATH") ?? null });
+  }),
+});
+
+it("sends JSON, text, bytes and headers", async () => {
+  const test = testApp(app);
+  expect((await test.post("/echo", { json: { a: 1 } })).json()).toEqual({
+    text: '{"a":1}',
+    type: ["application/json"],
+    x: [],
+  });
+  expect(
+    (await test.post("/echo", { json: 1, headers: { "Content-Type": "application/hal+json" } })).json().type,
+  ).toEqual(["application/hal+json"]);
+  expect(
+    (
+      await test.post("/echo", {
+        body: "é",
+        headers: [
+          ["x-a", "1"],
+          ["X-A", "2"],
+        ],
+      })
+    ).json(),
+  ).toEqual({ text: "é", type: [], x: ["1", "2"] });
+  expect((await test.put("/bytes", { body: new Uint8Array([0, 255]) })).json()).toEqual([0, 255]);
+  expect((await test.put("/bytes")).json()).toEqual([]);
+});
+
+it("has a method for each, and any by name", async () => {
+  const test = testApp(app);
+  expect((await test.head("/env")).headers.get("content-length")).toBe("25");
+  expect((await test.options("/env")).headers.get("Allow")).toBe("GET, HEAD, OPTIONS");
+  expect((await test.patch("/env")).status).toBe(405);
+  expect((await test.delete("/env")).status).toBe(405);
+  expect((await test.request("TRACE", "/env")).status).toBe(405);
+  expect((await test.options("/env")).bytes()).toHaveLength(0);
+});
+
+it("gives each app its own environment, side by side, and nothing of the process's", async () => {
+  const [one, two, none] = await Promise.all([
+    testApp(app, { env: { NAME: "one" } }).get("/env"),
+    testApp(app, { env: { NAME: "two" } }).get("/env"),
+    testApp(app).get("/env"),
+  ]);
+  expect([one?.json(), two?.json(), none?.json()]).toEqual([
+    { name: "one", path: null },
+    { name: "two", path: null },
+    { name: null, path: null },
+  ]);
+});
+
+it("refuses what is no app", () => {
+  expect(() => testApp({} as never)).toThrow(/takes the app that routes\(\) gives/);
+  expect(() => testApp(undefined as never)).toThrow(TypeError);
+});
