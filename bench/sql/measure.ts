@@ -28,7 +28,8 @@ export function measure(now: () => number, rounds: number, slice: number): Measu
 /** The table of a run. */
 export function report(where: string, results: readonly Measured[]): string {
   const lines = results.map(
-    ({ name, tenon, kysely }) => `${(kysely / tenon).toFixed(1).padStart(6)} x  ${tenon.toFixed(2).padStart(8)} ${kysely.toFixed(2).padStart(8)}  ${name}`,
+    ({ name, tenon, kysely }) =>
+      `${(kysely / tenon).toFixed(1).padStart(6)} x  ${tenon.toFixed(2).padStart(8)} ${kysely.toFixed(2).padStart(8)}  ${name}`,
   );
   const ratios = results.map(({ tenon, kysely }) => kysely / tenon);
   const mean = Math.exp(ratios.reduce((sum, ratio) => sum + Math.log(ratio), 0) / ratios.length);
@@ -46,7 +47,8 @@ function check(query: Query): void {
   const distinct = (values: readonly unknown[]) => JSON.stringify([...new Set(values.map(String))].sort());
   // Kysely binds LIMIT and OFFSET, and each use of a keyset's value anew.
   const bound = parameters.filter((value) => value !== 20 && value !== 40);
-  if (distinct(params) !== distinct(bound)) throw new Error(`${query.name}: ${distinct(params)} against ${distinct(bound)}`);
+  if (distinct(params) !== distinct(bound))
+    throw new Error(`${query.name}: ${distinct(params)} against ${distinct(bound)}`);
 }
 
 let sink = 0;

@@ -9,6 +9,13 @@ const bundle = await build({
   platform: "node",
   logLevel: "error",
 });
-const { measure, report } = await import(`data:text/javascript;base64,${Buffer.from(bundle.outputFiles[0].contents).toString("base64")}`);
+const { measure, report } = await import(
+  `data:text/javascript;base64,${Buffer.from(bundle.outputFiles[0].contents).toString("base64")}`
+);
 measure(() => performance.now(), 3, 2_000);
-process.stdout.write(`${report(`Node ${process.version}`, measure(() => performance.now(), 41, 2_000))}\n`);
+process.stdout.write(
+  `${report(
+    `Node ${process.version}`,
+    measure(() => performance.now(), 41, 2_000),
+  )}\n`,
+);

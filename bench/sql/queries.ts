@@ -65,7 +65,10 @@ export function queries(): Query[] {
       name: "nested: $or, $and, $not",
       tenon: (i) =>
         sqlRead("users", {
-          filter: { active: true, $or: [{ age: { $gt: i } }, { $and: [{ name: "x" }, { $not: { age: { $lt: 3 } } }] }] },
+          filter: {
+            active: true,
+            $or: [{ age: { $gt: i } }, { $and: [{ name: "x" }, { $not: { age: { $lt: 3 } } }] }],
+          },
         }),
       kysely: (i) =>
         db
@@ -89,7 +92,9 @@ export function queries(): Query[] {
           .selectFrom("users")
           .selectAll()
           .where("active", "=", true)
-          .where((eb: Where) => eb.and([eb("age", ">=", i), eb("age", "<", 65), eb.or([eb("name", "=", "x"), eb("name", "=", "y")])]))
+          .where((eb: Where) =>
+            eb.and([eb("age", ">=", i), eb("age", "<", 65), eb.or([eb("name", "=", "x"), eb("name", "=", "y")])]),
+          )
           .compile(),
     },
     {
@@ -106,7 +111,12 @@ export function queries(): Query[] {
           .selectFrom("users")
           .selectAll()
           .where("created_at", "<=", "2026-01-01")
-          .where((eb: Where) => eb.or([eb("created_at", "<", "2026-01-01"), eb.and([eb("created_at", "=", "2026-01-01"), eb("id", ">", i)])]))
+          .where((eb: Where) =>
+            eb.or([
+              eb("created_at", "<", "2026-01-01"),
+              eb.and([eb("created_at", "=", "2026-01-01"), eb("id", ">", i)]),
+            ]),
+          )
           .orderBy("created_at", "desc")
           .orderBy("id", "asc")
           .limit(20)
@@ -115,7 +125,12 @@ export function queries(): Query[] {
     {
       name: "insert",
       tenon: (i) => sqlCreate("users", { name: "x", age: i, active: true, returning: ["id"] }),
-      kysely: (i) => db.insertInto("users").values({ name: "x", age: i, active: true } as never).returning("id").compile(),
+      kysely: (i) =>
+        db
+          .insertInto("users")
+          .values({ name: "x", age: i, active: true } as never)
+          .returning("id")
+          .compile(),
     },
     {
       name: "update",
@@ -130,4 +145,6 @@ export function queries(): Query[] {
   ];
 }
 
-const cursors = Array.from({ length: 64 }, (_, i) => new Cursor().string("created_at", "2026-01-01").int("id", i).encode());
+const cursors = Array.from({ length: 64 }, (_, i) =>
+  new Cursor().string("created_at", "2026-01-01").int("id", i).encode(),
+);
