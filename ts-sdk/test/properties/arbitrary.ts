@@ -1,0 +1,61 @@
+import fc from "fast-check";
+import { field, list, type Schema, Type } from "../../src/index.ts";
+
+/** A schema, and values of its type as JSON has them. */
+export interface Sample {
+  readonly schema: Schema<unknown, "required">;
+  readonly valid: fc.Arbitrary<unknown>;
+}
+
+const text = fc.string({ unit: "grapheme", maxLength: 12 });
+const codePoints = (value: string) => [...value].length;
+const bounds = (least: number, most: number) =>
+  fc
+    .tuple(fc.integer({ min: least, max: most }), fc.integer({ min: least, max: most }))
+    .map(([a, b]) => ({ min: Math.min(a, b), max: Math.max(a, b) }));
+
+const texts: fc.Arbitrary<Sample> = bounds(0, 20).map(({ min, max }) => ({
+  schema: field.string({ min, max }),
+  valid: fc
+    .string({ unit: "binary", minLength: min, maxLength: max })
+    .filter((value) => codePoints(value) >= min && codePoints(value) <= max),
+}));
+const wholes: fc.Arbitrary<Sample> = fc
+  .tuple(fc.constantFrom("u32" as const, "i32" as const, "i64" as const), bounds(0, 2 ** 31 - 1))
+  .map(([kind, { min, max }]) => ({ schema: field[kind]({ min, max }), valid: fc.integer({ min, max }) }));
+const fractions: fc.Arbitrary<Sample> = fc.constant({
+  schema: field.f64(),
+  valid: fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0),
+});
+const bools: fc.Arbitrary<Sample> = fc.constant({ schema: field.bool(), valid: fc.boolean() });
+const enums: fc.Arbitrary<Sample> = fc
+  .uniqueArray(text, { minLength: 1, maxLength: 4 })
+  .map((words) => ({ schema: field.enum(...words), valid: fc.constantFrom(...words) }));
+
+/** Schemas of a single value. */
+export const scalar: fc.Arbitrary<Sample> = fc.oneof(texts, wholes, fractions, bools, enums);
+
+const key = fc.string({ unit: "grapheme", minLength: 1, maxLength: 6 }).filter((name) => name !== "__proto__");
+
+/** Schemas of any shape, nested a few levels deep. */
+export const anySchema: fc.Arbitrary<Sample> = fc.letrec<{ any: Sample; list: Sample; object: Sample }>((tie) => ({
+  any: fc.oneof({ maxDepth: 3, withCrossShrink: true }, scalar, tie("list"), tie("object")),
+  list: tie("any").map(({ schema, valid }) => ({
+    schema: list(schema, { max: 3 }),
+    valid: fc.array(valid, { maxLength: 3 }),
+  })),
+  object: fc.array(fc.tuple(key, tie("any"), fc.boolean()), { maxLength: 4 }).map((entries) => {
+    const fields: Record<string, Schema> = {};
+    const valid: Record<string, fc.Arbitrary<unknown>> = {};
+    const required: string[] = [];
+    for (const [name, one, optional] of new Map(entries.map((entry) => [entry[0], entry])).values()) {
+      fields[name] = optional ? one.schema.optional() : one.schema;
+      valid[name] = one.valid;
+      if (!optional) required.push(name);
+    }
+    return { schema: Type("T", fields), valid: fc.record(valid, { requiredKeys: required }) };
+  }),
+})).any;
+
+/** A value of a kind, and its neighbours: what JSON can hold. */
+export const anyJson = fc.jsonValue({ maxDepth: 4 });

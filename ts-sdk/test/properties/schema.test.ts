@@ -1,0 +1,151 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { field, get, list, ok, Path, post, Query, routes, type Schema, Type } from "../../src/index.ts";
+import { testApp } from "../../src/testing/index.ts";
+import { anyJson, anySchema, scalar } from "./arbitrary.ts";
+
+/** What `Infer` says of a schema, as a predicate written apart from the parsers. */
+function describes(schema: Schema, value: unknown): boolean {
+  if (value === undefined) return schema.presence === "optional";
+  switch (schema.kind) {
+    case "string":
+      return typeof value === "string";
+    case "bool":
+      return typeof value === "boolean";
+    case "enum":
+      return (schema as Schema & { values: readonly unknown[] }).values.includes(value);
+    case "list":
+      return (
+        Array.isArray(value) && value.every((item) => describes((schema as Schema & { items: Schema }).items, item))
+      );
+    case "object": {
+      const { fields } = schema as Schema & { fields: Record<string, Schema> };
+      if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype)
+        return false;
+      const known = Object.keys(value).every((key) => Object.hasOwn(fields, key));
+      const held = (key: string) => (Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined);
+      return known && Object.entries(fields).every(([key, field]) => describes(field, held(key)));
+    }
+    default:
+      return (
+        typeof value === "number" && Number.isFinite(value) && (schema.kind === "f64" || Number.isSafeInteger(value))
+      );
+  }
+}
+
+const validate = (schema: Schema, value: unknown) =>
+  schema["~standard"].validate(value) as { value?: unknown; issues?: { message: string; path: PropertyKey[] }[] };
+
+describe("a schema", () => {
+  it("accepts every value of its type, and gives it back unchanged", () => {
+    fc.assert(
+      fc.property(
+        anySchema.chain(({ schema, valid }) => fc.tuple(fc.constant(schema), valid)),
+        ([schema, value]) => {
+          const json = JSON.parse(JSON.stringify(value));
+          expect(validate(schema, json)).toEqual({ value: json });
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  it("gives nothing but what Infer describes, and else says where and why", () => {
+    fc.assert(
+      fc.property(anySchema, anyJson, ({ schema }, value) => {
+        const result = validate(schema, value);
+        if (!result.issues) return describes(schema, result.value);
+        expect(result.issues.length).toBeGreaterThan(0);
+        for (const { message, path } of result.issues) {
+          expect(message).toMatch(/^(must|is required)/);
+          expect(path.every((key) => typeof key === "string" || typeof key === "number")).toBe(true);
+        }
+        return true;
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+/** Whether a text has an encoding at all: a lone surrogate has none. */
+const isWellFormed = (text: string) => new TextDecoder().decode(new TextEncoder().encode(text)) === text;
+
+describe("parse after print is the identity", () => {
+  it("for a path", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        scalar
+          .chain(({ schema, valid }) => fc.tuple(fc.constant(schema), valid))
+          .filter(([, value]) => isWellFormed(String(value)) && value !== ""),
+        async ([schema, value]) => {
+          const path = Path("P", { v: schema as Schema<string, "required"> });
+          const app = testApp(routes({ echo: get("/a/{v}/b", { path }, (input) => ok(input.path)) }));
+          const answer = await app.get(`/a/${encodeURIComponent(String(value))}/b`);
+          expect(answer.json()).toEqual({ v: value });
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  it("for a query, with lists, spaces as + or as %20, in any order among other keys", async () => {
+    const text = fc.string({ unit: "grapheme", maxLength: 8 });
+    const Q = Query("Q", { s: field.string(), "k y&=": list(field.string()).optional(), n: field.f64().optional() });
+    const app = testApp(routes({ echo: get("/", { query: Q }, ({ query }) => ok(query)) }));
+    const values = fc.record(
+      {
+        s: text,
+        "k y&=": fc.array(text, { minLength: 1, maxLength: 4 }),
+        n: fc.double({ noNaN: true, noDefaultInfinity: true }).map((n) => n + 0),
+      },
+      { requiredKeys: ["s"] },
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        values,
+        fc.array(fc.tuple(text, text), { maxLength: 3 }),
+        fc.boolean(),
+        async (given, others, plus) => {
+          const pairs = Object.entries(given).flatMap(([key, value]) =>
+            (Array.isArray(value) ? value : [value]).map((one) => [key, String(one)]),
+          );
+          const noise = others.filter(([key]) => !Object.hasOwn(Q.fields, key));
+          const encode = (part: string) =>
+            plus ? encodeURIComponent(part).replaceAll("%20", "+") : encodeURIComponent(part);
+          const query = [...noise, ...pairs]
+            .map((pair) => pair.map((part) => encode(part as string)).join("="))
+            .join("&");
+          expect((await app.get(`/?${query}`)).json()).toEqual(given);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+});
+
+it("reads the query as the platform's URLSearchParams does", async () => {
+  const Q = Query("Q", { a: list(field.string()).optional(), b: field.string().optional() });
+  const app = testApp(routes({ echo: get("/", { query: Q }, ({ query }) => ok(query)) }));
+  const piece = fc.constantFrom("a", "b", "=", "&", "+", "%20", "%26", "%61", "%C3%A9", "é", "?", "/", " ", "c", "");
+  await fc.assert(
+    fc.asyncProperty(fc.array(piece, { maxLength: 12 }), async (pieces) => {
+      const query = pieces.join("");
+      const oracle = new URLSearchParams(`&${query}`); // it would drop a leading "?"
+      const [a, b] = [oracle.getAll("a"), oracle.getAll("b").at(-1)];
+      expect((await app.get(`/?${query}`)).json()).toEqual({
+        ...(a.length > 0 && { a }),
+        ...(b !== undefined && { b }),
+      });
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+it("takes a body that is a type of its own", async () => {
+  const app = testApp(routes({ echo: post("/", { body: Type("T", { a: field.u32() }) }, ({ body }) => ok(body)) }));
+  await fc.assert(
+    fc.asyncProperty(fc.nat(4_294_967_295), async (a) => {
+      expect((await app.post("/", { json: { a } })).json()).toEqual({ a });
+    }),
+  );
+});

@@ -1,0 +1,143 @@
+/** The same values through our schemas and Zod's, on what both can say: accepted by both with one result, or by neither. */
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { z } from "zod";
+import { field, list, type Schema, Type } from "../../src/index.ts";
+
+interface Pair {
+  readonly ours: Schema<unknown, "required">;
+  readonly zods: z.ZodType;
+}
+
+// Zod counts UTF-16 units where we count code points, so texts are within the Basic Multilingual Plane here; its email
+// and uri are stricter or looser than the RFCs by choice, so they are left out; ours has no recursion, unions, or records.
+const bounds = fc.tuple(fc.nat(20), fc.nat(20)).map(([a, b]) => ({ min: Math.min(a, b), max: Math.max(a, b) }));
+const leaf: fc.Arbitrary<Pair> = fc.oneof(
+  fc.constant({ ours: field.string(), zods: z.string() }),
+  bounds.map(({ min, max }) => ({ ours: field.string({ min, max }), zods: z.string().min(min).max(max) })),
+  fc.constant({ ours: field.u32(), zods: z.uint32() }),
+  fc.constant({ ours: field.i32(), zods: z.int32() }),
+  fc.constant({ ours: field.i64(), zods: z.int() }),
+  fc.constant({ ours: field.f64(), zods: z.number() }),
+  bounds.map(({ min, max }) => ({ ours: field.u32({ min, max }), zods: z.uint32().min(min).max(max) })),
+  bounds.map(({ min, max }) => ({ ours: field.f64({ min, max }), zods: z.number().min(min).max(max) })),
+  fc.constant({ ours: field.bool(), zods: z.boolean() }),
+  fc.constant({ ours: field.enum("a", "b", ""), zods: z.enum(["a", "b", ""]) }),
+  fc.constant({ ours: field.string({ format: "date" }), zods: z.iso.date() }),
+  fc.constant({ ours: field.string({ format: "ipv4" }), zods: z.ipv4() }),
+  fc.constant({ ours: field.string({ format: "ipv6" }), zods: z.ipv6() }),
+);
+
+// No "constructor" and the like: Zod reads them from the prototype when they are absent, we read own keys only.
+const fieldNames = ["a", "b", "sp ace", "é"];
+
+const pair: fc.Arbitrary<Pair> = fc.letrec<{ any: Pair; list: Pair; object: Pair }>((tie) => ({
+  any: fc.oneof({ maxDepth: 3, withCrossShrink: true }, leaf, tie("list"), tie("object")),
+  list: fc.tuple(tie("any"), bounds).map(([{ ours, zods }, { min, max }]) => ({
+    ours: list(ours, { min: min % 3, max }),
+    zods: z
+      .array(zods)
+      .min(min % 3)
+      .max(max),
+  })),
+  object: fc
+    .dictionary(fc.constantFrom(...fieldNames), fc.tuple(tie("any"), fc.boolean()), {
+      maxKeys: 4,
+      noNullPrototype: true,
+    })
+    .map((entries) => {
+      const ours: Record<string, Schema> = {};
+      const zods: Record<string, z.ZodType> = {};
+      for (const [name, [one, optional]] of Object.entries(entries)) {
+        ours[name] = optional ? one.ours.optional() : one.ours;
+        // With us null in a body counts as absent.
+        zods[name] = optional ? one.zods.nullish().transform((value) => value ?? undefined) : one.zods;
+      }
+      return { ours: Type("T", ours), zods: z.object(zods) };
+    }),
+})).any;
+
+const text = fc.oneof(
+  fc.string({ unit: "grapheme-ascii", maxLength: 25 }),
+  fc.constantFrom(
+    "2024-02-29",
+    "2023-02-29",
+    "2026-13-01",
+    "1.2.3.4",
+    "01.2.3.4",
+    "::1",
+    "1::2::3",
+    "1:2:3:4:5:6:7:8",
+    "::1.2.3.4",
+    "",
+    "a",
+    "é",
+  ),
+);
+const number = fc.oneof(
+  fc.nat(25),
+  fc.integer(),
+  fc.double(),
+  fc.maxSafeInteger(),
+  fc.constantFrom(-0, 2 ** 32, 2 ** 32 - 1, -(2 ** 31), 2 ** 53),
+);
+const value = fc.letrec((tie) => ({
+  any: fc.oneof({ maxDepth: 3 }, text, number, fc.boolean(), fc.constant(null), tie("list"), tie("object")),
+  list: fc.array(tie("any"), { maxLength: 4 }),
+  object: fc.dictionary(fc.constantFrom(...fieldNames, "other"), tie("any"), { maxKeys: 5, noNullPrototype: true }),
+})).any;
+
+/** Values near to what a schema wants, so that about half are accepted. */
+function near({ ours }: Pair): fc.Arbitrary<unknown> {
+  const wanted = (schema: Schema): fc.Arbitrary<unknown> => {
+    const parts = schema as Schema & { items: Schema; fields: Record<string, Schema> };
+    if (schema.kind === "list") return fc.array(wanted(parts.items), { maxLength: 5 });
+    if (schema.kind === "object") {
+      const fields = Object.fromEntries(
+        Object.entries(parts.fields).map(([name, one]) => [
+          name,
+          fc.oneof({ weight: 9, arbitrary: wanted(one) }, value),
+        ]),
+      );
+      return fc.record(fields, {
+        requiredKeys: Object.keys(fields).filter((_, i) => i % 2 === 0),
+        noNullPrototype: true,
+      });
+    }
+    if (schema.kind === "bool") return fc.boolean();
+    if (schema.kind === "enum") return fc.constantFrom("a", "b", "c", "");
+    return schema.kind === "string" ? text : number;
+  };
+  return fc.oneof({ weight: 4, arbitrary: wanted(ours) }, value);
+}
+
+it("accepts what Zod accepts, with the same result", () => {
+  let accepted = 0;
+  let refused = 0;
+  fc.assert(
+    fc.property(
+      pair.chain((one) => fc.tuple(fc.constant(one), near(one))),
+      ([{ ours, zods }, given]) => {
+        const json = JSON.parse(JSON.stringify(given) ?? "null");
+        const mine = ours["~standard"].validate(json) as {
+          value?: unknown;
+          issues?: readonly { path: PropertyKey[] }[];
+        };
+        const theirs = zods.safeParse(json);
+        expect(!mine.issues, JSON.stringify(json)).toBe(theirs.success);
+        if (theirs.success) {
+          accepted++;
+          expect(mine.value).toEqual(theirs.data);
+        } else {
+          refused++;
+          const places = (issues: readonly { path: readonly PropertyKey[] }[]) =>
+            new Set(issues.map(({ path }) => JSON.stringify(path)));
+          if (!json || typeof json !== "object") expect(places(mine.issues ?? [])).toEqual(places(theirs.error.issues));
+        }
+      },
+    ),
+    { numRuns: 3000 },
+  );
+  // A comparison that is all of one kind would say little.
+  expect(Math.min(accepted, refused)).toBeGreaterThan(300);
+});
