@@ -1,1 +1,12 @@
-//! x
+//! The addon: Tenon's crates as a Node module (npm package `@tenon/native`).
+//!
+//! One small file for each thing that is exposed, and in it conversion and delegation only: what is done is done in
+//! `crates/`. Everything that takes time returns a promise and runs on threads of its own, never on Node's.
+
+#![allow(unreachable_pub, reason = "what is exposed is exposed to Node, by napi's macro")]
+
+mod compose;
+mod failure;
+mod log;
+mod runtime;
+mod server;

@@ -1,0 +1,28 @@
+//! `tenon-compose` for Node.
+
+use napi::bindgen_prelude::{Buffer, PromiseRaw};
+use napi::{Env, Result};
+use napi_derive::napi;
+
+use crate::failure::{Failure, promise};
+
+/// Composes a handler component with the bridge (or with `bridge`, when given) into a component that every `wasi:http`
+/// server can run. Rejects with a code: `NOT_A_COMPONENT`, `ALREADY_COMPOSED`, `MISSING_INTERFACE`,
+/// `DIFFERENT_INTERFACE`, `NOT_A_BRIDGE` or `WIRING`.
+#[napi]
+pub fn compose<'env>(env: &'env Env, handler: Buffer, bridge: Option<Buffer>) -> Result<PromiseRaw<'env, Buffer>> {
+    let compose = move || {
+        let bridge: &[u8] = bridge.as_ref().map_or(tenon_compose::BRIDGE, |bridge| bridge);
+        tenon_compose::compose(&handler, bridge).map_err(Failure::from)
+    };
+    let composed = async {
+        tokio::task::spawn_blocking(compose).await.map_err(|error| Failure::new("WIRING", error.to_string()))?
+    };
+    promise(env, composed, Buffer::from)
+}
+
+/// The bridge that `compose` uses: a component for a manual `wac plug bridge.wasm --plug handler.wasm`.
+#[napi]
+pub fn bridge() -> Buffer {
+    Buffer::from(tenon_compose::BRIDGE)
+}

@@ -1,0 +1,57 @@
+//! Failures as JavaScript errors that carry a `code`.
+
+use napi::bindgen_prelude::{PromiseRaw, ToNapiValue};
+use napi::{Env, Error, JsError, Result, Status};
+use tenon_compose::ComposeError;
+use tenon_runtime::RuntimeError;
+use tenon_transport::AddressError;
+
+/// What a crate's error becomes: a stable code for programs and a message for people.
+pub(crate) struct Failure {
+    code: &'static str,
+    message: String,
+}
+
+impl Failure {
+    pub(crate) fn new(code: &'static str, message: impl Into<String>) -> Self {
+        Self { code, message: message.into() }
+    }
+}
+
+impl From<ComposeError> for Failure {
+    fn from(error: ComposeError) -> Self {
+        Self::new(error.code(), error.to_string())
+    }
+}
+
+impl From<RuntimeError> for Failure {
+    fn from(error: RuntimeError) -> Self {
+        Self::new(error.code(), error.to_string())
+    }
+}
+
+impl From<AddressError> for Failure {
+    fn from(error: AddressError) -> Self {
+        Self::new("CONFIG", error.to_string())
+    }
+}
+
+/// Runs a future off Node's thread; its failure rejects the promise with an `Error` whose `code` is the failure's. (An
+/// `async fn` of napi-rs can reject with napi's own status codes only.)
+pub(crate) fn promise<T, V>(
+    env: &Env,
+    future: impl Future<Output = std::result::Result<T, Failure>> + Send + 'static,
+    convert: impl FnOnce(T) -> V + 'static,
+) -> Result<PromiseRaw<'_, V>>
+where
+    T: Send + 'static,
+    V: ToNapiValue,
+{
+    env.spawn_future_with_callback(async move { Ok(future.await) }, move |env, outcome| match outcome {
+        Ok(value) => Ok(convert(value)),
+        Err(failure) => {
+            let error = JsError::from(Error::new(failure.code, failure.message)).into_unknown(*env);
+            Err(Error::<Status>::from(error))
+        }
+    })
+}

@@ -1,0 +1,53 @@
+//! `tenon_runtime::Server` for Node.
+
+use napi::bindgen_prelude::PromiseRaw;
+use napi::{Env, Result};
+use napi_derive::napi;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::failure::promise;
+
+/// An address that a runtime listens on.
+#[napi]
+pub struct Server {
+    host: String,
+    port: u16,
+    server: Arc<Mutex<Option<tenon_runtime::Server>>>,
+}
+
+impl Server {
+    pub(crate) fn new(server: tenon_runtime::Server) -> Self {
+        let (host, port) = server.address().map_or_else(Default::default, |at| (at.ip().to_string(), at.port()));
+        Self { host, port, server: Arc::new(Mutex::new(Some(server))) }
+    }
+}
+
+#[napi]
+impl Server {
+    /// The IP address that is listened on.
+    #[napi(getter)]
+    pub fn host(&self) -> String {
+        self.host.clone()
+    }
+
+    /// The port; the real one when 0 was asked for.
+    #[napi(getter)]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Stops accepting and resolves when running requests have finished, or the shutdown time is over. A second call
+    /// resolves at once.
+    #[napi]
+    pub fn close<'env>(&self, env: &'env Env) -> Result<PromiseRaw<'env, ()>> {
+        let server = Arc::clone(&self.server);
+        let close = async move {
+            let server = server.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(server) = server {
+                server.close().await;
+            }
+            Ok(())
+        };
+        promise(env, close, |()| ())
+    }
+}
