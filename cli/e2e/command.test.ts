@@ -1,0 +1,143 @@
+/** The command as somebody meets it who types something wrong. */
+import { spawn, spawnSync } from "node:child_process";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { send } from "./http.ts";
+import { echoProject, startTenon, tenon } from "./servers.ts";
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "tenon-command-"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const run = (args: string[], cwd = folder) => spawnSync(process.execPath, [tenon, ...args], { cwd, encoding: "utf8" });
+
+async function project(handler: string, name: string, config = `[project]\nname = "${name}"\n`): Promise<string> {
+  const at = join(folder, name);
+  await mkdir(join(at, "src"), { recursive: true });
+  await writeFile(join(at, "tenon.toml"), config);
+  await writeFile(join(at, "src", "handler.ts"), handler);
+  return at;
+}
+
+test("help and version are data, and done", () => {
+  expect(run(["--version"])).toMatchObject({ status: 0, stdout: "0.1.0\n", stderr: "" });
+  const help = run(["--help"]);
+  expect(help.status).toBe(0);
+  for (const command of ["new", "build", "run", "bridge"]) expect(help.stdout).toMatch(new RegExp(`^ {2}${command} `, "m"));
+});
+
+describe("wrong usage is 2 and says what to type", () => {
+  test.each([
+    [["biuld"], "Did you mean build?"],
+    [["build", "--relaese"], "Did you mean --release?"],
+    [["run", "--port", "70000"], "A port is a number from 0 to 65535"],
+    [["run", "--port"], "argument missing"],
+    [["new"], "missing required argument 'name'"],
+    [["new", "demo", "-t", "nextjs"], "templates: hello"],
+    [["build", "extra"], "too many arguments"],
+    [[], "Usage: tenon"],
+  ])("%j", (args, message) => {
+    const { status, stdout, stderr } = run(args);
+    expect(stderr).toContain(message);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
+  });
+});
+
+describe("failures are 1, on standard error, with a hint", () => {
+  test("outside a project", () => {
+    const { status, stderr } = run(["build"]);
+    expect(status).toBe(1);
+    expect(stderr).toContain(`there is no tenon.toml in ${folder} or above it`);
+    expect(stderr).toContain("hint: go to a project's folder, or make one with `tenon new <name>`");
+  });
+
+  test("a broken tenon.toml", async () => {
+    const at = await project("", "broken", '[project]\nname = "x\n');
+    expect(run(["build"], at)).toMatchObject({ status: 1, stderr: expect.stringContaining("tenon.toml:2:") });
+  });
+
+  test("nothing built yet", async () => {
+    const at = await project("", "unbuilt");
+    expect(run(["run"], at)).toMatchObject({ status: 1, stderr: expect.stringContaining("run `tenon build` first") });
+  });
+
+  test("a component that is not there, and one that is none", async () => {
+    expect(run(["run", "gone.wasm"]).stderr).toContain("module gone: cannot read");
+    await writeFile(join(folder, "text.wasm"), "text");
+    const { status, stderr } = run(["run", "text.wasm"]);
+    expect(status).toBe(1);
+    expect(stderr).toContain("text.wasm is not a component that can be compiled");
+  });
+
+  test("a port that is taken", async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as { port: number };
+    const child = spawn(process.execPath, [tenon, "run", "-p", String(port)], { cwd: echoProject });
+    let stderr = "";
+    child.stderr.on("data", (data) => {
+      stderr += data;
+    });
+    const code = await new Promise((resolve) => child.once("exit", resolve));
+    server.close();
+    expect(code).toBe(1);
+    expect(stderr).toContain(`cannot listen on 127.0.0.1:${port}`);
+    expect(stderr).toContain("choose another port with --port");
+  });
+});
+
+describe("errors in a handler are shown where they are in the TypeScript", () => {
+  test.each([
+    ["syntax", "export default {\n  oops(\n};\n", /src\/handler\.ts:3:1: /],
+    ["import", 'import { nothing } from "./missing.ts";\nexport default nothing;\n', /src\/handler\.ts:1:25: Could not resolve/],
+    ["node", 'import { readFile } from "node:fs/promises";\nexport default readFile;\n', /src\/handler\.ts:1:26: "node:fs\/promises" is a module of Node/],
+    ["exported", "export const app = 1;\n", /src\/handler\.ts: it has no default export/],
+  ])("%s", async (name, handler, message) => {
+    const at = await project(handler, name);
+    const { status, stderr } = run(["build"], at);
+    expect(stderr).toMatch(message);
+    expect(status).toBe(1);
+  });
+
+  test("an exception at top level", async () => {
+    const at = await project("const limit: number = 5;\n\nif (limit > 3) {\n  throw new Error('too much');\n}\nexport default limit;\n", "throws");
+    const { status, stderr } = run(["build"], at);
+    expect(stderr).toMatch(/src\/handler\.ts:4:\d+: the module's top level failed: .*too much/);
+    expect(stderr).toContain("throw new Error('too much');");
+    expect(status).toBe(1);
+  });
+});
+
+describe("tenon run", () => {
+  test("serves modules/ besides, and stops on SIGTERM with 0 and on Ctrl-C with 130", async () => {
+    for (const [signal, code] of [
+      ["SIGTERM", 0],
+      ["SIGINT", 130],
+    ] as const) {
+      const running = await startTenon([], "echo", echoProject);
+      expect((await send(running.base, { path: "/run/echo/count" })).json()).toEqual({ count: 1 });
+      const exited = new Promise((resolve) => running.process.once("exit", resolve));
+      running.process.kill(signal);
+      expect(await exited).toBe(code);
+    }
+  });
+
+  test("gives the module the configured environment and nothing else", async () => {
+    const at = await project("", "configured", '[project]\nname = "configured"\n[env]\nGREETING = "hi"\n');
+    const running = await startTenon([join(echoProject, "dist/echo.wasm")], "echo", at);
+    expect((await send(running.base, { path: "/run/echo/environment" })).json()).toEqual({ greeting: "hi", home: null });
+    await running.stop();
+  });
+
+  test("answers /health with its modules", async () => {
+    const running = await startTenon([join(echoProject, "dist/echo-composed.wasm")], "echo");
+    const health = (await send(running.base, { path: "/health" })).json();
+    expect(health).toEqual({ status: "ok", version: "0.1.0", uptime_s: expect.any(Number), modules: { echo: "ready" } });
+    await running.stop();
+  });
+});

@@ -1,0 +1,138 @@
+/** What becomes of bodies, headers, paths and failures on the way through every server that is there. */
+import { createHash } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Answer, type Exchange, send } from "./http.ts";
+import { echoProject, kinds, type Running } from "./servers.ts";
+
+const mebibyte = 1024 * 1024;
+const limit = 10 * mebibyte;
+
+/** Bytes that no transcoding survives. */
+function bytes(size: number): Buffer {
+  const buffer = Buffer.alloc(size);
+  for (let i = 0; i < size; i++) buffer[i] = (i * 31 + (i >> 8)) & 0xff;
+  return buffer;
+}
+
+const digest = (content: Uint8Array) => createHash("sha256").update(content).digest("hex");
+
+describe.each(kinds)("echo on $name", ({ start }) => {
+  let server: Running;
+  beforeAll(async () => {
+    server = await start(echoProject, "echo");
+  });
+  afterAll(() => server?.stop());
+
+  const call = (exchange: Exchange): Promise<Answer> => {
+    const prefix = new URL(server.base).pathname.replace(/\/$/, "");
+    return send(server.base, { ...exchange, path: prefix + exchange.path });
+  };
+
+  test.each([0, 1, 4095, 4096, 4097, mebibyte, 5 * mebibyte, limit])("a body of %i bytes, announced and chunked", async (size) => {
+    const body = bytes(size);
+    for (const chunks of [undefined, 65_521]) {
+      const answer = await call({ method: "POST", path: "/echo", body, ...(chunks === undefined ? {} : { chunks }) });
+      expect(answer.status).toBe(200);
+      expect(answer.body.length).toBe(size);
+      expect(digest(answer.body)).toBe(digest(body));
+    }
+  });
+
+  test("a body in many small pieces", async () => {
+    const body = bytes(5000);
+    const answer = await call({ method: "PUT", path: "/echo", body, chunks: 7 });
+    expect(digest(answer.body)).toBe(digest(body));
+  });
+
+  test("one byte more than 10 MiB is 413, announced and chunked", async () => {
+    for (const chunks of [undefined, 65_521]) {
+      const exchange = { method: "POST", path: "/size", body: bytes(limit + 1), ...(chunks === undefined ? {} : { chunks }) };
+      const answer = await call(exchange);
+      expect(answer.status).toBe(413);
+      expect(answer.header("content-type")).toBe("application/problem+json");
+      expect(answer.json()).toMatchObject({ type: "about:blank", title: "Content Too Large", status: 413 });
+    }
+  });
+
+  test("a large response", async () => {
+    const answer = await call({ path: "/large" });
+    expect(answer.body.length).toBe(5 * mebibyte);
+    expect(answer.header("content-length")).toBe(String(5 * mebibyte));
+  });
+
+  test("repeated and non-ASCII headers arrive and leave as they are, in order", async () => {
+    const headers = [
+      ["x-echo", "one"],
+      ["x-echo", "two, three"],
+      ["x-echo", "gr\u00fc\u00dfe"],
+      ["X-Mixed-Case", "kept"],
+    ] as const;
+    const answer = await call({ path: "/headers", headers });
+    expect(answer.all("x-echo")).toEqual(["one", "two, three", "gr\u00fc\u00dfe"]);
+    const seen = answer.json() as [string, string][];
+    expect(seen.filter(([name]) => name === "x-echo").map(([, value]) => value)).toEqual(answer.all("x-echo"));
+    expect(seen).toContainEqual(["x-mixed-case", "kept"]);
+    expect(seen.filter(([name]) => name === "host")).toEqual([["host", new URL(server.base).host]]);
+    expect(seen.map(([name]) => name)).not.toContain("connection");
+  });
+
+  test("a header beyond ASCII is sent as Latin-1", async () => {
+    expect((await call({ path: "/latin" })).header("x-name")).toBe("Gr\u00fc\u00dfe");
+  });
+
+  test("two cookies stay two", async () => {
+    expect((await call({ path: "/headers" })).all("set-cookie")).toEqual(["a=1; Path=/", "b=2; HttpOnly"]);
+  });
+
+  test("HEAD has the headers of GET and no body", async () => {
+    const get = await call({ path: "/headers" });
+    const head = await call({ method: "HEAD", path: "/headers" });
+    expect(head.status).toBe(200);
+    expect(head.body).toHaveLength(0);
+    expect(head.header("content-length")).toBe(get.header("content-length"));
+    expect(head.header("content-type")).toBe(get.header("content-type"));
+  });
+
+  test.each([
+    ["/segment/a%2Fb", { value: "a/b", q: "" }],
+    ["/segment/a%3Fb?q=%2F%3F%26", { value: "a?b", q: "/?&" }],
+    ["/segment/a+b?q=a+b%2B", { value: "a+b", q: "a b+" }],
+    ["/segment/%E2%82%AC%F0%9F%98%80?q=%E2%82%AC", { value: "€😀", q: "€" }],
+    ["/segment/%252F?q=%2525", { value: "%2F", q: "%25" }],
+  ])("%s is decoded exactly once", async (path, expected) => {
+    const answer = await call({ path });
+    expect(answer.json()).toMatchObject(expected);
+    expect((answer.json() as { url: string }).url).toContain(path);
+  });
+
+  test("a malformed escape is 400", async () => {
+    expect((await call({ path: "/segment/%zz" })).status).toBe(400);
+  });
+
+  test("204 has neither body nor length", async () => {
+    const answer = await call({ path: "/empty" });
+    expect(answer.status).toBe(204);
+    expect(answer.body).toHaveLength(0);
+    expect(answer.header("content-length")).toBeUndefined();
+  });
+
+  test("an error of the handler's is problem details", async () => {
+    const answer = await call({ path: "/teapot" });
+    expect(answer.status).toBe(418);
+    expect(answer.json()).toMatchObject({ type: "about:blank", status: 418, detail: "short and stout", instance: "/teapot" });
+  });
+
+  test("a handler that throws is 500, between two requests that succeed", async () => {
+    expect((await call({ path: "/count" })).json()).toEqual({ count: 1 });
+    const answer = await call({ path: "/fail" });
+    expect(answer.status).toBe(500);
+    expect(answer.header("content-type")).toBe("application/problem+json");
+    expect(answer.body.toString()).not.toContain("secret");
+    expect((await call({ path: "/count" })).json(), "a fresh instance").toEqual({ count: 1 });
+    expect(server.errors()).toContain("a secret of the handler");
+  });
+
+  test("nothing of the host's environment is seen", async () => {
+    expect((await call({ path: "/environment" })).json()).toEqual({ greeting: null, home: null });
+  });
+});

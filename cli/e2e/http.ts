@@ -1,0 +1,61 @@
+import { type IncomingMessage, request } from "node:http";
+
+/** What to send; headers as they are, in order and with repetitions. */
+export interface Exchange {
+  readonly method?: string;
+  readonly path: string;
+  readonly headers?: readonly (readonly [string, string])[];
+  readonly body?: Uint8Array | string;
+  /** Send the body in pieces of this many bytes, without announcing its length. */
+  readonly chunks?: number;
+}
+
+/** What came back. */
+export interface Answer {
+  readonly status: number;
+  /** Name in lower case and value, in order and with repetitions. */
+  readonly headers: readonly (readonly [string, string])[];
+  readonly body: Buffer;
+  header(name: string): string | undefined;
+  all(name: string): string[];
+  json(): unknown;
+}
+
+/** Sends one request on a connection of its own. */
+export async function send(base: string, { method = "GET", path, headers = [], body, chunks }: Exchange): Promise<Answer> {
+  const { hostname, port } = new URL(base);
+  const bytes = body === undefined ? undefined : Buffer.from(body);
+  const message = await new Promise<IncomingMessage>((resolve, reject) => {
+    const sent = [["host", `${hostname}:${port}`], ...headers, ["connection", "close"]];
+    if (bytes !== undefined && chunks === undefined) sent.push(["content-length", String(bytes.length)]);
+    const outgoing = request({ hostname, port, method, path, headers: sent.flat() as never, setHost: false });
+    outgoing.once("response", (incoming) => {
+      // A server that answers before it has read the body may close while the rest is being sent.
+      outgoing.on("error", () => {});
+      resolve(incoming);
+    });
+    outgoing.once("error", reject);
+    if (bytes !== undefined && chunks !== undefined) {
+      outgoing.useChunkedEncodingByDefault = true;
+      for (let at = 0; at < bytes.length; at += chunks) outgoing.write(bytes.subarray(at, at + chunks));
+      outgoing.end();
+    } else {
+      outgoing.end(bytes);
+    }
+  });
+  const pieces: Buffer[] = [];
+  for await (const piece of message) pieces.push(piece as Buffer);
+  const pairs: [string, string][] = [];
+  for (let i = 0; i < message.rawHeaders.length; i += 2) {
+    pairs.push([String(message.rawHeaders[i]).toLowerCase(), String(message.rawHeaders[i + 1])]);
+  }
+  const content = Buffer.concat(pieces);
+  return {
+    status: message.statusCode ?? 0,
+    headers: pairs,
+    body: content,
+    header: (name) => pairs.find(([each]) => each === name)?.[1],
+    all: (name) => pairs.filter(([each]) => each === name).map(([, value]) => value),
+    json: () => JSON.parse(content.toString("utf8")),
+  };
+}

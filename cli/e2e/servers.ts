@@ -1,0 +1,135 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { send } from "./http.ts";
+
+export const root = fileURLToPath(new URL("../..", import.meta.url));
+export const tenon = join(root, "cli/bin/tenon.js");
+
+/** A server that answers, and how to end it. */
+export interface Running {
+  /** What stands before a declared path. */
+  readonly base: string;
+  readonly process: ChildProcess;
+  /** All that it has written to standard error so far. */
+  errors(): string;
+  stop(): Promise<void>;
+}
+
+/** A way of serving the component of a project that was built with `-rc`. */
+export interface Kind {
+  readonly name: string;
+  start(project: string, module: string): Promise<Running>;
+}
+
+const wasmtime = [process.env["WASMTIME"], join(root, ".tools/bin/wasmtime"), "wasmtime"].find(
+  (file) => file !== undefined && spawnSync(file, ["--version"]).status === 0,
+);
+
+/** All ways that are there on this machine. */
+export const kinds: readonly Kind[] = [
+  { name: "tenon run, bare", start: (project, module) => startTenon([join(project, "dist", `${module}.wasm`)], module) },
+  {
+    name: "tenon run, composed",
+    start: (project, module) => startTenon([join(project, "dist", `${module}-composed.wasm`)], module),
+  },
+  {
+    name: "jco serve",
+    start: async (project, module) => {
+      const port = await freePort();
+      const file = join(project, "dist", `${module}-composed.wasm`);
+      const jco = join(root, "node_modules/.bin/jco");
+      return started(spawn(jco, ["serve", "--port", String(port), file], { cwd: root }), `http://127.0.0.1:${port}`);
+    },
+  },
+  ...(wasmtime === undefined
+    ? []
+    : [
+        {
+          name: "wasmtime serve",
+          start: async (project: string, module: string) => {
+            const port = await freePort();
+            const file = join(project, "dist", `${module}-composed.wasm`);
+            const args = ["serve", "-S", "cli=y", "--addr", `127.0.0.1:${port}`, file];
+            return started(spawn(wasmtime, args), `http://127.0.0.1:${port}`);
+          },
+        },
+      ]),
+];
+
+if (wasmtime === undefined) {
+  process.stderr.write(
+    "e2e: `wasmtime serve` is left out, there is no wasmtime: cargo install wasmtime-cli@48.0.8 --root .tools\n",
+  );
+}
+
+/** Starts `tenon run` with the given arguments on a free port; the base is that of `module`. */
+export async function startTenon(args: readonly string[], module: string, cwd: string = root): Promise<Running> {
+  const child = spawn(process.execPath, [tenon, "run", "--port", "0", "--json", ...args], { cwd });
+  let output = "";
+  const url = new Promise<string>((resolve, reject) => {
+    child.stdout.on("data", (data) => {
+      output += data;
+      if (output.includes("\n")) resolve((JSON.parse(output) as { url: string }).url);
+    });
+    child.once("exit", (code) => reject(new Error(`tenon run ended with ${code}`)));
+  });
+  const running = track(child);
+  return { ...running, base: `${await withErrors(url, running.errors)}/run/${module}` };
+}
+
+async function started(child: ChildProcess, base: string): Promise<Running> {
+  const running = track(child);
+  const gone = new Promise<never>((_, reject) => child.once("exit", (code) => reject(new Error(`it ended with ${code}`))));
+  await withErrors(Promise.race([gone, answers(base)]), running.errors);
+  return { ...running, base };
+}
+
+/** Resolves when the server answers anything at all. */
+async function answers(base: string): Promise<void> {
+  for (;;) {
+    try {
+      await send(base, { path: "/" });
+      return;
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+}
+
+function track(child: ChildProcess): Omit<Running, "base"> {
+  let errors = "";
+  child.stderr?.on("data", (data) => {
+    errors += data;
+  });
+  const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  return {
+    process: child,
+    errors: () => errors,
+    stop: async () => {
+      child.kill("SIGTERM");
+      await exited;
+    },
+  };
+}
+
+async function withErrors<T>(promise: Promise<T>, errors: () => string): Promise<T> {
+  try {
+    return await promise;
+  } catch (error) {
+    throw new Error(`${(error as Error).message}; it said:\n${errors()}`);
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** The projects that tests serve. */
+export const echoProject = join(root, "cli/e2e/fixtures/echo");
+export const helloProject = join(root, "examples/hello");

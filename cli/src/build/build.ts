@@ -1,0 +1,102 @@
+import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { basename, dirname, isAbsolute, join, relative } from "node:path";
+import { systemReason, TenonError } from "../errors.ts";
+import { fromNative, native } from "../native.ts";
+import type { Project } from "../project/project.ts";
+import { formatBytes, type Terminal } from "../terminal.ts";
+import { type Bundle, bundle } from "./bundle.ts";
+import { referenceComponentizer } from "./componentize.ts";
+
+/** How to build. */
+export interface BuildOptions {
+  /** Smaller output for serving, at the cost of a longer build. */
+  readonly release: boolean;
+  /** Also compose with the bridge. */
+  readonly compose: boolean;
+}
+
+/** A file that was written. */
+export interface Artifact {
+  /** Absolute. */
+  readonly path: string;
+  readonly bytes: number;
+}
+
+/** What a build wrote. */
+export interface BuildResult {
+  readonly component: Artifact;
+  readonly composed?: Artifact;
+}
+
+/**
+ * Builds a project: bundle, componentize, and compose when that is asked for. Says what each step came to. Files are
+ * written whole or not at all, so a server that reads them meanwhile sees the old one or the new one.
+ *
+ * @throws TenonError `BUILD` for errors in the sources, and the codes of composition
+ */
+export async function buildProject(project: Project, options: BuildOptions, terminal: Terminal): Promise<BuildResult> {
+  await requireSource(project);
+  const shown = (path: string) => relative(process.cwd(), path);
+  const bundled: Bundle = await terminal.step(
+    "Bundle",
+    shown(project.source),
+    () => bundle(project, { minify: options.release }),
+    ({ size }) => `(${formatBytes(size)} of JavaScript)`,
+  );
+  const component = await terminal.step(
+    "Componentize",
+    shown(project.component),
+    async () => {
+      const bytes = await referenceComponentizer(bundled);
+      await write(project.sourceMap, await readFile(bundled.sourceMap));
+      return { bytes, artifact: await write(project.component, bytes) };
+    },
+    ({ artifact }) => `(${formatBytes(artifact.bytes)})`,
+  );
+  if (!options.compose) return { component: component.artifact };
+  const composed = await terminal.step(
+    "Compose",
+    shown(project.composed),
+    async () => {
+      const bridge = await bridgeOverride(project);
+      return write(project.composed, await fromNative(native().compose(Buffer.from(component.bytes), bridge)));
+    },
+    ({ bytes }) => `(${formatBytes(bytes)})`,
+  );
+  return { component: component.artifact, composed };
+}
+
+async function requireSource(project: Project): Promise<void> {
+  try {
+    await stat(project.source);
+  } catch (error) {
+    const shown = relative(process.cwd(), project.source);
+    throw new TenonError("BUILD", `cannot read ${shown}: ${systemReason(error)}`, "a project's handler is in src/handler.ts");
+  }
+}
+
+/** The bridge that `tenon.toml` names instead of the one that ships. */
+async function bridgeOverride(project: Project): Promise<Buffer | undefined> {
+  const { bridge } = project.config.composition;
+  if (bridge === undefined) return undefined;
+  const file = isAbsolute(bridge) ? bridge : join(project.folder, bridge);
+  try {
+    return await readFile(file);
+  } catch (error) {
+    throw new TenonError("CONFIG", `cannot read composition.bridge, ${file}: ${systemReason(error)}`);
+  }
+}
+
+async function write(path: string, bytes: Uint8Array): Promise<Artifact> {
+  const folder = dirname(path);
+  const partial = join(folder, `.${basename(path)}.${process.pid}.part`);
+  try {
+    await mkdir(folder, { recursive: true });
+    await writeFile(partial, bytes);
+    await rename(partial, path);
+  } catch (error) {
+    await rm(partial, { force: true });
+    throw new TenonError("WRITE", `cannot write ${path}: ${systemReason(error)}`);
+  }
+  return { path, bytes: bytes.byteLength };
+}

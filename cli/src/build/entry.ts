@@ -1,0 +1,18 @@
+/**
+ * The module that is componentized: it connects what the handler module exports with what the world `handler-glue` wants.
+ * The SDK looks the environment up by this key when a handler asks for it, never before.
+ *
+ * @param source absolute path of the handler module
+ */
+export function entryModule(source: string): string {
+  return `
+import { getEnvironment } from "wasi:cli/environment@0.2.10";
+import app from ${JSON.stringify(source)};
+
+if (app?.[Symbol.for("tenon.app")] !== true) {
+  throw new TypeError("the default export is not what routes() gives: export default routes({ … })");
+}
+globalThis[Symbol.for("tenon.environment")] = getEnvironment;
+export const handler = { handle: async (request) => app.handle(request) };
+`;
+}

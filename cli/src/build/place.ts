@@ -1,0 +1,45 @@
+import { readFile } from "node:fs/promises";
+import { dirname, relative, resolve } from "node:path";
+import { originalPositionFor, sourceContentFor, TraceMap } from "@jridgewell/trace-mapping";
+
+/** A line of code with a mark under what is meant. Lines and columns count from 1. */
+export function codeFrame(text: string, line: number, column: number, length = 1): string {
+  const gutter = `  ${line} | `;
+  const marks = "^".repeat(Math.max(1, Math.min(length, text.length - column + 1)));
+  return `${gutter}${text}\n${" ".repeat(gutter.length - 2)}| ${" ".repeat(Math.max(0, column - 1))}${marks}`;
+}
+
+/** A place in a source of the user's, with the text of its line. Lines and columns count from 1. */
+export interface Place {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  readonly text: string | undefined;
+}
+
+/** Finds the places in the user's sources that stand behind places in a bundle. */
+export class SourceMap {
+  readonly #map: TraceMap;
+  readonly #folder: string;
+
+  private constructor(map: TraceMap, folder: string) {
+    this.#map = map;
+    this.#folder = folder;
+  }
+
+  static async read(file: string): Promise<SourceMap> {
+    return new SourceMap(new TraceMap(await readFile(file, "utf8")), dirname(file));
+  }
+
+  /** The place behind a line and column of the bundle, the file relative to the working folder. */
+  place(line: number, column: number): Place | undefined {
+    const found = originalPositionFor(this.#map, { line, column: column - 1 });
+    if (found.source === null) return undefined;
+    return {
+      file: relative(process.cwd(), resolve(this.#folder, found.source)),
+      line: found.line,
+      column: found.column + 1,
+      text: sourceContentFor(this.#map, found.source)?.split("\n")[found.line - 1],
+    };
+  }
+}

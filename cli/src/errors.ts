@@ -1,0 +1,61 @@
+/** The exit codes of the command. */
+export const exitCode = { done: 0, failed: 1, usage: 2, interrupted: 130 } as const;
+
+/** What kind of failure a {@link TenonError} is. The codes of the native addon are among them. */
+export type ErrorCode =
+  | "ADDRESS_IN_USE"
+  | "ADDON"
+  | "ALREADY_COMPOSED"
+  | "BUILD"
+  | "CONFIG"
+  | "DIFFERENT_INTERFACE"
+  | "ENGINE"
+  | "EXISTS"
+  | "LISTEN"
+  | "MISSING_INTERFACE"
+  | "MODULE_COMPILE"
+  | "MODULE_LINK"
+  | "MODULE_READ"
+  | "NAME"
+  | "NO_PROJECT"
+  | "NOT_A_BRIDGE"
+  | "NOT_A_COMPONENT"
+  | "NOT_BUILT"
+  | "REQUEST"
+  | "RESPONSE"
+  | "USAGE"
+  | "WIRING"
+  | "WRITE";
+
+/** A failure that a user can do something about: what is wrong and where (`message`), and what to do next (`hint`). */
+export class TenonError extends Error {
+  override readonly name = "TenonError";
+  readonly code: ErrorCode;
+  readonly hint: string | undefined;
+
+  constructor(code: ErrorCode, message: string, hint?: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.code = code;
+    this.hint = hint;
+  }
+}
+
+/** What the system says of a failed file operation, without the code and the path that Node repeats in its messages. */
+export function systemReason(error: unknown): string {
+  const code = (error as NodeJS.ErrnoException)?.code;
+  switch (code) {
+    case "ENOENT":
+      return "there is no such file or folder";
+    case "EACCES":
+    case "EPERM":
+      return "permission denied";
+    case "ENOTDIR":
+      return "a part of the path is a file";
+    case "EISDIR":
+      return "it is a folder";
+    case "ENOSPC":
+      return "the disk is full";
+    default:
+      return error instanceof Error ? error.message : String(error);
+  }
+}

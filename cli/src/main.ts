@@ -1,0 +1,30 @@
+import { CommanderError } from "commander";
+import { exitCode, TenonError } from "./errors.ts";
+import { createProgram } from "./program.ts";
+import { Terminal } from "./terminal.ts";
+
+/** Runs the command with the arguments of a process and sets its exit code. */
+export async function main(argv: readonly string[]): Promise<void> {
+  // A reader that has seen enough (`tenon … | head -1`) is no failure.
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code === "EPIPE") process.exit(process.exitCode ?? exitCode.done);
+    throw error;
+  });
+  try {
+    await createProgram().parseAsync([...argv]);
+  } catch (error) {
+    process.exitCode = report(error);
+  }
+}
+
+function report(error: unknown): number {
+  // Commander has printed its message by itself; --help and --version end this way too, with 0.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCode.done : exitCode.usage;
+  const terminal = new Terminal();
+  if (error instanceof TenonError) {
+    terminal.failure(error.message, error.hint);
+    return error.code === "USAGE" ? exitCode.usage : exitCode.failed;
+  }
+  terminal.failure(error instanceof Error ? (error.stack ?? error.message) : String(error), "this is a bug in tenon; please report it");
+  return exitCode.failed;
+}

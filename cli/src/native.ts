@@ -1,0 +1,41 @@
+import { createRequire } from "node:module";
+import type * as Native from "@tenon/native";
+import { type ErrorCode, TenonError } from "./errors.ts";
+
+/** The addon, as its generated types describe it. */
+export type NativeAddon = typeof Native;
+
+let addon: NativeAddon | undefined;
+
+/**
+ * Loads the addon when it is first needed, so that `tenon --help` and `tenon new` work without it.
+ *
+ * @throws TenonError `ADDON` when there is none for this platform.
+ */
+export function native(): NativeAddon {
+  if (addon === undefined) {
+    try {
+      addon = createRequire(import.meta.url)("@tenon/native") as NativeAddon;
+    } catch (error) {
+      throw new TenonError(
+        "ADDON",
+        `the native addon cannot be loaded on ${process.platform}-${process.arch}`,
+        "install again without --omit=optional, or in a clone of Tenon run `npm start`, which builds it",
+        error,
+      );
+    }
+  }
+  return addon;
+}
+
+/** Turns a rejection of the addon, an `Error` with a code, into a {@link TenonError}. */
+export async function fromNative<T>(promise: Promise<T>, hint?: (code: string) => string | undefined): Promise<T> {
+  try {
+    return await promise;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && typeof error.code === "string") {
+      throw new TenonError(error.code as ErrorCode, error.message, hint?.(error.code), error);
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,65 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { templateFolder, witFolder } from "../package.ts";
+import { parseConfig } from "./config.ts";
+import { createProject } from "./create.ts";
+
+let parent: string;
+beforeEach(async () => {
+  parent = await mkdtemp(join(tmpdir(), "tenon-new-"));
+});
+afterEach(() => rm(parent, { recursive: true }));
+
+test("a project has the layout of the specification, under its own name", async () => {
+  const folder = join(parent, "my-shop");
+  const files = await createProject(folder, "my-shop", "hello");
+  expect(files).toEqual(
+    expect.arrayContaining([
+      ".gitignore",
+      "modules/.gitkeep",
+      "package.json",
+      "src/handler.ts",
+      "tenon.toml",
+      "test/handler.test.ts",
+      "tsconfig.json",
+      "wit/deps/core/handler.wit",
+      "wit/deps/core/worlds.wit",
+      "wit/world.wit",
+    ]),
+  );
+  const read = (file: string) => readFile(join(folder, file), "utf8");
+  expect(JSON.parse(await read("package.json"))).toMatchObject({ name: "my-shop" });
+  expect(parseConfig(await read("tenon.toml"), "tenon.toml").project.name).toBe("my-shop");
+  expect(await read("wit/world.wit")).toContain("package app:my-shop;");
+  expect(await read("wit/world.wit")).toContain("world my-shop {");
+  expect(await read("wit/world.wit")).toContain("include sdk:core/handler-world@0.1.0;");
+  for (const file of ["src/handler.ts", "test/handler.test.ts"]) {
+    expect(await read(file)).toContain('service: "my-shop"');
+    expect(await read(file)).not.toContain('"hello"');
+  }
+});
+
+test("the example is what its template makes", async () => {
+  const folder = join(parent, "hello");
+  const files = await createProject(folder, "hello", "hello");
+  for (const file of files) {
+    if (file === "package.json") continue; // names the packages of this clone
+    const expected = await readFile(join(templateFolder("hello"), file), "utf8");
+    expect(await readFile(join(folder, file), "utf8"), file).toBe(expected);
+  }
+  expect(await readFile(join(folder, "wit/deps/core/handler.wit"), "utf8")).toBe(await readFile(join(witFolder, "handler.wit"), "utf8"));
+});
+
+test("nothing is written over", async () => {
+  await writeFile(join(parent, "file"), "kept");
+  await expect(createProject(parent, "demo", "hello")).rejects.toMatchObject({ code: "EXISTS" });
+  await expect(createProject(join(parent, "file"), "demo", "hello")).rejects.toMatchObject({ code: "EXISTS" });
+  expect(await readFile(join(parent, "file"), "utf8")).toBe("kept");
+});
+
+test("an unknown template is named with those that there are", async () => {
+  const failure = createProject(join(parent, "demo"), "demo", "nextjs");
+  await expect(failure).rejects.toMatchObject({ code: "USAGE", hint: "templates: hello" });
+});

@@ -1,0 +1,90 @@
+import { existsSync } from "node:fs";
+import { cp, mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { join, relative } from "node:path";
+import { systemReason, TenonError } from "../errors.ts";
+import { templateFolder, witFolder } from "../package.ts";
+import { dependencySpecs } from "./dependency-specs.ts";
+import { witName } from "./name.ts";
+
+/** The templates there are. */
+export const templates = ["hello"] as const;
+
+/** What of a template's folder belongs to nobody's project: results of building and installing. */
+const left = new Set(["node_modules", "dist", ".tenon", "package-lock.json", "openapi.json"]);
+
+/**
+ * Makes a project from a template.
+ *
+ * @param folder where; made when it is not there
+ * @returns the files, relative to the folder, sorted
+ * @throws TenonError `USAGE` for an unknown template, `EXISTS` when the folder has something in it, `WRITE`
+ */
+export async function createProject(folder: string, name: string, template: string): Promise<string[]> {
+  if (!templates.includes(template as (typeof templates)[number])) {
+    throw new TenonError("USAGE", `there is no template called \`${template}\``, `templates: ${templates.join(", ")}`);
+  }
+  await requireEmpty(folder);
+  const source = templateFolder(template);
+  try {
+    await mkdir(folder, { recursive: true });
+    await cp(source, folder, {
+      recursive: true,
+      filter: (from) => !relative(source, from).split(/[\\/]/).some((part) => left.has(part)),
+    });
+    // npm leaves a `.gitignore` out of packages, so it is packed under another name.
+    if (existsSync(join(folder, "gitignore"))) await rename(join(folder, "gitignore"), join(folder, ".gitignore"));
+    await mkdir(join(folder, "modules"), { recursive: true });
+    await writeWit(folder);
+    await personalize(folder, template, name);
+  } catch (error) {
+    throw new TenonError("WRITE", `cannot make ${folder}: ${systemReason(error)}`, undefined, error);
+  }
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+    .sort();
+}
+
+async function requireEmpty(folder: string): Promise<void> {
+  if (!existsSync(folder)) return;
+  const hint = "choose another name, or remove it first";
+  let found: string[];
+  try {
+    found = await readdir(folder);
+  } catch (error) {
+    throw new TenonError("EXISTS", `${folder} is there already, and ${systemReason(error)}`, hint);
+  }
+  if (found.length > 0) throw new TenonError("EXISTS", `${folder} is there already and not empty`, hint);
+}
+
+/** The interfaces that the project's world includes: `sdk:core`, and what of WASI that one names. */
+async function writeWit(folder: string): Promise<void> {
+  const dependencies = join(folder, "wit", "deps");
+  await cp(join(witFolder, "deps"), dependencies, { recursive: true });
+  for (const file of ["handler.wit", "worlds.wit"]) await cp(join(witFolder, file), join(dependencies, "core", file));
+}
+
+/** Puts the project's name where the template has its own. */
+async function personalize(folder: string, template: string, name: string): Promise<void> {
+  const edit = async (file: string, change: (text: string) => string) => {
+    const path = join(folder, file);
+    await writeFile(path, change(await readFile(path, "utf8")));
+  };
+  const specs = dependencySpecs();
+  await edit("package.json", (text) => {
+    const manifest = JSON.parse(text) as Record<string, unknown> & { devDependencies: Record<string, string> };
+    const devDependencies = { ...manifest.devDependencies, ...specs };
+    return `${JSON.stringify({ ...manifest, name, devDependencies: sorted(devDependencies) }, null, 2)}\n`;
+  });
+  await edit("tenon.toml", (text) => text.replace(`name = "${template}"`, `name = ${JSON.stringify(name)}`));
+  await edit("wit/world.wit", (text) =>
+    text.replace(`package app:${template};`, `package app:${witName(name)};`).replace(`world ${template} `, `world ${witName(name)} `),
+  );
+  await edit("src/handler.ts", (text) => text.replace(`service: "${template}"`, `service: ${JSON.stringify(name)}`));
+  await edit("test/handler.test.ts", (text) => text.replace(`service: "${template}"`, `service: ${JSON.stringify(name)}`));
+}
+
+function sorted(record: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)));
+}

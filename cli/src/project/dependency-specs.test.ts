@@ -1,0 +1,40 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { packageFolder, version } from "../package.ts";
+import { dependencySpecs } from "./dependency-specs.ts";
+
+let root: string;
+let installed: string;
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), "tenon-specs-"));
+  installed = join(root, "node_modules", "tenon");
+  await mkdir(installed, { recursive: true });
+});
+afterEach(() => rm(root, { recursive: true }));
+
+const lock = (packages: Record<string, { resolved: string }>) =>
+  writeFile(join(root, "node_modules", ".package-lock.json"), JSON.stringify({ packages }));
+
+test("a command from the registry makes projects that use the registry", async () => {
+  await lock({ "node_modules/tenon": { resolved: "https://registry.example/tenon.tgz" } });
+  expect(dependencySpecs(installed)).toEqual({ tenon: `^${version}`, "@tenon/sdk": `^${version}` });
+});
+
+test("a command from tarballs makes projects that use the same tarballs", async () => {
+  await lock({
+    "node_modules/tenon": { resolved: "file:../packed/tenon.tgz" },
+    "node_modules/@tenon/sdk": { resolved: "file:../packed/sdk.tgz" },
+    "node_modules/@tenon/native": { resolved: "file:../packed/native.tgz" },
+  });
+  expect(dependencySpecs(installed)).toEqual({
+    tenon: `file:${join(root, "../packed/tenon.tgz")}`,
+    "@tenon/sdk": `file:${join(root, "../packed/sdk.tgz")}`,
+    "@tenon/native": `file:${join(root, "../packed/native.tgz")}`,
+  });
+});
+
+test("a command in a clone makes projects that use the clone", () => {
+  expect(dependencySpecs()["tenon"]).toBe(`file:${packageFolder.replace(/\/$/, "")}`);
+});

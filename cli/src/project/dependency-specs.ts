@@ -1,0 +1,45 @@
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join, resolve, sep } from "node:path";
+import { packageFolder, version } from "../package.ts";
+
+/** The packages that a project depends on. */
+const direct = ["tenon", "@tenon/sdk"] as const;
+
+/** The same, and what `tenon` itself needs; only packages that no registry has must be named one by one. */
+const all = [...direct, "@tenon/native"] as const;
+
+/** Where the packages of a clone are, from this package's folder. */
+const clone: Record<(typeof all)[number], string> = { tenon: ".", "@tenon/sdk": "../ts-sdk", "@tenon/native": "../bindings" };
+
+/**
+ * What a new project writes into its `package.json` for Tenon's own packages: a project is made with the same packages as
+ * the command that made it. Usually that is this version from the registry; a command that was installed from tarballs, or
+ * that runs in a clone, names those instead.
+ */
+export function dependencySpecs(folder: string = packageFolder): Record<string, string> {
+  const found = installedFromFiles(folder) ?? inClone(folder);
+  return found ?? Object.fromEntries(direct.map((name) => [name, `^${version}`]));
+}
+
+/** The tarballs that npm noted when it installed this package, if it was from tarballs. */
+function installedFromFiles(folder: string): Record<string, string> | undefined {
+  const modules = resolve(folder, "..");
+  const lock = join(modules, ".package-lock.json");
+  if (!modules.endsWith(`${sep}node_modules`) || !existsSync(lock)) return undefined;
+  const { packages } = JSON.parse(readFileSync(lock, "utf8")) as { packages: Record<string, { resolved?: string }> };
+  const root = dirname(modules);
+  const specs = all.map((name) => {
+    const resolved = packages[`node_modules/${name}`]?.resolved;
+    if (resolved?.startsWith("file:") !== true) return undefined;
+    return [name, `file:${resolve(root, resolved.slice("file:".length))}`] as const;
+  });
+  const known = specs.filter((spec) => spec !== undefined);
+  return known.length === all.length ? Object.fromEntries(known) : undefined;
+}
+
+function inClone(folder: string): Record<string, string> | undefined {
+  if (folder.includes(`${sep}node_modules${sep}`)) return undefined;
+  const entries = all.map((name) => [name, resolve(folder, clone[name])] as const);
+  if (!entries.every(([, path]) => existsSync(join(path, "package.json")))) return undefined;
+  return Object.fromEntries(entries.map(([name, path]) => [name, `file:${path}`]));
+}

@@ -1,0 +1,29 @@
+import { expect, test } from "vitest";
+import { checkProjectName, witName } from "./name.ts";
+
+test.each(["demo", "my-service", "a", "app2", "my_app", "2fast", "a.b"])("%s may name a project", (name) => {
+  expect(() => checkProjectName(name)).not.toThrow();
+});
+
+test.each([
+  ["", "it must begin with a letter or a digit"],
+  ["Demo", "lower case"],
+  ["-demo", "it must begin with a letter or a digit"],
+  [".demo", "it must begin with a letter or a digit"],
+  ["a/b", "only letters, digits"],
+  ["../up", "it must begin with"],
+  ["@scope/name", "it must begin with"],
+  ["de mo", "only letters, digits"],
+  ["dé", "only letters, digits"],
+  ["node_modules", "npm reserves it"],
+  ["x-composed", "files that tenon builds"],
+  ["x".repeat(215), "longer than 214"],
+])("%j may not", (name, reason) => {
+  expect(() => checkProjectName(name)).toThrow(expect.objectContaining({ code: "NAME", message: expect.stringContaining(reason) }));
+});
+
+test("a name becomes an identifier of WIT", () => {
+  expect(witName("demo")).toBe("demo");
+  expect(witName("my_app.v2")).toBe("my-app-v2");
+  expect(witName("2fast-4you")).toBe("n2fast-n4you");
+});

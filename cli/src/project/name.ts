@@ -1,0 +1,35 @@
+import { TenonError } from "../errors.ts";
+
+/** The longest name that npm takes. */
+const maxLength = 214;
+
+/**
+ * Checks a project's name: a package name of npm without a scope, since it also names files and the module in URLs.
+ *
+ * @throws TenonError `NAME` saying which rule it breaks
+ */
+export function checkProjectName(name: string): void {
+  const problem = problemOf(name);
+  if (problem !== undefined) {
+    throw new TenonError("NAME", `\`${name}\` cannot name a project: ${problem}`, "for example: tenon new my-service");
+  }
+}
+
+function problemOf(name: string): string | undefined {
+  if (name.length > maxLength) return `it is longer than ${maxLength} characters`;
+  if (name === "node_modules" || name === "favicon.ico") return "npm reserves it";
+  if (/[A-Z]/.test(name)) return "npm names are in lower case";
+  if (!/^[a-z0-9]/.test(name)) return "it must begin with a letter or a digit";
+  if (!/^[a-z0-9._-]+$/.test(name)) return "only letters, digits and . _ - may be in it";
+  if (name.endsWith("-composed") || name.endsWith(".wasm")) return "the ending marks files that tenon builds";
+  return undefined;
+}
+
+/**
+ * The name as an identifier of WIT: words of letters and digits, each beginning with a letter, joined by hyphens
+ * (component model, `WIT.md`, identifiers).
+ */
+export function witName(name: string): string {
+  const words = name.split(/[^a-z0-9]+/).filter((word) => word !== "");
+  return words.map((word) => (/^[0-9]/.test(word) ? `n${word}` : word)).join("-");
+}

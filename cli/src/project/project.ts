@@ -1,0 +1,79 @@
+import { existsSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
+import { dirname, join, relative, resolve } from "node:path";
+import { systemReason, TenonError } from "../errors.ts";
+import { type Config, parseConfig } from "./config.ts";
+
+/** The file that makes a folder a project. */
+export const configFile = "tenon.toml";
+
+/** A folder with a `tenon.toml`, and where its things are. All paths are absolute. */
+export interface Project {
+  readonly folder: string;
+  readonly config: Config;
+  /** The handler module. */
+  readonly source: string;
+  /** What `tenon build` writes. */
+  readonly component: string;
+  readonly composed: string;
+  readonly sourceMap: string;
+  /** Files of the build that are of no further use. */
+  readonly scratch: string;
+}
+
+/** The project that `folder` is in: the nearest folder upwards with a `tenon.toml`; undefined when there is none. */
+export async function findProject(folder: string): Promise<Project | undefined> {
+  for (let at = resolve(folder); ; at = dirname(at)) {
+    if (existsSync(join(at, configFile))) return openProject(at);
+    if (at === dirname(at)) return undefined;
+  }
+}
+
+/**
+ * The project that `folder` is in.
+ *
+ * @throws TenonError `NO_PROJECT` when it is in none, `CONFIG` when its `tenon.toml` is wrong
+ */
+export async function requireProject(folder: string): Promise<Project> {
+  const project = await findProject(folder);
+  if (project === undefined) {
+    throw new TenonError(
+      "NO_PROJECT",
+      `there is no ${configFile} in ${folder} or above it`,
+      "go to a project's folder, or make one with `tenon new <name>`",
+    );
+  }
+  return project;
+}
+
+async function openProject(folder: string): Promise<Project> {
+  const file = join(folder, configFile);
+  let text: string;
+  try {
+    text = await readFile(file, "utf8");
+  } catch (error) {
+    throw new TenonError("CONFIG", `cannot read ${file}: ${systemReason(error)}`);
+  }
+  const config = parseConfig(text, relative(process.cwd(), file) || configFile);
+  const { name } = config.project;
+  return {
+    folder,
+    config,
+    source: join(folder, "src", "handler.ts"),
+    component: join(folder, "dist", `${name}.wasm`),
+    composed: join(folder, "dist", `${name}-composed.wasm`),
+    sourceMap: join(folder, "dist", `${name}.wasm.map`),
+    scratch: join(folder, ".tenon"),
+  };
+}
+
+/** The components in the project's `modules/`, sorted by name. */
+export async function dependencies(project: Project): Promise<string[]> {
+  const folder = join(project.folder, "modules");
+  if (!existsSync(folder)) return [];
+  const files = await readdir(folder);
+  return files
+    .filter((file) => file.endsWith(".wasm"))
+    .sort()
+    .map((file) => join(folder, file));
+}

@@ -1,0 +1,84 @@
+/** How much is said: nothing but errors, the usual, or every detail. */
+export type Verbosity = "quiet" | "normal" | "verbose";
+
+/**
+ * What the command says to a person. All of it goes to standard error: standard output is for data. Colours and moving
+ * progress appear on a terminal only, and not with `NO_COLOR` or `TERM=dumb`.
+ */
+export class Terminal {
+  readonly #stream: NodeJS.WriteStream;
+  readonly #verbosity: Verbosity;
+  readonly #lively: boolean;
+  readonly #color: boolean;
+
+  constructor(verbosity: Verbosity = "normal", stream: NodeJS.WriteStream = process.stderr) {
+    this.#stream = stream;
+    this.#verbosity = verbosity;
+    const dumb = process.env["TERM"] === "dumb";
+    this.#lively = stream.isTTY === true && !dumb && verbosity !== "quiet" && !process.env["CI"];
+    this.#color = stream.isTTY === true && !dumb && !process.env["NO_COLOR"];
+  }
+
+  /** A line of the usual kind. */
+  say(text: string): void {
+    if (this.#verbosity !== "quiet") this.#stream.write(`${text}\n`);
+  }
+
+  /** A line for those who asked for every detail. */
+  detail(text: string): void {
+    if (this.#verbosity === "verbose") this.#stream.write(`${this.dim(text)}\n`);
+  }
+
+  /** A failure and what to do about it; said even when quiet. */
+  failure(message: string, hint?: string): void {
+    this.#stream.write(`${this.#paint("1;31", "error:")} ${message}\n`);
+    if (hint !== undefined) this.#stream.write(`${this.#paint("1;36", "hint:")} ${hint}\n`);
+  }
+
+  /**
+   * Runs a step that takes a while, and then says what it came to and how long it took. On a terminal the time that has
+   * passed is shown meanwhile; elsewhere there is one line, when the step is done.
+   */
+  async step<T>(verb: string, object: string, run: () => Promise<T>, outcome?: (result: T) => string): Promise<T> {
+    const started = performance.now();
+    const seconds = () => `${((performance.now() - started) / 1000).toFixed(1)} s`;
+    const line = (subject: string) => `${this.bold(verb.padStart(12))} ${subject} ${this.dim(seconds())}`;
+    const repaint = () => this.#stream.write(`\r\u001b[K${line(object)}`);
+    if (this.#lively) repaint();
+    const timer = this.#lively ? setInterval(repaint, 100) : undefined;
+    try {
+      const result = await run();
+      this.#clear();
+      this.say(line(outcome === undefined ? object : `${object} ${outcome(result)}`));
+      return result;
+    } catch (error) {
+      this.#clear();
+      throw error;
+    } finally {
+      clearInterval(timer);
+    }
+  }
+
+  bold(text: string): string {
+    return this.#paint("1", text);
+  }
+
+  dim(text: string): string {
+    return this.#paint("2", text);
+  }
+
+  #clear(): void {
+    if (this.#lively) this.#stream.write("\r\u001b[K");
+  }
+
+  #paint(code: string, text: string): string {
+    return this.#color ? `\u001b[${code}m${text}\u001b[0m` : text;
+  }
+}
+
+/** A size in the unit that a person would choose: `812 B`, `27.4 KiB`, `11.5 MiB`. */
+export function formatBytes(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`;
+  const kibibytes = bytes / 1024;
+  return kibibytes < 1024 ? `${kibibytes.toFixed(1)} KiB` : `${(kibibytes / 1024).toFixed(1)} MiB`;
+}

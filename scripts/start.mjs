@@ -1,0 +1,27 @@
+// `npm start`: from a fresh clone to `examples/hello` being served.
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { isStale, root, run, say, setUp } from "./setup.mjs";
+
+const hello = join(root, "examples/hello");
+const tenon = join(root, "cli/bin/tenon.js");
+
+setUp();
+if (isStale("examples/hello/dist/hello-composed.wasm", ["examples/hello/src", "examples/hello/tenon.toml", "ts-sdk/dist", "cli/dist", "wit"])) {
+  say("Building examples/hello");
+  run(process.execPath, [tenon, "build", "-rc"], { cwd: hello });
+}
+say("Serving examples/hello");
+console.error(`
+Try, in another terminal:
+  curl -i http://127.0.0.1:3000/run/hello/hello/Ada
+  curl -i 'http://127.0.0.1:3000/run/hello/users?page=2&limit=3'
+  curl -i http://127.0.0.1:3000/run/hello/users -H 'content-type: application/json' -d '{"name":"Ada"}'
+  curl -i http://127.0.0.1:3000/run/hello/users -H 'content-type: application/json' -d '{"name":""}'
+  curl -i http://127.0.0.1:3000/health
+`);
+const server = spawn(process.execPath, [tenon, "run", ...process.argv.slice(2)], { cwd: hello, stdio: "inherit" });
+// Ctrl-C reaches the server by itself, since it is in the same process group; a kill of npm does not.
+process.on("SIGINT", () => {});
+process.on("SIGTERM", () => server.kill("SIGTERM"));
+server.on("exit", (code, signal) => process.exit(code ?? (signal === "SIGTERM" ? 0 : 130)));
