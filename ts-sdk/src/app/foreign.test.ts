@@ -1,6 +1,6 @@
 import { type } from "arktype";
 import * as v from "valibot";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { get, ok, post, routes, type StandardSchema } from "../index.ts";
 import { testApp } from "../testing/index.ts";
@@ -68,8 +68,11 @@ it("answers 500 when a foreign schema throws", async () => {
       },
     },
   };
+  const reported = vi.spyOn(console, "error").mockImplementation(() => {});
   const app = testApp(routes({ broken: post("/", { body: schema }, () => ok({})) }));
   expect((await app.post("/", { json: {} })).status).toBe(500);
+  expect(reported).toHaveBeenCalledOnce();
+  reported.mockRestore();
 });
 
 describe("a foreign schema of a query", () => {
