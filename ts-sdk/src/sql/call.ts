@@ -28,15 +28,16 @@ export interface Call {
 const NO_COLUMNS: ReadonlyMap<string, Column> = new Map();
 
 /**
- * @param args `[table, options?]` or `[dialect, table, options?]`
- * @throws {SqlError} `option` when they are neither
+ * Sorts out `(table, options?)` and `(dialect, table, options?)`.
+ *
+ * @throws {SqlError} `option` when the arguments are neither
  */
-export function readCall(args: readonly unknown[]): Call {
-  const first = args[0];
-  const named = first === postgres || first === sqlite;
-  const dialect = named ? (first as Dialect) : postgres;
-  const target = args[named ? 1 : 0];
-  const options = args[named ? 2 : 1] ?? {};
+export function readCall(first: unknown, second: unknown, third: unknown): Call {
+  if (first === postgres || first === sqlite) return readTarget(first as Dialect, second, third);
+  return readTarget(postgres, first, second);
+}
+
+function readTarget(dialect: Dialect, target: unknown, options: unknown = {}): Call {
   if (!isPlainObject(options)) throw new SqlError("option", "the options are an object");
   if (typeof target === "string") return { dialect, table: target, columns: NO_COLUMNS, options };
   if (!isTable(target)) throw new SqlError("option", "takes a name or table(Type)", "table");

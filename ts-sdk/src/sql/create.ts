@@ -26,8 +26,8 @@ export function sqlCreate<Row extends object = AnyRow>(
   table: TableArgument<Row>,
   values: CreateValues<NoInfer<Row>>,
 ): Statement;
-export function sqlCreate(...args: readonly unknown[]): Statement {
-  const { dialect, table, options } = readCall(args);
+export function sqlCreate(first: unknown, second?: unknown, third?: unknown): Statement {
+  const { dialect, table, options } = readCall(first, second, third);
   const { returning, ...values } = options;
   if (Object.hasOwn(options, "returning") && returning === undefined) {
     throw new SqlError("option", "is undefined", "returning");

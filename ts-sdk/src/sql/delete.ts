@@ -32,8 +32,8 @@ export function sqlDelete<Row extends object = AnyRow>(
   table: TableArgument<Row>,
   options: DeleteOptions<NoInfer<Row>>,
 ): Statement;
-export function sqlDelete(...args: readonly unknown[]): Statement {
-  const call = readCall(args);
+export function sqlDelete(first: unknown, second?: unknown, third?: unknown): Statement {
+  const call = readCall(first, second, third);
   refuseUnknown(call.options, OPTIONS);
   return print(call.dialect, {
     kind: "delete",

@@ -1,3 +1,4 @@
+import { identifierWriter } from "./identifier.ts";
 import { POSTGRES_RESERVED, SQLITE_RESERVED } from "./reserved.ts";
 
 /**
@@ -8,8 +9,8 @@ export interface Dialect {
   readonly name: "postgres" | "sqlite";
   /** What stands before a parameter's number. */
   readonly placeholder: "$" | "?";
-  /** Lower-case words that cannot be a bare column or table name. */
-  readonly reserved: ReadonlySet<string>;
+  /** A name as it stands in SQL; throws a `SqlError` (`identifier`) for what is none. */
+  identifier(name: string): string;
   /** The database's own NULL order: whether NULL sorts above every value (last in ASC) or below (first in ASC). */
   readonly nullsAreLargest: boolean;
   /** The operator that compares without regard to case. */
@@ -30,7 +31,7 @@ export interface Dialect {
 export const postgres: Dialect = Object.freeze({
   name: "postgres",
   placeholder: "$",
-  reserved: POSTGRES_RESERVED,
+  identifier: identifierWriter(POSTGRES_RESERVED),
   nullsAreLargest: true,
   insensitiveLike: "ILIKE",
   escapeClause: "",
@@ -44,7 +45,7 @@ export const postgres: Dialect = Object.freeze({
 export const sqlite: Dialect = Object.freeze({
   name: "sqlite",
   placeholder: "?",
-  reserved: SQLITE_RESERVED,
+  identifier: identifierWriter(SQLITE_RESERVED),
   nullsAreLargest: false,
   insensitiveLike: "LIKE",
   escapeClause: " ESCAPE '\\'",

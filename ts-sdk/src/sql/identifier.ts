@@ -7,21 +7,26 @@ export function isIdentifier(name: unknown): name is string {
   return typeof name === "string" && IDENTIFIER.test(name);
 }
 
-/**
- * The name as it stands in SQL: bare, or in double quotes where a part is one of the words `reserved`.
- *
- * @throws {SqlError} `identifier` when it is none
- */
-export function writeIdentifier(name: string, reserved: ReadonlySet<string>): string {
-  if (!isIdentifier(name)) throw new SqlError("identifier", "is no identifier", String(name));
-  const dot = name.indexOf(".");
-  if (dot < 0) return writePart(name, reserved);
-  return `${writePart(name.slice(0, dot), reserved)}.${writePart(name.slice(dot + 1), reserved)}`;
-}
+/** Names that a writer remembers. A program has a few hundred; the bound is for those that make up names. */
+const REMEMBERED = 1_000;
 
-/** The pattern above leaves no quote inside a part, so there is nothing to double. */
-function writePart(part: string, reserved: ReadonlySet<string>): string {
-  return reserved.has(part.toLowerCase()) ? `"${part}"` : part;
+/**
+ * Makes the function that writes a name as it stands in SQL: bare, or in double quotes where a part is one of the words
+ * `reserved`. It throws a `SqlError` (`identifier`) for what is no name.
+ *
+ * It remembers what it has checked: where handlers run nothing is compiled, and the check was a third of the work.
+ */
+export function identifierWriter(reserved: ReadonlySet<string>): (name: string) => string {
+  const remembered = new Map<string, string>();
+  return (name) => {
+    const known = remembered.get(name);
+    if (known !== undefined) return known;
+    if (!isIdentifier(name)) throw new SqlError("identifier", "is no identifier", String(name));
+    const written = name.split(".").map((part) => (reserved.has(part.toLowerCase()) ? `"${part}"` : part));
+    const joined = written.join(".");
+    if (remembered.size < REMEMBERED) remembered.set(name, joined);
+    return joined;
+  };
 }
 
 /** Whether `names` is a list of strings, without holes, which the list's own methods would pass over. */

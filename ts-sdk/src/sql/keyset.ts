@@ -7,7 +7,6 @@
  */
 import type { Condition, Operand, OrderTerm } from "./ast.ts";
 import type { Dialect } from "./dialect.ts";
-import { SqlError } from "./errors.ts";
 import type { Value } from "./value.ts";
 
 /** One term of the order with the cursor's value for it. */
@@ -35,9 +34,6 @@ export function keyset(
   dialect: Dialect,
   neverNull: (column: string) => boolean,
 ): Condition {
-  if (new Set(order.map(({ column }) => column)).size !== order.length) {
-    throw new SqlError("option", "names a column twice", "order");
-  }
   const positions = order.map(({ column, descending }, i): Position => {
     const value = values[i] ?? null;
     const nullsLast = descending !== dialect.nullsAreLargest;
@@ -57,59 +53,68 @@ export function keyset(
  * a condition that a database can look up in an index.
  */
 function afterWithBound(positions: readonly Position[]): Condition | undefined {
-  const [first] = positions;
-  const condition = after(positions);
-  if (first === undefined || condition === undefined) return condition;
-  if (first.value === null || positions.length === 1 || isUniform(positions)) return condition;
-  const bound: Condition = {
-    kind: "compare",
-    column: first.column,
-    op: first.descending ? "<=" : ">=",
-    value: first.value,
-  };
-  if (!first.nullsFollow) return { kind: "all", items: [bound, condition] };
-  const bounded = after([{ ...first, nullsFollow: false }, ...positions.slice(1)]);
-  const items: Condition[] = bounded === undefined ? [] : [{ kind: "all", items: [bound, bounded] }];
-  return joinAny([...items, isNull(first, false)]);
+  const first = positions[0];
+  if (first === undefined || first.value === null || isUniform(positions, 0)) return after(positions, 0);
+  const { column, descending, value } = first;
+  const bound: Condition = { kind: "compare", column, op: descending ? "<=" : ">=", value };
+  const alternatives: Condition[] = [strictlyAfter(column, descending, value)];
+  addTied(alternatives, positions, 0);
+  const bounded: Condition = { kind: "all", items: [bound, joinAny(alternatives) ?? bound] };
+  return first.nullsFollow ? { kind: "any", items: [bounded, isNull(first, false)] } : bounded;
 }
 
-/** The rows after the position; `undefined` when there can be none. */
-function after(positions: readonly Position[]): Condition | undefined {
-  const [first, ...rest] = positions;
+/** The rows after the position, of those that tie in the columns before `from`; `undefined` when there can be none. */
+function after(positions: readonly Position[], from: number): Condition | undefined {
+  const first = positions[from];
   if (first === undefined) return undefined;
-  if (rest.length > 0 && isUniform(positions)) return rowValue(positions);
+  if (from < positions.length - 1 && isUniform(positions, from)) return rowValue(positions, from);
   const alternatives: Condition[] = [];
   if (first.value !== null) {
-    alternatives.push({ kind: "compare", column: first.column, op: first.descending ? "<" : ">", value: first.value });
+    alternatives.push(strictlyAfter(first.column, first.descending, first.value));
     if (first.nullsFollow) alternatives.push(isNull(first, false));
   } else if (!first.nullsLast) {
     alternatives.push(isNull(first, true));
   }
-  const tied = after(rest);
-  if (tied !== undefined) alternatives.push({ kind: "all", items: [equals(first), tied] });
+  addTied(alternatives, positions, from);
   return joinAny(alternatives);
 }
 
+/** The rows that tie in one column more, and come after in the next. */
+function addTied(alternatives: Condition[], positions: readonly Position[], at: number): void {
+  const tied = after(positions, at + 1);
+  if (tied !== undefined) alternatives.push({ kind: "all", items: [equals(positions[at] as Position), tied] });
+}
+
 /** `(a, b) > (x, y)`, and the rows with NULL that it is unknown for: those that tie up to a column and are NULL there. */
-function rowValue(positions: readonly Position[]): Condition | undefined {
+function rowValue(positions: readonly Position[], from: number): Condition | undefined {
+  const compared = positions.slice(from);
   const alternatives: Condition[] = [
     {
       kind: "row",
-      columns: positions.map(({ column }) => column),
-      op: positions[0]?.descending ? "<" : ">",
-      values: positions.map(({ value }) => value),
+      columns: compared.map(({ column }) => column),
+      op: compared[0]?.descending ? "<" : ">",
+      values: compared.map(({ value }) => value),
     },
   ];
-  positions.forEach((position, i) => {
+  compared.forEach((position, i) => {
     if (!position.nullsFollow) return;
-    const ties = positions.slice(0, i).map(equals);
+    const ties = compared.slice(0, i).map(equals);
     alternatives.push(i === 0 ? isNull(position, false) : { kind: "all", items: [...ties, isNull(position, false)] });
   });
   return joinAny(alternatives);
 }
 
-function isUniform(positions: readonly Position[]): boolean {
-  return positions.every(({ value, descending }) => value !== null && descending === positions[0]?.descending);
+/** Whether the columns from `from` have one direction, and a value each: what a row value needs. */
+function isUniform(positions: readonly Position[], from: number): boolean {
+  for (let i = from; i < positions.length; i++) {
+    const position = positions[i] as Position;
+    if (position.value === null || position.descending !== positions[from]?.descending) return false;
+  }
+  return true;
+}
+
+function strictlyAfter(column: string, descending: boolean, value: Operand): Condition {
+  return { kind: "compare", column, op: descending ? "<" : ">", value };
 }
 
 function equals({ column, value }: Position): Condition {

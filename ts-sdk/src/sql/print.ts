@@ -1,15 +1,25 @@
 /**
  * The printer: nodes to text and parameters, for either dialect. Nothing else in this module writes SQL, and nothing
- * here writes a value: values go to `params`, and names pass `writeIdentifier`.
+ * here writes a value: values go to `params`, and names pass the dialect's `identifier`, which checks them.
+ *
+ * It appends to one text, by plain loops: handlers run in an interpreter, where each call and each list counts.
  */
-import type { Condition, GroupNode, Operand, OrderTerm, Shared, StatementNode } from "./ast.ts";
+import type { Assignment, Condition, GroupNode, Operand, OrderTerm, Shared, StatementNode } from "./ast.ts";
 import type { Dialect } from "./dialect.ts";
 import { SqlError } from "./errors.ts";
-import { writeIdentifier } from "./identifier.ts";
 import type { Value } from "./value.ts";
 
 /** A statement for a driver: the text, and the parameters that its placeholders count from 1. */
 export type Statement = [sql: string, params: Value[]];
+
+/** What has been written so far. */
+interface Output {
+  readonly dialect: Dialect;
+  readonly params: Value[];
+  sql: string;
+  /** The placeholders of shared parameters; made when first needed, since only a keyset has some. */
+  shared: Map<Shared, string> | undefined;
+}
 
 /**
  * Prints a statement.
@@ -17,133 +27,172 @@ export type Statement = [sql: string, params: Value[]];
  * @throws {SqlError} `identifier` for a name that is none, `params` when the database cannot take so many
  */
 export function print(dialect: Dialect, statement: StatementNode): Statement {
-  const printer = new Printer(dialect);
-  const sql = printer.statement(statement);
-  if (printer.params.length > dialect.maxParams) {
+  const out: Output = { dialect, params: [], sql: "", shared: undefined };
+  writeStatement(out, statement);
+  if (out.params.length > dialect.maxParams) {
     throw new SqlError("params", `${dialect.name} takes at most ${dialect.maxParams} parameters in one statement`);
   }
-  return [sql, printer.params];
+  return [out.sql, out.params];
 }
 
-class Printer {
-  readonly params: Value[] = [];
-  readonly #dialect: Dialect;
-  /** Made when first needed: only a keyset shares parameters. */
-  #shared: Map<Shared, string> | undefined;
-
-  constructor(dialect: Dialect) {
-    this.#dialect = dialect;
+function writeStatement(out: Output, node: StatementNode): void {
+  const table = out.dialect.identifier(node.table);
+  switch (node.kind) {
+    case "select":
+      out.sql = "SELECT ";
+      if (node.columns.length > 0) writeNames(out, node.columns);
+      else out.sql += "*";
+      out.sql += ` FROM ${table}`;
+      writeWhere(out, node.where);
+      writeOrder(out, node.order);
+      if (node.limit !== undefined) out.sql += ` LIMIT ${node.limit}`;
+      if (node.offset !== undefined) out.sql += ` OFFSET ${node.offset}`;
+      return;
+    case "insert":
+      out.sql = `INSERT INTO ${table}`;
+      writeInserted(out, node.assignments);
+      break;
+    case "update":
+      out.sql = `UPDATE ${table} SET `;
+      writeSet(out, node.assignments);
+      writeWhere(out, node.where);
+      break;
+    case "delete":
+      out.sql = `DELETE FROM ${table}`;
+      writeWhere(out, node.where);
+      break;
   }
+  if (node.returning.length === 0) return;
+  out.sql += " RETURNING ";
+  writeNames(out, node.returning);
+}
 
-  statement(node: StatementNode): string {
-    const table = this.#name(node.table);
-    switch (node.kind) {
-      case "select": {
-        const columns = node.columns.length > 0 ? this.#names(node.columns) : "*";
-        let sql = `SELECT ${columns} FROM ${table}${this.#where(node.where)}${this.#order(node.order)}`;
-        if (node.limit !== undefined) sql += ` LIMIT ${node.limit}`;
-        if (node.offset !== undefined) sql += ` OFFSET ${node.offset}`;
-        return sql;
-      }
-      case "insert": {
-        const returning = this.#returning(node.returning);
-        if (node.assignments.length === 0) return `INSERT INTO ${table} DEFAULT VALUES${returning}`;
-        const columns = this.#names(node.assignments.map(({ column }) => column));
-        const values = this.#bindAll(node.assignments.map(({ value }) => value));
-        return `INSERT INTO ${table} (${columns}) VALUES (${values})${returning}`;
-      }
-      case "update": {
-        const set = node.assignments
-          .map(({ column, value }) => `${this.#name(column)} = ${this.#bind(value)}`)
-          .join(", ");
-        return `UPDATE ${table} SET ${set}${this.#where(node.where)}${this.#returning(node.returning)}`;
-      }
-      case "delete":
-        return `DELETE FROM ${table}${this.#where(node.where)}${this.#returning(node.returning)}`;
-    }
+function writeInserted(out: Output, assignments: readonly Assignment[]): void {
+  if (assignments.length === 0) {
+    out.sql += " DEFAULT VALUES";
+    return;
   }
-
-  #where(condition: Condition | undefined): string {
-    return condition === undefined ? "" : ` WHERE ${this.#condition(condition)}`;
+  let columns = "";
+  let values = "";
+  for (const { column, value } of assignments) {
+    const separator = columns === "" ? "" : ", ";
+    columns += separator + out.dialect.identifier(column);
+    values += separator + bind(out, value);
   }
+  out.sql += ` (${columns}) VALUES (${values})`;
+}
 
-  #order(terms: readonly OrderTerm[]): string {
-    if (terms.length === 0) return "";
-    return ` ORDER BY ${terms.map((term) => `${this.#name(term.column)} ${term.descending ? "DESC" : "ASC"}`).join(", ")}`;
-  }
-
-  #returning(columns: readonly string[]): string {
-    return columns.length === 0 ? "" : ` RETURNING ${this.#names(columns)}`;
-  }
-
-  #condition(node: Condition): string {
-    switch (node.kind) {
-      case "compare":
-        return `${this.#name(node.column)} ${node.op} ${this.#bind(node.value)}`;
-      case "row":
-        return `(${this.#names(node.columns)}) ${node.op} (${this.#bindAll(node.values)})`;
-      case "null":
-        return `${this.#name(node.column)} IS ${node.negated ? "NOT NULL" : "NULL"}`;
-      case "list":
-        return `${this.#name(node.column)} ${node.negated ? "NOT IN" : "IN"} (${this.#bindAll(node.values)})`;
-      case "between":
-        return `${this.#name(node.column)} BETWEEN ${this.#bind(node.low)} AND ${this.#bind(node.high)}`;
-      case "like": {
-        const operator = node.insensitive ? this.#dialect.insensitiveLike : "LIKE";
-        const clause = node.escaped ? this.#dialect.escapeClause : "";
-        return `${this.#name(node.column)} ${operator} ${this.#bind(node.pattern)}${clause}`;
-      }
-      case "regex":
-        return `${this.#name(node.column)} ${this.#dialect.regex} ${this.#bind(node.pattern)}`;
-      case "not":
-        return `NOT (${this.#condition(node.item)})`;
-      case "constant":
-        // Both databases take this; a bare TRUE or FALSE needs SQLite 3.23.
-        return node.holds ? "1 = 1" : "1 = 0";
-      default:
-        return this.#group(node);
-    }
-  }
-
-  #group({ kind, items }: GroupNode): string {
-    const written = kind === "and" || kind === "or";
-    const texts = items.map((item) => {
-      const text = this.#condition(item);
-      return written || (items.length > 1 && needsParentheses(item, kind)) ? `(${text})` : text;
-    });
-    return texts.join(kind === "and" || kind === "all" ? " AND " : " OR ");
-  }
-
-  #name(name: string): string {
-    return writeIdentifier(name, this.#dialect.reserved);
-  }
-
-  #names(names: readonly string[]): string {
-    return names.map((name) => this.#name(name)).join(", ");
-  }
-
-  #bindAll(values: readonly Operand[]): string {
-    return values.map((value) => this.#bind(value)).join(", ");
-  }
-
-  #bind(operand: Operand): string {
-    if (typeof operand !== "object" || operand === null) return this.#push(operand);
-    this.#shared ??= new Map();
-    const earlier = this.#shared.get(operand);
-    if (earlier !== undefined) return earlier;
-    const placeholder = this.#push(operand.shared);
-    this.#shared.set(operand, placeholder);
-    return placeholder;
-  }
-
-  #push(value: Value): string {
-    this.params.push(value);
-    return this.#dialect.placeholder + this.params.length;
+function writeSet(out: Output, assignments: readonly Assignment[]): void {
+  let separator = "";
+  for (const { column, value } of assignments) {
+    out.sql += `${separator + out.dialect.identifier(column)} = ${bind(out, value)}`;
+    separator = ", ";
   }
 }
 
-/** Whether a joined item must be set apart from its neighbours: OR beside AND, or AND beside OR (for the reader only). */
-function needsParentheses(item: Condition, parent: "all" | "any" | "and" | "or"): boolean {
-  if (item.kind === "or" || item.kind === "any") return item.items.length > 1 && parent === "all";
-  return item.kind === "all" && item.items.length > 1 && parent === "any";
+function writeWhere(out: Output, condition: Condition | undefined): void {
+  if (condition === undefined) return;
+  out.sql += " WHERE ";
+  writeCondition(out, condition);
+}
+
+function writeOrder(out: Output, terms: readonly OrderTerm[]): void {
+  let separator = " ORDER BY ";
+  for (const { column, descending } of terms) {
+    out.sql += separator + out.dialect.identifier(column) + (descending ? " DESC" : " ASC");
+    separator = ", ";
+  }
+}
+
+function writeCondition(out: Output, node: Condition): void {
+  const { dialect } = out;
+  switch (node.kind) {
+    case "compare":
+      out.sql += `${dialect.identifier(node.column)} ${node.op} ${bind(out, node.value)}`;
+      return;
+    case "row":
+      out.sql += "(";
+      writeNames(out, node.columns);
+      out.sql += `) ${node.op} (`;
+      writeValues(out, node.values);
+      return;
+    case "null":
+      out.sql += `${dialect.identifier(node.column)} IS ${node.negated ? "NOT NULL" : "NULL"}`;
+      return;
+    case "list":
+      out.sql += `${dialect.identifier(node.column)} ${node.negated ? "NOT IN" : "IN"} (`;
+      writeValues(out, node.values);
+      return;
+    case "between":
+      out.sql += `${dialect.identifier(node.column)} BETWEEN ${bind(out, node.low)} AND ${bind(out, node.high)}`;
+      return;
+    case "like": {
+      const operator = node.insensitive ? dialect.insensitiveLike : "LIKE";
+      out.sql += `${dialect.identifier(node.column)} ${operator} ${bind(out, node.pattern)}`;
+      if (node.escaped) out.sql += dialect.escapeClause;
+      return;
+    }
+    case "regex":
+      out.sql += `${dialect.identifier(node.column)} ${dialect.regex} ${bind(out, node.pattern)}`;
+      return;
+    case "not":
+      out.sql += "NOT (";
+      writeCondition(out, node.item);
+      out.sql += ")";
+      return;
+    case "constant":
+      // Both databases take this; a bare TRUE or FALSE needs SQLite 3.23.
+      out.sql += node.holds ? "1 = 1" : "1 = 0";
+      return;
+    default:
+      writeGroup(out, node);
+  }
+}
+
+function writeGroup(out: Output, { kind, items }: GroupNode): void {
+  const written = kind === "and" || kind === "or";
+  const joint = kind === "and" || kind === "all" ? " AND " : " OR ";
+  let separator = "";
+  for (const item of items) {
+    const wrapped = written || needsParentheses(item, kind);
+    out.sql += wrapped ? `${separator}(` : separator;
+    writeCondition(out, item);
+    if (wrapped) out.sql += ")";
+    separator = joint;
+  }
+}
+
+/** Whether an item must be set apart from its neighbours: OR beside AND, or AND beside OR (for the reader only). */
+function needsParentheses(item: Condition, parent: "all" | "any"): boolean {
+  if (parent === "any") return item.kind === "all";
+  return (item.kind === "or" || item.kind === "any") && item.items.length > 1;
+}
+
+function writeNames(out: Output, names: readonly string[]): void {
+  let separator = "";
+  for (const name of names) {
+    out.sql += separator + out.dialect.identifier(name);
+    separator = ", ";
+  }
+}
+
+/** With the closing parenthesis: its opening one has another text before it each time. */
+function writeValues(out: Output, values: readonly Operand[]): void {
+  let separator = "";
+  for (const value of values) {
+    out.sql += separator + bind(out, value);
+    separator = ", ";
+  }
+  out.sql += ")";
+}
+
+function bind(out: Output, operand: Operand): string {
+  if (typeof operand !== "object" || operand === null) return out.dialect.placeholder + out.params.push(operand);
+  out.shared ??= new Map();
+  let placeholder = out.shared.get(operand);
+  if (placeholder === undefined) {
+    placeholder = out.dialect.placeholder + out.params.push(operand.shared);
+    out.shared.set(operand, placeholder);
+  }
+  return placeholder;
 }

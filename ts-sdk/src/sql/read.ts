@@ -78,8 +78,8 @@ export function sqlRead<Row extends object = AnyRow>(
   table: TableArgument<Row>,
   options?: ReadOptions<NoInfer<Row>>,
 ): Statement;
-export function sqlRead(...args: readonly unknown[]): Statement {
-  const call = readCall(args);
+export function sqlRead(first: unknown, second?: unknown, third?: unknown): Statement {
+  const call = readCall(first, second, third);
   const { options, dialect } = call;
   refuseUnknown(options, OPTIONS);
   const limit = readCount("limit", options.limit);
@@ -104,8 +104,9 @@ export function sqlRead(...args: readonly unknown[]): Statement {
 
 /** The user's filter under its rules. `undefined` and `{}` add no condition. */
 function readMerged({ options, dialect, columns }: Call): Condition | undefined {
+  if (options.merge === undefined) return undefined;
   const guard = mergeGuard(options, dialect, (column) => columns.get(column)?.kind);
-  return options.merge === undefined ? undefined : readFilter(options.merge, guard, dialect);
+  return readFilter(options.merge, guard, dialect);
 }
 
 /** Each in its own parentheses, so that neither's OR reaches the other. */

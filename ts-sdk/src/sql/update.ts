@@ -37,8 +37,8 @@ export function sqlUpdate<Row extends object = AnyRow>(
   table: TableArgument<Row>,
   options: UpdateOptions<NoInfer<Row>>,
 ): Statement;
-export function sqlUpdate(...args: readonly unknown[]): Statement {
-  const call = readCall(args);
+export function sqlUpdate(first: unknown, second?: unknown, third?: unknown): Statement {
+  const call = readCall(first, second, third);
   refuseUnknown(call.options, OPTIONS);
   const { set, returning } = call.options;
   if (!isPlainObject(set) || Object.keys(set).length === 0) {

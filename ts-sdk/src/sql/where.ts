@@ -2,7 +2,7 @@ import { all } from "./all.ts";
 import type { Condition } from "./ast.ts";
 import type { Call } from "./call.ts";
 import { SqlError } from "./errors.ts";
-import { readFilter, trusted } from "./filter.ts";
+import { readFilter } from "./filter.ts";
 
 /**
  * The trusted `filter` of a read: no option, an empty object and `all` are no condition.
@@ -11,7 +11,7 @@ import { readFilter, trusted } from "./filter.ts";
  */
 export function readTrusted({ options, dialect }: Call): Condition | undefined {
   if (!Object.hasOwn(options, "filter") || options.filter === all) return undefined;
-  return readFilter(options.filter, trusted, dialect);
+  return readFilter(options.filter, undefined, dialect);
 }
 
 /**

@@ -3,7 +3,7 @@
  * `before`, give every row once, in the database's own order.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { pageInfo, sqlRead } from "../../src/sql/index.ts";
+import { type Dialect, pageInfo, sqlRead } from "../../src/sql/index.ts";
 import { COLUMNS, fill, type Row, randomFilter, randomRows } from "./data.ts";
 import type { Database } from "./database.ts";
 import { describeDatabases } from "./databases.ts";
@@ -54,7 +54,7 @@ describeDatabases("keyset", ({ dialect, start }) => {
         rows = randomRows(random, random.integer(0, 30));
         await fill(database, "things", rows);
       }
-      const walk = randomWalk(random, rows);
+      const walk = randomWalk(random, rows, dialect);
       const expected = sorted(
         rows.filter((row) => keeps(walk.filter, { ...row }, dialect)),
         [...walk.order, lastKey(walk.order)],
@@ -108,13 +108,13 @@ function lastKey(order: readonly string[]): string {
   return order[order.length - 1]?.startsWith("-") ? "-id" : "id";
 }
 
-function randomWalk(random: Random, rows: readonly Row[]): Walk {
+function randomWalk(random: Random, rows: readonly Row[], dialect: Dialect): Walk {
   const columns = random.shuffled(COLUMNS).slice(0, random.integer(1, 4));
   const uniform = random.chance(0.4) ? random.pick(["", "-"]) : undefined;
   return {
     order: columns.map((column) => (uniform ?? random.pick(["", "-"])) + column),
     limit: random.integer(1, 7),
-    filter: random.chance(0.4) ? randomFilter(random, { name: "sqlite" } as never, 1) : {},
+    filter: random.chance(0.4) ? randomFilter(random, dialect, 1) : {},
     notNull: random.chance(0.4) ? COLUMNS.filter((column) => rows.every((row) => row[column] !== null)) : [],
   };
 }
