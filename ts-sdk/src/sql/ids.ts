@@ -1,6 +1,9 @@
 import { SqlError } from "./errors.ts";
 import { isValue, type Value } from "./value.ts";
 
+/** What a field can give; of a row whose types are not known, any value. */
+type IdOf<T> = unknown extends T ? Exclude<Value, null> : Exclude<T, null | undefined>;
+
 /**
  * The values of a field of each row, for an `$in`: distinct, in the order of their first row. NULLs are left out: they
  * are no ids, and in an `$in` would find the rows that have none.
@@ -11,8 +14,8 @@ import { isValue, type Value } from "./value.ts";
 export function ids<Row extends object, Field extends Extract<keyof Row, string>>(
   rows: readonly Row[],
   field: Field,
-): Exclude<Row[Field], null | undefined>[];
-export function ids<Row extends { readonly id: unknown }>(rows: readonly Row[]): Exclude<Row["id"], null | undefined>[];
+): IdOf<Row[Field]>[];
+export function ids<Row extends { readonly id?: unknown }>(rows: readonly Row[]): IdOf<Row["id"]>[];
 export function ids(rows: readonly object[], field = "id"): unknown[] {
   if (!Array.isArray(rows)) throw new SqlError("value", "takes rows", field);
   const found = new Set<Value>();

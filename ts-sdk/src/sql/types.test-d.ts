@@ -170,6 +170,9 @@ sqlCreate("users", { name: {} });
 // Results.
 export const numbers: number[] = ids([{ id: 1 }]);
 export const texts: string[] = ids([{ user: "x" as string | null }], "user");
+const loose: Record<string, unknown>[] = [];
+sqlRead("users", { filter: { id: { $in: ids(loose) }, team: { $in: ids(loose, "team") } } });
+sqlRead(users, { filter: { id: { $in: ids([{ id: 7 }]) } } });
 // @ts-expect-error
 ids([{ name: "x" }]);
 // @ts-expect-error
