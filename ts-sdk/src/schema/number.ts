@@ -73,13 +73,13 @@ function isWithin({ low, high, whole }: Range, value: number): boolean {
 
 function parseNumber({ low, high, whole, expected }: Range, min: number, max: number): Parse {
   return (value, failures) => {
-    // NaN fails the comparisons, infinities the range.
-    if (typeof value !== "number" || !(value >= low && value <= high) || (whole && value % 1 !== 0)) {
-      return fail(failures, "type", expected);
+    // NaN fails the comparisons, infinities the range; -0 is no other number than 0.
+    if (typeof value === "number" && value >= low && value <= high && !(whole && value % 1 !== 0)) {
+      if (value < min) return fail(failures, "min", `must be at least ${min}`);
+      if (value > max) return fail(failures, "max", `must be at most ${max}`);
+      return value + 0;
     }
-    if (value < min) return fail(failures, "min", `must be at least ${min}`);
-    if (value > max) return fail(failures, "max", `must be at most ${max}`);
-    return value + 0; // -0 is no other number than 0
+    return fail(failures, "type", expected);
   };
 }
 

@@ -75,17 +75,21 @@ function parseObject(fields: Fields, arrival: "json" | "text"): Parse {
   const keys = Object.keys(fields);
   const schemas = Object.values(fields);
   const parsers = schemas.map((schema) => schema.parsers[arrival]);
+  const inherits = keys.map((key) => key in Object.prototype);
   return (value, failures) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) {
       return fail(failures, "type", "must be an object");
     }
+    // Own keys only: `constructor` and the like are no input. What JSON makes has no others but those of every object.
+    const prototype = Object.getPrototypeOf(value);
+    const isPlain = prototype === Object.prototype || prototype === null;
     const result: Record<string, unknown> = {};
     let valid = true;
     let from = failures.list.length;
     for (let i = 0; i < keys.length; i++) {
       const key = keys[i] as string;
-      // Own keys only: `constructor` and the like are no input.
-      const given = Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined;
+      const isOwn = (isPlain && !inherits[i]) || Object.hasOwn(value, key);
+      const given = isOwn ? (value as Record<string, unknown>)[key] : undefined;
       let parsed: unknown;
       if (given === undefined || given === null) {
         parsed = absent(schemas[i] as Schema, given, failures, parsers[i] as Parse);

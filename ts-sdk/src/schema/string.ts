@@ -1,5 +1,5 @@
 import { type Attributes, checkAttributes, checkCounts, type StringAttributes } from "./attributes.ts";
-import { fail, INVALID, type Parse } from "./failures.ts";
+import { type FailureCode, type Failures, fail, INVALID, type Parse } from "./failures.ts";
 import { type Format, formats } from "./formats.ts";
 import { createSchema, type WithDefault } from "./schema.ts";
 
@@ -24,14 +24,23 @@ export function string<Default extends string | undefined = undefined>(
 function parseString(min: number, max: number, format: Format | undefined): Parse {
   const unit = (count: number) => (count === 1 ? "1 character" : `${count} characters`);
   const matches = format && formats[format];
+  // From here on a text has enough code points, however its UTF-16 units pair up.
+  const surelyEnough = 2 * min;
   return (value, failures) => {
     if (typeof value !== "string") return fail(failures, "type", "must be a string");
-    let result: unknown = value;
-    if (isShorter(value, min)) result = fail(failures, "min", `must have at least ${unit(min)}`);
-    if (isLonger(value, max)) result = fail(failures, "max", `must have at most ${unit(max)}`);
-    if (matches && !matches(value)) result = fail(failures, "format", `must be a valid ${format}`);
-    return result === INVALID ? INVALID : value;
+    const { length } = value;
+    if (length >= surelyEnough && length <= max && matches === undefined) return value;
+    let valid = true;
+    if (isShorter(value, min)) valid = report(failures, "min", `must have at least ${unit(min)}`);
+    if (isLonger(value, max)) valid = report(failures, "max", `must have at most ${unit(max)}`);
+    if (matches && !matches(value)) valid = report(failures, "format", `must be a valid ${format}`);
+    return valid ? value : INVALID;
   };
+}
+
+function report(failures: Failures, code: FailureCode, detail: string): false {
+  fail(failures, code, detail);
+  return false;
 }
 
 // A code point is one or two UTF-16 units, so most texts need no counting at all.

@@ -1,0 +1,11 @@
+/** What runs inside the component: each request measures once, inside one warm instance. */
+import { field, get, ok, Path, routes } from "@tenon/sdk";
+import { routing, validation } from "./measure.ts";
+
+const What = Path("What", { what: field.enum("valid", "invalid", "routing") });
+
+export default routes({
+  measure: get("/{what}", { path: What }, ({ path: { what } }) =>
+    ok(what === "routing" ? routing(15, 200) : validation(what, 15, 100)),
+  ),
+});

@@ -1,0 +1,78 @@
+// The SDK's cost, as ratios to its peers in one run: `npm run build && node bench/sdk/run.mjs`.
+// In Node (V8), and inside the component (StarlingMonkey on wasmtime), where handlers really run. Building takes a minute.
+import { execFileSync } from "node:child_process";
+import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { gzipSync } from "node:zlib";
+import { Runtime } from "@tenon/native";
+import { build } from "esbuild";
+
+const here = fileURLToPath(new URL(".", import.meta.url));
+const root = join(here, "../..");
+// Beside this file, so that packages are found.
+const folder = await mkdtemp(join(here, ".tenon-"));
+
+const bundle = async (contents, minify = false) => {
+  const { outputFiles } = await build({
+    stdin: { contents, resolveDir: here, loader: "ts" },
+    bundle: true,
+    write: false,
+    minify,
+    format: "esm",
+    platform: "neutral",
+    mainFields: ["module", "main"],
+    conditions: ["import"],
+    target: "es2022",
+    external: ["wasi:*"],
+  });
+  return outputFiles[0].text;
+};
+const component = async (name, code) => {
+  const [source, output] = [join(folder, `${name}.js`), join(folder, `${name}.wasm`)];
+  await writeFile(source, code);
+  execFileSync(process.execPath, [join(root, "ts-sdk/test/component/componentize.mjs"), source, join(root, "wit"), output]);
+  return output;
+};
+const exported = (app) => `export const handler = { handle: async (request) => ${app}.handle(request) };`;
+const print = (text) => process.stdout.write(`${text}\n`);
+const us = (value) => `${value.toFixed(2)} µs`;
+
+function reportValidation(engine, body, { tenon, zod, valibot }) {
+  const ratio = (other) => `${(other / tenon).toFixed(1)}× ours`;
+  print(`${engine}, ${body} body: ours ${us(tenon)}; Valibot ${us(valibot)}, ${ratio(valibot)}; Zod ${us(zod)}, ${ratio(zod)}`);
+}
+
+function reportRouting(engine, { of10, of500 }) {
+  print(`${engine}, a request among routes: 10 ${us(of10)}; 500 ${us(of500)}, ratio ${(of500 / of10).toFixed(2)}`);
+}
+
+try {
+  const inNode = join(folder, "measure.mjs");
+  await writeFile(inNode, await bundle(`export * from "./measure.ts";`));
+  const { validation, routing } = await import(pathToFileURL(inNode).href);
+  for (const body of ["valid", "invalid"]) reportValidation("Node", body, validation(body, 30, 5000));
+  reportRouting("Node", routing(30, 5000));
+
+  const file = await component("bench", await bundle(`import app from "./app.ts"; ${exported("app")}`));
+  const runtime = await Runtime.create({ modules: [file], requestTimeoutMs: 120_000, logLevel: "warn" });
+  const ask = async (what) => {
+    const { status, body } = await runtime.handle({ method: "GET", url: `http://localhost/run/bench/${what}`, headers: [] });
+    if (status !== 200) throw new Error(`${what}: ${status} ${body}`);
+    return JSON.parse(body.toString());
+  };
+  for (const body of ["valid", "invalid"]) reportValidation("Component", body, await ask(body));
+  reportRouting("Component", await ask("routing"));
+
+  const usual = `import { created, del, ensure, error, field, get, guard, list, noContent, ok, Path, post, put, Query, routes, Type } from "@tenon/sdk";
+    globalThis.used = [created, del, ensure, error, field, get, guard, list, noContent, ok, Path, post, put, Query, Type];
+    const app = routes({});`;
+  const minified = await bundle(usual, true);
+  print(`Size, minified: ${minified.length} bytes; gzipped ${gzipSync(minified).length}`);
+  const plain = `const app = { handle: () => ({ status: 200, headers: [] }) };`;
+  const [without, withSdk] = [await component("plain", plain + exported("app")), await component("sdk", (await bundle(usual)) + exported("app"))];
+  const grown = (await stat(withSdk)).size - (await stat(without)).size;
+  print(`Snapshot: ${(await stat(without)).size} bytes without the SDK, ${grown} more with it`);
+} finally {
+  await rm(folder, { recursive: true });
+}
