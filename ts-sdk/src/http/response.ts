@@ -125,7 +125,7 @@ export function respond<const Status extends number, const Init extends Response
     throw new RangeError(`respond: ${status} is no status of a final answer (200 to 599)`);
   }
   const body = init?.body;
-  if (body !== undefined && typeof body !== "string" && !(body instanceof Uint8Array)) {
+  if (body !== undefined && typeof body !== "string" && !isBytes(body)) {
     throw new TypeError("respond: the body is a text or a Uint8Array; for JSON there is ok()");
   }
   const headers = headerList(init?.headers ?? []);
@@ -133,6 +133,11 @@ export function respond<const Status extends number, const Init extends Response
     headers.unshift(["content-type", "text/plain; charset=utf-8"]);
   }
   return new RawResponse(status, headers, body as Init["body"]);
+}
+
+/** Bytes of any realm: inside the component, those of a request are made in another realm than the handler's own. */
+function isBytes(body: unknown): boolean {
+  return Object.prototype.toString.call(body) === "[object Uint8Array]";
 }
 
 function headerList(init: HeadersInit): (readonly [string, string])[] {
