@@ -58,12 +58,7 @@ describe("a place at NULL", () => {
     ],
     [["-a", "b"], { a: null, b: null }, "a IS NOT NULL", "a IS NULL AND b IS NOT NULL"],
   ])("%j %j", (order, values, inPostgres, inSqlite) => {
-    expect(
-      where(postgres, order, values as Record<string, unknown>).replaceAll(
-        /^\((.*)\) OR a IS NULL$/g,
-        "$1 OR a IS NULL",
-      ),
-    ).toBe(inPostgres);
+    expect(where(postgres, order, values as Record<string, unknown>)).toBe(inPostgres);
     expect(where(sqlite, order, values as Record<string, unknown>)).toBe(inSqlite);
   });
 });
