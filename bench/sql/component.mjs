@@ -12,8 +12,8 @@ const source = `
   import { measure, report } from "./measure.ts";
   export function run() {
     const now = () => performance.now();
-    measure(now, 2, 100);
-    return report("StarlingMonkey", measure(now, 15, 200));
+    measure(now, 5, 200);
+    return report("StarlingMonkey", measure(now, 40, 100));
   }`;
 const bundle = await build({
   stdin: { contents: source, resolveDir: here, loader: "ts" },

@@ -8,9 +8,15 @@ import { isValue } from "./value.ts";
  * @throws {SqlError} `value` for what is no parameter, `undefined` among it: to leave a column out, leave it out
  */
 export function readAssignments(values: Record<string, unknown>): Assignment[] {
-  return Object.keys(values).map((column) => {
+  const assignments: Assignment[] = [];
+  const columns = Object.keys(values);
+  for (let i = 0; i < columns.length; i++) {
+    const column = columns[i] as string;
     const value = values[column];
-    if (isValue(value)) return { column, value };
-    throw new SqlError("value", value === undefined ? "is undefined" : "cannot be a parameter", column);
-  });
+    if (!isValue(value)) {
+      throw new SqlError("value", value === undefined ? "is undefined" : "cannot be a parameter", column);
+    }
+    assignments.push({ column, value });
+  }
+  return assignments;
 }

@@ -46,7 +46,9 @@ function readTarget(dialect: Dialect, target: unknown, options: unknown = {}): C
 
 /** A misspelt option, such as a `filtre`, would silently be none. */
 export function refuseUnknown(options: RawOptions, known: ReadonlySet<string>): void {
-  for (const option of Object.keys(options)) {
+  const given = Object.keys(options);
+  for (let i = 0; i < given.length; i++) {
+    const option = given[i] as string;
     if (!known.has(option)) throw new SqlError("option", "is no option here", option);
   }
 }

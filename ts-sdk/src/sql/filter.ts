@@ -40,7 +40,9 @@ function readObject(
   if (filter === undefined) throw new FilterError("undefined", "a filter is undefined");
   if (!isPlainObject(filter)) throw new FilterError("shape", "a filter is an object of fields and operators");
   const items: Condition[] = [];
-  for (const key of Object.keys(filter)) {
+  const keys = Object.keys(filter);
+  for (let i = 0; i < keys.length; i++) {
+    const key = keys[i] as string;
     const operand = filter[key];
     if (key[0] !== "$") readField(key, operand, items, guard, dialect);
     else if (LOGICAL_OPERATORS.has(key)) items.push(readLogical(key, operand, depth + 1, guard, dialect));
@@ -95,7 +97,8 @@ function readField(
   }
   const operators = Object.keys(operand);
   if (operators.length === 0) throw new FilterError("shape", "has no operator", field);
-  for (const operator of operators) {
+  for (let i = 0; i < operators.length; i++) {
+    const operator = operators[i] as string;
     items.push(readCondition(field, operator, operand[operator], guard, dialect));
   }
 }

@@ -34,17 +34,14 @@ export function keyset(
   dialect: Dialect,
   neverNull: (column: string) => boolean,
 ): Condition {
-  const positions = order.map(({ column, descending }, i): Position => {
-    const value = values[i] ?? null;
+  const positions: Position[] = [];
+  for (let i = 0; i < order.length; i++) {
+    const { column, descending } = order[i] as OrderTerm;
+    const shared = values[i] ?? null;
     const nullsLast = descending !== dialect.nullsAreLargest;
-    return {
-      column,
-      descending,
-      value: value === null ? null : { shared: value },
-      nullsLast,
-      nullsFollow: nullsLast && !neverNull(column),
-    };
-  });
+    const nullsFollow = nullsLast && !neverNull(column);
+    positions.push({ column, descending, value: shared === null ? null : { shared }, nullsLast, nullsFollow });
+  }
   return afterWithBound(positions) ?? { kind: "constant", holds: false };
 }
 
@@ -87,20 +84,19 @@ function addTied(alternatives: Condition[], positions: readonly Position[], at: 
 
 /** `(a, b) > (x, y)`, and the rows with NULL that it is unknown for: those that tie up to a column and are NULL there. */
 function rowValue(positions: readonly Position[], from: number): Condition | undefined {
-  const compared = positions.slice(from);
-  const alternatives: Condition[] = [
-    {
-      kind: "row",
-      columns: compared.map(({ column }) => column),
-      op: compared[0]?.descending ? "<" : ">",
-      values: compared.map(({ value }) => value),
-    },
-  ];
-  compared.forEach((position, i) => {
-    if (!position.nullsFollow) return;
-    const ties = compared.slice(0, i).map(equals);
-    alternatives.push(i === 0 ? isNull(position, false) : { kind: "all", items: [...ties, isNull(position, false)] });
-  });
+  const columns: string[] = [];
+  const values: Operand[] = [];
+  const op = positions[from]?.descending ? "<" : ">";
+  const alternatives: Condition[] = [{ kind: "row", columns, op, values }];
+  for (let i = from; i < positions.length; i++) {
+    const position = positions[i] as Position;
+    columns.push(position.column);
+    values.push(position.value);
+    if (!position.nullsFollow) continue;
+    const ties = positions.slice(from, i).map(equals);
+    ties.push(isNull(position, false));
+    alternatives.push(ties.length > 1 ? { kind: "all", items: ties } : isNull(position, false));
+  }
   return joinAny(alternatives);
 }
 

@@ -13,7 +13,8 @@ export function readOrder(order: unknown, key?: unknown): OrderTerm[] {
   if (!isNameList(names)) {
     throw new SqlError("option", "takes a column or a list of columns", "order");
   }
-  const terms = names.map(readTerm);
+  const terms: OrderTerm[] = [];
+  for (let i = 0; i < names.length; i++) terms.push(readTerm(names[i] as string));
   if (key === undefined) return terms;
   if (typeof key !== "string") throw new SqlError("option", "takes a column", "key");
   // The key in the last term's direction keeps a uniform order uniform, and so its row-value form.

@@ -2,7 +2,8 @@
  * The printer: nodes to text and parameters, for either dialect. Nothing else in this module writes SQL, and nothing
  * here writes a value: values go to `params`, and names pass the dialect's `identifier`, which checks them.
  *
- * It appends to one text, by plain loops: handlers run in an interpreter, where each call and each list counts.
+ * It appends to one text, and counts its loops: in the engine inside a component, which interprets, a `for…of` over four
+ * items takes 30 µs, a `map` 13 µs, a counted loop 4 µs. The same goes for all that runs for each statement.
  */
 import type { Assignment, Condition, GroupNode, Operand, OrderTerm, Shared, StatementNode } from "./ast.ts";
 import type { Dialect } from "./dialect.ts";
@@ -74,8 +75,9 @@ function writeInserted(out: Output, assignments: readonly Assignment[]): void {
   }
   let columns = "";
   let values = "";
-  for (const { column, value } of assignments) {
-    const separator = columns === "" ? "" : ", ";
+  for (let i = 0; i < assignments.length; i++) {
+    const { column, value } = assignments[i] as Assignment;
+    const separator = i === 0 ? "" : ", ";
     columns += separator + out.dialect.identifier(column);
     values += separator + bind(out, value);
   }
@@ -83,10 +85,9 @@ function writeInserted(out: Output, assignments: readonly Assignment[]): void {
 }
 
 function writeSet(out: Output, assignments: readonly Assignment[]): void {
-  let separator = "";
-  for (const { column, value } of assignments) {
-    out.sql += `${separator + out.dialect.identifier(column)} = ${bind(out, value)}`;
-    separator = ", ";
+  for (let i = 0; i < assignments.length; i++) {
+    const { column, value } = assignments[i] as Assignment;
+    out.sql += `${(i === 0 ? "" : ", ") + out.dialect.identifier(column)} = ${bind(out, value)}`;
   }
 }
 
@@ -97,10 +98,9 @@ function writeWhere(out: Output, condition: Condition | undefined): void {
 }
 
 function writeOrder(out: Output, terms: readonly OrderTerm[]): void {
-  let separator = " ORDER BY ";
-  for (const { column, descending } of terms) {
-    out.sql += separator + out.dialect.identifier(column) + (descending ? " DESC" : " ASC");
-    separator = ", ";
+  for (let i = 0; i < terms.length; i++) {
+    const { column, descending } = terms[i] as OrderTerm;
+    out.sql += (i === 0 ? " ORDER BY " : ", ") + out.dialect.identifier(column) + (descending ? " DESC" : " ASC");
   }
 }
 
@@ -152,13 +152,13 @@ function writeCondition(out: Output, node: Condition): void {
 function writeGroup(out: Output, { kind, items }: GroupNode): void {
   const written = kind === "and" || kind === "or";
   const joint = kind === "and" || kind === "all" ? " AND " : " OR ";
-  let separator = "";
-  for (const item of items) {
+  for (let i = 0; i < items.length; i++) {
+    const item = items[i] as Condition;
+    const separator = i === 0 ? "" : joint;
     const wrapped = written || needsParentheses(item, kind);
     out.sql += wrapped ? `${separator}(` : separator;
     writeCondition(out, item);
     if (wrapped) out.sql += ")";
-    separator = joint;
   }
 }
 
@@ -169,19 +169,15 @@ function needsParentheses(item: Condition, parent: "all" | "any"): boolean {
 }
 
 function writeNames(out: Output, names: readonly string[]): void {
-  let separator = "";
-  for (const name of names) {
-    out.sql += separator + out.dialect.identifier(name);
-    separator = ", ";
+  for (let i = 0; i < names.length; i++) {
+    out.sql += (i === 0 ? "" : ", ") + out.dialect.identifier(names[i] as string);
   }
 }
 
 /** With the closing parenthesis: its opening one has another text before it each time. */
 function writeValues(out: Output, values: readonly Operand[]): void {
-  let separator = "";
-  for (const value of values) {
-    out.sql += separator + bind(out, value);
-    separator = ", ";
+  for (let i = 0; i < values.length; i++) {
+    out.sql += (i === 0 ? "" : ", ") + bind(out, values[i] as Operand);
   }
   out.sql += ")";
 }

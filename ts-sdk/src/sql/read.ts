@@ -137,16 +137,16 @@ function readPlace({ after, before, page }: RawOptions): Place | undefined {
 
 function readKeyset({ options, dialect, columns }: Call, order: readonly OrderTerm[], cursor: Cursor): Condition {
   if (order.length === 0) throw new SqlError("option", "is needed beside a cursor", "order");
-  const names = order.map(({ column }) => column);
-  const values = cursor.values(names);
-  names.forEach((column, i) => {
+  const values = cursor.values(order);
+  for (let i = 0; i < order.length; i++) {
+    const { column } = order[i] as OrderTerm;
     const value = values[i] as Value;
     const kind = columns.get(column)?.kind;
     const fits = typeof value !== "string" || isWellFormed(value, dialect);
     if (!fits || (kind !== undefined && !holdsKind(kind, value))) {
       throw new CursorError("value", "is no value of this column", column);
     }
-  });
+  }
   const notNull = readColumns("notNull", options.notNull);
   return keyset(
     order,
