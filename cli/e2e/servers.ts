@@ -17,9 +17,15 @@ export interface Running {
   stop(): Promise<void>;
 }
 
-/** A way of serving the component of a project that was built with `-rc`. */
+/** A way of serving the component of a project that was built with `-rc`, and what that server itself cannot do. */
 export interface Kind {
   readonly name: string;
+  /** It keeps the last of repeated response headers only, and no value beyond ASCII. */
+  readonly losesHeaders?: boolean;
+  /** Requests share an instance. */
+  readonly sharesInstances?: boolean;
+  /** Components see the environment of the server's process. */
+  readonly leaksEnvironment?: boolean;
   start(project: string, module: string): Promise<Running>;
 }
 
@@ -35,7 +41,11 @@ export const kinds: readonly Kind[] = [
     start: (project, module) => startTenon([join(project, "dist", `${module}-composed.wasm`)], module),
   },
   {
+    // preview2-shim 0.26 makes an object of a response's headers, and decodes their values as UTF-8.
     name: "jco serve",
+    losesHeaders: true,
+    sharesInstances: true,
+    leaksEnvironment: true,
     start: async (project, module) => {
       const port = await freePort();
       const file = join(project, "dist", `${module}-composed.wasm`);

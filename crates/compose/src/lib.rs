@@ -71,9 +71,12 @@ fn register(graph: &mut CompositionGraph, role: &'static str, bytes: &[u8]) -> R
 /// The full name, version included, under which the bridge imports the handler.
 fn bridge_import(graph: &CompositionGraph, bridge: PackageId) -> Result<String, ComposeError> {
     let world = &graph.types()[graph[bridge].ty()];
-    world.imports.keys().find(|name| name.starts_with(HANDLER)).cloned().ok_or_else(|| ComposeError::NotABridge {
-        imports: world.imports.keys().cloned().collect(),
-    })
+    world
+        .imports
+        .keys()
+        .find(|name| name.starts_with(HANDLER))
+        .cloned()
+        .ok_or_else(|| ComposeError::NotABridge { imports: world.imports.keys().cloned().collect() })
 }
 
 /// The full name under which the handler exports what the bridge imports, once its type is known to fit.
@@ -85,8 +88,10 @@ fn handler_export(
 ) -> Result<String, ComposeError> {
     let types = graph.types();
     let world = &types[graph[handler].ty()];
-    let Some((name, kind)) =
-        world.exports.get_key_value(import).or_else(|| world.exports.iter().find(|(name, _)| are_semver_compatible(name, import)))
+    let Some((name, kind)) = world
+        .exports
+        .get_key_value(import)
+        .or_else(|| world.exports.iter().find(|(name, _)| are_semver_compatible(name, import)))
     else {
         if let Some(export) = world.exports.keys().find(|name| name.starts_with(INCOMING_HANDLER)) {
             return Err(ComposeError::AlreadyComposed { export: export.clone() });

@@ -5,7 +5,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::HeaderMap;
-use http::header::CONTENT_LENGTH;
+use http::header::{CONTENT_LENGTH, EXPECT};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use thiserror::Error;
@@ -64,19 +64,41 @@ impl Body for ResponseBody {
     }
 }
 
+/// How much more of a body is read and thrown away once it is known to be too large. A client that is still sending when
+/// its connection is closed sees an error instead of the answer; one that does not stop after this much has to live with it.
+const DISCARD_BYTES: usize = 32 * 1024 * 1024;
+
 /// Reads a request's body to its end, before an instance is taken for it: a slow client holds a connection, no more.
 pub(crate) async fn read<B>(headers: &HeaderMap, body: B, limit: usize) -> Result<Bytes, Problem>
 where
     B: Body<Data = Bytes>,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
+    let mut body = std::pin::pin!(body);
     let declared = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
     if declared.is_some_and(|declared| declared > limit as u64) {
+        // A client that asks first has not begun to send (RFC 9110, section 10.1.1).
+        if !headers.contains_key(EXPECT) {
+            discard(body).await;
+        }
         return Err(Problem::BodyTooLarge(limit));
     }
-    match Limited::new(body, limit).collect().await {
+    match Limited::new(body.as_mut(), limit).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(Problem::BodyTooLarge(limit)),
+        Err(error) if error.is::<LengthLimitError>() => {
+            discard(body).await;
+            Err(Problem::BodyTooLarge(limit))
+        }
         Err(_) => Err(Problem::UnreadableBody),
+    }
+}
+
+async fn discard<B: Body<Data = Bytes>>(mut body: Pin<&mut B>) {
+    let mut left = DISCARD_BYTES;
+    while let Some(Ok(frame)) = body.frame().await {
+        left = left.saturating_sub(frame.data_ref().map_or(0, Bytes::len));
+        if left == 0 {
+            return;
+        }
     }
 }

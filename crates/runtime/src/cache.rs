@@ -55,7 +55,10 @@ fn ensure_private(folder: &Path) -> io::Result<()> {
     }
     // Whoever could write here may have left code for us to run.
     if metadata.mode() & 0o022 != 0 {
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "others may write to it; remove it or chmod 700 it"));
+        return Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            "others may write to it; remove it or chmod 700 it",
+        ));
     }
     if metadata.mode() & 0o055 != 0 {
         fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;

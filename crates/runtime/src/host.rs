@@ -36,8 +36,7 @@ impl Host {
     /// `request_id`.
     pub(crate) fn new(surroundings: &Arc<Surroundings>, module: &Arc<str>, request_id: &Arc<str>) -> Self {
         let log = GuestLog::new(Arc::clone(module), Arc::clone(request_id));
-        let wasi =
-            WasiCtx::builder().envs(&surroundings.environment).stdout(log.clone()).stderr(log).build();
+        let wasi = WasiCtx::builder().envs(&surroundings.environment).stdout(log.clone()).stderr(log).build();
         Self {
             wasi,
             http: WasiHttpCtx::new(),

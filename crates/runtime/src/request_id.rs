@@ -19,7 +19,9 @@ const MAX_BYTES: usize = 128;
 pub(crate) fn of(headers: &HeaderMap) -> Arc<str> {
     let given = headers.get(&HEADER).and_then(|value| value.to_str().ok());
     match given {
-        Some(id) if !id.is_empty() && id.len() <= MAX_BYTES && id.bytes().all(|byte| byte.is_ascii_graphic()) => id.into(),
+        Some(id) if !id.is_empty() && id.len() <= MAX_BYTES && id.bytes().all(|byte| byte.is_ascii_graphic()) => {
+            id.into()
+        }
         _ => fresh(),
     }
 }

@@ -63,11 +63,13 @@ impl Runtime {
         let mut loading = Vec::with_capacity(config.modules.len());
         for source in config.modules {
             let (engine, linker, cache) = (engine.clone(), Arc::clone(&linker), config.cache.clone());
-            loading.push(tokio::task::spawn_blocking(move || Module::load(&engine, &linker, &source, cache.as_deref())));
+            loading
+                .push(tokio::task::spawn_blocking(move || Module::load(&engine, &linker, &source, cache.as_deref())));
         }
         let mut modules: HashMap<String, Arc<Module>> = HashMap::new();
         for module in loading {
-            let module = module.await.map_err(|error| RuntimeError::Config(format!("a module's loading failed: {error}")))??;
+            let module =
+                module.await.map_err(|error| RuntimeError::Config(format!("a module's loading failed: {error}")))??;
             if modules.contains_key(&*module.name) {
                 let message = format!("two modules are called {}; rename one of the files", module.name);
                 return Err(RuntimeError::Config(message));

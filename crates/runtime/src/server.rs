@@ -50,7 +50,12 @@ impl Server {
     }
 }
 
-async fn serve(runtime: Runtime, listener: TcpListener, mut stopped: watch::Receiver<bool>, shutdown_timeout: Duration) {
+async fn serve(
+    runtime: Runtime,
+    listener: TcpListener,
+    mut stopped: watch::Receiver<bool>,
+    shutdown_timeout: Duration,
+) {
     let connections = GracefulShutdown::new();
     let mut tasks = tokio::task::JoinSet::new();
     loop {

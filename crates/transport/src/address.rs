@@ -60,7 +60,9 @@ impl Address {
         // What stands behind the host: nothing, or a colon and a port. Credentials in front of it leave no such rest.
         let port = match authority.as_str().strip_prefix(authority.host()).ok_or_else(wrong)? {
             "" => 80,
-            rest => rest.strip_prefix(':').and_then(|port| port.parse().ok()).filter(|port| *port != 0).ok_or_else(wrong)?,
+            rest => {
+                rest.strip_prefix(':').and_then(|port| port.parse().ok()).filter(|port| *port != 0).ok_or_else(wrong)?
+            }
         };
         if authority.host().is_empty() || uri.path() != "/" || uri.query().is_some() {
             return Err(wrong());

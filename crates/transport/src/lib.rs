@@ -84,14 +84,16 @@ where
 
     fn allows(&self, uri: &Uri) -> bool {
         uri.scheme() == Some(&http::uri::Scheme::HTTP)
-            && address::authority_of(uri).is_some_and(|authority| self.sidecars.iter().any(|s| s.authority() == authority))
+            && address::authority_of(uri)
+                .is_some_and(|authority| self.sidecars.iter().any(|s| s.authority() == authority))
     }
 }
 
 /// Scheme, host and port of a URI; path and query may hold what a log should not.
 fn destination(uri: &Uri) -> String {
     let scheme = uri.scheme_str().unwrap_or("http");
-    format!("{scheme}://{}", uri.host().unwrap_or("")) + &uri.port_u16().map(|port| format!(":{port}")).unwrap_or_default()
+    format!("{scheme}://{}", uri.host().unwrap_or(""))
+        + &uri.port_u16().map(|port| format!(":{port}")).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -23,7 +23,9 @@ fn a_wrong_address_says_what_to_write() {
     assert!(message("db:5000").contains("write http://host:port or unix:///path"));
     assert!(message("https://db").contains("write http://host:port"));
     assert!(message("unix://run/db.sock").contains("three slashes"));
-    for text in ["http://", "http://db/path", "http://db:5000/?x=1", "http://me:secret@db", "http://db:70000", "http://db:"] {
+    for text in
+        ["http://", "http://db/path", "http://db:5000/?x=1", "http://me:secret@db", "http://db:70000", "http://db:"]
+    {
         assert!(message(text).contains("more or less than http://host:port"), "{text}: {}", message(text));
     }
     assert!(Sidecar::new("my db", Address::parse("http://db").unwrap()).is_err());
@@ -78,7 +80,8 @@ async fn requests_reach_a_sidecar_over_a_unix_socket() {
 #[tokio::test]
 async fn every_other_destination_is_refused() {
     let transport = Transport::new(vec![Sidecar::new("db", Address::parse("http://127.0.0.1:9").unwrap()).unwrap()]);
-    for uri in ["http://example.com/", "http://127.0.0.1:10/", "https://127.0.0.1:9/", "http://cache.sidecar.internal/"] {
+    for uri in ["http://example.com/", "http://127.0.0.1:10/", "https://127.0.0.1:9/", "http://cache.sidecar.internal/"]
+    {
         let error = transport.send(get(uri)).await.unwrap_err();
         assert!(matches!(error, SendError::Refused { .. }), "{uri}: {error}");
     }

@@ -65,7 +65,11 @@ pub(crate) async fn call(
             // Nobody waits any more when the head was sent: then the body breaks off, and the log has to tell.
             drop(store);
             if let Err(error) = fail.send(error) {
-                tracing::error!(module = &*module, request_id = &*request_id, "the guest failed after its answer: {error:?}");
+                tracing::error!(
+                    module = &*module,
+                    request_id = &*request_id,
+                    "the guest failed after its answer: {error:?}"
+                );
             }
         }
     });
