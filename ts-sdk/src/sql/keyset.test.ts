@@ -73,6 +73,11 @@ it("stands beside a filter in parentheses where it needs them", () => {
   );
 });
 
+it("takes the key for a column that holds no NULL", () => {
+  expect(where(postgres, ["a", "b"], row, { key: "b" })).toBe("(a, b) > ($1, $2) OR a IS NULL");
+  expect(where(postgres, ["a"], row, { key: "a" })).toBe("a > $1");
+});
+
 it("reads backwards with the order turned, NULLs and all", () => {
   const before = new Cursor().int("a", 1).int("b", 2).encode();
   expect(sqlRead("t", { order: ["a", "-b"], limit: 3, before })[0]).toBe(

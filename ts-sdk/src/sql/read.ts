@@ -38,7 +38,10 @@ export interface ReadOptions<Row = AnyRow> {
   readonly maxList?: number;
   /** Columns to order by, `-` in front for descending. */
   readonly order?: OrderOf<Row> | readonly OrderOf<Row>[];
-  /** A unique column, appended to `order` unless it is there: what makes an order total, and so pages exact. */
+  /**
+   * A unique column without NULLs, such as a primary key; appended to `order` unless it is there. It makes an order total,
+   * and so pages exact.
+   */
   readonly key?: ColumnOf<Row>;
   /** Rows at most; a positive integer. */
   readonly limit?: number;
@@ -152,7 +155,7 @@ function readKeyset({ options, dialect, columns }: Call, order: readonly OrderTe
     order,
     values,
     dialect,
-    (column) => notNull.includes(column) || columns.get(column)?.nullable === false,
+    (column) => column === options.key || notNull.includes(column) || columns.get(column)?.nullable === false,
   );
 }
 
