@@ -5,7 +5,7 @@ import { routing, validation } from "./measure.ts";
 const What = Path("What", { what: field.enum("valid", "invalid", "routing") });
 
 export default routes({
-  measure: get("/{what}", { path: What }, ({ path: { what } }) =>
-    ok(what === "routing" ? routing(15, 200) : validation(what, 15, 100)),
+  measure: get("/{what}", { path: What }, async ({ path: { what } }) =>
+    ok(what === "routing" ? await routing(15, 200) : await validation(what, 15, 50)),
   ),
 });

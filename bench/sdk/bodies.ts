@@ -11,10 +11,17 @@ const ours = Type("Order", {
   status: field.enum("new", "paid", "sent"),
   express: field.bool(),
   address: Address,
-  items: list(Type("Item", { sku: field.string({ min: 3, max: 20 }), count: field.u32({ min: 1, max: 99 }), price: field.f64({ min: 0 }) }), {
-    min: 1,
-    max: 50,
-  }),
+  items: list(
+    Type("Item", {
+      sku: field.string({ min: 3, max: 20 }),
+      count: field.u32({ min: 1, max: 99 }),
+      price: field.f64({ min: 0 }),
+    }),
+    {
+      min: 1,
+      max: 50,
+    },
+  ),
 });
 
 const zods = z.object({

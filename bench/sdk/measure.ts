@@ -1,19 +1,20 @@
-import { get, ok, routes } from "@tenon/sdk";
+import { get, noContent, ok, post, routes } from "@tenon/sdk";
 import { bodies, schemas } from "./bodies.ts";
 
 type Task = () => unknown;
 type Named = Readonly<Record<string, Task>>;
 
 declare const performance: { now(): number };
+declare const TextEncoder: new () => { encode(text: string): Uint8Array };
 
 /** Microseconds that one run of each task takes: the median of rounds, in which the tasks take turns. */
-function measure(tasks: Named, rounds: number, runs: number): Record<string, number> {
-  const times: Record<string, number[]> = {};
+async function measure(tasks: Named, rounds: number, runs: number): Promise<Record<string, number>> {
+  const times: Record<string, number[]> = Object.fromEntries(Object.keys(tasks).map((name) => [name, []]));
   for (let round = -2; round < rounds; round++) {
     for (const [name, task] of Object.entries(tasks)) {
       const start = performance.now();
-      for (let run = 0; run < runs; run++) task();
-      if (round >= 0) (times[name] ??= []).push(((performance.now() - start) * 1000) / runs);
+      for (let run = 0; run < runs; run++) await task();
+      if (round >= 0) times[name]?.push(((performance.now() - start) * 1000) / runs);
     }
   }
   const median = (all: number[]) => all.sort((a, b) => a - b)[all.length >> 1] ?? 0;
@@ -29,19 +30,43 @@ function appOf(size: number) {
   );
 }
 
-/** The cost of each library on the same body, in this engine. */
-export function validation(body: "valid" | "invalid", rounds: number, runs: number): Record<string, number> {
+/**
+ * What each library's validation costs, in this engine: a route that declares the body, less a route that only parses its
+ * JSON; and the Standard Schema function alone, which must copy what a route may keep.
+ */
+export async function validation(
+  body: "valid" | "invalid",
+  rounds: number,
+  runs: number,
+): Promise<Record<string, number>> {
+  const answer = () => noContent();
+  const app = routes({
+    json: post("/json", (_, req) => (req.json() ? noContent() : noContent()) as never),
+    tenon: post("/tenon", { body: schemas.tenon, status: 204 }, answer),
+    zod: post("/zod", { body: schemas.zod, status: 204 }, answer),
+    valibot: post("/valibot", { body: schemas.valibot, status: 204 }, answer),
+  });
+  const sent = new TextEncoder().encode(JSON.stringify(bodies[body]));
+  const tasks: Record<string, Task> = {};
+  for (const name of ["json", "tenon", "zod", "valibot"] as const) {
+    const request = { method: "POST", pathWithQuery: `/${name}`, headers: [], body: sent };
+    const { status } = await app.handle(request);
+    if (status !== (name === "json" || body === "valid" ? 204 : 400)) throw new Error(`${name} answers ${status}`);
+    tasks[name] = () => app.handle(request);
+  }
   const value = bodies[body];
-  const task = (name: keyof typeof schemas): Task => {
+  for (const name of ["tenon", "zod", "valibot"] as const) {
     const { validate } = schemas[name]["~standard"];
-    if (("issues" in (validate(value) as object)) !== (body === "invalid")) throw new Error(`${name} judges ${body} wrongly`);
-    return () => validate(value);
-  };
-  return measure({ tenon: task("tenon"), zod: task("zod"), valibot: task("valibot") }, rounds, runs);
+    tasks[`${name} alone`] = () => validate(value);
+  }
+  const { json = 0, ...times } = await measure(tasks, rounds, runs);
+  return Object.fromEntries(
+    Object.entries(times).map(([name, time]) => [name, name.endsWith("alone") ? time : time - json]),
+  );
 }
 
 /** The cost of a whole request, among 10 and among 500 routes. */
-export function routing(rounds: number, runs: number): Record<string, number> {
+export function routing(rounds: number, runs: number): Promise<Record<string, number>> {
   const ask = (size: number): Task => {
     const app = appOf(size);
     const request = { method: "GET", pathWithQuery: `/api/v1/things${size >> 1}/7/parts`, headers: [] };

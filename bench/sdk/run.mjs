@@ -1,7 +1,7 @@
 // The SDK's cost, as ratios to its peers in one run: `npm run build && node bench/sdk/run.mjs`.
 // In Node (V8), and inside the component (StarlingMonkey on wasmtime), where handlers really run. Building takes a minute.
 import { execFileSync } from "node:child_process";
-import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -11,7 +11,8 @@ import { build } from "esbuild";
 const here = fileURLToPath(new URL(".", import.meta.url));
 const root = join(here, "../..");
 // Beside this file, so that packages are found.
-const folder = await mkdtemp(join(here, ".tenon-"));
+await mkdir(join(here, ".tenon"), { recursive: true });
+const folder = await mkdtemp(join(here, ".tenon/run-"));
 
 const bundle = async (contents, minify = false) => {
   const { outputFiles } = await build({
@@ -31,16 +32,27 @@ const bundle = async (contents, minify = false) => {
 const component = async (name, code) => {
   const [source, output] = [join(folder, `${name}.js`), join(folder, `${name}.wasm`)];
   await writeFile(source, code);
-  execFileSync(process.execPath, [join(root, "ts-sdk/test/component/componentize.mjs"), source, join(root, "wit"), output]);
+  execFileSync(process.execPath, [
+    join(root, "ts-sdk/test/component/componentize.mjs"),
+    source,
+    join(root, "wit"),
+    output,
+  ]);
   return output;
 };
 const exported = (app) => `export const handler = { handle: async (request) => ${app}.handle(request) };`;
 const print = (text) => process.stdout.write(`${text}\n`);
 const us = (value) => `${value.toFixed(2)} µs`;
 
-function reportValidation(engine, body, { tenon, zod, valibot }) {
-  const ratio = (other) => `${(other / tenon).toFixed(1)}× ours`;
-  print(`${engine}, ${body} body: ours ${us(tenon)}; Valibot ${us(valibot)}, ${ratio(valibot)}; Zod ${us(zod)}, ${ratio(zod)}`);
+function reportValidation(engine, body, times) {
+  for (const [what, suffix] of [
+    ["in a route", ""],
+    ["alone", " alone"],
+  ]) {
+    const ours = times[`tenon${suffix}`];
+    const other = (name) => `${us(times[name + suffix])}, ${(times[name + suffix] / ours).toFixed(1)}× ours`;
+    print(`${engine}, ${body} body, ${what}: ours ${us(ours)}; Valibot ${other("valibot")}; Zod ${other("zod")}`);
+  }
 }
 
 function reportRouting(engine, { of10, of500 }) {
@@ -51,13 +63,17 @@ try {
   const inNode = join(folder, "measure.mjs");
   await writeFile(inNode, await bundle(`export * from "./measure.ts";`));
   const { validation, routing } = await import(pathToFileURL(inNode).href);
-  for (const body of ["valid", "invalid"]) reportValidation("Node", body, validation(body, 30, 5000));
-  reportRouting("Node", routing(30, 5000));
+  for (const body of ["valid", "invalid"]) reportValidation("Node", body, await validation(body, 20, 2000));
+  reportRouting("Node", await routing(20, 5000));
 
   const file = await component("bench", await bundle(`import app from "./app.ts"; ${exported("app")}`));
   const runtime = await Runtime.create({ modules: [file], requestTimeoutMs: 120_000, logLevel: "warn" });
   const ask = async (what) => {
-    const { status, body } = await runtime.handle({ method: "GET", url: `http://localhost/run/bench/${what}`, headers: [] });
+    const { status, body } = await runtime.handle({
+      method: "GET",
+      url: `http://localhost/run/bench/${what}`,
+      headers: [],
+    });
     if (status !== 200) throw new Error(`${what}: ${status} ${body}`);
     return JSON.parse(body.toString());
   };
@@ -70,7 +86,10 @@ try {
   const minified = await bundle(usual, true);
   print(`Size, minified: ${minified.length} bytes; gzipped ${gzipSync(minified).length}`);
   const plain = `const app = { handle: () => ({ status: 200, headers: [] }) };`;
-  const [without, withSdk] = [await component("plain", plain + exported("app")), await component("sdk", (await bundle(usual)) + exported("app"))];
+  const [without, withSdk] = [
+    await component("plain", plain + exported("app")),
+    await component("sdk", await bundle(`${usual} ${exported("app")}`, true)),
+  ];
   const grown = (await stat(withSdk)).size - (await stat(without)).size;
   print(`Snapshot: ${(await stat(without)).size} bytes without the SDK, ${grown} more with it`);
 } finally {

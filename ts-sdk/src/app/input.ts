@@ -70,12 +70,15 @@ function reader(kind: InputKind, options: RouteOptions): ReadOne {
   };
 }
 
+/** Bodies, paths and queries are made for the handler alone. */
+const OWNED = { owned: true };
+
 /** What validates a value of a kind: our own closure, or a foreign schema's `validate`, which may be asynchronous. */
 function validator(kind: InputKind, schema: StandardSchema): (value: unknown, errors: InputError[]) => unknown {
   if (!isSchema(schema)) return (value, errors) => validateForeign(schema, kind, value, errors);
   const parse = kind === "body" ? schema.parsers.json : schema.parsers.text;
   return (value, errors) => {
-    const failures = new Failures();
+    const failures = new Failures(OWNED);
     const parsed = parse(value, failures);
     if (parsed === INVALID) errors.push(...inputErrors(kind, failures.list));
     return parsed;

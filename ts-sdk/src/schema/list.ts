@@ -43,17 +43,23 @@ function parseList(parse: Parse, min: number, max: number): Parse {
     if (length < min) valid = fail(failures, "min", `must have at least ${unit(min)}`) !== INVALID;
     // Items beyond the bound are not looked at: that is what the bound is for.
     if (length > max) return fail(failures, "max", `must have at most ${unit(max)}`);
-    const result = new Array(length);
+    let result: unknown[] | undefined = failures.owned ? undefined : new Array(length);
     let from = failures.list.length;
     for (let i = 0; i < length; i++) {
-      const parsed = parse(value[i], failures);
+      const given = value[i];
+      const parsed = parse(given, failures);
       if (parsed === INVALID) {
         valid = false;
         within(failures, from, i);
         from = failures.list.length;
         if (from >= MAX_FAILURES) return INVALID;
-      } else result[i] = parsed;
+      } else if (result !== undefined) result[i] = parsed;
+      else if (parsed !== given || (given === 0 && Object.is(given, -0))) {
+        result = value.slice();
+        result[i] = parsed;
+      }
     }
-    return valid ? result : INVALID;
+    if (!valid) return INVALID;
+    return result ?? value;
   };
 }

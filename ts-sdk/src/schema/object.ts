@@ -76,6 +76,7 @@ function parseObject(fields: Fields, arrival: "json" | "text"): Parse {
   const schemas = Object.values(fields);
   const parsers = schemas.map((schema) => schema.parsers[arrival]);
   const inherits = keys.map((key) => key in Object.prototype);
+  const count = keys.length;
   return (value, failures) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) {
       return fail(failures, "type", "must be an object");
@@ -83,26 +84,46 @@ function parseObject(fields: Fields, arrival: "json" | "text"): Parse {
     // Own keys only: `constructor` and the like are no input. What JSON makes has no others but those of every object.
     const prototype = Object.getPrototypeOf(value);
     const isPlain = prototype === Object.prototype || prototype === null;
-    const result: Record<string, unknown> = {};
+    const source = value as Record<string, unknown>;
+    // Until a field differs from what was given, there is nothing to copy.
+    let result: Record<string, unknown> | undefined = failures.owned && prototype === Object.prototype ? undefined : {};
     let valid = true;
+    let taken = 0;
     let from = failures.list.length;
-    for (let i = 0; i < keys.length; i++) {
+    for (let i = 0; i < count; i++) {
       const key = keys[i] as string;
-      const isOwn = (isPlain && !inherits[i]) || Object.hasOwn(value, key);
-      const given = isOwn ? (value as Record<string, unknown>)[key] : undefined;
-      let parsed: unknown;
-      if (given === undefined || given === null) {
-        parsed = absent(schemas[i] as Schema, given, failures, parsers[i] as Parse);
-        if (parsed === undefined) continue;
-      } else parsed = (parsers[i] as Parse)(given, failures);
+      const given = (isPlain && !inherits[i]) || Object.hasOwn(source, key) ? source[key] : undefined;
+      const parsed =
+        given === undefined || given === null
+          ? absent(schemas[i] as Schema, given, failures, parsers[i] as Parse)
+          : (parsers[i] as Parse)(given, failures);
       if (parsed === INVALID) {
         valid = false;
         within(failures, from, key);
         from = failures.list.length;
-      } else result[key] = parsed;
+      } else if (result !== undefined) {
+        if (parsed !== undefined) result[key] = parsed;
+      } else if (parsed === given && (given !== 0 || Object.is(given, 0))) {
+        if (parsed !== undefined) taken++;
+      } else {
+        result = pick(source, keys, i);
+        if (parsed !== undefined) result[key] = parsed;
+      }
     }
-    return valid ? result : INVALID;
+    if (!valid) return INVALID;
+    if (result !== undefined) return result;
+    return Object.keys(source).length === taken ? source : pick(source, keys, count);
   };
+}
+
+/** A copy with the first `count` of the keys, as far as they are there: what was checked, and nothing else. */
+function pick(source: Record<string, unknown>, keys: readonly string[], count: number): Record<string, unknown> {
+  const result: Record<string, unknown> = {};
+  for (let i = 0; i < count; i++) {
+    const key = keys[i] as string;
+    if (Object.hasOwn(source, key)) result[key] = source[key];
+  }
+  return result;
 }
 
 /** The value of a field that is absent or null: its default, nothing when it is optional, else a failure. */
@@ -111,6 +132,7 @@ function absent(schema: Schema, given: null | undefined, failures: Failures, par
   if (given === null && !nullable) return parse(given, failures);
   if (presence === "optional") return undefined;
   if (presence === "required" || failures.outgoing) return fail(failures, "required", "is required");
-  // A list is parsed again for a copy: handlers may change what they are given.
-  return Array.isArray(attributes.default) ? parse(attributes.default, failures) : attributes.default;
+  // A copy of a list: handlers may change what they are given.
+  const { default: fallback } = attributes;
+  return Array.isArray(fallback) ? JSON.parse(JSON.stringify(fallback)) : fallback;
 }

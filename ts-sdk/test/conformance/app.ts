@@ -9,6 +9,8 @@ import {
   field,
   get,
   guard,
+  HttpClientError,
+  httpClient,
   list,
   noContent,
   ok,
@@ -115,6 +117,26 @@ const app: App = routes({
   ),
   json: post("/json", (_, req) => ok({ json: req.json() })),
   environment: get("/env", () => ok({ greeting: env("GREETING") ?? null, missing: env("MISSING") ?? null })),
+  fetching: get(
+    "/fetch",
+    {
+      query: Query("Fetch", {
+        url: field.string(),
+        timeout: field.u32({ default: 5000 }),
+        limit: field.u32({ default: 1000 }),
+      }),
+    },
+    async ({ query }) => {
+      try {
+        const request = httpClient.request().post(query.url).header("x-a", "1").json({ a: "é" });
+        const answer = await request.timeout(query.timeout).maxBytes(query.limit).send();
+        return ok({ status: answer.status, text: answer.text(), x: answer.headers.get("x-b") });
+      } catch (thrown) {
+        if (thrown instanceof HttpClientError) return ok({ code: thrown.code });
+        throw thrown;
+      }
+    },
+  ),
   lying: get("/lying", { response: User }, () => ok({ id: "one" } as never)),
 });
 

@@ -1,3 +1,5 @@
+import { Worker } from "node:worker_threads";
+import { Runtime } from "@tenon/native";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { RawResponse } from "../../src/index.ts";
 import { environmentKey, platform } from "../../src/platform.ts";
@@ -29,6 +31,46 @@ describe("the table, inside a component", () => {
     const answer = await component.handle(rawRequest(row));
     checkRow(row, answer);
     expect(comparable(answer)).toEqual(comparable(await app.handle(rawRequest(row))));
+  });
+});
+
+describe("httpClient, inside a component on the runtime", () => {
+  const server = new Worker(new URL("../component/echo-server.mjs", import.meta.url));
+  // Asked for at once: a message that nobody waits for is gone.
+  const port = new Promise<number>((listening) => server.once("message", listening));
+  let runtime: Runtime;
+  let base: string;
+
+  beforeAll(async () => {
+    base = `http://127.0.0.1:${await port}`;
+    const file = await componentize(await bundle(entry("../conformance/app.ts")));
+    const sidecars = { echo: base, nobody: "http://127.0.0.1:9" };
+    runtime = await Runtime.create({ modules: [file], sidecars, cacheDir: `${file}.cache`, logLevel: "off" });
+  }, BUILD_TIMEOUT_MS);
+  afterAll(() => server.terminate());
+
+  async function fetched(query: Record<string, string>): Promise<unknown> {
+    const url = `http://localhost/run/${runtime.modules()[0]}/fetch?${new URLSearchParams(query)}`;
+    const { status, body } = await runtime.handle({ method: "GET", url, headers: [] });
+    expect({ status, body: body.toString() }).toMatchObject({ status: 200 });
+    return JSON.parse(body.toString());
+  }
+
+  it("sends a request and reads the answer", async () => {
+    expect(await fetched({ url: `${base}/echo` })).toEqual({ status: 201, text: 'POST 1 {"a":"é"}', x: "1, 2" });
+  });
+  it("gives up after its time-out", async () => {
+    expect(await fetched({ url: `${base}/never`, timeout: "100" })).toMatchObject({ code: "timeout" });
+  });
+  it("stops at its limit of bytes", async () => {
+    expect(await fetched({ url: `${base}/large` })).toMatchObject({ code: "too_large" });
+  });
+  // The engine has one error for all of these, so "refused" can't be told apart here.
+  it.each(["http://127.0.0.1:9/", "http://not-allowed.example/"])("says that %s is not reached", async (url) => {
+    expect(await fetched({ url })).toMatchObject({ code: "unreachable" });
+  });
+  it("refuses what is no URL", async () => {
+    expect(await fetched({ url: "nowhere" })).toMatchObject({ code: "invalid" });
   });
 });
 

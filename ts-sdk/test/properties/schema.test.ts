@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { field, get, list, ok, Path, post, Query, routes, type Schema, Type } from "../../src/index.ts";
+import { Failures, INVALID } from "../../src/schema/failures.ts";
 import { testApp } from "../../src/testing/index.ts";
 import { anyJson, anySchema, scalar } from "./arbitrary.ts";
 
@@ -36,6 +37,18 @@ function describes(schema: Schema, value: unknown): boolean {
 const validate = (schema: Schema, value: unknown) =>
   schema["~standard"].validate(value) as { value?: unknown; issues?: { message: string; path: PropertyKey[] }[] };
 
+/** The same with a key that no schema has, at the top and one level below, and with zeros that have a sign. */
+function withMore(value: unknown): unknown {
+  if (value === 0) return -0;
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(withMore);
+  const inner = Object.entries(value).map(([key, one]) => [
+    key,
+    one && typeof one === "object" ? { ...one, surplus: 1 } : one,
+  ]);
+  return { surplus: null, ...Object.fromEntries(inner) };
+}
+
 describe("a schema", () => {
   it("accepts every value of its type, and gives it back unchanged", () => {
     fc.assert(
@@ -47,6 +60,23 @@ describe("a schema", () => {
         },
       ),
       { numRuns: 500 },
+    );
+  });
+
+  it("gives the same when it may keep what it was given, and then leaves nothing undeclared either", () => {
+    fc.assert(
+      fc.property(
+        anySchema.chain((one) =>
+          fc.tuple(fc.constant(one.schema), fc.oneof(one.valid, one.valid.map(withMore), anyJson)),
+        ),
+        ([schema, value]) => {
+          const text = JSON.stringify(value) ?? "null";
+          const { value: copied } = validate(schema, JSON.parse(text));
+          const kept = schema.parsers.json(JSON.parse(text), new Failures({ owned: true }));
+          expect(kept === INVALID ? undefined : kept).toEqual(copied);
+        },
+      ),
+      { numRuns: 1000 },
     );
   });
 
