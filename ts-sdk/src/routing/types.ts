@@ -1,7 +1,6 @@
 import type { Request } from "../http/request.ts";
 import type { Response } from "../http/response.ts";
 import type { ErrorStatus, RedirectStatus } from "../http/status.ts";
-import type { Schema } from "../schema/schema.ts";
 import type { Infer, InferInput, StandardSchema } from "../schema/standard.ts";
 import type { RouteOptions } from "./operation.ts";
 
@@ -39,12 +38,14 @@ export type Placeholders<P extends string> = P extends `${string}{${infer Name}}
 
 /** Nothing when the `path` option has just the fields that every path has as placeholders, else what is wrong. */
 export type PathRule<P extends Paths, O> = O extends { readonly path: infer S extends StandardSchema }
-  ? [Mismatch<FieldNames<S>, P extends string ? P : P[number]>] extends [never]
-    ? unknown
-    : { readonly path: Mismatch<FieldNames<S>, P extends string ? P : P[number]> }
+  ? Mismatch<FieldNames<S>, P extends string ? P : P[number]> extends infer Wrong
+    ? [Wrong] extends [never]
+      ? unknown
+      : { readonly path: Wrong }
+    : never
   : unknown;
 
-type FieldNames<S extends StandardSchema> = string & keyof (S extends Schema ? Infer<S> : InferInput<S>);
+type FieldNames<S extends StandardSchema> = string & keyof (S extends { readonly role: "path" } ? Infer<S> : InferInput<S>);
 
 /** What is wrong with each path, `never` for those that are right. */
 type Mismatch<Names extends string, P extends string> = P extends string

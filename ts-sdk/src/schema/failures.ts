@@ -57,7 +57,10 @@ export function pointer(path: readonly PropertyKey[]): string {
   return text;
 }
 
+const NEEDS_NO_ESCAPE = /^[\w-]*$/;
+
 function escapeToken(key: string): string {
+  if (NEEDS_NO_ESCAPE.test(key)) return key;
   const token = key.replaceAll("~", "~0").replaceAll("/", "~1");
   // A lone surrogate has no encoding; the keys of a JSON object may hold one.
   return encodeURI(token.replace(LONE_SURROGATE, "\ufffd")).replaceAll("#", "%23");
