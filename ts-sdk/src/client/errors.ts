@@ -1,7 +1,8 @@
 /**
- * Why a request got no answer: `refused` (nobody listens there, or the runtime does not allow the host), `unreachable`
- * (no such host, no way to it, or the connection broke), `timeout`, `too_large` (the answer is over the limit), `invalid`
- * (the request itself can't be sent).
+ * Why a request got no answer: `refused` (nobody listens there), `unreachable` (no such host, no way to it, the connection
+ * broke, or the runtime does not allow the host), `timeout`, `too_large` (the answer is over the limit), `invalid` (the
+ * request itself can't be sent). StarlingMonkey rejects with one error for all network failures, so that inside a component
+ * `refused` is `unreachable` too.
  */
 export type HttpClientErrorCode = "refused" | "unreachable" | "timeout" | "too_large" | "invalid";
 

@@ -71,15 +71,14 @@ function isWithin({ low, high, whole }: Range, value: number): boolean {
   return value >= low && value <= high && !(whole && value % 1 !== 0);
 }
 
-function parseNumber({ low, high, whole, expected }: Range, min: number, max: number): Parse {
+function parseNumber(range: Range, min: number, max: number): Parse {
+  const { whole } = range;
   return (value, failures) => {
-    // NaN fails the comparisons, infinities the range; -0 is no other number than 0.
-    if (typeof value === "number" && value >= low && value <= high && !(whole && value % 1 !== 0)) {
-      if (value < min) return fail(failures, "min", `must be at least ${min}`);
-      if (value > max) return fail(failures, "max", `must be at most ${max}`);
-      return value + 0;
-    }
-    return fail(failures, "type", expected);
+    // The bounds are within the range of the kind; NaN fails every comparison. -0 is no other number than 0.
+    if (typeof value === "number" && value >= min && value <= max && !(whole && value % 1 !== 0)) return value + 0;
+    if (typeof value !== "number" || !isWithin(range, value)) return fail(failures, "type", range.expected);
+    if (value < min) return fail(failures, "min", `must be at least ${min}`);
+    return fail(failures, "max", `must be at most ${max}`);
   };
 }
 

@@ -75,15 +75,15 @@ function parseObject(fields: Fields, arrival: "json" | "text"): Parse {
   const keys = Object.keys(fields);
   const schemas = Object.values(fields);
   const parsers = schemas.map((schema) => schema.parsers[arrival]);
-  const inherits = keys.map((key) => key in Object.prototype);
+  // Of the names that every object inherits, such as "constructor", only an own property is input.
+  const inherits = keys.some((key) => key in Object.prototype);
   const count = keys.length;
   return (value, failures) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) {
       return fail(failures, "type", "must be an object");
     }
-    // Own keys only: `constructor` and the like are no input. What JSON makes has no others but those of every object.
     const prototype = Object.getPrototypeOf(value);
-    const isPlain = prototype === Object.prototype || prototype === null;
+    const ownOnly = !inherits && (prototype === Object.prototype || prototype === null);
     const source = value as Record<string, unknown>;
     // Until a field differs from what was given, there is nothing to copy.
     let result: Record<string, unknown> | undefined = failures.owned && prototype === Object.prototype ? undefined : {};
@@ -92,7 +92,7 @@ function parseObject(fields: Fields, arrival: "json" | "text"): Parse {
     let from = failures.list.length;
     for (let i = 0; i < count; i++) {
       const key = keys[i] as string;
-      const given = (isPlain && !inherits[i]) || Object.hasOwn(source, key) ? source[key] : undefined;
+      const given = ownOnly || Object.hasOwn(source, key) ? source[key] : undefined;
       const parsed =
         given === undefined || given === null
           ? absent(schemas[i] as Schema, given, failures, parsers[i] as Parse)
