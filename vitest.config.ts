@@ -4,7 +4,9 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: "sdk", root: "ts-sdk", include: ["src/**/*.test.ts", "test/**/*.test.ts"], testTimeout: 60_000 } },
+      {
+        test: { name: "sdk", root: "ts-sdk", include: ["src/**/*.test.ts", "test/**/*.test.ts"], testTimeout: 60_000 },
+      },
       { test: { name: "cli", root: "cli", include: ["src/**/*.test.ts"], testTimeout: 30_000 } },
       { test: { name: "hello", root: "examples/hello", include: ["test/**/*.test.ts"] } },
       {
@@ -15,7 +17,8 @@ export default defineConfig({
           globalSetup: "./build-projects.ts",
           // Real builds, real servers: each file has the machine to itself.
           fileParallelism: false,
-          testTimeout: 60_000,
+          // Compiling a component for the first time, or building one, takes a minute on a busy machine.
+          testTimeout: 300_000,
           hookTimeout: 300_000,
           sequence: { groupOrder: 1 },
         },

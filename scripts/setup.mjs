@@ -46,7 +46,8 @@ export function setUp() {
 
 function checkTools() {
   const [major, minor] = process.versions.node.split(".").map(Number);
-  if (major < 20 || (major === 20 && minor < 19)) fail(`Node 20.19 or later is needed; this is ${process.versions.node}`);
+  if (major < 20 || (major === 20 && minor < 19))
+    fail(`Node 20.19 or later is needed; this is ${process.versions.node}`);
   if (spawnSync("cargo", ["--version"]).error) fail("Rust is needed to build the native addon: install it with rustup");
 }
 

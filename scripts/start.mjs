@@ -7,7 +7,15 @@ const hello = join(root, "examples/hello");
 const tenon = join(root, "cli/bin/tenon.js");
 
 setUp();
-if (isStale("examples/hello/dist/hello-composed.wasm", ["examples/hello/src", "examples/hello/tenon.toml", "ts-sdk/dist", "cli/dist", "wit"])) {
+if (
+  isStale("examples/hello/dist/hello-composed.wasm", [
+    "examples/hello/src",
+    "examples/hello/tenon.toml",
+    "ts-sdk/dist",
+    "cli/dist",
+    "wit",
+  ])
+) {
   say("Building examples/hello");
   run(process.execPath, [tenon, "build", "-rc"], { cwd: hello });
 }

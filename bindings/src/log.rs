@@ -14,6 +14,11 @@ pub(crate) fn start(level: &str) -> Result<(), Failure> {
     })?;
     let color = stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     // An error means that a log is set up already.
-    let _ = tracing_subscriber::fmt().with_max_level(level).with_ansi(color).with_target(false).with_writer(stderr).try_init();
+    let _ = tracing_subscriber::fmt()
+        .with_max_level(level)
+        .with_ansi(color)
+        .with_target(false)
+        .with_writer(stderr)
+        .try_init();
     Ok(())
 }

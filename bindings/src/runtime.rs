@@ -149,9 +149,11 @@ fn config(options: RuntimeOptions) -> std::result::Result<RuntimeConfig, Failure
         let message = format!("{path} cannot name a module");
         ModuleSource::from_path(path).ok_or_else(|| Failure::new("CONFIG", message))
     });
-    let sidecars = options.sidecars.unwrap_or_default().into_iter().map(|(name, address)| {
-        Ok(Sidecar::new(&name, Address::parse(&address)?)?)
-    });
+    let sidecars = options
+        .sidecars
+        .unwrap_or_default()
+        .into_iter()
+        .map(|(name, address)| Ok(Sidecar::new(&name, Address::parse(&address)?)?));
     let defaults = Limits::default();
     let milliseconds = |given: Option<u32>, default| given.map_or(default, |ms| Duration::from_millis(ms.into()));
     Ok(RuntimeConfig {
@@ -176,6 +178,8 @@ fn bytes(key: &str, given: Option<f64>, default: usize) -> std::result::Result<u
     match given {
         None => Ok(default),
         Some(value) if value.fract() == 0.0 && (0.0..=4_294_967_296.0).contains(&value) => Ok(value as usize),
-        Some(value) => Err(Failure::new("CONFIG", format!("{key} is {value}, which is no number of bytes up to 4 GiB"))),
+        Some(value) => {
+            Err(Failure::new("CONFIG", format!("{key} is {value}, which is no number of bytes up to 4 GiB")))
+        }
     }
 }

@@ -12,7 +12,14 @@ export default async function setup(): Promise<void> {
     [helloProject, "hello"],
   ] as const) {
     const folder = project.slice(root.length);
-    const sources = [`${folder}/src`, `${folder}/tenon.toml`, "ts-sdk/dist", "cli/dist", "wit", "crates/bridge/bridge.wasm"];
+    const sources = [
+      `${folder}/src`,
+      `${folder}/tenon.toml`,
+      "ts-sdk/dist",
+      "cli/dist",
+      "wit",
+      "crates/bridge/bridge.wasm",
+    ];
     if (!isStale(`${folder}/dist/${name}-composed.wasm`, sources)) continue;
     const { status } = spawnSync(process.execPath, [tenon, "build", "-rc"], { cwd: project, stdio: "inherit" });
     if (status !== 0) throw new Error(`tenon build -rc failed in ${folder}`);

@@ -28,7 +28,8 @@ test("help and version are data, and done", () => {
   expect(run(["--version"])).toMatchObject({ status: 0, stdout: "0.1.0\n", stderr: "" });
   const help = run(["--help"]);
   expect(help.status).toBe(0);
-  for (const command of ["new", "build", "run", "bridge"]) expect(help.stdout).toMatch(new RegExp(`^ {2}${command} `, "m"));
+  for (const command of ["new", "build", "run", "bridge"])
+    expect(help.stdout).toMatch(new RegExp(`^ {2}${command} `, "m"));
 });
 
 describe("wrong usage is 2 and says what to type", () => {
@@ -94,8 +95,16 @@ describe("failures are 1, on standard error, with a hint", () => {
 describe("errors in a handler are shown where they are in the TypeScript", () => {
   test.each([
     ["syntax", "export default {\n  oops(\n};\n", /src\/handler\.ts:3:1: /],
-    ["import", 'import { nothing } from "./missing.ts";\nexport default nothing;\n', /src\/handler\.ts:1:25: Could not resolve/],
-    ["node", 'import { readFile } from "node:fs/promises";\nexport default readFile;\n', /src\/handler\.ts:1:26: "node:fs\/promises" is a module of Node/],
+    [
+      "import",
+      'import { nothing } from "./missing.ts";\nexport default nothing;\n',
+      /src\/handler\.ts:1:25: Could not resolve/,
+    ],
+    [
+      "node",
+      'import { readFile } from "node:fs/promises";\nexport default readFile;\n',
+      /src\/handler\.ts:1:26: "node:fs\/promises" is a module of Node/,
+    ],
     ["exported", "export const app = 1;\n", /src\/handler\.ts: it has no default export/],
   ])("%s", async (name, handler, message) => {
     const at = await project(handler, name);
@@ -105,7 +114,10 @@ describe("errors in a handler are shown where they are in the TypeScript", () =>
   });
 
   test("an exception at top level", async () => {
-    const at = await project("const limit: number = 5;\n\nif (limit > 3) {\n  throw new Error('too much');\n}\nexport default limit;\n", "throws");
+    const at = await project(
+      "const limit: number = 5;\n\nif (limit > 3) {\n  throw new Error('too much');\n}\nexport default limit;\n",
+      "throws",
+    );
     const { status, stderr } = run(["build"], at);
     expect(stderr).toMatch(/src\/handler\.ts:4:\d+: the module's top level failed: .*too much/);
     expect(stderr).toContain("throw new Error('too much');");
@@ -130,14 +142,22 @@ describe("tenon run", () => {
   test("gives the module the configured environment and nothing else", async () => {
     const at = await project("", "configured", '[project]\nname = "configured"\n[env]\nGREETING = "hi"\n');
     const running = await startTenon([join(echoProject, "dist/echo.wasm")], "echo", at);
-    expect((await send(running.base, { path: "/run/echo/environment" })).json()).toEqual({ greeting: "hi", home: null });
+    expect((await send(running.base, { path: "/run/echo/environment" })).json()).toEqual({
+      greeting: "hi",
+      home: null,
+    });
     await running.stop();
   });
 
   test("answers /health with its modules", async () => {
     const running = await startTenon([join(echoProject, "dist/echo-composed.wasm")], "echo");
     const health = (await send(running.base, { path: "/health" })).json();
-    expect(health).toEqual({ status: "ok", version: "0.1.0", uptime_s: expect.any(Number), modules: { echo: "ready" } });
+    expect(health).toEqual({
+      status: "ok",
+      version: "0.1.0",
+      uptime_s: expect.any(Number),
+      modules: { echo: "ready" },
+    });
     await running.stop();
   });
 });

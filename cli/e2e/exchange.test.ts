@@ -28,15 +28,18 @@ describe.each(kinds)("echo on $name", ({ start, losesHeaders, sharesInstances, l
     return send(server.base, { ...exchange, path: prefix + exchange.path });
   };
 
-  test.each([0, 1, 4095, 4096, 4097, mebibyte, 5 * mebibyte, limit])("a body of %i bytes, announced and chunked", async (size) => {
-    const body = bytes(size);
-    for (const chunks of [undefined, 65_521]) {
-      const answer = await call({ method: "POST", path: "/echo", body, ...(chunks === undefined ? {} : { chunks }) });
-      expect(answer.status).toBe(200);
-      expect(answer.body.length).toBe(size);
-      expect(digest(answer.body)).toBe(digest(body));
-    }
-  });
+  test.each([0, 1, 4095, 4096, 4097, mebibyte, 5 * mebibyte, limit])(
+    "a body of %i bytes, announced and chunked",
+    async (size) => {
+      const body = bytes(size);
+      for (const chunks of [undefined, 65_521]) {
+        const answer = await call({ method: "POST", path: "/echo", body, ...(chunks === undefined ? {} : { chunks }) });
+        expect(answer.status).toBe(200);
+        expect(answer.body.length).toBe(size);
+        expect(digest(answer.body)).toBe(digest(body));
+      }
+    },
+  );
 
   test("a body in many small pieces", async () => {
     const body = bytes(5000);
@@ -46,7 +49,12 @@ describe.each(kinds)("echo on $name", ({ start, losesHeaders, sharesInstances, l
 
   test("one byte more than 10 MiB is 413, announced and chunked", async () => {
     for (const chunks of [undefined, 65_521]) {
-      const exchange = { method: "POST", path: "/size", body: bytes(limit + 1), ...(chunks === undefined ? {} : { chunks }) };
+      const exchange = {
+        method: "POST",
+        path: "/size",
+        body: bytes(limit + 1),
+        ...(chunks === undefined ? {} : { chunks }),
+      };
       const answer = await call(exchange);
       expect(answer.status).toBe(413);
       expect(answer.header("content-type")).toBe("application/problem+json");
@@ -120,7 +128,12 @@ describe.each(kinds)("echo on $name", ({ start, losesHeaders, sharesInstances, l
   test("an error of the handler's is problem details", async () => {
     const answer = await call({ path: "/teapot" });
     expect(answer.status).toBe(418);
-    expect(answer.json()).toMatchObject({ type: "about:blank", status: 418, detail: "short and stout", instance: "/teapot" });
+    expect(answer.json()).toMatchObject({
+      type: "about:blank",
+      status: 418,
+      detail: "short and stout",
+      instance: "/teapot",
+    });
   });
 
   test("a handler that throws is 500, between two requests that succeed", async () => {

@@ -22,7 +22,10 @@ export interface Answer {
 }
 
 /** Sends one request on a connection of its own. */
-export async function send(base: string, { method = "GET", path, headers = [], body, chunks }: Exchange): Promise<Answer> {
+export async function send(
+  base: string,
+  { method = "GET", path, headers = [], body, chunks }: Exchange,
+): Promise<Answer> {
   const { hostname, port } = new URL(base);
   const bytes = body === undefined ? undefined : Buffer.from(body);
   const message = await new Promise<IncomingMessage>((resolve, reject) => {

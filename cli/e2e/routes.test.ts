@@ -15,7 +15,9 @@ describe.each(kinds)("hello on $name", ({ name, start, sharesInstances }) => {
     send(server.base, {
       method,
       path: new URL(server.base).pathname.replace(/\/$/, "") + path,
-      ...(body === undefined ? {} : { body: JSON.stringify(body), headers: [["content-type", "application/json"]] as const }),
+      ...(body === undefined
+        ? {}
+        : { body: JSON.stringify(body), headers: [["content-type", "application/json"]] as const }),
     });
 
   test("GET / and its empty alternative", async () => {
@@ -36,7 +38,11 @@ describe.each(kinds)("hello on $name", ({ name, start, sharesInstances }) => {
     const first = (await get("/users")).json() as { users: unknown[]; page: number; limit: number };
     expect(first).toMatchObject({ page: 1, limit: 10 });
     expect(first.users).toHaveLength(10);
-    expect((await get("/users?page=2&limit=1")).json()).toEqual({ users: [{ id: 2, name: "User 2" }], page: 2, limit: 1 });
+    expect((await get("/users?page=2&limit=1")).json()).toEqual({
+      users: [{ id: 2, name: "User 2" }],
+      page: 2,
+      limit: 1,
+    });
     const wrong = await get("/users?limit=101&page=x");
     expect(wrong.status).toBe(400);
     expect(wrong.header("content-type")).toBe("application/problem+json");

@@ -35,7 +35,10 @@ const wasmtime = [process.env["WASMTIME"], join(root, ".tools/bin/wasmtime"), "w
 
 /** All ways that are there on this machine. */
 export const kinds: readonly Kind[] = [
-  { name: "tenon run, bare", start: (project, module) => startTenon([join(project, "dist", `${module}.wasm`)], module) },
+  {
+    name: "tenon run, bare",
+    start: (project, module) => startTenon([join(project, "dist", `${module}.wasm`)], module),
+  },
   {
     name: "tenon run, composed",
     start: (project, module) => startTenon([join(project, "dist", `${module}-composed.wasm`)], module),
@@ -50,7 +53,10 @@ export const kinds: readonly Kind[] = [
       const port = await freePort();
       const file = join(project, "dist", `${module}-composed.wasm`);
       const jco = join(root, "node_modules/.bin/jco");
-      return started(spawn(jco, ["serve", "--port", String(port), file], { cwd: root }), `http://127.0.0.1:${port}`);
+      // It serves from a child of its own, which a signal to it alone would leave behind.
+      const child = spawn(jco, ["serve", "--port", String(port), file], { cwd: root, detached: true });
+      const stop = () => process.kill(-(child.pid ?? 0), "SIGTERM");
+      return started(child, `http://127.0.0.1:${port}`, stop);
     },
   },
   ...(wasmtime === undefined
@@ -89,9 +95,11 @@ export async function startTenon(args: readonly string[], module: string, cwd: s
   return { ...running, base: `${await withErrors(url, running.errors)}/run/${module}` };
 }
 
-async function started(child: ChildProcess, base: string): Promise<Running> {
-  const running = track(child);
-  const gone = new Promise<never>((_, reject) => child.once("exit", (code) => reject(new Error(`it ended with ${code}`))));
+async function started(child: ChildProcess, base: string, stop?: () => void): Promise<Running> {
+  const running = track(child, stop);
+  const gone = new Promise<never>((_, reject) =>
+    child.once("exit", (code) => reject(new Error(`it ended with ${code}`))),
+  );
   await withErrors(Promise.race([gone, answers(base)]), running.errors);
   return { ...running, base };
 }
@@ -108,7 +116,7 @@ async function answers(base: string): Promise<void> {
   }
 }
 
-function track(child: ChildProcess): Omit<Running, "base"> {
+function track(child: ChildProcess, stop = () => void child.kill("SIGTERM")): Omit<Running, "base"> {
   let errors = "";
   child.stderr?.on("data", (data) => {
     errors += data;
@@ -118,7 +126,7 @@ function track(child: ChildProcess): Omit<Running, "base"> {
     process: child,
     errors: () => errors,
     stop: async () => {
-      child.kill("SIGTERM");
+      stop();
       await exited;
     },
   };

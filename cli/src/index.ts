@@ -1,4 +1,4 @@
 /** The embedding API of Tenon: the runtime inside a Node program. */
 export { type ErrorCode, TenonError } from "./errors.ts";
-export { type Listening, type ListenOptions, Runtime, type RuntimeOptions } from "./runtime.ts";
 export { version } from "./package.ts";
+export { type Listening, type ListenOptions, Runtime, type RuntimeOptions } from "./runtime.ts";

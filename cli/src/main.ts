@@ -25,6 +25,9 @@ function report(error: unknown): number {
     terminal.failure(error.message, error.hint);
     return error.code === "USAGE" ? exitCode.usage : exitCode.failed;
   }
-  terminal.failure(error instanceof Error ? (error.stack ?? error.message) : String(error), "this is a bug in tenon; please report it");
+  terminal.failure(
+    error instanceof Error ? (error.stack ?? error.message) : String(error),
+    "this is a bug in tenon; please report it",
+  );
   return exitCode.failed;
 }

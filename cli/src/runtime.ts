@@ -86,7 +86,12 @@ export class Runtime {
     // Fetch keeps the host in the URL; HTTP wants it as a header.
     if (!request.headers.has("host")) headers.unshift(["host", new URL(request.url).host]);
     const answer = await fromNative(
-      this.#runtime.handle({ method: request.method, url: request.url, headers, ...(body === undefined ? {} : { body }) }),
+      this.#runtime.handle({
+        method: request.method,
+        url: request.url,
+        headers,
+        ...(body === undefined ? {} : { body }),
+      }),
     );
     const bodiless = answer.status === 204 || answer.status === 205 || answer.status === 304;
     return new Response(bodiless ? null : new Uint8Array(answer.body), {

@@ -71,7 +71,11 @@ async function requireSource(project: Project): Promise<void> {
     await stat(project.source);
   } catch (error) {
     const shown = relative(process.cwd(), project.source);
-    throw new TenonError("BUILD", `cannot read ${shown}: ${systemReason(error)}`, "a project's handler is in src/handler.ts");
+    throw new TenonError(
+      "BUILD",
+      `cannot read ${shown}: ${systemReason(error)}`,
+      "a project's handler is in src/handler.ts",
+    );
   }
 }
 

@@ -29,7 +29,12 @@ export async function bundle(project: Project, options: { readonly minify: boole
   try {
     const result = await build({
       absWorkingDir: project.folder,
-      stdin: { contents: entryModule(project.source), resolveDir: project.folder, sourcefile: entryNamespace, loader: "js" },
+      stdin: {
+        contents: entryModule(project.source),
+        resolveDir: project.folder,
+        sourcefile: entryNamespace,
+        loader: "js",
+      },
       outfile: file,
       bundle: true,
       format: "esm",
@@ -49,7 +54,8 @@ export async function bundle(project: Project, options: { readonly minify: boole
     const output = Object.values(result.metafile.outputs).find((each) => each.entryPoint !== undefined);
     return { file, sourceMap: `${file}.map`, size: output?.bytes ?? 0 };
   } catch (error) {
-    if (error !== null && typeof error === "object" && "errors" in error) throw failure(project, error.errors as Message[]);
+    if (error !== null && typeof error === "object" && "errors" in error)
+      throw failure(project, error.errors as Message[]);
     throw error;
   }
 }
@@ -61,7 +67,8 @@ const explainNode: Plugin = {
     const names = new Set(builtinModules);
     onResolve({ filter: /^[a-z]/ }, ({ path }) => {
       if (!path.startsWith("node:") && !names.has(path)) return undefined;
-      const detail = "handlers run in a WebAssembly component, where there is no Node; files and databases are reached through sidecars";
+      const detail =
+        "handlers run in a WebAssembly component, where there is no Node; files and databases are reached through sidecars";
       return { errors: [{ text: `"${path}" is a module of Node`, notes: [{ text: detail }] }] };
     });
   },

@@ -48,7 +48,9 @@ function inChild(request: ComponentizeRequest): Promise<ComponentizeResult> {
     child.once("message", (result) => resolve(result as ComponentizeResult));
     child.once("error", reject);
     // The message, if there was one, comes first.
-    child.once("close", (code) => resolve({ error: errors.trim() || `componentize-js ended with ${code} and no result` }));
+    child.once("close", (code) =>
+      resolve({ error: errors.trim() || `componentize-js ended with ${code} and no result` }),
+    );
     child.send(request);
   });
 }
@@ -60,10 +62,12 @@ async function explain(output: string, bundle: Bundle): Promise<TenonError> {
   const places = [...output.matchAll(frame)]
     .map(([, line, column]) => map.place(Number(line), Number(column)))
     .filter((place): place is Place => place !== undefined);
-  const exception = /(?:Exception while evaluating top-level script|Exception|Error)[^\n]*\n?\s*(?:\([^)]*\): )?([^\n]+)/.exec(output);
+  const exception =
+    /(?:Exception while evaluating top-level script|Exception|Error)[^\n]*\n?\s*(?:\([^)]*\): )?([^\n]+)/.exec(output);
   const reason = exception?.[1]?.trim() ?? output.trim();
   const [first] = places.filter((place) => !place.file.includes("node_modules"));
-  if (first === undefined) return new TenonError("BUILD", `the module's top level failed: ${reason}`, undefined, output);
+  if (first === undefined)
+    return new TenonError("BUILD", `the module's top level failed: ${reason}`, undefined, output);
   const shown = first.text === undefined ? "" : `\n${codeFrame(first.text, first.line, first.column)}`;
   return new TenonError(
     "BUILD",

@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
-import { checkProjectName } from "../project/name.ts";
 import { createProject } from "../project/create.ts";
+import { checkProjectName } from "../project/name.ts";
 
 interface Options extends CommonOptions {
   readonly template: string;

@@ -43,12 +43,20 @@ async function modulesToServe(components: readonly string[], project: Project | 
   const more = project === undefined ? [] : await dependencies(project);
   if (components.length > 0) return [...components.map((file) => resolve(file)), ...more];
   if (project === undefined) {
-    throw new TenonError("NO_PROJECT", "there is no component to serve", "name one: tenon run <file>.wasm, or go to a project's folder");
+    throw new TenonError(
+      "NO_PROJECT",
+      "there is no component to serve",
+      "name one: tenon run <file>.wasm, or go to a project's folder",
+    );
   }
   // The bare component is what the composed one has inside; this runtime needs no bridge to call it.
   const own = [project.component, project.composed].find((file) => existsSync(file));
   if (own === undefined) {
-    throw new TenonError("NOT_BUILT", `${relative(process.cwd(), project.component)} is not built yet`, "run `tenon build` first");
+    throw new TenonError(
+      "NOT_BUILT",
+      `${relative(process.cwd(), project.component)} is not built yet`,
+      "run `tenon build` first",
+    );
   }
   return [own, ...more];
 }

@@ -85,7 +85,8 @@ const boolean: Expected<boolean> = {
 function wholeNumber(min: number, max: number): Expected<number> {
   return {
     description: `a whole number from ${min} to ${max}`,
-    is: (value): value is number => typeof value === "number" && Number.isInteger(value) && value >= min && value <= max,
+    is: (value): value is number =>
+      typeof value === "number" && Number.isInteger(value) && value >= min && value <= max,
   };
 }
 
@@ -113,7 +114,10 @@ class Section {
   required<T>(key: string, expected: Expected<T>): T {
     const value = this.optional(key, expected);
     if (value === undefined) {
-      throw new TenonError("CONFIG", `${this.#file}: ${this.#path(key)} is missing: it must be ${expected.description}`);
+      throw new TenonError(
+        "CONFIG",
+        `${this.#file}: ${this.#path(key)} is missing: it must be ${expected.description}`,
+      );
     }
     return value;
   }

@@ -49,7 +49,9 @@ test("the example is what its template makes", async () => {
     const expected = await readFile(join(templateFolder("hello"), file), "utf8");
     expect(await readFile(join(folder, file), "utf8"), file).toBe(expected);
   }
-  expect(await readFile(join(folder, "wit/deps/core/handler.wit"), "utf8")).toBe(await readFile(join(witFolder, "handler.wit"), "utf8"));
+  expect(await readFile(join(folder, "wit/deps/core/handler.wit"), "utf8")).toBe(
+    await readFile(join(witFolder, "handler.wit"), "utf8"),
+  );
 });
 
 test("nothing is written over", async () => {

@@ -29,7 +29,10 @@ export async function createProject(folder: string, name: string, template: stri
     await mkdir(folder, { recursive: true });
     await cp(source, folder, {
       recursive: true,
-      filter: (from) => !relative(source, from).split(/[\\/]/).some((part) => left.has(part)),
+      filter: (from) =>
+        !relative(source, from)
+          .split(/[\\/]/)
+          .some((part) => left.has(part)),
     });
     // npm leaves a `.gitignore` out of packages, so it is packed under another name.
     if (existsSync(join(folder, "gitignore"))) await rename(join(folder, "gitignore"), join(folder, ".gitignore"));
@@ -79,10 +82,14 @@ async function personalize(folder: string, template: string, name: string): Prom
   });
   await edit("tenon.toml", (text) => text.replace(`name = "${template}"`, `name = ${JSON.stringify(name)}`));
   await edit("wit/world.wit", (text) =>
-    text.replace(`package app:${template};`, `package app:${witName(name)};`).replace(`world ${template} `, `world ${witName(name)} `),
+    text
+      .replace(`package app:${template};`, `package app:${witName(name)};`)
+      .replace(`world ${template} `, `world ${witName(name)} `),
   );
   await edit("src/handler.ts", (text) => text.replace(`service: "${template}"`, `service: ${JSON.stringify(name)}`));
-  await edit("test/handler.test.ts", (text) => text.replace(`service: "${template}"`, `service: ${JSON.stringify(name)}`));
+  await edit("test/handler.test.ts", (text) =>
+    text.replace(`service: "${template}"`, `service: ${JSON.stringify(name)}`),
+  );
 }
 
 function sorted(record: Record<string, string>): Record<string, string> {

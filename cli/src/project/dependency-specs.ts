@@ -9,7 +9,11 @@ const direct = ["tenon", "@tenon/sdk"] as const;
 const all = [...direct, "@tenon/native"] as const;
 
 /** Where the packages of a clone are, from this package's folder. */
-const clone: Record<(typeof all)[number], string> = { tenon: ".", "@tenon/sdk": "../ts-sdk", "@tenon/native": "../bindings" };
+const clone: Record<(typeof all)[number], string> = {
+  tenon: ".",
+  "@tenon/sdk": "../ts-sdk",
+  "@tenon/native": "../bindings",
+};
 
 /**
  * What a new project writes into its `package.json` for Tenon's own packages: a project is made with the same packages as

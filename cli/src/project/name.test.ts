@@ -19,7 +19,9 @@ test.each([
   ["x-composed", "files that tenon builds"],
   ["x".repeat(215), "longer than 214"],
 ])("%j may not", (name, reason) => {
-  expect(() => checkProjectName(name)).toThrow(expect.objectContaining({ code: "NAME", message: expect.stringContaining(reason) }));
+  expect(() => checkProjectName(name)).toThrow(
+    expect.objectContaining({ code: "NAME", message: expect.stringContaining(reason) }),
+  );
 });
 
 test("a name becomes an identifier of WIT", () => {

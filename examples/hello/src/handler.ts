@@ -30,7 +30,10 @@ export const Found = Type("Found", { query: field.string().optional(), page: fie
 
 export const UserId = Path("UserId", { id: field.u32() });
 export const Name = Path("Name", { name: field.string() });
-export const Page = Query("Page", { page: field.u32({ default: 1, min: 1 }), limit: field.u32({ default: 10, max: 100 }) });
+export const Page = Query("Page", {
+  page: field.u32({ default: 1, min: 1 }),
+  limit: field.u32({ default: 10, max: 100 }),
+});
 export const Search = Query("Search", {
   q: field.string().optional(),
   page: field.u32({ default: 1, min: 1 }),
@@ -63,7 +66,13 @@ export default routes({
 
   /** Get one user. */
   getUser: get("/users/{id}", { path: UserId, response: User }, ({ path }) =>
-    ok(ensure(users.find((user) => user.id === path.id), 404, "no such user")),
+    ok(
+      ensure(
+        users.find((user) => user.id === path.id),
+        404,
+        "no such user",
+      ),
+    ),
   ),
 
   /** Delete a user. */
@@ -75,7 +84,9 @@ export default routes({
   }),
 
   /** Greet somebody. */
-  greet: get("/hello/{name}", { path: Name, response: Greeting }, ({ path }) => ok({ greeting: `Hello, ${path.name}!` })),
+  greet: get("/hello/{name}", { path: Name, response: Greeting }, ({ path }) =>
+    ok({ greeting: `Hello, ${path.name}!` }),
+  ),
 
   /** Search; it answers what it would search for. */
   search: get("/search", { query: Search, response: Found }, ({ query: { q, page, limit } }) =>
@@ -84,7 +95,11 @@ export default routes({
 
   /** Search users by a filter, such as {"name":{"$starts_with":"A"}}; it answers the statement for a database sidecar. */
   searchUsers: post("/users/search", { query: Page }, ({ query }, req) => {
-    const filter = ensure(() => parseFilter(ensure(req.text(), 400, "the body must be a filter")), 400, "invalid filter");
+    const filter = ensure(
+      () => parseFilter(ensure(req.text(), 400, "the body must be a filter")),
+      400,
+      "invalid filter",
+    );
     const [sql, params] = ensure(
       () => sqlRead("users", { select: ["id", "name"], merge: filter, allow: ["id", "name"], order: "id", ...query }),
       400,
