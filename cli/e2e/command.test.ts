@@ -40,6 +40,7 @@ describe("wrong usage is 2 and says what to type", () => {
     [["run", "--port"], "argument missing"],
     [["new"], "missing required argument 'name'"],
     [["new", "demo", "-t", "nextjs"], "templates: hello"],
+    [["new", "My Shop"], "npm names are in lower case"],
     [["build", "extra"], "too many arguments"],
     [[], "Usage: tenon"],
   ])("%j", (args, message) => {

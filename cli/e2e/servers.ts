@@ -29,7 +29,7 @@ export interface Kind {
   start(project: string, module: string): Promise<Running>;
 }
 
-const wasmtime = [process.env["WASMTIME"], join(root, ".tools/bin/wasmtime"), "wasmtime"].find(
+const wasmtime = [process.env["WASMTIME"], "wasmtime"].find(
   (file) => file !== undefined && spawnSync(file, ["--version"]).status === 0,
 );
 
@@ -76,7 +76,7 @@ export const kinds: readonly Kind[] = [
 
 if (wasmtime === undefined) {
   process.stderr.write(
-    "e2e: `wasmtime serve` is left out, there is no wasmtime: cargo install wasmtime-cli@48.0.8 --root .tools\n",
+    "e2e: `wasmtime serve` is left out, there is no wasmtime: cargo install wasmtime-cli@48.0.8, or name it in WASMTIME\n",
   );
 }
 

@@ -23,7 +23,7 @@ function report(error: unknown): number {
   const terminal = new Terminal();
   if (error instanceof TenonError) {
     terminal.failure(error.message, error.hint);
-    return error.code === "USAGE" ? exitCode.usage : exitCode.failed;
+    return error.code === "USAGE" || error.code === "NAME" ? exitCode.usage : exitCode.failed;
   }
   terminal.failure(
     error instanceof Error ? (error.stack ?? error.message) : String(error),
