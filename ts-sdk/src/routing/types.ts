@@ -45,7 +45,8 @@ export type PathRule<P extends Paths, O> = O extends { readonly path: infer S ex
     : never
   : unknown;
 
-type FieldNames<S extends StandardSchema> = string & keyof (S extends { readonly role: "path" } ? Infer<S> : InferInput<S>);
+type FieldNames<S extends StandardSchema> = string &
+  keyof (S extends { readonly role: "path" } ? Infer<S> : InferInput<S>);
 
 /** What is wrong with each path, `never` for those that are right. */
 type Mismatch<Names extends string, P extends string> = P extends string
