@@ -1,5 +1,6 @@
 /** Vitest's global set-up: builds what the tests serve, with the real command, when it is older than its sources. */
 import { spawnSync } from "node:child_process";
+import { join } from "node:path";
 import { echoProject, helloProject, root, tenon } from "./servers.ts";
 
 export default async function setup(): Promise<void> {
@@ -7,6 +8,10 @@ export default async function setup(): Promise<void> {
   const { isStale } = (await import("../../scripts/setup.mjs" as string)) as {
     isStale(result: string, sources: string[]): boolean;
   };
+  const foreign = "cli/e2e/fixtures/foreign";
+  if (isStale(`${foreign}/dist/foreign.wasm`, [`${foreign}/handler.js`, `${foreign}/world.wit`, "package-lock.json"])) {
+    command([join(root, foreign, "build.mjs")], root);
+  }
   for (const [project, name] of [
     [echoProject, "echo"],
     [helloProject, "hello"],
@@ -21,7 +26,11 @@ export default async function setup(): Promise<void> {
       "crates/bridge/bridge.wasm",
     ];
     if (!isStale(`${folder}/dist/${name}-composed.wasm`, sources)) continue;
-    const { status } = spawnSync(process.execPath, [tenon, "build", "-rc"], { cwd: project, stdio: "inherit" });
-    if (status !== 0) throw new Error(`tenon build -rc failed in ${folder}`);
+    command([tenon, "build", "-rc"], project);
   }
+}
+
+function command(args: readonly string[], cwd: string): void {
+  const { status } = spawnSync(process.execPath, [...args], { cwd, stdio: "inherit" });
+  if (status !== 0) throw new Error(`${args.join(" ")} failed in ${cwd}`);
 }

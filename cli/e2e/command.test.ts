@@ -2,15 +2,17 @@
 import { spawn, spawnSync } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { send } from "./http.ts";
-import { echoProject, startTenon, tenon } from "./servers.ts";
+import { echoProject, root, startTenon, tenon } from "./servers.ts";
 
 let folder: string;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "tenon-command-"));
+  // Inside the clone, where handlers find the SDK.
+  const scratch = join(root, "cli/e2e/.tenon");
+  await mkdir(scratch, { recursive: true });
+  folder = await mkdtemp(join(scratch, "command-"));
 });
 afterAll(() => rm(folder, { recursive: true }));
 

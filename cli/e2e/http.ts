@@ -1,4 +1,5 @@
 import { type IncomingMessage, request } from "node:http";
+import { connect } from "node:net";
 
 /** What to send; headers as they are, in order and with repetitions. */
 export interface Exchange {
@@ -61,4 +62,17 @@ export async function send(
     all: (name) => pairs.filter(([each]) => each === name).map(([, value]) => value),
     json: () => JSON.parse(content.toString("utf8")),
   };
+}
+
+/** Sends bytes that need not be HTTP, and gives all that comes back until the server closes. */
+export function raw(host: string, port: number, bytes: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, host, () => socket.write(bytes));
+    let answer = "";
+    socket.on("data", (data) => {
+      answer += data.toString("latin1");
+    });
+    socket.once("close", () => resolve(answer));
+    socket.once("error", reject);
+  });
 }

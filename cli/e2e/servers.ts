@@ -151,3 +151,4 @@ async function freePort(): Promise<number> {
 /** The projects that tests serve. */
 export const echoProject = join(root, "cli/e2e/fixtures/echo");
 export const helloProject = join(root, "examples/hello");
+export const foreignComponent = join(root, "cli/e2e/fixtures/foreign/dist/foreign.wasm");

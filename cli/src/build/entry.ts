@@ -7,12 +7,14 @@
 export function entryModule(source: string): string {
   return `
 import { getEnvironment } from "wasi:cli/environment@0.2.10";
+import { warmUp } from "@tenon/sdk";
 import app from ${JSON.stringify(source)};
 
 if (app?.[Symbol.for("tenon.app")] !== true) {
   throw new TypeError("the default export is not what routes() gives: export default routes({ … })");
 }
 globalThis[Symbol.for("tenon.environment")] = getEnvironment;
+warmUp(app);
 export const handler = { handle: async (request) => app.handle(request) };
 `;
 }
