@@ -20,7 +20,7 @@ export interface Running {
 /** A way of serving the component of a project that was built with `-rc`, and what that server itself cannot do. */
 export interface Kind {
   readonly name: string;
-  /** It keeps the last of repeated response headers only, and no value beyond ASCII. */
+  /** Of repeated response headers it keeps the last one only, and of values nothing beyond ASCII. */
   readonly losesHeaders?: boolean;
   /** Requests share an instance. */
   readonly sharesInstances?: boolean;
