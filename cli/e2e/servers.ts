@@ -116,7 +116,7 @@ async function answers(base: string): Promise<void> {
   }
 }
 
-function track(child: ChildProcess, stop = () => void child.kill("SIGTERM")): Omit<Running, "base"> {
+function track(child: ChildProcess, stop: () => void = () => child.kill("SIGTERM")): Omit<Running, "base"> {
   let errors = "";
   child.stderr?.on("data", (data) => {
     errors += data;

@@ -25,6 +25,10 @@ max_body_bytes = 1024
 memory_limit_bytes = 268435456
 max_concurrent = 7
 shutdown_timeout_ms = 0
+isolation = "request"
+max_reuse = 1000
+[outbound]
+allow = []
 [composition]
 http_handler = false
 bridge = "my-bridge.wasm"
@@ -58,6 +62,15 @@ GREETING = "hi"
     [`${minimal}[server]\nport = "3000"\n`, "tenon.toml: server.port must be a whole number from 0 to 65535"],
     [`${minimal}[server]\nprot = 1\n`, "tenon.toml: unknown key server.prot"],
     [`${minimal}[servers]\n`, "tenon.toml: unknown key servers"],
+    [`${minimal}[outbound]\nalow = []\n`, "tenon.toml: unknown key outbound.alow"],
+    [
+      `${minimal}[outbound]\nallow = ["api.example.com"]\n`,
+      "tenon.toml: outbound.allow must be an empty list: this version lets modules call sidecars only",
+    ],
+    [
+      `${minimal}[server]\nisolation = "shared"\n`,
+      'tenon.toml: server.isolation must be "request": this version serves every request in an instance of its own',
+    ],
     [`${minimal}[sidecars]\ndb = 5\n`, "tenon.toml: sidecars.db must be a text"],
     [`${minimal}[composition]\nhttp_handler = "yes"\n`, "tenon.toml: composition.http_handler must be true or false"],
   ])("%j is refused", (text, message) => {

@@ -37,7 +37,9 @@ export function parseConfig(text: string, file: string): Config {
   const project = root.section("project");
   const server = root.section("server");
   const composition = root.section("composition");
+  const outbound = root.section("outbound");
   const bridge = composition.optional("bridge", string);
+  refuseUnsupported(server, outbound);
   const config: Config = {
     project: { name: project.required("name", string), version: project.optional("version", string) ?? "0.0.0" },
     server: {
@@ -56,8 +58,21 @@ export function parseConfig(text: string, file: string): Config {
     sidecars: root.section("sidecars").all(string),
     env: root.section("env").all(string),
   };
-  for (const section of [root, project, server, composition]) section.refuseUnknown();
+  for (const section of [root, project, server, composition, outbound]) section.refuseUnknown();
   return config;
+}
+
+/** Keys whose other values this version cannot honour: to pass over them would run a module otherwise than was asked. */
+function refuseUnsupported(server: Section, outbound: Section): void {
+  server.optional("isolation", {
+    description: '"request": this version serves every request in an instance of its own',
+    is: (value): value is "request" => value === "request",
+  });
+  server.optional("max_reuse", wholeNumber(1, 1_000_000_000));
+  outbound.optional("allow", {
+    description: "an empty list: this version lets modules call sidecars only",
+    is: (value): value is [] => Array.isArray(value) && value.length === 0,
+  });
 }
 
 function parseToml(text: string, file: string): TomlTable {
