@@ -9,5 +9,5 @@ export function defaultCacheFolder(environment: NodeJS.ProcessEnv = process.env)
   const { TENON_CACHE_DIR: own, XDG_CACHE_HOME: xdg } = environment;
   if (own !== undefined && own !== "") return own;
   const base = process.platform === "darwin" ? join(homedir(), "Library", "Caches") : join(homedir(), ".cache");
-  return join(xdg !== undefined && xdg.startsWith("/") ? xdg : base, "tenon");
+  return join(xdg?.startsWith("/") ? xdg : base, "tenon");
 }
