@@ -5,11 +5,14 @@ use alloc::vec::Vec;
 
 use crate::bindings::sdk::core::handler::{Header, Request};
 use crate::bindings::wasi::http::types::{IncomingBody, IncomingRequest, Method};
-use crate::bindings::wasi::io::streams::StreamError;
+use crate::bindings::wasi::io::streams::{InputStream, StreamError};
 use crate::problem::Problem;
 
 /// The largest body that is read, 10 MiB: the handler gets bodies whole, so an end has to be set.
 pub const MAX_BODY_BYTES: usize = 10 * 1024 * 1024;
+
+/// How much more of a body is read and thrown away once it is known to be too large.
+const DISCARD_BYTES: usize = 32 * 1024 * 1024;
 
 /// How much is asked for in one read. Hosts give what has arrived, up to this.
 const READ_BYTES: u64 = 64 * 1024;
@@ -59,16 +62,16 @@ fn declared_length(headers: &[Header]) -> Option<usize> {
 
 /// Reads to the end of the stream, in whatever pieces the host gives.
 fn body(incoming: &IncomingRequest, declared: Option<usize>) -> Result<Option<Vec<u8>>, Problem> {
-    if declared.is_some_and(|length| length > MAX_BODY_BYTES) {
-        return Err(Problem::BodyTooLarge);
-    }
     let body = incoming.consume().map_err(|()| Problem::UnreadableBody)?;
     let bytes = {
         let stream = body.stream().map_err(|()| Problem::UnreadableBody)?;
+        if declared.is_some_and(|length| length > MAX_BODY_BYTES) {
+            return too_large(&stream);
+        }
         let mut bytes = Vec::with_capacity(declared.unwrap_or(0));
         loop {
             match stream.blocking_read(READ_BYTES) {
-                Ok(chunk) if bytes.len() + chunk.len() > MAX_BODY_BYTES => return Err(Problem::BodyTooLarge),
+                Ok(chunk) if bytes.len() + chunk.len() > MAX_BODY_BYTES => return too_large(&stream),
                 Ok(chunk) => bytes.extend_from_slice(&chunk),
                 Err(StreamError::Closed) => break bytes,
                 Err(StreamError::LastOperationFailed(_)) => return Err(Problem::UnreadableBody),
@@ -81,4 +84,17 @@ fn body(incoming: &IncomingRequest, declared: Option<usize>) -> Result<Option<Ve
         return Err(Problem::UnreadableBody);
     }
     Ok(if bytes.is_empty() { None } else { Some(bytes) })
+}
+
+/// Reads on for a while before the refusal: a server closes the connection after it, and a client that is still sending
+/// then would see that instead.
+fn too_large<T>(stream: &InputStream) -> Result<T, Problem> {
+    let mut left = DISCARD_BYTES;
+    while left > 0 {
+        match stream.blocking_read(READ_BYTES) {
+            Ok(chunk) => left = left.saturating_sub(chunk.len()),
+            Err(_) => break,
+        }
+    }
+    Err(Problem::BodyTooLarge)
 }
