@@ -31,7 +31,7 @@ export function runCommand(program: Command): void {
     const terminal = terminalFor(options);
     const project = await findProject(process.cwd());
     const modules = await modulesToServe(components, project);
-    const server: ServerConfig = { ...(project?.config.server ?? defaultServer) };
+    const server: ServerConfig = project?.config.server ?? defaultServer;
     const runtime = await load(modules, project, server, options, terminal);
     const { url } = await runtime.listen({ host: options.host ?? server.host, port: options.port ?? server.port });
     announce(url, runtime.modules, options, terminal);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use wasmtime::Engine;
 use wasmtime::component::types::ComponentItem;
-use wasmtime::component::{Component, InstancePre, Linker};
+use wasmtime::component::{Component, Linker};
 use wasmtime_wasi_http::p2::bindings::ProxyPre;
 
 use crate::cache;
@@ -51,7 +51,7 @@ impl Module {
         let instance = linker.instantiate_pre(&component).map_err(link)?;
         let entry = match Export::of(engine, &component) {
             Some(Export::Handler) => Entry::Direct(DirectPre::new(instance).map_err(link)?),
-            Some(Export::IncomingHandler) => Entry::WasiHttp(proxy(instance).map_err(link)?),
+            Some(Export::IncomingHandler) => Entry::WasiHttp(ProxyPre::new(instance).map_err(link)?),
             None => {
                 let exports: Vec<_> = exports(engine, &component).collect();
                 let reason = format!(
@@ -63,10 +63,6 @@ impl Module {
         };
         Ok(Self { name: name.into(), entry })
     }
-}
-
-fn proxy(instance: InstancePre<Host>) -> wasmtime::Result<ProxyPre<Host>> {
-    ProxyPre::new(instance)
 }
 
 /// The interface by which a component can be called; the direct one is preferred.
