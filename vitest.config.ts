@@ -1,28 +1,50 @@
-import { defineConfig } from "vitest/config";
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 
-/** All TypeScript tests of the workspace, in one run. */
-export default defineConfig({
-  test: {
-    projects: [
-      {
-        test: { name: "sdk", root: "ts-sdk", include: ["src/**/*.test.ts", "test/**/*.test.ts"], testTimeout: 60_000 },
-      },
-      { test: { name: "cli", root: "cli", include: ["src/**/*.test.ts"], testTimeout: 30_000 } },
-      { test: { name: "hello", root: "examples/hello", include: ["test/**/*.test.ts"] } },
-      {
-        test: {
-          name: "e2e",
-          root: "cli/e2e",
-          include: ["**/*.test.ts"],
-          globalSetup: "./build-projects.ts",
-          // Real builds, real servers: each file has the machine to itself.
-          fileParallelism: false,
-          // Compiling a component for the first time, or building one, takes a minute on a busy machine.
-          testTimeout: 300_000,
-          hookTimeout: 300_000,
-          sequence: { groupOrder: 1 },
-        },
-      },
-    ],
+const root = fileURLToPath(new URL(".", import.meta.url));
+
+const projects: TestProjectInlineConfiguration[] = [
+  {
+    test: { name: "sdk", root: "ts-sdk", include: ["src/**/*.test.ts", "test/**/*.test.ts"], testTimeout: 60_000 },
   },
+  { test: { name: "cli", root: "cli", include: ["src/**/*.test.ts"], testTimeout: 30_000 } },
+  { test: { name: "hello", root: "examples/hello", include: ["test/**/*.test.ts"] } },
+  { test: { name: "rest", root: "examples/rest", include: ["test/**/*.test.ts"] } },
+  {
+    test: {
+      name: "services",
+      root: "cli/test/services",
+      include: ["**/*.test.ts"],
+      // Each file starts databases of its own.
+      fileParallelism: false,
+      testTimeout: 120_000,
+      hookTimeout: 120_000,
+    },
+  },
+  {
+    test: {
+      name: "e2e",
+      root: "cli/e2e",
+      include: ["**/*.test.ts"],
+      globalSetup: "./build-projects.ts",
+      // Real builds, real servers: each file has the machine to itself.
+      fileParallelism: false,
+      // Compiling a component for the first time, or building one, takes a minute on a busy machine.
+      testTimeout: 300_000,
+      hookTimeout: 300_000,
+      sequence: { groupOrder: 1 },
+    },
+  },
+];
+
+/**
+ * All TypeScript tests of the workspace, in one run. Vitest takes this file also where it is started in a folder below,
+ * such as `npx vitest run -t __sdk_write_schema` in an example: then the tests of that folder alone are meant.
+ */
+export default defineConfig(() => {
+  const cwd = process.cwd();
+  if (cwd === resolve(root)) return { test: { projects } };
+  const here = projects.find(({ test }) => resolve(root, String(test?.root)) === cwd);
+  return here === undefined ? {} : { test: { ...here.test, root: cwd } };
 });

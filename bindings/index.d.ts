@@ -9,19 +9,42 @@
  */
 export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-wasip1'
 
+/** Ends the calls that it is given to. */
+export declare class Cancel {
+  /** One that has not been used. */
+  constructor()
+  /** Cancels. */
+  cancel(): void
+}
+
 /** Modules that are loaded and can be called. */
 export declare class Runtime {
   /** Loads the modules. Rejects with a code: `CONFIG`, `ENGINE`, `MODULE_READ`, `MODULE_COMPILE` or `MODULE_LINK`. */
   static create(options: RuntimeOptions): Promise<Runtime>
   /** The names of the modules, sorted. */
   modules(): Array<string>
+  /**
+   * Loads a module anew, from `path` when given, and puts it in the place of the one that serves. Rejects as `create`
+   * does; the old one goes on serving then.
+   */
+  reload(name: string, path?: string | undefined | null): Promise<undefined>
+  /** What has been counted, in the text format of Prometheus. */
+  metrics(): string
+  /** Resolves when the traces of all requests that have been answered are sent, if they are sent anywhere. */
+  flush(): Promise<undefined>
+  /** The last 200 requests, oldest first. */
+  recentRequests(): Array<RecentRequest>
+  /** For development: serves a page at an exact path, before everything else; left out, takes it away. */
+  setPage(path: string, page?: NativePage | undefined | null): void
+  /** For development: while it is set, browsers that ask for the module get this page with status 500. */
+  setBuildError(module: string, html?: string | undefined | null): void
   /** Listens on a host name or address and a port; 0 takes a free one. Rejects with `ADDRESS_IN_USE` or `LISTEN`. */
   listen(host: string, port: number): Promise<Server>
   /**
-   * Answers one request without a socket. Rejects with `REQUEST` when the request is none that HTTP allows, and with
-   * `RESPONSE` when the module's answer breaks off.
+   * Answers one request without a socket. Rejects with `REQUEST` when the request is none that HTTP allows, with
+   * `RESPONSE` when the module's answer breaks off, and with `CANCELLED` when it is cancelled before it is there.
    */
-  handle(request: NativeRequest): Promise<NativeResponse>
+  handle(request: NativeRequest, cancel?: Cancel | undefined | null): Promise<NativeResponse>
 }
 
 /** An address that a runtime listens on. */
@@ -37,8 +60,60 @@ export declare class Server {
   close(): Promise<undefined>
 }
 
+/** The development services: key-value, SQL, storage, cron, and a page that shows them. */
+export declare class Services {
+  /** Rejects with a code: `ADDRESS_IN_USE`, `LISTEN`, `FOLDER` or `CONFIG`. */
+  static start(options: ServicesOptions): Promise<Services>
+  /** Such as `http://127.0.0.1:9919`. */
+  get url(): string
+  /** Gives the page its modules and requests, and cron its modules to call. `url` is where the runtime listens. */
+  attach(runtime: Runtime, url: string): void
+  /** Resolves when running requests have finished, or their time is over. A second call resolves at once. */
+  close(): Promise<undefined>
+}
+
+/** A sidecar that runs. */
+export declare class Sidecar {
+  /** Rejects with a code: `CONFIG`, `BACKEND`, `FOLDER`, `ADDRESS_IN_USE` or `LISTEN`. */
+  static start(options: SidecarOptions): Promise<Sidecar>
+  /** Where it listens, as `tenon.toml` names it. */
+  get address(): string
+  /** Resolves when running requests have finished, or their time is over. A second call resolves at once. */
+  close(): Promise<undefined>
+}
+
+/** A JavaScript engine that is ready to run top levels. */
+export declare class SnapshotEngine {
+  /**
+   * Opens the engine that was prepared under `key`; null when it has to be prepared. Rejects with `WRITE` when the folder
+   * cannot be used.
+   */
+  static open(folder: string, key: string): Promise<SnapshotEngine | undefined | null>
+  /**
+   * Prepares an engine and keeps it under `key`: seconds of computing. Resolves to the component that all snapshots are
+   * written into, for `precompile`. Rejects with `ENGINE` or `WRITE`.
+   */
+  static prepare(folder: string, key: string, ingredients: EngineIngredients): Promise<Buffer>
+  /**
+   * Runs the top level of a bundle and makes a component of the engine as it then is. `name` is the file name by which
+   * stack traces call the bundle; `tools`, names and versions, are noted in the component. Rejects with `TOP_LEVEL` (and what the engine printed), `TOP_LEVEL_CALL`,
+   * `TOP_LEVEL_ENDLESS` or `TOP_LEVEL_MEMORY`.
+   */
+  build(name: string, bundle: Buffer, tools: Array<[string, string]>): Promise<BuiltComponent>
+}
+
 /** The bridge that `compose` uses: a component for a manual `wac plug bridge.wasm --plug handler.wasm`. */
 export declare function bridge(): Buffer
+
+/** A component and what it came to. */
+export interface BuiltComponent {
+  /** The component. */
+  component: Buffer
+  /** Bytes of it that are the handler's; the rest is the engine. */
+  stateBytes: number
+  /** What the top level printed. */
+  printed: string
+}
 
 /**
  * Composes a handler component with the bridge (or with `bridge`, when given) into a component that every `wasi:http`
@@ -46,6 +121,55 @@ export declare function bridge(): Buffer
  * `DIFFERENT_INTERFACE`, `NOT_A_BRIDGE` or `WIRING`.
  */
 export declare function compose(handler: Buffer, bridge?: Buffer | undefined | null): Promise<Buffer>
+
+/** What the splicer of componentize-js makes, and what belongs to it. */
+export interface EngineIngredients {
+  /** The engine with the world's imports and exports spliced in. */
+  engine: Buffer
+  /** The same with the imports stubbed that the world does not have. */
+  stubbed: Buffer
+  /** The adapter from `wasi_snapshot_preview1` to WASI 0.2. */
+  adapter: Buffer
+  /** JavaScript that connects the world with the bundle. */
+  bindings: string
+  /** Settings of the engine, as `NAME=value`. */
+  environment: Array<string>
+}
+
+/** A limit of the runtime. */
+export interface LimitKey {
+  /** Its key in `[server]` of `tenon.toml`; the ending is the unit. */
+  name: string
+  /** What it bounds, and what happens beyond. */
+  meaning: string
+  /** Its value unless another is given. */
+  default: number
+  /** The smallest value that is accepted. */
+  min: number
+  /** The largest value that is accepted. */
+  max: number
+}
+
+/** Every limit of the runtime, in the order of the documentation. */
+export declare function limitKeys(): Array<LimitKey>
+
+/** A component's file. */
+export interface NativeModule {
+  /** What it is called; left out, it is called after its file, without `.wasm` and `-composed`. */
+  name?: string
+  /** The file. */
+  path: string
+}
+
+/** A page that is served from memory. */
+export interface NativePage {
+  /** 200 when left out. */
+  status?: number
+  /** Its `Content-Type`. */
+  contentType: string
+  /** What is sent. */
+  body: Buffer
+}
 
 /** A request for `handle`. */
 export interface NativeRequest {
@@ -69,26 +193,99 @@ export interface NativeResponse {
   body: Buffer
 }
 
-/** What a runtime is told; what is left out has the default of `crates/runtime/src/config.rs`. */
+/** The files of a certificate, in PEM. */
+export interface NativeTls {
+  /** The certificate and its chain. */
+  certificate: string
+  /** Its private key. */
+  key: string
+}
+
+/** Compiles a component into the cache that runtimes load code from. Rejects with `ENGINE`. */
+export declare function precompile(component: Buffer, cacheDir: string): Promise<undefined>
+
+/** A request that was answered. */
+export interface RecentRequest {
+  /** Its request id. */
+  id: string
+  /** When it came in, in milliseconds since 1970. */
+  time: number
+  /** The module it was for; left out when it was for the runtime itself. */
+  module?: string
+  /** Its method. */
+  method: string
+  /** Its path, without the query. */
+  path: string
+  /** The status of its answer; 499 when the client did not wait for it. */
+  status: number
+  /** Milliseconds from the head of the request to that of the response. */
+  duration_ms: number
+}
+
+/** What a runtime is told; what is left out has the default of `crates/runtime/src/config`. */
 export interface RuntimeOptions {
-  /** Component files. A module is called after its file, without `.wasm` and `-composed`. */
-  modules: Array<string>
+  /** The components. */
+  modules: Array<NativeModule>
   /** Addresses of sidecars by name: `http://host:port` or `unix:///path`. */
   sidecars?: Record<string, string>
+  /** The hosts that modules may call besides: `host`, `host:port`, or either behind `http://` or `https://`. */
+  outboundAllow?: Array<string>
   /** Environment variables for every module. */
   env?: Record<string, string>
+  /** The files of a certificate and its key, in PEM, to serve with. */
+  tls?: NativeTls
   /** Where compiled code is kept; left out, it is compiled anew each time. */
   cacheDir?: string
+  /** `request` (the default) or `shared`. */
+  isolation?: string
+  /** Limits by their names in `tenon.toml` (see `limitKeys`). */
+  limits?: Record<string, number>
   /** `off`, `error`, `warn`, `info` (the default) or `debug`; what is logged goes to standard error. */
   logLevel?: string
-  /** Milliseconds until a request is answered with 504. */
-  requestTimeoutMs?: number
-  /** Bytes of a request's body; more is answered with 413. */
+  /** `readable` (the default) or `json`. */
+  logFormat?: string
+  /** Whether each request is a line in the log, whatever the level. */
+  accessLog?: boolean
+  /** Where traces are sent: `http://host:port` of an OpenTelemetry collector. */
+  otlpEndpoint?: string
+}
+
+/** What the development services are told. */
+export interface ServicesOptions {
+  /** Where everything is kept; it is made when it is not there. */
+  folder: string
+  /** A loopback address; 127.0.0.1 when left out. */
+  host?: string
+  /** 0, or left out, takes a free one. */
+  port?: number
+  /** Begin with nothing. */
+  fresh?: boolean
+}
+
+/** What a sidecar is told; what is left out has the default of `crates/services/src/limits.rs`. */
+export interface SidecarOptions {
+  /** `sql`, `kv` or `storage`. */
+  kind: string
+  /** The store: `postgres://…`, `redis://…`, `sqlite:/path`, `s3://bucket` or `file:/path`. */
+  url: string
+  /** `unix:///run/db.sock` or `127.0.0.1:7001`. */
+  listen: string
+  /** The bearer token that every request must have. */
+  token?: string
+  /** `sql`: statements that write are refused. */
+  readOnly?: boolean
+  /** `sql`: the tables that statements may name. */
+  tables?: Array<string>
+  /** `kv`: what every name in Redis begins with. */
+  prefix?: string
+  /** Connections to the database. */
+  poolSize?: number
+  /** Milliseconds that a request's statements may take. */
+  statementTimeoutMs?: number
+  /** Rows of one result. */
+  maxRows?: number
+  /** Bytes of a request's body. */
   maxBodyBytes?: number
-  /** Bytes that a linear memory may grow to. */
-  memoryLimitBytes?: number
-  /** Requests that run at once; one more waits, and is answered with 503 when that takes too long. */
-  maxConcurrent?: number
-  /** Milliseconds that running requests have to finish on `close`. */
-  shutdownTimeoutMs?: number
+  /** `off`, `error`, `warn`, `info` (the default) or `debug`; what is logged goes to standard error. */
+  logLevel?: string
 }

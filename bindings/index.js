@@ -835,7 +835,13 @@ function __napiStampBindingTarget(exportsObject, target) {
 // linked import resolves to `undefined`.
 module.exports.__napiBindingTarget = __napiStampBindingTarget(nativeBinding, __napiLoadedBindingTarget)
 module.exports = nativeBinding
+module.exports.Cancel = nativeBinding.Cancel
 module.exports.Runtime = nativeBinding.Runtime
 module.exports.Server = nativeBinding.Server
+module.exports.Services = nativeBinding.Services
+module.exports.Sidecar = nativeBinding.Sidecar
+module.exports.SnapshotEngine = nativeBinding.SnapshotEngine
 module.exports.bridge = nativeBinding.bridge
 module.exports.compose = nativeBinding.compose
+module.exports.limitKeys = nativeBinding.limitKeys
+module.exports.precompile = nativeBinding.precompile

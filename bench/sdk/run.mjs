@@ -32,12 +32,7 @@ const bundle = async (contents, minify = false) => {
 const component = async (name, code) => {
   const [source, output] = [join(folder, `${name}.js`), join(folder, `${name}.wasm`)];
   await writeFile(source, code);
-  execFileSync(process.execPath, [
-    join(root, "ts-sdk/test/component/componentize.mjs"),
-    source,
-    join(root, "wit"),
-    output,
-  ]);
+  execFileSync(process.execPath, [join(root, "ts-sdk/test/component/componentize.mjs"), source, output]);
   return output;
 };
 const exported = (app) => `export const handler = { handle: async (request) => ${app}.handle(request) };`;
@@ -67,7 +62,7 @@ try {
   reportRouting("Node", await routing(20, 5000));
 
   const file = await component("bench", await bundle(`import app from "./app.ts"; ${exported("app")}`));
-  const runtime = await Runtime.create({ modules: [file], requestTimeoutMs: 120_000, logLevel: "warn" });
+  const runtime = await Runtime.create({ modules: [{ path: file }], requestTimeoutMs: 120_000, logLevel: "warn" });
   const ask = async (what) => {
     const { status, body } = await runtime.handle({
       method: "GET",

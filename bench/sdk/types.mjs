@@ -1,12 +1,13 @@
-// How long 500 routes take to type-check over an empty project: `node bench/sdk/types.mjs`. The budget is one second.
+// What 500 routes with 1,500 schemas cost the type checker over an empty project: `npm run build && node bench/sdk/types.mjs`.
+// The budget is a second. A clock makes no test, so what CI holds the SDK to is the number of type instantiations, which is
+// what the time goes into and is the same on every machine: `--instantiations` prints that alone.
 import { execFileSync } from "node:child_process";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const tsc = join(here, "../../node_modules/typescript/bin/tsc");
-const folder = join(here, ".tenon/types");
 const COUNT = 500;
 const ROUNDS = 5;
 
@@ -22,6 +23,10 @@ export const r${i} = ${
 };`;
 const all = Array.from({ length: COUNT }, (_, i) => i);
 const full = `${head}${all.map(route).join("")}\nexport default routes({ ${all.map((i) => `r${i}`).join(", ")} });\n`;
+
+// Beside this file, so that the package is found.
+mkdirSync(join(here, ".tenon"), { recursive: true });
+const folder = mkdtempSync(join(here, ".tenon/types-"));
 
 function project(name, source) {
   const at = join(folder, name);
@@ -40,18 +45,34 @@ function project(name, source) {
   return at;
 }
 
+/** Checks a project; an error in it ends the program. */
+const check = (at, ...flags) => execFileSync(process.execPath, [tsc, "-p", at, ...flags], { encoding: "utf8" });
+
+function instantiations(at) {
+  return Number(/^Instantiations:\s+(\d+)$/m.exec(check(at, "--extendedDiagnostics", "--singleThreaded"))[1]);
+}
+
 function seconds(at) {
   const times = Array.from({ length: ROUNDS }, () => {
     const start = performance.now();
-    execFileSync(process.execPath, [tsc, "-p", at], { stdio: "inherit" });
+    check(at);
     return (performance.now() - start) / 1000;
   });
   return Math.min(...times);
 }
 
-const empty = seconds(project("empty", `${head}export default routes({ index: get("/", () => ok({})) });\n`));
-const many = seconds(project("many", full));
-process.stdout.write(
-  `${COUNT} routes: ${many.toFixed(2)} s; one route: ${empty.toFixed(2)} s; ${(many - empty).toFixed(2)} s more\n`,
-);
-rmSync(folder, { recursive: true });
+try {
+  const many = project("many", full);
+  const count = instantiations(many);
+  if (process.argv.includes("--instantiations")) {
+    process.stdout.write(`${count}\n`);
+  } else {
+    const empty = project("empty", `${head}export default routes({ index: get("/", () => ok({})) });\n`);
+    const [one, all] = [seconds(empty), seconds(many)];
+    process.stdout.write(
+      `${COUNT} routes: ${all.toFixed(2)} s; one route: ${one.toFixed(2)} s; ${(all - one).toFixed(2)} s more; ${count} instantiations\n`,
+    );
+  }
+} finally {
+  rmSync(folder, { recursive: true });
+}

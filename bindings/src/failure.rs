@@ -4,6 +4,8 @@ use napi::bindgen_prelude::{PromiseRaw, ToNapiValue};
 use napi::{Env, Error, JsError, Result, Status};
 use tenon_compose::ComposeError;
 use tenon_runtime::RuntimeError;
+use tenon_services::ServicesError;
+use tenon_snapshot::SnapshotError;
 use tenon_transport::AddressError;
 
 /// What a crate's error becomes: a stable code for programs and a message for people.
@@ -30,10 +32,30 @@ impl From<RuntimeError> for Failure {
     }
 }
 
+impl From<SnapshotError> for Failure {
+    fn from(error: SnapshotError) -> Self {
+        Self::new(error.code(), error.to_string())
+    }
+}
+
 impl From<AddressError> for Failure {
     fn from(error: AddressError) -> Self {
         Self::new("CONFIG", error.to_string())
     }
+}
+
+impl From<ServicesError> for Failure {
+    fn from(error: ServicesError) -> Self {
+        Self::new(error.code(), error.to_string())
+    }
+}
+
+/// Runs what computes on a thread where nobody waits for anything else.
+pub(crate) async fn compute<T: Send + 'static>(
+    work: impl FnOnce() -> std::result::Result<T, Failure> + Send + 'static,
+) -> std::result::Result<T, Failure> {
+    let ended = |error: tokio::task::JoinError| Failure::new("ENGINE", error.to_string());
+    tokio::task::spawn_blocking(work).await.map_err(ended)?
 }
 
 /// Runs a future off Node's thread; its failure rejects the promise with an `Error` whose `code` is the failure's. (An

@@ -6,8 +6,15 @@
 #![cfg_attr(test, allow(dead_code, reason = "napi's macro registers nothing in a test build"))]
 #![allow(unreachable_pub, reason = "what is exposed is exposed to Node, by napi's macro")]
 
+mod cancel;
 mod compose;
 mod failure;
 mod log;
+mod options;
+mod recent;
+mod request;
 mod runtime;
 mod server;
+mod services;
+mod sidecar;
+mod snapshot;

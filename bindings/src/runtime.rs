@@ -1,76 +1,39 @@
 //! `tenon_runtime::Runtime` for Node.
 
-use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
+use http::{HeaderValue, StatusCode};
+use http_body_util::BodyExt;
 use napi::bindgen_prelude::{Buffer, PromiseRaw};
 use napi::{Env, Result};
 use napi_derive::napi;
-use tenon_runtime::{Limits, ModuleSource, RuntimeConfig, RuntimeError};
-use tenon_transport::{Address, Sidecar};
+use tenon_runtime::{Page, RuntimeError};
 use tokio::net::{TcpListener, lookup_host};
 
+use crate::cancel::Cancel;
 use crate::failure::{Failure, promise};
 use crate::log;
+use crate::options::{RuntimeOptions, config};
+use crate::recent::RecentRequest;
+use crate::request::{NativeRequest, NativeResponse, lift, lower};
 use crate::server::Server;
 
-/// What a runtime is told; what is left out has the default of `crates/runtime/src/config.rs`.
+/// A page that is served from memory.
 #[napi(object)]
-#[derive(Default)]
-pub struct RuntimeOptions {
-    /// Component files. A module is called after its file, without `.wasm` and `-composed`.
-    pub modules: Vec<String>,
-    /// Addresses of sidecars by name: `http://host:port` or `unix:///path`.
-    pub sidecars: Option<HashMap<String, String>>,
-    /// Environment variables for every module.
-    pub env: Option<HashMap<String, String>>,
-    /// Where compiled code is kept; left out, it is compiled anew each time.
-    pub cache_dir: Option<String>,
-    /// `off`, `error`, `warn`, `info` (the default) or `debug`; what is logged goes to standard error.
-    pub log_level: Option<String>,
-    /// Milliseconds until a request is answered with 504.
-    pub request_timeout_ms: Option<u32>,
-    /// Bytes of a request's body; more is answered with 413.
-    pub max_body_bytes: Option<f64>,
-    /// Bytes that a linear memory may grow to.
-    pub memory_limit_bytes: Option<f64>,
-    /// Requests that run at once; one more waits, and is answered with 503 when that takes too long.
-    pub max_concurrent: Option<u32>,
-    /// Milliseconds that running requests have to finish on `close`.
-    pub shutdown_timeout_ms: Option<u32>,
-}
-
-/// A request for `handle`.
-#[napi(object)]
-pub struct NativeRequest {
-    /// Such as `GET`.
-    pub method: String,
-    /// An absolute URL.
-    pub url: String,
-    /// Names and values; a value's characters are bytes (U+0000 to U+00FF), as in the Fetch standard.
-    pub headers: Vec<(String, String)>,
-    /// The whole body.
-    pub body: Option<Buffer>,
-}
-
-/// The answer of `handle`.
-#[napi(object)]
-pub struct NativeResponse {
-    /// 200 to 599.
-    pub status: u16,
-    /// Names and values, as in `NativeRequest`.
-    pub headers: Vec<(String, String)>,
-    /// The whole body; empty when there is none.
+pub struct NativePage {
+    /// 200 when left out.
+    pub status: Option<u16>,
+    /// Its `Content-Type`.
+    pub content_type: String,
+    /// What is sent.
     pub body: Buffer,
 }
 
 /// Modules that are loaded and can be called.
 #[napi]
 pub struct Runtime {
-    runtime: tenon_runtime::Runtime,
+    pub(crate) runtime: tenon_runtime::Runtime,
 }
 
 #[napi]
@@ -79,7 +42,8 @@ impl Runtime {
     #[napi]
     pub fn create<'env>(env: &'env Env, options: RuntimeOptions) -> Result<PromiseRaw<'env, Runtime>> {
         let create = async move {
-            log::start(options.log_level.as_deref().unwrap_or("info"))?;
+            let level = options.log_level.as_deref().unwrap_or("info");
+            log::start(level, options.log_format.as_deref().unwrap_or("readable"))?;
             Ok(tenon_runtime::Runtime::new(config(options)?).await?)
         };
         promise(env, create, |runtime| Runtime { runtime })
@@ -89,6 +53,61 @@ impl Runtime {
     #[napi]
     pub fn modules(&self) -> Vec<String> {
         self.runtime.modules()
+    }
+
+    /// Loads a module anew, from `path` when given, and puts it in the place of the one that serves. Rejects as `create`
+    /// does; the old one goes on serving then.
+    #[napi]
+    pub fn reload<'env>(&self, env: &'env Env, name: String, path: Option<String>) -> Result<PromiseRaw<'env, ()>> {
+        let runtime = self.runtime.clone();
+        let reload = async move { Ok(runtime.reload(&name, path.map(Into::into)).await?) };
+        promise(env, reload, |()| ())
+    }
+
+    /// What has been counted, in the text format of Prometheus.
+    #[napi]
+    pub fn metrics(&self) -> String {
+        self.runtime.metrics()
+    }
+
+    /// Resolves when the traces of all requests that have been answered are sent, if they are sent anywhere.
+    #[napi]
+    pub fn flush<'env>(&self, env: &'env Env) -> Result<PromiseRaw<'env, ()>> {
+        let runtime = self.runtime.clone();
+        let flush = async move {
+            runtime.flush().await;
+            Ok(())
+        };
+        promise(env, flush, |()| ())
+    }
+
+    /// The last 200 requests, oldest first.
+    #[napi]
+    pub fn recent_requests(&self) -> Vec<RecentRequest> {
+        self.runtime.recent_requests().into_iter().map(RecentRequest::from).collect()
+    }
+
+    /// For development: serves a page at an exact path, before everything else; left out, takes it away.
+    #[napi]
+    pub fn set_page(&self, path: String, page: Option<NativePage>) -> Result<()> {
+        let page = match page {
+            None => None,
+            Some(page) => Some(Page {
+                status: StatusCode::from_u16(page.status.unwrap_or(200))
+                    .map_err(|error| napi::Error::from_reason(error.to_string()))?,
+                content_type: HeaderValue::try_from(page.content_type)
+                    .map_err(|error| napi::Error::from_reason(error.to_string()))?,
+                body: Bytes::from(Vec::from(page.body)),
+            }),
+        };
+        self.runtime.set_page(path, page);
+        Ok(())
+    }
+
+    /// For development: while it is set, browsers that ask for the module get this page with status 500.
+    #[napi]
+    pub fn set_build_error(&self, module: String, html: Option<String>) {
+        self.runtime.set_build_error(module, html.map(Bytes::from));
     }
 
     /// Listens on a host name or address and a port; 0 takes a free one. Rejects with `ADDRESS_IN_USE` or `LISTEN`.
@@ -109,77 +128,32 @@ impl Runtime {
         promise(env, listen, Server::new)
     }
 
-    /// Answers one request without a socket. Rejects with `REQUEST` when the request is none that HTTP allows, and with
-    /// `RESPONSE` when the module's answer breaks off.
+    /// Answers one request without a socket. Rejects with `REQUEST` when the request is none that HTTP allows, with
+    /// `RESPONSE` when the module's answer breaks off, and with `CANCELLED` when it is cancelled before it is there.
     #[napi]
-    pub fn handle<'env>(&self, env: &'env Env, request: NativeRequest) -> Result<PromiseRaw<'env, NativeResponse>> {
+    pub fn handle<'env>(
+        &self,
+        env: &'env Env,
+        request: NativeRequest,
+        cancel: Option<&Cancel>,
+    ) -> Result<PromiseRaw<'env, NativeResponse>> {
         let runtime = self.runtime.clone();
+        let cancel = cancel.map(Cancel::subscribe);
         let handle = async move {
-            let (parts, body) = runtime.handle(lower(request)?).await.into_parts();
-            let body = body.collect().await.map_err(|error| Failure::new("RESPONSE", error.to_string()))?.to_bytes();
-            Ok((parts, body))
+            let answer = async {
+                let (parts, body) = runtime.handle(lower(request)?).await.into_parts();
+                let body =
+                    body.collect().await.map_err(|error| Failure::new("RESPONSE", error.to_string()))?.to_bytes();
+                Ok((parts, body))
+            };
+            match cancel {
+                None => answer.await,
+                Some(cancel) => tokio::select! {
+                    answer = answer => answer,
+                    () = cancel => Err(Failure::new("CANCELLED", "the request was cancelled")),
+                },
+            }
         };
-        promise(env, handle, |(parts, body)| NativeResponse {
-            status: parts.status.as_u16(),
-            headers: parts.headers.iter().map(|(name, value)| (name.to_string(), text(value.as_bytes()))).collect(),
-            body: Buffer::from(Vec::from(body)),
-        })
-    }
-}
-
-/// Bytes as a string of the characters U+0000 to U+00FF.
-fn text(bytes: &[u8]) -> String {
-    bytes.iter().copied().map(char::from).collect()
-}
-
-fn lower(request: NativeRequest) -> std::result::Result<http::Request<Full<Bytes>>, Failure> {
-    let wrong = |what: String| Failure::new("REQUEST", what);
-    let mut builder = http::Request::builder().method(request.method.as_str()).uri(request.url.as_str());
-    for (name, value) in request.headers {
-        let bytes: Option<Vec<u8>> = value.chars().map(|c| u8::try_from(c).ok()).collect();
-        let bytes = bytes.ok_or_else(|| wrong(format!("header {name} has a character above U+00FF")))?;
-        builder = builder.header(name, bytes);
-    }
-    let body = request.body.map_or_else(Bytes::new, |body| Bytes::from(Vec::from(body)));
-    builder.body(Full::new(body)).map_err(|error| wrong(error.to_string()))
-}
-
-fn config(options: RuntimeOptions) -> std::result::Result<RuntimeConfig, Failure> {
-    let modules = options.modules.into_iter().map(|path| {
-        let message = format!("{path} cannot name a module");
-        ModuleSource::from_path(path).ok_or_else(|| Failure::new("CONFIG", message))
-    });
-    let sidecars = options
-        .sidecars
-        .unwrap_or_default()
-        .into_iter()
-        .map(|(name, address)| Ok(Sidecar::new(&name, Address::parse(&address)?)?));
-    let defaults = Limits::default();
-    let milliseconds = |given: Option<u32>, default| given.map_or(default, |ms| Duration::from_millis(ms.into()));
-    Ok(RuntimeConfig {
-        modules: modules.collect::<std::result::Result<_, _>>()?,
-        sidecars: sidecars.collect::<std::result::Result<_, Failure>>()?,
-        environment: options.env.unwrap_or_default().into_iter().collect(),
-        limits: Limits {
-            request_timeout: milliseconds(options.request_timeout_ms, defaults.request_timeout),
-            max_body_bytes: bytes("max_body_bytes", options.max_body_bytes, defaults.max_body_bytes)?,
-            memory_limit_bytes: bytes("memory_limit_bytes", options.memory_limit_bytes, defaults.memory_limit_bytes)?,
-            max_concurrent: options.max_concurrent.unwrap_or(defaults.max_concurrent),
-            queue_timeout: defaults.queue_timeout,
-            shutdown_timeout: milliseconds(options.shutdown_timeout_ms, defaults.shutdown_timeout),
-        },
-        cache: options.cache_dir.map(Into::into),
-    })
-}
-
-/// A count of bytes, which JavaScript has as a double.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be a whole number in range")]
-fn bytes(key: &str, given: Option<f64>, default: usize) -> std::result::Result<usize, Failure> {
-    match given {
-        None => Ok(default),
-        Some(value) if value.fract() == 0.0 && (0.0..=4_294_967_296.0).contains(&value) => Ok(value as usize),
-        Some(value) => {
-            Err(Failure::new("CONFIG", format!("{key} is {value}, which is no number of bytes up to 4 GiB")))
-        }
+        promise(env, handle, |(parts, body)| lift(&parts, body))
     }
 }

@@ -1,7 +1,8 @@
 /** Vitest's global set-up: builds what the tests serve, with the real command, when it is older than its sources. */
 import { spawnSync } from "node:child_process";
+import { cp, mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { echoProject, helloProject, root, tenon } from "./servers.ts";
+import { echoProject, everyProject, faultsProject, helloProject, referenceOf, root, tenon } from "./servers.ts";
 
 export default async function setup(): Promise<void> {
   // Plain JavaScript, because it also has to run before anything is compiled.
@@ -15,6 +16,8 @@ export default async function setup(): Promise<void> {
   for (const [project, name] of [
     [echoProject, "echo"],
     [helloProject, "hello"],
+    [everyProject, "every"],
+    [faultsProject, "faults"],
   ] as const) {
     const folder = project.slice(root.length);
     const sources = [
@@ -25,8 +28,13 @@ export default async function setup(): Promise<void> {
       "wit",
       "crates/bridge/bridge.wasm",
     ];
-    if (!isStale(`${folder}/dist/${name}-composed.wasm`, sources)) continue;
-    command([tenon, "build", "-rc"], project);
+    if (isStale(`${folder}/dist/${name}-composed.wasm`, sources)) command([tenon, "build", "-rc"], project);
+    if (project !== echoProject && project !== helloProject) continue;
+    const copy = referenceOf(project);
+    if (!isStale(`${copy.slice(root.length)}/dist/${name}.wasm`, sources)) continue;
+    await mkdir(copy, { recursive: true });
+    for (const part of ["src", "tenon.toml"]) await cp(join(project, part), join(copy, part), { recursive: true });
+    command([tenon, "build", "-r", "--reference"], copy);
   }
 }
 

@@ -30,7 +30,7 @@ test("help and version are data, and done", () => {
   expect(run(["--version"])).toMatchObject({ status: 0, stdout: "0.1.0\n", stderr: "" });
   const help = run(["--help"]);
   expect(help.status).toBe(0);
-  for (const command of ["new", "build", "run", "bridge"])
+  for (const command of ["new", "build", "dev", "run", "bridge", "completions"])
     expect(help.stdout).toMatch(new RegExp(`^ {2}${command} `, "m"));
 });
 
@@ -41,7 +41,7 @@ describe("wrong usage is 2 and says what to type", () => {
     [["run", "--port", "70000"], "A port is a number from 0 to 65535"],
     [["run", "--port"], "argument missing"],
     [["new"], "missing required argument 'name'"],
-    [["new", "demo", "-t", "nextjs"], "templates: hello"],
+    [["new", "demo", "-t", "nextjs"], "Allowed choices are hello"],
     [["new", "My Shop"], "npm names are in lower case"],
     [["build", "extra"], "too many arguments"],
     [[], "Usage: tenon"],
@@ -65,13 +65,47 @@ describe("failures are 1, on standard error, with a hint", () => {
     expect(run(["build"], at)).toMatchObject({ status: 1, stderr: expect.stringContaining("tenon.toml:2:") });
   });
 
+  test("composing a project that is not to be composed", async () => {
+    const at = await project("", "bare", '[project]\nname = "bare"\n[composition]\nhttp_handler = false\n');
+    const { status, stderr } = run(["build", "-rc"], at);
+    expect(status).toBe(1);
+    expect(stderr).toContain("composition.http_handler is false in tenon.toml");
+  });
+
+  test("a workspace's root stands for every project in it", async () => {
+    const at = join(folder, "workspace");
+    await mkdir(at);
+    await writeFile(join(at, "package.json"), '{ "workspaces": ["*"] }');
+    for (const name of ["one", "two"]) {
+      await project(
+        'import { ok, get, routes } from "@tenon/sdk";\nexport default routes({ a: get("/", () => ok(1)) });',
+        `workspace/${name}`,
+        `[project]\nname = "${name}"\n`,
+      );
+      await writeFile(join(at, name, "package.json"), "{}");
+    }
+    const { status, stdout } = run(["build", "--json", "--quiet"], at);
+    expect(
+      stdout
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line)),
+    ).toMatchObject([
+      { name: "one", component: { path: "one/dist/one.wasm" } },
+      { name: "two", component: { path: "two/dist/two.wasm" } },
+    ]);
+    expect(status).toBe(0);
+  });
+
   test("nothing built yet", async () => {
     const at = await project("", "unbuilt");
     expect(run(["run"], at)).toMatchObject({ status: 1, stderr: expect.stringContaining("run `tenon build` first") });
   });
 
   test("a component that is not there, and one that is none", async () => {
-    expect(run(["run", "gone.wasm"]).stderr).toContain("module gone: cannot read");
+    expect(run(["run", "gone.wasm"]).stderr).toContain(
+      "cannot read gone.wasm: there is no such file\nhint: run `tenon build`",
+    );
     await writeFile(join(folder, "text.wasm"), "text");
     const { status, stderr } = run(["run", "text.wasm"]);
     expect(status).toBe(1);
@@ -140,6 +174,17 @@ describe("tenon run", () => {
       running.process.kill(signal);
       expect(await exited).toBe(code);
     }
+  });
+
+  test("takes names of the project's modules, and says which there are", async () => {
+    const running = await startTenon(["echo", join(root, "examples/hello/dist/hello.wasm")], "echo", echoProject);
+    expect((await send(running.base, { path: "/run/echo/count" })).json()).toEqual({ count: 1 });
+    expect((await send(running.base, { path: "/run/hello/health" })).json()).toEqual({ status: "ok" });
+    await running.stop();
+    const { status, stderr } = run(["run", "ehco"], echoProject);
+    expect(status).toBe(1);
+    expect(stderr).toContain("there is no component ehco");
+    expect(stderr).toContain("did you mean echo?");
   });
 
   test("gives the module the configured environment and nothing else", async () => {

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { createServer } from "node:net";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { send } from "./http.ts";
 
@@ -42,6 +42,10 @@ export const kinds: readonly Kind[] = [
   {
     name: "tenon run, composed",
     start: (project, module) => startTenon([join(project, "dist", `${module}-composed.wasm`)], module),
+  },
+  {
+    name: "tenon run, made by componentize-js",
+    start: (project, module) => startTenon([join(referenceOf(project), "dist", `${module}.wasm`)], module),
   },
   {
     // preview2-shim 0.26 makes an object of a response's headers, and decodes their values as UTF-8.
@@ -151,4 +155,9 @@ async function freePort(): Promise<number> {
 /** The projects that tests serve. */
 export const echoProject = join(root, "cli/e2e/fixtures/echo");
 export const helloProject = join(root, "examples/hello");
+/** An app with every feature that an OpenAPI document can show. */
+export const faultsProject = join(root, "cli/e2e/fixtures/faults");
+export const everyProject = join(root, "ts-sdk/test/openapi/every");
+/** A copy of a project that is built with `--reference`. */
+export const referenceOf = (project: string): string => join(root, "cli/e2e/.tenon/reference", basename(project));
 export const foreignComponent = join(root, "cli/e2e/fixtures/foreign/dist/foreign.wasm");

@@ -1,4 +1,14 @@
 /** The embedding API of Tenon: the runtime inside a Node program. */
 export { type ErrorCode, TenonError } from "./errors.ts";
+export type { Limits } from "./limits.ts";
 export { version } from "./package.ts";
-export { type Listening, type ListenOptions, Runtime, type RuntimeOptions } from "./runtime.ts";
+export {
+  type Listening,
+  type ListenOptions,
+  type Page,
+  type RecentRequest,
+  Runtime,
+  type RuntimeOptions,
+} from "./runtime.ts";
+export { Services, type ServicesOptions } from "./services.ts";
+export { Sidecar, type SidecarKind, type SidecarOptions } from "./sidecar.ts";

@@ -19,9 +19,9 @@ export const packageFolder = fileURLToPath(root);
 /** The WIT of `sdk:core`: in the package when it was packed, at the repository's root in a clone. */
 export const witFolder = shipped("wit", "../wit");
 
-/** The folder with the project that `tenon new` makes by the given template; see {@link witFolder}. */
-export function templateFolder(template: string): string {
-  return shipped(`templates/${template}`, `../examples/${template}`);
+/** The folder with the example that `tenon new` makes a project of; see {@link witFolder}. */
+export function templateFolder(example: string): string {
+  return shipped(`templates/${example}`, `../examples/${example}`);
 }
 
 function shipped(packed: string, cloned: string): string {

@@ -1,11 +1,18 @@
 import { Command } from "commander";
 import { bridgeCommand } from "./commands/bridge.ts";
 import { buildCommand } from "./commands/build.ts";
+import { completionsCommand } from "./commands/completions.ts";
+import { devCommand } from "./commands/dev.ts";
 import { newCommand } from "./commands/new.ts";
 import { runCommand } from "./commands/run.ts";
+import { schemaCommand } from "./commands/schema.ts";
+import { sidecarCommand } from "./commands/sidecar.ts";
 import { version } from "./package.ts";
 
-/** The command `tenon` with all its subcommands; one file each, in `commands/`. */
+/**
+ * The command `tenon` with all its subcommands; one file each, in `commands/`. Every start loads all of these files, so
+ * they only declare: what a command alone needs (esbuild, the parser of TypeScript, the watcher) its action imports.
+ */
 export function createProgram(): Command {
   const program = new Command("tenon")
     .description("Write HTTP handlers in TypeScript, build them as WebAssembly components, and serve them.")
@@ -16,6 +23,15 @@ export function createProgram(): Command {
     // Throws instead of exiting, so that main.ts has the last word on exit codes. Subcommands inherit it.
     .exitOverride()
     .helpCommand("help [command]", "print help for a command");
-  for (const add of [newCommand, buildCommand, runCommand, bridgeCommand]) add(program);
+  const commands = [newCommand, buildCommand, devCommand, runCommand, schemaCommand, sidecarCommand, bridgeCommand];
+  for (const add of [...commands, completionsCommand]) add(program);
+  for (const command of program.commands) tellHelp(command, program.name());
   return program;
+}
+
+/** After wrong usage of a command, says where its own options are told. */
+function tellHelp(command: Command, parent: string): void {
+  const path = `${parent} ${command.name()}`;
+  command.showHelpAfterError(`(${path} --help tells its options)`);
+  for (const each of command.commands) tellHelp(each, path);
 }

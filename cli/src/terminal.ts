@@ -10,6 +10,8 @@ export class Terminal {
   readonly #verbosity: Verbosity;
   readonly #lively: boolean;
   readonly #color: boolean;
+  /** Draws the line of the step that is going on anew; undefined when there is none. */
+  #repaint: (() => void) | undefined;
 
   constructor(verbosity: Verbosity = "normal", stream: NodeJS.WriteStream = process.stderr) {
     this.#stream = stream;
@@ -21,18 +23,23 @@ export class Terminal {
 
   /** A line of the usual kind. */
   say(text: string): void {
-    if (this.#verbosity !== "quiet") this.#stream.write(`${text}\n`);
+    if (this.#verbosity !== "quiet") this.#write(`${text}\n`);
+  }
+
+  /** A line about something that happened: what, in bold and aligned, and to what. */
+  note(verb: string, object: string): void {
+    this.say(`${this.bold(verb.padStart(12))} ${object}`);
   }
 
   /** A line for those who asked for every detail. */
   detail(text: string): void {
-    if (this.#verbosity === "verbose") this.#stream.write(`${this.dim(text)}\n`);
+    if (this.#verbosity === "verbose") this.#write(`${this.dim(text)}\n`);
   }
 
   /** A failure and what to do about it; said even when quiet. */
   failure(message: string, hint?: string): void {
-    this.#stream.write(`${this.#paint("1;31", "error:")} ${message}\n`);
-    if (hint !== undefined) this.#stream.write(`${this.#paint("1;36", "hint:")} ${hint}\n`);
+    this.#write(`${this.#paint("1;31", "error:")} ${message}\n`);
+    if (hint !== undefined) this.#write(`${this.#paint("1;36", "hint:")} ${hint}\n`);
   }
 
   /**
@@ -43,16 +50,18 @@ export class Terminal {
     const started = performance.now();
     const seconds = () => `${((performance.now() - started) / 1000).toFixed(1)} s`;
     const line = (subject: string) => `${this.bold(verb.padStart(12))} ${subject} ${this.dim(seconds())}`;
-    const repaint = () => this.#stream.write(`\r\u001b[K${line(object)}`);
-    if (this.#lively) repaint();
-    const timer = this.#lively ? setInterval(repaint, 100) : undefined;
+    if (this.#lively) {
+      this.#repaint = () => this.#stream.write(`\r\u001b[K${line(object)}`);
+      this.#repaint();
+    }
+    const timer = this.#lively ? setInterval(() => this.#repaint?.(), 100) : undefined;
     try {
       const result = await run();
-      this.#clear();
+      this.#endStep();
       this.say(line(outcome === undefined ? object : `${object} ${outcome(result)}`));
       return result;
     } catch (error) {
-      this.#clear();
+      this.#endStep();
       throw error;
     } finally {
       clearInterval(timer);
@@ -67,8 +76,24 @@ export class Terminal {
     return this.#paint("2", text);
   }
 
-  #clear(): void {
-    if (this.#lively) this.#stream.write("\r\u001b[K");
+  /** A status of HTTP, in the colour that people expect. */
+  status(code: number): string {
+    return this.#paint(code < 300 ? "32" : code < 400 ? "36" : code < 500 ? "33" : "31", String(code));
+  }
+
+  /** Writes whole lines, above the one of the step that is going on. */
+  #write(lines: string): void {
+    if (this.#repaint === undefined) this.#stream.write(lines);
+    else {
+      this.#stream.write(`\r\u001b[K${lines}`);
+      this.#repaint();
+    }
+  }
+
+  #endStep(): void {
+    if (this.#repaint === undefined) return;
+    this.#repaint = undefined;
+    this.#stream.write("\r\u001b[K");
   }
 
   #paint(code: string, text: string): string {

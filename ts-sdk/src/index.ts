@@ -3,11 +3,23 @@
  * composing and serving are left to the command `tenon`. What is here runs inside the component: it imports nothing,
  * and needs of the engine only what `platform.ts` names.
  */
-export type { App, HandleOptions, RawResponse } from "./app/app.ts";
+export type { App, CheckResponse, HandleOptions, RawResponse } from "./app/app.ts";
+export { checkResponse } from "./app/check.ts";
 export { routes } from "./app/routes.ts";
+export { type CacheList, type CacheSetOptions, cache } from "./client/cache.ts";
+export { type BatchResult, type Column, db, type Row } from "./client/db.ts";
 export { HttpClientError, type HttpClientErrorCode } from "./client/errors.ts";
 export { type HttpRequest, httpClient } from "./client/http-client.ts";
 export type { HttpResponse } from "./client/response.ts";
+export { type ListOptions, SidecarError, type SidecarErrorCode, type SidecarName } from "./client/sidecar.ts";
+export {
+  type StorageList,
+  type StorageObject,
+  type StoragePutOptions,
+  type StorageWritten,
+  storage,
+} from "./client/storage.ts";
+export type { Storable, Stored } from "./client/stored.ts";
 export { env } from "./env.ts";
 export { Headers, type RawHeader } from "./http/headers.ts";
 export { ensure, guard, HttpError } from "./http/interrupt.ts";
@@ -39,7 +51,7 @@ export type {
 } from "./schema/attributes.ts";
 export type { EnumSchema } from "./schema/enum.ts";
 export type { FailureCode } from "./schema/failures.ts";
-export { field } from "./schema/field.ts";
+export { type FieldKinds, field } from "./schema/field.ts";
 export type { Format } from "./schema/formats.ts";
 export { type ListSchema, list } from "./schema/list.ts";
 export type { ObjectSchema, PathSchema, QuerySchema, TypeSchema } from "./schema/object.ts";

@@ -2,6 +2,8 @@
  * The platform: all that the SDK needs of the engine it runs in, in one place. Everything else in the runtime half is
  * plain ECMAScript, so another engine can be put under the SDK by giving it these globals.
  *
+ * Of ECMAScript itself, `new Function` is a thing that a host may forbid; it is not needed (`schema/quick.ts`).
+ *
  * The globals are looked up when they are used, never at module load: the module's top level runs while a component is
  * being snapshotted, when no host call is possible.
  */

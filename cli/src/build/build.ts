@@ -5,7 +5,9 @@ import { fromNative, native } from "../native.ts";
 import type { Project } from "../project/project.ts";
 import { formatBytes, type Terminal } from "../terminal.ts";
 import { type Bundle, bundle } from "./bundle.ts";
-import { referenceComponentizer } from "./componentize.ts";
+import { prepareEngine } from "./engine.ts";
+import { referenceComponentizer } from "./reference.ts";
+import { snapshotComponentizer } from "./snapshot.ts";
 
 /** How to build. */
 export interface BuildOptions {
@@ -13,6 +15,10 @@ export interface BuildOptions {
   readonly release: boolean;
   /** Also compose with the bridge. */
   readonly compose: boolean;
+  /** Let componentize-js make the component, as slowly as it does; for comparison. */
+  readonly reference?: boolean;
+  /** Answer 500 to a response that does not match its declared type, as `tenon dev` does. */
+  readonly checkResponses?: boolean;
 }
 
 /** A file that was written. */
@@ -26,6 +32,8 @@ export interface Artifact {
 export interface BuildResult {
   readonly component: Artifact;
   readonly composed?: Artifact;
+  /** The user's files that it was made from; absolute. */
+  readonly inputs: readonly string[];
 }
 
 /**
@@ -40,20 +48,24 @@ export async function buildProject(project: Project, options: BuildOptions, term
   const bundled: Bundle = await terminal.step(
     "Bundle",
     shown(project.source),
-    () => bundle(project, { minify: options.release }),
+    () => bundle(project, { minify: options.release, checkResponses: options.checkResponses === true }),
     ({ size }) => `(${formatBytes(size)} of JavaScript)`,
   );
+  const componentize = options.reference ? referenceComponentizer : snapshotComponentizer(terminal, options);
+  // Outside the step, whose time is the build's: it happens once, and says so itself.
+  if (!options.reference) await prepareEngine(terminal);
   const component = await terminal.step(
     "Componentize",
     shown(project.component),
     async () => {
-      const bytes = await referenceComponentizer(bundled);
+      const bytes = await componentize(bundled);
       await write(project.sourceMap, await readFile(bundled.sourceMap));
       return { bytes, artifact: await write(project.component, bytes) };
     },
     ({ artifact }) => `(${formatBytes(artifact.bytes)})`,
   );
-  if (!options.compose) return { component: component.artifact };
+  const { inputs } = bundled;
+  if (!options.compose) return { component: component.artifact, inputs };
   const composed = await terminal.step(
     "Compose",
     shown(project.composed),
@@ -63,7 +75,7 @@ export async function buildProject(project: Project, options: BuildOptions, term
     },
     ({ bytes }) => `(${formatBytes(bytes)})`,
   );
-  return { component: component.artifact, composed };
+  return { component: component.artifact, composed, inputs };
 }
 
 async function requireSource(project: Project): Promise<void> {

@@ -4,8 +4,9 @@ import { dirname, join, relative } from "node:path";
 import { build, type Message, type Plugin } from "esbuild";
 import { TenonError } from "../errors.ts";
 import type { Project } from "../project/project.ts";
+import { codeFrame } from "./code-frame.ts";
 import { entryModule } from "./entry.ts";
-import { codeFrame } from "./place.ts";
+import { stripDocs } from "./strip-docs.ts";
 
 /** A handler and all it imports as one ES module, on disk with its source map beside it. */
 export interface Bundle {
@@ -13,6 +14,15 @@ export interface Bundle {
   readonly sourceMap: string;
   /** Bytes of JavaScript. */
   readonly size: number;
+  /** The files that went into it, outside `node_modules`; absolute. */
+  readonly inputs: readonly string[];
+}
+
+/** How to bundle. */
+export interface BundleOptions {
+  readonly minify: boolean;
+  /** See `entryModule`. */
+  readonly checkResponses: boolean;
 }
 
 /** The entry's name in errors; it is generated, so an error in it is about what the handler module exports. */
@@ -23,14 +33,14 @@ const entryNamespace = "tenon-entry";
  *
  * @throws TenonError `BUILD` with file, line, column and the line itself, for each error
  */
-export async function bundle(project: Project, options: { readonly minify: boolean }): Promise<Bundle> {
+export async function bundle(project: Project, options: BundleOptions): Promise<Bundle> {
   const file = join(project.scratch, "build", `${project.config.project.name}.js`);
   await mkdir(dirname(file), { recursive: true });
   try {
     const result = await build({
       absWorkingDir: project.folder,
       stdin: {
-        contents: entryModule(project.source),
+        contents: entryModule(project.source, options.checkResponses),
         resolveDir: project.folder,
         sourcefile: entryNamespace,
         loader: "js",
@@ -43,7 +53,7 @@ export async function bundle(project: Project, options: { readonly minify: boole
       mainFields: ["module", "main"],
       conditions: ["tenon", "worker", "import", "default"],
       external: ["wasi:*"],
-      plugins: [explainNode],
+      plugins: [explainNode, stripDocs],
       sourcemap: "linked",
       sourcesContent: true,
       minify: options.minify,
@@ -52,7 +62,10 @@ export async function bundle(project: Project, options: { readonly minify: boole
       logLevel: "silent",
     });
     const output = Object.values(result.metafile.outputs).find((each) => each.entryPoint !== undefined);
-    return { file, sourceMap: `${file}.map`, size: output?.bytes ?? 0 };
+    const inputs = Object.keys(result.metafile.inputs)
+      .filter((input) => input !== entryNamespace && !input.includes("node_modules/"))
+      .map((input) => join(project.folder, input));
+    return { file, sourceMap: `${file}.map`, size: output?.bytes ?? 0, inputs };
   } catch (error) {
     if (error !== null && typeof error === "object" && "errors" in error)
       throw failure(project, error.errors as Message[]);

@@ -3,11 +3,12 @@
  * The SDK looks the environment up by this key when a handler asks for it, never before.
  *
  * @param source absolute path of the handler module
+ * @param checkResponses whether a response that does not match its declared type is answered with 500, as in development
  */
-export function entryModule(source: string): string {
+export function entryModule(source: string, checkResponses: boolean): string {
   return `
 import { getEnvironment } from "wasi:cli/environment@0.2.10";
-import { warmUp } from "@tenon/sdk";
+import { ${checkResponses ? "checkResponse, " : ""}warmUp } from "@tenon/sdk";
 import app from ${JSON.stringify(source)};
 
 if (app?.[Symbol.for("tenon.app")] !== true) {
@@ -15,6 +16,6 @@ if (app?.[Symbol.for("tenon.app")] !== true) {
 }
 globalThis[Symbol.for("tenon.environment")] = getEnvironment;
 warmUp(app);
-export const handler = { handle: async (request) => app.handle(request) };
+export const handler = { handle: async (request) => app.handle(request${checkResponses ? ", { checkResponse }" : ""}) };
 `;
 }

@@ -2,13 +2,6 @@ import { readFile } from "node:fs/promises";
 import { dirname, relative, resolve } from "node:path";
 import { originalPositionFor, sourceContentFor, TraceMap } from "@jridgewell/trace-mapping";
 
-/** A line of code with a mark under what is meant. Lines and columns count from 1. */
-export function codeFrame(text: string, line: number, column: number, length = 1): string {
-  const gutter = `  ${line} | `;
-  const marks = "^".repeat(Math.max(1, Math.min(length, text.length - column + 1)));
-  return `${gutter}${text}\n${" ".repeat(gutter.length - 2)}| ${" ".repeat(Math.max(0, column - 1))}${marks}`;
-}
-
 /** A place in a source of the user's, with the text of its line. Lines and columns count from 1. */
 export interface Place {
   readonly file: string;

@@ -1,13 +1,15 @@
 import { relative } from "node:path";
 import type { Command } from "commander";
-import { type BuildResult, buildProject } from "../build/build.ts";
+import type { BuildResult } from "../build/build.ts";
+import { TenonError } from "../errors.ts";
 import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
-import { requireProject } from "../project/project.ts";
+import { configFile, type Project, projectsFrom } from "../project/project.ts";
 
 interface Options extends CommonOptions {
   readonly release?: boolean;
   readonly compose?: boolean;
   readonly json?: boolean;
+  readonly reference?: boolean;
 }
 
 /** `tenon build`: the project's component in `dist/`. */
@@ -17,18 +19,36 @@ export function buildCommand(program: Command): void {
     .summary("build the project's component")
     .description(
       "Builds dist/<name>.wasm, which `tenon run` serves. With --compose it also writes dist/<name>-composed.wasm, which " +
-        "runs on every server for wasi:http.",
+        "runs on every server for wasi:http. At the root of an npm workspace it builds every project in it.",
     )
     .option("-r, --release", "optimize for serving")
     .option("-c, --compose", "compose with the bridge")
-    .option("--json", "print what was written as JSON");
+    .option("--reference", "let componentize-js make the component, which takes longer; to compare")
+    .option("--json", "print what was written as JSON, one line for each project");
   withCommonOptions(command).action(async (options: Options) => {
     const terminal = terminalFor(options);
-    const project = await requireProject(process.cwd());
-    const wanted = { release: options.release === true, compose: options.compose === true };
-    const result = await buildProject(project, wanted, terminal);
-    if (options.json) process.stdout.write(`${JSON.stringify(summary(project.config.project.name, result))}\n`);
+    const projects = await projectsFrom(process.cwd());
+    const wanted = {
+      release: options.release === true,
+      compose: options.compose === true,
+      reference: options.reference === true,
+    };
+    if (wanted.compose) for (const project of projects) requireComposable(project);
+    const { buildProject } = await import("../build/build.ts");
+    for (const project of projects) {
+      const result = await buildProject(project, wanted, terminal);
+      if (options.json) process.stdout.write(`${JSON.stringify(summary(project.config.project.name, result))}\n`);
+    }
   });
+}
+
+function requireComposable({ config: { project, composition } }: Project): void {
+  if (composition.httpHandler) return;
+  throw new TenonError(
+    "CONFIG",
+    `composition.http_handler is false in ${configFile}, so ${project.name} is not composed`,
+    "set it to true, or build without --compose",
+  );
 }
 
 function summary(name: string, { component, composed }: BuildResult): object {

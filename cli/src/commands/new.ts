@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
-import { createProject } from "../project/create.ts";
+import { createProject, templates } from "../project/create.ts";
 import { checkProjectName } from "../project/name.ts";
 
 interface Options extends CommonOptions {
@@ -15,18 +15,33 @@ export function newCommand(program: Command): void {
     .summary("make a project")
     .description("Makes a folder <name> with a handler, its test, and all that building and serving it needs.")
     .argument("<name>", "the project's name, which is also the module's in URLs")
-    .option("-t, --template <name>", "what to begin with: hello", "hello");
+    .addOption(
+      new Option("-t, --template <name>", `what to begin with: ${described()}`)
+        .choices(Object.keys(templates))
+        .default("hello"),
+    );
   withCommonOptions(command).action(async (name: string, options: Options) => {
     checkProjectName(name);
     const terminal = terminalFor(options);
     const files = await createProject(resolve(name), name, options.template);
     for (const file of files) terminal.detail(`${"Create".padStart(12)} ${name}/${file}`);
-    terminal.say(`${terminal.bold("Create".padStart(12))} ${name} (${files.length} files)
-
-Next:
-  cd ${name}
-  npm install
-  npx tenon build -rc
-  npx tenon run`);
+    terminal.note("Create", `${name} (${files.length} files)\n\nNext:\n${next(name, options.template).join("\n")}`);
   });
+}
+
+function described(): string {
+  return Object.entries(templates)
+    .map(([name, { summary }]) => `${name} (${summary})`)
+    .join(", ");
+}
+
+/** What to do with a new project, line by line. */
+function next(name: string, template: string): string[] {
+  const steps = [
+    ["npx tenon dev", "serves it and builds it anew when a source changes"],
+    ...(templates[template]?.steps ?? []),
+    ["npx vitest run", "its tests"],
+    ["npx tenon build -rc", "the component to deploy, in dist/"],
+  ] as const;
+  return [`  cd ${name}`, "  npm install", ...steps.map(([command, what]) => `  ${command.padEnd(22)} # ${what}`)];
 }

@@ -1,10 +1,13 @@
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import type { Command } from "commander";
-import { exitCode, TenonError } from "../errors.ts";
+import { TenonError } from "../errors.ts";
+import { Lifecycle } from "../lifecycle.ts";
+import { nearest } from "../nearest.ts";
 import { type CommonOptions, parsePort, terminalFor, withCommonOptions } from "../options.ts";
-import { defaultServer, type ServerConfig } from "../project/config.ts";
-import { dependencies, findProject, type Project } from "../project/project.ts";
+import { type Config, defaultConfig } from "../project/config.ts";
+import { dependencies, findProject, moduleName, type Project } from "../project/project.ts";
+import { servingOptions } from "../project/serving.ts";
 import { Runtime } from "../runtime.ts";
 import type { Terminal } from "../terminal.ts";
 
@@ -21,9 +24,10 @@ export function runCommand(program: Command): void {
     .summary("serve components")
     .description(
       "Serves components under /run/<module>/ until it is interrupted. Without arguments it serves what `tenon build` " +
-        "wrote in this project; the components in the project's modules/ are served too.",
+        "wrote in this project, and the components in the project's modules/. A component is a file, or the name of one " +
+        "of these.",
     )
-    .argument("[component...]", "component files")
+    .argument("[component...]", "component files, or names of the project's modules")
     .option("-p, --port <number>", "port to listen on; 0 takes a free one", parsePort)
     .option("--host <host>", "address to listen on")
     .option("--json", "print where it serves what as one line of JSON");
@@ -31,17 +35,24 @@ export function runCommand(program: Command): void {
     const terminal = terminalFor(options);
     const project = await findProject(process.cwd());
     const modules = await modulesToServe(components, project);
-    const server: ServerConfig = project?.config.server ?? defaultServer;
-    const runtime = await load(modules, project, server, options, terminal);
+    const config = project?.config ?? defaultConfig(process.env);
+    const { server } = config;
+    const runtime = await load(modules, config, project?.folder ?? process.cwd(), options, terminal);
     const { url } = await runtime.listen({ host: options.host ?? server.host, port: options.port ?? server.port });
     announce(url, runtime.modules, options, terminal);
-    await untilSignalled(runtime, terminal);
+    process.exitCode = await new Lifecycle().ended;
+    terminal.note("Stop", "after running requests; Ctrl-C again stops at once");
+    await runtime.close();
+    process.exit();
   });
 }
 
 async function modulesToServe(components: readonly string[], project: Project | undefined): Promise<string[]> {
   const more = project === undefined ? [] : await dependencies(project);
-  if (components.length > 0) return [...components.map((file) => resolve(file)), ...more];
+  if (components.length > 0) {
+    const named = components.map((component) => fileOf(component, project, more));
+    return [...new Set([...named, ...more])];
+  }
   if (project === undefined) {
     throw new TenonError(
       "NO_PROJECT",
@@ -61,20 +72,45 @@ async function modulesToServe(components: readonly string[], project: Project | 
   return [own, ...more];
 }
 
+/** The file that is meant: the one of that path, or the project's module of that name. */
+function fileOf(component: string, project: Project | undefined, others: readonly string[]): string {
+  if (statSync(component, { throwIfNoEntry: false })?.isFile()) return resolve(component);
+  if (component.endsWith(".wasm")) {
+    throw new TenonError(
+      "MODULE_READ",
+      `cannot read ${component}: there is no such file`,
+      "run `tenon build` in the project that makes it, or name another file",
+    );
+  }
+  const own = project === undefined ? [] : [project.component, project.composed].filter((file) => existsSync(file));
+  const known = [...own, ...others];
+  const found = known.find((file) => moduleName(file) === component);
+  if (found !== undefined) return found;
+  const names = [...new Set(known.map(moduleName))];
+  const near = nearest(component, names);
+  throw new TenonError(
+    "MODULE_READ",
+    `there is no component ${component}: neither a file nor a module of the project`,
+    near !== undefined
+      ? `did you mean ${near}?`
+      : names.length > 0
+        ? `modules: ${names.join(", ")}`
+        : "name a file that ends in .wasm, or run `tenon build` first",
+  );
+}
+
 async function load(
   modules: readonly string[],
-  project: Project | undefined,
-  { host: _host, port: _port, ...limits }: ServerConfig,
+  config: Config,
+  folder: string,
   options: Options,
   terminal: Terminal,
 ): Promise<Runtime> {
   const names = modules.map((file) => relative(process.cwd(), file)).join(", ");
   const create = () =>
     Runtime.create({
-      ...limits,
+      ...servingOptions(config, folder),
       modules,
-      sidecars: project?.config.sidecars ?? {},
-      env: project?.config.env ?? {},
       logLevel: options.quiet ? "error" : options.verbose ? "debug" : "info",
     });
   return terminal.step("Load", names, create);
@@ -82,26 +118,6 @@ async function load(
 
 function announce(url: string, modules: readonly string[], options: Options, terminal: Terminal): void {
   const urls = modules.map((name) => `${url}/run/${name}/`);
-  for (const each of urls) terminal.say(`${terminal.bold("Serve".padStart(12))} ${each}`);
+  for (const each of urls) terminal.note("Serve", each);
   if (options.json) process.stdout.write(`${JSON.stringify({ url, modules: [...modules], urls })}\n`);
-}
-
-/** Ends on SIGTERM with 0, on Ctrl-C with 130; a second Ctrl-C does not wait for running requests. */
-async function untilSignalled(runtime: Runtime, terminal: Terminal): Promise<void> {
-  const signal = await new Promise<NodeJS.Signals>((done) => {
-    // A timer keeps the process alive: the addon's server does not.
-    const alive = setInterval(() => {}, 2 ** 30);
-    const stop = (name: NodeJS.Signals) => {
-      clearInterval(alive);
-      done(name);
-    };
-    process.once("SIGINT", stop);
-    process.once("SIGTERM", stop);
-    process.once("SIGHUP", stop);
-  });
-  process.exitCode = signal === "SIGTERM" ? exitCode.done : exitCode.interrupted;
-  process.once("SIGINT", () => process.exit(exitCode.interrupted));
-  terminal.say(`${terminal.bold("Stop".padStart(12))} after running requests; Ctrl-C again stops at once`);
-  await runtime.close();
-  process.exit();
 }

@@ -1,83 +1,173 @@
 import { describe, expect, test } from "vitest";
-import { parseConfig } from "./config.ts";
+import { defaultConfig, parseConfig } from "./config.ts";
 
 const parse = (text: string) => parseConfig(text, "tenon.toml");
 const minimal = '[project]\nname = "demo"\n';
+const server = {
+  host: "127.0.0.1",
+  port: 3000,
+  isolation: "request",
+  requestTimeoutMs: 30_000,
+  maxBodyBytes: 10_485_760,
+  memoryLimitBytes: 268_435_456,
+  maxConcurrent: 128,
+  shutdownTimeoutMs: 10_000,
+};
+
+/** The message of the one error that parsing ends with. */
+function refusal(parsing: () => unknown): string {
+  try {
+    parsing();
+  } catch (error) {
+    expect(error).toMatchObject({ name: "TenonError", code: "CONFIG" });
+    return (error as Error).message;
+  }
+  throw new Error("it was not refused");
+}
 
 describe("parseConfig", () => {
   test("fills in what is left out", () => {
     expect(parse(minimal)).toEqual({
       project: { name: "demo", version: "0.0.0" },
-      server: { host: "127.0.0.1", port: 3000 },
+      server: expect.objectContaining(server),
       composition: { httpHandler: true },
       sidecars: {},
+      outbound: { allow: [] },
       env: {},
     });
   });
 
-  test("reads every key", () => {
-    const config = parse(`${minimal}version = "1.2.3"
-[server]
-host = "0.0.0.0"
-port = 0
-request_timeout_ms = 5000
-max_body_bytes = 1024
-memory_limit_bytes = 268435456
-max_concurrent = 7
-shutdown_timeout_ms = 0
-isolation = "request"
-max_reuse = 1000
-[outbound]
-allow = []
+  test("reads keys however TOML lets them be written", () => {
+    const config = parse(`\ufeffproject = { name = "demo", version = "1.2.3" }
+server.port = 0
+server."host" = '::1'
+sidecars.db = "unix:///run/db.sock"
 [composition]
 http_handler = false
 bridge = "my-bridge.wasm"
-[sidecars]
-db = "unix:///run/db.sock"
 [env]
-GREETING = "hi"
+GREETING = """
+hi"""
+"with space" = ""
 `);
-    expect(config).toEqual({
+    expect(config).toMatchObject({
       project: { name: "demo", version: "1.2.3" },
-      server: {
-        host: "0.0.0.0",
-        port: 0,
-        requestTimeoutMs: 5000,
-        maxBodyBytes: 1024,
-        memoryLimitBytes: 268_435_456,
-        maxConcurrent: 7,
-        shutdownTimeoutMs: 0,
-      },
+      server: { port: 0, host: "::1" },
       composition: { httpHandler: false, bridge: "my-bridge.wasm" },
       sidecars: { db: "unix:///run/db.sock" },
-      env: { GREETING: "hi" },
+      env: { GREETING: "hi", "with space": "" },
+    });
+  });
+
+  test("a comment and an empty section are nothing", () => {
+    expect(parse(`${minimal}[server] # port = "x"\n[env]\n`)).toEqual(parse(minimal));
+  });
+});
+
+describe("a mistake is named with its place", () => {
+  test.each([
+    ["", "tenon.toml: `project.name` is missing: it must be a string"],
+    ["[project]\n", "tenon.toml:1:2: `project.name` is missing: it must be a string"],
+    ["[project]\nname = 3\n", "tenon.toml:2:8: `project.name` must be a string"],
+    ['[project]\nname = "../up"\n', "tenon.toml:2:8: `project.name` cannot name a project: it must begin with"],
+    ['project = 3\n[server]\nx = "', "tenon.toml:3:6: Unterminated"],
+    ["[[project]]\n", "tenon.toml:1:3: `project` must be a table: [project]"],
+    [`${minimal}[server]\nport = 65536\n`, "tenon.toml:4:8: `server.port` must be a whole number from 0 to 65535"],
+    [`${minimal}[server]\nport = 3000.5\n`, "tenon.toml:4:8: `server.port` must be a whole number from 0 to 65535"],
+    [`${minimal}[server]\nport = 99999999999999999999\n`, "tenon.toml:4:8: `server.port` must be a whole number"],
+    [`${minimal}[server]\nhost = ""\n`, "tenon.toml:4:8: `server.host` must not be empty"],
+    [`${minimal}[server]\nprot = 1\n`, "tenon.toml:4:1: unknown key `prot` in [server]; did you mean `port`?"],
+    [`${minimal}[server]\nzzzz = 1\n`, "tenon.toml:4:1: unknown key `zzzz` in [server]; known are host, port,"],
+    [`${minimal}port = 1\n`, "tenon.toml:3:1: unknown key `port` in [project]; it is a key of [server]"],
+    [`${minimal}server.port = 1\n`, "tenon.toml:3:1: `server` is a section of its own, [server], and not in [project]"],
+    [`${minimal}[servers]\n`, "tenon.toml:3:2: unknown section `servers`; did you mean [server]?"],
+    ["port = 3\n[project]\nname='a'", "tenon.toml:1:1: unknown section `port`; `port` is a key of [server]"],
+    [
+      `${minimal}[composition]\nhttp_handler = "yes"\n`,
+      "tenon.toml:4:16: `composition.http_handler` must be true or false",
+    ],
+    [`${minimal}[sidecars]\ndb = 5\n`, "tenon.toml:4:6: `sidecars.db` must be a string"],
+    [`${minimal}[sidecars]\ndb = "https://db"\n`, "tenon.toml:4:6: `sidecars.db` must be http://host:port or unix:"],
+    [`${minimal}[sidecars]\n1db = "http://db"\n`, "tenon.toml:4:1: `1db` is no name for [sidecars]: letters"],
+    [
+      `${minimal}[sidecars]\ndb-x = "http://a"\ndb_x = "http://b"\n`,
+      "tenon.toml:5:1: `db-x` and `db_x` are both SIDECAR_DB_X_URL to the module; give one of them another name",
+    ],
+    [`${minimal}[env]\nA = ["b"]\n`, "tenon.toml:4:5: `env.A` must be a string"],
+    [`${minimal}[env.A]\nb = "c"\n`, "tenon.toml:3:6: `env.A` must be a string"],
+    [`${minimal}${minimal}`, "tenon.toml:3:"],
+  ])("%j", (text, message) => {
+    expect(refusal(() => parse(text))).toContain(message);
+  });
+
+  test("with the line itself", () => {
+    expect(refusal(() => parse(`${minimal}[server]\n  prot = 1 # here\n`))).toBe(
+      "tenon.toml:4:3: unknown key `prot` in [server]; did you mean `port`?\n  4 |   prot = 1 # here\n    |   ^^^^",
+    );
+  });
+
+  test("all of them at once, in the order of the file", () => {
+    const message = refusal(() => parse('[server]\nport = "x"\n[project]\nnaem = "demo"\nversion = 1\n'));
+    expect(message.match(/^tenon\.toml:\d+:\d+/gm)).toEqual([
+      "tenon.toml:2:8",
+      "tenon.toml:3:2",
+      "tenon.toml:4:1",
+      "tenon.toml:5:11",
+    ]);
+  });
+});
+
+describe("the environment wins over the file", () => {
+  test("for every kind of key", () => {
+    const environment = {
+      TENON_PROJECT_VERSION: "9.9.9",
+      TENON_SERVER_PORT: "8080",
+      TENON_SERVER_MAX_BODY_BYTES: "1024",
+      TENON_COMPOSITION_HTTP_HANDLER: "false",
+      TENON_OUTBOUND_ALLOW: " , ",
+      TENON_SIDECARS_DB: "http://db:5432",
+      TENON_ENV_Greeting: "hi",
+      TENON_CACHE_DIR: "/elsewhere",
+      PORT: "1",
+    };
+    expect(
+      parseConfig(`${minimal}[server]\nport = 1\n[sidecars]\ndb = "unix:///a"\n`, "tenon.toml", environment),
+    ).toMatchObject({
+      project: { name: "demo", version: "9.9.9" },
+      server: { ...server, port: 8080, maxBodyBytes: 1024 },
+      composition: { httpHandler: false },
+      outbound: { allow: [] },
+      sidecars: { db: "http://db:5432" },
+      env: { Greeting: "hi" },
+    });
+  });
+
+  test("for a sidecar whose name is no variable's", () => {
+    const file = `${minimal}[sidecars]\nmy-db = "unix:///a"\nCache = "unix:///b"\n`;
+    const environment = { TENON_SIDECARS_MY_DB: "http://db", TENON_SIDECARS_CACHE: "http://cache" };
+    const { sidecars } = parseConfig(file, "tenon.toml", environment);
+    expect(sidecars).toEqual({ "my-db": "http://db", Cache: "http://cache" });
+  });
+
+  test("outside a project too", () => {
+    expect(defaultConfig({ TENON_SERVER_PORT: "81" })).toEqual({
+      ...parse(minimal),
+      project: { name: "", version: "0.0.0" },
+      server: expect.objectContaining({ ...server, port: 81 }),
     });
   });
 
   test.each([
-    ["", "tenon.toml: project.name is missing: it must be a text"],
-    ["[project]\nname = 3\n", "tenon.toml: project.name must be a text"],
-    ["project = 3\n", "tenon.toml: project must be a table, [project]"],
-    [`${minimal}[server]\nport = 65536\n`, "tenon.toml: server.port must be a whole number from 0 to 65535"],
-    [`${minimal}[server]\nport = "3000"\n`, "tenon.toml: server.port must be a whole number from 0 to 65535"],
-    [`${minimal}[server]\nprot = 1\n`, "tenon.toml: unknown key server.prot"],
-    [`${minimal}[servers]\n`, "tenon.toml: unknown key servers"],
-    [`${minimal}[outbound]\nalow = []\n`, "tenon.toml: unknown key outbound.alow"],
-    [
-      `${minimal}[outbound]\nallow = ["api.example.com"]\n`,
-      "tenon.toml: outbound.allow must be an empty list: this version lets modules call sidecars only",
-    ],
-    [
-      `${minimal}[server]\nisolation = "shared"\n`,
-      'tenon.toml: server.isolation must be "request": this version serves every request in an instance of its own',
-    ],
-    [`${minimal}[sidecars]\ndb = 5\n`, "tenon.toml: sidecars.db must be a text"],
-    [`${minimal}[composition]\nhttp_handler = "yes"\n`, "tenon.toml: composition.http_handler must be true or false"],
-  ])("%j is refused", (text, message) => {
-    expect(() => parse(text)).toThrow(expect.objectContaining({ code: "CONFIG", message }));
-  });
-
-  test("a mistake in the TOML itself is named by line and column", () => {
-    expect(() => parse('[project]\nname = "demo\n')).toThrow(/^tenon\.toml:2:\d+: /);
+    ["TENON_SERVER_PORT", "tcp://10.0.0.1:80", "TENON_SERVER_PORT must be a whole number from 0 to 65535"],
+    ["TENON_SERVER_PORT", "", "TENON_SERVER_PORT must be a whole number from 0 to 65535"],
+    ["TENON_SERVER_PROT", "1", "TENON_SERVER_PROT is no key of [server]; did you mean TENON_SERVER_PORT?"],
+    ["TENON_SERVER_ISOLATION", "none", 'TENON_SERVER_ISOLATION must be "request"'],
+    ["TENON_COMPOSITION_HTTP_HANDLER", "yes", "TENON_COMPOSITION_HTTP_HANDLER must be true or false"],
+    ["TENON_SIDECARS_DB", "postgres://user:secret@db", "TENON_SIDECARS_DB must be http://host:port or unix:"],
+    ["TENON_SIDECARS_", "http://db", "TENON_SIDECARS_ names nothing in [sidecars]"],
+  ])("%s=%s is refused, and not repeated", (variable, value, message) => {
+    const said = refusal(() => parseConfig(minimal, "tenon.toml", { [variable]: value }));
+    expect(said).toContain(`the environment variable ${message}`);
+    if (value.includes(":")) expect(said).not.toContain(value);
   });
 });

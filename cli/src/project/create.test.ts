@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { templateFolder, witFolder } from "../package.ts";
 import { parseConfig } from "./config.ts";
-import { createProject } from "./create.ts";
+import { createProject, templates } from "./create.ts";
 
 let parent: string;
 beforeEach(async () => {
@@ -41,17 +41,30 @@ test("a project has the layout of the specification, under its own name", async 
   }
 });
 
-test("the example is what its template makes", async () => {
-  const folder = join(parent, "hello");
-  const files = await createProject(folder, "hello", "hello");
-  for (const file of files) {
-    if (file === "package.json") continue; // names the packages of this clone
-    const expected = await readFile(join(templateFolder("hello"), file), "utf8");
-    expect(await readFile(join(folder, file), "utf8"), file).toBe(expected);
-  }
-  expect(await readFile(join(folder, "wit/deps/core/handler.wit"), "utf8")).toBe(
-    await readFile(join(witFolder, "handler.wit"), "utf8"),
-  );
+test.each(Object.entries(templates))(
+  "the template %s makes its example, under its name",
+  async (template, { example }) => {
+    const folder = join(parent, example);
+    const files = await createProject(folder, example, template);
+    for (const file of files) {
+      if (file === "package.json") continue; // names the packages of this clone
+      const expected = await readFile(join(templateFolder(example), file), "utf8");
+      expect(await readFile(join(folder, file), "utf8"), file).toBe(expected);
+    }
+    expect(await readFile(join(folder, "wit/deps/core/handler.wit"), "utf8")).toBe(
+      await readFile(join(witFolder, "handler.wit"), "utf8"),
+    );
+  },
+);
+
+test.each(Object.keys(templates))("nothing of the template %s keeps the example's name", async (template) => {
+  const folder = join(parent, "my-shop");
+  await createProject(folder, "my-shop", template);
+  const read = (file: string) => readFile(join(folder, file), "utf8");
+  expect(JSON.parse(await read("package.json"))).toMatchObject({ name: "my-shop" });
+  expect(parseConfig(await read("tenon.toml"), "tenon.toml").project.name).toBe("my-shop");
+  expect(await read("wit/world.wit")).toContain("package app:my-shop;");
+  expect(await read("wit/world.wit")).toContain("world my-shop {");
 });
 
 test("nothing is written over", async () => {
@@ -63,5 +76,5 @@ test("nothing is written over", async () => {
 
 test("an unknown template is named with those that there are", async () => {
   const failure = createProject(join(parent, "demo"), "demo", "nextjs");
-  await expect(failure).rejects.toMatchObject({ code: "USAGE", hint: "templates: hello" });
+  await expect(failure).rejects.toMatchObject({ code: "USAGE", hint: "templates: hello, rest, sql" });
 });

@@ -6,8 +6,25 @@ import { templateFolder, witFolder } from "../package.ts";
 import { dependencySpecs } from "./dependency-specs.ts";
 import { witName } from "./name.ts";
 
-/** The templates there are. */
-export const templates = ["hello"] as const;
+/** A template: a folder of `examples/`. */
+export interface Template {
+  readonly example: string;
+  /** What one begins with by it. */
+  readonly summary: string;
+  /** What there is to do besides what every project has to do: a command, and what for. */
+  readonly steps?: readonly (readonly [command: string, what: string])[];
+}
+
+/** The templates there are, by name. */
+export const templates: Readonly<Record<string, Template>> = {
+  hello: { example: "hello", summary: "routes of every kind" },
+  rest: { example: "rest", summary: "a resource that a cache keeps" },
+  sql: {
+    example: "users-sql",
+    summary: "users in a database",
+    steps: [["npm run migrate", "makes the tables, while tenon dev runs"]],
+  },
+};
 
 /** What of a template's folder belongs to nobody's project: results of building and installing. */
 const left = new Set(["node_modules", "dist", ".tenon", "package-lock.json", "openapi.json"]);
@@ -20,11 +37,14 @@ const left = new Set(["node_modules", "dist", ".tenon", "package-lock.json", "op
  * @throws TenonError `USAGE` for an unknown template, `EXISTS` when the folder has something in it, `WRITE`
  */
 export async function createProject(folder: string, name: string, template: string): Promise<string[]> {
-  if (!templates.includes(template as (typeof templates)[number])) {
-    throw new TenonError("USAGE", `there is no template called \`${template}\``, `templates: ${templates.join(", ")}`);
+  const found = Object.hasOwn(templates, template) ? templates[template] : undefined;
+  if (found === undefined) {
+    const known = Object.keys(templates).join(", ");
+    throw new TenonError("USAGE", `there is no template called \`${template}\``, `templates: ${known}`);
   }
+  const { example } = found;
   await requireEmpty(folder);
-  const source = templateFolder(template);
+  const source = templateFolder(example);
   try {
     await mkdir(folder, { recursive: true });
     await cp(source, folder, {
@@ -38,7 +58,7 @@ export async function createProject(folder: string, name: string, template: stri
     if (existsSync(join(folder, "gitignore"))) await rename(join(folder, "gitignore"), join(folder, ".gitignore"));
     await mkdir(join(folder, "modules"), { recursive: true });
     await writeWit(folder);
-    await personalize(folder, template, name);
+    await personalize(folder, example, name);
   } catch (error) {
     throw new TenonError("WRITE", `cannot make ${folder}: ${systemReason(error)}`, undefined, error);
   }
@@ -68,8 +88,8 @@ async function writeWit(folder: string): Promise<void> {
   for (const file of ["handler.wit", "worlds.wit"]) await cp(join(witFolder, file), join(dependencies, "core", file));
 }
 
-/** Puts the project's name where the template has its own. */
-async function personalize(folder: string, template: string, name: string): Promise<void> {
+/** Puts the project's name where the example has its own. */
+async function personalize(folder: string, example: string, name: string): Promise<void> {
   const edit = async (file: string, change: (text: string) => string) => {
     const path = join(folder, file);
     await writeFile(path, change(await readFile(path, "utf8")));
@@ -80,15 +100,15 @@ async function personalize(folder: string, template: string, name: string): Prom
     const devDependencies = { ...manifest.devDependencies, ...specs };
     return `${JSON.stringify({ ...manifest, name, devDependencies: sorted(devDependencies) }, null, 2)}\n`;
   });
-  await edit("tenon.toml", (text) => text.replace(`name = "${template}"`, `name = ${JSON.stringify(name)}`));
+  await edit("tenon.toml", (text) => text.replace(`name = "${example}"`, `name = ${JSON.stringify(name)}`));
   await edit("wit/world.wit", (text) =>
     text
-      .replace(`package app:${template};`, `package app:${witName(name)};`)
-      .replace(`world ${template} `, `world ${witName(name)} `),
+      .replace(`package app:${example};`, `package app:${witName(name)};`)
+      .replace(`world ${example} `, `world ${witName(name)} `),
   );
-  await edit("src/handler.ts", (text) => text.replace(`service: "${template}"`, `service: ${JSON.stringify(name)}`));
+  await edit("src/handler.ts", (text) => text.replace(`service: "${example}"`, `service: ${JSON.stringify(name)}`));
   await edit("test/handler.test.ts", (text) =>
-    text.replace(`service: "${template}"`, `service: ${JSON.stringify(name)}`),
+    text.replace(`service: "${example}"`, `service: ${JSON.stringify(name)}`),
   );
 }
 

@@ -15,6 +15,19 @@ export function checkProjectName(name: string): void {
   }
 }
 
+/** The same rules for the name that a project already has. */
+export function projectNameProblem(name: string): string | undefined {
+  const problem = problemOf(name);
+  return problem === undefined ? undefined : `cannot name a project: ${problem}`;
+}
+
+/** The same rules in JSON Schema. */
+export const projectNameRule = {
+  maxLength,
+  pattern: "^[a-z0-9][a-z0-9._-]*$",
+  not: { anyOf: [{ enum: ["node_modules", "favicon.ico"] }, { pattern: "(?:-composed|\\.wasm)$" }] },
+};
+
 function problemOf(name: string): string | undefined {
   if (name.length > maxLength) return `it is longer than ${maxLength} characters`;
   if (name === "node_modules" || name === "favicon.ico") return "npm reserves it";

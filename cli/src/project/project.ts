@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
-import { dirname, join, relative, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { systemReason, TenonError } from "../errors.ts";
 import { type Config, parseConfig } from "./config.ts";
 
@@ -46,6 +46,21 @@ export async function requireProject(folder: string): Promise<Project> {
   return project;
 }
 
+/**
+ * The projects that are meant in `folder`: the one that it is in, or every one of the npm workspace that it is the root of.
+ *
+ * @throws TenonError as {@link requireProject} does
+ */
+export async function projectsFrom(folder: string): Promise<Project[]> {
+  const own = await findProject(folder);
+  if (own !== undefined) return [own];
+  const { workspaceMembers } = await import("./workspace.ts");
+  const [root, ...packages] = workspaceMembers(folder);
+  const members = packages.filter((member) => existsSync(join(member, configFile)));
+  if (root !== resolve(folder) || members.length === 0) return [await requireProject(folder)];
+  return Promise.all(members.map(openProject));
+}
+
 async function openProject(folder: string): Promise<Project> {
   const file = join(folder, configFile);
   let text: string;
@@ -54,7 +69,7 @@ async function openProject(folder: string): Promise<Project> {
   } catch (error) {
     throw new TenonError("CONFIG", `cannot read ${file}: ${systemReason(error)}`);
   }
-  const config = parseConfig(text, relative(process.cwd(), file) || configFile);
+  const config = parseConfig(text, relative(process.cwd(), file) || configFile, process.env);
   const { name } = config.project;
   return {
     folder,
@@ -65,6 +80,13 @@ async function openProject(folder: string): Promise<Project> {
     sourceMap: join(folder, "dist", `${name}.wasm.map`),
     scratch: join(folder, ".tenon"),
   };
+}
+
+/** What a component is called in URLs: its file's name without `.wasm` and `-composed`. */
+export function moduleName(file: string): string {
+  return basename(file)
+    .replace(/\.wasm$/, "")
+    .replace(/-composed$/, "");
 }
 
 /** The components in the project's `modules/`, sorted by name. */

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   server ── wasi:http/incoming-handler ──► bridge ── sdk:core/handler ──► handler
+//!      └──── sdk:core/handler, for a server that knows it ───────────────┘
 //! ```
 //!
 //! It owns the wiring and the errors that tell why two components do not fit. What the bridge does is the business of
@@ -28,8 +29,9 @@ const INCOMING_HANDLER: &str = "wasi:http/incoming-handler@";
 
 /// Composes `handler` with `bridge` (usually [`BRIDGE`]); both are binary components.
 ///
-/// The result exports what the bridge exports and imports what both import, except for the handler interface between
-/// them. Imports of one interface in two compatible versions become one.
+/// The result exports what the bridge exports, and the handler interface beside it: Tenon's own runtime calls that and
+/// passes by the bridge. It imports what both import, except for the handler interface between them. Imports of one
+/// interface in two compatible versions become one.
 ///
 /// # Errors
 ///
@@ -53,6 +55,7 @@ pub fn compose(handler: &[u8], bridge: &[u8]) -> Result<Vec<u8>, ComposeError> {
         let alias = graph.alias_instance_export(bridge, &name).map_err(ComposeError::wiring)?;
         graph.export(alias, &name).map_err(ComposeError::wiring)?;
     }
+    graph.export(plug, &export).map_err(ComposeError::wiring)?;
     graph.encode(EncodeOptions::default()).map_err(ComposeError::wiring)
 }
 
@@ -88,14 +91,14 @@ fn handler_export(
 ) -> Result<String, ComposeError> {
     let types = graph.types();
     let world = &types[graph[handler].ty()];
+    if let Some(export) = world.exports.keys().find(|name| name.starts_with(INCOMING_HANDLER)) {
+        return Err(ComposeError::AlreadyComposed { export: export.clone() });
+    }
     let Some((name, kind)) = world
         .exports
         .get_key_value(import)
         .or_else(|| world.exports.iter().find(|(name, _)| are_semver_compatible(name, import)))
     else {
-        if let Some(export) = world.exports.keys().find(|name| name.starts_with(INCOMING_HANDLER)) {
-            return Err(ComposeError::AlreadyComposed { export: export.clone() });
-        }
         return Err(ComposeError::MissingInterface {
             wanted: import.to_string(),
             exports: world.exports.keys().cloned().collect(),

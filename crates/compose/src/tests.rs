@@ -1,12 +1,15 @@
 use super::*;
 
 #[test]
-fn a_handler_and_the_bridge_become_an_incoming_handler() {
+fn a_handler_and_the_bridge_become_an_incoming_handler_that_keeps_the_handler() {
     let composed = compose(&tenon_fixtures::echo(200), BRIDGE).unwrap();
     let mut graph = CompositionGraph::new();
     let composed = register(&mut graph, "composed", &composed).unwrap();
     let world = &graph.types()[graph[composed].ty()];
-    assert_eq!(world.exports.keys().collect::<Vec<_>>(), ["wasi:http/incoming-handler@0.2.10"]);
+    assert_eq!(
+        world.exports.keys().collect::<Vec<_>>(),
+        ["wasi:http/incoming-handler@0.2.10", "sdk:core/handler@0.1.0"]
+    );
     assert!(world.imports.keys().all(|name| name.starts_with("wasi:")), "{:?}", world.imports.keys());
 }
 

@@ -11,6 +11,7 @@ use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use thiserror::Error;
 
 use crate::call::wasi_http::GuestBody;
+use crate::config::{Limits, ms, size};
 use crate::problem::Problem;
 
 /// The body of a response: already there, or written by a guest that is still running.
@@ -69,21 +70,39 @@ impl Body for ResponseBody {
 const DISCARD_BYTES: usize = 32 * 1024 * 1024;
 
 /// Reads a request's body to its end, before an instance is taken for it: a slow client holds a connection, no more.
-pub(crate) async fn read<B>(headers: &HeaderMap, body: B, limit: usize) -> Result<Bytes, Problem>
+///
+/// # Errors
+///
+/// [`Problem::BodyTooLarge`], [`Problem::BodyTimedOut`], or [`Problem::UnreadableBody`] when it breaks off.
+pub(crate) async fn read<B>(headers: &HeaderMap, body: B, limits: &Limits) -> Result<Bytes, Problem>
+where
+    B: Body<Data = Bytes>,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    if body.is_end_stream() && !headers.contains_key(CONTENT_LENGTH) {
+        return Ok(Bytes::new());
+    }
+    match tokio::time::timeout(ms(limits.body_timeout_ms), read_within(headers, body, limits.max_body_bytes)).await {
+        Ok(read) => read,
+        Err(_) => Err(Problem::BodyTimedOut(limits.body_timeout_ms)),
+    }
+}
+
+async fn read_within<B>(headers: &HeaderMap, body: B, limit: u64) -> Result<Bytes, Problem>
 where
     B: Body<Data = Bytes>,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     let mut body = std::pin::pin!(body);
     let declared = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
-    if declared.is_some_and(|declared| declared > limit as u64) {
+    if declared.is_some_and(|declared| declared > limit) {
         // A client that asks first has not begun to send (RFC 9110, section 10.1.1).
         if !headers.contains_key(EXPECT) {
             discard(body).await;
         }
         return Err(Problem::BodyTooLarge(limit));
     }
-    match Limited::new(body.as_mut(), limit).collect().await {
+    match Limited::new(body.as_mut(), size(limit)).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => {
             discard(body).await;

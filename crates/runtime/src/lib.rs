@@ -1,8 +1,8 @@
 //! The runtime: serves WebAssembly components over HTTP, each request in an instance of its own.
 //!
-//! It owns the engine, the compiled code and its cache, the instances, the limits, the routes `/health` and
-//! `/run/<module>/*`, and the answers when something goes wrong. It leaves connections to sidecars to `tenon-transport`,
-//! making components to `tenon-compose` and the command line, and knows nothing of Node.
+//! It owns the engine, the instances, the limits, the routes `/health` and
+//! `/run/<module>/*`, and the answers when something goes wrong. It leaves compiled code to `tenon-code`, connections to sidecars to
+//! `tenon-transport`, making components to `tenon-compose` and the command line, and knows nothing of Node.
 //!
 //! 1. Describe what is wanted in a [`RuntimeConfig`]: modules, sidecars, environment, limits.
 //! 2. [`Runtime::new`] compiles the modules, or maps their code from the cache.
@@ -13,23 +13,43 @@
 //!                                                 └─► call::wasi_http (a composed or foreign wasi:http component)
 //! ```
 
+mod admission;
 mod body;
-mod cache;
+mod bounds;
 mod call;
 mod config;
+mod egress;
 mod engine;
 mod error;
+mod exchange;
 mod guest_log;
+mod health;
 mod host;
+mod limits;
+mod metrics;
 mod module;
+mod otlp;
+mod pages;
 mod problem;
+mod recent;
+mod registry;
 mod request_id;
 mod route;
 mod runtime;
 mod server;
+mod slots;
+mod source_map;
+mod trace;
+mod warm;
 
 pub use body::{BodyError, ResponseBody};
-pub use config::{Limits, ModuleSource, RuntimeConfig};
+pub use config::{Isolation, LimitKey, Limits, ModuleSource, RuntimeConfig, TlsFiles};
+pub use engine::precompile;
 pub use error::RuntimeError;
+pub use pages::Page;
+pub use recent::RecentRequest;
 pub use runtime::Runtime;
 pub use server::Server;
+
+#[cfg(test)]
+mod properties;

@@ -1,49 +1,61 @@
 //! A component that is compiled, linked and ready to be instantiated.
 
 use std::fs;
-use std::path::Path;
 use std::sync::Arc;
 
 use wasmtime::Engine;
+use wasmtime::component::Component;
 use wasmtime::component::types::ComponentItem;
-use wasmtime::component::{Component, Linker};
 use wasmtime_wasi_http::p2::bindings::ProxyPre;
 
-use crate::cache;
+use crate::call::Instance;
 use crate::call::direct::bindings::DirectPre;
-use crate::config::ModuleSource;
+use crate::config::{Isolation, ModuleSource};
+use crate::engine::SharedEngine;
 use crate::error::RuntimeError;
-use crate::host::Host;
+use crate::host::{Caller, Host};
+use crate::metrics::ModuleMetrics;
+use crate::registry::Loader;
+use crate::source_map::SourceMap;
+use crate::warm::Warm;
+
+/// What is known of a module by those who act on its behalf.
+pub(crate) struct ModuleInfo {
+    /// The `<module>` of `/run/<module>/*`.
+    pub(crate) name: Arc<str>,
+    /// Its counters.
+    pub(crate) metrics: ModuleMetrics,
+    /// Where its code comes from.
+    pub(crate) source_map: SourceMap,
+}
 
 /// A served component.
 pub(crate) struct Module {
-    pub(crate) name: Arc<str>,
+    pub(crate) info: Arc<ModuleInfo>,
     pub(crate) entry: Entry,
+    /// The instances that wait for their next request; none when each request has its own.
+    pub(crate) warm: Option<Arc<Warm>>,
 }
 
 /// How a component is called.
 pub(crate) enum Entry {
-    /// It exports `sdk:core/handler`: no bridge in between, no streams.
+    /// It exports `sdk:core/handler`, alone or composed by Tenon: no bridge in between, no streams.
     Direct(DirectPre<Host>),
-    /// It exports `wasi:http/incoming-handler`: composed with the bridge, or made by somebody else's tools.
+    /// It exports `wasi:http/incoming-handler` only: composed or made by somebody else's tools.
     WasiHttp(ProxyPre<Host>),
 }
 
 impl Module {
     /// Reads, compiles and links a component. This computes for seconds when the code is not cached; not to be called on
     /// a thread that serves.
-    pub(crate) fn load(
-        engine: &Engine,
-        linker: &Linker<Host>,
-        source: &ModuleSource,
-        cache: Option<&Path>,
-    ) -> Result<Self, RuntimeError> {
+    pub(crate) fn load(loader: &Loader, source: &ModuleSource) -> Result<Self, RuntimeError> {
+        let Loader { engine: SharedEngine { engine, slots }, linker, cache, .. } = loader;
         let (name, path) = (source.name.clone(), source.path.clone());
         let bytes = match fs::read(&source.path) {
             Ok(bytes) => bytes,
             Err(source) => return Err(RuntimeError::Read { name, path, source }),
         };
-        let component = match cache::compile(engine, &bytes, cache) {
+        let component = match tenon_code::compile(engine, &bytes, cache.as_deref()) {
             Ok(component) => component,
             Err(error) => return Err(RuntimeError::Compile { name, path, reason: format!("{error:#}") }),
         };
@@ -61,7 +73,42 @@ impl Module {
                 return Err(RuntimeError::Link { name, reason });
             }
         };
-        Ok(Self { name: name.into(), entry })
+        let warm = match loader.isolation {
+            Isolation::Request => None,
+            Isolation::Shared => Some(Warm::new(&loader.surroundings.limits)),
+        };
+        if let Some(warm) = &warm {
+            slots.add(warm);
+        }
+        let metrics = loader.surroundings.metrics.module(&name);
+        let source_map = SourceMap::beside(&source.path);
+        Ok(Self { info: Arc::new(ModuleInfo { name: name.into(), metrics, source_map }), entry, warm })
+    }
+
+    /// Makes the instances that are to be ready before the first request. One that cannot be made will be missed, and the
+    /// reason seen, by a request.
+    pub(crate) async fn warm_up(&self, loader: &Loader) {
+        let Some(warm) = &self.warm else { return };
+        for _ in 0..loader.surroundings.limits.warm_instances {
+            let Some(slot) = loader.engine.slots.try_take() else { return };
+            let caller = Caller { request_id: "warm-up".into(), traceparent: None };
+            match Instance::new(self, &loader.surroundings, caller, slot).await {
+                Ok(instance) => warm.give(instance),
+                Err(failure) => {
+                    tracing::warn!(module = &*self.info.name, "no instance could be made ready: {failure:?}");
+                    return;
+                }
+            }
+        }
+    }
+}
+
+impl Entry {
+    pub(crate) fn engine(&self) -> &Engine {
+        match self {
+            Self::Direct(pre) => pre.engine(),
+            Self::WasiHttp(pre) => pre.engine(),
+        }
     }
 }
 

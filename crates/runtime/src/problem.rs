@@ -20,7 +20,19 @@ pub(crate) enum Problem {
     /// A path of the runtime's own with another method than GET or HEAD.
     MethodNotAllowed,
     /// A body beyond the limit, in bytes.
-    BodyTooLarge(usize),
+    BodyTooLarge(u64),
+    /// A body that did not come in time, in milliseconds.
+    BodyTimedOut(u64),
+    /// Path and query beyond the limit, in bytes.
+    UrlTooLong(u64),
+    /// More headers than the limit.
+    TooManyHeaders(u64),
+    /// Headers beyond the limit, in bytes.
+    HeadersTooLarge(u64),
+    /// The module could not be loaded.
+    NotLoaded,
+    /// The module's source could not be built, and there is no older one (in development).
+    NotBuilt,
     /// The module trapped.
     Crashed,
     /// The module's answer is none that HTTP allows.
@@ -28,7 +40,7 @@ pub(crate) enum Problem {
     /// Too many requests at once.
     Overloaded,
     /// The request took longer than allowed, in milliseconds.
-    TimedOut(u128),
+    TimedOut(u64),
 }
 
 impl Problem {
@@ -38,9 +50,12 @@ impl Problem {
             Self::NotFound | Self::UnknownModule(_) => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::BodyTooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::BodyTimedOut(_) => StatusCode::REQUEST_TIMEOUT,
+            Self::UrlTooLong(_) => StatusCode::URI_TOO_LONG,
+            Self::TooManyHeaders(_) | Self::HeadersTooLarge(_) => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Self::Crashed => StatusCode::INTERNAL_SERVER_ERROR,
             Self::InvalidResponse(_) => StatusCode::BAD_GATEWAY,
-            Self::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Overloaded | Self::NotLoaded | Self::NotBuilt => StatusCode::SERVICE_UNAVAILABLE,
             Self::TimedOut(_) => StatusCode::GATEWAY_TIMEOUT,
         }
     }
@@ -53,13 +68,14 @@ impl Problem {
         }
     }
 
-    /// The whole response.
-    pub(crate) fn response(&self) -> Response<Bytes> {
+    /// The whole response. `request_id` is what its request is called in the log.
+    pub(crate) fn response(&self, request_id: &str) -> Response<Bytes> {
         let (status, title) = (self.status(), self.title());
         let body = format!(
-            r#"{{"type":"about:blank","title":"{title}","status":{},"detail":{}}}"#,
+            r#"{{"type":"about:blank","title":"{title}","status":{},"detail":{},"request_id":{}}}"#,
             status.as_u16(),
-            JsonString(&self.to_string())
+            JsonString(&self.to_string()),
+            JsonString(request_id),
         );
         let mut response = Response::new(Bytes::from(body));
         *response.status_mut() = status;
@@ -83,6 +99,12 @@ impl fmt::Display for Problem {
             Self::UnknownModule(name) => write!(f, "no module is called {name}"),
             Self::MethodNotAllowed => f.write_str("this path answers GET and HEAD only"),
             Self::BodyTooLarge(limit) => write!(f, "the request body is larger than {limit} bytes"),
+            Self::BodyTimedOut(limit) => write!(f, "the request body did not come within {limit} ms"),
+            Self::UrlTooLong(limit) => write!(f, "path and query are longer than {limit} bytes"),
+            Self::TooManyHeaders(limit) => write!(f, "the request has more than {limit} headers"),
+            Self::HeadersTooLarge(limit) => write!(f, "the request's headers are larger than {limit} bytes"),
+            Self::NotLoaded => f.write_str("the module could not be loaded"),
+            Self::NotBuilt => f.write_str("the module could not be built"),
             Self::Crashed => f.write_str("the module failed on this request"),
             Self::InvalidResponse(what) => f.write_str(what),
             Self::Overloaded => f.write_str("too many requests are running; try again soon"),
@@ -115,14 +137,14 @@ mod tests {
 
     #[test]
     fn problems_are_json_whatever_they_quote() {
-        let response = Problem::UnknownModule("a\"b\\c\n".to_string()).response();
+        let response = Problem::UnknownModule("a\"b\\c\n".to_string()).response("id-1");
         assert_eq!(response.status(), 404);
         assert_eq!(
             response.body(),
-            r#"{"type":"about:blank","title":"Not Found","status":404,"detail":"no module is called a\"b\\c\u000a"}"#
+            r#"{"type":"about:blank","title":"Not Found","status":404,"detail":"no module is called a\"b\\c\u000a","request_id":"id-1"}"#
         );
-        assert_eq!(Problem::Overloaded.response().headers()[RETRY_AFTER], "1");
-        assert_eq!(Problem::MethodNotAllowed.response().headers()[ALLOW], "GET, HEAD");
+        assert_eq!(Problem::Overloaded.response("").headers()[RETRY_AFTER], "1");
+        assert_eq!(Problem::MethodNotAllowed.response("").headers()[ALLOW], "GET, HEAD");
         assert_eq!(Problem::BodyTooLarge(5).title(), "Content Too Large");
     }
 }

@@ -8,6 +8,8 @@ use http::uri::{Parts, PathAndQuery};
 pub(crate) enum Route<'a> {
     /// `/health`
     Health,
+    /// `/metrics`
+    Metrics,
     /// `/run/<module>/*`, with path and query as the module sees them.
     Module { name: &'a str, rest: PathAndQuery },
     /// Anything else.
@@ -18,8 +20,10 @@ impl<'a> Route<'a> {
     /// Only the prefix is looked at and taken away; the rest, percent-encoding and query included, stays as it was sent.
     pub(crate) fn of(uri: &'a Uri) -> Self {
         let path = uri.path();
-        if path == "/health" {
-            return Self::Health;
+        match path {
+            "/health" => return Self::Health,
+            "/metrics" => return Self::Metrics,
+            _ => {}
         }
         let Some(below) = path.strip_prefix("/run/") else { return Self::None };
         let (name, rest) = below.find('/').map_or((below, ""), |slash| below.split_at(slash));
@@ -66,6 +70,7 @@ mod tests {
         assert_eq!(seen("/runs/hello"), "None");
         assert_eq!(seen("/health"), "Health");
         assert_eq!(seen("/health/"), "None");
+        assert_eq!(seen("/metrics"), "Metrics");
         assert_eq!(seen("http://example.com/run/hello/x"), "hello /x");
     }
 }

@@ -32,6 +32,9 @@ pub enum AddressError {
     /// A host that is missing, a path behind it, or credentials in front of it.
     #[error("`{0}` is more or less than http://host:port: credentials, path and query belong elsewhere")]
     Authority(String),
+    /// An entry of `[outbound] allow` that is no host.
+    #[error("`{0}` is no outbound host: write host, host:port, or either behind http:// or https://")]
+    Allow(String),
     /// A name that cannot be part of a variable's name.
     #[error("`{0}` is no sidecar name: letters, digits, `_` and `-`, beginning with a letter")]
     Name(String),

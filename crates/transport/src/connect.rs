@@ -1,98 +1,164 @@
-//! Opening connections: from the authority in a request to a TCP stream or a Unix socket.
+//! Opening connections: to a TCP address, a Unix socket, or an allowed host, with TLS where its scheme asks for it.
 
-use std::collections::HashMap;
 use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
-use http::Uri;
 use hyper::rt::{Read, ReadBufCursor, Write};
-use hyper_util::client::legacy::connect::{Connected, Connection};
 use hyper_util::rt::TokioIo;
-use tokio::net::{TcpStream, UnixStream};
-use tower_service::Service;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, RootCertStore};
+use tokio::net::{TcpStream, UnixStream, lookup_host};
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 
-use crate::address::{Address, authority_of};
+use crate::allow::{Outside, Rules, literal};
+use crate::error::SendError;
 
-/// Connects to sidecars only: it has no other table to look an authority up in.
-#[derive(Clone)]
-pub(crate) struct Connector {
-    routes: Arc<HashMap<String, Address>>,
+/// Where connections of one destination lead.
+pub(crate) enum Target {
+    /// A sidecar's host and port; wherever that resolves to was the choice of whoever configured it.
+    Tcp { host: String, port: u16 },
+    /// A sidecar's socket.
+    Unix(PathBuf),
+    /// An allowed host, held to the rules.
+    Outside(Outside, Arc<Rules>),
 }
 
-impl Connector {
-    pub(crate) fn new(routes: HashMap<String, Address>) -> Self {
-        Self { routes: Arc::new(routes) }
-    }
-}
-
-impl Service<Uri> for Connector {
-    type Response = Stream;
-    type Error = io::Error;
-    type Future = Pin<Box<dyn Future<Output = io::Result<Stream>> + Send>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, uri: Uri) -> Self::Future {
-        let address = authority_of(&uri).and_then(|authority| self.routes.get(&authority).cloned());
-        Box::pin(async move {
-            match address {
-                Some(Address::Tcp { host, port }) => {
-                    let host = host.trim_start_matches('[').trim_end_matches(']').to_string();
-                    let stream = TcpStream::connect((host, port)).await?;
-                    stream.set_nodelay(true)?;
-                    Ok(Stream::Tcp(TokioIo::new(stream)))
-                }
-                Some(Address::Unix(path)) => Ok(Stream::Unix(TokioIo::new(UnixStream::connect(path).await?))),
-                None => Err(io::Error::new(io::ErrorKind::PermissionDenied, "no such sidecar")),
+impl Target {
+    /// Opens a connection. `name` is for errors.
+    pub(crate) async fn connect(&self, name: &str) -> Result<Stream, SendError> {
+        let failed = |source| SendError::Connect { name: name.to_string(), source };
+        match self {
+            Self::Unix(path) => Ok(Stream::Unix(TokioIo::new(UnixStream::connect(path).await.map_err(failed)?))),
+            Self::Tcp { host, port } => {
+                let addresses = resolve(name, host, *port).await?;
+                Ok(Stream::Tcp(TokioIo::new(tcp(addresses).await.map_err(failed)?)))
             }
-        })
+            Self::Outside(to, rules) => {
+                let mut addresses = resolve(name, &to.host, to.port).await?;
+                // An address in the URL was allowed as such; a name is held to where it leads. The connection is made to
+                // the very addresses that were looked at: asking again could give others.
+                if literal(&to.host).is_none() {
+                    let refused =
+                        addresses.iter().find(|address| !rules.allow_address(&to.host, address.ip())).copied();
+                    addresses.retain(|address| rules.allow_address(&to.host, address.ip()));
+                    if let (true, Some(address)) = (addresses.is_empty(), refused) {
+                        let (host, address) = (to.host.clone(), address.ip());
+                        return Err(SendError::PrivateAddress { host, address });
+                    }
+                }
+                let stream = tcp(addresses).await.map_err(failed)?;
+                if !to.tls {
+                    return Ok(Stream::Tcp(TokioIo::new(stream)));
+                }
+                let server = ServerName::try_from(to.host.trim_matches(['[', ']']).to_string())
+                    .map_err(|error| failed(io::Error::other(error)))?;
+                let connector = TlsConnector::from(client_config().map_err(failed)?);
+                let stream = connector.connect(server, stream).await.map_err(failed)?;
+                Ok(Stream::Tls(Box::new(TokioIo::new(stream))))
+            }
+        }
     }
 }
 
-/// A connection over either transport.
+async fn resolve(name: &str, host: &str, port: u16) -> Result<Vec<SocketAddr>, SendError> {
+    if let Some(address) = literal(host) {
+        return Ok(vec![SocketAddr::new(address, port)]);
+    }
+    let resolved = lookup_host((host, port)).await.map(Iterator::collect);
+    resolved.map_err(|source| SendError::Resolve { name: name.to_string(), source })
+}
+
+/// The first of the addresses that accepts.
+async fn tcp(addresses: Vec<SocketAddr>) -> io::Result<TcpStream> {
+    let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+    for address in addresses {
+        match TcpStream::connect(address).await {
+            Ok(stream) => {
+                // Latency over throughput: requests are written whole, or in large chunks.
+                stream.set_nodelay(true)?;
+                return Ok(stream);
+            }
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+/// TLS with the system's certificate authorities (or those of `SSL_CERT_FILE`), read when it is first needed.
+fn client_config() -> io::Result<Arc<ClientConfig>> {
+    static CONFIG: OnceLock<Arc<ClientConfig>> = OnceLock::new();
+    if let Some(config) = CONFIG.get() {
+        return Ok(Arc::clone(config));
+    }
+    let mut roots = RootCertStore::empty();
+    let found = rustls_native_certs::load_native_certs();
+    if roots.add_parsable_certificates(found.certs).0 == 0 {
+        return Err(io::Error::other("this machine has no certificate authorities; install ca-certificates"));
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(io::Error::other)?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(Arc::clone(CONFIG.get_or_init(|| Arc::new(config))))
+}
+
+/// A connection over any of the transports.
 pub(crate) enum Stream {
     Tcp(TokioIo<TcpStream>),
     Unix(TokioIo<UnixStream>),
+    Tls(Box<TokioIo<TlsStream<TcpStream>>>),
 }
 
-impl Connection for Stream {
-    fn connected(&self) -> Connected {
-        Connected::new()
-    }
+macro_rules! delegate {
+    ($self:ident, $method:ident($($argument:ident),*)) => {
+        match $self.get_mut() {
+            Self::Tcp(stream) => Pin::new(stream).$method($($argument),*),
+            Self::Unix(stream) => Pin::new(stream).$method($($argument),*),
+            Self::Tls(stream) => Pin::new(&mut **stream).$method($($argument),*),
+        }
+    };
 }
 
 impl Read for Stream {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Tcp(stream) => Pin::new(stream).poll_read(cx, buf),
-            Self::Unix(stream) => Pin::new(stream).poll_read(cx, buf),
-        }
+        delegate!(self, poll_read(cx, buf))
     }
 }
 
 impl Write for Stream {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Tcp(stream) => Pin::new(stream).poll_write(cx, buf),
-            Self::Unix(stream) => Pin::new(stream).poll_write(cx, buf),
-        }
+        delegate!(self, poll_write(cx, buf))
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Tcp(stream) => Pin::new(stream).poll_flush(cx),
-            Self::Unix(stream) => Pin::new(stream).poll_flush(cx),
-        }
+        delegate!(self, poll_flush(cx))
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
-            Self::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
+        delegate!(self, poll_shutdown(cx))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        match self {
+            Self::Tcp(stream) => stream.is_write_vectored(),
+            Self::Unix(stream) => stream.is_write_vectored(),
+            Self::Tls(stream) => stream.is_write_vectored(),
         }
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        delegate!(self, poll_write_vectored(cx, bufs))
     }
 }

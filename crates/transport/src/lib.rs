@@ -1,47 +1,88 @@
-//! Sidecar transport: HTTP from a module to the services it was given, over TCP or a Unix socket, and to nothing else.
+//! Outbound transport: HTTP from a module to the sidecars it was given, over TCP or a Unix socket, to the hosts that are
+//! allowed besides, and to nothing else.
 //!
-//! It owns the addresses, what a module is told of them, the connections, and the refusal of every other destination. It
-//! knows nothing of WebAssembly: the runtime hands it a request and gets a response or a [`SendError`].
+//! It owns the addresses, what a module is told of them, the connections, their limits and what happens when a sidecar
+//! fails, and the refusal of every other destination. It knows nothing of WebAssembly: the runtime hands it a request and
+//! gets a response or a [`SendError`].
 //!
-//! 1. Parse each configured address with [`Address::parse`] and collect them as [`Sidecar`]s.
+//! 1. Parse each configured address with [`Address::parse`] and collect them as [`Sidecar`]s; parse each entry of
+//!    `[outbound] allow` with [`Allow::parse`].
 //! 2. Make one [`Transport`] per runtime; it keeps the connection pools.
 //! 3. Give modules [`Transport::environment`], and send what they send with [`Transport::send`].
+//!
+//! ```text
+//!  Transport::send ─► sidecar by authority, or rule ─► Destination: breaker ─► place ─► kept or new connection ─► body
+//! ```
 
 mod address;
+mod allow;
+mod body;
+mod breaker;
 mod connect;
+mod destination;
 mod error;
 
 pub use address::{Address, AddressError, Sidecar};
+pub use allow::Allow;
+pub use body::{BodyError, ResponseBody};
 pub use error::SendError;
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response, Uri};
 use http_body::Body;
-use hyper::body::Incoming;
-use hyper_util::client::legacy::Client;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
 
-use connect::Connector;
+use allow::{Outside, Rules};
+use connect::Target;
+use destination::Destination;
 
-/// How long an idle connection to a sidecar is kept.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+/// What a transport is told. Every limit is per destination.
+#[derive(Clone, Debug)]
+pub struct TransportConfig {
+    /// Time until a connection stands; also how long a request waits for a place.
+    pub connect_timeout: Duration,
+    /// Time from a request to the head of its response, and between two pieces of its body.
+    pub response_timeout: Duration,
+    /// Requests at once.
+    pub max_concurrent: usize,
+    /// Failures in a row after which a destination is left alone.
+    pub breaker_failures: u32,
+    /// How long it is left alone at first.
+    pub breaker_pause: Duration,
+}
 
-/// How many idle connections are kept for each sidecar.
-const IDLE_CONNECTIONS: usize = 64;
-
-/// The sidecars of a runtime and the pooled connections to them. Cloning shares the pools.
+/// The destinations of a runtime and the kept connections to them. Cloning shares them.
 pub struct Transport<B> {
-    client: Client<Connector, B>,
-    sidecars: Arc<[Sidecar]>,
+    inner: Arc<Inner<B>>,
+}
+
+struct Inner<B> {
+    config: TransportConfig,
+    sidecars: Vec<Sidecar>,
+    /// By authority, as modules name it.
+    destinations: HashMap<String, Arc<Destination<B>>>,
+    rules: Arc<Rules>,
+    /// Made when they are first called. There are no more than the rules name.
+    outside: Mutex<HashMap<Outside, Arc<Destination<B>>>>,
 }
 
 impl<B> Clone for Transport<B> {
     fn clone(&self) -> Self {
-        Self { client: self.client.clone(), sidecars: Arc::clone(&self.sidecars) }
+        Self { inner: Arc::clone(&self.inner) }
+    }
+}
+
+/// Where a request would go.
+pub struct Route<B>(Arc<Destination<B>>);
+
+impl<B> Route<B> {
+    /// The sidecar's name, or the host's with its port: one of a bounded number, fit for a metric.
+    #[must_use]
+    pub fn name(&self) -> &Arc<str> {
+        &self.0.name
     }
 }
 
@@ -50,42 +91,88 @@ where
     B: Body<Data = Bytes> + Send + Unpin + 'static,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    /// A transport that reaches `sidecars`. Connections are made when they are needed.
+    /// A transport that reaches `sidecars` and the hosts of `allow`. Connections are made when they are needed.
     #[must_use]
-    pub fn new(sidecars: Vec<Sidecar>) -> Self {
-        let routes: HashMap<String, Address> =
-            sidecars.iter().map(|sidecar| (sidecar.authority(), sidecar.address.clone())).collect();
-        let client = Client::builder(TokioExecutor::new())
-            .pool_idle_timeout(IDLE_TIMEOUT)
-            .pool_max_idle_per_host(IDLE_CONNECTIONS)
-            .pool_timer(TokioTimer::new())
-            .build(Connector::new(routes));
-        Self { client, sidecars: sidecars.into() }
+    pub fn new(sidecars: Vec<Sidecar>, allow: Vec<Allow>, config: TransportConfig) -> Self {
+        let destination = |sidecar: &Sidecar| {
+            let target = match &sidecar.address {
+                Address::Tcp { host, port } => Target::Tcp { host: host.clone(), port: *port },
+                Address::Unix(path) => Target::Unix(path.clone()),
+            };
+            (sidecar.authority(), Arc::new(Destination::new(sidecar.name(), target, &config)))
+        };
+        let destinations = sidecars.iter().map(destination).collect();
+        let (rules, outside) = (Arc::new(Rules(allow)), Mutex::default());
+        Self { inner: Arc::new(Inner { config, sidecars, destinations, rules, outside }) }
     }
 
     /// What a module finds in its environment: `SIDECAR_<NAME>_URL` for each sidecar, always an `http://` URL.
     #[must_use]
     pub fn environment(&self) -> Vec<(String, String)> {
-        self.sidecars.iter().map(Sidecar::variable).collect()
+        self.inner.sidecars.iter().map(Sidecar::variable).collect()
     }
 
-    /// Sends a request whose URI names scheme and authority.
+    /// Where a request to `uri`, which names scheme and authority, would go.
     ///
     /// # Errors
     ///
-    /// [`SendError::Refused`] when the authority is no sidecar's, before anything is sent; [`SendError::Connect`] and
-    /// [`SendError::Exchange`] when the sidecar cannot be reached or does not keep to HTTP.
-    pub async fn send(&self, request: Request<B>) -> Result<Response<Incoming>, SendError> {
-        if !self.allows(request.uri()) {
-            return Err(SendError::Refused { destination: destination(request.uri()) });
+    /// [`SendError::Refused`] when it may not.
+    pub fn route(&self, uri: &Uri) -> Result<Route<B>, SendError> {
+        if uri.scheme() == Some(&http::uri::Scheme::HTTP)
+            && let Some(authority) = address::authority_of(uri)
+            && let Some(destination) = self.inner.destinations.get(&authority)
+        {
+            return Ok(Route(Arc::clone(destination)));
         }
-        self.client.request(request).await.map_err(SendError::from)
+        match Outside::of(uri) {
+            Some(outside) if self.inner.rules.allow(&outside) => Ok(Route(self.outside(outside))),
+            _ => Err(SendError::Refused { destination: destination(uri) }),
+        }
     }
 
-    fn allows(&self, uri: &Uri) -> bool {
-        uri.scheme() == Some(&http::uri::Scheme::HTTP)
-            && address::authority_of(uri)
-                .is_some_and(|authority| self.sidecars.iter().any(|s| s.authority() == authority))
+    fn outside(&self, to: Outside) -> Arc<Destination<B>> {
+        let mut outside = self.inner.outside.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = || {
+            let name = format!("{}:{}", to.host, to.port);
+            let target = Target::Outside(to.clone(), Arc::clone(&self.inner.rules));
+            Arc::new(Destination::new(&name, target, &self.inner.config))
+        };
+        Arc::clone(outside.entry(to.clone()).or_insert_with(new))
+    }
+
+    /// Sends a request along a route of its own URI. `patience` is how long the response may take, when that is less than
+    /// configured. What failed before anything was sent is tried once more when the method is idempotent.
+    ///
+    /// # Errors
+    ///
+    /// Every [`SendError`] but [`SendError::Refused`].
+    pub async fn send(
+        &self,
+        route: &Route<B>,
+        request: Request<B>,
+        patience: Option<Duration>,
+    ) -> Result<Response<ResponseBody<B>>, SendError> {
+        route.0.send(request, patience).await
+    }
+
+    /// Each sidecar's name and whether it is up: its last request was answered, or, when that is not known, it accepts a
+    /// connection now.
+    pub async fn health(&self) -> Vec<(String, bool)> {
+        let asked = self.inner.sidecars.iter().map(|sidecar| {
+            let destination = self.inner.destinations.get(&sidecar.authority()).cloned();
+            let up = async move {
+                match destination {
+                    Some(destination) => destination.is_up().await,
+                    None => false,
+                }
+            };
+            (sidecar.name().to_string(), tokio::spawn(up))
+        });
+        let mut answers = Vec::new();
+        for (name, up) in asked.collect::<Vec<_>>() {
+            answers.push((name, up.await.unwrap_or(false)));
+        }
+        answers
     }
 }
 

@@ -1,10 +1,11 @@
 use std::convert::Infallible;
 
 use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, UnixListener};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream, UnixListener};
 
 use super::*;
 
@@ -38,6 +39,37 @@ fn modules_are_told_urls() {
     assert_eq!(sidecar("my-cache", "http://Cache:6000"), ("SIDECAR_MY_CACHE_URL".into(), "http://cache:6000".into()));
 }
 
+fn config() -> TransportConfig {
+    TransportConfig {
+        connect_timeout: Duration::from_millis(500),
+        response_timeout: Duration::from_millis(300),
+        max_concurrent: 8,
+        breaker_failures: 3,
+        breaker_pause: Duration::from_millis(50),
+    }
+}
+
+fn transport(sidecars: Vec<Sidecar>, allow: &[&str], config: TransportConfig) -> Transport<Full<Bytes>> {
+    Transport::new(sidecars, allow.iter().map(|entry| Allow::parse(entry).unwrap()).collect(), config)
+}
+
+fn at(address: &str) -> Vec<Sidecar> {
+    vec![Sidecar::new("db", Address::parse(address).unwrap()).unwrap()]
+}
+
+async fn send(
+    transport: &Transport<Full<Bytes>>,
+    request: Request<Full<Bytes>>,
+) -> Result<Response<ResponseBody<Full<Bytes>>>, SendError> {
+    let route = transport.route(request.uri())?;
+    transport.send(&route, request, None).await
+}
+
+async fn text(transport: &Transport<Full<Bytes>>, uri: &str) -> Result<String, SendError> {
+    let body = send(transport, get(uri)).await?.into_body().collect().await.unwrap().to_bytes();
+    Ok(String::from_utf8(body.to_vec()).unwrap())
+}
+
 /// Serves one connection, answering each request with its path.
 async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
     let answer = service_fn(|request: Request<Incoming>| async move {
@@ -45,6 +77,35 @@ async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
     });
     // A client that drops its pool ends the connection, which is an error to hyper and none to us.
     let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), answer).await;
+}
+
+/// A server that gives each connection, with its number, to `handle`; and its URL.
+async fn server<F>(handle: impl Fn(usize, TcpStream) -> F + Send + 'static) -> String
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        for number in 0.. {
+            let Ok((stream, _)) = listener.accept().await else { return };
+            tokio::spawn(handle(number, stream));
+        }
+    });
+    url
+}
+
+/// Reads a request's head, sends `answer`, and closes.
+async fn answer_with(mut stream: TcpStream, answer: &[u8]) {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        match stream.read_u8().await {
+            Ok(byte) => head.push(byte),
+            Err(_) => return,
+        }
+    }
+    let _ = stream.write_all(answer).await;
+    let _ = stream.shutdown().await;
 }
 
 fn get(uri: &str) -> Request<Full<Bytes>> {
@@ -56,12 +117,11 @@ async fn requests_reach_a_sidecar_over_tcp() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move { serve(listener.accept().await.unwrap().0).await });
-    let transport = Transport::new(vec![Sidecar::new("db", Address::parse(&address).unwrap()).unwrap()]);
+    let transport = transport(at(&address), &[], config());
     assert_eq!(transport.environment(), [("SIDECAR_DB_URL".to_string(), address.clone())]);
     // Two requests, one accepted connection: the second one is pooled.
     for path in ["/a?b=%2F", "/c"] {
-        let response = transport.send(get(&format!("{address}{path}"))).await.unwrap();
-        assert_eq!(response.into_body().collect().await.unwrap().to_bytes(), path);
+        assert_eq!(text(&transport, &format!("{address}{path}")).await.unwrap(), path);
     }
 }
 
@@ -71,28 +131,172 @@ async fn requests_reach_a_sidecar_over_a_unix_socket() {
     let path = folder.path().join("db.sock");
     let listener = UnixListener::bind(&path).unwrap();
     tokio::spawn(async move { serve(listener.accept().await.unwrap().0).await });
-    let transport = Transport::new(vec![Sidecar::new("db", Address::Unix(path)).unwrap()]);
+    let transport = transport(vec![Sidecar::new("db", Address::Unix(path)).unwrap()], &[], config());
     let (_, url) = transport.environment().remove(0);
-    let response = transport.send(get(&format!("{url}/users/1"))).await.unwrap();
-    assert_eq!(response.into_body().collect().await.unwrap().to_bytes(), "/users/1");
+    for path in ["/users/1", "/users/2"] {
+        assert_eq!(text(&transport, &format!("{url}{path}")).await.unwrap(), path);
+    }
 }
 
 #[tokio::test]
 async fn every_other_destination_is_refused() {
-    let transport = Transport::new(vec![Sidecar::new("db", Address::parse("http://127.0.0.1:9").unwrap()).unwrap()]);
+    let transport = transport(at("http://127.0.0.1:9"), &[], config());
     for uri in ["http://example.com/", "http://127.0.0.1:10/", "https://127.0.0.1:9/", "http://cache.sidecar.internal/"]
     {
-        let error = transport.send(get(uri)).await.unwrap_err();
+        let error = send(&transport, get(uri)).await.map(drop).unwrap_err();
         assert!(matches!(error, SendError::Refused { .. }), "{uri}: {error}");
     }
-    let error = transport.send(get("http://10.0.0.1/?token=secret")).await.unwrap_err();
-    assert_eq!(error.to_string(), "http://10.0.0.1 is no sidecar of this runtime; add it to [sidecars] in tenon.toml");
+    let error = send(&transport, get("http://10.0.0.1/?token=secret")).await.map(drop).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "http://10.0.0.1 is refused: it is neither in [sidecars] nor in [outbound] allow of tenon.toml"
+    );
 }
 
 #[tokio::test]
-async fn a_sidecar_that_is_away_is_unreachable() {
+async fn an_allowed_name_does_not_lead_inside() {
+    let url = server(|_, stream| serve(stream)).await;
+    let port = url.rsplit(':').next().unwrap().to_string();
+    let allowed = |entries: Vec<String>| {
+        let entries: Vec<&str> = entries.iter().map(String::as_str).collect();
+        transport(vec![], &entries, config())
+    };
+    // A name to us, which the system resolves to the loopback address.
+    let (name, inside) = (format!("127.1:{port}"), format!("http://127.1:{port}/x"));
+    let error = text(&allowed(vec![name.clone()]), &inside).await.unwrap_err();
+    assert!(matches!(error, SendError::PrivateAddress { .. }), "{error}");
+    assert!(error.to_string().contains("add that address to [outbound] allow"), "{error}");
+    assert_eq!(text(&allowed(vec![name, "127.0.0.1".to_string()]), &inside).await.unwrap(), "/x");
+    // An address that is listed is meant.
+    assert_eq!(text(&allowed(vec![format!("127.0.0.1:{port}")]), &format!("{url}/y")).await.unwrap(), "/y");
+    assert_eq!(
+        text(&allowed(vec![format!("localhost:{port}")]), &format!("http://localhost:{port}/z")).await.unwrap(),
+        "/z"
+    );
+}
+
+#[tokio::test]
+async fn a_sidecar_that_is_away_is_unreachable_and_left_alone_after_a_while() {
     let folder = tempfile::tempdir().unwrap();
-    let transport = Transport::new(vec![Sidecar::new("db", Address::Unix(folder.path().join("none.sock"))).unwrap()]);
-    let error = transport.send(get("http://db.sidecar.internal/")).await.unwrap_err();
-    assert!(matches!(error, SendError::Connect(_)), "{error}");
+    let path = folder.path().join("db.sock");
+    let transport = transport(vec![Sidecar::new("db", Address::Unix(path.clone())).unwrap()], &[], config());
+    assert_eq!(transport.health().await, [("db".to_string(), false)]);
+    for _ in 0..3 {
+        let error = text(&transport, "http://db.sidecar.internal/").await.unwrap_err();
+        assert!(matches!(error, SendError::Connect { .. }), "{error}");
+    }
+    let error = text(&transport, "http://db.sidecar.internal/").await.unwrap_err();
+    assert!(error.to_string().starts_with("db failed 3 times in a row and is left alone for another"), "{error}");
+
+    // It comes back: after the pause one request is the probe.
+    let listener = UnixListener::bind(&path).unwrap();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            tokio::spawn(serve(stream));
+        }
+    });
+    let back = async {
+        while text(&transport, "http://db.sidecar.internal/").await.is_err() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(5), back).await.unwrap();
+    assert_eq!(transport.health().await, [("db".to_string(), true)]);
+}
+
+#[tokio::test]
+async fn a_connection_that_was_closed_meanwhile_costs_no_request() {
+    // Each connection answers one request and closes without saying so.
+    let url = server(|_, stream| answer_with(stream, b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")).await;
+    let transport = transport(at(&url), &[], config());
+    for _ in 0..20 {
+        let post = Request::post(&url).body(Full::from("x")).unwrap();
+        assert_eq!(send(&transport, post).await.unwrap().status(), 200);
+    }
+}
+
+#[tokio::test]
+async fn connecting_is_tried_twice_for_a_request_that_may_be_repeated() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db.sock");
+    let transport = transport(vec![Sidecar::new("db", Address::Unix(path.clone())).unwrap()], &[], config());
+    let bind = async move {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        let listener = UnixListener::bind(&path).unwrap();
+        serve(listener.accept().await.unwrap().0).await;
+    };
+    tokio::spawn(bind);
+    assert_eq!(text(&transport, "http://db.sidecar.internal/again").await.unwrap(), "/again");
+}
+
+#[tokio::test]
+async fn an_exchange_that_breaks_is_not_repeated() {
+    let count = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let seen = Arc::clone(&count);
+    let url = server(move |_, stream| {
+        seen.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        answer_with(stream, b"")
+    })
+    .await;
+    let error = text(&transport(at(&url), &[], config()), &url).await.unwrap_err();
+    assert!(matches!(error, SendError::Exchange { .. }), "{error}");
+    assert!(!error.nothing_sent());
+    assert_eq!(count.load(std::sync::atomic::Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn a_slow_sidecar_and_one_that_lies_about_its_length() {
+    let slow = server(|_, stream| async move {
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        drop(stream);
+    })
+    .await;
+    let error = text(&transport(at(&slow), &[], config()), &slow).await.unwrap_err();
+    assert_eq!(error.to_string(), "db did not answer within 300 ms");
+
+    let short = server(|_, stream| answer_with(stream, b"HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\nless")).await;
+    let body = send(&transport(at(&short), &[], config()), get(&short)).await.unwrap().into_body();
+    assert!(matches!(body.collect().await.unwrap_err(), BodyError::Broken(_)));
+
+    let stuck = server(|_, mut stream| async move {
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\nless").await;
+        tokio::time::sleep(Duration::from_secs(60)).await;
+    })
+    .await;
+    let body = send(&transport(at(&stuck), &[], config()), get(&stuck)).await.unwrap().into_body();
+    assert!(matches!(body.collect().await.unwrap_err(), BodyError::Timeout(_)));
+
+    let longer = server(|_, stream| answer_with(stream, b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nmore")).await;
+    let transport = transport(at(&longer), &[], config());
+    for _ in 0..3 {
+        assert_eq!(text(&transport, &longer).await.unwrap(), "mo", "what is too much is no next response");
+    }
+}
+
+#[tokio::test]
+async fn impatient_callers_do_not_open_the_circuit_for_others() {
+    let slow = server(|_, stream| async move {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        serve(stream).await;
+    })
+    .await;
+    let transport = transport(at(&slow), &[], config());
+    let route = transport.route(&slow.parse().unwrap()).unwrap();
+    for _ in 0..5 {
+        let error = transport.send(&route, get(&slow), Some(Duration::from_millis(1))).await.map(drop).unwrap_err();
+        assert!(matches!(error, SendError::Timeout { .. }), "{error}");
+    }
+    assert_eq!(text(&transport, &slow).await.unwrap(), "/");
+}
+
+#[tokio::test]
+async fn calls_at_once_are_bounded_until_their_bodies_are_read() {
+    let url = server(|_, stream| serve(stream)).await;
+    let one = TransportConfig { max_concurrent: 1, connect_timeout: Duration::from_millis(30), ..config() };
+    let transport = transport(at(&url), &[], one);
+    let first = send(&transport, get(&url)).await.unwrap();
+    let error = text(&transport, &url).await.unwrap_err();
+    assert!(matches!(error, SendError::Busy { limit: 1, .. }), "{error}");
+    drop(first);
+    assert_eq!(text(&transport, &url).await.unwrap(), "/");
 }

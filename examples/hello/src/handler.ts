@@ -43,6 +43,7 @@ export const Search = Query("Search", {
 // The memory of one instance, and every request has an instance of its own: what a request changes here, the next one does
 // not see. Lasting data belongs into a database, which a handler reaches through a sidecar.
 const users = Array.from({ length: 50 }, (_, index) => ({ id: index + 1, name: `User ${index + 1}` }));
+let lastId = users.length;
 
 export default routes({
   /** Service banner. */
@@ -59,7 +60,7 @@ export default routes({
   /** Create a user. */
   createUser: post("/users", { body: NewUser, response: User, status: 201 }, ({ body }) => {
     guard(body.name !== "", 400, "name must not be empty");
-    const user = { id: users.length + 1, name: body.name };
+    const user = { id: ++lastId, name: body.name };
     users.push(user);
     return created(`/users/${user.id}`, user);
   }),

@@ -1,3 +1,4 @@
+import { writeSchema } from "@tenon/sdk/openapi";
 import { testApp } from "@tenon/sdk/testing";
 import { expect, test } from "vitest";
 import app from "../src/handler.ts";
@@ -39,4 +40,10 @@ test("a new user has a location", async () => {
 test("filters reach the database as parameters", async () => {
   const response = await api.post("/users/search?limit=5", { json: { name: { $starts_with: "A" } } });
   expect(response.json()).toMatchObject({ params: ["A%"], limit: 5 });
+});
+
+// Writes openapi.json beside package.json. By itself: npx vitest run -t __sdk_write_schema
+test("__sdk_write_schema", ({ task }) => {
+  const { bytes } = writeSchema(task.file.filepath);
+  expect(bytes).toBeGreaterThan(0);
 });

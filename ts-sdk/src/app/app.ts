@@ -1,4 +1,5 @@
 import type { RawRequest } from "../http/request.ts";
+import type { Response } from "../http/response.ts";
 import type { Operation } from "../routing/operation.ts";
 
 /** A response as the component interface takes it (`sdk:core/handler`, record `response`). */
@@ -11,11 +12,14 @@ export interface RawResponse {
 /** How {@link App.handle} goes about a request. */
 export interface HandleOptions {
   /**
-   * Check what handlers return against the status and body their routes declare, and answer 500 saying where they
-   * differ. On in `tenon dev` and in tests, off in `tenon run`.
+   * What compares a handler's answer with the status and body its route declares: `checkResponse` in `tenon dev` and in
+   * tests, nothing in `tenon run`. A function and not a switch, so that what is built to be served does not hold it.
    */
-  readonly checkResponses?: boolean;
+  readonly checkResponse?: CheckResponse;
 }
+
+/** Gives the answer to send: the handler's own, or one that says where it differs from what its route declares. */
+export type CheckResponse = (operation: Operation, response: Response) => Promise<Response>;
 
 /** The key of {@link App}'s brand, for telling an app from another default export. */
 export const appKey: unique symbol = Symbol.for("tenon.app") as never;

@@ -37,7 +37,7 @@ async function findFailure(schema: StandardSchema, value: unknown): Promise<stri
     if (!issues) return undefined;
     return issues.map(({ message, path = [] }) => `${pointer(path.map(stepKey))} ${message}`).join("; ");
   }
-  const failures = new Failures({ outgoing: true, owned: true });
+  const failures = new Failures(true);
   if ((schema as Schema).parsers.json(value, failures) !== INVALID) return undefined;
   return failures.list.map(({ path, detail }) => `${pointer(path)} ${detail}`).join("; ");
 }

@@ -6,7 +6,6 @@ import type { Operation } from "../routing/operation.ts";
 import type { Match, RouteTable } from "../routing/table.ts";
 import { pointer } from "../schema/failures.ts";
 import { type App, appKey, type HandleOptions, type RawResponse } from "./app.ts";
-import { checkResponse } from "./check.ts";
 import { type Input, inputReader, type Params, type ReadInput } from "./input.ts";
 import { reportError } from "./report.ts";
 import { send } from "./send.ts";
@@ -34,7 +33,7 @@ export function createApp(operations: readonly Operation[], table: RouteTable): 
       let response = answer instanceof Response ? answer : await answer;
       if (!(response instanceof Response))
         throw new TypeError("the handler returned no response: return ok(…) or the like");
-      if (options?.checkResponses) response = await checkResponse(operation, response);
+      if (options?.checkResponse) response = await options.checkResponse(operation, response);
       return send(response, request.method);
     } catch (thrown) {
       return recover(thrown, operation, raw.method);

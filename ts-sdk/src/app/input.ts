@@ -30,25 +30,35 @@ export function inputReader({ options }: Operation): ReadInput {
   if (kinds.length === 0) return () => NOTHING;
   const readers = kinds.map((kind) => reader(kind, options));
   const takesBody = kinds.includes("body");
+  // Only another library's schema may keep one waiting.
+  const waits = kinds.some((kind) => !isSchema(options[kind]));
   return (request, params) => {
     if (takesBody && !saysJson(request.headers.get("content-type"))) return { refusal: problemResponse(UNSUPPORTED) };
     const errors: InputError[] = [];
-    const values = readers.map((read) => read(request, params, errors));
-    const finish = (settled: unknown[]): Input => {
-      if (errors.length > 0) return { refusal: problemResponse(invalidInput(errors)) };
-      const input: Record<string, unknown> = {};
-      for (let i = 0; i < kinds.length; i++) input[kinds[i] as string] = settled[i];
-      return { input };
-    };
-    return values.some(isPromise) ? Promise.all(values).then(finish) : finish(values);
+    const input: Record<string, unknown> = {};
+    for (let i = 0; i < kinds.length; i++)
+      input[kinds[i] as InputKind] = (readers[i] as ReadOne)(request, params, errors);
+    return waits ? settle(input, errors) : finish(input, errors);
   };
 }
 
-const UNSUPPORTED = problem(415, "The body must be application/json.");
-
-function isPromise(value: unknown): boolean {
-  return value instanceof Promise;
+function finish(input: Record<string, unknown>, errors: readonly InputError[]): Input {
+  return errors.length > 0 ? { refusal: problemResponse(invalidInput(errors)) } : { input };
 }
+
+function settle(input: Record<string, unknown>, errors: readonly InputError[]): Input | Promise<Input> {
+  const kinds = Object.keys(input);
+  const values = Object.values(input);
+  if (!values.some((value) => value instanceof Promise)) return finish(input, errors);
+  return Promise.all(values).then((settled) => {
+    kinds.forEach((kind, i) => {
+      input[kind] = settled[i];
+    });
+    return finish(input, errors);
+  });
+}
+
+const UNSUPPORTED = problem(415, "The body must be application/json.");
 
 function reader(kind: InputKind, options: RouteOptions): ReadOne {
   const schema = options[kind] as StandardSchema;
@@ -70,15 +80,16 @@ function reader(kind: InputKind, options: RouteOptions): ReadOne {
   };
 }
 
-/** Bodies, paths and queries are made for the handler alone. */
-const OWNED = { owned: true };
-
 /** What validates a value of a kind: our own closure, or a foreign schema's `validate`, which may be asynchronous. */
 function validator(kind: InputKind, schema: StandardSchema): (value: unknown, errors: InputError[]) => unknown {
   if (!isSchema(schema)) return (value, errors) => validateForeign(schema, kind, value, errors);
-  const parse = kind === "body" ? schema.parsers.json : schema.parsers.text;
+  const { parsers } = schema;
+  const quick = kind === "body" ? parsers.quick() : undefined;
+  const parse = kind === "body" ? parsers.json : parsers.text;
   return (value, errors) => {
-    const failures = new Failures(OWNED);
+    const accepted = quick?.(value);
+    if (accepted !== undefined) return accepted;
+    const failures = new Failures();
     const parsed = parse(value, failures);
     if (parsed === INVALID) errors.push(...inputErrors(kind, failures.list));
     return parsed;

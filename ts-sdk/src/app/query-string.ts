@@ -18,12 +18,14 @@ export function queryReader(schema: StandardSchema): (query: string, errors: Inp
     const values: QueryValues = Object.create(null);
     if (query === "") return values;
     const before = errors.length;
-    for (const pair of query.split("&")) if (pair !== "") readPair(pair, known, values, errors);
+    const pairs = query.split("&");
+    for (let i = 0; i < pairs.length; i++) readPair(pairs[i] as string, known, values, errors);
     return errors.length === before ? values : undefined;
   };
 }
 
 function readPair(pair: string, known: KnownKeys, values: QueryValues, errors: InputError[]): void {
+  if (pair === "") return;
   const equals = pair.indexOf("=");
   const key = decode(equals < 0 ? pair : pair.slice(0, equals));
   const value = decode(equals < 0 ? "" : pair.slice(equals + 1));

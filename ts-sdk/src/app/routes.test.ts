@@ -53,7 +53,7 @@ describe("routes that can't be", () => {
     [
       "an unknown option",
       () => get("/", { querry: 1 } as never, anyHandler),
-      /unknown "querry", did you mean "query"\?/,
+      /unknown "querry" \(known: path, query, body, /,
     ],
     ["options that are none", () => get("/", null as never, anyHandler), /the options must be an object/],
     ["a Path as query", () => get("/", { query: One } as never, anyHandler), /"query" takes a Query/],

@@ -12,9 +12,11 @@ import type { RawResponse } from "./app.ts";
 export function send(response: Response, method: string): RawResponse {
   const { status } = response;
   const headers: RawResponse["headers"] = [];
-  for (const [name, value] of response.headers) {
+  const given = response.headers;
+  for (let i = 0; i < given.length; i++) {
+    const header = given[i] as (typeof given)[number];
     // The length is what the body's is: a wrong one would desynchronise the connection.
-    if (name !== "content-length") headers.push([name, encodedValue(value)]);
+    if (header[0] !== "content-length") headers.push([header[0], encodedValue(header[1])]);
   }
   if (status === 204 || status === 205 || status === 304) return { status, headers };
   const body = encodeBody(response);

@@ -25,6 +25,11 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     return void unanswered.push(response);
   }
   if (request.url === "/broken") return void request.socket.destroy();
+  if (request.url?.startsWith("/why/")) {
+    // As Tenon's runtime does for one who asks.
+    const asked = request.headers["tenon-egress"] === "explain";
+    return void response.writeHead(502, asked ? { "tenon-egress": request.url.slice(5) } : {}).end("why");
+  }
   if (request.url === "/redirect") return void response.writeHead(302, { location: "/echo" }).end();
   if (request.url === "/large") return void response.end(Buffer.alloc(100_000));
   if (request.url === "/empty") return void response.writeHead(204).end();
@@ -111,6 +116,17 @@ describe("httpClient", () => {
     expect(await codeOf(httpClient.get(`http://127.0.0.1:${port}/`))).toBe("refused");
     expect(await codeOf(httpClient.get("http://nowhere.invalid/"))).toBe("unreachable");
     expect(await codeOf(httpClient.get(`${base}/broken`))).toBe("unreachable");
+  });
+
+  it.each(["refused", "timeout", "unreachable"])("takes %s from a runtime that says why", async (why) => {
+    expect(await codeOf(httpClient.get(`${base}/why/${why}`))).toBe(why);
+    const thrown = await httpClient.get(`${base}/why/${why}`).catch((e) => e);
+    expect(thrown.message).toMatch(/^GET 127\.0\.0\.1:\d+: the host (refused|timed out|is unreachable)$/);
+    expect((await fetch(`${base}/why/${why}`)).status).toBe(502);
+  });
+
+  it("takes what it does not know for unreachable", async () => {
+    expect(await codeOf(httpClient.get(`${base}/why/whatever`))).toBe("unreachable");
   });
 
   it.each(["", "/path", "ftp://a/b", "http://", "http://user:hunter2@[bad/"])(

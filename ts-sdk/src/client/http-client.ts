@@ -1,6 +1,6 @@
 import { checkHeader, Headers } from "../http/headers.ts";
 import { encodeUtf8, type PlatformRequest, platform } from "../platform.ts";
-import { HttpClientError, networkErrorCode } from "./errors.ts";
+import { EGRESS_HEADER, explainedCode, HttpClientError, networkErrorCode } from "./errors.ts";
 import { readBody } from "./read-body.ts";
 import { HttpResponse } from "./response.ts";
 
@@ -102,26 +102,32 @@ export class HttpRequest {
       }, this.#timeout);
     });
     try {
-      return await Promise.race([this.#exchange(controller?.signal), timeout]);
+      return await Promise.race([this.#exchange(where, controller?.signal), timeout]);
     } catch (thrown) {
       if (thrown instanceof HttpClientError) throw thrown;
-      const code = networkErrorCode(thrown);
-      throw new HttpClientError(code, `${where}: the host ${code === "refused" ? "refused" : "is unreachable"}`, {
-        cause: thrown,
-      });
+      throw unanswered(where, networkErrorCode(thrown), thrown);
     } finally {
       platform.clearTimeout(timer);
     }
   }
 
-  async #exchange(signal: unknown): Promise<HttpResponse> {
-    const request: PlatformRequest = { method: this.#method, headers: this.#headers, redirect: "manual" };
+  async #exchange(where: string, signal: unknown): Promise<HttpResponse> {
+    const headers: [string, string][] = [...this.#headers, [EGRESS_HEADER, "explain"]];
+    const request: PlatformRequest = { method: this.#method, headers, redirect: "manual" };
     if (this.#body !== undefined) request.body = this.#body;
     if (signal !== undefined) request.signal = signal;
     const response = await platform.fetch(this.#url, request);
-    const body = await readBody(response, this.#maxBytes);
-    return new HttpResponse(response.status, new Headers([...response.headers]), body);
+    const received = new Headers([...response.headers]);
+    const why = received.get(EGRESS_HEADER);
+    if (why !== undefined) throw unanswered(where, explainedCode(why));
+    return new HttpResponse(response.status, received, await readBody(response, this.#maxBytes));
   }
+}
+
+const REASONS = { refused: "the host refused", unreachable: "the host is unreachable", timeout: "the host timed out" };
+
+function unanswered(where: string, code: keyof typeof REASONS, cause?: unknown): HttpClientError {
+  return new HttpClientError(code, `${where}: ${REASONS[code]}`, { cause });
 }
 
 function hostOf(url: string): string {

@@ -13,15 +13,21 @@ export class Headers implements Iterable<readonly [name: string, value: string]>
   /** The value of a header, all its values joined by `", "` when it is repeated; `undefined` when it is absent. */
   get(name: string): string | undefined {
     const all = this.getAll(name);
-    return all.length === 0 ? undefined : all.join(", ");
+    return all.length < 2 ? all[0] : all.join(", ");
   }
 
   /** Every value of a header, in order; empty when it is absent. */
   getAll(name: string): string[] {
     const wanted = name.toLowerCase();
     const values: string[] = [];
-    for (const [given, value] of this.#raw) {
-      if (given === wanted || given.toLowerCase() === wanted) values.push(decodeValue(value));
+    const raw = this.#raw;
+    // By index, here and wherever every request passes: the engine takes ten times as long for `for…of`.
+    for (let i = 0; i < raw.length; i++) {
+      const header = raw[i] as (typeof raw)[number];
+      const given = header[0];
+      if (given === wanted || (given.length === wanted.length && given.toLowerCase() === wanted)) {
+        values.push(decodeValue(header[1]));
+      }
     }
     return values;
   }
@@ -43,10 +49,14 @@ export class Headers implements Iterable<readonly [name: string, value: string]>
 
 function decodeValue(value: Uint8Array | string): string {
   if (typeof value === "string") return value;
+  // In one call, as far as a call's number of arguments goes.
+  if (value.length <= MAX_ARGUMENTS) return String.fromCharCode.apply(undefined, value as unknown as number[]);
   let text = "";
   for (let i = 0; i < value.length; i++) text += String.fromCharCode(value[i] as number);
   return text;
 }
+
+const MAX_ARGUMENTS = 4096;
 
 /** The bytes of a value that {@link checkHeader} let through. */
 export function encodeValue(value: string): Uint8Array {

@@ -21,8 +21,16 @@ export function guard(condition: unknown, status: number, message: string): asse
   if (!condition) throw new HttpError(error(status, message));
 }
 
-/** A value that is no promise: `ensure` can't look into one. */
-export type Settled<T> = T extends PromiseLike<unknown> ? "await the promise first: ensure(await …)" : T;
+/**
+ * `Then`, unless `T` is a promise: `ensure` can't look into one. In two steps, so that a type parameter of a caller's own
+ * generic function fits: with `any` in its place, as the type checker tries it, nothing is pending.
+ */
+export type Settled<T, Then> = "pending" extends Progress<T> ? "await the promise first: ensure(await …)" : Then;
+type Progress<T> = [Extract<T, PromiseLike<unknown>>] extends [never]
+  ? "settled"
+  : [0] extends [1 & T]
+    ? "settled"
+    : "pending";
 
 /**
  * The value, when there is one; null, undefined, and a function that throws answer with the error.
@@ -31,11 +39,7 @@ export type Settled<T> = T extends PromiseLike<unknown> ? "await the promise fir
  * @example const filter = ensure(() => parseFilter(text), 400, "not a filter");
  * @throws HttpError, which the SDK turns into the answer.
  */
-export function ensure<T>(
-  value: (() => T & Settled<T>) | (T & Settled<T>),
-  status: number,
-  message: string,
-): NonNullable<T>;
+export function ensure<T>(value: T | (() => T), status: Settled<T, number>, message: string): NonNullable<T>;
 export function ensure(value: unknown, status: number, message: string): unknown {
   let given = value;
   if (typeof value === "function") {

@@ -81,3 +81,11 @@ describe("the body", () => {
     );
   });
 });
+
+it("reads header values of any length", () => {
+  for (const length of [0, 1, 4096, 4097, 70_000]) {
+    const value = new Uint8Array(length).fill(0xe9);
+    const request = new Request({ method: "GET", pathWithQuery: "/", headers: [["X-Long", value]] });
+    expect(request.headers.get("x-long")).toBe("\xe9".repeat(length));
+  }
+});

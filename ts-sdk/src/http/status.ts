@@ -7,49 +7,19 @@ export type ErrorStatus =
 /** The statuses that send a client elsewhere, or to what it has already. */
 export type RedirectStatus = 300 | 301 | 302 | 303 | 304 | 307 | 308;
 
-const PHRASES: Readonly<Record<number, string>> = {
-  400: "Bad Request",
-  401: "Unauthorized",
-  402: "Payment Required",
-  403: "Forbidden",
-  404: "Not Found",
-  405: "Method Not Allowed",
-  406: "Not Acceptable",
-  407: "Proxy Authentication Required",
-  408: "Request Timeout",
-  409: "Conflict",
-  410: "Gone",
-  411: "Length Required",
-  412: "Precondition Failed",
-  413: "Content Too Large",
-  414: "URI Too Long",
-  415: "Unsupported Media Type",
-  416: "Range Not Satisfiable",
-  417: "Expectation Failed",
-  418: "I'm a teapot",
-  421: "Misdirected Request",
-  422: "Unprocessable Content",
-  423: "Locked",
-  424: "Failed Dependency",
-  425: "Too Early",
-  426: "Upgrade Required",
-  428: "Precondition Required",
-  429: "Too Many Requests",
-  431: "Request Header Fields Too Large",
-  451: "Unavailable For Legal Reasons",
-  500: "Internal Server Error",
-  501: "Not Implemented",
-  502: "Bad Gateway",
-  503: "Service Unavailable",
-  504: "Gateway Timeout",
-  505: "HTTP Version Not Supported",
-  506: "Variant Also Negotiates",
-  507: "Insufficient Storage",
-  508: "Loop Detected",
-  511: "Network Authentication Required",
-};
+// By class, from 400 and from 500 on; an empty place is a status that has no phrase.
+const PHRASES = [
+  "Bad Request,Unauthorized,Payment Required,Forbidden,Not Found,Method Not Allowed,Not Acceptable," +
+    "Proxy Authentication Required,Request Timeout,Conflict,Gone,Length Required,Precondition Failed,Content Too Large," +
+    "URI Too Long,Unsupported Media Type,Range Not Satisfiable,Expectation Failed,I'm a teapot,,,Misdirected Request," +
+    "Unprocessable Content,Locked,Failed Dependency,Too Early,Upgrade Required,,Precondition Required,Too Many Requests,," +
+    "Request Header Fields Too Large",
+  "Internal Server Error,Not Implemented,Bad Gateway,Service Unavailable,Gateway Timeout,HTTP Version Not Supported," +
+    "Variant Also Negotiates,Insufficient Storage,Loop Detected,,,Network Authentication Required",
+].map((phrases) => phrases.split(","));
 
 /** The reason phrase of an error status in the IANA registry of HTTP status codes, else that of its class. */
 export function reasonPhrase(status: number): string {
-  return PHRASES[status] ?? (status < 500 ? "Client Error" : "Server Error");
+  if (status === 451) return "Unavailable For Legal Reasons";
+  return PHRASES[status < 500 ? 0 : 1]?.[status % 100] || (status < 500 ? "Client Error" : "Server Error");
 }

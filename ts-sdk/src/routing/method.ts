@@ -1,6 +1,6 @@
-import { refuseUnknown } from "../schema/nearest.ts";
 import { isSchema } from "../schema/schema.ts";
 import type { StandardSchema } from "../schema/standard.ts";
+import { refuseUnknown } from "../schema/unknown.ts";
 import type { AnyHandler, Method, Route, RouteOptions } from "./operation.ts";
 import type { Handler, KnownOptions, PathRule, Paths } from "./types.ts";
 
@@ -53,7 +53,7 @@ function checkOptions(label: string, given: unknown): asserts given is RouteOpti
     const schema = options[key];
     if (schema === undefined) continue;
     if (typeof schema["~standard"]?.validate !== "function") throw new TypeError(`${label}: "${key}" is no schema`);
-    if (!fits(key, schema)) throw new TypeError(`${label}: "${key}" takes ${TAKES[key]}`);
+    if (!fits(key, schema)) throw new TypeError(`${label}: "${key}" takes ${TAKES[roleOf(key)]}`);
   }
   const { status, deprecated, response } = options;
   if (status !== undefined && !(Number.isInteger(status) && status >= 200 && status <= 399)) {
@@ -67,16 +67,15 @@ function checkOptions(label: string, given: unknown): asserts given is RouteOpti
   }
 }
 
-const TAKES = {
-  path: "a Path, or another library's schema",
-  query: "a Query, or another library's schema",
-  body: "a Type or a list, not a Path or Query",
-  response: "a Type or a list, not a Path or Query",
-};
+const TAKES = { path: "a Path", query: "a Query", type: "a Type or a list" };
+
+function roleOf(key: (typeof SCHEMAS)[number]): keyof typeof TAKES {
+  return key === "path" || key === "query" ? key : "type";
+}
 
 /** Whether one of our own schemas stands where it belongs; another library's may stand anywhere. */
 function fits(key: (typeof SCHEMAS)[number], schema: StandardSchema): boolean {
   if (!isSchema(schema)) return true;
   const role = "role" in schema ? schema.role : "type";
-  return role === (key === "path" || key === "query" ? key : "type");
+  return role === roleOf(key);
 }

@@ -8,8 +8,6 @@ export interface Pattern {
   readonly segments: readonly Segment[];
   /** The placeholders' names, from left to right. */
   readonly placeholders: readonly string[];
-  /** Equal for two paths that match the same requests: `/a/{x}` and `/a/{y}`. */
-  readonly shape: string;
 }
 
 const PLACEHOLDER = /^\{([A-Za-z_][A-Za-z0-9_]*)\}$/;
@@ -38,8 +36,7 @@ export function parsePattern(path: string): Pattern {
   for (const [i, name] of placeholders.entries()) {
     if (placeholders.indexOf(name) !== i) throw wrong(`has {${name}} twice`);
   }
-  const shape = JSON.stringify(segments.map((segment) => ("literal" in segment ? segment.literal : null)));
-  return { path, segments, placeholders, shape };
+  return { path, segments, placeholders };
 }
 
 /** The segments of a path: none of `""`, one empty one of `"/"`. */

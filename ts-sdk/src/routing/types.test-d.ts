@@ -245,6 +245,21 @@ expectTypeOf(ensure(() => JSON.parse("1") as string | undefined, 400, "none")).t
 ensure(Promise.resolve(found), 404, "none");
 // @ts-expect-error a promise must be awaited first
 ensure(async () => found, 404, "none");
+expectTypeOf(ensure((): Infer<typeof Plain> | null => null, 404, "none")).toEqualTypeOf<{ id: number; name: string }>();
+expectTypeOf(ensure(found as typeof found | string[], 404, "none").toString()).toEqualTypeOf<string>();
+expectTypeOf(ensure("a" as string | null, 404, "none")).toEqualTypeOf<string>();
+// In a generic function of one's own as well, whatever is known of its type.
+export const first = <T>(rows: readonly T[]): NonNullable<T> => ensure(rows[0], 404, "none");
+export const must = <T>(value: T): NonNullable<T> => ensure(value, 404, "none");
+export const row = <T extends object>(value: T | null | undefined): T => ensure(value, 404, "none");
+export const parsed = <T>(parse: () => T): NonNullable<T> => ensure(() => parse(), 404, "none");
+export const given = <T>(parse: () => T): NonNullable<T> => ensure(parse, 404, "none");
+export const property = <T, K extends keyof T>(of: T, key: K): NonNullable<T[K]> => ensure(of[key], 404, "none");
+expectTypeOf(must(found)).toEqualTypeOf<{ id: number; name: string }>();
+// @ts-expect-error a promise of a generic type is one as well
+export const pending = <T>(value: Promise<T>) => ensure(value, 404, "none");
+// @ts-expect-error a promise that may be absent
+ensure(Promise.resolve(found) as Promise<unknown> | undefined, 404, "none");
 guard(found, 404, "none");
 expectTypeOf(found).toEqualTypeOf<{ id: number; name: string }>();
 

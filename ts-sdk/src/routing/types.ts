@@ -7,11 +7,6 @@ import type { RouteOptions } from "./operation.ts";
 /** A route's path, or several: `["/", ""]`. */
 export type Paths = string | readonly [string, ...string[]];
 
-/** What a handler is given: exactly the kinds of input that the route declares, parsed and validated. */
-export type InputOf<O> = {
-  [K in keyof O & ("path" | "query" | "body")]: O[K] extends StandardSchema ? Infer<O[K]> : never;
-};
-
 /** The success status that a route declares. */
 export type StatusOf<O> = O extends { readonly status: infer Status extends number } ? Status : 200;
 
@@ -28,8 +23,14 @@ export type Returned<T> = T extends readonly (infer Item)[]
 /** What a handler may answer: the declared success, or no success at all. */
 export type Answer<O> = Response<StatusOf<O>, BodyOf<O>> | Response<RedirectStatus | ErrorStatus>;
 
-/** A handler of a route with options. */
-export type Handler<O> = (input: InputOf<O>, request: Request) => Answer<O> | Promise<Answer<O>>;
+/**
+ * A handler of a route with options. It is given exactly the kinds of input that the route declares, parsed and validated:
+ * in a type without a name, so that an editor shows them and not the options.
+ */
+export type Handler<O> = (
+  input: { [K in keyof O & ("path" | "query" | "body")]: O[K] extends StandardSchema ? Infer<O[K]> : never },
+  request: Request,
+) => Answer<O> | Promise<Answer<O>>;
 
 /** The names of the placeholders in a path. */
 export type Placeholders<P extends string> = P extends `${string}{${infer Name}}${infer Rest}`

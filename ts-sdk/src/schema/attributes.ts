@@ -1,5 +1,5 @@
 import type { Format } from "./formats.ts";
-import { refuseUnknown } from "./nearest.ts";
+import { refuseUnknown } from "./unknown.ts";
 
 /** Attributes that every field takes. */
 export interface FieldAttributes {
@@ -69,9 +69,10 @@ export function checkAttributes(
 ): void {
   if (typeof attributes !== "object" || attributes === null)
     throw new TypeError(`${what}: attributes must be an object`);
-  refuseUnknown(what, attributes, [...own, ...COMMON], (key) => /^x_./.test(key));
+  refuseUnknown(what, attributes, [...own, ...COMMON], /^x_./);
   for (const [name, value] of Object.entries(attributes)) {
-    if (!hasType(name, value)) throw new TypeError(`${what}: "${name}" is ${EXPECTED[name] ?? EXTENSION}`);
+    const [has, expected] = TYPES[name] ?? EXTENSION;
+    if (!has(value)) throw new TypeError(`${what}: "${name}" is ${expected}`);
   }
   const { min, max } = attributes;
   if (min !== undefined && max !== undefined && min > max) {
@@ -88,27 +89,23 @@ export function checkCounts(what: string, { min, max }: Attributes): void {
   }
 }
 
-const EXPECTED: Record<string, string> = {
-  min: "a finite number",
-  max: "a finite number",
-  docs: "a string",
-  deprecated: "true or false",
-};
-const EXTENSION = "a string, a boolean or a finite number";
+/** What an attribute must be: a test, and the same in words. */
+type AttributeType = readonly [has: (value: unknown) => boolean, expected: string];
 
-function hasType(name: string, value: unknown): boolean {
-  switch (name) {
-    case "min":
-    case "max":
-      return Number.isFinite(value);
-    case "docs":
-      return typeof value === "string";
-    case "deprecated":
-      return typeof value === "boolean";
-    case "format":
-    case "default":
-      return true; // The kind of field checks these: only it knows what they may be.
-    default:
-      return typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
-  }
-}
+const isString = (value: unknown) => typeof value === "string";
+const isBoolean = (value: unknown) => typeof value === "boolean";
+const NUMBER: AttributeType = [Number.isFinite, "a finite number"];
+// The kind of field checks it: only it knows what may be there.
+const ANYTHING: AttributeType = [() => true, ""];
+const TYPES: Readonly<Record<string, AttributeType>> = {
+  min: NUMBER,
+  max: NUMBER,
+  docs: [isString, "a string"],
+  deprecated: [isBoolean, "true or false"],
+  format: ANYTHING,
+  default: ANYTHING,
+};
+const EXTENSION: AttributeType = [
+  (value) => isString(value) || isBoolean(value) || Number.isFinite(value),
+  "a string, a boolean or a finite number",
+];

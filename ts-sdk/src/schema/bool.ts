@@ -1,16 +1,18 @@
-import { type Attributes, type BoolAttributes, checkAttributes } from "./attributes.ts";
+import { type Attributes, checkAttributes } from "./attributes.ts";
 import { fail, type Parse } from "./failures.ts";
-import { createSchema, type WithDefault } from "./schema.ts";
+import type { WriteQuick } from "./quick.ts";
+import { createSchema, type Schema } from "./schema.ts";
 
-/** `true` or `false`; in a path or query exactly these two words. */
-export function bool<Default extends boolean | undefined = undefined>(
-  attributes: BoolAttributes<Default> = {},
-): WithDefault<boolean, Default> {
-  const given = attributes as Attributes;
-  checkAttributes("field.bool", given, []);
+/** Makes the schema of a truth value; its types are those of `field.bool`. */
+export function bool(attributes: Attributes = {}): Schema {
+  checkAttributes("field.bool", attributes, []);
   const json: Parse = (value, failures) =>
     typeof value === "boolean" ? value : fail(failures, "type", "must be true or false");
   const text: Parse = (value, failures) =>
     value === "true" ? true : value === "false" ? false : json(value, failures);
-  return createSchema("field.bool", { kind: "bool", attributes: given, json, text }) as WithDefault<boolean, Default>;
+  const writeQuick: WriteQuick = (value, code) => {
+    code.require(`typeof ${value}=="boolean"`);
+    return value;
+  };
+  return createSchema("field.bool", { kind: "bool", attributes, json, text, writeQuick });
 }

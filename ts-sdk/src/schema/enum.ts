@@ -1,5 +1,6 @@
-import { type Attributes, checkAttributes, type EnumAttributes } from "./attributes.ts";
+import { type Attributes, checkAttributes } from "./attributes.ts";
 import { fail, type Parse } from "./failures.ts";
+import type { WriteQuick } from "./quick.ts";
 import { createSchema, type Optional, type Presence, type Schema } from "./schema.ts";
 
 /** A schema of a few words. */
@@ -11,11 +12,7 @@ export interface EnumSchema<out Value extends string = string, out P extends Pre
   optional(): EnumSchema<Value, Optional<P>>;
 }
 
-/** One of a few words, compared exactly. Attributes may follow the words: `field.enum("a", "b", { default: "a" })`. */
-export function oneOf<const Value extends string>(...values: Value[]): EnumSchema<Value, "required">;
-export function oneOf<const Value extends string, Default extends string | undefined = undefined>(
-  ...valuesAndAttributes: [...values: Value[], attributes: EnumAttributes<Default & (Value | undefined)>]
-): EnumSchema<Value, Default extends undefined ? "required" : "default">;
+/** Makes the schema of a few words, which attributes may follow; its types are those of `field.enum`. */
 export function oneOf(...args: (string | Attributes)[]): Schema {
   const last = args.at(-1);
   const attributes = typeof last === "object" && last !== null ? last : {};
@@ -30,5 +27,10 @@ export function oneOf(...args: (string | Attributes)[]): Schema {
     if (known.has(value)) return value;
     return fail(failures, typeof value === "string" ? "enum" : "type", expected);
   };
-  return createSchema("field.enum", { kind: "enum", attributes, json, extra: { values: Object.freeze(values) } });
+  const writeQuick: WriteQuick = (value, code) => {
+    code.require(`${code.constant(known)}.has(${value})`);
+    return value;
+  };
+  const extra = { values: Object.freeze(values) };
+  return createSchema("field.enum", { kind: "enum", attributes, json, writeQuick, extra });
 }

@@ -21,15 +21,9 @@ export class Failures {
   readonly list: Failure[] = [];
   /** True while checking what a handler returned: then a default does not stand in for a missing field. */
   readonly outgoing: boolean;
-  /**
-   * True when the value was just parsed from JSON and is nobody else's: then what needs no change is kept, not copied.
-   * Copying field by field is the dearest part of validation in an engine that only interprets.
-   */
-  readonly owned: boolean;
 
-  constructor({ outgoing = false, owned = false }: { outgoing?: boolean; owned?: boolean } = {}) {
+  constructor(outgoing = false) {
     this.outgoing = outgoing;
-    this.owned = owned;
   }
 }
 

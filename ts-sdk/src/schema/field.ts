@@ -1,7 +1,47 @@
+import type { BoolAttributes, EnumAttributes, NumberAttributes, StringAttributes } from "./attributes.ts";
 import { bool } from "./bool.ts";
-import { oneOf } from "./enum.ts";
+import { type EnumSchema, oneOf } from "./enum.ts";
 import { f64, i32, i64, u32 } from "./number.ts";
+import type { WithDefault } from "./schema.ts";
 import { string } from "./string.ts";
 
 /** The kinds of field, each taking its attributes as one object: `field.u32({ default: 10, max: 100 })`. */
-export const field = { string, u32, i32, i64, f64, bool, enum: oneOf } as const;
+// Methods, not properties: of a property the type checker looks through all of the file before for something that narrows
+// it, which makes checking a file of many schemas quadratic.
+export interface FieldKinds {
+  /**
+   * A text. `min` and `max` are lengths in Unicode code points, `format` is one of `email`, `uuid`, `date`, `date-time`,
+   * `uri`, `ipv4`, `ipv6`.
+   */
+  string<Default extends string | undefined = undefined>(
+    attributes?: StringAttributes<Default>,
+  ): WithDefault<string, Default>;
+  /** A whole number from 0 to 4294967295. `min` and `max` are bounds, themselves allowed. */
+  u32<Default extends number | undefined = undefined>(
+    attributes?: NumberAttributes<Default>,
+  ): WithDefault<number, Default>;
+  /** A whole number from -2147483648 to 2147483647. `min` and `max` are bounds, themselves allowed. */
+  i32<Default extends number | undefined = undefined>(
+    attributes?: NumberAttributes<Default>,
+  ): WithDefault<number, Default>;
+  /** A whole number that JavaScript holds exactly, within ±9007199254740991; beyond that it is refused, not rounded. */
+  i64<Default extends number | undefined = undefined>(
+    attributes?: NumberAttributes<Default>,
+  ): WithDefault<number, Default>;
+  /** A finite number. `min` and `max` are bounds, themselves allowed. */
+  f64<Default extends number | undefined = undefined>(
+    attributes?: NumberAttributes<Default>,
+  ): WithDefault<number, Default>;
+  /** `true` or `false`; in a path or query exactly these two words. */
+  bool<Default extends boolean | undefined = undefined>(
+    attributes?: BoolAttributes<Default>,
+  ): WithDefault<boolean, Default>;
+  /** One of a few words, compared exactly. Attributes may follow the words: `field.enum("a", "b", { default: "a" })`. */
+  enum<const Value extends string>(...values: Value[]): EnumSchema<Value, "required">;
+  enum<const Value extends string, Default extends string | undefined = undefined>(
+    ...valuesAndAttributes: [...values: Value[], attributes: EnumAttributes<Default & (Value | undefined)>]
+  ): EnumSchema<Value, Default extends undefined ? "required" : "default">;
+}
+
+/** The kinds of field, each taking its attributes as one object: `field.u32({ default: 10, max: 100 })`. */
+export const field = { string, u32, i32, i64, f64, bool, enum: oneOf } as FieldKinds;

@@ -1,5 +1,6 @@
 import { type Attributes, checkAttributes, checkCounts, type ListAttributes } from "./attributes.ts";
 import { fail, INVALID, MAX_FAILURES, type Parse, within } from "./failures.ts";
+import { type WriteQuick, writePart } from "./quick.ts";
 import { createSchema, isSchema, type Optional, type Presence, type Schema } from "./schema.ts";
 
 /** A schema of many values of one kind. */
@@ -28,6 +29,7 @@ export function list<Item, Default extends readonly Item[] | undefined = undefin
     kind: "list",
     attributes: given,
     json: parseList(json, min, max),
+    writeQuick: writeList(items, min, max),
     // One key in a query is a list of one.
     text: (value, failures) => parseText(typeof value === "string" ? [value] : value, failures),
     extra: { items },
@@ -43,23 +45,31 @@ function parseList(parse: Parse, min: number, max: number): Parse {
     if (length < min) valid = fail(failures, "min", `must have at least ${unit(min)}`) !== INVALID;
     // Items beyond the bound are not looked at: that is what the bound is for.
     if (length > max) return fail(failures, "max", `must have at most ${unit(max)}`);
-    let result: unknown[] | undefined = failures.owned ? undefined : new Array(length);
+    const result = [];
     let from = failures.list.length;
     for (let i = 0; i < length; i++) {
-      const given = value[i];
-      const parsed = parse(given, failures);
+      const parsed = parse(value[i], failures);
       if (parsed === INVALID) {
         valid = false;
         within(failures, from, i);
         from = failures.list.length;
         if (from >= MAX_FAILURES) return INVALID;
-      } else if (result !== undefined) result[i] = parsed;
-      else if (parsed !== given || (given === 0 && Object.is(given, -0))) {
-        result = value.slice();
-        result[i] = parsed;
-      }
+      } else if (valid) result[i] = parsed;
     }
-    if (!valid) return INVALID;
-    return result ?? value;
+    return valid ? result : INVALID;
+  };
+}
+
+function writeList(items: Schema, min: number, max: number): WriteQuick {
+  return (value, code) => {
+    code.require(`${code.constant(Array.isArray)}(${value})`);
+    const length = code.variable(`${value}.length`);
+    code.require(`${length}>=${min}&&${length}<=${max}`);
+    const result = code.variable("[]");
+    const i = code.variable("0");
+    code.write(`for(;${i}<${length};${i}++){`);
+    const parsed = writePart(items, code.variable(`${value}[${i}]`), code);
+    code.write(`${result}[${i}]=${parsed}}`);
+    return result;
   };
 }

@@ -1,4 +1,6 @@
+import type { Attributes } from "./attributes.ts";
 import { type Failures, fail, INVALID, type Parse, within } from "./failures.ts";
+import { type WriteQuick, writePart } from "./quick.ts";
 import { createSchema, isSchema, type Optional, type Presence, type Schema } from "./schema.ts";
 
 /** Where an object schema stands: in a body, in the path, or in the query. */
@@ -33,10 +35,12 @@ export interface QuerySchema<out Output = unknown> extends ObjectSchema<Output, 
 }
 
 /** The object that fields describe: an optional field may be absent. */
-export type OutputOf<F extends Fields> = Flat<
-  { [K in keyof F as F[K]["presence"] extends "optional" ? never : K]: ValueOf<F[K]> } & {
-    [K in keyof F as F[K]["presence"] extends "optional" ? K : never]?: ValueOf<F[K]> | undefined;
-  }
+export type OutputOf<F extends Fields> = Split<F, OptionalKey<F>>;
+
+// In two steps: two mapped types that each asked every field for its presence would cost the type checker a third more.
+type OptionalKey<F extends Fields> = { [K in keyof F]: F[K]["presence"] extends "optional" ? K : never }[keyof F];
+type Split<F extends Fields, Optional extends keyof F> = Flat<
+  { [K in Exclude<keyof F, Optional>]: ValueOf<F[K]> } & { [K in Optional]?: ValueOf<F[K]> | undefined }
 >;
 
 type ValueOf<S> = S extends Schema<infer Output> ? Output : never;
@@ -66,6 +70,7 @@ export function createObject(label: string, role: Role, name: string, fields: Fi
     attributes: {},
     json: parseObject(frozen, "json"),
     text: parseObject(frozen, "text"),
+    writeQuick: writeObject(frozen),
     extra: { role, name, fields: frozen },
     textual: role !== "type",
   });
@@ -75,9 +80,7 @@ function parseObject(fields: Fields, arrival: "json" | "text"): Parse {
   const keys = Object.keys(fields);
   const schemas = Object.values(fields);
   const parsers = schemas.map((schema) => schema.parsers[arrival]);
-  // Of the names that every object inherits, such as "constructor", only an own property is input.
-  const inherits = keys.some((key) => key in Object.prototype);
-  const count = keys.length;
+  const inherits = keys.some(isInherited);
   return (value, failures) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) {
       return fail(failures, "type", "must be an object");
@@ -85,12 +88,10 @@ function parseObject(fields: Fields, arrival: "json" | "text"): Parse {
     const prototype = Object.getPrototypeOf(value);
     const ownOnly = !inherits && (prototype === Object.prototype || prototype === null);
     const source = value as Record<string, unknown>;
-    // Until a field differs from what was given, there is nothing to copy.
-    let result: Record<string, unknown> | undefined = failures.owned && prototype === Object.prototype ? undefined : {};
+    const result: Record<string, unknown> = {};
     let valid = true;
-    let taken = 0;
     let from = failures.list.length;
-    for (let i = 0; i < count; i++) {
+    for (let i = 0; i < keys.length; i++) {
       const key = keys[i] as string;
       const given = ownOnly || Object.hasOwn(source, key) ? source[key] : undefined;
       const parsed =
@@ -101,29 +102,34 @@ function parseObject(fields: Fields, arrival: "json" | "text"): Parse {
         valid = false;
         within(failures, from, key);
         from = failures.list.length;
-      } else if (result !== undefined) {
-        if (parsed !== undefined) result[key] = parsed;
-      } else if (parsed === given && (given !== 0 || Object.is(given, 0))) {
-        if (parsed !== undefined) taken++;
-      } else {
-        result = pick(source, keys, i);
-        if (parsed !== undefined) result[key] = parsed;
-      }
+      } else if (valid && parsed !== undefined) result[key] = parsed;
     }
-    if (!valid) return INVALID;
-    if (result !== undefined) return result;
-    return Object.keys(source).length === taken ? source : pick(source, keys, count);
+    return valid ? result : INVALID;
   };
 }
 
-/** A copy with the first `count` of the keys, as far as they are there: what was checked, and nothing else. */
-function pick(source: Record<string, unknown>, keys: readonly string[], count: number): Record<string, unknown> {
-  const result: Record<string, unknown> = {};
-  for (let i = 0; i < count; i++) {
-    const key = keys[i] as string;
-    if (Object.hasOwn(source, key)) result[key] = source[key];
-  }
-  return result;
+/** Of the names that every object inherits, such as "constructor", only an own property is input. */
+function isInherited(key: string): boolean {
+  return key in Object.prototype;
+}
+
+function writeObject(fields: Fields): WriteQuick {
+  return (value, code) => {
+    const prototype = `${code.constant(Object.getPrototypeOf)}(${value})`;
+    code.require(`typeof ${value}=="object"&&${value}!==null&&${prototype}===${code.constant(Object.prototype)}`);
+    const result = code.variable("{}");
+    for (const [key, schema] of Object.entries(fields)) {
+      if (isInherited(key)) code.require("false");
+      const { presence, nullable, attributes } = schema;
+      const at = `[${JSON.stringify(key)}]`;
+      const given = code.variable(value + at);
+      if (presence !== "required") code.write(`if(${given}${nullable ? "!=null" : "!==undefined"}){`);
+      code.write(`${result}${at}=${writePart(schema, given, code)};`);
+      if (presence !== "required") code.write("}");
+      if (presence === "default") code.write(`else ${result}${at}=${code.constant(() => fallback(attributes))}();`);
+    }
+    return result;
+  };
 }
 
 /** The value of a field that is absent or null: its default, nothing when it is optional, else a failure. */
@@ -132,7 +138,10 @@ function absent(schema: Schema, given: null | undefined, failures: Failures, par
   if (given === null && !nullable) return parse(given, failures);
   if (presence === "optional") return undefined;
   if (presence === "required" || failures.outgoing) return fail(failures, "required", "is required");
-  // A copy of a list: handlers may change what they are given.
-  const { default: fallback } = attributes;
-  return Array.isArray(fallback) ? JSON.parse(JSON.stringify(fallback)) : fallback;
+  return fallback(attributes);
+}
+
+/** A field's default; of a list a copy, for handlers may change what they are given. */
+function fallback({ default: value }: Attributes): unknown {
+  return Array.isArray(value) ? JSON.parse(JSON.stringify(value)) : value;
 }

@@ -21,4 +21,4 @@ export function Path<F extends PathFields>(name: string, fields: F): PathSchema<
 }
 
 /** The usual path: one text named `id`. */
-export const Id = Path("Id", { id: string() });
+export const Id = Path("Id", { id: string() as Schema<string, "required"> });

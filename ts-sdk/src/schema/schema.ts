@@ -1,5 +1,6 @@
 import type { Attributes } from "./attributes.ts";
 import { Failures, INVALID, type Parse } from "./failures.ts";
+import { compileQuick, type Quick, type WriteQuick } from "./quick.ts";
 import type { StandardProps, StandardResult } from "./standard.ts";
 
 /** What kind of value a schema describes. */
@@ -36,6 +37,10 @@ export interface Parsers {
   readonly json: Parse;
   /** A value from a path or a query: text is converted to the schema's kind. */
   readonly text: Parse;
+  /** Writes what accepts a valid JSON value in one go. */
+  readonly writeQuick: WriteQuick;
+  /** That, compiled when it is first asked for. */
+  quick(): Quick;
 }
 
 /** A schema for which the default's value is known to the type checker. */
@@ -46,6 +51,8 @@ export interface SchemaParts {
   readonly kind: Kind;
   readonly attributes: Attributes;
   readonly json: Parse;
+  /** Writes what accepts a valid JSON value in one go. */
+  readonly writeQuick: WriteQuick;
   /** The same as `json` unless text needs converting. */
   readonly text?: Parse;
   /** What a particular kind adds: items, values, fields. */
@@ -63,33 +70,50 @@ export function createSchema(label: string, parts: SchemaParts): Schema {
       throw new RangeError(`${label}: "default" ${failures.list[0]?.detail}`);
     }
   }
-  return withPresence(parts, attributes.default === undefined ? "required" : "default", false);
+  return withPresence(parts, parsersOf(parts), attributes.default === undefined ? "required" : "default", false);
 }
 
-function withPresence<P extends Presence>(parts: SchemaParts, presence: P, nullable: boolean): Schema<unknown, P> {
-  const { kind, attributes, json, text = json, extra, textual } = parts;
-  const arrives = textual ? text : json;
+function parsersOf({ json, text = json, writeQuick }: SchemaParts): Parsers {
+  let compiled: Quick | undefined;
+  const quick = () => {
+    compiled ??= compileQuick(writeQuick);
+    return compiled;
+  };
+  return { json, text, writeQuick, quick };
+}
+
+function withPresence<P extends Presence>(
+  parts: SchemaParts,
+  parsers: Parsers,
+  presence: P,
+  nullable: boolean,
+): Schema<unknown, P> {
+  const { kind, attributes, extra, textual = false } = parts;
   return Object.freeze({
     ...extra,
     kind,
     presence,
     nullable,
     attributes: Object.freeze({ ...attributes }),
-    parsers: Object.freeze({ json, text }),
-    optional: () => withPresence(parts, (presence === "default" ? "default" : "optional") as Optional<P>, true),
+    parsers,
+    optional: () =>
+      withPresence(parts, parsers, (presence === "default" ? "default" : "optional") as Optional<P>, true),
     "~standard": Object.freeze({
       version: 1 as const,
       vendor: "tenon",
       validate: (value: unknown) =>
-        validate(arrives, presence, attributes.default, nullable && value === null ? undefined : value),
+        presence !== "required" && (value === undefined || (value === null && nullable))
+          ? { value: attributes.default as never }
+          : validate(parsers, textual, value),
     }),
   });
 }
 
-function validate(parse: Parse, presence: Presence, fallback: unknown, value: unknown): StandardResult<never> {
-  if (value === undefined && presence !== "required") return { value: fallback as never };
+function validate({ json, text, quick }: Parsers, textual: boolean, value: unknown): StandardResult<never> {
+  const accepted = textual ? undefined : quick()(value);
+  if (accepted !== undefined) return { value: accepted as never };
   const failures = new Failures();
-  const parsed = parse(value, failures);
+  const parsed = (textual ? text : json)(value, failures);
   if (parsed !== INVALID) return { value: parsed as never };
   return { issues: failures.list.map(({ path, code, detail }) => ({ message: detail, path, code })) };
 }

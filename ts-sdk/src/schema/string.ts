@@ -1,35 +1,33 @@
-import { type Attributes, checkAttributes, checkCounts, type StringAttributes } from "./attributes.ts";
+import { type Attributes, checkAttributes, checkCounts } from "./attributes.ts";
 import { type FailureCode, type Failures, fail, INVALID, type Parse } from "./failures.ts";
 import { type Format, formats } from "./formats.ts";
-import { createSchema, type WithDefault } from "./schema.ts";
+import type { WriteQuick } from "./quick.ts";
+import { createSchema, type Schema } from "./schema.ts";
 
-/**
- * A text. `min` and `max` are lengths in Unicode code points, `format` is one of `email`, `uuid`, `date`, `date-time`,
- * `uri`, `ipv4`, `ipv6`.
- */
-export function string<Default extends string | undefined = undefined>(
-  attributes: StringAttributes<Default> = {},
-): WithDefault<string, Default> {
-  const given = attributes as Attributes;
-  checkAttributes("field.string", given, ["min", "max", "format"]);
-  checkCounts("field.string", given);
-  const { format } = given;
+/** Makes the schema of a text; its types are those of `field.string`. */
+export function string(attributes: Attributes = {}): Schema {
+  checkAttributes("field.string", attributes, ["min", "max", "format"]);
+  checkCounts("field.string", attributes);
+  const { min = 0, max = Infinity, format } = attributes;
   if (format !== undefined && !Object.hasOwn(formats, format)) {
     throw new TypeError(`field.string: unknown format "${format}" (known: ${Object.keys(formats).join(", ")})`);
   }
-  const json = parseString(given.min ?? 0, given.max ?? Number.POSITIVE_INFINITY, format);
-  return createSchema("field.string", { kind: "string", attributes: given, json }) as WithDefault<string, Default>;
+  const json = parseString(min, max, format);
+  const writeQuick: WriteQuick = (value, code) => {
+    code.require(`typeof ${value}=="string"`);
+    if (min > 0) code.require(`${value}.length>=${2 * min - 1}||!${code.constant(isShorter)}(${value},${min})`);
+    if (max < Infinity) code.require(`${value}.length<=${max}||!${code.constant(isLonger)}(${value},${max})`);
+    if (format) code.require(`${code.constant(formats[format])}(${value})`);
+    return value;
+  };
+  return createSchema("field.string", { kind: "string", attributes, json, writeQuick });
 }
 
 function parseString(min: number, max: number, format: Format | undefined): Parse {
   const unit = (count: number) => (count === 1 ? "1 character" : `${count} characters`);
   const matches = format && formats[format];
-  // From here on a text has enough code points, however its UTF-16 units pair up.
-  const surelyEnough = 2 * min;
   return (value, failures) => {
     if (typeof value !== "string") return fail(failures, "type", "must be a string");
-    const { length } = value;
-    if (length >= surelyEnough && length <= max && matches === undefined) return value;
     let valid = true;
     if (isShorter(value, min)) valid = report(failures, "min", `must have at least ${unit(min)}`);
     if (isLonger(value, max)) valid = report(failures, "max", `must have at most ${unit(max)}`);
@@ -47,7 +45,7 @@ function report(failures: Failures, code: FailureCode, detail: string): false {
 
 function isShorter(text: string, min: number): boolean {
   if (text.length < min) return true;
-  return text.length < 2 * min && codePoints(text) < min;
+  return text.length < 2 * min - 1 && codePoints(text) < min;
 }
 
 function isLonger(text: string, max: number): boolean {
@@ -55,8 +53,9 @@ function isLonger(text: string, max: number): boolean {
   return text.length > 2 * max || codePoints(text) > max;
 }
 
+const PAIR = /[\ud800-\udbff][\udc00-\udfff]/;
+
+/** Without iterating over the text, which takes StarlingMonkey 3 µs a character. */
 function codePoints(text: string): number {
-  let count = 0;
-  for (const _ of text) count++;
-  return count;
+  return PAIR.test(text) ? text.length - text.split(PAIR).length + 1 : text.length;
 }

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { type App, appKey } from "../app/app.ts";
+import { checkResponse } from "../app/check.ts";
 import { checkHeader, encodeValue, type RawHeader } from "../http/headers.ts";
 import { type EnvironmentEntry, environmentKey, platform } from "../platform.ts";
 import { TestResponse } from "./test-response.ts";
@@ -44,13 +45,14 @@ const environments = new AsyncLocalStorage<readonly EnvironmentEntry[]>();
 export function testApp(app: App, options: TestOptions = {}): TestApp {
   if (app?.[appKey] !== true) throw new TypeError("testApp: takes the app that routes() gives");
   const { env = {}, checkResponses = true } = options;
+  const how = checkResponses ? { checkResponse } : {};
   const entries = Object.entries(env);
   // Each request sees the environment of its own app, even where tests run side by side.
   platform[environmentKey] = () => environments.getStore() ?? [];
 
   async function request(method: string, pathWithQuery: string, given: TestRequest = {}): Promise<TestResponse> {
     const raw = { method, pathWithQuery, headers: rawHeaders(given), ...rawBody(given) };
-    return new TestResponse(await environments.run(entries, () => app.handle(raw, { checkResponses })));
+    return new TestResponse(await environments.run(entries, () => app.handle(raw, how)));
   }
   const withMethod = (method: string) => (path: string, given?: TestRequest) => request(method, path, given);
   return {

@@ -45,7 +45,7 @@ describe("httpClient, inside a component on the runtime", () => {
     base = `http://127.0.0.1:${await port}`;
     const file = await componentize(await bundle(entry("../conformance/app.ts")));
     const sidecars = { echo: base, nobody: "http://127.0.0.1:9" };
-    runtime = await Runtime.create({ modules: [file], sidecars, cacheDir: `${file}.cache`, logLevel: "off" });
+    runtime = await Runtime.create({ modules: [{ path: file }], sidecars, cacheDir: `${file}.cache`, logLevel: "off" });
   }, BUILD_TIMEOUT_MS);
   afterAll(() => server.terminate());
 
@@ -65,9 +65,11 @@ describe("httpClient, inside a component on the runtime", () => {
   it("stops at its limit of bytes", async () => {
     expect(await fetched({ url: `${base}/large` })).toMatchObject({ code: "too_large" });
   });
-  // The engine has one error for all of these, so "refused" can't be told apart here.
-  it.each(["http://127.0.0.1:9/", "http://not-allowed.example/"])("says that %s is not reached", async (url) => {
-    expect(await fetched({ url })).toMatchObject({ code: "unreachable" });
+  it.each([
+    ["nobody listens", "http://127.0.0.1:9/"],
+    ["the runtime does not allow the host", "http://not-allowed.example/"],
+  ])("says that it was refused where %s", async (_why, url) => {
+    expect(await fetched({ url })).toMatchObject({ code: "refused" });
   });
   it("refuses what is no URL", async () => {
     expect(await fetched({ url: "nowhere" })).toMatchObject({ code: "invalid" });

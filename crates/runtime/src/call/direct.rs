@@ -1,13 +1,12 @@
 //! Calling `sdk:core/handler`: the request and the response whole, as records.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, HOST};
 use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 
-use super::{Failure, store};
-use crate::host::{Host, Surroundings, is_forbidden};
+use super::instance::Exports;
+use super::{Failure, Instance};
+use crate::egress::is_forbidden;
 
 #[allow(missing_docs, reason = "generated")]
 pub(crate) mod bindings {
@@ -19,26 +18,26 @@ pub(crate) mod bindings {
     });
 }
 
-use bindings::DirectPre;
 use bindings::exports::sdk::core::handler;
 
-/// Calls a fresh instance. The request's URI holds path and query as the module is to see them.
+/// Calls an instance. The request's URI holds path and query as the module is to see them.
 pub(crate) async fn call(
-    pre: &DirectPre<Host>,
-    surroundings: &Arc<Surroundings>,
-    module: &Arc<str>,
-    request_id: &Arc<str>,
+    instance: &mut Instance,
     request: Request<Bytes>,
+    max_response_bytes: usize,
 ) -> Result<Response<Bytes>, Failure> {
     let head = request.method() == Method::HEAD;
-    let mut store = store(pre.engine(), surroundings, module, request_id);
-    let instance = pre.instantiate_async(&mut store).await?;
-    let response = instance.sdk_core_handler().call_handle(&mut store, &lower(request)).await?;
-    lift(response, head)
+    let Instance { store, exports: Exports::Direct(exports), .. } = instance else {
+        return Err(Failure::InvalidResponse("the module is called by another interface than it exports"));
+    };
+    match exports.sdk_core_handler().call_handle(store, &lower(request)).await {
+        Ok(record) => lift(record, head, max_response_bytes),
+        Err(error) => Err(instance.failure(error)),
+    }
 }
 
 /// The record of a request. `host` comes first, then all headers in their order but those that HTTP keeps to a hop.
-fn lower(request: Request<Bytes>) -> handler::Request {
+pub(crate) fn lower(request: Request<Bytes>) -> handler::Request {
     let (parts, body) = request.into_parts();
     let mut headers = Vec::with_capacity(parts.headers.len() + 1);
     let authority = match parts.uri.authority() {
@@ -62,12 +61,19 @@ fn lower(request: Request<Bytes>) -> handler::Request {
 }
 
 /// The response of a record, held to the rules that the bridge holds it to on other servers (`crates/bridge`).
-fn lift(record: handler::Response, head: bool) -> Result<Response<Bytes>, Failure> {
+pub(crate) fn lift(
+    record: handler::Response,
+    head: bool,
+    max_response_bytes: usize,
+) -> Result<Response<Bytes>, Failure> {
     let status = match StatusCode::from_u16(record.status) {
         Ok(status) if (200..=599).contains(&record.status) => status,
         _ => return Err(Failure::InvalidResponse("the handler answered with a status outside 200 to 599")),
     };
     let body = Bytes::from(record.body.unwrap_or_default());
+    if body.len() > max_response_bytes {
+        return Err(Failure::InvalidResponse("the handler answered with more than max_response_bytes"));
+    }
     let mut response = Response::new(if head { Bytes::new() } else { body.clone() });
     *response.status_mut() = status;
     let headers = response.headers_mut();

@@ -1,22 +1,22 @@
 //! Calling `wasi:http/incoming-handler`: the response's head when the guest sets it, its body while the guest writes it.
 
 use std::pin::Pin;
-use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Request, Response};
 use tokio::sync::oneshot;
 use wasmtime_wasi::runtime::{AbortOnDropJoinHandle, spawn};
-use wasmtime_wasi_http::p2::bindings::ProxyPre;
 use wasmtime_wasi_http::p2::bindings::http::types::Scheme;
 use wasmtime_wasi_http::{Error, WasiBody, WasiHttpView};
 
-use super::{Failure, store};
-use crate::host::{Host, Surroundings, whole};
+use super::instance::Exports;
+use super::{Failure, Instance};
+use crate::host::whole;
 
 /// A body that keeps its guest running until it is read to its end or dropped.
 pub(crate) struct GuestBody {
     body: WasiBody,
+    left: u64,
     _guest: AbortOnDropJoinHandle<()>,
 }
 
@@ -28,7 +28,15 @@ impl http_body::Body for GuestBody {
         mut self: Pin<&mut Self>,
         cx: &mut std::task::Context<'_>,
     ) -> std::task::Poll<Option<Result<http_body::Frame<Bytes>, Error>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
+        let polled = Pin::new(&mut self.body).poll_frame(cx);
+        if let std::task::Poll::Ready(Some(Ok(frame))) = &polled {
+            let length = frame.data_ref().map_or(0, Bytes::len) as u64;
+            match self.left.checked_sub(length) {
+                Some(left) => self.left = left,
+                None => return std::task::Poll::Ready(Some(Err(Error::HttpResponseBodySize(None)))),
+            }
+        }
+        polled
     }
 
     fn is_end_stream(&self) -> bool {
@@ -40,45 +48,44 @@ impl http_body::Body for GuestBody {
     }
 }
 
-/// Calls a fresh instance. `permit` is held for as long as the guest runs, which may be longer than this call.
+/// Calls an instance. `done` is called when the guest has ended, which may be later than this call: with the instance when
+/// the end was a good one, or with what went wrong when nobody waits for the answer any more. It is dropped, called or
+/// not, no earlier than the guest ends.
 pub(crate) async fn call(
-    pre: &ProxyPre<Host>,
-    surroundings: &Arc<Surroundings>,
-    module: &Arc<str>,
-    request_id: &Arc<str>,
+    mut instance: Instance,
     request: Request<Bytes>,
-    permit: impl Send + 'static,
+    max_response_bytes: u64,
+    done: impl FnOnce(Result<Instance, Failure>) + Send + 'static,
 ) -> Result<Response<GuestBody>, Failure> {
-    let mut store = store(pre.engine(), surroundings, module, request_id);
     let (answer, answered) = oneshot::channel();
-    let incoming = store.data_mut().http().new_incoming_request(Scheme::Http, request.map(whole))?;
-    let out = store.data_mut().http().new_response_outparam(answer)?;
+    let http = instance.store.data_mut();
+    let incoming = http.http().new_incoming_request(Scheme::Http, request.map(whole))?;
+    let out = http.http().new_response_outparam(answer)?;
     let (fail, failed) = oneshot::channel();
-    let (pre, module, request_id) = (pre.clone(), Arc::clone(module), Arc::clone(request_id));
     let guest = spawn(async move {
-        let _permit = permit;
-        let run = async {
-            let proxy = pre.instantiate_async(&mut store).await?;
-            proxy.wasi_http_incoming_handler().call_handle(&mut store, incoming, out).await
+        let Instance { store, exports: Exports::WasiHttp(proxy), .. } = &mut instance else {
+            return;
         };
-        if let Err(error) = run.await {
-            // Nobody waits any more when the head was sent: then the body breaks off, and the log has to tell.
-            drop(store);
-            if let Err(error) = fail.send(error) {
-                tracing::error!(
-                    module = &*module,
-                    request_id = &*request_id,
-                    "the guest failed after its answer: {error:?}"
-                );
+        match proxy.wasi_http_incoming_handler().call_handle(store, incoming, out).await {
+            Ok(()) => done(Ok(instance)),
+            Err(error) => {
+                let failure = instance.failure(error);
+                drop(instance);
+                // Nobody waits any more when the head was sent: then the body breaks off.
+                if let Err(failure) = fail.send(failure) {
+                    done(Err(failure));
+                }
             }
         }
     });
     match answered.await {
-        Ok(Ok(response)) => Ok(response.map(|body| GuestBody { body, _guest: guest })),
-        Ok(Err(code)) => Err(Failure::Trap(wasmtime::format_err!("the component answered with an error: {code:?}"))),
-        Err(_) => Err(Failure::Trap(match failed.await {
-            Ok(error) => error,
-            Err(_) => wasmtime::format_err!("the component ended without an answer"),
-        })),
+        Ok(Ok(response)) => Ok(response.map(|body| GuestBody { body, left: max_response_bytes, _guest: guest })),
+        Ok(Err(code)) => {
+            Err(Failure::Trap(wasmtime::format_err!("the component answered with an error: {code:?}"), None))
+        }
+        Err(_) => Err(match failed.await {
+            Ok(failure) => failure,
+            Err(_) => Failure::Trap(wasmtime::format_err!("the component ended without an answer"), None),
+        }),
     }
 }

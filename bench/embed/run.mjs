@@ -1,0 +1,43 @@
+// What Runtime.fetch adds to a call inside the runtime, and what a thousand at once do to Node's event loop:
+//   npm run build && (cd examples/hello && npx tenon build -r) && node bench/embed/run.mjs
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { fileURLToPath } from "node:url";
+import { Runtime } from "../../cli/dist/index.js";
+import { conditions, record } from "../results.mjs";
+
+const component = fileURLToPath(new URL("../../examples/hello/dist/hello.wasm", import.meta.url));
+const median = (values) => values.sort((a, b) => a - b)[values.length >> 1];
+const request = () => new Request("http://x/run/hello/hello/Ada");
+
+const rows = [];
+for (const isolation of ["request", "shared"]) {
+  const runtime = await Runtime.create({ modules: [component], isolation, queueTimeoutMs: 60_000 });
+  const outside = [];
+  const inside = [];
+  for (let round = 0; round < 30; round++) {
+    // As many as recentRequests keeps.
+    for (let i = 0; i < 200; i++) {
+      const began = performance.now();
+      await (await runtime.fetch(request())).arrayBuffer();
+      outside.push((performance.now() - began) * 1000);
+    }
+    inside.push(...runtime.recentRequests().map((each) => each.duration_ms * 1000));
+  }
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  delay.enable();
+  await Promise.all(Array.from({ length: 1000 }, async () => (await runtime.fetch(request())).text()));
+  delay.disable();
+  const [whole, part] = [median(outside), median(inside)];
+  const figures = [whole, part, whole - part].map((value) => value.toFixed(0));
+  const delays = [delay.percentile(50), delay.percentile(99), delay.max].map((value) => (value / 1e6).toFixed(1));
+  rows.push(`| ${isolation} | ${[...figures, ...delays].join(" | ")} |`);
+  await runtime.close();
+}
+record(
+  "bench/embed",
+  `${conditions}. Medians of 6,000 calls one after another; then 1,000 at once and the event loop's delay meanwhile.
+
+| isolation | fetch µs | inside the runtime µs | added µs | delay p50 ms | p99 ms | max ms |
+|---|---:|---:|---:|---:|---:|---:|
+${rows.join("\n")}`,
+);

@@ -1,0 +1,108 @@
+// Serving the handler of examples/hello, side by side in one run on one machine:
+//   (cd examples/hello && npx tenon build -rc) && npm --prefix bench/serve ci && node bench/serve/run.mjs
+// Needs wrk, and wasmtime 48 (or WASMTIME naming it). Prints a table and puts it into bench/RESULTS.md.
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { conditions, record } from "../results.mjs";
+import { root, servers, stop } from "./servers.mjs";
+
+const seconds = Number(process.env.SECONDS ?? 5);
+const connections = 16;
+const post = join(root, "bench/serve/post.lua");
+const routes = {
+  "GET /hello/{name}": ["/hello/Ada"],
+  "POST /users": ["/users", "-s", post],
+  "GET /search": ["/search?q=ada&page=2&limit=5"],
+};
+
+const rows = [];
+for (const [name, start] of Object.entries(servers)) {
+  const began = performance.now();
+  let server;
+  try {
+    server = await start();
+    await answers(server);
+  } catch (error) {
+    console.error(`${name} is left out: ${error.message}`);
+    continue;
+  }
+  const first = performance.now() - began;
+  const row = { name, first };
+  for (const [route, [path, ...more]] of Object.entries(routes)) {
+    wrk(server.base + path, 1, more);
+    row[route] = wrk(server.base + path, seconds, more);
+  }
+  row.memory = resident(server);
+  rows.push(row);
+  console.error(`${name}: ${JSON.stringify(row)}`);
+  await stop(server);
+}
+report(rows);
+
+async function answers({ child, base }) {
+  while (child.exitCode === null) {
+    const status = await fetch(`${base}/hello/Ada`).then(
+      (answer) => answer.status,
+      () => undefined,
+    );
+    if (status === 200) return;
+    if (status !== undefined) throw new Error(`it answers ${status}`);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+  throw new Error(`it ended with ${child.exitCode}`);
+}
+
+function wrk(url, duration, more) {
+  const args = ["-t", "1", "-c", String(connections), "-d", `${duration}s`, "--latency", ...more, url];
+  const output = execFileSync("wrk", args, { encoding: "utf8" });
+  const failed = /Non-2xx or 3xx responses: (\d+)/.exec(output);
+  if (failed) throw new Error(`${url}: ${failed[1]} requests failed`);
+  const found = (pattern) => pattern.exec(output)?.slice(1) ?? [];
+  const ms = ([value, unit]) => Number(value) * { us: 0.001, ms: 1, s: 1000 }[unit];
+  return {
+    rate: Number(found(/Requests\/sec:\s+([\d.]+)/)[0]),
+    p50: ms(found(/50%\s+([\d.]+)(us|ms|s)/)),
+    p99: ms(found(/99%\s+([\d.]+)(us|ms|s)/)),
+  };
+}
+
+/** Of the process and its children, in MiB. */
+function resident({ child, group }) {
+  const pids = group
+    ? execFileSync("pgrep", ["-g", String(child.pid)], { encoding: "utf8" })
+        .trim()
+        .split("\n")
+    : [child.pid];
+  const of = (pid) => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0);
+  return pids.reduce((sum, pid) => sum + of(pid), 0) / 1024;
+}
+
+function report(measured) {
+  const base = measured.find(({ name }) => name === "wasmtime serve");
+  const node = measured.find(({ name }) => name === "Node + Hono");
+  const lines = [];
+  for (const route of Object.keys(routes)) {
+    lines.push(
+      `### ${route}`,
+      "",
+      "| server | requests/s | × wasmtime serve | × Node + Hono | p50 ms | p99 ms |",
+      "|---|---:|---:|---:|---:|---:|",
+    );
+    for (const row of measured) {
+      const { rate, p50, p99 } = row[route];
+      const ratio = (to) => (to === undefined ? "" : (rate / to[route].rate).toFixed(2));
+      lines.push(
+        `| ${row.name} | ${Math.round(rate)} | ${ratio(base)} | ${ratio(node)} | ${p50.toFixed(2)} | ${p99.toFixed(2)} |`,
+      );
+    }
+    lines.push("");
+  }
+  lines.push("| server | resident MiB after load | start to first answer ms |", "|---|---:|---:|");
+  for (const { name, memory, first } of measured)
+    lines.push(`| ${name} | ${Math.round(memory)} | ${Math.round(first)} |`);
+  record(
+    "bench/serve",
+    `${connections} connections, ${seconds} s each, ${conditions}. The load generator runs on the same processors.\n\n${lines.join("\n")}`,
+  );
+}

@@ -1,0 +1,83 @@
+// The servers that bench/serve compares: how each is started, and where its routes are.
+import { spawn } from "node:child_process";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const here = fileURLToPath(new URL(".", import.meta.url));
+export const root = join(here, "../..");
+const hello = join(root, "examples/hello/dist");
+const profile = join(root, "target/x86_64-unknown-linux-gnu/debug");
+
+const tenon = (isolation) => async () => {
+  const env = { ...process.env, TENON_SERVER_ISOLATION: isolation };
+  const child = spawn(
+    process.execPath,
+    [join(root, "cli/bin/tenon.js"), "run", "-q", "--port", "0", "--json", join(hello, "hello.wasm")],
+    { cwd: here, env },
+  );
+  const { url } = JSON.parse(await firstLine(child));
+  return { child, base: `${url}/run/hello` };
+};
+
+const onPort = (command, args) => async () => {
+  const port = await freePort();
+  const child = spawn(command, args(port), { cwd: root, detached: true });
+  return { child, base: `http://127.0.0.1:${port}`, group: true };
+};
+
+const telling =
+  (command, ...args) =>
+  async () => {
+    const child = spawn(command, args, { cwd: root });
+    return { child, base: (await firstLine(child)).trim() };
+  };
+
+/** All of them, the one that others are compared with first. */
+export const servers = {
+  "wasmtime serve": onPort(process.env.WASMTIME ?? "wasmtime", (port) => [
+    "serve",
+    "-S",
+    "cli=y",
+    "--addr",
+    `127.0.0.1:${port}`,
+    join(hello, "hello-composed.wasm"),
+  ]),
+  "jco serve": onPort(join(root, "node_modules/.bin/jco"), (port) => [
+    "serve",
+    "--port",
+    String(port),
+    join(hello, "hello-composed.wasm"),
+  ]),
+  "Tenon, request": tenon("request"),
+  "Tenon, shared": tenon("shared"),
+  "Node + Hono": telling(process.execPath, join(here, "hono.mjs")),
+  "bare hyper": telling(join(profile, "examples/bare_hyper")),
+};
+
+export function stop({ child, group }) {
+  const gone = new Promise((resolve) => child.once("exit", resolve));
+  if (group) process.kill(-child.pid, "SIGTERM");
+  else child.kill("SIGTERM");
+  return gone;
+}
+
+function firstLine(child) {
+  return new Promise((resolve, reject) => {
+    let output = "";
+    child.stdout.on("data", (data) => {
+      output += data;
+      if (output.includes("\n")) resolve(output.slice(0, output.indexOf("\n")));
+    });
+    child.once("exit", (code) => reject(new Error(`it ended with ${code}`)));
+    child.once("error", reject);
+  });
+}
+
+async function freePort() {
+  const server = createServer();
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

@@ -1,0 +1,126 @@
+//! `tenon_services::DevServices` for Node.
+
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Empty};
+use napi::bindgen_prelude::PromiseRaw;
+use napi::{Env, Result};
+use napi_derive::napi;
+use tenon_services::{DevOptions, DevServices, Host, Limits, ModuleCall, RecentRequest};
+
+use crate::failure::{Failure, promise};
+use crate::runtime::Runtime;
+
+/// What the development services are told.
+#[napi(object)]
+pub struct ServicesOptions {
+    /// Where everything is kept; it is made when it is not there.
+    pub folder: String,
+    /// A loopback address; 127.0.0.1 when left out.
+    pub host: Option<String>,
+    /// 0, or left out, takes a free one.
+    pub port: Option<u16>,
+    /// Begin with nothing.
+    pub fresh: Option<bool>,
+}
+
+/// The development services: key-value, SQL, storage, cron, and a page that shows them.
+#[napi]
+pub struct Services {
+    url: String,
+    services: Arc<Mutex<Option<DevServices>>>,
+}
+
+#[napi]
+impl Services {
+    /// Rejects with a code: `ADDRESS_IN_USE`, `LISTEN`, `FOLDER` or `CONFIG`.
+    #[napi]
+    pub fn start<'env>(env: &'env Env, options: ServicesOptions) -> Result<PromiseRaw<'env, Services>> {
+        let start = async move {
+            let host = options.host.unwrap_or_else(|| "127.0.0.1".to_string());
+            let host: IpAddr =
+                host.parse().map_err(|_| Failure::new("CONFIG", format!("`{host}` is no IP address")))?;
+            let options = DevOptions {
+                folder: options.folder.into(),
+                host,
+                port: options.port.unwrap_or(0),
+                fresh: options.fresh.unwrap_or(false),
+                limits: Limits::default(),
+            };
+            Ok(DevServices::start(options).await?)
+        };
+        promise(env, start, |services| Services { url: services.url(), services: Arc::new(Mutex::new(Some(services))) })
+    }
+
+    /// Such as `http://127.0.0.1:9919`.
+    #[napi(getter)]
+    pub fn url(&self) -> String {
+        self.url.clone()
+    }
+
+    /// Gives the page its modules and requests, and cron its modules to call. `url` is where the runtime listens.
+    #[napi]
+    pub fn attach(&self, runtime: &Runtime, url: String) {
+        let host = AttachedRuntime { runtime: runtime.runtime.clone(), url };
+        if let Some(services) = &*self.services.lock().unwrap_or_else(PoisonError::into_inner) {
+            services.attach(Some(Arc::new(host)));
+        }
+    }
+
+    /// Resolves when running requests have finished, or their time is over. A second call resolves at once.
+    #[napi]
+    pub fn close<'env>(&self, env: &'env Env) -> Result<PromiseRaw<'env, ()>> {
+        let services = Arc::clone(&self.services);
+        let close = async move {
+            let services = services.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(services) = services {
+                services.close().await;
+            }
+            Ok(())
+        };
+        promise(env, close, |()| ())
+    }
+}
+
+/// The runtime as the services see it.
+struct AttachedRuntime {
+    runtime: tenon_runtime::Runtime,
+    url: String,
+}
+
+impl Host for AttachedRuntime {
+    fn url(&self) -> String {
+        self.url.clone()
+    }
+
+    fn modules(&self) -> Vec<String> {
+        self.runtime.modules()
+    }
+
+    fn recent_requests(&self) -> Vec<RecentRequest> {
+        let convert = |request: tenon_runtime::RecentRequest| {
+            let crate::recent::RecentRequest { id, time, module, method, path, status, duration_ms } = request.into();
+            RecentRequest { id, time, module, method, path, status, duration_ms }
+        };
+        self.runtime.recent_requests().into_iter().map(convert).collect()
+    }
+
+    fn call(&self, module: &str, method: &str, path: &str) -> ModuleCall {
+        let authority = self.url.strip_prefix("http://").unwrap_or("localhost");
+        let request = http::Request::builder()
+            .method(method)
+            .uri(format!("/run/{module}{path}"))
+            .header(http::header::HOST, authority)
+            .header("x-tenon-cron", "1")
+            .body(Empty::<Bytes>::new());
+        let runtime = self.runtime.clone();
+        Box::pin(async move {
+            let response = runtime.handle(request.map_err(|error| error.to_string())?).await;
+            let status = response.status().as_u16();
+            response.into_body().collect().await.map_err(|error| error.to_string())?;
+            Ok(status)
+        })
+    }
+}

@@ -1,0 +1,109 @@
+//! `tenon_services::Sidecar` for Node.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use napi::bindgen_prelude::PromiseRaw;
+use napi::{Env, Result};
+use napi_derive::napi;
+use tenon_services::{Backend, Limits, Listen, SidecarOptions as Options, SqlAccess};
+
+use crate::failure::{Failure, promise};
+use crate::log;
+
+/// What a sidecar is told; what is left out has the default of `crates/services/src/limits.rs`.
+#[napi(object)]
+pub struct SidecarOptions {
+    /// `sql`, `kv` or `storage`.
+    pub kind: String,
+    /// The store: `postgres://…`, `redis://…`, `sqlite:/path`, `s3://bucket` or `file:/path`.
+    pub url: String,
+    /// `unix:///run/db.sock` or `127.0.0.1:7001`.
+    pub listen: String,
+    /// The bearer token that every request must have.
+    pub token: Option<String>,
+    /// `sql`: statements that write are refused.
+    pub read_only: Option<bool>,
+    /// `sql`: the tables that statements may name.
+    pub tables: Option<Vec<String>>,
+    /// `kv`: what every name in Redis begins with.
+    pub prefix: Option<String>,
+    /// Connections to the database.
+    pub pool_size: Option<u32>,
+    /// Milliseconds that a request's statements may take.
+    pub statement_timeout_ms: Option<u32>,
+    /// Rows of one result.
+    pub max_rows: Option<u32>,
+    /// Bytes of a request's body.
+    pub max_body_bytes: Option<u32>,
+    /// `off`, `error`, `warn`, `info` (the default) or `debug`; what is logged goes to standard error.
+    pub log_level: Option<String>,
+}
+
+/// A sidecar that runs.
+#[napi]
+pub struct Sidecar {
+    address: String,
+    sidecar: Arc<Mutex<Option<tenon_services::Sidecar>>>,
+}
+
+#[napi]
+impl Sidecar {
+    /// Rejects with a code: `CONFIG`, `BACKEND`, `FOLDER`, `ADDRESS_IN_USE` or `LISTEN`.
+    #[napi]
+    pub fn start<'env>(env: &'env Env, options: SidecarOptions) -> Result<PromiseRaw<'env, Sidecar>> {
+        let start = async move {
+            log::start(options.log_level.as_deref().unwrap_or("info"), "readable")?;
+            Ok(tenon_services::Sidecar::start(lower(options)?).await?)
+        };
+        promise(env, start, |sidecar| Sidecar {
+            address: sidecar.address().to_string(),
+            sidecar: Arc::new(Mutex::new(Some(sidecar))),
+        })
+    }
+
+    /// Where it listens, as `tenon.toml` names it.
+    #[napi(getter)]
+    pub fn address(&self) -> String {
+        self.address.clone()
+    }
+
+    /// Resolves when running requests have finished, or their time is over. A second call resolves at once.
+    #[napi]
+    pub fn close<'env>(&self, env: &'env Env) -> Result<PromiseRaw<'env, ()>> {
+        let sidecar = Arc::clone(&self.sidecar);
+        let close = async move {
+            let sidecar = sidecar.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(sidecar) = sidecar {
+                sidecar.close().await;
+            }
+            Ok(())
+        };
+        promise(env, close, |()| ())
+    }
+}
+
+fn lower(options: SidecarOptions) -> std::result::Result<Options, Failure> {
+    let url = options.url;
+    let tables = options.tables.map(|tables| tables.into_iter().collect());
+    let backend = match options.kind.as_str() {
+        "sql" => Backend::Sql { url, access: SqlAccess { read_only: options.read_only.unwrap_or(false), tables } },
+        "kv" => Backend::Kv { url, prefix: options.prefix.unwrap_or_else(|| "tenon:".to_string()) },
+        "storage" => Backend::Storage { url },
+        other => {
+            return Err(Failure::new("CONFIG", format!("`{other}` is no kind of sidecar: use sql, kv or storage")));
+        }
+    };
+    let defaults = Limits::default();
+    let count = |given: Option<u32>, default: usize| given.map_or(default, |given| given as usize);
+    let limits = Limits {
+        pool_size: options.pool_size.unwrap_or(defaults.pool_size).max(1),
+        statement_timeout: options
+            .statement_timeout_ms
+            .map_or(defaults.statement_timeout, |ms| Duration::from_millis(ms.max(1).into())),
+        max_rows: count(options.max_rows, defaults.max_rows),
+        max_body_bytes: count(options.max_body_bytes, defaults.max_body_bytes),
+        ..defaults
+    };
+    Ok(Options { backend, listen: Listen::parse(&options.listen)?, token: options.token, limits })
+}

@@ -1,0 +1,144 @@
+/** Builds of handlers that ask more of the engine than most do, or too much. */
+import { spawn, spawnSync } from "node:child_process";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { send } from "./http.ts";
+import { root, startTenon, tenon } from "./servers.ts";
+
+let folder: string;
+beforeAll(async () => {
+  // Inside the clone, where handlers find the SDK.
+  const scratch = join(root, "cli/e2e/.tenon");
+  await mkdir(scratch, { recursive: true });
+  folder = await mkdtemp(join(scratch, "build-"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+async function project(name: string, files: Readonly<Record<string, string>>): Promise<string> {
+  const at = join(folder, name);
+  await mkdir(join(at, "src"), { recursive: true });
+  await writeFile(join(at, "tenon.toml"), `[project]\nname = "${name}"\n`);
+  for (const [file, content] of Object.entries(files)) await writeFile(join(at, "src", file), content);
+  return at;
+}
+
+const build = (cwd: string, way = "", env = process.env) =>
+  spawnSync(process.execPath, [tenon, "build", ...(way === "" ? [] : [way])], { cwd, env, encoding: "utf8" });
+
+const answering = (value: string, before = "") =>
+  `import { get, ok, routes } from "@tenon/sdk";\n${before}\nexport default routes({ it: get("/", () => ok({ value: ${value} })) });\n`;
+
+async function answer(at: string, name: string): Promise<unknown> {
+  const running = await startTenon([join(at, "dist", `${name}.wasm`)], name);
+  try {
+    return (await send(running.base, { path: `/run/${name}/` })).json();
+  } finally {
+    await running.stop();
+  }
+}
+
+describe("what builds", () => {
+  test.each(["", "--reference"])("two megabytes of dependencies %s", async (way) => {
+    const entries = Array.from(
+      { length: 20_000 },
+      (_, index) => `  f${index}: (x) => "${"y".repeat(60)}" + x + ${index},`,
+    );
+    const name = way === "" ? "large" : "large-reference";
+    const at = await project(name, {
+      "dependency.js": `export const table = {\n${entries.join("\n")}\n};\n`,
+      "handler.ts": answering("Object.keys(table).length", 'import { table } from "./dependency.js";'),
+    });
+    const { status, stderr } = build(at, way);
+    expect(status, stderr).toBe(0);
+    expect(stderr).toMatch(/Bundle src\/handler\.ts \([12]\.\d MiB of JavaScript\)/);
+    expect(await answer(at, name)).toEqual({ value: 20_000 });
+  });
+
+  test("top-level await", async () => {
+    const at = await project("awaits", {
+      "handler.ts": answering("later", "const later = await new Promise((done) => Promise.resolve(5).then(done));"),
+    });
+    const { status, stderr } = build(at);
+    expect(status, stderr).toBe(0);
+    expect(await answer(at, "awaits")).toEqual({ value: 5 });
+  });
+
+  test("the same sources make the same component", async () => {
+    const files = { "handler.ts": answering("made", "const made = Date.now();") };
+    const [one, other] = [await project("same", files), await project("same-again", files)];
+    const env = { ...process.env, SOURCE_DATE_EPOCH: "1700000000" };
+    for (const at of [one, other]) {
+      await writeFile(join(at, "tenon.toml"), '[project]\nname = "same"\n');
+      expect(build(at, "-r", env).status).toBe(0);
+    }
+    const component = (at: string) => readFile(join(at, "dist/same.wasm"));
+    expect((await component(one)).equals(await component(other))).toBe(true);
+    expect(await answer(one, "same")).toEqual({ value: 1_700_000_000_000 });
+  });
+});
+
+describe("what fails says where, and what to do", () => {
+  test.each([
+    [
+      "a class of Unicode characters",
+      answering("1", "const letters = new RegExp('\\\\p{L}', 'u');"),
+      /src\/handler\.ts:2:\d+: the module's top level failed: .*invalid property name in regular expression/,
+      /hint: the JavaScript engine has no tables of Unicode/,
+    ],
+    [
+      "the time",
+      answering("started", "const started = performance.now();"),
+      /the module's top level failed: it calls what exists only while a request is answered/,
+      /hint: the top level runs while building/,
+    ],
+    [
+      "a request to somebody else",
+      answering("x.status", 'const x = await fetch("http://localhost/");'),
+      /src\/handler\.ts:2:\d+: the module's top level failed: .*fetch can only be used during request handling/,
+      /hint: the top level runs while building/,
+    ],
+    [
+      "more memory than there is",
+      answering("1", "const all = [];\nfor (;;) all.push(new Array(1_000_000).fill(7));"),
+      /the top level needs more than 384 MiB of memory/,
+      /hint: the top level runs while building/,
+    ],
+    ["a promise that is rejected", answering("1", "await Promise.reject(new Error('refused'));"), /refused/, /hint:/],
+  ])("%s", async (name, handler, message, hint) => {
+    const at = await project(name.toLowerCase().replaceAll(" ", "-"), { "handler.ts": handler });
+    const { status, stderr } = build(at);
+    expect(stderr).toMatch(message);
+    expect(stderr).toMatch(hint);
+    expect(status).toBe(1);
+    await expect(readdir(join(at, "dist"))).rejects.toThrow();
+  });
+});
+
+describe("builds that meet, and builds that end early", () => {
+  test("two at once, of one project", async () => {
+    const at = await project("meets", { "handler.ts": answering("7") });
+    const ends = [1, 2].map(() => {
+      const child = spawn(process.execPath, [tenon, "build", "-rc"], { cwd: at, stdio: "ignore" });
+      return new Promise((resolve) => child.once("exit", resolve));
+    });
+    expect(await Promise.all(ends)).toEqual([0, 0]);
+    expect(await answer(at, "meets")).toEqual({ value: 7 });
+    expect((await readdir(join(at, "dist"))).sort()).toEqual(["meets-composed.wasm", "meets.wasm", "meets.wasm.map"]);
+  });
+
+  test("one that is killed leaves the component as it was", async () => {
+    const at = await project("killed", { "handler.ts": answering("1") });
+    expect(build(at).status).toBe(0);
+    await writeFile(join(at, "src/handler.ts"), answering("2"));
+    for (const delay of [150, 250, 350, 450]) {
+      const child = spawn(process.execPath, [tenon, "build"], { cwd: at, stdio: "ignore" });
+      const ended = new Promise((resolve) => child.once("exit", resolve));
+      setTimeout(() => child.kill("SIGKILL"), delay);
+      await ended;
+      expect([{ value: 1 }, { value: 2 }]).toContainEqual(await answer(at, "killed"));
+    }
+    expect(build(at).status).toBe(0);
+    expect(await answer(at, "killed")).toEqual({ value: 2 });
+  });
+});

@@ -1,0 +1,88 @@
+/** Tenon's own way of making a component and that of componentize-js: the same handlers, the same answers. */
+import { readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Answer, type Exchange, send } from "./http.ts";
+import { echoProject, helloProject, type Running, referenceOf, startTenon } from "./servers.ts";
+
+const json = [["content-type", "application/json"]] as const;
+const body = (value: unknown) => ({ headers: json, body: JSON.stringify(value) });
+const requests: Readonly<Record<string, readonly Exchange[]>> = {
+  hello: [
+    { path: "/" },
+    { path: "/health" },
+    { path: "/users" },
+    { path: "/users?page=2&limit=1" },
+    { path: "/users?limit=101&page=x" },
+    { method: "POST", path: "/users", ...body({ name: "Ada", email: "ada@example.com" }) },
+    { method: "POST", path: "/users", ...body({ name: "" }) },
+    { method: "POST", path: "/users", body: "{" },
+    { path: "/users/7" },
+    { path: "/users/99" },
+    { path: "/users/seven" },
+    { method: "DELETE", path: "/users/7" },
+    { path: "/hello/Ada%20L%C3%B6" },
+    { path: "/search?q=a+b%26c" },
+    { method: "POST", path: "/users/search?limit=5", ...body({ name: { $contains: "a%" }, id: { $gt: 3 } }) },
+    { path: "/nowhere" },
+    { method: "PATCH", path: "/users" },
+    { method: "PURGE", path: "/" },
+  ],
+  echo: [
+    { method: "POST", path: "/echo", headers: [["content-type", "text/plain"]], body: "" },
+    { method: "POST", path: "/echo", body: Buffer.alloc(3 * 1024 * 1024, "aä") },
+    { path: "/large" },
+    { path: "/segment/%C3%A4%20b?q=%F0%9F%98%80" },
+    { path: `/segment/${"long".repeat(1500)}` },
+    {
+      path: "/headers",
+      headers: [
+        ["x-echo", "1"],
+        ["x-echo", "Gr\xfc\xdfe"],
+        ["x-echo", ""],
+      ],
+    },
+    { path: "/latin" },
+    { path: "/empty" },
+    { path: "/teapot" },
+    { path: "/environment" },
+    { path: "/fail" },
+    { path: "/count" },
+  ],
+};
+
+/** What has to be the same: all but what names the one request and the one server. */
+function comparable({ status, headers, body }: Answer): unknown {
+  const own = new Set(["date", "x-request-id"]);
+  const text = body.toString("latin1").replaceAll(/"request_id":"[^"]*"|127\.0\.0\.1:\d+/g, "");
+  return { status, headers: headers.filter(([name]) => !own.has(name.toLowerCase())), text };
+}
+
+describe.each([
+  ["hello", helloProject],
+  ["echo", echoProject],
+] as const)("%s", (name, project) => {
+  let ours: Running;
+  let reference: Running;
+  beforeAll(async () => {
+    ours = await startTenon([join(project, "dist", `${name}.wasm`)], name);
+    reference = await startTenon([join(referenceOf(project), "dist", `${name}.wasm`)], name);
+  });
+  afterAll(() => Promise.all([ours?.stop(), reference?.stop()]));
+
+  test.each(
+    (requests[name] ?? []).map((request) => [`${request.method ?? "GET"} ${request.path.slice(0, 60)}`, request]),
+  )("%s", async (_name, request) => {
+    const ask = async ({ base }: Running) => {
+      const { pathname, origin } = new URL(base);
+      return comparable(await send(origin, { ...request, path: pathname + request.path }));
+    };
+    expect(await ask(ours)).toEqual(await ask(reference));
+  });
+
+  test("the component is not larger, and has a source map", async () => {
+    const size = async (at: string) => (await stat(join(at, "dist", `${name}.wasm`))).size;
+    expect(await size(project)).toBeLessThanOrEqual((await size(referenceOf(project))) * 1.1);
+    expect(JSON.parse(await readFile(join(project, "dist", `${name}.wasm.map`), "utf8"))).toHaveProperty("mappings");
+  });
+});

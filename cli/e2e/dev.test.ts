@@ -1,0 +1,144 @@
+/** `tenon dev` on a terminal: what somebody sees and what clients get while sources change, break and are mended. */
+import { readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { develop, developing, freePort, project, served } from "./develop.ts";
+import { type Answer, send } from "./http.ts";
+import { alive, descendants } from "./processes.ts";
+
+developing();
+
+const handler = (answer: string) => `
+import { Type, env, field, get, ok, routes } from "@tenon/sdk";
+const Answer = Type("Answer", { text: field.string() });
+export default routes({
+  index: get("/", { response: Answer }, () => ok({ text: ${answer} })),
+  surroundings: get("/surroundings", () => ok(["DB", "CACHE", "STORAGE"].map((name) => env(\`SIDECAR_\${name}_URL\`)))),
+  greeting: get("/greeting", () => ok({ greeting: env("GREETING") ?? null })),
+});
+`;
+
+/** Gets a path below a base such as http://127.0.0.1:3000/run/shop. */
+const ask = (base: string, path: string, headers: [string, string][] = []) =>
+  send(base, { path: `${new URL(base).pathname}${path}`, headers });
+
+const text = async (base: string) => (await ask(base, "/")).json();
+
+/** Asks again and again until the answer is what is waited for; every answer on the way is looked at too. */
+async function until(base: string, wanted: string, each: (answer: Answer) => void): Promise<void> {
+  for (;;) {
+    const answer = await ask(base, "/");
+    each(answer);
+    if ((answer.json() as { text?: string }).text === wanted) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+test("edit, break, mend, and leave", { timeout: 600_000 }, async () => {
+  const port = await freePort();
+  const at = await project(
+    "shop",
+    handler('"one"'),
+    `[server]\nport = ${port}\n[sidecars]\ncache = "http://127.0.0.1:1"\n`,
+  );
+  const source = join(at, "src/handler.ts");
+  const terminal = develop(at);
+  const { base, url, services } = await served(terminal, "shop");
+  expect(url).toBe(`http://127.0.0.1:${port}`);
+  expect(await text(base)).toEqual({ text: "one" });
+  await terminal.sees(/GET \/run\/shop\/ 200 \S+ ms/);
+
+  // The development services are its sidecars, unless the file names others.
+  expect((await ask(base, "/surroundings")).json()).toEqual([services, "http://127.0.0.1:1", services]);
+  expect((await send(services, { path: "/kv?limit=1" })).status).toBe(200);
+  expect((await send(url, { path: "/run/shop/openapi.json" })).json()).toMatchObject({ openapi: "3.0.0" });
+  expect((await send(url, { path: "/docs" })).body.toString()).toContain("<!doctype html>");
+
+  // An edit: no request fails on the way from one answer to the next.
+  await writeFile(source, handler('"two"'));
+  await until(base, "two", (answer) => expect(answer.status).toBe(200));
+  await terminal.sees(/Build shop after src\/handler.ts/);
+
+  // An error: on the terminal, and for browsers; everybody else is answered as before.
+  let from = terminal.mark;
+  await writeFile(source, handler('"three" oops'));
+  await terminal.sees(/error: src\/handler.ts:5:\d+: /, from);
+  expect(await text(base)).toEqual({ text: "two" });
+  const page = await ask(base, "/", [["accept", "text/html"]]);
+  expect(page.status).toBe(500);
+  expect(page.header("content-type")).toBe("text/html; charset=utf-8");
+  expect(page.body.toString()).toMatch(/src\/handler\.ts:5:\d+<\/code>/);
+  const failed = (await send(url, { path: "/_tenon/build" })).json();
+
+  // Mended: the page would reload.
+  await writeFile(source, handler('"three"'));
+  await until(base, "three", (answer) => expect(answer.status).toBe(200));
+  expect((await ask(base, "/", [["accept", "text/html"]])).status).toBe(200);
+  expect((await send(url, { path: "/_tenon/build" })).json()).not.toEqual(failed);
+
+  // A response that is not of its type.
+  await writeFile(source, handler("5"));
+  await expect.poll(async () => (await ask(base, "/")).status, { timeout: 60_000 }).toBe(500);
+  expect((await ask(base, "/")).body.toString()).toContain("/text");
+
+  // A mistake in tenon.toml is told, and what it says is done once it is right; the port stays.
+  from = terminal.mark;
+  await writeFile(join(at, "tenon.toml"), `[project]\nname = "shop"\n[server]\nprot = ${port}\n`);
+  await terminal.sees(/tenon.toml:4:1: unknown key `prot` in \[server\]; did you mean `port`\?/, from);
+  await writeFile(
+    join(at, "tenon.toml"),
+    `[project]\nname = "shop"\n[server]\nport = ${port}\n[env]\nGREETING = "hi"\n`,
+  );
+  await terminal.sees(/Restart at http:\S+\/run\/shop\//, from);
+  expect((await ask(base, "/greeting")).json()).toEqual({ greeting: "hi" });
+
+  // Keys.
+  from = terminal.mark;
+  terminal.type("?");
+  await terminal.sees(/r build again\n +o open the browser\n +q quit\n +\? this list/, from);
+  from = terminal.mark;
+  terminal.type("r");
+  await terminal.sees(/Build shop \d/, from);
+
+  // Ctrl-C while something is built.
+  const processes = await descendants(terminal.pid);
+  expect(processes.length).toBeGreaterThan(0);
+  terminal.type("r");
+  terminal.type("\x03");
+  expect(await terminal.exited()).toBe(130);
+  await expect.poll(() => alive(processes)).toEqual([]);
+  await expect(send(url, { path: "/health" })).rejects.toThrow("ECONNREFUSED");
+  await expect(send(services, { path: "/health" })).rejects.toThrow("ECONNREFUSED");
+  const files = await readdir(join(at, ".tenon"), { recursive: true, withFileTypes: true });
+  expect(files.filter((file) => file.isSocket())).toEqual([]);
+});
+
+test("a second one finds its own ports, and says which; --port is this port or none", {
+  timeout: 600_000,
+}, async () => {
+  const port = await freePort();
+  const [first, second] = [
+    await project("first", handler('"one"'), `[server]\nport = ${port}\n`),
+    await project("second", handler('"one"'), `[server]\nport = ${port}\n`),
+  ];
+  const one = develop(first);
+  const inFirst = await served(one, "first");
+  const two = develop(second);
+  const inSecond = await served(two, "second");
+  await two.sees(new RegExp(`${port} is taken by another program; this is ${new URL(inSecond.url).port}`));
+  const servicesPort = Number(new URL(inSecond.services).port);
+  await two.sees(new RegExp(`9919 is taken by another program; the services are at ${servicesPort}`));
+  expect(inSecond.url).not.toBe(inFirst.url);
+  expect(inSecond.services).not.toBe(inFirst.services);
+  expect(await text(inFirst.base)).toEqual({ text: "one" });
+  expect(await text(inSecond.base)).toEqual({ text: "one" });
+  two.type("q");
+  expect(await two.exited()).toBe(0);
+
+  const third = develop(second, `--port ${port}`);
+  expect(await third.exited()).toBe(1);
+  expect(third.screen()).toContain(`cannot listen on 127.0.0.1:${port}`);
+  expect(third.screen()).toContain("choose another port with --port");
+  one.type("\x03");
+  expect(await one.exited()).toBe(130);
+});

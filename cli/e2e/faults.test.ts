@@ -1,0 +1,192 @@
+/** What goes wrong in a module, in a client or in a sidecar harms that request only: the real `tenon run`, over sockets. */
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Sidecars, startSidecars } from "./evil-sidecar.ts";
+import { raw, send } from "./http.ts";
+import { faultsProject, type Running, startTenon } from "./servers.ts";
+
+let folder: string;
+let sidecars: Sidecars;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "tenon-faults-"));
+  sidecars = await startSidecars();
+  const addresses = Object.entries(sidecars.urls).map(([name, url]) => `${name} = "${url}"`);
+  await writeFile(
+    join(folder, "tenon.toml"),
+    `[project]
+name = "faults"
+[server]
+request_timeout_ms = 2500
+outbound_timeout_ms = 400
+breaker_failures = 1000
+max_concurrent = 16
+memory_limit_bytes = 134217728
+[sidecars]
+${addresses.join("\n")}
+`,
+  );
+});
+afterAll(async () => {
+  sidecars?.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const start = () => startTenon([join(faultsProject, "dist/faults.wasm")], "faults", folder);
+const path = (rest: string) => `/run/faults${rest}`;
+const good = async (server: Running, n: number) =>
+  expect((await send(server.base, { path: path(`/good/${n}`) })).json()).toEqual({ n, square: n * n });
+
+describe("one after another", () => {
+  let server: Running;
+  beforeAll(async () => {
+    server = await start();
+  });
+  afterAll(() => server?.stop());
+
+  test.each([
+    ["/spin", 504],
+    ["/sleep", 504],
+    ["/allocate", 500],
+    ["/recurse", 500],
+    ["/throw", 500],
+    ["/reject", 500],
+    ["/newline", 500],
+    ["/huge", 500],
+    ["/nothing", 404],
+  ])("%s is %i, with problem details and the request id", async (where, status) => {
+    const answer = await send(server.base, { path: path(where), headers: [["x-request-id", `id${where.slice(1)}`]] });
+    expect(answer.status).toBe(status);
+    expect(answer.header("content-type")).toBe("application/problem+json");
+    expect(answer.header("x-request-id")).toBe(`id${where.slice(1)}`);
+    expect(answer.body.toString()).not.toContain("on purpose");
+    await good(server, 7);
+  });
+
+  test("an exception is in the log, with its place in the TypeScript and the request id", async () => {
+    await send(server.base, { path: path("/throw"), headers: [["x-request-id", "look-for-me"]] });
+    const log = server.errors();
+    expect(log).toContain("thrown on purpose");
+    expect(log).toMatch(/src\/handler\.ts:\d+:\d+/);
+    expect(log).toContain("look-for-me");
+  });
+
+  test.each([
+    ["good", { status: 200, text: "good", code: "" }],
+    ["away", { status: 0, text: "", code: "refused" }],
+    ["slow", { status: 0, text: "", code: "timeout" }],
+    ["resets", { status: 0, text: "", code: "unreachable" }],
+    ["liar", { status: 0, text: "", code: "unreachable" }],
+    ["nonsense", { status: 0, text: "", code: "unreachable" }],
+  ] as const)("a sidecar that is %s", async (name, expected) => {
+    const url = encodeURIComponent(`${sidecars.urls[name]}/x`);
+    const answer = await send(server.base, { path: path(`/call/1?url=${url}`) });
+    expect(answer.json()).toEqual(expected);
+    await good(server, 8);
+  });
+
+  test("a destination that nobody allowed is refused, and the log names the rule", async () => {
+    const url = encodeURIComponent("http://169.254.169.254/latest/meta-data");
+    const answer = await send(server.base, { path: path(`/call/1?url=${url}`) });
+    expect(answer.json()).toMatchObject({ code: "refused" });
+    expect(server.errors()).toContain("neither in [sidecars] nor in [outbound] allow");
+  });
+
+  test("a sidecar that is away makes /health degraded, and nothing else", async () => {
+    const health = await send(server.base, { path: "/health" });
+    expect(health.status).toBe(200);
+    expect(health.json()).toMatchObject({
+      status: "degraded",
+      modules: { faults: "ready" },
+      sidecars: { away: "down" },
+    });
+  });
+
+  test("nothing of one request is seen by the next", async () => {
+    for (let i = 0; i < 20; i++) {
+      const seen = (await send(server.base, { method: "POST", path: path("/plant") })).json();
+      expect(seen).toEqual({ planted: 0, marker: null, kept: 0 });
+    }
+  });
+});
+
+/** Memory in MiB, descriptors, and instances of a server. */
+async function figures(server: Running) {
+  const pid = server.process.pid;
+  const resident = /VmRSS:\s+(\d+) kB/.exec(await readFile(`/proc/${pid}/status`, "utf8"))?.[1];
+  const metrics = (await send(server.base, { path: "/metrics" })).body.toString();
+  const metric = (name: string) => Number(new RegExp(`^tenon_${name} (\\d+)$`, "m").exec(metrics)?.[1]);
+  return {
+    memory: Math.round(Number(resident) / 1024),
+    descriptors: (await readdir(`/proc/${pid}/fd`)).length,
+    instances: metric("pool_instances"),
+    running: metric("requests_running"),
+  };
+}
+
+const requests = Number(process.env["TENON_FAULT_REQUESTS"] ?? 2_000);
+
+test(`after ${requests} mixed requests nothing is leaked`, async () => {
+  const server = await start();
+  const { hostname, port } = new URL(server.base);
+  const hangUp = (bytes: string) =>
+    new Promise<void>((resolve) => {
+      const socket = connect(Number(port), hostname, () => {
+        socket.write(bytes);
+        setTimeout(() => socket.destroy(), 5);
+      });
+      socket.on("close", () => resolve());
+      socket.on("error", () => {});
+    });
+  const head = (method: string, to: string) => `${method} ${path(to)} HTTP/1.1\r\nhost: x\r\n`;
+  const sidecar = (url: string) => send(server.base, { path: path(`/call/1?url=${encodeURIComponent(url)}`) });
+  const faults: (() => Promise<unknown>)[] = [
+    () => send(server.base, { path: path("/throw") }),
+    () => send(server.base, { path: path("/recurse") }),
+    () => send(server.base, { path: path("/reject") }),
+    () => hangUp(`${head("GET", "/sleep")}\r\n`),
+    () => hangUp(`${head("GET", "/spin")}\r\n`),
+    () => hangUp(`${head("POST", "/echo")}content-length: 1000\r\n\r\nhalf`),
+    () =>
+      raw(
+        hostname,
+        Number(port),
+        `${head("POST", "/echo")}content-length: 3\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\nGET / HTTP/1.1\r\n\r\n`,
+      ),
+    () => raw(hostname, Number(port), "NONSENSE\r\n\r\n"),
+    () => sidecar(sidecars.urls.away),
+    () => sidecar(sidecars.urls.resets),
+    () => sidecar(sidecars.urls.liar),
+    () => send(server.base, { path: path("/allocate") }),
+  ];
+  let next = 0;
+  const worker = async () => {
+    while (next < requests) {
+      const n = next++;
+      if (n % 10 === 9) await faults[Math.floor(n / 10) % faults.length]?.();
+      else await good(server, n % 60_000);
+    }
+  };
+  // What is allocated once, for as many requests at a time as there will be, is no leak.
+  const all = () => Promise.all(Array.from({ length: 8 }, worker));
+  const total = requests;
+  next = total - Math.min(400, total / 2);
+  await all();
+  const before = await figures(server);
+  next = 0;
+  await all();
+  const settled = async () => {
+    for (;;) {
+      const now = await figures(server);
+      if (now.running === 0 && now.instances === 0) return now;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  };
+  const after = await settled();
+  process.stderr.write(`faults: before ${JSON.stringify(before)}, after ${JSON.stringify(after)}\n`);
+  expect(after.descriptors).toBeLessThanOrEqual(before.descriptors + 8);
+  expect(after.memory).toBeLessThanOrEqual(before.memory * 1.25 + 32);
+  await server.stop();
+});

@@ -1,0 +1,130 @@
+/** Limits of what a module does outside itself, TLS, and the end of the server: the real `tenon run`, over sockets. */
+import { spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer, type Server } from "node:http";
+import { request } from "node:https";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { send } from "./http.ts";
+import { faultsProject, type Running, startTenon } from "./servers.ts";
+
+let folder: string;
+let sidecar: Server;
+let url: string;
+let server: Running;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "tenon-limits-"));
+  sidecar = createServer((incoming, outgoing) => {
+    incoming.resume().on("end", () => outgoing.end("good"));
+  });
+  await new Promise<void>((resolve) => sidecar.listen(0, "127.0.0.1", resolve));
+  const address = `http://127.0.0.1:${(sidecar.address() as AddressInfo).port}`;
+  url = encodeURIComponent(`${address}/x`);
+  await writeFile(
+    join(folder, "tenon.toml"),
+    `[project]
+name = "faults"
+[server]
+max_concurrent = 16
+max_outbound_calls = 5
+max_outbound_body_bytes = 1000
+max_fields_bytes = 4096
+max_resources = 64
+max_log_bytes = 2000
+shutdown_timeout_ms = 5000
+request_timeout_ms = 1000
+[sidecars]
+good = "${address}"
+`,
+  );
+  server = await start(folder);
+});
+afterAll(async () => {
+  await server?.stop();
+  sidecar?.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const start = (cwd: string) => startTenon([join(faultsProject, "dist/faults.wasm")], "faults", cwd);
+const get = (path: string, id = "r", of = server) =>
+  send(of.base, { path: `/run/faults${path}`, headers: [["x-request-id", id]] });
+
+test("a request makes no more outbound calls than it may, and the next one may again", async () => {
+  for (let i = 0; i < 3; i++) expect((await get(`/calls/5?url=${url}`)).json()).toEqual({ calls: 5 });
+  expect((await get(`/calls/6?url=${url}`, "too-many")).status).toBe(500);
+  expect(server.errors()).toMatch(
+    /at most 5 outbound calls \(max_outbound_calls\).*too-many|too-many.*max_outbound_calls/,
+  );
+});
+
+test("an outbound body is no longer than it may be", async () => {
+  expect((await get(`/upload/1000?url=${url}`)).json()).toEqual({ status: 200, code: "" });
+  expect((await get(`/upload/1001?url=${url}`)).json()).toEqual({ status: 0, code: "unreachable" });
+  expect(server.errors()).toContain("max_outbound_body_bytes");
+});
+
+test("headers that a module holds on the host are bounded", async () => {
+  expect((await get(`/heads/1000?url=${url}`)).status).toBe(200);
+  expect((await get(`/heads/10000?url=${url}`)).status).toBe(500);
+});
+
+test("resources that a module holds on the host are bounded", async () => {
+  expect((await get(`/resources/3?url=${url}`)).json()).toEqual({ statuses: [200, 200, 200] });
+  expect((await get(`/resources/100?url=${url}`)).status).toBe(500);
+  expect((await get(`/calls/5?url=${url}`)).status).toBe(200);
+});
+
+test("what a module logs for one request is bounded", async () => {
+  const lines = (id: string) =>
+    server
+      .errors()
+      .split("\n")
+      .filter((line) => line.includes(id));
+  await get("/log/19", "few-lines");
+  expect(lines("few-lines").join("\n")).not.toContain("max_log_bytes");
+  await get("/log/1000", "many-lines");
+  await expect.poll(() => lines("many-lines").join("\n")).toContain("max_log_bytes");
+  expect(lines("many-lines").length).toBeLessThanOrEqual(22);
+  expect(lines("few-lines").length).toBeGreaterThanOrEqual(19);
+});
+
+test("SIGTERM lets a running request finish, and ends with 0", async () => {
+  const other = await start(folder);
+  const running = get("/sleep", "r", other);
+  await expect
+    .poll(async () => (await send(other.base, { path: "/metrics" })).body.toString())
+    .toContain("tenon_requests_running 1");
+  const exited = once(other.process, "exit");
+  other.process.kill("SIGTERM");
+  // The server is about to stop; what runs has its own time-out to end at.
+  expect((await running).status).toBe(504);
+  expect(await exited).toEqual([0, null]);
+  await expect(get("/good/1", "r", other)).rejects.toThrow();
+});
+
+test("with a certificate it serves HTTPS", async () => {
+  const secure = await mkdtemp(join(folder, "tls-"));
+  const args = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=localhost";
+  const made = spawnSync("openssl", [...args.split(" "), "-keyout", "key.pem", "-out", "cert.pem"], { cwd: secure });
+  expect(made.status, String(made.stderr)).toBe(0);
+  await writeFile(
+    join(secure, "tenon.toml"),
+    '[project]\nname = "faults"\n[server]\ntls_certificate = "cert.pem"\ntls_key = "key.pem"\n',
+  );
+  const served = await start(secure);
+  expect(served.base).toMatch(/^https:/);
+  const answer = await new Promise<string>((resolve, reject) => {
+    const outgoing = request(`${served.base}/good/12`, { rejectUnauthorized: false }, async (incoming) => {
+      let text = "";
+      for await (const piece of incoming) text += piece;
+      resolve(text);
+    });
+    outgoing.once("error", reject);
+    outgoing.end();
+  });
+  expect(JSON.parse(answer)).toEqual({ n: 12, square: 144 });
+  await served.stop();
+});

@@ -1,0 +1,49 @@
+import { fork } from "node:child_process";
+
+/**
+ * Asks a program of this folder one question, in a process of its own: what computes for seconds without a pause would
+ * stop everything else in this one. The program answers with a message.
+ *
+ * @param program file name of the compiled program
+ * @returns the answer, or what the program printed when it ended without one
+ */
+export function askChild<Question, Answer>(program: string, question: Question): Promise<Answer | ChildError> {
+  return new Promise((resolve, reject) => {
+    const child = fork(new URL(`./${program}`, import.meta.url), {
+      // Keeps bytes as bytes on their way.
+      serialization: "advanced",
+      stdio: ["ignore", "ignore", "pipe", "ipc"],
+    });
+    // This process may be told to stop meanwhile, and leaves nothing behind.
+    const stop = () => child.kill();
+    process.once("exit", stop);
+    child.once("close", () => process.off("exit", stop));
+    let errors = "";
+    child.stderr?.on("data", (data) => {
+      errors += data;
+    });
+    child.once("message", (answer) => resolve(answer as Answer));
+    child.once("error", reject);
+    // The message, if there was one, comes first.
+    child.once("close", (code) => resolve({ error: errors.trim() || `${program} ended with ${code} and no result` }));
+    child.send(question as object);
+  });
+}
+
+/** What went wrong in the program. */
+export interface ChildError {
+  readonly error: string;
+}
+
+/** The other side of {@link askChild}: answers the question that this process was started with. */
+export function answerParent<Question, Answer extends object>(answer: (question: Question) => Promise<Answer>): void {
+  process.once("message", async (question: Question) => {
+    let result: Answer | ChildError;
+    try {
+      result = await answer(question);
+    } catch (error) {
+      result = { error: error instanceof Error ? error.message : String(error) };
+    }
+    process.send?.(result, () => process.disconnect());
+  });
+}

@@ -1,0 +1,29 @@
+import { witFolder } from "../package.ts";
+import { askChild } from "./child.ts";
+import type { Componentizer } from "./componentize.ts";
+import { explain } from "./explain.ts";
+
+/** What the child process is told. */
+export interface ReferenceRequest {
+  readonly sourcePath: string;
+  readonly witPath: string;
+  readonly worldName: string;
+}
+
+/** What the child process answers. */
+export interface ReferenceResult {
+  readonly component: Uint8Array;
+}
+
+/**
+ * The way of `@bytecodealliance/componentize-js` itself, which compiles the engine for each build: `tenon build
+ * --reference`, and what tests compare Tenon's own way with.
+ *
+ * @throws TenonError `BUILD` with the place in the TypeScript when the module's top level throws
+ */
+export const referenceComponentizer: Componentizer = async (bundle) => {
+  const request: ReferenceRequest = { sourcePath: bundle.file, witPath: witFolder, worldName: "handler-glue" };
+  const result = await askChild<ReferenceRequest, ReferenceResult>("reference-child.js", request);
+  if ("component" in result) return result.component;
+  throw await explain(result.error, bundle);
+};

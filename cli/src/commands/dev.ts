@@ -1,0 +1,72 @@
+import type { Command } from "commander";
+import { openBrowser } from "../dev/browser.ts";
+import { type KeyActions, keyHelp, listenForKeys } from "../dev/keys.ts";
+import type { DevSession } from "../dev/session.ts";
+import { exitCode } from "../errors.ts";
+import { Lifecycle } from "../lifecycle.ts";
+import { type CommonOptions, parsePort, terminalFor, withCommonOptions } from "../options.ts";
+import { requireProject } from "../project/project.ts";
+import type { Terminal } from "../terminal.ts";
+
+interface Options extends CommonOptions {
+  readonly port?: number;
+  readonly host?: string;
+  readonly fresh?: boolean;
+}
+
+/** `tenon dev`: serve the project while it is worked on. */
+export function devCommand(program: Command): void {
+  const command = program
+    .command("dev")
+    .summary("serve the project while working on it")
+    .description(
+      "Builds the project and serves it under /run/<name>/. When a source changes it is built again, and takes the place of " +
+        "the last build without a request being dropped; while it cannot be built, the last build goes on serving and the " +
+        "error is shown here and in the browser. Responses that do not match their declared types are answered with 500.",
+    )
+    .option("-p, --port <number>", "port to listen on, or fail; otherwise the next free one is taken", parsePort)
+    .option("--host <host>", "address to listen on")
+    .option("--fresh", "let the development services begin with nothing");
+  withCommonOptions(command).action(async (options: Options) => {
+    const terminal = terminalFor(options);
+    const project = await requireProject(process.cwd());
+    const { DevSession } = await import("../dev/session.ts");
+    const lifecycle = new Lifecycle();
+    const session = new DevSession(
+      project,
+      { host: options.host, port: options.port, fresh: options.fresh === true },
+      terminal,
+    );
+    const giveBack = listenForKeys(process.stdin, actions(session, lifecycle, terminal));
+    process.once("exit", giveBack);
+    try {
+      // Whatever comes first: a failure to start, or the end.
+      await Promise.race([session.start().then(() => announce(session, terminal)), lifecycle.ended]);
+      process.exitCode = await lifecycle.ended;
+    } finally {
+      giveBack();
+      lifecycle.end(exitCode.failed);
+      await session.stop();
+    }
+    process.exit();
+  });
+}
+
+function announce(session: DevSession, terminal: Terminal): void {
+  terminal.note("Serve", session.url);
+  terminal.note("Docs", session.docsUrl);
+  terminal.note("Services", session.servicesUrl);
+  const keys = process.stdin.isTTY ? "; press ? for the keys" : "";
+  terminal.note("Watch", `the sources${keys}`);
+}
+
+function actions(session: DevSession, lifecycle: Lifecycle, terminal: Terminal): KeyActions {
+  return {
+    rebuild: () => void session.rebuild(),
+    open: () => openBrowser(session.url, () => terminal.note("Open", session.url)),
+    help: () => {
+      for (const [key, what] of keyHelp) terminal.say(`${key.padStart(12)} ${what}`);
+    },
+    quit: (how) => (how === "done" ? lifecycle.end(exitCode.done) : lifecycle.interrupt()),
+  };
+}

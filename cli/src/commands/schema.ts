@@ -1,0 +1,85 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join, relative } from "node:path";
+import type { Command } from "commander";
+import { systemReason, TenonError } from "../errors.ts";
+import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
+import type { Terminal } from "../terminal.ts";
+
+interface Options extends CommonOptions {
+  readonly check?: boolean;
+  readonly workspaces?: boolean;
+  readonly json?: boolean;
+}
+
+/** `tenon schema`: the OpenAPI documents of a package, or of all packages of a workspace. */
+export function schemaCommand(program: Command): void {
+  const command = program
+    .command("schema")
+    .summary("write the OpenAPI document")
+    .description(
+      "Writes openapi.json beside package.json, the OpenAPI 3.0.0 document of the routes in src/handler.ts. At the root of " +
+        "an npm workspace it does so for every package that has routes.",
+    )
+    .option("--check", "write nothing; fail when the file is out of date, and print the difference")
+    .option("-w, --workspaces", "all packages of the workspace, from within one of them too")
+    .option("--json", "print what was written as JSON");
+  withCommonOptions(command).action(async (options: Options) => {
+    const terminal = terminalFor(options);
+    const { packageDocument, schemaFile } = await import("../schema/document.ts");
+    const { packagesFrom } = await import("../schema/packages.ts");
+    const folders = packagesFrom(process.cwd(), options.workspaces === true);
+    if (options.check) return check(folders, terminal);
+    const written: { path: string; bytes: number }[] = [];
+    for (const folder of folders) {
+      const path = relative(process.cwd(), join(folder, schemaFile));
+      const text = packageDocument(folder);
+      await write(path, text);
+      const bytes = Buffer.byteLength(text);
+      written.push({ path, bytes });
+      terminal.say(`${terminal.bold("Generate".padStart(12))} ${path} (${bytes} bytes)`);
+    }
+    if (options.json) process.stdout.write(`${JSON.stringify(written)}\n`);
+  });
+}
+
+async function write(path: string, text: string): Promise<void> {
+  try {
+    await writeFile(path, text);
+  } catch (error) {
+    throw new TenonError("WRITE", `cannot write ${path}: ${systemReason(error)}`);
+  }
+}
+
+/** @throws TenonError `SCHEMA_OUTDATED` after all differences are on standard output */
+async function check(folders: readonly string[], terminal: Terminal): Promise<void> {
+  const { createTwoFilesPatch } = await import("diff");
+  const { packageDocument, schemaFile } = await import("../schema/document.ts");
+  const outdated: string[] = [];
+  for (const folder of folders) {
+    const path = relative(process.cwd(), join(folder, schemaFile));
+    const wanted = packageDocument(folder);
+    const found = await readIfThere(path);
+    if (found === wanted) {
+      terminal.say(`${terminal.bold("Check".padStart(12))} ${path} is up to date`);
+      continue;
+    }
+    outdated.push(path);
+    process.stdout.write(createTwoFilesPatch(path, path, found ?? "", wanted, "on disk", "of the routes"));
+  }
+  if (outdated.length > 0) {
+    throw new TenonError(
+      "SCHEMA_OUTDATED",
+      `out of date: ${outdated.join(", ")}`,
+      "run `tenon schema` to write it anew",
+    );
+  }
+}
+
+async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw new TenonError("SCHEMA", `cannot read ${path}: ${systemReason(error)}`);
+  }
+}

@@ -1,0 +1,180 @@
+import { readFileSync } from "node:fs";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { exitCode, systemReason, TenonError } from "../errors.ts";
+import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
+import { Sidecar, type SidecarKind } from "../sidecar.ts";
+import type { Terminal } from "../terminal.ts";
+
+interface Options extends CommonOptions {
+  readonly listen: string;
+  readonly url?: string;
+  readonly urlFile?: string;
+  readonly tokenFile?: string;
+  readonly readOnly?: boolean;
+  readonly tables?: readonly string[];
+  readonly prefix?: string;
+  readonly poolSize?: number;
+  readonly statementTimeout?: number;
+  readonly maxRows?: number;
+  readonly maxBody?: number;
+  readonly json?: boolean;
+}
+
+/** What a kind is, where its URL may come from, and what such a URL looks like. */
+const kinds = {
+  sql: { summary: "SQL from PostgreSQL or SQLite", variable: "DATABASE_URL", example: "sqlite:/path/to/file.db" },
+  kv: { summary: "keys from Redis", variable: "REDIS_URL", example: "redis://127.0.0.1:6379/0" },
+  storage: { summary: "objects from S3 or a folder", variable: "STORAGE_URL", example: "s3://bucket or file:/path" },
+} as const satisfies Record<SidecarKind, { summary: string; variable: string; example: string }>;
+
+/** The variable that the bearer token may come from. */
+const TOKEN_VARIABLE = "TENON_SIDECAR_TOKEN";
+
+/** `tenon sidecar sql|kv|storage`: serve one kind of store to modules, in the foreground until a signal. */
+export function sidecarCommand(program: Command): void {
+  const sidecar = program
+    .command("sidecar")
+    .summary("serve a database, a cache or a store to modules")
+    .description(
+      "Serves one store over the HTTP contract of the development services. It holds the credentials, so that modules " +
+        "need none; they come from the environment or a file, never from the command line.",
+    );
+  for (const kind of Object.keys(kinds) as SidecarKind[]) addKind(sidecar, kind);
+}
+
+function addKind(sidecar: Command, kind: SidecarKind): void {
+  const { summary, variable, example } = kinds[kind];
+  const command = sidecar
+    .command(kind)
+    .summary(`serve ${summary}`)
+    .description(
+      `Serves ${summary}. The store is named by --url-file, by the variable ${variable}, or, when it has no password, by ` +
+        `--url. With a bearer token, in --token-file or the variable ${TOKEN_VARIABLE}, every request must have it.`,
+    )
+    .requiredOption("--listen <address>", "where to listen: unix:///run/name.sock or 127.0.0.1:port")
+    .option("--url <url>", `the store, when its URL has no password: ${example}`)
+    .option("--url-file <file>", "file with the store's URL")
+    .option("--token-file <file>", "file with the bearer token that requests must have");
+  if (kind === "sql") {
+    command
+      .option("--read-only", "refuse statements that write")
+      .addOption(
+        new Option("--tables <names>", "the only tables that statements may name, with commas").argParser(list),
+      )
+      .option("--pool-size <number>", "connections to the database", positive)
+      .option("--statement-timeout <ms>", "milliseconds that a request's statements may take", positive)
+      .option("--max-rows <number>", "rows of one result", positive);
+  }
+  if (kind === "kv") command.option("--prefix <text>", "what every name in Redis begins with");
+  command
+    .option("--max-body <bytes>", "bytes of a request's body", positive)
+    .option("--json", "print where it listens as one line of JSON");
+  withCommonOptions(command).action((options: Options) => serve(kind, options));
+}
+
+async function serve(kind: SidecarKind, options: Options): Promise<void> {
+  const terminal = terminalFor(options);
+  const token = tokenFrom(options);
+  const started = Sidecar.start({
+    kind,
+    url: urlFrom(kind, options),
+    listen: options.listen,
+    logLevel: options.quiet ? "error" : options.verbose ? "debug" : "info",
+    ...given("token", token),
+    ...given("readOnly", options.readOnly),
+    ...given("tables", options.tables),
+    ...given("prefix", options.prefix),
+    ...given("poolSize", options.poolSize),
+    ...given("statementTimeoutMs", options.statementTimeout),
+    ...given("maxRows", options.maxRows),
+    ...given("maxBodyBytes", options.maxBody),
+  });
+  const sidecar = await started;
+  terminal.say(`${terminal.bold("Serve".padStart(12))} ${kind} at ${sidecar.address}`);
+  if (options.json) process.stdout.write(`${JSON.stringify({ kind, address: sidecar.address })}\n`);
+  await untilSignalled(sidecar, terminal);
+}
+
+function given<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
+  return value === undefined ? {} : ({ [key]: value } as { [P in K]?: V });
+}
+
+/** The store's URL. A password on a command line is seen by every user of the machine, and so is refused. */
+function urlFrom(kind: SidecarKind, { url, urlFile }: Options): string {
+  const { variable, example } = kinds[kind];
+  if (url !== undefined && urlFile !== undefined) {
+    throw new TenonError("USAGE", "--url and --url-file say the same thing", "give one of them");
+  }
+  if (url !== undefined) {
+    if (hasPassword(url)) {
+      throw new TenonError(
+        "USAGE",
+        "--url has a password, and command lines are seen by every user of the machine",
+        `put the URL into a file and give --url-file, or into the variable ${variable}`,
+      );
+    }
+    return url;
+  }
+  const found = urlFile === undefined ? process.env[variable] : secretFile(urlFile);
+  if (found === undefined || found === "") {
+    throw new TenonError(
+      "USAGE",
+      `which store to serve is not said`,
+      `set ${variable}, or give --url-file with a file, or --url ${example}`,
+    );
+  }
+  return found;
+}
+
+function tokenFrom({ tokenFile }: Options): string | undefined {
+  const token = tokenFile === undefined ? process.env[TOKEN_VARIABLE] : secretFile(tokenFile);
+  if (token === "") throw new TenonError("CONFIG", "the bearer token is empty", "put a long random text into it");
+  return token;
+}
+
+/** The text of a file, without the line end that editors leave. */
+function secretFile(file: string): string {
+  try {
+    return readFileSync(file, "utf8").trim();
+  } catch (error) {
+    throw new TenonError("CONFIG", `${file} cannot be read: ${systemReason(error)}`, undefined, error);
+  }
+}
+
+/** Whether a URL has a password: before an `@`, or as a parameter. */
+function hasPassword(url: string): boolean {
+  return /^[a-z0-9+.-]+:\/\/[^/?#]*:[^/?#]*@/i.test(url) || /[?&](password|pass|sslpassword|token)=/i.test(url);
+}
+
+function list(text: string): string[] {
+  const names = text.split(",").map((name) => name.trim());
+  if (!names.every((name) => /^[A-Za-z_][\w$]*(\.[A-Za-z_][\w$]*)?$/.test(name))) {
+    throw new InvalidArgumentError("Name tables with commas between: users,app.orders.");
+  }
+  return names.map((name) => name.toLowerCase());
+}
+
+function positive(text: string): number {
+  const number = /^[0-9]{1,10}$/.test(text) ? Number(text) : 0;
+  if (number < 1 || number > 0xffff_ffff) throw new InvalidArgumentError("It takes a number from 1 on.");
+  return number;
+}
+
+/** Ends on SIGTERM with 0, on Ctrl-C with 130; a second Ctrl-C does not wait for running requests. */
+async function untilSignalled(sidecar: Sidecar, terminal: Terminal): Promise<void> {
+  const signal = await new Promise<NodeJS.Signals>((done) => {
+    // A timer keeps the process alive: the addon's server does not.
+    const alive = setInterval(() => {}, 2 ** 30);
+    for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+      process.once(name, () => {
+        clearInterval(alive);
+        done(name);
+      });
+    }
+  });
+  process.exitCode = signal === "SIGTERM" ? exitCode.done : exitCode.interrupted;
+  process.once("SIGINT", () => process.exit(exitCode.interrupted));
+  terminal.say(`${terminal.bold("Stop".padStart(12))} after running requests; Ctrl-C again stops at once`);
+  await sidecar.close();
+  process.exit();
+}

@@ -1,0 +1,13 @@
+import { spawn } from "node:child_process";
+
+/** Opens a URL in the browser of the desktop, if there is one; `failed` is told when there is none. */
+export function openBrowser(url: string, failed: () => void): void {
+  const [command, ...args] =
+    process.platform === "darwin" ? ["open"] : process.platform === "win32" ? ["cmd", "/c", "start", ""] : ["xdg-open"];
+  const child = spawn(command ?? "", [...args, url], { stdio: "ignore", detached: true });
+  child.once("error", failed);
+  child.once("exit", (code) => {
+    if (code !== 0) failed();
+  });
+  child.unref();
+}

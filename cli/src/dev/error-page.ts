@@ -1,0 +1,103 @@
+import { TenonError } from "../errors.ts";
+
+/** Where the error page asks which build is served; the answer is {@link buildState}. */
+export const statePath = "/_tenon/build";
+
+/** What is at {@link statePath}: the page reloads when it changes. */
+export function buildState(number: number): string {
+  return JSON.stringify({ build: number });
+}
+
+/**
+ * The page that a browser gets while the newest sources can't be built: the error as the terminal has it, in light and
+ * dark, wide and narrow. It reloads itself once another build is over.
+ *
+ * @param number which build failed; see {@link buildState}
+ */
+export function errorPage(name: string, error: unknown, number: number): string {
+  const { message, hint } = describe(error);
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Build failed · ${escapeHtml(name)}</title>
+<style>${style}</style>
+</head>
+<body>
+<main>
+<h1>Build failed</h1>
+<p class="subject"><b>${escapeHtml(name)}</b> cannot be built from the sources as they are now.</p>
+${message.map(problem).join("\n")}
+${hint === undefined ? "" : `<p class="hint"><b>Hint</b> ${escapeHtml(hint)}</p>\n`}<footer>Save a change and this page reloads. Other clients are answered by the last build that worked, if there is one.</footer>
+</main>
+<script>
+const known = ${buildState(number).replaceAll("<", "\\u003c")}.build;
+setInterval(async () => {
+  if (document.hidden) return;
+  try {
+    const { build } = await (await fetch(${JSON.stringify(statePath)})).json();
+    if (build !== known) location.reload();
+  } catch {}
+}, 700);
+</script>
+</body>
+</html>
+`;
+}
+
+/** One thing that is wrong: where, what, and the lines about it. */
+interface Problem {
+  readonly place?: string;
+  readonly text: string;
+  readonly lines: string;
+}
+
+function describe(error: unknown): { message: Problem[]; hint: string | undefined } {
+  if (!(error instanceof TenonError)) return { message: problems(String(error)), hint: undefined };
+  return { message: problems(error.message), hint: error.hint };
+}
+
+/** Takes a message apart at its lines that begin with a place: `src/handler.ts:3:1: …`. */
+function problems(message: string): Problem[] {
+  const found: { place?: string; text: string; lines: string[] }[] = [];
+  for (const line of message.split("\n")) {
+    const [, place, text] = /^(\S+?:\d+:\d+): (.*)$/.exec(line) ?? [];
+    const last = found.at(-1);
+    if (place !== undefined && text !== undefined) found.push({ place, text, lines: [] });
+    else if (last === undefined) found.push({ text: line, lines: [] });
+    else last.lines.push(line);
+  }
+  return found.map(({ lines, ...rest }) => ({ ...rest, lines: lines.join("\n") }));
+}
+
+function problem({ place, text, lines }: Problem): string {
+  const where = place === undefined ? "" : `<code class="place">${escapeHtml(place)}</code>\n`;
+  const code = lines === "" ? "" : `\n<pre tabindex="0">${escapeHtml(lines)}</pre>`;
+  return `<section>\n${where}<h2>${escapeHtml(text)}</h2>${code}\n</section>`;
+}
+
+function escapeHtml(text: string): string {
+  const names: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
+  return text.replace(/[&<>"']/g, (character) => names[character] ?? character);
+}
+
+const style = `
+:root { color-scheme: light dark; --ink: #1c1917; --soft: #57534e; --paper: #fafaf9; --card: #fff; --line: #e7e5e4; --red: #b91c1c; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #f5f5f4; --soft: #a8a29e; --paper: #171412; --card: #211d1a; --line: #3a3430; --red: #f87171; }
+}
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; border-top: 4px solid var(--red); }
+main { max-width: 56rem; margin: 0 auto; padding: clamp(1rem, 4vw, 3rem); }
+h1 { margin: 0; font-size: 1.5rem; color: var(--red); }
+h2 { margin: .25rem 0 0; font-size: 1.05rem; font-weight: 600; overflow-wrap: anywhere; }
+.subject { margin: .25rem 0 1.5rem; color: var(--soft); overflow-wrap: anywhere; }
+section { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 1rem 1.25rem; margin: 0 0 1rem; }
+code, pre { font-family: ui-monospace, "SF Mono", Menlo, Consolas, monospace; font-size: .875rem; }
+.place { color: var(--soft); overflow-wrap: anywhere; }
+pre { margin: .75rem 0 0; padding-bottom: .5rem; overflow-x: auto; line-height: 1.6; tab-size: 2; }
+.hint { margin: 0 0 1rem; }
+.hint b { margin-right: .5em; }
+footer { color: var(--soft); font-size: .875rem; }
+`;

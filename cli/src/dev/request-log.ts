@@ -1,0 +1,34 @@
+import type { RecentRequest, Runtime } from "../runtime.ts";
+import type { Terminal } from "../terminal.ts";
+import { statePath } from "./error-page.ts";
+
+/** Milliseconds between looks at what was answered. */
+const interval = 100;
+
+/** Prints a line for each request that the runtime answers, until it is told to stop. */
+export function logRequests(runtime: Runtime, terminal: Terminal): () => void {
+  let last = runtime.recentRequests().at(-1);
+  const look = () => {
+    const found = runtime.recentRequests();
+    const known = found.map(({ id, time }) => `${id} ${time}`).lastIndexOf(`${last?.id} ${last?.time}`);
+    const fresh = found.slice(known + 1);
+    if (known < 0 && last !== undefined && fresh.length > 0) terminal.say(terminal.dim(`${" ".repeat(13)}…`));
+    for (const request of fresh) if (request.path !== statePath) terminal.say(line(request, terminal));
+    last = found.at(-1) ?? last;
+  };
+  const timer = setInterval(look, interval);
+  return () => {
+    clearInterval(timer);
+    look();
+  };
+}
+
+function line({ method, path, status, duration_ms: duration }: RecentRequest, terminal: Terminal): string {
+  const time = duration < 10 ? duration.toFixed(1) : duration.toFixed(0);
+  return `${method.padStart(12)} ${printable(path)} ${terminal.status(status)} ${terminal.dim(`${time} ms`)}`;
+}
+
+/** A path is what a client sent: nothing of it may reach the terminal as a command. */
+function printable(text: string): string {
+  return text.replace(/[^\x21-\x7e]/g, "?");
+}

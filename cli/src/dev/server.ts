@@ -1,0 +1,108 @@
+import { basename } from "node:path";
+import { dependencies, moduleName, type Project } from "../project/project.ts";
+import { servingOptions } from "../project/serving.ts";
+import { Runtime } from "../runtime.ts";
+import { schemaFile } from "../schema/document.ts";
+import { referencePage } from "../schema/reference-page.ts";
+import type { Terminal } from "../terminal.ts";
+import { buildState, errorPage, statePath } from "./error-page.ts";
+import { listenNear } from "./ports.ts";
+import { logRequests } from "./request-log.ts";
+
+/** Where the page is that shows the module's API. */
+export const docsPath = "/docs";
+
+/** Where to listen, and what modules may call. */
+export interface DevServerOptions {
+  readonly host: string;
+  readonly port: number;
+  /** Whether another port will do when this one is taken. */
+  readonly near: boolean;
+  readonly sidecars: Readonly<Record<string, string>>;
+}
+
+/** The runtime of `tenon dev`: it serves what there is, whatever state the sources are in. */
+export class DevServer {
+  /** Such as `http://127.0.0.1:3000`. */
+  readonly url: string;
+  readonly port: number;
+  readonly runtime: Runtime;
+  readonly #name: string;
+  readonly #terminal: Terminal;
+  readonly #stopLog: () => void;
+
+  private constructor(
+    runtime: Runtime,
+    name: string,
+    terminal: Terminal,
+    { url, port }: { url: string; port: number },
+  ) {
+    this.runtime = runtime;
+    this.#name = name;
+    this.#terminal = terminal;
+    this.url = url;
+    this.port = port;
+    this.#stopLog = logRequests(runtime, terminal);
+  }
+
+  /**
+   * Listens, with the components of `modules/` loaded. One that does not load is told, and left out.
+   *
+   * @throws TenonError `ADDRESS_IN_USE`, `LISTEN` or `CONFIG`
+   */
+  static async start(project: Project, options: DevServerOptions, terminal: Terminal): Promise<DevServer> {
+    const runtime = await Runtime.create({
+      ...servingOptions(project.config, project.folder),
+      modules: [],
+      sidecars: options.sidecars,
+      logLevel: "warn",
+      // It has a log of requests of its own.
+      accessLog: false,
+    });
+    const { host, port, near } = options;
+    const listen = (at: number) => runtime.listen({ host, port: at });
+    const listening = near ? await listenNear(port, listen) : await listen(port);
+    const server = new DevServer(runtime, project.config.project.name, terminal, listening);
+    for (const file of await dependencies(project)) await server.loadDependency(file);
+    return server;
+  }
+
+  /** Puts a newly built component in the place of the one that serves. */
+  async swap(component: string, build: number): Promise<void> {
+    await this.runtime.reload(this.#name, component);
+    this.runtime.setBuildError(this.#name, undefined);
+    this.#setState(build);
+  }
+
+  /** Shows browsers why the sources can't be built; others are answered by the last build that worked. */
+  showError(error: unknown, build: number): void {
+    this.runtime.setBuildError(this.#name, errorPage(this.#name, error, build));
+    this.#setState(build);
+  }
+
+  /** Serves the module's OpenAPI document, and the page that shows it. */
+  showDocument(json: string): void {
+    const specUrl = `/run/${this.#name}/${schemaFile}`;
+    this.runtime.setPage(specUrl, { contentType: "application/json", body: json });
+    for (const { path, ...page } of referencePage({ title: this.#name, specUrl })) this.runtime.setPage(path, page);
+  }
+
+  /** Loads a component of `modules/`, anew when it is loaded already. */
+  async loadDependency(file: string): Promise<void> {
+    try {
+      await this.runtime.reload(moduleName(file), file);
+    } catch (error) {
+      this.#terminal.failure(`modules/${basename(file)}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+
+  /** Stops listening, and resolves when running requests are over. */
+  async close(): Promise<void> {
+    await this.runtime.close();
+    this.#stopLog();
+  }
+
+  #setState(build: number): void {
+    this.runtime.setPage(statePath, { contentType: "application/json", body: buildState(build) });
+  }
+}

@@ -1,0 +1,221 @@
+import { existsSync } from "node:fs";
+import { join, relative, sep } from "node:path";
+import { buildProject } from "../build/build.ts";
+import { prepareEngine } from "../build/engine.ts";
+import { TenonError } from "../errors.ts";
+import { sidecarVariable } from "../project/config/addresses.ts";
+import { configFile, type Project, requireProject } from "../project/project.ts";
+import { documentFor } from "../schema/document.ts";
+import { Services } from "../services.ts";
+import { Terminal } from "../terminal.ts";
+import { Latest } from "./latest.ts";
+import { listenNear } from "./ports.ts";
+import { DevServer, docsPath } from "./server.ts";
+import { type Watching, watch } from "./watch.ts";
+
+/** How to develop; what is left out is as `tenon.toml` has it. */
+export interface DevOptions {
+  readonly host: string | undefined;
+  /** This port or none. */
+  readonly port: number | undefined;
+  /** Whether the development services begin with nothing. */
+  readonly fresh: boolean;
+}
+
+/** Where the development services are, or the next free port. */
+const servicesPort = 9919;
+
+/**
+ * A project that is served while it is worked on. Every change leads to a new build that takes the place of the last one
+ * without a request being dropped; a build that fails leaves it serving and is shown. A change of `tenon.toml` that concerns
+ * serving begins the server anew, on the same port.
+ */
+export class DevSession {
+  #project: Project;
+  readonly #options: DevOptions;
+  readonly #terminal: Terminal;
+  readonly #update = new Latest(() => this.#run());
+  #pending = new Set<string>();
+  #services: Services | undefined;
+  #server: DevServer | undefined;
+  #watching: Watching | undefined;
+  /** Builds so far, whether they worked or not. */
+  #builds = 0;
+
+  constructor(project: Project, options: DevOptions, terminal: Terminal) {
+    this.#project = inScratch(project);
+    this.#options = options;
+    this.#terminal = terminal;
+  }
+
+  /** Where the module is. */
+  get url(): string {
+    return `${this.#server?.url}/run/${this.#project.config.project.name}/`;
+  }
+
+  /** The page of the development services. */
+  get servicesUrl(): string {
+    return `${this.#services?.url}/`;
+  }
+
+  /** The page that shows the module's API. */
+  get docsUrl(): string {
+    return `${this.#server?.url}${docsPath}`;
+  }
+
+  /**
+   * Listens, builds for the first time, whatever comes of it, and begins to watch.
+   *
+   * @throws TenonError when it cannot listen
+   */
+  async start(): Promise<void> {
+    const folder = join(this.#project.folder, ".tenon", "services");
+    const { fresh } = this.#options;
+    this.#services = await listenNear(servicesPort, (port) => Services.start({ folder, port, fresh }));
+    const found = Number(new URL(this.#services.url).port);
+    if (found !== servicesPort) {
+      this.#terminal.note("Port", `${servicesPort} is taken by another program; the services are at ${found}`);
+    }
+    this.#server = await this.#serve(this.#options.port ?? this.#project.config.server.port);
+    this.#watching = await watch(this.#project, (paths) => this.changed(paths));
+    await this.rebuild();
+  }
+
+  /** Builds as soon as a build that is going on is over. */
+  async rebuild(): Promise<void> {
+    await this.#update.request();
+  }
+
+  /** Notes what changed, and does what has to be done about it. */
+  changed(paths: readonly string[]): void {
+    for (const path of paths) this.#pending.add(path);
+    this.#terminal.detail(`${"Change".padStart(12)} ${paths.map((path) => this.#shown(path)).join(", ")}`);
+    void this.#update.request();
+  }
+
+  /** Closes all of it, each part whatever becomes of the others: what stayed open would keep the process alive. */
+  async stop(): Promise<void> {
+    const failures: unknown[] = [];
+    for (const part of [this.#watching, this.#server, this.#services]) {
+      await part?.close().catch((error: unknown) => failures.push(error));
+    }
+    if (failures.length > 0) throw failures[0];
+  }
+
+  async #run(): Promise<void> {
+    const paths = [...this.#pending];
+    this.#pending = new Set();
+    const modules = join(this.#project.folder, "modules") + sep;
+    const dependencies = paths.filter((path) => path.startsWith(modules));
+    try {
+      if (paths.includes(join(this.#project.folder, configFile))) await this.#configure();
+      await this.#reloadDependencies(dependencies);
+      // Without a path it was asked for by hand.
+      if (paths.length === 0 || paths.length > dependencies.length) await this.#build(paths);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  async #build(paths: readonly string[]): Promise<void> {
+    const [first, ...more] = paths.map((path) => this.#shown(path));
+    // Once in the life of an installation, and long: it shows its own progress.
+    await prepareEngine(this.#terminal);
+    const because = first === undefined ? "" : ` after ${first}${more.length > 0 ? ` and ${more.length} more` : ""}`;
+    await this.#terminal.step("Build", `${this.#project.config.project.name}${because}`, async () => {
+      const how = { release: false, compose: false, checkResponses: true };
+      const { component, inputs } = await buildProject(this.#project, how, new Terminal("quiet"));
+      this.#watching?.add(inputs);
+      this.#builds += 1;
+      await this.#server?.swap(component.path, this.#builds);
+    });
+    await this.#document();
+  }
+
+  /** Shows the API as it is now. What OpenAPI can't express is no reason not to serve. */
+  async #document(): Promise<void> {
+    try {
+      this.#server?.showDocument(await documentFor(this.#project));
+    } catch (error) {
+      // Of sources that have changed meanwhile there will be another.
+      if (this.#pending.size > 0) return;
+      this.#terminal.note("No schema", error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  /** Reads `tenon.toml` anew. */
+  async #configure(): Promise<void> {
+    const before = this.#project;
+    this.#project = inScratch(await requireProject(before.folder));
+    if (serving(before) === serving(this.#project)) return;
+    const moved = before.config.server.port !== this.#project.config.server.port && this.#options.port === undefined;
+    const port = moved ? this.#project.config.server.port : (this.#server?.port ?? 0);
+    await this.#server?.close();
+    this.#server = await this.#serve(port);
+    if (existsSync(this.#project.component)) await this.#server.swap(this.#project.component, this.#builds);
+    this.#terminal.note("Restart", `at ${this.url}, as ${configFile} says now`);
+  }
+
+  async #serve(port: number): Promise<DevServer> {
+    const { server, sidecars: named } = this.#project.config;
+    const url = this.#services?.url ?? "";
+    const taken = new Set(Object.keys(named).map(sidecarVariable));
+    const own = ["db", "cache", "storage"].filter((name) => !taken.has(sidecarVariable(name)));
+    const sidecars = { ...Object.fromEntries(own.map((name) => [name, url])), ...named };
+    const near = this.#options.port === undefined;
+    const started = await DevServer.start(
+      this.#project,
+      { host: this.#options.host ?? server.host, port, near, sidecars },
+      this.#terminal,
+    );
+    this.#services?.attach(started.runtime, started.url);
+    if (port !== 0 && started.port !== port) {
+      this.#terminal.note(
+        "Port",
+        `${port} is taken by another program; this is ${started.port} (choose one with --port)`,
+      );
+    }
+    return started;
+  }
+
+  async #reloadDependencies(paths: readonly string[]): Promise<void> {
+    for (const path of paths.filter((each) => each.endsWith(".wasm"))) {
+      if (!existsSync(path)) {
+        this.#terminal.note("Gone", `${this.#shown(path)}; it is served until tenon dev is started again`);
+        continue;
+      }
+      await this.#server?.loadDependency(path);
+      this.#terminal.note("Reload", this.#shown(path));
+    }
+  }
+
+  #fail(error: unknown): void {
+    this.#builds += 1;
+    this.#server?.showError(error, this.#builds);
+    if (error instanceof TenonError) this.#terminal.failure(error.message, error.hint);
+    else this.#terminal.failure(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    this.#terminal.note("Wait", "for a change; the last build that worked goes on serving");
+  }
+
+  #shown(path: string): string {
+    return relative(this.#project.folder, path);
+  }
+}
+
+/** A build for development is no build to deploy: it goes where `tenon run` does not look. */
+function inScratch(project: Project): Project {
+  const scratch = join(project.folder, ".tenon", "dev");
+  const { name } = project.config.project;
+  return {
+    ...project,
+    scratch,
+    component: join(scratch, `${name}.wasm`),
+    composed: join(scratch, `${name}-composed.wasm`),
+    sourceMap: join(scratch, `${name}.wasm.map`),
+  };
+}
+
+/** What of a project's configuration the server is started with. */
+function serving({ config: { project, server, sidecars, outbound, env } }: Project): string {
+  return JSON.stringify([project.name, server, sidecars, outbound, env]);
+}

@@ -1,0 +1,71 @@
+import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Project } from "../project/project.ts";
+import { type Watching, watch } from "./watch.ts";
+
+let folder: string;
+let watching: Watching;
+let told: string[];
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "tenon-watch-"));
+  for (const each of ["src/deep", "modules", "lib", "node_modules/x", ".tenon"]) {
+    await mkdir(join(folder, each), { recursive: true });
+  }
+  for (const file of ["src/handler.ts", "src/deep/a.ts", "lib/text.ts", "tenon.toml"]) await write(file);
+  told = [];
+  watching = await watch({ folder } as Project, (paths) =>
+    told.push(...paths.map((each) => each.slice(folder.length + 1))),
+  );
+});
+afterEach(async () => {
+  await watching.close();
+  await rm(folder, { recursive: true });
+});
+
+let version = 0;
+const write = (file: string) => writeFile(join(folder, file), String(++version));
+
+test.each(["src/handler.ts", "src/deep/a.ts", "src/new.ts", "tenon.toml", "modules/other.wasm", "package.json"])(
+  "%s is told",
+  async (file) => {
+    await write(file);
+    await expect.poll(() => told, { timeout: 5000 }).toContain(file);
+  },
+);
+
+test("files that a build has read matter too, inside the project and beside it; nothing else does", async () => {
+  const beside = join(`${folder}-beside`, "text.ts");
+  await mkdir(`${folder}-beside`);
+  await writeFile(beside, "0");
+  try {
+    watching.add([join(folder, "lib/text.ts"), join(folder, "node_modules/x/index.js"), beside]);
+    await writeFile(join(folder, "notes.md"), "x");
+    await write("lib/text.ts");
+    await expect.poll(() => told, { timeout: 5000 }).toContain("lib/text.ts");
+    // Its watcher is set up while this goes on.
+    const change = async () => {
+      await writeFile(beside, String(++version));
+      return told;
+    };
+    await expect.poll(change, { timeout: 5000, interval: 200 }).toContain("beside/text.ts");
+    expect(told).not.toContain("notes.md");
+  } finally {
+    await rm(`${folder}-beside`, { recursive: true });
+  }
+});
+
+test("an editor that writes beside and renames is one change; what it leaves lying about is none", async () => {
+  await write("src/handler.ts~");
+  await write("src/.handler.ts.swp");
+  await writeFile(join(folder, "src/.new"), "x");
+  await rename(join(folder, "src/.new"), join(folder, "src/handler.ts"));
+  await expect.poll(() => told, { timeout: 5000 }).toContain("src/handler.ts");
+  expect(told.some((each) => each.endsWith("~") || each.endsWith(".swp"))).toBe(false);
+});
+
+test("a file that goes is told", async () => {
+  await rm(join(folder, "src/deep/a.ts"));
+  await expect.poll(() => told, { timeout: 5000 }).toContain("src/deep/a.ts");
+});

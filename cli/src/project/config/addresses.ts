@@ -1,0 +1,57 @@
+/** Why a text is no address of a sidecar, by the rules of `crates/transport/src/address.rs`; a test compares the two. */
+export function sidecarProblem(address: string): string | undefined {
+  if (address.startsWith("unix://")) {
+    return /^unix:\/\/\/./s.test(address)
+      ? undefined
+      : "needs an absolute path: unix:///path/to.sock, with three slashes";
+  }
+  if (!address.startsWith("http://")) return "must be http://host:port or unix:///path/to.sock";
+  const [, host, port] = /^http:\/\/(\[[0-9A-Fa-f:.]+\]|[^\s/?#@:[\]]+)(?::([0-9]{1,5}))?\/?$/.exec(address) ?? [];
+  if (host === undefined) return "must be no more than http://host:port: credentials, path and query belong elsewhere";
+  if (port !== undefined && (Number(port) === 0 || Number(port) > 65_535)) return "has no port from 1 to 65535";
+  return undefined;
+}
+
+/** 1 to 65535 in at most five digits, up to the end of the address. */
+const port = "(?!0+/?$)(?:[0-5]?[0-9]{1,4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])";
+const bracketed = "\\[[0-9A-Fa-f:.]+\\]";
+
+/** {@link sidecarProblem} in JSON Schema. */
+export const sidecarRule = {
+  pattern: `^(?:unix:///[\\s\\S]|http://(?:${bracketed}|[^\\s/?#@:\\[\\]]+)(?::${port})?/?$)`,
+};
+
+/** {@link outboundProblem} in JSON Schema. */
+export const outboundRule = {
+  items: { type: "string", pattern: `^(?:https?://)?(?:${bracketed}|[^\\s/?#@:\\[\\]*]+)(?::${port})?$` },
+};
+
+/** The variable in which a module finds a sidecar, by the rules of `crates/transport/src/address.rs`. */
+export function sidecarVariable(name: string): string {
+  return `SIDECAR_${name.toUpperCase().replaceAll("-", "_")}_URL`;
+}
+
+/** Why sidecars can't have these names together: a variable has room for one address only. */
+export function sidecarNamesProblem(names: readonly string[]): string | undefined {
+  const seen = new Map<string, string>();
+  for (const name of names) {
+    const variable = sidecarVariable(name);
+    const before = seen.get(variable);
+    if (before !== undefined)
+      return `\`${before}\` and \`${name}\` are both ${variable} to the module; give one of them another name`;
+    seen.set(variable, name);
+  }
+  return undefined;
+}
+
+/** Why a list is none of outbound hosts, by the rules of `crates/transport/src/allow.rs`; a test compares the two. */
+export function outboundProblem(hosts: readonly string[]): string | undefined {
+  for (const host of hosts) {
+    const [, name, port] = /^(?:https?:\/\/)?(\[[0-9A-Fa-f:.]+\]|[^\s/?#@:[\]*]+)(?::([0-9]{1,5}))?$/.exec(host) ?? [];
+    if (name === undefined)
+      return `has ${JSON.stringify(host)}: write host, host:port, or either behind http:// or https://`;
+    if (port !== undefined && (Number(port) === 0 || Number(port) > 65_535))
+      return `has ${JSON.stringify(host)}, whose port is none from 1 to 65535`;
+  }
+  return undefined;
+}

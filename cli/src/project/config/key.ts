@@ -1,0 +1,95 @@
+import type { Kind } from "./kinds.ts";
+
+/** A key: what its value may be and what it is for. */
+export interface Key<T, P extends "required" | "default" | "optional" = "required" | "default" | "optional"> {
+  readonly kind: Kind<T>;
+  readonly presence: P;
+  /** The value when the file has none. */
+  readonly default?: T;
+  /** Markdown, one paragraph. */
+  readonly docs: string;
+  /** Why a value of the right kind cannot be taken; undefined when it can. */
+  problem?(value: T): string | undefined;
+  /** The same rule for editors, in JSON Schema, beside that of the kind. */
+  readonly rule?: Readonly<Record<string, unknown>>;
+}
+
+/** A section whose keys are known. */
+export interface Section<K = Readonly<Record<string, Key<unknown>>>> {
+  readonly docs: string;
+  readonly keys: K;
+}
+
+/** A section whose keys are the user's own names. */
+export interface OpenSection<T = unknown> {
+  readonly docs: string;
+  /** What a name is called in the reference: `<name>`. */
+  readonly names: {
+    readonly placeholder: string;
+    readonly pattern: RegExp;
+    readonly description: string;
+    /** Why names that are fine each by itself can't stand together, the last being the one too many. */
+    together?(names: readonly string[]): string | undefined;
+  };
+  readonly values: Key<T, "optional">;
+}
+
+/** Each key's value under its name in camel case; sections of the user's own names as records. */
+export type ConfigOf<S> = {
+  readonly [N in keyof S]: S[N] extends Section<infer K>
+    ? Values<K>
+    : S[N] extends OpenSection<infer T>
+      ? Readonly<Record<string, T>>
+      : never;
+};
+
+type Values<K> = {
+  readonly [N in keyof K as K[N] extends { readonly presence: "optional" } ? never : Camel<N>]: ValueOf<K[N]>;
+} & {
+  readonly [N in keyof K as K[N] extends { readonly presence: "optional" } ? Camel<N> : never]?: ValueOf<K[N]>;
+};
+
+type ValueOf<K> = K extends { readonly kind: Kind<infer T> } ? T : never;
+
+type Camel<N> = N extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<Camel<Tail> & string>}` : N & string;
+
+/** A key of the file as the name of a property: `max_body_bytes` is `maxBodyBytes`. */
+export function camelCase(key: string): string {
+  return key.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** The environment variable that wins over a key: `TENON_SERVER_PORT`. */
+export function variableOf(sectionName: string, key: string): string {
+  return `TENON_${sectionName}_${key}`.toUpperCase();
+}
+
+/** Which values of a kind can be taken: for people, and for editors. */
+interface Rule<T> {
+  readonly problem: (value: T) => string | undefined;
+  readonly rule: Readonly<Record<string, unknown>>;
+}
+
+/** A section of known keys. */
+export function section<const K extends Readonly<Record<string, Key<unknown>>>>(docs: string, keys: K): Section<K> {
+  return { docs, keys };
+}
+
+/** A section of the user's own names. */
+export function open<T>(docs: string, names: OpenSection<T>["names"], values: Key<T, "optional">): OpenSection<T> {
+  return { docs, names, values };
+}
+
+/** A key that every file has. */
+export function required<T>(kind: Kind<T>, docs: string, rule?: Rule<T>): Key<T, "required"> {
+  return { kind, presence: "required", docs, ...rule };
+}
+
+/** A key that may be left out, and has no value then. */
+export function optional<T>(kind: Kind<T>, docs: string, rule?: Rule<T>): Key<T, "optional"> {
+  return { kind, presence: "optional", docs, ...rule };
+}
+
+/** A key that has a value when it is left out. */
+export function withDefault<T>(kind: Kind<T>, value: NoInfer<T>, docs: string, rule?: Rule<T>): Key<T, "default"> {
+  return { kind, presence: "default", default: value, docs, ...rule };
+}

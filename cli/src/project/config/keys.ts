@@ -1,0 +1,111 @@
+/**
+ * Every key of `tenon.toml`, once. From this table come the parser with its errors, the overrides by environment variables,
+ * the JSON Schema for editors and `docs/configuration.md`; a new key is one entry here.
+ */
+import { limits } from "../../limits.ts";
+import { projectNameProblem, projectNameRule } from "../name.ts";
+import { outboundProblem, outboundRule, sidecarNamesProblem, sidecarProblem, sidecarRule } from "./addresses.ts";
+import { type ConfigOf, type Key, open, optional, required, section, withDefault } from "./key.ts";
+import { flag, oneOf, text, textList, wholeNumber } from "./kinds.ts";
+
+export const sections = {
+  project: section("What this folder makes.", {
+    name: required(text, "The project's name. It names the files in `dist/` and the module in URLs: `/run/<name>/`.", {
+      problem: projectNameProblem,
+      rule: projectNameRule,
+    }),
+    version: withDefault(text, "0.0.0", "The project's version."),
+  }),
+  server: section("How `tenon run` and `tenon dev` serve.", {
+    host: withDefault(
+      text,
+      "127.0.0.1",
+      "The address to listen on. `0.0.0.0` and `::` let other machines in. `--host` wins over it.",
+      { problem: (value) => (value === "" ? "must not be empty" : undefined), rule: { minLength: 1 } },
+    ),
+    port: withDefault(
+      wholeNumber(0, 65_535),
+      3000,
+      "The port to listen on; 0 takes a free one. `--port` wins over it.",
+    ),
+    isolation: withDefault(
+      oneOf("request", "shared"),
+      "request",
+      "Which requests share an instance of the component: `request` gives each an instance of its own; `shared` uses " +
+        "instances again, one request after another. That is faster, but what a request leaves in memory the next may see.",
+    ),
+    access_log: withDefault(flag, false, "Whether each request is a line in the log."),
+    log_format: withDefault(
+      oneOf("readable", "json"),
+      "readable",
+      "How log lines are written: for people, or as one JSON object each.",
+    ),
+    otlp_endpoint: optional(
+      text,
+      "Where traces are sent, one span for each request: `http://host:port` of an OpenTelemetry collector that takes OTLP " +
+        "over HTTP. None are sent without it.",
+    ),
+    tls_certificate: optional(
+      text,
+      "A certificate with its chain, in PEM, relative to the project's folder. With `tls_key` it serves HTTPS.",
+    ),
+    tls_key: optional(text, "The certificate's private key, in PEM, relative to the project's folder."),
+    ...limitKeys(),
+  }),
+  composition: section("Composing with the bridge, which makes the component one for every `wasi:http` server.", {
+    http_handler: withDefault(
+      flag,
+      true,
+      "Whether the project is composed with the bridge when `tenon build --compose` asks for it. With `false` that is an " +
+        "error: the component is for Tenon's own runtime, or composed by other tools.",
+    ),
+    bridge: optional(
+      text,
+      "A bridge of your own, relative to the project's folder, instead of the one inside Tenon's package.",
+    ),
+  }),
+  sidecars: open(
+    "The services that the module may call. Each is in its environment as `SIDECAR_<NAME>_URL`. `tenon dev` brings `db`, " +
+      "`cache` and `storage` of its own where none is named here.",
+    {
+      placeholder: "name",
+      pattern: /^[A-Za-z][A-Za-z0-9_-]*$/,
+      description: "letters, digits, _ and -, a letter first",
+      together: sidecarNamesProblem,
+    },
+    optional(text, "Its address: `unix:///path/to.sock` or `http://host:port`. Credentials stay in the sidecar.", {
+      problem: sidecarProblem,
+      rule: sidecarRule,
+    }),
+  ),
+  outbound: section("What modules may call besides the sidecars.", {
+    allow: withDefault(
+      textList,
+      [],
+      "Hosts that modules may call: `host`, `host:port`, or either behind `http://` or `https://`. Without a port the " +
+        "usual one is meant. A name that resolves to a private or loopback address is refused, unless that address is in " +
+        "the list as well.",
+      { problem: outboundProblem, rule: outboundRule },
+    ),
+  }),
+  env: open(
+    "Environment variables of the module, read with `env(name)`. Nothing of the server's own environment is added. This file " +
+      "is no place for secrets; those belong into a sidecar.",
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is what ends a name for the module
+    { placeholder: "NAME", pattern: /^[^=\u0000]+$/, description: "any text without =" },
+    optional(text, "The variable's value."),
+  ),
+};
+
+/** Each key's value under its name in camel case; sections of the user's own names as records. */
+export type Config = ConfigOf<typeof sections>;
+
+/** The limits of the runtime, whose table is in Rust; see `limits.ts`. */
+function limitKeys(): { readonly [N in keyof typeof limits]: Key<number, "default"> } {
+  const keys = Object.entries(limits).map(([name, { min, max, default: value, meaning }]) => {
+    const unit = name.endsWith("_ms") ? "In milliseconds: " : name.endsWith("_bytes") ? "In bytes: " : "";
+    const docs = unit === "" ? meaning : `${unit}${meaning.charAt(0).toLowerCase()}${meaning.slice(1)}`;
+    return [name, withDefault(wholeNumber(min, max), value, docs)];
+  });
+  return Object.fromEntries(keys) as { readonly [N in keyof typeof limits]: Key<number, "default"> };
+}

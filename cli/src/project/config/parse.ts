@@ -1,0 +1,131 @@
+import { nearest } from "../../nearest.ts";
+import { camelCase, type Key, type OpenSection, type Section } from "./key.ts";
+import { type Config, sections } from "./keys.ts";
+import { readOverrides } from "./overrides.ts";
+import { Report } from "./report.ts";
+import { readToml, type TomlEntries, type TomlEntry, TomlMistake } from "./toml.ts";
+
+/** The process's environment, or one like it. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Parses `tenon.toml`. Variables such as `TENON_SERVER_PORT` in `environment` win over the file.
+ *
+ * @param file the path to name in errors
+ * @throws TenonError `CONFIG`, naming of every mistake the file, line and column, and of an unknown key the nearest
+ */
+export function parseConfig(content: string, file: string, environment: Environment = {}): Config {
+  // A byte order mark is no part of the text.
+  const report = new Report(file, content.replace(/^\ufeff/, ""));
+  let entries: TomlEntries;
+  try {
+    entries = readToml(report.text);
+  } catch (error) {
+    if (!(error instanceof TomlMistake)) throw error;
+    report.add(error.message, error.at);
+    throw report.error();
+  }
+  const config = readSections(entries, report, true);
+  readOverrides(config, environment, report);
+  report.throwIfAny();
+  return config as unknown as Config;
+}
+
+/** The configuration outside a project: the defaults, and what `environment` says. It has no name. */
+export function defaultConfig(environment: Environment = {}): Config {
+  const report = new Report("", "");
+  const config = readSections(new Map(), report, false);
+  readOverrides(config, environment, report);
+  report.throwIfAny();
+  return { ...config, project: { name: "", version: "0.0.0" } } as unknown as Config;
+}
+
+/** Values by section and property, while they are being gathered. */
+export type Draft = Record<string, Record<string, unknown>>;
+
+function readSections(entries: TomlEntries, report: Report, needsRequired: boolean): Draft {
+  const draft: Draft = {};
+  for (const [name, section] of Object.entries<Section | OpenSection>(sections)) {
+    const entry = entries.get(name);
+    if (entry !== undefined && entry.entries === undefined)
+      report.add(`\`${name}\` must be a table: [${name}]`, entry.key);
+    const table = entry?.entries ?? new Map<string, TomlEntry>();
+    draft[name] = "keys" in section ? readKnown(name, section, table, report) : readOpen(name, section, table, report);
+    if ("keys" in section && needsRequired) refuseMissing(name, section, table, entry, report);
+  }
+  for (const [name, entry] of entries) if (!Object.hasOwn(sections, name)) report.add(unknownSection(name), entry.key);
+  return draft;
+}
+
+function readKnown(name: string, { keys }: Section, table: TomlEntries, report: Report): Record<string, unknown> {
+  const values: Record<string, unknown> = {};
+  for (const [key, definition] of Object.entries(keys)) {
+    const entry = table.get(key);
+    const value = entry === undefined ? definition.default : readValue(`${name}.${key}`, definition, entry, report);
+    if (value !== undefined) values[camelCase(key)] = value;
+  }
+  for (const [key, entry] of table) if (!Object.hasOwn(keys, key)) report.add(unknownKey(name, keys, key), entry.key);
+  return values;
+}
+
+function readOpen(name: string, section: OpenSection, table: TomlEntries, report: Report): Record<string, unknown> {
+  const values: [string, unknown][] = [];
+  for (const [key, entry] of table) {
+    if (!section.names.pattern.test(key)) {
+      report.add(`\`${key}\` is no name for [${name}]: ${section.names.description}`, entry.key);
+      continue;
+    }
+    const problem = section.names.together?.([...values.map(([other]) => other), key]);
+    if (problem === undefined) values.push([key, readValue(`${name}.${key}`, section.values, entry, report)]);
+    else report.add(problem, entry.key);
+  }
+  return Object.fromEntries(values);
+}
+
+function readValue(path: string, { kind, ...key }: Key<unknown>, entry: TomlEntry, report: Report): unknown {
+  const value = kind.read(entry.value);
+  if (value === undefined) report.add(`\`${path}\` must be ${kind.description}`, entry.at);
+  else {
+    const problem = key.problem?.(value);
+    if (problem === undefined) return value;
+    report.add(`\`${path}\` ${problem}`, entry.at);
+  }
+  return undefined;
+}
+
+function refuseMissing(
+  name: string,
+  { keys }: Section,
+  table: TomlEntries,
+  entry: TomlEntry | undefined,
+  report: Report,
+): void {
+  for (const [key, { presence, kind }] of Object.entries(keys)) {
+    if (presence !== "required" || table.has(key)) continue;
+    report.add(`\`${name}.${key}\` is missing: it must be ${kind.description}`, entry?.key);
+  }
+}
+
+function unknownSection(name: string): string {
+  const near = nearest(name, Object.keys(sections));
+  const home = homeOf(name);
+  if (near !== undefined) return `unknown section \`${name}\`; did you mean [${near}]?`;
+  return `unknown section \`${name}\`${home === undefined ? "" : `; \`${name}\` is a key of [${home}]`}`;
+}
+
+function unknownKey(section: string, keys: Section["keys"], key: string): string {
+  const near = nearest(key, Object.keys(keys));
+  const home = homeOf(key);
+  if (home !== undefined) return `unknown key \`${key}\` in [${section}]; it is a key of [${home}]`;
+  if (Object.hasOwn(sections, key)) return `\`${key}\` is a section of its own, [${key}], and not in [${section}]`;
+  if (near !== undefined) return `unknown key \`${key}\` in [${section}]; did you mean \`${near}\`?`;
+  return `unknown key \`${key}\` in [${section}]; known are ${Object.keys(keys).join(", ")}`;
+}
+
+/** The section that a key belongs to. */
+function homeOf(key: string): string | undefined {
+  const found = Object.entries<Section | OpenSection>(sections).find(
+    ([, section]) => "keys" in section && Object.hasOwn(section.keys, key),
+  );
+  return found?.[0];
+}

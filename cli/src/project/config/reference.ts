@@ -1,0 +1,61 @@
+import { type Key, type OpenSection, type Section, variableOf } from "./key.ts";
+import { sections } from "./keys.ts";
+
+/** `docs/configuration.md`: every section and key, from the table that the parser uses. */
+export function configurationReference(): string {
+  const parts = Object.entries<Section | OpenSection>(sections).map(([name, section]) =>
+    "keys" in section ? knownSection(name, section) : openSection(name, section),
+  );
+  return `${head}\n${parts.join("\n")}`;
+}
+
+const head = `<!-- Generated from cli/src/project/config/keys.ts by \`npm run generate -w tenon\`; a test checks that it is current. -->
+
+# tenon.toml
+
+A folder with a \`tenon.toml\` is a project. A key that is unknown, a value of the wrong type, and a value that cannot be are
+errors; each names the line, the column and, of an unknown key, the one that was probably meant.
+
+\`\`\`toml
+#:schema ./node_modules/tenon/tenon.schema.json
+[project]
+name = "demo"
+
+[server]
+port = 3000
+
+[sidecars]
+db = "unix:///run/db.sock"
+\`\`\`
+
+The first line is for editors (Even Better TOML, Taplo): the package has a JSON Schema, from which they complete and check.
+
+What wins, from the strongest: an option of the command (\`--port\`), a variable of the environment (\`TENON_SERVER_PORT\`), the
+file, the default. The variable of a key is \`TENON_\`, the section, \`_\` and the key, all in capitals; a list's elements are
+separated by commas. A variable that begins like a section's and names no key of it is an error too.
+`;
+
+function knownSection(name: string, { docs, keys }: Section): string {
+  const parts = Object.entries(keys).map(([key, definition]) => {
+    const variable = `\`${variableOf(name, key)}\``;
+    return `### \`${key}\`\n\n${capitalized(definition.docs)}\n\n${facts(definition)} Environment: ${variable}.\n`;
+  });
+  return `## \`[${name}]\`\n\n${docs}\n\n${parts.join("\n")}`;
+}
+
+function openSection(name: string, { docs, names, values }: OpenSection): string {
+  const variable = `\`${variableOf(name, "")}<NAME>\``;
+  const key = `### \`<${names.placeholder}>\``;
+  const rule = `The name: ${names.description}.`;
+  return `## \`[${name}]\`\n\n${docs}\n\n${key}\n\n${values.docs} ${rule}\n\n${facts(values)} Environment: ${variable}.\n`;
+}
+
+function facts({ kind, presence, ...key }: Key<unknown>): string {
+  const type = `Value: ${kind.description.replaceAll(/"([^"]*)"/g, '`"$1"`')}.`;
+  if (presence === "required") return `${type} Required.`;
+  return presence === "default" ? `${type} Default: \`${kind.show(key.default)}\`.` : type;
+}
+
+function capitalized(sentence: string): string {
+  return sentence.charAt(0).toUpperCase() + sentence.slice(1);
+}

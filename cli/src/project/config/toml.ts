@@ -1,0 +1,107 @@
+import { type AST, getStaticTOMLValue, ParseError, parseTOML } from "toml-eslint-parser";
+
+/** A stretch of one line; lines and columns count from 1. */
+export interface Span {
+  readonly line: number;
+  readonly column: number;
+  readonly length: number;
+}
+
+/** A value of the file, and where it and its key stand. */
+export interface TomlEntry {
+  readonly key: Span;
+  readonly at: Span;
+  /** As `getStaticTOMLValue` gives it; a table's keys are in `entries` instead. */
+  readonly value: unknown;
+  /** The table's keys, however it is written: `[a]`, `a.b = …` or `a = { … }`. */
+  readonly entries?: TomlEntries;
+}
+
+/** A table by keys. */
+export type TomlEntries = Map<string, TomlEntry>;
+
+/** What is wrong with the TOML itself. */
+export class TomlMistake extends Error {
+  readonly at: Span;
+
+  constructor(message: string, at: Span) {
+    super(message);
+    this.at = at;
+  }
+}
+
+/**
+ * Reads TOML 1.0 with the place of each key and value.
+ *
+ * @throws TomlMistake when it is none
+ */
+export function readToml(text: string): TomlEntries {
+  const root: TomlEntries = new Map();
+  let program: AST.TOMLProgram;
+  try {
+    program = parseTOML(text, { tomlVersion: "1.0" });
+  } catch (error) {
+    if (!(error instanceof ParseError)) throw error;
+    throw new TomlMistake(error.message, { line: error.lineNumber, column: error.column + 1, length: 1 });
+  }
+  for (const node of program.body[0].body) {
+    if (node.type === "TOMLKeyValue") putPair(root, node);
+    else putTable(root, node);
+  }
+  return root;
+}
+
+function putTable(root: TomlEntries, node: AST.TOMLTable): void {
+  const keys = node.key.keys;
+  if (node.kind === "array") {
+    put(root, keys, () => ({ at: spanOf(node.key), value: [] }));
+    return;
+  }
+  const entries = keys.reduce<TomlEntries | undefined>((table, key) => table && descend(table, key), root);
+  // Undefined below a list of tables, which is wrong as a whole already.
+  if (entries !== undefined) for (const pair of node.body) putPair(entries, pair);
+}
+
+function putPair(table: TomlEntries, { key, value }: AST.TOMLKeyValue): void {
+  put(table, key.keys, () => contentOf(value));
+}
+
+function contentOf(node: AST.TOMLContentNode): Omit<TomlEntry, "key"> {
+  const at = spanOf(node);
+  if (node.type !== "TOMLInlineTable") return { at, value: getStaticTOMLValue(node) };
+  const entries: TomlEntries = new Map();
+  for (const pair of node.body) putPair(entries, pair);
+  return { at, value: undefined, entries };
+}
+
+/** Puts a value at the end of a dotted key. */
+function put(table: TomlEntries, path: readonly TomlKey[], content: () => Omit<TomlEntry, "key">): void {
+  const last = path.at(-1);
+  if (last === undefined) return;
+  const inner = path.slice(0, -1).reduce<TomlEntries | undefined>((at, key) => at && descend(at, key), table);
+  inner?.set(nameOf(last), { key: spanOf(last), ...content() });
+}
+
+type TomlKey = AST.TOMLBare | AST.TOMLQuoted;
+
+/** The table under a key, made when it is not there; undefined when the key has something else. */
+function descend(table: TomlEntries, key: TomlKey): TomlEntries | undefined {
+  const found = table.get(nameOf(key));
+  if (found !== undefined) return found.entries;
+  const entries: TomlEntries = new Map();
+  table.set(nameOf(key), { key: spanOf(key), at: spanOf(key), value: undefined, entries });
+  return entries;
+}
+
+function nameOf(key: TomlKey): string {
+  return key.type === "TOMLBare" ? key.name : key.value;
+}
+
+function spanOf({ loc: { start, end } }: AST.TOMLNode): Span {
+  // Of what goes on over several lines, its first character.
+  return {
+    line: start.line,
+    column: start.column + 1,
+    length: start.line === end.line ? end.column - start.column : 1,
+  };
+}

@@ -1,0 +1,51 @@
+import type { Services as NativeServices } from "@tenon/native";
+import { fromNative, native } from "./native.ts";
+import type { Runtime } from "./runtime.ts";
+
+/** What the development services are told. */
+export interface ServicesOptions {
+  /** Where everything is kept; it is made when it is not there. */
+  readonly folder: string;
+  /** A loopback address; 127.0.0.1 when left out. */
+  readonly host?: string;
+  /** 0, or left out, takes a free one. */
+  readonly port?: number;
+  /** Begin with nothing. */
+  readonly fresh?: boolean;
+}
+
+/**
+ * The development services on this machine: key-value, SQL, storage and cron in one folder, and a page that shows them.
+ * Their URL is that of every sidecar: `Runtime.create({ sidecars: { db: url, cache: url, storage: url }, … })`.
+ */
+export class Services {
+  readonly #services: NativeServices;
+
+  private constructor(services: NativeServices) {
+    this.#services = services;
+  }
+
+  /**
+   * Opens the folder and listens.
+   *
+   * @throws TenonError `ADDRESS_IN_USE`, `LISTEN`, `FOLDER` or `CONFIG`
+   */
+  static async start(options: ServicesOptions): Promise<Services> {
+    return new Services(await fromNative(native().Services.start({ ...options })));
+  }
+
+  /** Such as `http://127.0.0.1:9919`; also the address of the page. */
+  get url(): string {
+    return this.#services.url;
+  }
+
+  /** Gives the page its modules and requests, and cron its modules to call. `url` is where the runtime listens. */
+  attach(runtime: Runtime, url: string): void {
+    this.#services.attach(runtime.native, url);
+  }
+
+  /** Stops listening, and resolves when running requests have finished or their time is over. */
+  async close(): Promise<void> {
+    await this.#services.close();
+  }
+}

@@ -1,0 +1,60 @@
+import type { Sidecar as NativeSidecar } from "@tenon/native";
+import { fromNative, native } from "./native.ts";
+
+/** The kinds of sidecar. */
+export const sidecarKinds = ["sql", "kv", "storage"] as const;
+export type SidecarKind = (typeof sidecarKinds)[number];
+
+/** What a {@link Sidecar} is told; limits that are left out are those of the development services. */
+export interface SidecarOptions {
+  readonly kind: SidecarKind;
+  /** The store: `postgres://…`, `redis://…`, `sqlite:/path`, `s3://bucket` or `file:/path`. It may hold a password. */
+  readonly url: string;
+  /** `unix:///run/db.sock` or `127.0.0.1:7001`. */
+  readonly listen: string;
+  /** The bearer token that every request but `/health` must have. */
+  readonly token?: string;
+  /** `sql`: statements that write are refused. */
+  readonly readOnly?: boolean;
+  /** `sql`: the tables that statements may name. */
+  readonly tables?: readonly string[];
+  /** `kv`: what every name in Redis begins with. */
+  readonly prefix?: string;
+  readonly poolSize?: number;
+  /** Milliseconds that a request's statements may take. */
+  readonly statementTimeoutMs?: number;
+  /** Rows of one result. */
+  readonly maxRows?: number;
+  /** Bytes of a request's body. */
+  readonly maxBodyBytes?: number;
+  readonly logLevel?: "off" | "error" | "warn" | "info" | "debug";
+}
+
+/** A sidecar inside this process: one kind of service over the same HTTP contract as the development services. */
+export class Sidecar {
+  readonly #sidecar: NativeSidecar;
+
+  private constructor(sidecar: NativeSidecar) {
+    this.#sidecar = sidecar;
+  }
+
+  /**
+   * Connects to the store and listens.
+   *
+   * @throws TenonError `CONFIG`, `BACKEND`, `FOLDER`, `ADDRESS_IN_USE` or `LISTEN`; none has a password in it
+   */
+  static async start({ tables, ...options }: SidecarOptions): Promise<Sidecar> {
+    const started = native().Sidecar.start({ ...options, ...(tables === undefined ? {} : { tables: [...tables] }) });
+    return new Sidecar(await fromNative(started));
+  }
+
+  /** Where it listens, as `tenon.toml` names it: `unix:///run/db.sock` or `http://127.0.0.1:7001`. */
+  get address(): string {
+    return this.#sidecar.address;
+  }
+
+  /** Stops listening, and resolves when running requests have finished or their time is over. */
+  async close(): Promise<void> {
+    await this.#sidecar.close();
+  }
+}

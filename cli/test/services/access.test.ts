@@ -1,0 +1,114 @@
+/** What a sidecar of a database does not let through: writes, other tables, statements that take too long. */
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Sidecar } from "../../src/sidecar.ts";
+import { type Ask, askAt } from "./ask.ts";
+import { folder, startPostgres } from "./stores.ts";
+
+describe.each([
+  { name: "SQLite", open: async () => ({ url: `sqlite:${join(folder(), "a.db")}`, stop: async () => {} }) },
+  { name: "PostgreSQL", open: startPostgres },
+])("access to $name", ({ name, open }) => {
+  const started: { close(): Promise<void> }[] = [];
+  let store: Awaited<ReturnType<typeof open>>;
+  const sidecar = async (options: object): Promise<(sql: string, ...params: unknown[]) => ReturnType<Ask>> => {
+    const running = await Sidecar.start({
+      kind: "sql",
+      url: store.url,
+      listen: "127.0.0.1:0",
+      logLevel: "off",
+      ...options,
+    });
+    started.push(running);
+    return (sql, ...params) => askAt(running.address)("POST", "/sql/query", { json: { sql, params } });
+  };
+
+  beforeAll(async () => {
+    store = await open();
+    const all = await sidecar({});
+    for (const sql of [
+      "CREATE TABLE users (id INTEGER, name TEXT)",
+      "CREATE TABLE secrets (token TEXT)",
+      "INSERT INTO users VALUES (1, 'Ann')",
+      "INSERT INTO secrets VALUES ('hunter2')",
+      "CREATE VIEW leak AS SELECT token FROM secrets",
+    ]) {
+      expect((await all(sql)).status, sql).toBe(200);
+    }
+  });
+  afterAll(async () => {
+    for (const each of started) await each.close();
+    await store.stop();
+  });
+
+  it("--read-only: statements that write are refused by the database itself", async () => {
+    const read = await sidecar({ readOnly: true });
+    expect((await read("SELECT name FROM users WHERE id = $1", 1)).json.rows).toEqual([{ name: "Ann" }]);
+    for (const sql of [
+      "INSERT INTO users VALUES (2, 'Bob')",
+      "UPDATE users SET name = 'x'",
+      "DELETE FROM users",
+      "DROP TABLE users",
+      "CREATE TABLE more (a INTEGER)",
+      "WITH a AS (SELECT 1) INSERT INTO users SELECT 3, 'x'",
+      ...(name === "PostgreSQL"
+        ? ["SELECT set_config('transaction_read_only', 'off', false)", "SET default_transaction_read_only = off"]
+        : ["PRAGMA query_only = 0", "PRAGMA user_version = 7"]),
+    ]) {
+      expect([400, 403], sql).toContain((await read(sql)).status);
+    }
+    if (name === "PostgreSQL") {
+      await read("SELECT set_config('default_transaction_read_only', 'off', false)");
+      for (let n = 0; n < 12; n++) expect((await read("DELETE FROM users")).status).toBe(403);
+    }
+    expect((await read("SELECT count(*) AS n FROM users")).json.rows).toEqual([{ n: 1 }]);
+  });
+
+  it("--tables: rows of the tables that are listed, and nothing else", async () => {
+    const listed = await sidecar({ tables: ["users"] });
+    expect((await listed("SELECT u.name FROM users AS u WHERE u.id = $1", 1)).json.rows).toEqual([{ name: "Ann" }]);
+    expect((await listed("WITH a AS (SELECT * FROM users) SELECT count(*) AS n FROM a")).json.rows).toEqual([{ n: 1 }]);
+    expect((await listed("UPDATE users SET name = $1 WHERE id = 1 RETURNING name", "Ann")).json.rows).toEqual([
+      { name: "Ann" },
+    ]);
+    for (const sql of [
+      "SELECT * FROM secrets",
+      "SELECT count(*) FROM secrets",
+      "SELECT * FROM leak",
+      "SELECT count(*) FROM leak",
+      "SELECT (SELECT token FROM secrets)",
+      "SELECT name FROM users UNION SELECT token FROM secrets",
+      "INSERT INTO users SELECT 1, token FROM secrets",
+      "UPDATE users SET name = (SELECT token FROM secrets)",
+      "DELETE FROM secrets",
+      "INSERT INTO secrets VALUES ('x')",
+      "DROP TABLE users",
+      "CREATE TABLE more (a INTEGER)",
+      "ALTER TABLE users ADD COLUMN a INTEGER",
+      "WITH users AS (SELECT token AS name FROM secrets) SELECT name FROM users",
+      ...(name === "PostgreSQL"
+        ? ["SELECT * FROM pg_authid", "SELECT query_to_xml('select * from secrets', true, true, '')", "TABLE secrets"]
+        : ["SELECT * FROM sqlite_master", "PRAGMA table_info(secrets)", "SELECT * FROM pragma_table_info('secrets')"]),
+    ]) {
+      const answer = await listed(sql);
+      // 400 for what the parser of the list does not know.
+      expect([sql.startsWith("TABLE") ? 400 : 403, answer.text.includes("hunter2")], sql).toEqual([
+        answer.status,
+        false,
+      ]);
+    }
+  });
+
+  it("ends statements that take too long, and goes on", async () => {
+    const hasty = await sidecar({ statementTimeoutMs: 200, poolSize: 1 });
+    const forever = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c";
+    expect((await hasty(forever)).status).toBe(504);
+    expect((await hasty("SELECT 1 AS a")).json.rows).toEqual([{ a: 1 }]);
+  });
+
+  it("keeps to its own limits", async () => {
+    const small = await sidecar({ maxRows: 1, maxBodyBytes: 100 });
+    expect((await small("SELECT 1 UNION SELECT 2")).json.detail).toMatch(/more than 1 rows/);
+    expect((await small("SELECT 1 -- ", "x".repeat(100))).status).toBe(413);
+  });
+});

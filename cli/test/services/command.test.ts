@@ -1,0 +1,164 @@
+/** `tenon sidecar` as an operator runs it. */
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { existsSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { askAt } from "./ask.ts";
+import { folder, type Store, startPostgres } from "./stores.ts";
+
+const tenon = fileURLToPath(new URL("../../bin/tenon.js", import.meta.url));
+const directory = folder();
+const store = `sqlite:${join(directory, "a.db")}`;
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+interface Running {
+  readonly process: ChildProcess;
+  readonly address: string;
+  said(): string;
+  end(signal: NodeJS.Signals): Promise<number | null>;
+}
+
+async function start(args: readonly string[], env: Record<string, string> = {}): Promise<Running> {
+  const child = spawn(process.execPath, [tenon, "sidecar", ...args, "--json"], { env: { ...process.env, ...env } });
+  let said = "";
+  child.stderr.on("data", (data) => {
+    said += data;
+  });
+  const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
+  for await (const line of createInterface({ input: child.stdout })) {
+    const { address } = JSON.parse(line) as { address: string };
+    const end = (signal: NodeJS.Signals) => {
+      child.kill(signal);
+      return exited;
+    };
+    return { process: child, address, said: () => said, end };
+  }
+  throw new Error(`tenon sidecar ended with ${await exited}: ${said}`);
+}
+
+/** A run that is to fail. */
+function fails(args: readonly string[], env: Record<string, string> = {}): { code: number | null; said: string } {
+  const { DATABASE_URL: _, REDIS_URL: __, ...rest } = process.env;
+  const run = spawnSync(process.execPath, [tenon, "sidecar", ...args], { env: { ...rest, ...env }, encoding: "utf8" });
+  return { code: run.status, said: run.stderr };
+}
+
+describe("a Unix socket", () => {
+  const socket = join(directory, "db.sock");
+  const listen = ["--listen", `unix://${socket}`];
+
+  it("is for its user and group only, and goes with the sidecar", async () => {
+    for (const [signal, code] of [
+      ["SIGTERM", 0],
+      ["SIGINT", 130],
+    ] as const) {
+      const running = await start(["sql", ...listen, "--url", store]);
+      expect(running.address).toBe(`unix://${socket}`);
+      expect(statSync(socket).mode & 0o777).toBe(0o660);
+      expect((await askAt(running.address)("GET", "/health")).json).toMatchObject({ status: "ok", kind: "sql" });
+      expect(await running.end(signal)).toBe(code);
+      expect(existsSync(socket)).toBe(false);
+    }
+  });
+
+  it("takes the place of one whose sidecar was killed, and of nothing else", async () => {
+    const killed = await start(["sql", ...listen, "--url", store]);
+    await killed.end("SIGKILL");
+    expect(existsSync(socket)).toBe(true);
+    const running = await start(["sql", ...listen, "--url", store]);
+    const second = fails(["sql", ...listen, "--url", store]);
+    expect([second.code, second.said]).toEqual([1, expect.stringContaining(`${socket} is in use`)]);
+    expect((await askAt(running.address)("GET", "/health")).status).toBe(200);
+    await running.end("SIGTERM");
+    writeFileSync(socket, "a file");
+    expect(fails(["sql", ...listen, "--url", store])).toMatchObject({
+      code: 1,
+      said: expect.stringContaining("no socket"),
+    });
+    rmSync(socket);
+  });
+
+  it("finishes what runs before it ends", async () => {
+    const running = await start(["sql", ...listen, "--url", store]);
+    const sql =
+      "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 3000000) SELECT count(*) AS n FROM c";
+    const asked = askAt(running.address)("POST", "/sql/query", { json: { sql } });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const ended = running.end("SIGTERM");
+    expect((await asked).json.rows).toEqual([{ n: 3_000_000 }]);
+    expect(await ended).toBe(0);
+  });
+});
+
+describe("credentials", () => {
+  let postgres: Store;
+  beforeAll(async () => {
+    postgres = await startPostgres();
+  });
+  afterAll(() => postgres.stop());
+
+  it("come from the environment or a file, and are said nowhere", async () => {
+    const url = postgres.url.replace("tenon@", "tenon:hunter2@");
+    const file = join(directory, "url");
+    writeFileSync(file, `${url}\n`);
+    const token = join(directory, "token");
+    writeFileSync(token, "s3cret\n");
+    for (const [args, env] of [
+      [[], { DATABASE_URL: url }],
+      [["--url-file", file, "--token-file", token], {}],
+    ] as const) {
+      const running = await start(["sql", "--listen", "127.0.0.1:0", "-v", ...args], env);
+      const ask = askAt(running.address, { authorization: "Bearer s3cret" });
+      expect((await ask("POST", "/sql/query", { json: { sql: "SELECT 1 AS a" } })).json.rows).toEqual([{ a: 1 }]);
+      expect((await ask("POST", "/sql/query", { json: { sql: "SELECT 1/0" } })).status).toBe(400);
+      expect(await running.end("SIGTERM")).toBe(0);
+      expect(running.said()).not.toMatch(/hunter2|s3cret/);
+    }
+  });
+
+  it("are refused on the command line", () => {
+    for (const url of ["postgres://u:hunter2@db/x", "redis://:hunter2@cache", "postgres://u@db/x?password=hunter2"]) {
+      const refused = fails(["sql", "--listen", "127.0.0.1:0", "--url", url]);
+      expect([refused.code, refused.said]).toEqual([2, expect.stringContaining("password")]);
+      expect(refused.said).not.toContain("hunter2");
+    }
+  });
+
+  it("that do not fit say so without themselves", () => {
+    const wrong = fails(["sql", "--listen", "127.0.0.1:0"], { DATABASE_URL: "postgres://u:hunter2@127.0.0.1:1/x" });
+    expect([wrong.code, wrong.said]).toEqual([1, expect.stringContaining("PostgreSQL")]);
+    const nonsense = fails(["sql", "--listen", "127.0.0.1:0"], { DATABASE_URL: "hunter2" });
+    expect(nonsense.code).toBe(1);
+    expect(wrong.said + nonsense.said).not.toContain("hunter2");
+  });
+});
+
+describe("usage", () => {
+  it.each([
+    [["sql", "--url", store], 2, /--listen/],
+    [["sql", "--listen", "127.0.0.1:0"], 2, /DATABASE_URL/],
+    [["kv", "--listen", "127.0.0.1:0"], 2, /REDIS_URL/],
+    [["storage", "--listen", "127.0.0.1:0"], 2, /STORAGE_URL/],
+    [["mail"], 2, /./],
+    [["sql", "--listen", "nowhere", "--url", store], 1, /unix:\/\/\/run\/db.sock/],
+    [["sql", "--listen", "127.0.0.1:0", "--url", store, "--tables", "a b"], 2, /tables/],
+    [["sql", "--listen", "127.0.0.1:0", "--url", store, "--pool-size", "0"], 2, /pool-size/],
+    [["sql", "--listen", "127.0.0.1:0", "--url", "mysql://x/y"], 1, /postgres:\/\//],
+    [["sql", "--listen", "127.0.0.1:0", "--url-file", "/nowhere"], 1, /no such file/],
+  ] as const)("%j ends with %i", (args, code, said) => {
+    const run = fails(args);
+    expect([run.code, run.said]).toEqual([code, expect.stringMatching(said)]);
+  });
+
+  it("says that a port is in use", async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+    const { port } = other.address() as { port: number };
+    const run = fails(["sql", "--listen", `127.0.0.1:${port}`, "--url", store]);
+    await new Promise((resolve) => other.close(resolve));
+    expect([run.code, run.said]).toEqual([1, expect.stringContaining(`127.0.0.1:${port} is in use`)]);
+  });
+});

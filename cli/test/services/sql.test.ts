@@ -1,0 +1,211 @@
+/** The contract of SQL, on everything that keeps to it. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Answer } from "./ask.ts";
+import { type Started, sqlTargets } from "./targets.ts";
+
+describe.each(sqlTargets)("SQL: $name", (target) => {
+  let started: Started;
+  const run = (route: string, json: unknown): Promise<Answer> => started.ask("POST", `/sql/${route}`, { json });
+  const query = (sql: string, ...params: unknown[]) => run("query", { sql, params });
+  const execute = (sql: string, ...params: unknown[]) => run("execute", { sql, params });
+  const postgres = target.dialect === "postgres";
+
+  beforeAll(async () => {
+    started = await target.start();
+    const id = postgres ? "id serial PRIMARY KEY" : "id INTEGER PRIMARY KEY";
+    const made = await execute(
+      `CREATE TABLE users (${id}, name TEXT NOT NULL UNIQUE, age INTEGER, active BOOLEAN, score DOUBLE PRECISION)`,
+    );
+    expect([made.status, made.text]).toEqual([200, '{"rows_affected":0}']);
+  });
+  afterAll(() => started.stop());
+
+  it("runs statements with parameters, and gives rows in the order of their columns", async () => {
+    const insert = "INSERT INTO users (name, age, active, score) VALUES ($1, $2, $3, $4)";
+    expect((await execute(insert, "Ann", 30, true, 1.5)).json).toEqual({ rows_affected: 1 });
+    expect((await execute(insert, "Bob", null, false, -2)).json).toEqual({ rows_affected: 1 });
+    expect((await query("SELECT name, age, active, score FROM users ORDER BY name")).text).toBe(
+      '{"columns":["name","age","active","score"],"rows":[{"name":"Ann","age":30,"active":true,"score":1.5},' +
+        '{"name":"Bob","age":null,"active":false,"score":-2.0}]}',
+    );
+    expect((await query("SELECT name FROM users WHERE age >= $1 AND name LIKE $2", 18, "A%")).json.rows).toEqual([
+      { name: "Ann" },
+    ]);
+    expect((await query("SELECT name FROM users WHERE 1 = 0")).json).toEqual({ columns: ["name"], rows: [] });
+    expect((await execute("UPDATE users SET age = $1", 31)).json).toEqual({ rows_affected: 2 });
+    expect((await execute("SELECT * FROM users")).json).toEqual({ rows_affected: 0 });
+    expect((await query("DELETE FROM users WHERE name = $1 RETURNING name", "Bob")).json.rows).toEqual([
+      { name: "Bob" },
+    ]);
+    expect((await query("SELECT name FROM users")).json.rows).toEqual([{ name: "Ann" }]);
+  });
+
+  it("runs a batch as one transaction", async () => {
+    const insert = (name: string) => ({ sql: "INSERT INTO users (name) VALUES ($1) RETURNING name", params: [name] });
+    const both = await run("batch", {
+      statements: [insert("C"), { sql: "UPDATE users SET age = 1 WHERE name = 'C'" }],
+    });
+    expect(both.json).toEqual({
+      results: [
+        { columns: ["name"], rows: [{ name: "C" }], rows_affected: 1 },
+        { columns: [], rows: [], rows_affected: 1 },
+      ],
+    });
+    const failed = await run("batch", { statements: [insert("D"), insert("C"), insert("E")] });
+    expect([failed.status, failed.json.detail]).toEqual([
+      400,
+      expect.stringMatching(/^statement 1: .*(UNIQUE|unique)/),
+    ]);
+    expect((await query("SELECT name FROM users WHERE name IN ('D', 'E')")).json.rows).toEqual([]);
+  });
+
+  it("answers SQL errors with 400 and the database's message", async () => {
+    for (const [sql, said] of [
+      ["SELECT * FROM nowhere", /nowhere/],
+      ["SELEC 1", /syntax/],
+      ["SELECT nothing FROM users", /nothing/],
+      ["INSERT INTO users (name) VALUES ('Ann')", /UNIQUE|unique/],
+      ["INSERT INTO users (name) VALUES (NULL)", /NOT NULL|not-null/],
+      ["SELECT 1; SELECT 2", /statement|command/],
+    ] as const) {
+      const problem = await query(sql);
+      expect([problem.status, problem.headers["content-type"]], sql).toEqual([400, "application/problem+json"]);
+      expect(problem.json.detail).toMatch(said);
+    }
+    expect((await query("SELECT $1", ...[])).status).toBe(400);
+    expect((await query("SELECT 1", 1)).status).toBe(400);
+  });
+
+  it("answers what is no request with 400, 413 or 415, and repeats nothing of it", async () => {
+    const send = (body: string, type = "application/json") =>
+      started.ask("POST", "/sql/query", { body, headers: { "content-type": type } });
+    for (const body of [
+      "",
+      "{",
+      "hunter2",
+      "[]",
+      "1",
+      '{"sql":1}',
+      '{"sql":""}',
+      '{"params":[]}',
+      '{"sql":"x","params":{}}',
+    ]) {
+      const problem = await send(body);
+      expect([problem.status, problem.text.includes("hunter2")], body).toEqual([400, false]);
+    }
+    expect((await send('{"sql":"SELECT 1"}', "text/plain")).status).toBe(415);
+    expect((await started.ask("POST", "/sql/query", { body: '{"sql":"SELECT 1 AS a"}' })).json.rows).toEqual([
+      { a: 1 },
+    ]);
+    expect((await send(JSON.stringify({ sql: "SELECT 1", params: ["x".repeat(11_000_000)] }))).status).toBe(413);
+    expect((await started.ask("GET", "/sql/query")).headers["allow"]).toBe("POST");
+    for (const statements of [undefined, [], {}, Array(101).fill({ sql: "SELECT 1" })]) {
+      expect((await run("batch", { statements })).status).toBe(400);
+    }
+  });
+
+  it("keeps numbers exact, and bytes as base64", async () => {
+    const big = postgres ? "SELECT 9007199254740993::int8 AS a, 5::int8 AS b" : "SELECT 9007199254740993 AS a, 5 AS b";
+    expect((await query(big)).json.rows).toEqual([{ a: "9007199254740993", b: 5 }]);
+    const bytes = postgres ? "SELECT '\\x00ff'::bytea AS a" : "SELECT x'00ff' AS a";
+    expect((await query(bytes)).json.rows).toEqual([{ a: "AP8=" }]);
+    const integer = postgres ? "SELECT $1::int8 AS a" : "SELECT CAST($1 AS INTEGER) AS a";
+    expect((await query(integer, "9223372036854775807")).json.rows).toEqual([{ a: "9223372036854775807" }]);
+  });
+
+  it("refuses transactions of the client's own, which would stay open for others", async () => {
+    for (const sql of ["BEGIN", "/* x */ begin", "COMMIT", "SAVEPOINT a", "ROLLBACK"]) {
+      expect((await query(sql)).status, sql).toBe(403);
+      expect((await run("batch", { statements: [{ sql }] })).status, sql).toBe(403);
+    }
+  });
+
+  it("refuses results that are too large", async () => {
+    const rows = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 10001) SELECT x FROM c";
+    expect((await query(rows)).json.detail).toMatch(/more than 10000 rows/);
+    expect((await query(`${rows} LIMIT 10000`)).json.rows).toHaveLength(10_000);
+    expect((await query("SELECT 1 AS a")).json.rows).toEqual([{ a: 1 }]);
+  });
+
+  it("takes requests side by side", async () => {
+    const insert = (n: number) => execute("INSERT INTO users (name) VALUES ($1)", `side ${n}`);
+    const answers = await Promise.all(Array.from({ length: 40 }, (_, n) => insert(n)));
+    expect(answers.map((answer) => answer.status)).toEqual(Array(40).fill(200));
+    expect((await query("SELECT count(*) AS n FROM users WHERE name LIKE 'side %'")).json.rows).toEqual([{ n: 40 }]);
+  });
+
+  it.runIf(!postgres)("keeps to its own file", async () => {
+    for (const sql of ["ATTACH '/tmp/other.db' AS other", "VACUUM INTO '/tmp/copy.db'", "PRAGMA journal_mode = OFF"]) {
+      expect((await query(sql)).status, sql).toBe(403);
+    }
+    expect((await query("PRAGMA table_info(users)")).json.rows).toHaveLength(5);
+    expect((await query('SELECT "no such text" AS a')).status).toBe(400);
+  });
+
+  it.runIf(postgres)("knows PostgreSQL's types both ways", async () => {
+    for (const [type, value, shown] of [
+      ["int2", 5],
+      ["int4", -7],
+      ["numeric", "12345678901234567890.123400"],
+      ["numeric", 1.5, "1.5"],
+      ["float4", 0.1],
+      ["float8", 1e300],
+      ["text", "é🎉"],
+      ["varchar", "x"],
+      ["bool", false],
+      ["uuid", "6f1c1f6e-58f2-4b8b-9c5e-0a3b5d7f9e11"],
+      ["json", { b: [1, null], a: "x" }],
+      ["jsonb", [1, { a: 2 }]],
+      ["bytea", "AP8="],
+      ["date", "1999-12-31"],
+      ["time", "10:05:30.250"],
+      ["timestamp", "2026-03-01T10:00:00.123456"],
+      ["timestamptz", "2026-03-01T12:00:00+02:00", "2026-03-01T10:00:00Z"],
+      ["int4[]", [1, null, 3]],
+      ["text[]", ["a", "b,c"]],
+      ["text[]", []],
+      ["timestamptz[]", ["2026-03-01T10:00:00Z"]],
+    ] as const) {
+      const answer = await query(`SELECT $1::${type} AS a`, value);
+      expect([answer.status, answer.json.rows?.[0]?.a], `${type}: ${answer.text}`).toEqual([200, shown ?? value]);
+    }
+    for (const [type, value] of [
+      ["int4", "x"],
+      ["int2", 40_000],
+      ["uuid", "x"],
+      ["timestamptz", "soon"],
+      ["inet", "127.0.0.1"],
+      ["bytea", "%"],
+    ] as const) {
+      const problem = await query(`SELECT $1::${type} AS a`, value);
+      expect([problem.status, problem.json.detail], type).toEqual([400, expect.stringContaining("parameter 1")]);
+    }
+    expect((await query("SELECT $1::text::inet AS a", "127.0.0.1")).json.detail).toMatch(/column "a" .*inet/);
+    await execute("CREATE TYPE mood AS ENUM ('good', 'bad')");
+    await execute("CREATE DOMAIN short AS text CHECK (length(VALUE) < 5)");
+    expect((await query("SELECT $1::mood AS a, $2::short AS b", "good", "abc")).json.rows).toEqual([
+      { a: "good", b: "abc" },
+    ]);
+    expect((await query("SELECT $1::mood AS a", "ugly")).status).toBe(400);
+  });
+
+  it.runIf(postgres)("gives the next request a session as the last one found it", async () => {
+    await query("SELECT set_config('statement_timeout', '1', false)");
+    await execute("CREATE TEMP TABLE gone (a int)");
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, () => query("SELECT current_setting('statement_timeout') AS a")),
+    );
+    for (const answer of answers) expect(answer.json.rows).toEqual([{ a: "10s" }]);
+    expect((await query("SELECT * FROM gone")).status).toBe(400);
+    expect((await query("SET statement_timeout = 0")).status).toBe(403);
+  });
+
+  it("is not confused by a table that changes", async () => {
+    await execute("CREATE TABLE changing (a INTEGER)");
+    await execute("INSERT INTO changing VALUES (1)");
+    const all = () => Promise.all(Array.from({ length: 10 }, () => query("SELECT * FROM changing")));
+    for (const answer of await all()) expect(answer.json.columns).toEqual(["a"]);
+    await execute("ALTER TABLE changing ADD COLUMN b TEXT");
+    for (const answer of await all()) expect([answer.status, answer.json.columns]).toEqual([200, ["a", "b"]]);
+  });
+});

@@ -1,0 +1,86 @@
+/** The stores behind sidecars, real ones, each started for the tests in a folder of its own and gone at the end. */
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { chownSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { connect } from "node:net";
+import { tmpdir, userInfo } from "node:os";
+import { join } from "node:path";
+import { findPostgres } from "../../../ts-sdk/test/sql/postgres.ts";
+
+/** A store that runs. */
+export interface Store {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** A temporary folder. */
+export function folder(): string {
+  return mkdtempSync(join(tmpdir(), "tenon-services-"));
+}
+
+/** PostgreSQL, on a socket in a temporary folder. `settings` are added to the server's. */
+export async function startPostgres(): Promise<Store> {
+  const found = findPostgres();
+  if ("missing" in found) throw new Error(found.missing);
+  const directory = folder();
+  // The server refuses to run as root; as root (in a container) it runs as the package's own user.
+  const asRoot = userInfo().uid === 0;
+  if (asRoot) chownSync(directory, Number(execFileSync("id", ["-u", "postgres"], { encoding: "utf8" })), -1);
+  const run = (program: string, ...args: string[]) => {
+    const command = [join(found.bin, program), ...args];
+    const [file = "", ...rest] = asRoot ? ["runuser", "-u", "postgres", "--", ...command] : command;
+    execFileSync(file, rest, { cwd: directory, stdio: ["ignore", "ignore", "inherit"] });
+  };
+  const data = join(directory, "data");
+  run("initdb", "-D", data, "--username=tenon", "--auth=trust", "--no-locale", "--encoding=UTF8", "--no-sync");
+  const settings = `-c listen_addresses='' -c fsync=off -k ${directory}`;
+  run("pg_ctl", "-D", data, "-l", join(directory, "log"), "-w", "-o", settings, "start");
+  return {
+    url: `postgres://tenon@localhost/postgres?host=${directory}`,
+    stop: async () => {
+      run("pg_ctl", "-D", data, "-m", "immediate", "-w", "stop");
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Redis, on a socket in a temporary folder. */
+export async function startRedis(): Promise<Store> {
+  const directory = folder();
+  const socket = join(directory, "redis.sock");
+  const server = spawn("redis-server", ["--port", "0", "--unixsocket", socket, "--save", "", "--dir", directory], {
+    stdio: "ignore",
+  });
+  const failed = new Promise<never>((_, reject) =>
+    server.once("error", () => reject(new Error("no redis-server: install Debian's package redis-server"))),
+  );
+  await Promise.race([failed, answers(socket)]);
+  return {
+    url: `unix://${socket}`,
+    stop: async () => {
+      await ended(server);
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Resolves when something listens on a socket. */
+async function answers(socket: string): Promise<void> {
+  for (;;) {
+    const there = await new Promise<boolean>((resolve) => {
+      if (!existsSync(socket)) return resolve(false);
+      const connection = connect(socket, () => {
+        connection.destroy();
+        resolve(true);
+      });
+      connection.once("error", () => resolve(false));
+    });
+    if (there) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  const exited = new Promise((resolve) => child.once("exit", resolve));
+  child.kill("SIGTERM");
+  await exited;
+}

@@ -1,0 +1,92 @@
+/** All that keeps to the contract: the development services, and sidecars over each store and each transport. */
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { Services } from "../../src/services.ts";
+import { Sidecar, type SidecarOptions } from "../../src/sidecar.ts";
+import { type Ask, askAt } from "./ask.ts";
+import { folder, type Store, startPostgres, startRedis } from "./stores.ts";
+
+/** Something to ask, and how to end it. */
+export interface Started {
+  readonly ask: Ask;
+  readonly address: string;
+  stop(): Promise<void>;
+}
+
+/** A way to have a service. */
+export interface Target {
+  readonly name: string;
+  /** Of SQL: what is written to make tables. */
+  readonly dialect?: "sqlite" | "postgres";
+  start(): Promise<Started>;
+}
+
+/** The development services. */
+export const development: Target = {
+  name: "development services, TCP",
+  dialect: "sqlite",
+  start: async () => {
+    const directory = folder();
+    const services = await Services.start({ folder: directory });
+    return {
+      ask: askAt(services.url),
+      address: services.url,
+      stop: async () => {
+        await services.close();
+        rmSync(directory, { recursive: true, force: true });
+      },
+    };
+  },
+};
+
+/** A sidecar over a store, listening on TCP or on a Unix socket. */
+export function sidecar(
+  kind: SidecarOptions["kind"],
+  storeName: string,
+  transport: "TCP" | "Unix",
+  start: (directory: string) => Promise<Store | string>,
+  options: Partial<SidecarOptions> = {},
+): Target {
+  return {
+    name: `sidecar on ${storeName}, ${transport}`,
+    dialect: storeName === "PostgreSQL" ? "postgres" : "sqlite",
+    start: async () => {
+      const directory = folder();
+      const store = await start(directory);
+      const listen = transport === "TCP" ? "127.0.0.1:0" : `unix://${join(directory, "service.sock")}`;
+      const url = typeof store === "string" ? store : store.url;
+      const running = await Sidecar.start({ kind, url, listen, logLevel: "off", ...options });
+      return {
+        ask: askAt(running.address),
+        address: running.address,
+        stop: async () => {
+          await running.close();
+          if (typeof store !== "string") await store.stop();
+          rmSync(directory, { recursive: true, force: true });
+        },
+      };
+    },
+  };
+}
+
+const sqliteFile = async (directory: string) => `sqlite:${join(directory, "store.db")}`;
+const objects = async (directory: string) => `file:${join(directory, "objects")}`;
+
+export const kvTargets: readonly Target[] = [
+  development,
+  sidecar("kv", "Redis", "TCP", startRedis),
+  sidecar("kv", "Redis", "Unix", startRedis),
+];
+
+export const sqlTargets: readonly Target[] = [
+  development,
+  sidecar("sql", "SQLite", "Unix", sqliteFile),
+  sidecar("sql", "PostgreSQL", "TCP", startPostgres),
+  sidecar("sql", "PostgreSQL", "Unix", startPostgres),
+];
+
+export const storageTargets: readonly Target[] = [
+  development,
+  sidecar("storage", "a folder", "TCP", objects),
+  sidecar("storage", "a folder", "Unix", objects),
+];

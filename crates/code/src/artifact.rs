@@ -1,0 +1,184 @@
+//! Compiled code with another state put in.
+//!
+//! Nothing that a compiler makes of a module depends on the content of its memory or on the values of its mutable
+//! globals; wasmtime notes both beside the code (`wasmtime-environ`, the crate that its compiler and its runtime share).
+//! The initial size of the memory may have been used to leave bounds checks out, so it may only grow.
+//!
+//! That this is so is not taken on trust. Code serves other states only after [`reproduces`] has put its own state into
+//! it and found, byte for byte, what the compiler had written.
+
+use wasmtime_environ::component::ComponentArtifacts;
+use wasmtime_environ::{
+    EntityRef, GlobalConstValue, MemoryIndex, MemoryInitialization, Module, StaticModuleIndex, obj,
+};
+
+use crate::elf::{self, Section};
+use crate::image::Image;
+use crate::state::{Global, State};
+
+/// The parts of compiled code that change.
+struct Parts {
+    info: Vec<u8>,
+    data: Vec<u8>,
+}
+
+/// Puts a state into compiled code of a component with the same digest, whose engine is the core module with this number.
+/// None when the state does not fit.
+pub(crate) fn with_state(code: &[u8], module: u32, state: &State<'_>) -> Option<Vec<u8>> {
+    let (info, data) = located(code)?;
+    let parts = parts(code, &info, &data, module, state)?;
+    let mut made = Vec::with_capacity(code.len() + parts.info.len() + parts.data.len() + 65_536);
+    made.extend_from_slice(code);
+    elf::replace(&mut made, &data, &parts.data)?;
+    elf::replace(&mut made, &info, &parts.info)?;
+    Some(made)
+}
+
+/// Whether compiled code, with its own state put in once more, is what the compiler wrote.
+pub(crate) fn reproduces(code: &[u8], module: u32, state: &State<'_>) -> bool {
+    let Some((info, data)) = located(code) else { return false };
+    parts(code, &info, &data, module, state)
+        .is_some_and(|parts| parts.info == code[info.content] && parts.data == code[data.content])
+}
+
+fn located(code: &[u8]) -> Option<(Section, Section)> {
+    Some((elf::section(code, obj::ELF_WASMTIME_INFO)?, elf::section(code, obj::ELF_WASM_DATA)?))
+}
+
+fn parts(code: &[u8], info: &Section, data: &Section, module: u32, state: &State<'_>) -> Option<Parts> {
+    let page = data.alignment;
+    let mut artifacts: ComponentArtifacts = postcard::from_bytes(code.get(info.content.clone())?).ok()?;
+    let old = code.get(data.content.clone())?;
+    let image = Image::of(state, page)?;
+    let engine = StaticModuleIndex::from_u32(module);
+    if !enter(&mut artifacts.static_modules.get_mut(engine)?.module, state, &image) {
+        return None;
+    }
+    let mut laid_out = Vec::new();
+    for (index, info) in &mut artifacts.static_modules {
+        let module = &mut info.module;
+        // What is mapped starts a page; what is copied is packed.
+        let alignment = if module.memory_initialization.is_segmented() { 1 } else { usize::try_from(page).ok()? };
+        laid_out.resize(laid_out.len().next_multiple_of(alignment), 0);
+        for (piece, range) in module.runtime_data.values_mut().enumerate() {
+            let bytes = if index == engine && piece == 0 && !image.bytes.is_empty() {
+                &image.bytes[..]
+            } else {
+                old.get(range.start as usize..range.end as usize)?
+            };
+            let start = u32::try_from(laid_out.len()).ok()?;
+            laid_out.extend_from_slice(bytes);
+            *range = start..u32::try_from(laid_out.len()).ok()?;
+        }
+    }
+    Some(Parts { info: postcard::to_allocvec(&artifacts).ok()?, data: laid_out })
+}
+
+/// Enters a state into what is noted of a module. False when the module is of another kind.
+fn enter(module: &mut Module, state: &State<'_>, image: &Image) -> bool {
+    let memory = MemoryIndex::new(0);
+    let Some(plan) = module.memories.get_mut(memory) else { return false };
+    if state.pages < plan.limits.min || plan.limits.max.is_some_and(|most| state.pages > most) {
+        return false;
+    }
+    plan.limits.min = state.pages;
+    let MemoryInitialization::Static { map } = &mut module.memory_initialization else { return false };
+    // The image is the first piece of the module's data; code that has none would have to learn of one.
+    match map.get_mut(memory) {
+        Some(Some((offset, piece))) if piece.index() == 0 && !image.bytes.is_empty() => *offset = image.offset,
+        _ => return false,
+    }
+    state.globals.iter().all(|(index, value)| {
+        let noted = module.global_initializers.iter_mut().find(|(noted, _)| noted.index() == *index as usize);
+        let Some((_, noted)) = noted else { return false };
+        match (&noted, value) {
+            (GlobalConstValue::I32(_), Global::I32(value)) => *noted = GlobalConstValue::I32(*value),
+            (GlobalConstValue::I64(_), Global::I64(value)) => *noted = GlobalConstValue::I64(*value),
+            (GlobalConstValue::F32(_), Global::F32(value)) => *noted = GlobalConstValue::F32(*value),
+            (GlobalConstValue::F64(_), Global::F64(value)) => *noted = GlobalConstValue::F64(*value),
+            _ => return false,
+        }
+        true
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use wasmtime::Engine;
+
+    use super::*;
+    use crate::fixture::{snapshot, with};
+    use crate::state;
+
+    /// What the compiler makes of the second component is what is made for it of the first one's code.
+    #[test]
+    fn a_state_that_is_put_in_is_noted_as_the_compiler_notes_it() {
+        // Offset and bytes.
+        type Data<'a> = &'a [(u32, &'a [u8])];
+        let engine = Engine::default();
+        let states: [(u32, i32, Data<'_>); 4] = [
+            (1, 7, &[(5_000, b"a")]),
+            (1, 70_000, &[(1_024, b"a"), (20_000, b"b")]),
+            (9, -1, &[(300_000, b"abc"), (300_001, b"B")]),
+            (1, 0, &[(0, &[1; 65_536])]),
+        ];
+        let first = engine.precompile_component(&snapshot(1, 7, &[(5_000, b"a")])).unwrap();
+        for (pages, global, data) in states {
+            let bytes = snapshot(pages, global, data);
+            let found = state::Engine::find(&bytes).unwrap();
+            let (state, _) = found.take_apart().unwrap();
+            let compiled = engine.precompile_component(&bytes).unwrap();
+            assert!(reproduces(&compiled, found.module, &state));
+            let made = with_state(&first, found.module, &state).unwrap();
+            let (info, content) = located(&made).unwrap();
+            let (compiled_info, compiled_content) = located(&compiled).unwrap();
+            assert_eq!(made[content.content], compiled[compiled_content.content]);
+            let decode = |bytes: &[u8]| postcard::from_bytes::<ComponentArtifacts>(bytes).unwrap();
+            let (made, compiled) = (decode(&made[info.content]), decode(&compiled[compiled_info.content]));
+            for (made, compiled) in made.static_modules.values().zip(compiled.static_modules.values()) {
+                assert_eq!(format!("{:?}", made.module), format!("{:?}", compiled.module));
+            }
+        }
+    }
+
+    #[test]
+    fn components_that_differ_in_more_than_their_state_have_different_digests() {
+        let digest = |bytes: &[u8]| state::Engine::find(bytes).unwrap().take_apart().unwrap().1;
+        let one = digest(&snapshot(1, 7, &[(5_000, b"a")]));
+        assert_eq!(one, digest(&snapshot(5, 8, &[(6_000, b"b"), (7_000, b"c")])));
+        for more in [
+            "(global i32 (i32.const 1))",
+            "(func (drop (i32.const 1)))",
+            r#"(data "passive")"#,
+            r#"(export "more" (global $fixed))"#,
+            "(table 1 funcref)",
+        ] {
+            assert_ne!(one, digest(&with(more, 1, 7, &[(5_000, b"a")])), "{more}");
+        }
+    }
+
+    #[test]
+    fn a_component_that_computes_its_data_is_left_to_the_compiler() {
+        let more = r#"(data (offset (global.get $fixed)) "x")"#;
+        let bytes = with(more, 1, 7, &[]);
+        assert!(state::Engine::find(&bytes).unwrap().take_apart().is_err());
+        assert!(state::Engine::find(&tenon_fixtures::core_module()).is_err());
+    }
+
+    #[test]
+    fn a_state_that_does_not_fit_is_refused() {
+        let engine = Engine::default();
+        let bytes = snapshot(2, 7, &[(5_000, b"a")]);
+        let code = engine.precompile_component(&bytes).unwrap();
+        let found = state::Engine::find(&bytes).unwrap();
+        let (state, _) = found.take_apart().unwrap();
+        let smaller = State { pages: 1, ..state.clone() };
+        let beyond = State { segments: vec![crate::Segment { offset: 131_071, data: b"aa" }], ..state.clone() };
+        let other = State { globals: vec![(1, Global::I64(1))], ..state.clone() };
+        let none = State { segments: Vec::new(), ..state };
+        for state in [smaller, beyond, other, none] {
+            assert!(with_state(&code, found.module, &state).is_none(), "{state:?}");
+        }
+        assert!(with_state(b"no code", 0, &State::default()).is_none());
+    }
+}

@@ -1,0 +1,35 @@
+//! Small components for tests.
+
+use std::fmt::Write;
+
+/// A component that gives the byte at 5,000 and its global, and whose state is as given: pages, global, data.
+pub(crate) fn snapshot(pages: u32, global: i32, data: &[(u32, &[u8])]) -> Vec<u8> {
+    with("", pages, global, data)
+}
+
+/// The same with something else in its engine.
+pub(crate) fn with(more: &str, pages: u32, global: i32, data: &[(u32, &[u8])]) -> Vec<u8> {
+    let mut segments = String::new();
+    for (offset, bytes) in data {
+        let bytes = bytes.iter().fold(String::new(), |text, byte| text + &format!("\\{byte:02x}"));
+        write!(segments, "(data (i32.const {offset}) \"{bytes}\")").unwrap();
+    }
+    let text = format!(
+        r#"(component
+             (core module $small (func (export "nothing")))
+             (core module $engine
+               (memory {pages})
+               (global $fixed i32 (i32.const 5))
+               (global $changes (mut i32) (i32.const {global}))
+               {more}
+               (data $passive "passive")
+               (func (export "byte") (result i32) (i32.load8_u (i32.const 5000)))
+               (func (export "global") (result i32) (global.get $changes))
+               (func (export "init") (memory.init $passive (i32.const 0) (i32.const 0) (i32.const 7)))
+               {segments})
+             (core instance $i (instantiate $engine))
+             (func (export "byte") (result u32) (canon lift (core func $i "byte")))
+             (func (export "global") (result u32) (canon lift (core func $i "global"))))"#
+    );
+    wat::parse_str(text).unwrap()
+}

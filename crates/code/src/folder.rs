@@ -1,0 +1,255 @@
+//! A folder of files that only this user and this program write.
+//!
+//! What is kept there is machine code, and loading machine code means running it. So a file counts only if
+//!
+//! - the folder belongs to this user and nobody else may write to it (mode 0700), and
+//! - its digest is the one noted when it was written; a damaged file counts as none.
+//!
+//! The folder keeps attackers out; the digest finds damage, and whoever could write code could note its digest too. So a
+//! file that was found whole is not read again until it changes or the machine starts anew (`seal`).
+
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use sha2::{Digest, Sha256};
+use tempfile::NamedTempFile;
+
+use crate::seal::Seal;
+
+/// The note beside each file.
+const DIGEST: &str = "sha256";
+
+/// The note of a file that was found whole.
+const SEAL: &str = "seal";
+
+/// How much of a file is read at once to check it.
+const PIECE: usize = 256 * 1024;
+
+/// A folder that was found to be this user's alone.
+#[derive(Clone, Debug)]
+pub struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    /// Makes the folder, and refuses one that another user owns or may write to.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be made, or is not private and cannot be made so.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let denied = |reason| Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
+        DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+        let metadata = fs::symlink_metadata(path)?;
+        if !metadata.is_dir() || metadata.uid() != rustix::process::geteuid().as_raw() {
+            return denied("it is no folder of this user's");
+        }
+        // Whoever could write here may have left code for us to run.
+        if metadata.mode() & 0o022 != 0 {
+            return denied("others may write to it; remove it or chmod 700 it");
+        }
+        if metadata.mode() & 0o055 != 0 {
+            fs::set_permissions(path, fs::Permissions::from_mode(0o700))?;
+        }
+        Ok(Self { path: path.to_owned() })
+    }
+
+    /// The path of a file in the folder, whether it exists or not.
+    #[must_use]
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// A file's content; none when there is no such file, or none that can be trusted.
+    #[must_use]
+    pub fn read(&self, name: &str) -> Option<Vec<u8>> {
+        let content = fs::read(self.file(name)).ok()?;
+        self.is_as_noted(name, &Sha256::digest(&content)).then_some(content)
+    }
+
+    /// Whether there is a file that can be trusted, for one that is mapped afterwards. It is read, piece by piece, unless an
+    /// earlier call has found it whole and it has not been touched since.
+    #[must_use]
+    pub fn holds(&self, name: &str) -> bool {
+        let Ok(mut file) = File::open(self.file(name)) else { return false };
+        let seal = Seal::of(&file);
+        if seal.as_ref().is_some_and(|seal| seal.is_noted(&self.seal(name))) {
+            self.mark_used(name);
+            return true;
+        }
+        let mut digest = Sha256::new();
+        let mut piece = vec![0; PIECE];
+        loop {
+            match file.read(&mut piece) {
+                Ok(0) => {
+                    let whole = self.is_as_noted(name, &digest.finalize());
+                    if whole && let Some(seal) = seal {
+                        seal.note(&self.path, &self.seal(name));
+                    }
+                    return whole;
+                }
+                Ok(length) => digest.update(&piece[..length]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return false,
+            }
+        }
+    }
+
+    fn is_as_noted(&self, name: &str, digest: &[u8]) -> bool {
+        let Ok(noted) = fs::read_to_string(self.note(name)) else { return false };
+        let path = self.file(name);
+        if hex(digest) != noted {
+            tracing::warn!("a damaged file is made again: {}", path.display());
+            return false;
+        }
+        self.mark_used(name);
+        true
+    }
+
+    /// What was used last is removed last. The time is kept at the note, because a file that is touched loses its seal.
+    fn mark_used(&self, name: &str) {
+        let note = File::options().write(true).open(self.note(name));
+        let _ = note.and_then(|note| note.set_modified(SystemTime::now()));
+    }
+
+    /// Writes a file. It is written under another name first: a reader sees it whole or not at all.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
+        let digest = hex(&Sha256::digest(content));
+        for (path, content) in [(self.file(name), content), (self.note(name), digest.as_bytes())] {
+            let mut file = NamedTempFile::new_in(&self.path)?;
+            file.write_all(content)?;
+            file.persist(path)?;
+        }
+        Ok(())
+    }
+
+    /// Gives a file a second name, in place of what had that name.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn link(&self, from: &str, to: &str) -> io::Result<()> {
+        for (from, to) in [(self.file(from), self.file(to)), (self.note(from), self.note(to))] {
+            let _ = fs::remove_file(&to);
+            fs::hard_link(from, to)?;
+        }
+        Ok(())
+    }
+
+    /// Keeps the `keep` files with this extension that were used last, and removes the others. A file that a process has
+    /// mapped stays with that process.
+    pub fn prune(&self, extension: &str, keep: usize) {
+        let Ok(entries) = fs::read_dir(&self.path) else { return };
+        let mut files: Vec<(SystemTime, PathBuf)> = entries
+            .filter_map(|entry| {
+                let path = entry.ok()?.path();
+                if path.extension()? != extension {
+                    return None;
+                }
+                let note = path.with_extension(format!("{extension}.{DIGEST}"));
+                let used = note.metadata().or_else(|_| path.metadata()).ok()?.modified().ok()?;
+                Some((used, path))
+            })
+            .collect();
+        files.sort_unstable();
+        for (_, path) in files.iter().take(files.len().saturating_sub(keep)) {
+            for note in [DIGEST, SEAL] {
+                let _ = fs::remove_file(path.with_extension(format!("{extension}.{note}")));
+            }
+            let _ = fs::remove_file(path);
+        }
+    }
+
+    fn note(&self, name: &str) -> PathBuf {
+        self.path.join(format!("{name}.{DIGEST}"))
+    }
+
+    fn seal(&self, name: &str) -> PathBuf {
+        self.path.join(format!("{name}.{SEAL}"))
+    }
+}
+
+/// Bytes as lower-case hexadecimal digits.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_was_tampered_with_counts_as_none() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = Folder::open(&parent.path().join("code")).unwrap();
+        assert_eq!(folder.read("a.bin"), None);
+        folder.write("a.bin", b"content").unwrap();
+        assert_eq!(folder.read("a.bin").as_deref(), Some(&b"content"[..]));
+        assert!(folder.holds("a.bin"));
+        folder.link("a.bin", "b.bin").unwrap();
+        assert_eq!(folder.read("b.bin").as_deref(), Some(&b"content"[..]));
+        fs::write(folder.file("a.bin"), b"cOntent").unwrap();
+        assert_eq!(folder.read("a.bin"), None);
+        assert!(!folder.holds("a.bin") && !folder.holds("gone.bin"));
+    }
+
+    /// A seal spares reading, and only for as long as nobody touches the file.
+    #[test]
+    fn a_file_found_whole_is_read_again_once_it_was_touched() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = Folder::open(parent.path()).unwrap();
+        folder.write("a.bin", b"content").unwrap();
+        assert!(folder.holds("a.bin"));
+        assert!(!folder.seal("a.bin").exists(), "a change that follows within a tick of the clock could not be seen");
+        std::thread::sleep(crate::seal::SETTLED * 2);
+        assert!(folder.holds("a.bin"));
+        if !folder.seal("a.bin").exists() {
+            return; // A system that does not say when it was started.
+        }
+        // With the seal, not even the digest is asked for.
+        fs::write(folder.note("a.bin"), "none").unwrap();
+        assert!(folder.holds("a.bin"));
+        fs::write(folder.file("a.bin"), b"cOntent").unwrap();
+        assert!(!folder.holds("a.bin"));
+    }
+
+    #[test]
+    fn what_was_not_used_for_longest_is_removed() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = Folder::open(parent.path()).unwrap();
+        for (age, name) in [(30, "a.bin"), (20, "b.bin"), (10, "c.bin"), (40, "d.other")] {
+            folder.write(name, b"content").unwrap();
+            let then = SystemTime::now() - std::time::Duration::from_secs(age);
+            File::options().write(true).open(folder.note(name)).unwrap().set_modified(then).unwrap();
+        }
+        folder.read("a.bin").unwrap();
+        folder.prune("bin", 2);
+        let left = |name: &str| folder.read(name).is_some();
+        assert!(left("a.bin") && left("c.bin") && left("d.other"));
+        assert!(!left("b.bin") && !folder.note("b.bin").exists());
+    }
+
+    #[test]
+    fn a_folder_that_others_may_write_to_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let with_mode = |mode| {
+            fs::set_permissions(folder.path(), fs::Permissions::from_mode(mode)).unwrap();
+            Folder::open(folder.path())
+        };
+        assert!(with_mode(0o777).is_err());
+        assert!(with_mode(0o720).is_err());
+        assert!(with_mode(0o755).is_ok());
+        assert_eq!(fs::metadata(folder.path()).unwrap().mode() & 0o777, 0o700);
+        let file = folder.path().join("file");
+        fs::write(&file, "").unwrap();
+        assert!(Folder::open(&file).is_err());
+    }
+}

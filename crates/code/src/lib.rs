@@ -1,0 +1,26 @@
+//! Machine code: compiled once, kept on disk, and shared by components that differ in their data only.
+//!
+//! A component that Tenon builds is a JavaScript engine of 10 MB, the same in every component, and the memory that the
+//! engine had when the handler's top level had run. Compiling the engine takes seconds, and nothing that is compiled
+//! depends on the memory: so the code of one such component, with another memory put in, is the code of the next.
+//!
+//! ```text
+//!  component ─► store ─► the entry for these bytes, mapped from disk
+//!                    └─► state: what a snapshot changes, and a digest of everything else
+//!                          ├─► artifact: the code for that digest with this state put in, and stored
+//!                          └─► the compiler; its code is stored, and serves the next component with that digest
+//! ```
+
+mod artifact;
+mod elf;
+#[cfg(test)]
+mod fixture;
+mod folder;
+mod image;
+mod seal;
+mod state;
+mod store;
+
+pub use folder::{Folder, hex};
+pub use state::{Engine, Global, Section, Segment, State, StateError, constant, sections};
+pub use store::compile;

@@ -1,0 +1,204 @@
+//! Components with their code: from disk, from the code of a component that differs in its state only, or compiled.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+use wasmtime::component::Component;
+use wasmtime::{Engine, Result};
+
+use crate::artifact;
+use crate::folder::{Folder, hex};
+use crate::state;
+
+/// Extension of a component's code, and how many are kept: each save of a file in `tenon dev` makes one of 40 MB.
+const CODE: &str = "cwasm";
+const KEPT: usize = 24;
+
+/// Extension of code that serves components with another state, and how many are kept: some for each version of Tenon.
+const SHARED: &str = "shared";
+const KEPT_SHARED: usize = 12;
+
+/// Compiles `bytes`, or loads what an earlier call compiled, or completes the code of a component that has another state.
+/// Trouble with the folder is logged and costs time, no more.
+///
+/// # Errors
+///
+/// The compiler's, when the bytes are no component.
+pub fn compile(engine: &Engine, bytes: &[u8], folder: Option<&Path>) -> Result<Component> {
+    let Some(path) = folder else { return Component::from_binary(engine, bytes) };
+    match Folder::open(path) {
+        Ok(folder) => Store { engine, folder }.component(bytes),
+        Err(error) => {
+            tracing::warn!("compiled code is not cached: {}: {error}", path.display());
+            Component::from_binary(engine, bytes)
+        }
+    }
+}
+
+struct Store<'a> {
+    engine: &'a Engine,
+    folder: Folder,
+}
+
+impl Store<'_> {
+    fn component(&self, bytes: &[u8]) -> Result<Component> {
+        let name = self.name(&Sha256::digest(bytes), CODE);
+        if self.folder.holds(&name)
+            && let Some(component) = self.load(&name)
+        {
+            return Ok(component);
+        }
+        let taken = state::Engine::find(bytes).and_then(|found| Ok((found.module, found.take_apart()?)));
+        let (module, state, shared) = match taken {
+            Ok((module, (state, digest))) => (module, state, self.name(&digest, SHARED)),
+            // Such a component is compiled by itself.
+            Err(_) => return self.compile(bytes, &name),
+        };
+        let completed = self.folder.read(&shared).and_then(|code| artifact::with_state(&code, module, &state));
+        if let Some(code) = completed
+            && let Some(component) = self.keep(&name, &code)
+        {
+            return Ok(component);
+        }
+        let component = self.compile(bytes, &name)?;
+        if self.folder.read(&name).is_some_and(|code| artifact::reproduces(&code, module, &state)) {
+            if let Err(error) = self.folder.link(&name, &shared) {
+                tracing::warn!("compiled code is not shared: {error}");
+            }
+            self.folder.prune(SHARED, KEPT_SHARED);
+        }
+        Ok(component)
+    }
+
+    fn compile(&self, bytes: &[u8], name: &str) -> Result<Component> {
+        let code = self.engine.precompile_component(bytes)?;
+        if let Some(component) = self.keep(name, &code) {
+            return Ok(component);
+        }
+        // SAFETY: the code was compiled a moment ago by this engine and has not left this process.
+        unsafe { Component::deserialize(self.engine, &code) }
+    }
+
+    /// Writes code and maps it: mapped from the file, its pages are shared and can be dropped; from memory they could not.
+    fn keep(&self, name: &str, code: &[u8]) -> Option<Component> {
+        if let Err(error) = self.folder.write(name, code) {
+            tracing::warn!("compiled code is not cached: {}: {error}", self.folder.file(name).display());
+            return None;
+        }
+        self.folder.prune(CODE, KEPT);
+        self.load(name)
+    }
+
+    /// Maps code that was found to be what was written.
+    fn load(&self, name: &str) -> Option<Component> {
+        let path = self.folder.file(name);
+        // SAFETY: the folder is this user's alone and the bytes are those that this code wrote there, so they are what
+        // wasmtime compiled. Wasmtime itself refuses code of another version or configuration.
+        match unsafe { Component::deserialize_file(self.engine, &path) } {
+            Ok(component) => Some(component),
+            Err(error) => {
+                tracing::warn!("compiled code is not usable: {}: {error:#}", path.display());
+                None
+            }
+        }
+    }
+
+    /// Code is named by what it depends on: a digest, and the engine's version and configuration.
+    fn name(&self, digest: &[u8], extension: &str) -> String {
+        let mut hasher = DefaultHasher::new();
+        self.engine.precompile_compatibility_hash().hash(&mut hasher);
+        format!("{}-{:016x}.{extension}", hex(digest), hasher.finish())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::fixture::snapshot;
+
+    fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
+        let all = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        all.filter(|path| path.extension().is_some_and(|found| found == extension)).collect()
+    }
+
+    #[test]
+    fn code_is_compiled_once_and_damage_is_noticed() {
+        let engine = Engine::default();
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("code");
+        let bytes = tenon_fixtures::echo(200);
+
+        compile(&engine, &bytes, Some(&folder)).unwrap();
+        let [code] = &files(&folder, CODE)[..] else { panic!("one entry is written") };
+        assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
+        let whole = fs::read(code).unwrap();
+        let marked = fs::metadata(code).unwrap().created().unwrap();
+
+        compile(&engine, &bytes, Some(&folder)).unwrap();
+        assert_eq!(fs::metadata(code).unwrap().created().unwrap(), marked, "the entry is used, not written again");
+
+        let mut damaged = whole.clone();
+        let middle = damaged.len() / 2;
+        damaged[middle] ^= 0xff;
+        for wrong in [&damaged[..], &whole[..middle], b""] {
+            fs::write(code, wrong).unwrap();
+            compile(&engine, &bytes, Some(&folder)).unwrap();
+            assert_eq!(fs::read(code).unwrap(), whole, "a damaged entry is replaced");
+        }
+
+        // An entry whose digest is right but which no wasmtime wrote.
+        let name = code.file_name().unwrap().to_str().unwrap();
+        Folder::open(&folder).unwrap().write(name, b"foreign").unwrap();
+        compile(&engine, &bytes, Some(&folder)).unwrap();
+        assert_eq!(fs::read(code).unwrap(), whole, "a foreign entry is replaced");
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_used_costs_the_cache_and_not_the_module() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+        compile(&Engine::default(), &tenon_fixtures::echo(200), Some(folder.path())).unwrap();
+        assert!(files(folder.path(), CODE).is_empty());
+    }
+
+    /// What the component's function says, the byte at 5,000 and the global: by the code in the folder.
+    fn ask(engine: &Engine, bytes: &[u8], folder: &Path) -> (u32, u32) {
+        let component = compile(engine, bytes, Some(folder)).unwrap();
+        let mut store = wasmtime::Store::new(engine, ());
+        let instance = wasmtime::component::Linker::new(engine).instantiate(&mut store, &component).unwrap();
+        let mut call = |name| {
+            let function = instance.get_typed_func::<(), (u32,)>(&mut store, name).unwrap();
+            function.call(&mut store, ()).unwrap().0
+        };
+        (call("byte"), call("global"))
+    }
+
+    #[test]
+    fn a_component_with_another_state_takes_the_code_of_the_first() {
+        let engine = Engine::default();
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(ask(&engine, &snapshot(1, 7, &[(5_000, b"a")]), folder.path()), (97, 7));
+        let shared = files(folder.path(), SHARED);
+        assert_eq!(shared.len(), 1);
+
+        // Code that is recognized: what the file says beyond what wasmtime reads of it goes on into what is made of it.
+        let marked = [&fs::read(&shared[0]).unwrap()[..], b"mark"].concat();
+        let name = shared[0].file_name().unwrap().to_str().unwrap();
+        Folder::open(folder.path()).unwrap().write(name, &marked).unwrap();
+        let is_marked = |path: &PathBuf| fs::read(path).unwrap().windows(4).any(|bytes| bytes == b"mark");
+
+        assert_eq!(ask(&engine, &snapshot(3, 8, &[(100, b"x"), (4_999, b"abc")]), folder.path()), (98, 8));
+        assert_eq!(ask(&engine, &snapshot(1, -1, &[(65_535, b"x")]), folder.path()), (0, u32::MAX));
+        assert_eq!(files(folder.path(), CODE).iter().filter(|path| is_marked(path)).count(), 2);
+
+        // A smaller memory may have been compiled against.
+        let compiled = files(folder.path(), CODE).len();
+        assert_eq!(ask(&engine, &snapshot(3, 9, &[(5_000, b"a")]), folder.path()), (97, 9));
+        assert_eq!(files(folder.path(), CODE).len(), compiled + 1);
+    }
+}

@@ -1,0 +1,78 @@
+//! An instance of a module in its store: made for a request, or taken from those that wait.
+
+use std::sync::Arc;
+
+use wasmtime::Store;
+use wasmtime_wasi_http::p2::bindings::Proxy;
+
+use super::Failure;
+use super::direct::bindings::Direct;
+use crate::config::size;
+use crate::host::{Caller, Host, Surroundings};
+use crate::metrics::Count;
+use crate::module::{Entry, Module};
+use crate::slots::Slot;
+
+/// A module's instance, and how it is called.
+pub(crate) struct Instance {
+    pub(super) store: Store<Host>,
+    pub(super) exports: Exports,
+    uses: u64,
+    // Behind the store: the slot is free once the instance is gone.
+    _slot: Slot,
+}
+
+pub(super) enum Exports {
+    Direct(Direct),
+    WasiHttp(Proxy),
+}
+
+impl Instance {
+    /// A fresh instance. A guest that computes yields once an epoch, so that it starves nobody and so that dropping the
+    /// call's future ends it.
+    pub(crate) async fn new(
+        module: &Module,
+        surroundings: &Arc<Surroundings>,
+        caller: Caller,
+        slot: Slot,
+    ) -> Result<Self, Failure> {
+        let engine = module.entry.engine();
+        let mut store = Store::new(engine, Host::new(surroundings, &module.info, caller));
+        store.limiter(|host| &mut host.bounds);
+        store.set_hostcall_fuel(size(surroundings.limits.max_hostcall_bytes));
+        store.set_epoch_deadline(1);
+        store.epoch_deadline_async_yield_and_update(1);
+        module.info.metrics.count(Count::Instance);
+        let exports = match &module.entry {
+            Entry::Direct(pre) => Exports::Direct(pre.instantiate_async(&mut store).await?),
+            Entry::WasiHttp(pre) => Exports::WasiHttp(pre.instantiate_async(&mut store).await?),
+        };
+        Ok(Self { store, exports, uses: 0, _slot: slot })
+    }
+
+    /// Makes it ready for another request.
+    pub(crate) fn begin(&mut self, caller: Caller) {
+        self.store.data_mut().begin(caller);
+        self.store.set_epoch_deadline(1);
+    }
+
+    /// Counts a request that was served to its end.
+    pub(crate) fn served(&mut self) {
+        self.uses += 1;
+    }
+
+    /// How many requests it has served.
+    pub(crate) fn uses(&self) -> u64 {
+        self.uses
+    }
+
+    /// The size of its largest memory in bytes.
+    pub(crate) fn memory(&self) -> usize {
+        self.store.data().bounds.largest_memory()
+    }
+
+    /// What is wrong with a call that failed, with the limit that the guest had run into.
+    pub(super) fn failure(&self, error: wasmtime::Error) -> Failure {
+        Failure::Trap(error, self.store.data().bounds.denied())
+    }
+}

@@ -1,0 +1,194 @@
+//! The bounds that requests are held to. Each stands here once: its key in `tenon.toml`, its default, the values it may
+//! have and what becomes of a request that hits it are read from here by code, documentation and tests.
+
+use std::time::Duration;
+
+/// One limit, as data.
+#[derive(Clone, Copy, Debug)]
+pub struct LimitKey {
+    /// Its name in `[server]` of `tenon.toml`, which is that of the field of [`Limits`]. The ending says the unit: `_ms`
+    /// is milliseconds, `_bytes` bytes, and others count.
+    pub name: &'static str,
+    /// What it bounds, and what happens beyond.
+    pub meaning: &'static str,
+    /// Its value unless another is given.
+    pub default: u64,
+    /// The smallest value that is accepted.
+    pub min: u64,
+    /// The largest value that is accepted.
+    pub max: u64,
+    set: fn(&mut Limits, u64),
+    get: fn(&Limits) -> u64,
+}
+
+macro_rules! limits {
+    ($($(#[doc = $meaning:literal])+ $name:ident: $default:expr, $min:expr, $max:expr;)+) => {
+        /// Every bound, in the units of its name (see [`LimitKey`]).
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct Limits {
+            $($(#[doc = $meaning])+ pub $name: u64,)+
+        }
+
+        impl Limits {
+            /// All limits, in the order in which the documentation has them.
+            pub const KEYS: &[LimitKey] = &[$(LimitKey {
+                name: stringify!($name),
+                meaning: concat!($($meaning),+),
+                default: $default,
+                min: $min,
+                max: $max,
+                set: |limits, value| limits.$name = value,
+                get: |limits| limits.$name,
+            },)+];
+        }
+
+        impl Default for Limits {
+            fn default() -> Self {
+                Self { $($name: $default,)+ }
+            }
+        }
+    };
+}
+
+const KIB: u64 = 1024;
+const MIB: u64 = 1024 * KIB;
+const GIB: u64 = 1024 * MIB;
+const HOUR: u64 = 3_600_000;
+
+limits! {
+    /// Time from the whole request to the head of its response, whether the guest computes or waits; 504 beyond.
+    request_timeout_ms: 30_000, 1, HOUR;
+    /// A request's body; 413 beyond.
+    max_body_bytes: 10 * MIB, 0, 4 * GIB;
+    /// A response's body; 502 beyond. One that is streamed breaks off.
+    max_response_bytes: 64 * MIB, 0, 4 * GIB;
+    /// Each linear memory of an instance; growing fails beyond, which most guests answer with a trap: 500. Below 128 MiB
+    /// the JavaScript engine traps before it collects garbage.
+    memory_limit_bytes: 256 * MIB, MIB, 4 * GIB;
+    /// Elements of each table of an instance; growing fails beyond.
+    max_table_elements: 65_536, 1, 1_000_000;
+    /// Requests that run at once; one more waits in the queue.
+    max_concurrent: 128, 1, 10_000;
+    /// Requests that run at once in one module; one more waits in the queue. 0 is as many as in all.
+    max_concurrent_per_module: 0, 0, 10_000;
+    /// Requests that wait for a place; 503 with `Retry-After` beyond.
+    max_queued: 1_024, 0, 100_000;
+    /// Time that a request waits for a place; 503 with `Retry-After` beyond.
+    queue_timeout_ms: 1_000, 0, HOUR;
+    /// Connections; one more waits to be accepted.
+    max_connections: 4_096, 1, 1_000_000;
+    /// Headers of a request; 431 beyond.
+    max_headers: 64, 1, 1_000;
+    /// Names and values of a request's headers together; 431 beyond.
+    max_header_bytes: 32 * KIB, 256, MIB;
+    /// Path and query of a request; 414 beyond.
+    max_url_bytes: 8 * KIB, 16, 64 * KIB;
+    /// Time that a client takes to send the head of a request, or to begin the next one; the connection is closed beyond.
+    header_timeout_ms: 30_000, 1, HOUR;
+    /// Time that a client takes to send the body of a request; 408 beyond.
+    body_timeout_ms: 30_000, 1, HOUR;
+    /// Time in which a client that is being answered takes nothing at all; the connection is closed beyond.
+    write_timeout_ms: 30_000, 1, HOUR;
+    /// Outbound calls of one request; one more fails in the guest.
+    max_outbound_calls: 64, 0, 100_000;
+    /// The body of an outbound call; the call fails in the guest beyond.
+    max_outbound_body_bytes: 10 * MIB, 0, 4 * GIB;
+    /// Time until an outbound connection stands; the call fails in the guest beyond.
+    connect_timeout_ms: 1_000, 1, HOUR;
+    /// Time from an outbound call to the head of its response, and between two pieces of its body; the call fails in the
+    /// guest beyond. A guest may ask for less.
+    outbound_timeout_ms: 30_000, 1, HOUR;
+    /// Calls at once to one sidecar or outbound host; one more waits, and fails in the guest when that takes as long as
+    /// connecting may.
+    max_concurrent_per_sidecar: 64, 1, 10_000;
+    /// Failures in a row after which a sidecar is left alone for a while: calls fail in the guest at once.
+    breaker_failures: 5, 1, 1_000;
+    /// Time that such a sidecar is left alone before one call may try again; doubled each time that fails, up to 30 s.
+    breaker_pause_ms: 1_000, 1, 30_000;
+    /// Headers that a guest holds on the host, for requests and responses of its own; the guest traps beyond.
+    max_fields_bytes: 128 * KIB, KIB, 16 * MIB;
+    /// What a guest hands to the host in one call; the guest traps beyond: 500.
+    max_hostcall_bytes: 128 * MIB, 64 * KIB, 4 * GIB;
+    /// Resources (streams, requests, timers and such) that a guest holds on the host; the guest traps beyond: 500.
+    max_resources: 1_024, 16, 1_000_000;
+    /// What a module logs for one request; the rest is left out.
+    max_log_bytes: 256 * KIB, 0, GIB;
+    /// With `isolation = "shared"`: requests that one instance serves.
+    max_reuse: 10_000, 1, 1_000_000_000;
+    /// With `isolation = "shared"`: memory of an instance beyond which it serves no further request.
+    max_reuse_memory_bytes: 128 * MIB, MIB, 4 * GIB;
+    /// With `isolation = "shared"`: instances of a module that are kept ready, from before its first request.
+    warm_instances: 1, 0, 1_000;
+    /// With `isolation = "shared"`: time after which an idle instance beyond these is dropped.
+    idle_timeout_ms: 60_000, 1, 24 * HOUR;
+    /// Time that requests have to finish once the server is told to stop; they are cut off beyond.
+    shutdown_timeout_ms: 10_000, 0, HOUR;
+}
+
+impl Limits {
+    /// Sets a limit by its name.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the name or the value, in words.
+    pub fn set(&mut self, name: &str, value: u64) -> Result<(), String> {
+        let Some(key) = Self::KEYS.iter().find(|key| key.name == name) else {
+            return Err(format!("there is no limit {name}"));
+        };
+        if !(key.min..=key.max).contains(&value) {
+            return Err(format!("{name} is {value}: it must be a whole number from {} to {}", key.min, key.max));
+        }
+        (key.set)(self, value);
+        Ok(())
+    }
+
+    /// Whether every limit is within its range; the first that is not, in words.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let mut copy = self.clone();
+        Self::KEYS.iter().try_for_each(|key| copy.set(key.name, (key.get)(self)))
+    }
+
+    /// Requests that run at once in one module.
+    pub(crate) fn concurrent_per_module(&self) -> u64 {
+        match self.max_concurrent_per_module {
+            0 => self.max_concurrent,
+            some => some.min(self.max_concurrent),
+        }
+    }
+}
+
+/// A limit of time as a duration.
+pub(crate) fn ms(value: u64) -> Duration {
+    Duration::from_millis(value)
+}
+
+/// A limit of bytes or a count in the machine's own size; one that is larger than that is no limit there.
+pub(crate) fn size(value: u64) -> usize {
+    usize::try_from(value).unwrap_or(usize::MAX)
+}
+
+/// A limit that counts, in the size that wasmtime and others count with.
+pub(crate) fn count(value: u64) -> u32 {
+    u32::try_from(value).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_are_within_their_own_ranges() {
+        assert_eq!(Limits::default().check(), Ok(()));
+    }
+
+    #[test]
+    fn a_limit_is_set_by_its_name_within_its_range() {
+        let mut limits = Limits::default();
+        limits.set("max_body_bytes", 5).unwrap();
+        assert_eq!(limits.max_body_bytes, 5);
+        assert!(limits.set("max_concurrent", 0).unwrap_err().contains("from 1 to 10000"));
+        assert!(limits.set("no_such_limit", 1).unwrap_err().contains("no_such_limit"));
+        limits.max_queued = u64::MAX;
+        assert!(limits.check().unwrap_err().starts_with("max_queued is"));
+    }
+}

@@ -1,0 +1,106 @@
+//! What a runtime is told. Every default stands here and nowhere else.
+
+mod limits;
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use tenon_transport::{Allow, Sidecar};
+
+pub use limits::{LimitKey, Limits};
+pub(crate) use limits::{count, ms, size};
+
+/// A component and the name under which it is served.
+#[derive(Clone, Debug)]
+pub struct ModuleSource {
+    /// The `<module>` of `/run/<module>/*`.
+    pub name: String,
+    /// The component's file.
+    pub path: PathBuf,
+}
+
+impl ModuleSource {
+    /// Names a module after its file: without `.wasm` and without a `-composed` before it.
+    ///
+    /// Returns none when nothing is left of the file name, or when it is not UTF-8.
+    #[must_use]
+    pub fn from_path(path: impl Into<PathBuf>) -> Option<Self> {
+        let path = path.into();
+        let file = path.file_name()?.to_str()?;
+        let stem = file.strip_suffix(".wasm").unwrap_or(file);
+        let name = stem.strip_suffix("-composed").unwrap_or(stem);
+        if name.is_empty() { None } else { Some(Self { name: name.to_string(), path }) }
+    }
+}
+
+/// What requests to one module share.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Isolation {
+    /// Nothing: each has an instance of its own, which is dropped behind it.
+    #[default]
+    Request,
+    /// Instances, one request after another: what a request leaves in an instance's memory, the next one may see. Faster.
+    Shared,
+}
+
+impl FromStr for Isolation {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "request" => Ok(Self::Request),
+            "shared" => Ok(Self::Shared),
+            other => Err(format!("isolation is \"{other}\": it must be \"request\" or \"shared\"")),
+        }
+    }
+}
+
+/// The files of a certificate, in PEM.
+#[derive(Clone, Debug)]
+pub struct TlsFiles {
+    /// The certificate and its chain.
+    pub certificate: PathBuf,
+    /// Its private key.
+    pub key: PathBuf,
+}
+
+/// All that a runtime needs to know.
+#[derive(Clone, Debug, Default)]
+pub struct RuntimeConfig {
+    /// The components to serve, each under another name.
+    pub modules: Vec<ModuleSource>,
+    /// The services that modules may call.
+    pub sidecars: Vec<Sidecar>,
+    /// The hosts that modules may call besides.
+    pub allow: Vec<Allow>,
+    /// Environment variables that every module sees, besides those of the sidecars. Nothing of the process's own
+    /// environment is ever added.
+    pub environment: Vec<(String, String)>,
+    /// What requests to one module share.
+    pub isolation: Isolation,
+    /// The bounds of a request.
+    pub limits: Limits,
+    /// Whether each request is a line in the log (target `access`).
+    pub access_log: bool,
+    /// Where traces are sent: the `http://host:port` of an OpenTelemetry collector. None sends none.
+    pub otlp_endpoint: Option<String>,
+    /// The certificate to serve with; none serves plain HTTP.
+    pub tls: Option<TlsFiles>,
+    /// Where compiled code is kept. None compiles anew each time.
+    pub cache: Option<PathBuf>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modules_are_named_after_their_files() {
+        let name = |path: &str| ModuleSource::from_path(path).map(|module| module.name);
+        assert_eq!(name("dist/hello.wasm").as_deref(), Some("hello"));
+        assert_eq!(name("dist/hello-composed.wasm").as_deref(), Some("hello"));
+        assert_eq!(name("my-composed-app.wasm").as_deref(), Some("my-composed-app"));
+        assert_eq!(name("-composed.wasm"), None);
+        assert_eq!(name(".."), None);
+    }
+}

@@ -1,0 +1,221 @@
+//! An instance's outbound HTTP: to the sidecars and hosts that are allowed, within the limits of its request.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, HeaderName, HeaderValue};
+use http_body::{Body, Frame, SizeHint};
+use http_body_util::BodyExt;
+use tenon_transport::{BodyError, SendError};
+use wasmtime_wasi_http::{
+    DEFAULT_FORBIDDEN_HEADERS, Error, ForbiddenHeaderFilter, RequestOptions, Result, WasiBody, WasiHttpHooks,
+};
+
+use crate::host::{Caller, Surroundings, whole};
+use crate::metrics::Count;
+use crate::module::ModuleInfo;
+use crate::{request_id, trace};
+
+/// Whether HTTP, or this host, keeps a header to itself (RFC 9110, section 7.6.1): hop-by-hop ones and `host`.
+pub(crate) fn is_forbidden(name: &HeaderName) -> bool {
+    DEFAULT_FORBIDDEN_HEADERS.contains(name)
+}
+
+/// The way out of one instance.
+pub(crate) struct Egress {
+    surroundings: Arc<Surroundings>,
+    module: Arc<ModuleInfo>,
+    caller: Caller,
+    calls: u64,
+}
+
+impl Egress {
+    pub(crate) fn new(surroundings: &Arc<Surroundings>, module: &Arc<ModuleInfo>, caller: Caller) -> Self {
+        Self { surroundings: Arc::clone(surroundings), module: Arc::clone(module), caller, calls: 0 }
+    }
+
+    /// The instance goes on with another request.
+    pub(crate) fn begin(&mut self, caller: Caller) {
+        self.caller = caller;
+        self.calls = 0;
+    }
+
+    /// What the limits of the request say to one more call.
+    fn check(&mut self, request: &http::Request<WasiBody>) -> Result<(), (Error, String)> {
+        let limits = &self.surroundings.limits;
+        self.calls += 1;
+        if self.calls > limits.max_outbound_calls {
+            let why =
+                format!("a request makes at most {} outbound calls (max_outbound_calls)", limits.max_outbound_calls);
+            return Err((Error::ConnectionLimitReached, why));
+        }
+        let limit = limits.max_outbound_body_bytes;
+        let announced =
+            request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+        match announced {
+            Some(length) if length > limit => {
+                let why = format!("an outbound body is at most {limit} bytes long (max_outbound_body_bytes)");
+                Err((Error::HttpRequestBodySize(Some(length)), why))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Tells the other side which request this call belongs to, unless the guest has done so.
+    fn identify(&self, request: &mut http::Request<WasiBody>) {
+        let headers = request.headers_mut();
+        if !headers.contains_key(request_id::HEADER)
+            && let Ok(id) = HeaderValue::from_str(&self.caller.request_id)
+        {
+            headers.insert(request_id::HEADER, id);
+        }
+        if let Some(parent) = &self.caller.traceparent
+            && !headers.contains_key(trace::HEADER)
+        {
+            headers.insert(trace::HEADER, parent.clone());
+        }
+    }
+
+    fn log(&self, why: &dyn std::fmt::Display) {
+        let (module, request_id) = (&*self.module.name, &*self.caller.request_id);
+        tracing::warn!(module, request_id, "outbound request failed: {why}");
+    }
+}
+
+impl WasiHttpHooks for Egress {
+    fn forbidden_header_filter(&mut self) -> ForbiddenHeaderFilter {
+        Arc::new(is_forbidden)
+    }
+
+    fn send_request(
+        &mut self,
+        mut request: http::Request<WasiBody>,
+        options: Option<RequestOptions>,
+        _: Box<dyn Future<Output = Result<()>> + Send>,
+    ) -> Box<dyn Future<Output = Result<Answer>> + Send> {
+        let explains = request.headers_mut().remove(EXPLAIN).is_some();
+        let transport = self.surroundings.transport.clone();
+        let allowed = self.check(&request).and_then(|()| {
+            transport.route(request.uri()).map_err(|error| {
+                self.module.metrics.count(Count::Refused);
+                (code(&error), error.to_string())
+            })
+        });
+        let route = match allowed {
+            Ok(route) => route,
+            Err((code, why)) => {
+                self.log(&why);
+                tokio::spawn(drain(request.into_body()));
+                return Box::new(async move { unanswered(code, explains) });
+            }
+        };
+        self.identify(&mut request);
+        let limit = self.surroundings.limits.max_outbound_body_bytes;
+        let request = request.map(|body| LimitedBody { body, left: limit, limit }.boxed_unsync());
+        let metrics = Arc::clone(&self.surroundings.metrics);
+        let (module, caller) = (Arc::clone(&self.module), self.caller.clone());
+        Box::new(async move {
+            let started = Instant::now();
+            let sent = transport.send(&route, request, options.and_then(|options| options.first_byte_timeout)).await;
+            let outcome = sent.as_ref().map_or_else(SendError::kind, |_| "ok");
+            metrics.count_call(route.name(), outcome, started.elapsed().as_secs_f64());
+            let mut response = match sent {
+                Ok(response) => response,
+                Err(error) => {
+                    let (module, request_id) = (&*module.name, &*caller.request_id);
+                    tracing::warn!(module, request_id, "outbound request failed: {error}");
+                    return unanswered(code(&error), explains);
+                }
+            };
+            // Only this host may say why there is no answer.
+            response.headers_mut().remove(EXPLAIN);
+            let done: Box<dyn Future<Output = Result<()>> + Send> = Box::new(async { Ok(()) });
+            let broken = |error| match error {
+                BodyError::Timeout(_) => Error::ConnectionReadTimeout,
+                _ => Error::HttpResponseIncomplete,
+            };
+            Ok((response.map(|body| body.map_err(broken).boxed_unsync()), done))
+        })
+    }
+}
+
+/// By this header a guest asks, and is told, why a call got no answer. Engines keep that from the code they run:
+/// `StarlingMonkey` has one error for every code below. `httpClient` of the SDK asks; who does not gets the error itself.
+const EXPLAIN: HeaderName = HeaderName::from_static("tenon-egress");
+
+/// The end of a call without an answer: an error, or for a guest that asks a response that says why.
+fn unanswered(code: Error, explains: bool) -> Result<Answer> {
+    if !explains {
+        return Err(code);
+    }
+    let why = match code {
+        Error::HttpRequestDenied | Error::DestinationIpProhibited | Error::ConnectionRefused => "refused",
+        Error::ConnectionReadTimeout => "timeout",
+        _ => "unreachable",
+    };
+    let mut response = http::Response::new(whole(Bytes::new()));
+    *response.status_mut() = http::StatusCode::BAD_GATEWAY;
+    response.headers_mut().insert(EXPLAIN, HeaderValue::from_static(why));
+    Ok((response, Box::new(async { Ok(()) })))
+}
+
+/// Reads a body that goes nowhere to its end: a guest whose body breaks off while it is still writing traps, and would not
+/// live to see why its call was refused.
+async fn drain(mut body: WasiBody) {
+    while let Some(Ok(_)) = body.frame().await {}
+}
+
+/// What the guest is told. Kinds of failure stay apart; the words are in the log.
+fn code(error: &SendError) -> Error {
+    match error {
+        SendError::Refused { .. } => Error::HttpRequestDenied,
+        SendError::PrivateAddress { .. } => Error::DestinationIpProhibited,
+        SendError::Open { .. } => Error::DestinationUnavailable,
+        SendError::Busy { .. } => Error::ConnectionLimitReached,
+        SendError::Resolve { .. } => Error::DnsError { rcode: None, info_code: None },
+        SendError::Connect { .. } => Error::ConnectionRefused,
+        SendError::Timeout { .. } => Error::ConnectionReadTimeout,
+        _ => Error::ConnectionTerminated,
+    }
+}
+
+/// A response, and a future that ends when its connection has nothing more to say.
+type Answer = (http::Response<WasiBody>, Box<dyn Future<Output = Result<()>> + Send>);
+
+/// A body that breaks off when it is longer than allowed.
+struct LimitedBody {
+    body: WasiBody,
+    left: u64,
+    limit: u64,
+}
+
+impl Body for LimitedBody {
+    type Data = Bytes;
+    type Error = Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(cx);
+        if let Poll::Ready(Some(Ok(frame))) = &polled {
+            let length = frame.data_ref().map_or(0, Bytes::len) as u64;
+            match self.left.checked_sub(length) {
+                Some(left) => self.left = left,
+                None => {
+                    tracing::warn!("an outbound body was cut off after {} bytes (max_outbound_body_bytes)", self.limit);
+                    return Poll::Ready(Some(Err(Error::HttpRequestBodySize(None))));
+                }
+            }
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

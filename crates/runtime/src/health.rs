@@ -1,0 +1,38 @@
+//! `/health`: whether everything that was configured serves.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::Response;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+
+use crate::problem::JsonString;
+
+/// The answer. Its status is 200 as long as the process answers at all: a degraded one still serves what works, and is not
+/// to be taken out of service for it.
+pub(crate) fn response(uptime: Duration, modules: &[(String, bool)], sidecars: &[(String, bool)]) -> Response<Bytes> {
+    let whole = modules.iter().chain(sidecars).all(|(_, good)| *good);
+    let mut body = format!(
+        r#"{{"status":"{}","version":"{}","uptime_s":{:.3},"modules":{}"#,
+        if whole { "ok" } else { "degraded" },
+        env!("CARGO_PKG_VERSION"),
+        uptime.as_secs_f64(),
+        states(modules, ["ready", "failed"]),
+    );
+    if !sidecars.is_empty() {
+        // Writing to a string cannot fail.
+        let _ = write!(body, r#","sidecars":{}"#, states(sidecars, ["up", "down"]));
+    }
+    body.push('}');
+    let mut response = Response::new(Bytes::from(body));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+fn states(of: &[(String, bool)], [good, bad]: [&str; 2]) -> String {
+    let members: Vec<_> =
+        of.iter().map(|(name, is)| format!(r#"{}:"{}""#, JsonString(name), if *is { good } else { bad })).collect();
+    format!("{{{}}}", members.join(","))
+}

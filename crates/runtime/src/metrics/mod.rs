@@ -1,0 +1,127 @@
+//! What the runtime counts, and how it tells Prometheus (the text format of OpenMetrics 1.0).
+//!
+//! Counters of a module are looked up when it is loaded, so that counting a request touches no table but that of statuses.
+
+mod module;
+mod names;
+
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+use wasmtime::Engine;
+
+use module::ByModule;
+pub(crate) use module::{Count, ModuleMetrics};
+use names::{CallLabels, RequestLabels, SidecarLabel};
+
+/// The content type of [`Metrics::text`].
+pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Upper bounds in seconds: from a reused instance's 50 µs to the usual time-out.
+const BUCKETS: [f64; 15] =
+    [0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0];
+
+fn histogram() -> Histogram {
+    Histogram::new(BUCKETS)
+}
+
+/// A family of histograms that all have the same buckets.
+type Histograms<L> = Family<L, Histogram, fn() -> Histogram>;
+
+/// Everything that is counted, for one runtime.
+pub(crate) struct Metrics {
+    registry: Registry,
+    requests: Family<RequestLabels, Counter>,
+    modules: ByModule,
+    sidecar_calls: Family<CallLabels, Counter>,
+    sidecar_durations: Histograms<SidecarLabel>,
+    pool: PoolGauges,
+    pub(crate) running: Gauge,
+    pub(crate) queued: Gauge,
+    pub(crate) connections: Gauge,
+}
+
+/// The pool of instances, read when somebody asks.
+#[derive(Default)]
+struct PoolGauges {
+    instances: Gauge,
+    memories: Gauge,
+    tables: Gauge,
+    stacks: Gauge,
+    warm_memories: Gauge,
+    resident_bytes: Gauge,
+    idle: Gauge,
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Self {
+        let mut registry = Registry::with_prefix("tenon");
+        let requests = Family::default();
+        registry.register("requests", "Requests that were answered", Family::clone(&requests));
+        let modules = ByModule::register(&mut registry);
+        let sidecar_calls = Family::default();
+        registry.register("sidecar_calls", "Outbound calls by outcome", Family::clone(&sidecar_calls));
+        let sidecar_durations: Histograms<SidecarLabel> = Family::new_with_constructor(histogram);
+        let help = "Time from an outbound call to the head of its response";
+        registry.register("sidecar_call_duration_seconds", help, Family::clone(&sidecar_durations));
+        let mut gauge = |name: &str, help: &str| {
+            let gauge = Gauge::default();
+            registry.register(name, help, Gauge::clone(&gauge));
+            gauge
+        };
+        let running = gauge("requests_running", "Requests that have a place in a module");
+        let queued = gauge("requests_queued", "Requests that wait for a place");
+        let connections = gauge("connections", "Connections that are open");
+        let pool = PoolGauges {
+            instances: gauge("pool_instances", "Component instances that exist, in all runtimes of the engine"),
+            memories: gauge("pool_memories", "Linear memories that exist"),
+            tables: gauge("pool_tables", "Tables that exist"),
+            stacks: gauge("pool_stacks", "Guest stacks that exist"),
+            warm_memories: gauge("pool_warm_memories", "Slots of linear memories that wait to be used again"),
+            resident_bytes: gauge("pool_resident_bytes", "Memory that those slots keep"),
+            idle: gauge("instances_idle", "Instances that wait for their next request"),
+        };
+        Self { registry, requests, modules, sidecar_calls, sidecar_durations, pool, running, queued, connections }
+    }
+
+    /// The counters of one module. A module that is loaded again goes on with its old ones.
+    pub(crate) fn module(&self, name: &str) -> ModuleMetrics {
+        self.modules.of(name, self.requests.clone())
+    }
+
+    /// Counts an answer that no module was asked for.
+    pub(crate) fn count_other(&self, method: &http::Method, status: u16) {
+        self.requests.get_or_create(&RequestLabels::new("", method, status)).inc();
+    }
+
+    /// Counts an outbound call. `outcome` is `ok`, or the kind of its failure; `seconds` are until it was known.
+    pub(crate) fn count_call(&self, sidecar: &str, outcome: &'static str, seconds: f64) {
+        let name = SidecarLabel { sidecar: sidecar.to_string() };
+        self.sidecar_calls.get_or_create(&CallLabels { sidecar: sidecar.to_string(), outcome }).inc();
+        self.sidecar_durations.get_or_create(&name).observe(seconds);
+    }
+
+    /// Everything as text. `idle` is the number of instances that wait.
+    pub(crate) fn text(&self, engine: &Engine, idle: usize) -> String {
+        set(&self.pool.idle, idle);
+        if let Some(pool) = engine.pooling_allocator_metrics() {
+            set(&self.pool.instances, pool.component_instances());
+            set(&self.pool.memories, pool.memories());
+            set(&self.pool.tables, pool.tables());
+            set(&self.pool.stacks, pool.stacks());
+            set(&self.pool.warm_memories, pool.unused_warm_memories());
+            set(&self.pool.resident_bytes, pool.unused_memory_bytes_resident());
+        }
+        let mut text = String::new();
+        // Writing to a string cannot fail.
+        let _ = encode(&mut text, &self.registry);
+        text
+    }
+}
+
+fn set(gauge: &Gauge, value: impl TryInto<i64>) {
+    gauge.set(value.try_into().unwrap_or(i64::MAX));
+}

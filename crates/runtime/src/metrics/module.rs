@@ -1,0 +1,101 @@
+//! The counters of one module.
+
+use std::collections::HashMap;
+use std::sync::{PoisonError, RwLock};
+use std::time::Duration;
+
+use http::{Method, StatusCode};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+
+use super::names::{ModuleLabel, RequestLabels, known};
+use super::{Histograms, histogram};
+
+/// Events in a module that are counted besides its answers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Count {
+    /// It trapped.
+    Trap,
+    /// It took too long.
+    Timeout,
+    /// Its answer was none that HTTP allows.
+    InvalidResponse,
+    /// A request found no place.
+    Overloaded,
+    /// An instance was made.
+    Instance,
+    /// An outbound call was refused.
+    Refused,
+}
+
+/// Name and help of each [`Count`], in its order.
+const COUNTS: [(&str, &str); 6] = [
+    ("traps", "Requests whose module trapped"),
+    ("timeouts", "Requests that took longer than allowed"),
+    ("invalid_responses", "Answers of modules that HTTP does not allow"),
+    ("overloads", "Requests that found no place"),
+    ("instances_created", "Instances that were made"),
+    ("outbound_refused", "Outbound calls to a destination that is not allowed"),
+];
+
+/// What is counted by module, as Prometheus sees it.
+pub(super) struct ByModule {
+    counts: [Family<ModuleLabel, Counter>; COUNTS.len()],
+    durations: Histograms<ModuleLabel>,
+}
+
+impl ByModule {
+    pub(super) fn register(registry: &mut Registry) -> Self {
+        let counts = COUNTS.map(|(name, help)| {
+            let family = Family::default();
+            registry.register(name, help, Family::clone(&family));
+            family
+        });
+        let durations: Histograms<ModuleLabel> = Family::new_with_constructor(histogram);
+        let help = "Time from the head of a request to the head of its response";
+        registry.register("request_duration_seconds", help, Family::clone(&durations));
+        Self { counts, durations }
+    }
+
+    pub(super) fn of(&self, module: &str, requests: Family<RequestLabels, Counter>) -> ModuleMetrics {
+        let label = ModuleLabel { module: module.to_string() };
+        ModuleMetrics {
+            module: module.to_string(),
+            counts: self.counts.each_ref().map(|family| family.get_or_create_owned(&label)),
+            durations: self.durations.get_or_create_owned(&label),
+            requests,
+            seen: RwLock::default(),
+        }
+    }
+}
+
+/// The counters of one module, at hand.
+pub(crate) struct ModuleMetrics {
+    module: String,
+    counts: [Counter; COUNTS.len()],
+    durations: Histogram,
+    requests: Family<RequestLabels, Counter>,
+    /// The counters of the methods and statuses seen so far: their key, unlike the family's, needs no copy of the name.
+    seen: RwLock<HashMap<(&'static str, StatusCode), Counter>>,
+}
+
+impl ModuleMetrics {
+    pub(crate) fn count(&self, event: Count) {
+        self.counts[event as usize].inc();
+    }
+
+    /// Counts an answer.
+    pub(crate) fn answered(&self, method: &Method, status: StatusCode, duration: Duration) {
+        self.durations.observe(duration.as_secs_f64());
+        let key = (known(method), status);
+        if let Some(counter) = self.seen.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            counter.inc();
+            return;
+        }
+        let counter = self.requests.get_or_create_owned(&RequestLabels::new(&self.module, method, status.as_u16()));
+        counter.inc();
+        self.seen.write().unwrap_or_else(PoisonError::into_inner).insert(key, counter);
+    }
+}

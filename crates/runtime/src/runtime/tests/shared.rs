@@ -1,0 +1,78 @@
+//! Instances that serve one request after another.
+
+use super::*;
+use crate::config::Isolation;
+
+/// A runtime whose requests share instances.
+async fn shared(components: &[(&str, Vec<u8>)], limits: Limits) -> (Runtime, TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut modules = Vec::new();
+    for (file, bytes) in components {
+        let path = folder.path().join(file);
+        std::fs::write(&path, bytes).unwrap();
+        modules.push(ModuleSource::from_path(path).unwrap());
+    }
+    let config = RuntimeConfig { modules, limits, isolation: Isolation::Shared, ..RuntimeConfig::default() };
+    (Runtime::new(config).await.unwrap(), folder)
+}
+
+/// How often the instance that answers was called: the fixture's status is 200 and that.
+async fn count(runtime: &Runtime, module: &str) -> u16 {
+    get(runtime, &format!("/run/{module}/")).await.status.as_u16() - 200
+}
+
+#[tokio::test]
+async fn instances_are_shared_one_request_after_another_and_replaced_in_time() {
+    let limits = Limits { max_reuse: 3, ..small() };
+    let counter = fixtures::count();
+    let modules = [("bare.wasm", counter.clone()), ("full.wasm", bridged(&counter))];
+    let (runtime, _folder) = shared(&modules, limits).await;
+    assert!(runtime.metrics().contains("tenon_instances_idle 2"), "one of each is ready before the first request");
+    for expected in [1, 2, 3, 1, 2, 3, 1] {
+        for module in ["bare", "full"] {
+            until(|| runtime.shared.admission.free() == 4).await;
+            assert_eq!(count(&runtime, module).await, expected, "{module}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_instance_is_dropped_after_a_trap() {
+    let (runtime, _folder) = shared(&[("trap.wasm", fixtures::trap())], small()).await;
+    for _ in 0..3 {
+        assert_eq!(get(&runtime, "/run/trap/").await.status, 204);
+        assert_eq!(get(&runtime, "/run/trap/").await.status, 500, "the fixture traps on a second call");
+    }
+}
+
+#[tokio::test]
+async fn an_instance_that_has_grown_or_idles_is_dropped() {
+    let limits = Limits { max_reuse_memory_bytes: 1 << 20, ..small() };
+    let (runtime, _folder) = shared(&[("echo.wasm", fixtures::echo(200))], limits).await;
+    assert_eq!(send(&runtime, request("POST", "/run/echo/", vec![1; 2 << 20])).await.status, 200);
+    assert!(runtime.metrics().contains("tenon_instances_idle 0"));
+
+    let limits = Limits { idle_timeout_ms: 20, warm_instances: 0, ..small() };
+    let (runtime, _folder) = shared(&[("echo.wasm", fixtures::echo(200))], limits).await;
+    assert_eq!(get(&runtime, "/run/echo/").await.status, 200);
+    assert!(runtime.metrics().contains("tenon_instances_idle 1"));
+    until(|| runtime.metrics().contains("tenon_instances_idle 0")).await;
+}
+
+#[tokio::test]
+async fn idle_instances_give_way_to_modules_that_need_their_slot() {
+    // An engine of its own: this counts on nobody else using the pool.
+    let limits = Limits { max_concurrent: 3, ..Limits::default() };
+    let counter = fixtures::count();
+    let names: Vec<String> = (0..8).map(|i| format!("m{i}.wasm")).collect();
+    let modules: Vec<_> = names.iter().map(|name| (name.as_str(), counter.clone())).collect();
+    let (runtime, _folder) = shared(&modules, limits).await;
+    for round in 0..3 {
+        for module in 0..8 {
+            let answered = count(&runtime, &format!("m{module}")).await;
+            assert!((1..=round + 2).contains(&answered));
+        }
+    }
+    let text = runtime.metrics();
+    assert!(text.contains("tenon_pool_instances 3"), "{text}");
+}

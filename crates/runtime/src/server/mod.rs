@@ -1,0 +1,111 @@
+//! Serving a runtime on a TCP listener: HTTP/1.1 with keep-alive and HTTP/2, with TLS when it is configured, and a
+//! shutdown that lets running requests finish.
+
+mod connection;
+mod timed;
+mod tls;
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper_util::server::graceful::GracefulShutdown;
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, watch};
+use tokio::task::{JoinHandle, JoinSet};
+
+use crate::Runtime;
+use crate::admission::Counted;
+use crate::config::{Limits, ms, size};
+use connection::Connections;
+
+pub(crate) use tls::Tls;
+
+/// How long accepting pauses when the system is out of sockets.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// A listener that is being served.
+pub struct Server {
+    address: Option<SocketAddr>,
+    stop: watch::Sender<bool>,
+    serving: JoinHandle<()>,
+}
+
+impl Server {
+    pub(crate) fn start(runtime: Runtime, listener: TcpListener, limits: &Limits, tls: Option<Tls>) -> Self {
+        let address = listener.local_addr().ok();
+        let (stop, stopped) = watch::channel(false);
+        let serving = tokio::spawn(serve(runtime, listener, stopped, limits.clone(), tls));
+        Self { address, stop, serving }
+    }
+
+    /// The address that is listened on; its port is the real one when 0 was asked for.
+    #[must_use]
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.address
+    }
+
+    /// Stops accepting, waits for running requests within the shutdown time, and closes what is left.
+    pub async fn close(self) {
+        // The receiver is gone only when serving has ended already.
+        let _ = self.stop.send(true);
+        let _ = self.serving.await;
+    }
+}
+
+async fn serve(
+    runtime: Runtime,
+    listener: TcpListener,
+    mut stopped: watch::Receiver<bool>,
+    limits: Limits,
+    tls: Option<Tls>,
+) {
+    let shutdown_timeout = ms(limits.shutdown_timeout_ms);
+    let graceful = GracefulShutdown::new();
+    let places = Arc::new(Semaphore::new(size(limits.max_connections)));
+    let open = runtime.connections_gauge();
+    let connections = Arc::new(Connections { runtime, limits, tls, stopped: stopped.clone() });
+    let mut tasks = JoinSet::new();
+    loop {
+        // A connection beyond the limit waits in the system's queue.
+        let accept = async {
+            let place = Arc::clone(&places).acquire_owned().await.ok();
+            (listener.accept().await, place)
+        };
+        let (stream, place) = tokio::select! {
+            (accepted, place) = accept => match accepted {
+                Ok((stream, _)) => (stream, place),
+                Err(error) => {
+                    pause_after(&error).await;
+                    continue;
+                }
+            },
+            _ = stopped.changed() => break,
+            Some(_) = tasks.join_next() => continue,
+        };
+        // Latency over throughput: responses are written whole, or in large chunks.
+        let _ = stream.set_nodelay(true);
+        let (connections, watcher, open) = (Arc::clone(&connections), graceful.watcher(), Counted::new(&open));
+        tasks.spawn(async move {
+            connections.serve(stream, watcher).await;
+            drop((place, open));
+        });
+    }
+    drop(listener);
+    if tokio::time::timeout(shutdown_timeout, graceful.shutdown()).await.is_err() {
+        tracing::warn!("requests were cut off that did not finish within {shutdown_timeout:?}");
+    }
+    tasks.shutdown().await;
+}
+
+/// Running out of descriptors is no reason to spin, nor to stop serving; a client that hung up early is no news.
+async fn pause_after(error: &io::Error) {
+    if !matches!(error.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset) {
+        tracing::error!("cannot accept a connection: {error}");
+        tokio::time::sleep(ACCEPT_PAUSE).await;
+    }
+}
+
+#[cfg(test)]
+mod tests;

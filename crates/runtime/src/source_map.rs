@@ -1,0 +1,167 @@
+//! From places in the bundled JavaScript, which the engine names in stacks, to places in the sources (Source Map, revision 3).
+
+use std::borrow::Cow;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// The largest map that is read.
+const MAX_BYTES: u64 = 64 * 1024 * 1024;
+
+/// The map beside a component, read when the first stack is logged. Without one, stacks stay as they are.
+pub(crate) struct SourceMap {
+    file: PathBuf,
+    lines: OnceLock<Option<Map>>,
+}
+
+struct Map {
+    sources: Vec<String>,
+    /// The segments of each line, by column.
+    lines: Vec<Vec<Segment>>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Segment {
+    column: i64,
+    source: i64,
+    line: i64,
+    source_column: i64,
+}
+
+impl SourceMap {
+    /// The map of `dist/<name>.wasm` or `dist/<name>-composed.wasm` is `dist/<name>.wasm.map`.
+    pub(crate) fn beside(component: &Path) -> Self {
+        let name = component.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let bare = name.strip_suffix("-composed.wasm").map_or_else(|| name.to_string(), |stem| format!("{stem}.wasm"));
+        Self { file: component.with_file_name(format!("{bare}.map")), lines: OnceLock::new() }
+    }
+
+    /// A line of a log, with its place in the sources when it is a line of a stack: `function@file.js:line:column`.
+    pub(crate) fn apply<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let Some((function, line, column)) = frame(text) else { return Cow::Borrowed(text) };
+        let map = self.lines.get_or_init(|| read(&self.file));
+        match map.as_ref().and_then(|map| map.place(line, column)) {
+            Some(place) => Cow::Owned(format!("{function}@{place}")),
+            None => Cow::Borrowed(text),
+        }
+    }
+}
+
+/// What stands before the `@`, the line and the column, both from 1.
+fn frame(text: &str) -> Option<(&str, usize, i64)> {
+    let (rest, column) = text.trim_end().rsplit_once(':')?;
+    let (rest, line) = rest.rsplit_once(':')?;
+    let (function, file) = rest.rsplit_once('@')?;
+    if !file.ends_with(".js") {
+        return None;
+    }
+    Some((function, line.parse().ok()?, column.parse().ok()?))
+}
+
+fn read(file: &Path) -> Option<Map> {
+    if fs::metadata(file).ok()?.len() > MAX_BYTES {
+        return None;
+    }
+    Map::parse(&fs::read(file).ok()?)
+}
+
+impl Map {
+    fn parse(json: &[u8]) -> Option<Self> {
+        let map: serde_json::Value = serde_json::from_slice(json).ok()?;
+        let sources = map.get("sources")?.as_array()?.iter();
+        // They are relative to the bundle, which lay elsewhere: what is shown is relative to the project.
+        let sources = sources.map(|source| {
+            source.as_str().unwrap_or("?").trim_start_matches("../").trim_start_matches("./").to_string()
+        });
+        Some(Self { sources: sources.collect(), lines: decode(map.get("mappings")?.as_str()?)? })
+    }
+
+    fn place(&self, line: usize, column: i64) -> Option<String> {
+        let segments = self.lines.get(line.checked_sub(1)?)?;
+        let after = segments.partition_point(|segment| segment.column < column);
+        let segment = segments.get(after.checked_sub(1)?)?;
+        let source = self.sources.get(usize::try_from(segment.source).ok()?)?;
+        Some(format!("{source}:{}:{}", segment.line + 1, segment.source_column + 1))
+    }
+}
+
+/// The `mappings` of a map: lines by `;`, segments by `,`, each of one, four or five numbers relative to the last ones.
+fn decode(mappings: &str) -> Option<Vec<Vec<Segment>>> {
+    let mut at = Segment::default();
+    let mut lines = Vec::new();
+    for line in mappings.split(';') {
+        at.column = 0;
+        let mut segments = Vec::new();
+        for segment in line.split(',').filter(|segment| !segment.is_empty()) {
+            let (numbers, count) = numbers(segment.as_bytes())?;
+            at.column = at.column.checked_add(numbers[0])?;
+            if count >= 4 {
+                at.source = at.source.checked_add(numbers[1])?;
+                at.line = at.line.checked_add(numbers[2])?;
+                at.source_column = at.source_column.checked_add(numbers[3])?;
+                segments.push(at);
+            }
+        }
+        lines.push(segments);
+    }
+    Some(lines)
+}
+
+/// Up to five numbers in base 64, five bits a digit, the lowest first, the lowest bit of all the sign.
+fn numbers(text: &[u8]) -> Option<([i64; 5], usize)> {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let (mut numbers, mut count) = ([0; 5], 0);
+    let (mut value, mut shift) = (0_i64, 0);
+    for byte in text {
+        let digit = DIGITS.iter().position(|each| each == byte)? as i64;
+        if shift > 40 {
+            return None;
+        }
+        value |= (digit & 31) << shift;
+        shift += 5;
+        if digit & 32 == 0 {
+            *numbers.get_mut(count)? = if value & 1 == 1 { -(value >> 1) } else { value >> 1 };
+            count += 1;
+            (value, shift) = (0, 0);
+        }
+    }
+    (shift == 0 && count > 0).then_some((numbers, count))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const JSON: &str = r#"{"version":3,"sources":["../../src/handler.ts","../node_modules/x/y.js"],
+        "names":[],"mappings":";AAEA,SAASA;ACDT"}"#;
+
+    #[test]
+    fn lines_of_a_stack_are_mapped_and_others_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("app.wasm.map"), JSON).unwrap();
+        for file in ["app.wasm", "app-composed.wasm"] {
+            let map = SourceMap::beside(&folder.path().join(file));
+            assert_eq!(map.apply("handle@app.js:2:1"), "handle@src/handler.ts:3:1");
+            assert_eq!(map.apply("@app.js:2:12"), "@src/handler.ts:3:10");
+            assert_eq!(map.apply("f@app.js:3:4"), "f@node_modules/x/y.js:2:1");
+            for other in ["", "text", "a:1:2", "f@app.js:x:1", "f@app.js:99:1", "f@app.js:0:0", "f@app.wasm:2:1"] {
+                assert_eq!(map.apply(other), other);
+            }
+        }
+        assert_eq!(SourceMap::beside(&folder.path().join("none.wasm")).apply("f@a.js:2:1"), "f@a.js:2:1");
+    }
+
+    proptest! {
+        #[test]
+        fn no_map_and_no_line_is_too_strange(mappings in "[A-Za-z0-9+/;,!]{0,200}", text in ".{0,60}", l in 0_usize..9, c in -9_i64..99) {
+            let json = serde_json::json!({ "sources": ["a"], "mappings": mappings }).to_string();
+            if let Some(map) = Map::parse(json.as_bytes()) {
+                let _ = map.place(l, c);
+            }
+            let _ = Map::parse(text.as_bytes());
+            let _ = frame(&text);
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Instances that wait for their next request (`isolation = "shared"`).
+//!
+//! One serves requests one after another, never two at once: the JavaScript engine is not re-entrant. It is dropped after
+//! a number of requests, when its memory has grown, after any failure, and when it idles for too long.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use crate::call::Instance;
+use crate::config::{Limits, ms, size};
+
+/// The idle instances of one module, oldest first.
+pub(crate) struct Warm {
+    idle: Mutex<VecDeque<(Instant, Instance)>>,
+    max_reuse: u64,
+    max_memory: usize,
+    kept: usize,
+    patience: Duration,
+}
+
+impl Warm {
+    /// Needs a Tokio runtime: a task drops what idles for too long.
+    pub(crate) fn new(limits: &Limits) -> Arc<Self> {
+        let warm = Arc::new(Self {
+            idle: Mutex::default(),
+            max_reuse: limits.max_reuse,
+            max_memory: size(limits.max_reuse_memory_bytes),
+            kept: size(limits.warm_instances),
+            patience: ms(limits.idle_timeout_ms),
+        });
+        tokio::spawn(reap(Arc::downgrade(&warm), warm.patience));
+        warm
+    }
+
+    fn idle(&self) -> MutexGuard<'_, VecDeque<(Instant, Instance)>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.idle().len()
+    }
+
+    /// The instance that was used last: its memory is the likeliest to be in the processor's caches.
+    pub(crate) fn take(&self) -> Option<Instance> {
+        self.idle().pop_back().map(|(_, instance)| instance)
+    }
+
+    /// Keeps an instance for the next request, or drops it when it has served its time.
+    pub(crate) fn give(&self, instance: Instance) {
+        if instance.uses() < self.max_reuse && instance.memory() <= self.max_memory {
+            self.idle().push_back((Instant::now(), instance));
+        }
+    }
+
+    pub(crate) fn drop_oldest(&self) -> bool {
+        // Dropped outside the lock.
+        let oldest = self.idle().pop_front();
+        oldest.is_some()
+    }
+
+    /// Drops what has idled for too long, but for those that are always kept.
+    fn reap(&self) {
+        loop {
+            let mut idle = self.idle();
+            let old = idle.front().is_some_and(|(since, _)| since.elapsed() >= self.patience);
+            if !old || idle.len() <= self.kept {
+                return;
+            }
+            let oldest = idle.pop_front();
+            drop(idle);
+            drop(oldest);
+        }
+    }
+}
+
+async fn reap(warm: Weak<Warm>, patience: Duration) {
+    let pause = (patience / 2).max(Duration::from_millis(1));
+    loop {
+        tokio::time::sleep(pause).await;
+        match warm.upgrade() {
+            Some(warm) => warm.reap(),
+            None => return,
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! What the development services need of a runtime.
+
+use std::pin::Pin;
+
+use serde::Serialize;
+
+/// A call that is on its way: the status that the module answered, or why there is none.
+pub type ModuleCall = Pin<Box<dyn Future<Output = Result<u16, String>> + Send>>;
+
+/// A request that a runtime answered lately.
+#[derive(Clone, Debug, Serialize)]
+pub struct RecentRequest {
+    /// The request's id, as in the log.
+    pub id: String,
+    /// When it came, in milliseconds since 1970.
+    pub time: f64,
+    /// The module that was asked; none when it was the runtime itself.
+    pub module: Option<String>,
+    /// Such as `GET`.
+    pub method: String,
+    /// The path, without the query.
+    pub path: String,
+    /// The answer's status.
+    pub status: u16,
+    /// How long it took, in milliseconds.
+    pub duration_ms: f64,
+}
+
+/// A runtime, as far as the services page and cron look at it.
+pub trait Host: Send + Sync + 'static {
+    /// Where it listens, such as `http://127.0.0.1:3000`.
+    fn url(&self) -> String;
+
+    /// The names of its modules, sorted.
+    fn modules(&self) -> Vec<String>;
+
+    /// The last requests, oldest first.
+    fn recent_requests(&self) -> Vec<RecentRequest>;
+
+    /// Calls a module's route. `path` is the declared one, with a query if it has any.
+    fn call(&self, module: &str, method: &str, path: &str) -> ModuleCall;
+}

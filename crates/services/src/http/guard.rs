@@ -1,0 +1,112 @@
+//! Keeps web pages out. Services on this machine are within reach of every page that its browser shows: by a request from
+//! another site, and by a name that an attacker lets point to 127.0.0.1 (DNS rebinding).
+
+use std::net::IpAddr;
+
+use axum::extract::{Request, State};
+use axum::http::header::{CONTENT_SECURITY_POLICY, HOST, ORIGIN, X_CONTENT_TYPE_OPTIONS};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use super::problem::Problem;
+
+/// Whom a listener answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Guard {
+    /// On a loopback address: the request must name this machine, and come from no page but our own.
+    Loopback,
+    /// On another address or a socket: any name will do, but no browser.
+    NoBrowser,
+}
+
+impl Guard {
+    fn refuses(self, headers: &HeaderMap) -> Option<&'static str> {
+        let host = headers.get(HOST).and_then(|value| value.to_str().ok());
+        if self == Self::Loopback && !host.is_some_and(names_this_machine) {
+            return Some("the Host must be this machine's own name or address, such as 127.0.0.1");
+        }
+        if let Some(origin) = headers.get(ORIGIN) {
+            let own = self == Self::Loopback
+                && host.is_some_and(|host| origin.as_bytes() == format!("http://{host}").as_bytes());
+            if !own {
+                return Some("pages of other origins may not ask here");
+            }
+        }
+        // Browsers say where a request comes from even where they send no Origin: a link may lead here, no more.
+        let is = |name: &str, values: &[&str]| {
+            headers.get(name).is_some_and(|value: &HeaderValue| values.iter().any(|each| value == each))
+        };
+        let foreign = is("sec-fetch-site", &["cross-site", "same-site"]);
+        (foreign && !is("sec-fetch-mode", &["navigate"])).then_some("pages of other sites may not ask here")
+    }
+}
+
+/// Whether a `Host` is a loopback address or a name that always leads to one.
+fn names_this_machine(host: &str) -> bool {
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or(""),
+        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
+    };
+    let name = name.to_ascii_lowercase();
+    name == "localhost"
+        || name.ends_with(".localhost")
+        // What a runtime calls the Unix socket of a sidecar.
+        || name.ends_with(".sidecar.internal")
+        || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+/// Refuses with 403.
+pub(crate) async fn check(State(guard): State<Guard>, request: Request, next: Next) -> Response {
+    match guard.refuses(request.headers()) {
+        Some(why) => Problem::new(StatusCode::FORBIDDEN, why).into_response(),
+        None => next.run(request).await,
+    }
+}
+
+/// What clients have stored must not act as a page of this address, which may run SQL: a browser that opens it gives it an
+/// origin of its own, and runs nothing of it. Answers that have a policy already keep it.
+pub(crate) async fn sandbox(request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    let headers = response.headers_mut();
+    headers.entry(CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static("sandbox; default-src 'none'"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refuses(guard: Guard, headers: &[(&'static str, &str)]) -> bool {
+        let headers = headers
+            .iter()
+            .map(|(name, value)| (axum::http::HeaderName::from_static(name), HeaderValue::from_str(value).unwrap()));
+        guard.refuses(&headers.collect()).is_some()
+    }
+
+    #[test]
+    fn loopback_answers_its_own_names() {
+        for host in ["127.0.0.1:9919", "localhost", "LOCALHOST:1", "[::1]:9919", "127.9.9.9", "db.sidecar.internal"] {
+            assert!(!refuses(Guard::Loopback, &[("host", host)]), "{host}");
+        }
+        for host in ["evil.example:9919", "127.0.0.1.evil.example", "10.0.0.1", "localhost.evil.example", ""] {
+            assert!(refuses(Guard::Loopback, &[("host", host)]), "{host}");
+        }
+        assert!(refuses(Guard::Loopback, &[]));
+        assert!(!refuses(Guard::NoBrowser, &[("host", "db.svc.cluster.local:7001")]));
+    }
+
+    #[test]
+    fn pages_of_others_are_refused() {
+        let own = ("host", "127.0.0.1:9919");
+        assert!(!refuses(Guard::Loopback, &[own, ("origin", "http://127.0.0.1:9919")]));
+        for origin in ["http://localhost:3000", "https://127.0.0.1:9919", "http://evil.example", "null"] {
+            assert!(refuses(Guard::Loopback, &[own, ("origin", origin)]), "{origin}");
+        }
+        assert!(refuses(Guard::NoBrowser, &[own, ("origin", "http://127.0.0.1:9919")]));
+        assert!(refuses(Guard::Loopback, &[own, ("sec-fetch-site", "cross-site")]));
+        assert!(!refuses(Guard::Loopback, &[own, ("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate")]));
+        assert!(!refuses(Guard::Loopback, &[own, ("sec-fetch-site", "same-origin")]));
+    }
+}

@@ -1,0 +1,10 @@
+//! HTTP as every route has it: bodies within a limit, texts decoded once, errors as problem details, and who may ask at all.
+
+pub(crate) mod body;
+pub(crate) mod guard;
+pub(crate) mod metrics;
+pub(crate) mod problem;
+pub(crate) mod query;
+pub(crate) mod serve;
+pub(crate) mod shared;
+pub(crate) mod token;

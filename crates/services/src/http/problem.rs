@@ -1,0 +1,111 @@
+//! Errors as problem details (RFC 9457).
+
+use axum::extract::Request;
+use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+/// An answer that is an error. Its detail is fit for a client: of what failed inside, nothing is in it.
+#[derive(Debug)]
+pub(crate) struct Problem {
+    status: StatusCode,
+    detail: String,
+    header: Option<(HeaderName, HeaderValue)>,
+}
+
+impl Problem {
+    pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
+        Self { status, detail: detail.into(), header: None }
+    }
+
+    /// 400: the request is wrong, and `detail` says how.
+    pub(crate) fn bad_request(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, detail)
+    }
+
+    /// 404.
+    pub(crate) fn not_found(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, detail)
+    }
+
+    /// 500. What happened goes to the log and not to the client.
+    pub(crate) fn internal(error: impl std::fmt::Display) -> Self {
+        tracing::error!("{error}");
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "the service failed; its log says why")
+    }
+
+    /// 503: no place came free in time.
+    pub(crate) fn busy() -> Self {
+        let mut problem = Self::new(StatusCode::SERVICE_UNAVAILABLE, "too many requests are running; try again soon");
+        problem.header = Some((RETRY_AFTER, HeaderValue::from_static("1")));
+        problem
+    }
+
+    /// 401.
+    pub(crate) fn unauthorized() -> Self {
+        let mut problem = Self::new(StatusCode::UNAUTHORIZED, "a bearer token is needed, and this is not it");
+        problem.header = Some((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")));
+        problem
+    }
+
+    /// A problem of one statement of a batch, counted from 0; where the statement is at fault the detail says which.
+    pub(crate) fn of_statement(mut self, index: usize) -> Self {
+        if self.status.is_client_error() {
+            self.detail = format!("statement {index}: {}", self.detail);
+        }
+        self
+    }
+
+    /// With one header more.
+    pub(crate) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.header = Some((name, value));
+        self
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let title = match self.status {
+            // The `http` crate has the phrase of an older RFC.
+            StatusCode::PAYLOAD_TOO_LARGE => "Content Too Large",
+            status => status.canonical_reason().unwrap_or("Error"),
+        };
+        let details = Details { kind: "about:blank", title, status: self.status.as_u16(), detail: &self.detail };
+        let mut response = (self.status, axum::Json(details)).into_response();
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if let Some((name, value)) = self.header {
+            response.headers_mut().insert(name, value);
+        }
+        response
+    }
+}
+
+#[derive(Serialize)]
+struct Details<'a> {
+    #[serde(rename = "type")]
+    kind: &'a str,
+    title: &'a str,
+    status: u16,
+    detail: &'a str,
+}
+
+/// Gives the router's own answer to a wrong method, which has an `Allow` and no body, the body of a problem.
+pub(crate) async fn explain_methods(request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    if response.status() != StatusCode::METHOD_NOT_ALLOWED {
+        return response;
+    }
+    let allow = response.headers_mut().remove(axum::http::header::ALLOW);
+    let problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED, "this path does not answer this method");
+    match allow {
+        Some(allow) => problem.with_header(axum::http::header::ALLOW, allow).into_response(),
+        None => problem.into_response(),
+    }
+}
+
+/// For every path that has no route.
+pub(crate) async fn no_such_path() -> Problem {
+    Problem::not_found("there is no such path here")
+}

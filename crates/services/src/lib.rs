@@ -1,0 +1,35 @@
+//! Key-value, SQL, storage and cron over HTTP: what handlers reach as their sidecars.
+//!
+//! One code base and one contract for development and production, so that the two cannot drift apart. It owns the routes,
+//! their limits and their errors, and a store behind each: SQLite or Redis, SQLite or PostgreSQL, a folder or S3. It knows
+//! nothing of WebAssembly and nothing of Node; what it needs of a runtime is the trait [`Host`].
+//!
+//! 1. For development, [`DevServices::start`] serves everything out of one folder on one port, and a page to look at it.
+//! 2. For production, [`Sidecar::start`] serves one kind from one store, on a Unix socket or a TCP address.
+//!
+//! ```text
+//!  http ─► guard, token, metrics ─► kv::routes      ─► trait KvStore      ─► SQLite │ Redis
+//!                                ├─► sql::routes     ─► trait SqlStore     ─► SQLite │ PostgreSQL
+//!                                ├─► storage::routes ─► trait ObjectStore  ─► folder │ S3
+//!                                └─► cron::routes    ─► Cron, calls modules through Host
+//! ```
+
+mod cron;
+mod dev;
+mod error;
+mod host;
+mod http;
+mod kv;
+mod limits;
+mod page;
+mod sidecar;
+mod sql;
+mod sqlite_file;
+mod storage;
+
+pub use dev::{DevOptions, DevServices};
+pub use error::ServicesError;
+pub use host::{Host, ModuleCall, RecentRequest};
+pub use limits::Limits;
+pub use sidecar::{Backend, Listen, Sidecar, SidecarOptions};
+pub use sql::SqlAccess;

@@ -1,0 +1,51 @@
+//! The bounds that requests are held to. Every default stands here and nowhere else.
+
+use std::time::Duration;
+
+/// What a request and its answer may come to.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Bytes of a request's body; 413 beyond. As the runtime has it.
+    pub max_body_bytes: usize,
+    /// Bytes of a key or a storage path; 400 beyond. What S3 allows.
+    pub max_key_bytes: usize,
+    /// Keys or objects of one page of a list, when `limit` does not say.
+    pub list_page: usize,
+    /// The most that `limit` may ask for.
+    pub max_list_page: usize,
+    /// Statements of a batch.
+    pub max_statements: usize,
+    /// Parameters of a statement; as many as every supported database takes.
+    pub max_params: usize,
+    /// Rows of one result; more is refused, not cut off.
+    pub max_rows: usize,
+    /// Bytes of one result as JSON.
+    pub max_result_bytes: usize,
+    /// Time that a request's statements may take in all.
+    pub statement_timeout: Duration,
+    /// Connections to the database.
+    pub pool_size: u32,
+    /// How long a request waits for a connection; 503 beyond.
+    pub queue_timeout: Duration,
+    /// How long running requests may take to finish once the server is told to stop.
+    pub shutdown_timeout: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_body_bytes: 10 * 1024 * 1024,
+            max_key_bytes: 1024,
+            list_page: 100,
+            max_list_page: 1000,
+            max_statements: 100,
+            max_params: 32_766,
+            max_rows: 10_000,
+            max_result_bytes: 10 * 1024 * 1024,
+            statement_timeout: Duration::from_secs(10),
+            pool_size: 8,
+            queue_timeout: Duration::from_secs(5),
+            shutdown_timeout: Duration::from_secs(10),
+        }
+    }
+}

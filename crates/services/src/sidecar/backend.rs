@@ -1,0 +1,154 @@
+//! What a sidecar serves, and the connection to it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ::redis::aio::{ConnectionManager, ConnectionManagerConfig};
+use axum::Router;
+use object_store::aws::AmazonS3Builder;
+
+use super::Ping;
+use crate::kv::{self, KvStore, RedisKv, SqliteKv};
+use crate::sql::postgres::PostgresSql;
+use crate::sql::sqlite::SqliteSql;
+use crate::sql::{self, SqlAccess, SqlStore};
+use crate::storage::{self, BlobStore, FolderStore, S3Store};
+use crate::{Limits, ServicesError};
+
+/// A kind of service and its store. URLs may hold passwords; nothing prints them.
+pub enum Backend {
+    /// `postgres://…`, or `sqlite:` and the path of a file.
+    Sql {
+        /// The database.
+        url: String,
+        /// What statements may do.
+        access: SqlAccess,
+    },
+    /// `redis://…`, or `sqlite:` and the path of a file.
+    Kv {
+        /// The store.
+        url: String,
+        /// What every name in Redis begins with.
+        prefix: String,
+    },
+    /// `s3://bucket`, with credentials and endpoint from `AWS_*`; or `file:` and the path of a folder.
+    Storage {
+        /// The store.
+        url: String,
+    },
+}
+
+impl Backend {
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::Sql { .. } => "sql",
+            Self::Kv { .. } => "kv",
+            Self::Storage { .. } => "storage",
+        }
+    }
+
+    /// Connects, and makes the routes.
+    pub(crate) async fn open(self, limits: Limits) -> Result<(Router, Ping), ServicesError> {
+        match self {
+            Self::Sql { url, access } => match path_behind(&url, "sqlite:") {
+                Some(path) => Ok(sql_routes(SqliteSql::open(&path, access, limits.clone())?, limits)),
+                None if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
+                    Ok(sql_routes(PostgresSql::connect(&url, access, limits.clone()).await?, limits))
+                }
+                None => Err(unknown("postgres://user@host/database or sqlite:/path/to/file.db")),
+            },
+            Self::Kv { url, prefix } => match path_behind(&url, "sqlite:") {
+                Some(path) => Ok(kv_routes(SqliteKv::open(&path)?, limits)),
+                None if url.starts_with("redis://")
+                    || url.starts_with("redis+unix://")
+                    || url.starts_with("unix://") =>
+                {
+                    Ok(kv_routes(RedisKv::new(redis(&url, &limits).await?, &prefix), limits))
+                }
+                None => Err(unknown("redis://host:6379/0 or sqlite:/path/to/file.db")),
+            },
+            Self::Storage { url } => match path_behind(&url, "file:") {
+                Some(path) => Ok(storage_routes(FolderStore::open(&path)?, limits)),
+                None => match url.strip_prefix("s3://") {
+                    Some(bucket) => Ok(storage_routes(s3(bucket).await?, limits)),
+                    None => Err(unknown("s3://bucket or file:/path/to/folder")),
+                },
+            },
+        }
+    }
+}
+
+/// Only what is expected is said: what was given may be a password.
+fn unknown(expected: &str) -> ServicesError {
+    ServicesError::Config(format!("this kind of sidecar takes a URL such as {expected}"))
+}
+
+/// The path in `scheme:/path`, `scheme:path` or `scheme:///path`.
+fn path_behind(url: &str, scheme: &str) -> Option<PathBuf> {
+    let path = url.strip_prefix(scheme)?;
+    Some(path.strip_prefix("//").unwrap_or(path).into()).filter(|path: &PathBuf| !path.as_os_str().is_empty())
+}
+
+async fn redis(url: &str, limits: &Limits) -> Result<ConnectionManager, ServicesError> {
+    let fail = |reason: String| ServicesError::Backend { what: "Redis", reason };
+    let client = ::redis::Client::open(url).map_err(|_| fail("this is no URL of a Redis".into()))?;
+    let config = ConnectionManagerConfig::new()
+        .set_connection_timeout(Some(limits.queue_timeout))
+        .set_response_timeout(Some(limits.statement_timeout))
+        .set_number_of_retries(2);
+    ConnectionManager::new_with_config(client, config).await.map_err(|error| fail(error.to_string()))
+}
+
+async fn s3(bucket: &str) -> Result<S3Store, ServicesError> {
+    let fail = |reason: String| ServicesError::Backend { what: "S3", reason };
+    if bucket.is_empty() || bucket.contains('/') {
+        return Err(unknown("s3://bucket, without a path"));
+    }
+    // The HTTP client brings no cryptography of its own. An error means that there is a provider already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let store =
+        AmazonS3Builder::from_env().with_bucket_name(bucket).build().map_err(|error| fail(error.to_string()))?;
+    let store = S3Store::new(store);
+    store.ping().await.map_err(fail)?;
+    Ok(store)
+}
+
+fn sql_routes<S: SqlStore>(store: S, limits: Limits) -> (Router, Ping) {
+    let asked = store.clone();
+    (
+        sql::routes(store, limits),
+        ping_of(move || {
+            let store = asked.clone();
+            async move { store.ping().await }
+        }),
+    )
+}
+
+fn kv_routes<S: KvStore>(store: S, limits: Limits) -> (Router, Ping) {
+    let asked = store.clone();
+    (
+        kv::routes(store, limits),
+        ping_of(move || {
+            let store = asked.clone();
+            async move { store.ping().await }
+        }),
+    )
+}
+
+fn storage_routes<S: BlobStore>(store: S, limits: Limits) -> (Router, Ping) {
+    let asked = store.clone();
+    (
+        storage::routes(store, limits),
+        ping_of(move || {
+            let store = asked.clone();
+            async move { store.ping().await }
+        }),
+    )
+}
+
+fn ping_of<F>(ask: impl Fn() -> F + Send + Sync + 'static) -> Ping
+where
+    F: Future<Output = Result<(), String>> + Send + 'static,
+{
+    Arc::new(move || Box::pin(ask()))
+}

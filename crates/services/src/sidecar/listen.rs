@@ -1,0 +1,83 @@
+//! Where a sidecar listens.
+
+use std::path::PathBuf;
+
+use tokio::net::lookup_host;
+
+use super::guard_of;
+use crate::ServicesError;
+use crate::http::guard::Guard;
+use crate::http::serve::Listener;
+
+/// Who shares the socket's group may connect, and nobody else.
+const SOCKET_MODE: u32 = 0o660;
+
+/// Where a sidecar listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Listen {
+    /// A Unix socket, at an absolute path.
+    Unix(PathBuf),
+    /// `host:port`.
+    Tcp(String),
+}
+
+impl Listen {
+    /// Reads `unix:///run/db.sock`, `127.0.0.1:7001` or `http://127.0.0.1:7001`.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that says what to write.
+    pub fn parse(text: &str) -> Result<Self, ServicesError> {
+        let wrong = || {
+            ServicesError::Config(format!("`{text}` is nowhere to listen: write unix:///run/db.sock or 127.0.0.1:7001"))
+        };
+        if let Some(path) = text.strip_prefix("unix://") {
+            return if path.starts_with('/') && !path.ends_with('/') {
+                Ok(Self::Unix(path.into()))
+            } else {
+                Err(wrong())
+            };
+        }
+        let address = text.strip_prefix("http://").unwrap_or(text);
+        let (host, port) = address.rsplit_once(':').ok_or_else(wrong)?;
+        let bracketed = host.starts_with('[') == host.ends_with(']') && (host.starts_with('[') || !host.contains(':'));
+        if host.is_empty() || port.parse::<u16>().is_err() || host.contains('/') || !bracketed {
+            return Err(wrong());
+        }
+        Ok(Self::Tcp(address.to_string()))
+    }
+
+    /// Listens. Gives also who may ask there, and the address as `tenon.toml` has it.
+    pub(crate) async fn bind(self) -> Result<(Listener, Guard, String), ServicesError> {
+        match self {
+            Self::Unix(path) => {
+                let shown = format!("unix://{}", path.display());
+                Ok((Listener::unix(&path, SOCKET_MODE)?, guard_of(false), shown))
+            }
+            Self::Tcp(address) => {
+                let fail = |source| ServicesError::listen(address.clone(), source);
+                let no_address = || fail(std::io::Error::other("the name has no address"));
+                let found = lookup_host(&address).await.map_err(fail)?.next().ok_or_else(no_address)?;
+                Ok((Listener::tcp(found).await?, guard_of(found.ip().is_loopback()), String::new()))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses() {
+        assert_eq!(Listen::parse("unix:///run/db.sock").unwrap(), Listen::Unix("/run/db.sock".into()));
+        for address in ["127.0.0.1:0", "[::1]:7001", "localhost:7001", "0.0.0.0:80"] {
+            assert_eq!(Listen::parse(address).unwrap(), Listen::Tcp(address.into()));
+        }
+        for wrong in
+            ["unix://run/db.sock", "unix:///", "", ":80", "127.0.0.1", "::1:80", "127.0.0.1:99999", "http://a/b:1"]
+        {
+            assert!(Listen::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

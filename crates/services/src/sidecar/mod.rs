@@ -1,0 +1,103 @@
+//! A sidecar: one kind of service for production, which holds the credentials that modules never see.
+
+mod backend;
+mod listen;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+
+use crate::http::guard::Guard;
+use crate::http::problem::Problem;
+use crate::http::serve::{Health, Running, app};
+use crate::http::token::Token;
+use crate::{Limits, ServicesError};
+pub use backend::Backend;
+pub use listen::Listen;
+
+/// How long `/health` waits for the store.
+const PING_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// What a sidecar is told.
+pub struct SidecarOptions {
+    /// What it serves, and from where.
+    pub backend: Backend,
+    /// Where it listens.
+    pub listen: Listen,
+    /// The bearer token that every request but `/health` must have; none asks for none.
+    pub token: Option<String>,
+    /// The bounds of a request.
+    pub limits: Limits,
+}
+
+/// A sidecar, while it runs.
+pub struct Sidecar {
+    running: Running,
+    address: String,
+}
+
+impl Sidecar {
+    /// Connects to the store and listens.
+    ///
+    /// # Errors
+    ///
+    /// A store that cannot be reached, or an address that cannot be listened on. No error has a password in it.
+    pub async fn start(options: SidecarOptions) -> Result<Self, ServicesError> {
+        let SidecarOptions { backend, listen, token, limits } = options;
+        if token.as_ref().is_some_and(String::is_empty) {
+            return Err(ServicesError::Config("the token must not be empty".to_string()));
+        }
+        let kind = backend.kind();
+        let shutdown_timeout = limits.shutdown_timeout;
+        let (routes, ping) = backend.open(limits).await?;
+        let routes = with_health(routes, Health::new(kind), ping);
+        let (listener, guard, shown) = listen.bind().await?;
+        let app = app(routes, guard, token.as_deref().map(Token::new));
+        let running = Running::start(listener, app, shutdown_timeout);
+        let address = match running.address() {
+            Some(address) => format!("http://{address}"),
+            None => shown,
+        };
+        Ok(Self { running, address })
+    }
+
+    /// Where it listens, as `tenon.toml` names it: `http://127.0.0.1:7001` or `unix:///run/db.sock`.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Stops, when running requests have finished or their time is over. A socket's file is gone then.
+    pub async fn close(self) {
+        self.running.close().await;
+    }
+}
+
+/// Whether the store answers: a question that can be asked again and again.
+type Ping = Arc<dyn Fn() -> std::pin::Pin<Box<dyn Future<Output = Result<(), String>> + Send>> + Send + Sync>;
+
+fn with_health(routes: Router, health: Health, ping: Ping) -> Router {
+    let check = || async move {
+        let failed = match tokio::time::timeout(PING_TIMEOUT, ping()).await {
+            Ok(Ok(())) => return axum::Json(health.up()).into_response(),
+            Ok(Err(error)) => error,
+            Err(_) => format!("no answer within {} s", PING_TIMEOUT.as_secs()),
+        };
+        tracing::warn!("the store does not answer: {failed}");
+        unavailable()
+    };
+    routes.route("/health", get(check))
+}
+
+fn unavailable() -> Response {
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "the store behind this sidecar does not answer").into_response()
+}
+
+/// The guard of a listener: names matter where a browser can reach.
+fn guard_of(loopback: bool) -> Guard {
+    if loopback { Guard::Loopback } else { Guard::NoBrowser }
+}

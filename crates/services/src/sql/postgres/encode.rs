@@ -1,0 +1,214 @@
+//! JSON values as parameters, each of the type that the statement gives it.
+
+use serde_json::Value;
+use sqlx::encode::IsNull;
+use sqlx::error::BoxDynError;
+use sqlx::postgres::{PgArgumentBuffer, PgArguments, PgTypeInfo, PgTypeKind};
+use sqlx::{Arguments, Encode, Postgres, Type, TypeInfo};
+
+use super::{numeric, time};
+use crate::sql::{SqlError, base64};
+
+/// A parameter in PostgreSQL's binary format; none is NULL.
+struct Parameter {
+    info: PgTypeInfo,
+    bytes: Option<Vec<u8>>,
+}
+
+impl Type<Postgres> for Parameter {
+    fn type_info() -> PgTypeInfo {
+        PgTypeInfo::with_name("unknown")
+    }
+}
+
+impl Encode<'_, Postgres> for Parameter {
+    fn encode_by_ref(&self, buffer: &mut PgArgumentBuffer) -> Result<IsNull, BoxDynError> {
+        match &self.bytes {
+            None => Ok(IsNull::Yes),
+            Some(bytes) => {
+                buffer.extend_from_slice(bytes);
+                Ok(IsNull::No)
+            }
+        }
+    }
+
+    fn produces(&self) -> Option<PgTypeInfo> {
+        Some(self.info.clone())
+    }
+}
+
+/// The parameters of a statement whose placeholders have the given types.
+pub(crate) fn arguments(values: &[Value], types: &[PgTypeInfo]) -> Result<PgArguments, SqlError> {
+    if values.len() != types.len() {
+        let (given, wanted) = (values.len(), types.len());
+        return Err(SqlError::Statement(format!("{given} parameters were given for {wanted} placeholders")));
+    }
+    let mut arguments = PgArguments::default();
+    for (index, (value, info)) in values.iter().zip(types).enumerate() {
+        let bytes = encode(value, info)
+            .map_err(|wrong| SqlError::Statement(format!("parameter {} {}", index + 1, wrong.sentence(info))))?;
+        let parameter = Parameter { info: info.clone(), bytes };
+        arguments.add(parameter).map_err(|error| SqlError::Internal(error.to_string()))?;
+    }
+    Ok(arguments)
+}
+
+/// Why a value cannot be bound.
+enum Wrong {
+    /// The value is none of the type.
+    Value,
+    /// The type has no form in JSON.
+    Type,
+}
+
+impl Wrong {
+    fn sentence(&self, info: &PgTypeInfo) -> String {
+        let name = info.name().to_lowercase();
+        match self {
+            Self::Value => format!("is no value of the type {name}"),
+            Self::Type => {
+                format!("has the type {name}, which JSON has no form for: cast a text, as in $1::text::{name}")
+            }
+        }
+    }
+}
+
+type Encoded = Result<Option<Vec<u8>>, Wrong>;
+
+fn encode(value: &Value, info: &PgTypeInfo) -> Encoded {
+    if let PgTypeKind::Domain(inner) = info.kind() {
+        return encode(value, inner);
+    }
+    // JSON's own null is NULL here, as everywhere else.
+    if value.is_null() {
+        return Ok(None);
+    }
+    match info.kind() {
+        PgTypeKind::Array(element) => array(value, element).map(Some),
+        PgTypeKind::Enum(_) => value.as_str().map(|text| Some(text.into())).ok_or(Wrong::Value),
+        _ => scalar(value, info.name()).map(Some),
+    }
+}
+
+fn scalar(value: &Value, name: &str) -> Result<Vec<u8>, Wrong> {
+    let wrong = || Wrong::Value;
+    let integer = |min: i64, max: i64| integer(value).filter(|number| (min..=max).contains(number)).ok_or(Wrong::Value);
+    let text = || value.as_str().ok_or(Wrong::Value);
+    Ok(match name {
+        "BOOL" => vec![u8::from(boolean(value).ok_or_else(wrong)?)],
+        "INT2" => be(&integer(i16::MIN.into(), i16::MAX.into())?.to_be_bytes(), 2),
+        "INT4" => be(&integer(i32::MIN.into(), i32::MAX.into())?.to_be_bytes(), 4),
+        "INT8" => be(&integer(i64::MIN, i64::MAX)?.to_be_bytes(), 8),
+        "OID" => be(&integer(0, u32::MAX.into())?.to_be_bytes(), 4),
+        #[allow(clippy::cast_possible_truncation, reason = "that is what the column holds")]
+        "FLOAT4" => (float(value).ok_or_else(wrong)? as f32).to_be_bytes().to_vec(),
+        "FLOAT8" => float(value).ok_or_else(wrong)?.to_be_bytes().to_vec(),
+        "NUMERIC" => numeric::encode(&decimal(value).ok_or_else(wrong)?).ok_or_else(wrong)?,
+        "TEXT" | "VARCHAR" | "CHAR" | "NAME" | "UNKNOWN" | "citext" => plain(value).ok_or_else(wrong)?.into_bytes(),
+        "JSON" => json(value).into_bytes(),
+        // The version of the format.
+        "JSONB" => [vec![1], json(value).into_bytes()].concat(),
+        "BYTEA" => base64::decode(text()?).ok_or_else(wrong)?,
+        "UUID" => uuid(text()?).ok_or_else(wrong)?,
+        "DATE" => time::encode_date(text()?).ok_or_else(wrong)?,
+        "TIME" => time::encode_time(text()?).ok_or_else(wrong)?,
+        "TIMESTAMP" => time::encode_timestamp(text()?, false).ok_or_else(wrong)?,
+        "TIMESTAMPTZ" => time::encode_timestamp(text()?, true).ok_or_else(wrong)?,
+        _ => return Err(Wrong::Type),
+    })
+}
+
+/// One dimension, from 1 on.
+fn array(value: &Value, element: &PgTypeInfo) -> Result<Vec<u8>, Wrong> {
+    let items = value.as_array().ok_or(Wrong::Value)?;
+    let encoded: Vec<Option<Vec<u8>>> = items.iter().map(|item| encode(item, element)).collect::<Result<_, _>>()?;
+    let oid = element.oid().ok_or(Wrong::Type)?.0;
+    let count = |number: usize| i32::try_from(number).map_err(|_| Wrong::Value);
+    let mut bytes = Vec::new();
+    bytes.extend(i32::from(!items.is_empty()).to_be_bytes());
+    bytes.extend(i32::from(encoded.iter().any(Option::is_none)).to_be_bytes());
+    bytes.extend(oid.to_be_bytes());
+    if !items.is_empty() {
+        bytes.extend(count(items.len())?.to_be_bytes());
+        bytes.extend(1_i32.to_be_bytes());
+    }
+    for item in encoded {
+        match item {
+            None => bytes.extend((-1_i32).to_be_bytes()),
+            Some(item) => {
+                bytes.extend(count(item.len())?.to_be_bytes());
+                bytes.extend(item);
+            }
+        }
+    }
+    Ok(bytes)
+}
+
+/// The last `length` bytes.
+fn be(bytes: &[u8; 8], length: usize) -> Vec<u8> {
+    bytes[8 - length..].to_vec()
+}
+
+fn boolean(value: &Value) -> Option<bool> {
+    match value {
+        Value::Bool(value) => Some(*value),
+        Value::Number(number) => match number.as_i64() {
+            Some(0) => Some(false),
+            Some(1) => Some(true),
+            _ => None,
+        },
+        Value::String(text) => text.parse().ok(),
+        _ => None,
+    }
+}
+
+/// A whole number, or one as a text, which is how those come that JSON has no number for.
+fn integer(value: &Value) -> Option<i64> {
+    match value {
+        Value::Number(number) => number.as_i64().or_else(|| {
+            let float = number.as_f64()?;
+            // 5.0 is a whole number too; beyond 2^53 a double says nothing exact.
+            #[allow(clippy::cast_possible_truncation, reason = "checked to be whole and small")]
+            (float.fract() == 0.0 && float.abs() <= 9_007_199_254_740_991.0).then_some(float as i64)
+        }),
+        Value::String(text) => text.parse().ok(),
+        _ => None,
+    }
+}
+
+fn float(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => text.trim().parse().ok().filter(|_| !text.is_empty()),
+        _ => None,
+    }
+}
+
+fn decimal(value: &Value) -> Option<String> {
+    match value {
+        Value::Number(number) => Some(number.to_string()),
+        Value::String(text) => Some(text.clone()),
+        _ => None,
+    }
+}
+
+fn plain(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => (!text.contains('\0')).then(|| text.clone()),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        _ => None,
+    }
+}
+
+/// A text is JSON as it is; everything else becomes JSON.
+fn json(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn uuid(text: &str) -> Option<Vec<u8>> {
+    let digits: String = text.chars().filter(|c| *c != '-').collect();
+    if digits.len() != 32 || !digits.is_ascii() {
+        return None;
+    }
+    (0..16).map(|at| u8::from_str_radix(&digits[at * 2..at * 2 + 2], 16).ok()).collect()
+}

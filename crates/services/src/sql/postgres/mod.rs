@@ -1,0 +1,194 @@
+//! SQL on PostgreSQL.
+//!
+//! Statements are prepared, so that the database says of which types their parameters are and JSON values can be bound as
+//! those. Values travel in PostgreSQL's binary format, in `encode` and `decode`.
+
+mod allow;
+mod decode;
+mod encode;
+mod numeric;
+mod session;
+mod time;
+
+use futures::TryStreamExt;
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
+use sqlx::{AssertSqlSafe, Column, Connection, Either, Executor, Row, SqlSafeStr, Statement as _, ValueRef};
+
+use super::{Cell, Failed, Mode, Outcome, ResultWriter, SqlAccess, SqlError, SqlStore, Statement};
+use crate::{Limits, ServicesError};
+
+/// How much longer than the database's own time-out is waited before the connection is given up.
+const GRACE: std::time::Duration = std::time::Duration::from_secs(2);
+
+/// A PostgreSQL database.
+#[derive(Clone)]
+pub(crate) struct PostgresSql {
+    pool: PgPool,
+    access: SqlAccess,
+    limits: Limits,
+}
+
+impl PostgresSql {
+    /// Connects once, so that a wrong address or password is known at the start.
+    pub(crate) async fn connect(url: &str, access: SqlAccess, limits: Limits) -> Result<Self, ServicesError> {
+        let fail = |reason: String| ServicesError::Backend { what: "PostgreSQL", reason };
+        // What a URL that does not parse has in it is not to be shown.
+        let options: PgConnectOptions = url.parse().map_err(|_| fail("this is no URL of a database".into()))?;
+        let read_only = if access.read_only { "on" } else { "off" };
+        let options = options.application_name("tenon-sidecar").options([
+            ("statement_timeout", limits.statement_timeout.as_millis().to_string().as_str()),
+            ("default_transaction_read_only", read_only),
+            ("standard_conforming_strings", "on"),
+            ("TimeZone", "UTC"),
+        ]);
+        let pool = PgPoolOptions::new()
+            .max_connections(limits.pool_size)
+            .acquire_timeout(limits.queue_timeout)
+            .connect_with(options)
+            .await
+            .map_err(|error| fail(reason(&error)))?;
+        Ok(Self { pool, access, limits })
+    }
+
+    async fn run_in_time(
+        &self,
+        connection: &mut PgConnection,
+        statements: &[Statement],
+        mode: Mode,
+    ) -> Result<Vec<Outcome>, Failed> {
+        let run = self.run_on(connection, statements, mode);
+        let result = tokio::time::timeout(self.limits.statement_timeout + GRACE, run).await;
+        result.unwrap_or(Err(Failed::before(SqlError::TimedOut)))
+    }
+
+    async fn run_on(
+        &self,
+        connection: &mut PgConnection,
+        statements: &[Statement],
+        mode: Mode,
+    ) -> Result<Vec<Outcome>, Failed> {
+        let guarded = self.access.read_only || self.access.is_listed();
+        if mode == Mode::Single && !guarded {
+            let outcome = self.run_one(connection, &statements[0]).await.map_err(Failed::before)?;
+            return Ok(vec![outcome]);
+        }
+        // What a statement sets for itself ends with the transaction, and a read-only one cannot become another.
+        let begin = if self.access.read_only { "BEGIN READ ONLY" } else { "BEGIN" };
+        let mut transaction = connection.begin_with(begin).await.map_err(|error| Failed::before(sql_error(&error)))?;
+        let mut outcomes = Vec::with_capacity(statements.len());
+        for (index, statement) in statements.iter().enumerate() {
+            let outcome = self.run_one(&mut transaction, statement).await;
+            outcomes.push(outcome.map_err(|error| Failed { statement: index, error })?);
+        }
+        let last = statements.len() - 1;
+        transaction.commit().await.map_err(|error| Failed { statement: last, error: sql_error(&error) })?;
+        Ok(outcomes)
+    }
+
+    async fn run_one(&self, connection: &mut PgConnection, statement: &Statement) -> Result<Outcome, SqlError> {
+        let sql = AssertSqlSafe(statement.sql.as_str()).into_sql_str();
+        let prepared = connection.prepare(sql).await.map_err(|error| sql_error(&error))?;
+        let types = match prepared.parameters() {
+            Some(Either::Left(types)) => types,
+            _ => &[],
+        };
+        let arguments = encode::arguments(&statement.params, types)?;
+        let names: Vec<String> = prepared.columns().iter().map(|column| column.name().to_owned()).collect();
+        let mut writer = ResultWriter::new(&names, &self.limits);
+        let mut affected = 0;
+        let mut rows = connection.fetch_many(prepared.query_with(arguments));
+        while let Some(step) = rows.try_next().await.map_err(|error| sql_error(&error))? {
+            match step {
+                Either::Left(done) => affected += done.rows_affected(),
+                Either::Right(row) => writer.push(|index| cell(&row, index))?,
+            }
+        }
+        drop(rows);
+        // The count of a SELECT is that of its rows, which were not affected.
+        let reads = !names.is_empty() && !session::changes_rows(&statement.sql);
+        Ok(writer.finish(if reads { 0 } else { affected }))
+    }
+
+    /// What may run at all, and in which words.
+    fn checked(&self, statements: Vec<Statement>) -> Result<Vec<Statement>, Failed> {
+        let check = |(index, mut statement): (usize, Statement)| {
+            let fail = |error| Failed { statement: index, error };
+            session::check(&statement.sql).map_err(|why| fail(SqlError::Forbidden(why.to_owned())))?;
+            if self.access.is_listed() {
+                statement.sql = allow::check(&statement.sql, &self.access).map_err(fail)?;
+            }
+            Ok(statement)
+        };
+        statements.into_iter().enumerate().map(check).collect()
+    }
+}
+
+impl SqlStore for PostgresSql {
+    async fn run(&self, statements: Vec<Statement>, mode: Mode) -> Result<Vec<Outcome>, Failed> {
+        let statements = self.checked(statements)?;
+        let mut connection = self.pool.acquire().await.map_err(|error| Failed::before(sql_error(&error)))?;
+        let mut result = self.run_in_time(&mut connection, &statements, mode).await;
+        let stale = |error: &SqlError| matches!(error, SqlError::Statement(text) if text.starts_with(STALE_PLAN));
+        if result.as_ref().is_err_and(|failed| stale(&failed.error)) {
+            // A table has changed under a statement that was prepared before. Nothing has happened yet.
+            connection.clear_cached_statements().await.map_err(|error| Failed::before(sql_error(&error)))?;
+            result = self.run_in_time(&mut connection, &statements, mode).await;
+        }
+        // Rows that nobody reads, or a session that is not as it was: the next request gets another connection.
+        let unread = matches!(&result, Err(Failed { error: SqlError::TooMuch(_) | SqlError::TimedOut, .. }));
+        if unread || statements.iter().any(|statement| session::leaves_traces(&statement.sql)) {
+            connection.close_on_drop();
+        }
+        result
+    }
+
+    async fn ping(&self) -> Result<(), String> {
+        let statement = Statement { sql: "SELECT 1".into(), params: Vec::new() };
+        self.run(vec![statement], Mode::Single).await.map(drop).map_err(|failed| format!("{:?}", failed.error))
+    }
+}
+
+/// What PostgreSQL says of a prepared statement whose table has changed.
+const STALE_PLAN: &str = "cached plan must not change result type";
+
+fn cell(row: &sqlx::postgres::PgRow, index: usize) -> Result<Cell, SqlError> {
+    let raw = row.try_get_raw(index).map_err(|error| sql_error(&error))?;
+    if raw.is_null() {
+        return Ok(Cell::null());
+    }
+    let info = raw.type_info().into_owned();
+    let bytes = raw.as_bytes().map_err(|error| SqlError::Internal(error.to_string()))?;
+    decode::cell(bytes, &info).map_err(|error| error.of_column(row.column(index).name(), &info))
+}
+
+/// What the database says is the client's, unless it speaks of itself.
+fn sql_error(error: &sqlx::Error) -> SqlError {
+    match error {
+        sqlx::Error::Database(database) => {
+            let message = database.message().to_string();
+            match database.code().as_deref() {
+                Some("57014") => SqlError::TimedOut,
+                // No connections left; shutting down; starting up.
+                Some("53300" | "57P01" | "57P02" | "57P03") => SqlError::Busy,
+                // A deadlock, or rows that another transaction has just changed: the same again may well pass.
+                Some("40001" | "40P01" | "55P03") => SqlError::Busy,
+                Some("25006" | "42501") => SqlError::Forbidden(message),
+                // Connection exceptions, exhausted resources, failures of the system, errors of PostgreSQL itself.
+                Some(code) if ["08", "53", "58", "XX", "F0", "28"].iter().any(|class| code.starts_with(class)) => {
+                    SqlError::Internal(format!("PostgreSQL: {message}"))
+                }
+                _ => SqlError::Statement(message),
+            }
+        }
+        sqlx::Error::PoolTimedOut => SqlError::Busy,
+        other => SqlError::Internal(format!("PostgreSQL: {}", reason(other))),
+    }
+}
+
+/// What a failed connection may say: system and database errors have no password in them.
+fn reason(error: &sqlx::Error) -> String {
+    match error {
+        sqlx::Error::PoolTimedOut => "no connection within the time allowed".to_string(),
+        other => other.to_string(),
+    }
+}

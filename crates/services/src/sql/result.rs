@@ -1,0 +1,153 @@
+//! Results as JSON, written as the rows come, so that no more is held than is sent.
+
+use serde_json::Value;
+
+use super::SqlError;
+use crate::Limits;
+
+/// What a statement came to.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    pub(crate) columns: Vec<String>,
+    /// The rows as JSON objects, with commas between.
+    pub(crate) rows: String,
+    pub(crate) rows_affected: u64,
+}
+
+/// One value of a row.
+pub(crate) enum Cell {
+    /// A value of JSON.
+    Value(Value),
+    /// JSON as the database has it, number by number and key by key.
+    Json(String),
+}
+
+/// The integers that every JSON reader has exactly: ±(2^53 − 1).
+const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
+
+impl Cell {
+    /// A number, or a text beyond what a double holds exactly.
+    pub(crate) fn integer(value: i64) -> Self {
+        Self::Value(if value.unsigned_abs() <= MAX_SAFE_INTEGER { value.into() } else { value.to_string().into() })
+    }
+
+    /// A number; what JSON has no number for becomes a text, as PostgreSQL writes it.
+    pub(crate) fn float(value: f64) -> Self {
+        Self::Value(match serde_json::Number::from_f64(value) {
+            Some(number) => Value::Number(number),
+            None if value.is_nan() => "NaN".into(),
+            None if value > 0.0 => "Infinity".into(),
+            None => "-Infinity".into(),
+        })
+    }
+
+    /// Bytes as base64.
+    pub(crate) fn bytes(value: &[u8]) -> Self {
+        Self::Value(crate::sql::base64::encode(value).into())
+    }
+
+    pub(crate) fn text(value: impl Into<String>) -> Self {
+        Self::Value(Value::String(value.into()))
+    }
+
+    pub(crate) fn null() -> Self {
+        Self::Value(Value::Null)
+    }
+}
+
+/// Collects rows within the limits.
+pub(crate) struct ResultWriter {
+    outcome: Outcome,
+    /// For each column of the statement its key as JSON with a colon; none where a later column has the same name.
+    keys: Vec<Option<String>>,
+    count: usize,
+    max_rows: usize,
+    max_bytes: usize,
+}
+
+impl ResultWriter {
+    pub(crate) fn new(names: &[String], limits: &Limits) -> Self {
+        let last = |index: usize, name: &String| !names[index + 1..].contains(name);
+        let keys = names
+            .iter()
+            .enumerate()
+            .map(|(index, name)| last(index, name).then(|| format!("{}:", Value::String(name.clone()))));
+        let columns = names.iter().enumerate().filter(|(index, name)| last(*index, name)).map(|(_, name)| name.clone());
+        Self {
+            keys: keys.collect(),
+            outcome: Outcome { columns: columns.collect(), ..Outcome::default() },
+            count: 0,
+            max_rows: limits.max_rows,
+            max_bytes: limits.max_result_bytes,
+        }
+    }
+
+    /// Adds a row; `cell` is asked for each column by its index.
+    pub(crate) fn push(&mut self, mut cell: impl FnMut(usize) -> Result<Cell, SqlError>) -> Result<(), SqlError> {
+        if self.count == self.max_rows {
+            return Err(SqlError::TooMuch(format!("the result has more than {} rows; use LIMIT", self.max_rows)));
+        }
+        let rows = &mut self.outcome.rows;
+        rows.push_str(if self.count == 0 { "{" } else { ",{" });
+        let mut first = true;
+        for (index, key) in self.keys.iter().enumerate() {
+            let Some(key) = key else { continue };
+            if !std::mem::take(&mut first) {
+                rows.push(',');
+            }
+            rows.push_str(key);
+            match cell(index)? {
+                Cell::Value(value) => rows.push_str(&value.to_string()),
+                Cell::Json(text) => rows.push_str(&text),
+            }
+        }
+        rows.push('}');
+        self.count += 1;
+        if rows.len() > self.max_bytes {
+            return Err(SqlError::TooMuch(format!("the result is larger than {} bytes; use LIMIT", self.max_bytes)));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn finish(mut self, rows_affected: u64) -> Outcome {
+        self.outcome.rows_affected = rows_affected;
+        self.outcome
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_objects_in_the_order_of_their_columns() {
+        let names = ["b", "a", "b"].map(str::to_string);
+        let mut writer = ResultWriter::new(&names, &Limits::default());
+        for _ in 0..2 {
+            writer.push(|index| Ok(Cell::integer(i64::try_from(index).unwrap()))).unwrap();
+        }
+        let outcome = writer.finish(0);
+        assert_eq!(outcome.columns, ["a", "b"]);
+        assert_eq!(outcome.rows, r#"{"a":1,"b":2},{"a":1,"b":2}"#);
+    }
+
+    #[test]
+    fn too_many_rows_are_refused() {
+        let limits = Limits { max_rows: 1, ..Limits::default() };
+        let mut writer = ResultWriter::new(&["a".to_string()], &limits);
+        writer.push(|_| Ok(Cell::null())).unwrap();
+        assert!(matches!(writer.push(|_| Ok(Cell::null())), Err(SqlError::TooMuch(_))));
+    }
+
+    #[test]
+    fn what_a_double_does_not_hold_is_text() {
+        let json = |cell| match cell {
+            Cell::Value(value) => value.to_string(),
+            Cell::Json(text) => text,
+        };
+        assert_eq!(json(Cell::integer(9_007_199_254_740_991)), "9007199254740991");
+        assert_eq!(json(Cell::integer(9_007_199_254_740_992)), "\"9007199254740992\"");
+        assert_eq!(json(Cell::integer(i64::MIN)), "\"-9223372036854775808\"");
+        assert_eq!(json(Cell::float(f64::NEG_INFINITY)), "\"-Infinity\"");
+    }
+}

@@ -1,0 +1,93 @@
+//! What SQLite itself is told to refuse, statement by statement, while it compiles them.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
+
+use crate::sql::SqlAccess;
+
+/// Pragmas that read, whatever their argument.
+const READING_PRAGMAS: [&str; 13] = [
+    "collation_list",
+    "compile_options",
+    "data_version",
+    "foreign_key_check",
+    "foreign_key_list",
+    "function_list",
+    "index_info",
+    "index_list",
+    "index_xinfo",
+    "integrity_check",
+    "table_info",
+    "table_list",
+    "table_xinfo",
+];
+
+/// Pragmas that are a number in the file: read without an argument, written with one.
+const NUMBER_PRAGMAS: [&str; 2] = ["application_id", "user_version"];
+
+/// Functions that look like tables and reach no other data than their arguments.
+const TABLE_FUNCTIONS: [&str; 2] = ["json_each", "json_tree"];
+
+/// Decides what statements may do.
+#[derive(Clone)]
+pub(crate) struct Authorizer {
+    access: SqlAccess,
+    /// Set while the pool runs its own `BEGIN`, `COMMIT` and `ROLLBACK`.
+    own: Arc<AtomicBool>,
+    /// Why the last statement was refused, which SQLite itself does not say.
+    reason: Reason,
+}
+
+/// A place for a reason.
+pub(crate) type Reason = Arc<Mutex<&'static str>>;
+
+impl Authorizer {
+    pub(crate) fn new(access: SqlAccess, own: Arc<AtomicBool>, reason: Reason) -> Self {
+        Self { access, own, reason }
+    }
+
+    pub(crate) fn decide(&self, context: &AuthContext<'_>) -> Authorization {
+        match self.refuses(context) {
+            None => Authorization::Allow,
+            Some(why) => {
+                *self.reason.lock().unwrap_or_else(PoisonError::into_inner) = why;
+                Authorization::Deny
+            }
+        }
+    }
+
+    fn refuses(&self, context: &AuthContext<'_>) -> Option<&'static str> {
+        use AuthAction as A;
+        let read_only = self.access.read_only.then_some("only statements that read are allowed");
+        let unlisted = |table| (!self.names(table)).then_some("a table is not among those that are allowed");
+        let listed = self.access.is_listed().then_some("only statements that read or change rows are allowed");
+        match context.action {
+            A::Select | A::Function { .. } | A::Recursive => None,
+            A::Read { table_name, .. } => unlisted(table_name),
+            A::Insert { table_name } | A::Delete { table_name } | A::Update { table_name, .. } => {
+                read_only.or_else(|| unlisted(table_name))
+            }
+            // A transaction of the client's own would stay open on a connection that others use; batches are transactions.
+            A::Transaction { .. } | A::Savepoint { .. } if self.own.load(Ordering::Relaxed) => None,
+            A::Transaction { .. } | A::Savepoint { .. } => Some("a transaction is a /sql/batch"),
+            // Other files are none of a statement's business. VACUUM INTO attaches one, too.
+            A::Attach { .. } | A::Detach { .. } | A::Unknown { .. } => Some("other databases cannot be attached"),
+            A::Pragma { pragma_name, pragma_value } => {
+                let name = pragma_name.to_ascii_lowercase();
+                let number = NUMBER_PRAGMAS.contains(&name.as_str()) && (pragma_value.is_none() || read_only.is_none());
+                let known = number || READING_PRAGMAS.contains(&name.as_str());
+                listed.or((!known).then_some("this pragma is not allowed"))
+            }
+            // What is left changes the schema.
+            _ => read_only.or(listed),
+        }
+    }
+
+    /// Whatever the way to a table, it has to be listed: SQLite also says through which view or trigger it is reached, but
+    /// calls a part of the client's own `WITH` by its name there, too.
+    fn names(&self, table: &str) -> bool {
+        self.access.allows_in_any_case(table) || (self.access.is_listed() && TABLE_FUNCTIONS.contains(&table))
+    }
+}

@@ -1,0 +1,168 @@
+//! Connections to one file, each used by one request at a time.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use rusqlite::config::DbConfig;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::authorizer::{Authorizer, Reason};
+use crate::sql::{SqlAccess, SqlError};
+use crate::{Limits, ServicesError, sqlite_file};
+
+/// How many steps of a statement pass between two looks at the clock: some 10 µs.
+const STEPS_BETWEEN_LOOKS: i32 = 1000;
+
+/// Compiled statements that a connection keeps.
+const CACHED_STATEMENTS: usize = 128;
+
+/// The connections. Cloning shares them.
+#[derive(Clone)]
+pub(crate) struct Pool(Arc<Inner>);
+
+struct Inner {
+    path: PathBuf,
+    access: SqlAccess,
+    wait: Duration,
+    timeout: Duration,
+    places: Arc<Semaphore>,
+    idle: Mutex<Vec<Member>>,
+}
+
+struct Member {
+    connection: Connection,
+    own: Arc<AtomicBool>,
+    deadline: Arc<Mutex<Option<Instant>>>,
+    refusal: Reason,
+}
+
+impl Pool {
+    pub(crate) fn open(path: &Path, access: SqlAccess, limits: &Limits) -> Result<Self, ServicesError> {
+        let pool = Self(Arc::new(Inner {
+            path: path.to_path_buf(),
+            access,
+            wait: limits.queue_timeout,
+            timeout: limits.statement_timeout,
+            places: Arc::new(Semaphore::new(limits.pool_size.max(1) as usize)),
+            idle: Mutex::default(),
+        }));
+        let first = pool.connect()?;
+        pool.idle().push(first);
+        Ok(pool)
+    }
+
+    /// A connection of one's own, when one comes free in time.
+    pub(crate) async fn acquire(&self) -> Result<Pooled, SqlError> {
+        let place = Arc::clone(&self.0.places).acquire_owned();
+        let Ok(Ok(place)) = tokio::time::timeout(self.0.wait, place).await else { return Err(SqlError::Busy) };
+        let idle = self.idle().pop();
+        let member = match idle {
+            Some(member) => member,
+            None => {
+                let pool = self.clone();
+                let connected = tokio::task::spawn_blocking(move || pool.connect()).await;
+                let connected = connected.map_err(|error| SqlError::Internal(error.to_string()))?;
+                connected.map_err(|error| SqlError::Internal(error.to_string()))?
+            }
+        };
+        Ok(Pooled { member: Some(member), pool: self.clone(), _place: place })
+    }
+
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Member>> {
+        self.0.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn connect(&self) -> Result<Member, ServicesError> {
+        let Inner { path, access, timeout, .. } = &*self.0;
+        let mut connection = sqlite_file::open(path)?;
+        let (own, deadline) = (Arc::default(), Arc::<Mutex<Option<Instant>>>::default());
+        let refusal = Reason::default();
+        let set_up = |connection: &mut Connection| -> rusqlite::Result<()> {
+            connection.busy_timeout(*timeout)?;
+            connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
+            connection.pragma_update(None, "foreign_keys", true)?;
+            connection.pragma_update(None, "query_only", access.read_only)?;
+            // What is no name must not pass as a text, nor a statement corrupt the file or the schema call what it likes.
+            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
+            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DDL, false)?;
+            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+            let authorizer = Authorizer::new(access.clone(), Arc::clone(&own), Arc::clone(&refusal));
+            connection
+                .authorizer(Some(move |context: rusqlite::hooks::AuthContext<'_>| authorizer.decide(&context)))?;
+            let watched = Arc::clone(&deadline);
+            let late = move || {
+                let deadline = *watched.lock().unwrap_or_else(PoisonError::into_inner);
+                deadline.is_some_and(|deadline| Instant::now() > deadline)
+            };
+            connection.progress_handler(STEPS_BETWEEN_LOOKS, Some(late))
+        };
+        set_up(&mut connection)
+            .map_err(|error| ServicesError::Folder { path: path.clone(), reason: error.to_string() })?;
+        Ok(Member { connection, own, deadline, refusal })
+    }
+}
+
+/// A connection that goes back when it is dropped, unless something is left open on it.
+pub(crate) struct Pooled {
+    member: Option<Member>,
+    pool: Pool,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Pooled {
+    fn member(&self) -> &Member {
+        self.member.as_ref().expect("it is taken on drop only")
+    }
+
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.member().connection
+    }
+
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.pool.0.access.read_only
+    }
+
+    /// Why the last statement that was refused was so.
+    pub(crate) fn refusal(&self) -> &'static str {
+        *self.member().refusal.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// When statements are interrupted.
+    pub(crate) fn set_deadline(&mut self, deadline: Instant) {
+        *self.member().deadline.lock().unwrap_or_else(PoisonError::into_inner) = Some(deadline);
+    }
+
+    /// Runs a statement of the pool's own, which begins or ends a transaction.
+    pub(crate) fn control(&mut self, sql: &str) -> rusqlite::Result<()> {
+        let member = self.member();
+        member.own.store(true, Ordering::Relaxed);
+        let done = member.connection.execute_batch(sql);
+        member.own.store(false, Ordering::Relaxed);
+        done
+    }
+
+    /// Ends a transaction if one is open; SQLite has ended it by itself after some failures.
+    pub(crate) fn roll_back(&mut self) {
+        if self.connection().is_autocommit() {
+            return;
+        }
+        *self.member().deadline.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        if let Err(error) = self.control("ROLLBACK") {
+            tracing::error!("SQLite: a transaction could not be rolled back: {error}");
+        }
+    }
+}
+
+impl Drop for Pooled {
+    fn drop(&mut self) {
+        let Some(member) = self.member.take() else { return };
+        if member.connection.is_autocommit() {
+            *member.deadline.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            self.pool.idle().push(member);
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Statements as a client sends them.
+
+use serde_json::Value;
+
+use crate::Limits;
+use crate::http::problem::Problem;
+
+/// SQL text and the values of its placeholders.
+#[derive(Clone, Debug)]
+pub(crate) struct Statement {
+    pub(crate) sql: String,
+    pub(crate) params: Vec<Value>,
+}
+
+impl Statement {
+    /// Reads `{"sql":"…","params":[…]}`; parameters may be left out. Problems never repeat a value.
+    pub(crate) fn from_json(value: Value, limits: &Limits) -> Result<Self, Problem> {
+        let Value::Object(mut object) = value else {
+            return Err(Problem::bad_request("a statement is an object with `sql` and `params`"));
+        };
+        let sql = match object.remove("sql") {
+            Some(Value::String(sql)) if !sql.trim().is_empty() => sql,
+            Some(Value::String(_)) => return Err(Problem::bad_request("`sql` must not be empty")),
+            _ => return Err(Problem::bad_request("`sql` must be a text")),
+        };
+        if sql.contains('\0') {
+            return Err(Problem::bad_request("`sql` must not have the character U+0000"));
+        }
+        let params = match object.remove("params") {
+            None | Some(Value::Null) => Vec::new(),
+            Some(Value::Array(params)) => params,
+            Some(_) => return Err(Problem::bad_request("`params` must be a list")),
+        };
+        if params.len() > limits.max_params {
+            return Err(Problem::bad_request(format!("a statement has at most {} parameters", limits.max_params)));
+        }
+        Ok(Self { sql, params })
+    }
+
+    /// Reads `{"statements":[…]}`.
+    pub(crate) fn batch_from_json(mut value: Value, limits: &Limits) -> Result<Vec<Self>, Problem> {
+        let Some(Value::Array(statements)) = value.get_mut("statements").map(Value::take) else {
+            return Err(Problem::bad_request("`statements` must be a list"));
+        };
+        if statements.is_empty() || statements.len() > limits.max_statements {
+            return Err(Problem::bad_request(format!("a batch has 1 to {} statements", limits.max_statements)));
+        }
+        statements.into_iter().map(|statement| Self::from_json(statement, limits)).collect()
+    }
+}

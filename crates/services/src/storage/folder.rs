@@ -1,0 +1,186 @@
+//! Objects as files of a folder: each is one file under its path, which other programs can read as well.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures::StreamExt;
+use object_store::local::LocalFileSystem;
+use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions};
+use tokio::sync::{Mutex, RwLock};
+
+use super::path::RESERVED;
+use super::types::Types;
+use super::{BlobStore, Conditions, DEFAULT_TYPE, Meta, Object, ObjectPath, StorageError, Written, read};
+use crate::ServicesError;
+
+const IS_FOLDER: &str = "this path is a folder of other objects";
+
+/// How many writes to different paths may go on at once.
+const STRIPES: usize = 64;
+
+/// A folder. One process at a time may write to it through this.
+#[derive(Clone)]
+pub(crate) struct FolderStore {
+    root: Arc<PathBuf>,
+    files: Arc<LocalFileSystem>,
+    types: Types,
+    locks: Arc<Locks>,
+}
+
+struct Locks {
+    /// Writers share it; who deletes has it alone, since that clears empty folders away, in which another may just write.
+    folders: RwLock<()>,
+    /// One writer a path, so that what a condition looks at stays so, and a file and its type belong together.
+    paths: [Mutex<()>; STRIPES],
+}
+
+impl Locks {
+    fn path(&self, path: &ObjectPath) -> &Mutex<()> {
+        let hash = path.as_str().bytes().fold(5381_usize, |hash, byte| hash.wrapping_mul(33) ^ usize::from(byte));
+        &self.paths[hash % STRIPES]
+    }
+}
+
+impl FolderStore {
+    /// Opens a folder, and makes it if need be.
+    pub(crate) fn open(root: &Path) -> Result<Self, ServicesError> {
+        let fail = |reason: String| ServicesError::Folder { path: root.to_path_buf(), reason };
+        std::fs::create_dir_all(root).map_err(|error| fail(error.to_string()))?;
+        let files = LocalFileSystem::new_with_prefix(root).map_err(|error| fail(error.to_string()))?;
+        Ok(Self {
+            root: Arc::new(root.to_path_buf()),
+            files: Arc::new(files.with_automatic_cleanup(true).with_fsync(true)),
+            types: Types::open(&root.join(format!("{RESERVED}types.db")))?,
+            locks: Arc::new(Locks { folders: RwLock::default(), paths: std::array::from_fn(|_| Mutex::default()) }),
+        })
+    }
+
+    async fn head_unlocked(&self, path: &ObjectPath) -> Result<(Meta, bool), StorageError> {
+        let got = read::get(&*self.files, path, None, None, true).await.map_err(conflict)?;
+        let mut meta = read::meta(&got.meta, DEFAULT_TYPE.to_owned());
+        let known = self.types.get(path.as_str(), &meta.etag).await?;
+        let is_known = known.is_some();
+        if let Some(content_type) = known {
+            meta.content_type = content_type;
+        }
+        Ok((meta, is_known))
+    }
+}
+
+impl BlobStore for FolderStore {
+    async fn head(&self, path: &ObjectPath) -> Result<Meta, StorageError> {
+        let (meta, known) = self.head_unlocked(path).await?;
+        if known {
+            return Ok(meta);
+        }
+        // The file may be in its place and its type on the way: that is waited for.
+        let _writer = self.locks.path(path).lock().await;
+        self.head_unlocked(path).await.map(|(meta, _)| meta)
+    }
+
+    async fn read(
+        &self,
+        path: &ObjectPath,
+        range: Option<std::ops::Range<u64>>,
+        etag: Option<String>,
+    ) -> Result<Object, StorageError> {
+        let got = read::get(&*self.files, path, range, etag, false).await.map_err(conflict)?;
+        let etag = got.meta.e_tag.clone().unwrap_or_default();
+        let known = match self.types.get(path.as_str(), &etag).await? {
+            Some(known) => Some(known),
+            None => {
+                let _writer = self.locks.path(path).lock().await;
+                self.types.get(path.as_str(), &etag).await?
+            }
+        };
+        let meta = read::meta(&got.meta, known.unwrap_or_else(|| DEFAULT_TYPE.to_owned()));
+        Ok(Object { meta, body: got.into_stream().boxed() })
+    }
+
+    async fn write(
+        &self,
+        path: &ObjectPath,
+        bytes: Bytes,
+        content_type: &str,
+        conditions: &Conditions,
+    ) -> Result<Written, StorageError> {
+        let _folders = self.locks.folders.read().await;
+        let _path = self.locks.path(path).lock().await;
+        let current = match self.head_unlocked(path).await {
+            Ok((meta, _)) => Some(meta),
+            Err(StorageError::NotFound) => None,
+            Err(error) => return Err(error),
+        };
+        if !conditions.allow_write(current.as_ref()) {
+            return Err(StorageError::Precondition);
+        }
+        let mode = if current.is_some() { PutMode::Overwrite } else { PutMode::Create };
+        let options = PutOptions { mode, ..PutOptions::default() };
+        let put = self.files.put_opts(path.as_path(), bytes.into(), options).await.map_err(|error| match error {
+            // There is no such object, and yet there is something.
+            object_store::Error::AlreadyExists { .. } => StorageError::Conflict(IS_FOLDER),
+            other => conflict(other),
+        })?;
+        let etag = put.e_tag.unwrap_or_default();
+        self.types.set(path.as_str(), &etag, content_type).await?;
+        Ok(Written { created: current.is_none(), etag })
+    }
+
+    async fn delete(&self, path: &ObjectPath, conditions: &Conditions) -> Result<(), StorageError> {
+        let _folders = self.locks.folders.write().await;
+        let (meta, _) = self.head_unlocked(path).await?;
+        if !conditions.allow_write(Some(&meta)) {
+            return Err(StorageError::Precondition);
+        }
+        self.files.delete(path.as_path()).await?;
+        self.types.remove(path.as_str()).await
+    }
+
+    async fn list(&self, prefix: &str, after: Option<&str>, limit: usize) -> Result<Vec<Meta>, StorageError> {
+        let files = Own(&self.files);
+        let found = files.list(prefix, after, limit).await?;
+        let types = self.types.all(found.iter().map(|meta| meta.location.to_string()).collect()).await?;
+        let with_type = |meta: &object_store::ObjectMeta| {
+            let known = types.get(meta.location.as_ref()).filter(|(etag, _)| Some(etag) == meta.e_tag.as_ref());
+            read::meta(meta, known.map_or_else(|| DEFAULT_TYPE.to_owned(), |(_, content_type)| content_type.clone()))
+        };
+        Ok(found.iter().map(with_type).collect())
+    }
+
+    async fn ping(&self) -> Result<(), String> {
+        tokio::fs::metadata(&*self.root).await.map(drop).map_err(|error| error.to_string())
+    }
+}
+
+/// The folder without the files of our own.
+struct Own<'a>(&'a LocalFileSystem);
+
+impl Own<'_> {
+    async fn list(
+        &self,
+        prefix: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<object_store::ObjectMeta>, StorageError> {
+        // Our own are three at most: the database, its log and the log's index.
+        let mut found = read::list(self.0, prefix, after, limit + 3, false).await?;
+        found.retain(|meta| !meta.location.as_ref().starts_with(RESERVED));
+        found.truncate(limit);
+        Ok(found)
+    }
+}
+
+/// A file cannot be where a folder is, nor the other way round.
+fn conflict(error: impl Into<StorageError>) -> StorageError {
+    let error = error.into();
+    if let StorageError::Internal(text) = &error {
+        if text.contains("Not a directory") || text.contains("File exists") {
+            return StorageError::Conflict("a part of this path is an object, and so no folder");
+        }
+        if text.contains("Is a directory") {
+            return StorageError::Conflict(IS_FOLDER);
+        }
+    }
+    error
+}

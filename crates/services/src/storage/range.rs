@@ -1,0 +1,61 @@
+//! One range of bytes (RFC 9110, section 14).
+
+use std::ops::Range;
+
+/// What `Range` asks for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// The whole object: no range, several, or one that is none.
+    Whole,
+    /// A part.
+    Part(Range<u64>),
+    /// A part that the object does not have.
+    Unsatisfiable,
+}
+
+/// Reads `bytes=0-499`, `bytes=500-` or `bytes=-500` of an object of `size` bytes.
+pub(crate) fn parse(header: Option<&str>, size: u64) -> Asked {
+    let Some((unit, spec)) = header.and_then(|header| header.split_once('=')) else { return Asked::Whole };
+    let Some((first, last)) = spec.trim().split_once('-') else { return Asked::Whole };
+    if !unit.trim().eq_ignore_ascii_case("bytes") {
+        return Asked::Whole;
+    }
+    let number = |text: &str| {
+        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        // One beyond what 64 bits hold is beyond every object, too.
+        digits.then(|| text.parse::<u64>().unwrap_or(u64::MAX))
+    };
+    let range = match (number(first), number(last)) {
+        (Some(first), Some(last)) if first <= last => first..last.saturating_add(1).min(size),
+        (Some(first), None) if last.is_empty() => first..size,
+        (None, Some(suffix)) if first.is_empty() => size.saturating_sub(suffix)..size,
+        _ => return Asked::Whole,
+    };
+    if range.start < range.end { Asked::Part(range) } else { Asked::Unsatisfiable }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges() {
+        for (header, asked) in [
+            ("bytes=0-0", Asked::Part(0..1)),
+            ("bytes=2-", Asked::Part(2..10)),
+            ("bytes=-3", Asked::Part(7..10)),
+            ("bytes=-99", Asked::Part(0..10)),
+            ("bytes=5-99999999999999999999", Asked::Part(5..10)),
+            ("bytes=10-", Asked::Unsatisfiable),
+            ("bytes=-0", Asked::Unsatisfiable),
+            ("bytes=5-2", Asked::Whole),
+            ("bytes=0-1,3-4", Asked::Whole),
+            ("lines=0-1", Asked::Whole),
+            ("bytes=a-b", Asked::Whole),
+        ] {
+            assert_eq!(parse(Some(header), 10), asked, "{header}");
+        }
+        assert_eq!(parse(Some("bytes=0-"), 0), Asked::Unsatisfiable);
+        assert_eq!(parse(None, 10), Asked::Whole);
+    }
+}

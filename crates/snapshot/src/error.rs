@@ -1,0 +1,45 @@
+//! What can go wrong.
+
+use std::io;
+
+/// Why there is no component, or no engine.
+#[derive(Debug, thiserror::Error)]
+pub enum SnapshotError {
+    /// The bundle's top level failed; with what the engine printed, places in the bundle among it.
+    #[error("{0}")]
+    TopLevel(String),
+    /// The top level asked the host for something that only a request has.
+    #[error("the top level calls {0}, which exists only while a request is answered")]
+    HostCall(String),
+    /// The top level did not end.
+    #[error("the top level ran for {0} seconds and did not end")]
+    Endless(u64),
+    /// The top level needs more memory than a handler may have.
+    #[error("the top level needs more than {0} MiB of memory")]
+    Memory(usize),
+    /// The engine cannot be prepared from what was given, or its code cannot be run.
+    #[error("the JavaScript engine cannot be prepared: {0}")]
+    Engine(String),
+    /// What was prepared cannot be kept.
+    #[error("the prepared JavaScript engine cannot be kept: {0}")]
+    Keep(#[from] io::Error),
+}
+
+impl SnapshotError {
+    /// A stable code for programs.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::TopLevel(_) => "TOP_LEVEL",
+            Self::HostCall(_) => "TOP_LEVEL_CALL",
+            Self::Endless(_) => "TOP_LEVEL_ENDLESS",
+            Self::Memory(_) => "TOP_LEVEL_MEMORY",
+            Self::Engine(_) => "ENGINE",
+            Self::Keep(_) => "WRITE",
+        }
+    }
+
+    pub(crate) fn engine(error: impl std::fmt::Display) -> Self {
+        Self::Engine(format!("{error:#}"))
+    }
+}

@@ -1,0 +1,26 @@
+//! From a bundle of JavaScript to a component: the engine runs the bundle's top level, and its memory becomes the
+//! component's initial memory.
+//!
+//! The engine never changes, so all that can be done with it is done once ([`prepare`]) and kept on disk:
+//!
+//! ```text
+//!  engine, with its real imports ─► instrument (wasmtime-wizer) ─► compile ──────────► to run top levels in
+//!  the same, unused imports stubbed ─► encode as a component (wit-component) ─► template: a component without memory
+//! ```
+//!
+//! A build ([`Engine::build`]) instantiates the one, runs the top level, and writes memory and globals into the other.
+//! Nothing is compiled, nothing is encoded. Stubbing changes functions only, so the memory of the first engine is right
+//! for the second. While it runs, the engine sees two files and a clock: see [`wasi`].
+
+mod engine;
+mod error;
+mod prepare;
+mod random;
+mod template;
+#[cfg(test)]
+mod tests;
+mod wasi;
+
+pub use engine::{Built, Engine};
+pub use error::SnapshotError;
+pub use prepare::{Ingredients, prepare};

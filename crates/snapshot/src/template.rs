@@ -1,0 +1,267 @@
+//! The component without memory that every build writes its snapshot into.
+
+use std::ops::Range;
+
+use tenon_code::{Engine as Found, Global, Section, Segment, State, StateError, sections};
+use wasm_encoder::reencode::{Reencode, RoundtripReencoder};
+use wasm_encoder::{
+    ComponentSectionId, DataCountSection, DataSection, Encode, ExportSection, Module, RawSection, SectionId,
+};
+use wasmparser::{BinaryReader, DataKind, DataSectionReader, ExportSectionReader, GlobalSectionReader};
+use wasmparser::{MemorySectionReader, MemoryType, Parser};
+
+use crate::error::SnapshotError;
+
+/// Magic number and version, before the first section.
+const PREAMBLE: usize = 8;
+
+/// Sections of a core module (Core 5.5).
+const CUSTOM: u8 = SectionId::Custom as u8;
+const MEMORY: u8 = SectionId::Memory as u8;
+const GLOBAL: u8 = SectionId::Global as u8;
+const EXPORT: u8 = SectionId::Export as u8;
+const START: u8 = SectionId::Start as u8;
+const DATA: u8 = SectionId::Data as u8;
+const DATA_COUNT: u8 = SectionId::DataCount as u8;
+
+/// Sections of a component (Component Model, Binary).
+const CORE_MODULE: u8 = ComponentSectionId::CoreModule as u8;
+const COMPONENT: u8 = ComponentSectionId::Component as u8;
+
+/// Memory is written in runs; fewer zeros than this between two runs are written out, for a run has a cost, too.
+const GAP: usize = 16;
+
+/// Engines limit the number of runs (the JavaScript API to 100,000). When there are more, gaps are filled.
+const MOST_RUNS: usize = 50_000;
+
+/// Functions that only the making of a snapshot calls.
+const INITIALIZERS: [&str; 4] = ["_initialize", "componentize.wizer", "wizer-initialize", "wizer.resume"];
+
+/// Turns the engine into one that snapshots can be written into: without the functions that make them, and without data
+/// of its own. Its data leave empty passive ones behind, because code refers to data by number, and one byte, so that
+/// code that is compiled from it expects an image.
+pub(crate) fn without_memory(engine: &[u8]) -> Result<Vec<u8>, SnapshotError> {
+    let sections = sections(engine, PREAMBLE..engine.len()).map_err(SnapshotError::engine)?;
+    let mut pages = 0;
+    for section in sections.iter().filter(|section| section.id == MEMORY) {
+        pages = memory(engine, section).map_err(SnapshotError::engine)?.initial;
+    }
+    let placeholder = State { pages, globals: Vec::new(), segments: vec![Segment { offset: 0, data: &[1] }] };
+    write_module(engine, &sections, &placeholder, true).map_err(SnapshotError::engine)
+}
+
+/// A component without what only describes it: names and producers, in it and in all that is in it.
+pub(crate) fn stripped(component: &[u8]) -> Result<Vec<u8>, StateError> {
+    let mut made = component[..PREAMBLE].to_vec();
+    // In a core module the same identifiers mean other sections.
+    let nests = Parser::is_component(component);
+    for section in sections(component, PREAMBLE..component.len())? {
+        match section.id {
+            CUSTOM => {}
+            CORE_MODULE | COMPONENT if nests => {
+                made.push(section.id);
+                stripped(&component[section.content])?.encode(&mut made);
+            }
+            _ => made.extend_from_slice(&component[section.start..section.content.end]),
+        }
+    }
+    Ok(made)
+}
+
+/// Writes a state into the engine of a template.
+pub(crate) fn with_state(template: &[u8], state: &State<'_>) -> Result<Vec<u8>, SnapshotError> {
+    let found = Found::find(template).map_err(SnapshotError::engine)?;
+    let sections = found.sections().map_err(SnapshotError::engine)?;
+    let mut inner = write_module(template, &sections, state, false).map_err(SnapshotError::engine)?;
+    for (depth, section) in found.path.iter().enumerate().rev() {
+        let around = match depth.checked_sub(1).and_then(|above| found.path.get(above)) {
+            Some(above) => above.content.clone(),
+            None => 0..template.len(),
+        };
+        inner = exchange(template, &around, section, &inner);
+    }
+    Ok(inner)
+}
+
+/// What stands in `around`, with another content for one of its sections.
+fn exchange(bytes: &[u8], around: &Range<usize>, section: &Section, content: &[u8]) -> Vec<u8> {
+    let mut made = Vec::with_capacity(around.len() + content.len());
+    made.extend_from_slice(&bytes[around.start..section.start]);
+    made.push(section.id);
+    content.encode(&mut made);
+    made.extend_from_slice(&bytes[section.content.end..around.end]);
+    made
+}
+
+fn write_module(
+    bytes: &[u8],
+    sections: &[Section],
+    state: &State<'_>,
+    keep_numbers: bool,
+) -> Result<Vec<u8>, StateError> {
+    // Encoded first, because the number of segments stands before the code.
+    let mut data = DataSection::new();
+    for section in sections.iter().filter(|section| section.id == DATA) {
+        for segment in DataSectionReader::new(reader(bytes, section))? {
+            let segment = segment?;
+            match segment.kind {
+                DataKind::Passive => drop(data.passive(segment.data.iter().copied())),
+                DataKind::Active { .. } if keep_numbers => drop(data.passive([])),
+                DataKind::Active { .. } => {}
+            }
+        }
+    }
+    for segment in &state.segments {
+        let offset = wasm_encoder::ConstExpr::i32_const(segment.offset.cast_signed());
+        data.active(0, &offset, segment.data.iter().copied());
+    }
+    let mut module = Module::new();
+    for section in sections {
+        let content = &bytes[section.content.clone()];
+        match section.id {
+            START | DATA => {}
+            CUSTOM if !content.starts_with(b"\x0ecomponent-type") => {}
+            DATA_COUNT => drop(module.section(&DataCountSection { count: data.len() })),
+            EXPORT => drop(module.section(&exports(bytes, section)?)),
+            MEMORY => {
+                let content = sized(&memory(bytes, section)?, state.pages);
+                module.section(&RawSection { id: MEMORY, data: &content });
+            }
+            GLOBAL => {
+                let content = globals(bytes, section, state)?;
+                module.section(&RawSection { id: GLOBAL, data: &content });
+            }
+            id => drop(module.section(&RawSection { id, data: content })),
+        }
+    }
+    // Only custom sections may follow it, and they do not mind what they follow.
+    module.section(&data);
+    Ok(module.finish())
+}
+
+fn exports(bytes: &[u8], section: &Section) -> Result<ExportSection, StateError> {
+    let mut kept = ExportSection::new();
+    for export in ExportSectionReader::new(reader(bytes, section))? {
+        let export = export?;
+        if !INITIALIZERS.contains(&export.name) {
+            let kind =
+                RoundtripReencoder.export_kind(export.kind).map_err(|_| StateError::Foreign("an unknown export"))?;
+            kept.export(export.name, kind, export.index);
+        }
+    }
+    Ok(kept)
+}
+
+fn memory(bytes: &[u8], section: &Section) -> Result<MemoryType, StateError> {
+    let mut memories = MemorySectionReader::new(reader(bytes, section))?.into_iter();
+    memories.next().ok_or(StateError::Foreign("it has not one memory"))?.map_err(StateError::from)
+}
+
+/// A memory section with another initial size. Its length does not depend on the size, so that the code after it keeps its
+/// place in the file, and places in the code mean the same in every snapshot.
+fn sized(memory: &MemoryType, pages: u64) -> Vec<u8> {
+    let mut content = vec![1, u8::from(memory.maximum.is_some())];
+    padded(&mut content, pages);
+    if let Some(most) = memory.maximum {
+        padded(&mut content, most);
+    }
+    content
+}
+
+/// A global section with other values of mutable globals, of a length that does not depend on them.
+fn globals(bytes: &[u8], section: &Section, state: &State<'_>) -> Result<Vec<u8>, StateError> {
+    let mut content = Vec::new();
+    let all = GlobalSectionReader::new(reader(bytes, section))?;
+    all.count().encode(&mut content);
+    for (index, global) in (0..).zip(all) {
+        let global = global?;
+        let ty = RoundtripReencoder.global_type(global.ty).map_err(|_| StateError::Foreign("an unknown global"))?;
+        ty.encode(&mut content);
+        let set = state.globals.iter().find(|(of, _)| *of == index && global.ty.mutable);
+        let own = || tenon_code::constant(&global.init_expr);
+        let value = match set {
+            Some((_, value)) => Some(*value),
+            None if global.ty.mutable => own()?,
+            None => None,
+        };
+        match value {
+            Some(Global::I32(value)) => {
+                content.push(0x41);
+                padded_signed(&mut content, value.into(), 5);
+                content.push(0x0b);
+            }
+            Some(Global::I64(value)) => {
+                content.push(0x42);
+                padded_signed(&mut content, value, 10);
+                content.push(0x0b);
+            }
+            Some(Global::F32(bits)) => {
+                content.push(0x43);
+                content.extend_from_slice(&bits.to_le_bytes());
+                content.push(0x0b);
+            }
+            Some(Global::F64(bits)) => {
+                content.push(0x44);
+                content.extend_from_slice(&bits.to_le_bytes());
+                content.push(0x0b);
+            }
+            None => {
+                let mut expression = global.init_expr.get_binary_reader();
+                let length = expression.bytes_remaining();
+                content.extend_from_slice(expression.read_bytes(length)?);
+            }
+        }
+    }
+    Ok(content)
+}
+
+/// An unsigned number in five bytes of LEB128.
+fn padded(content: &mut Vec<u8>, mut value: u64) {
+    for _ in 0..4 {
+        content.push((value & 0x7f) as u8 | 0x80);
+        value >>= 7;
+    }
+    content.push((value & 0x7f) as u8);
+}
+
+/// A signed number in `length` bytes of LEB128.
+fn padded_signed(content: &mut Vec<u8>, mut value: i64, length: usize) {
+    for _ in 1..length {
+        content.push((value & 0x7f) as u8 | 0x80);
+        value >>= 7;
+    }
+    content.push((value & 0x7f) as u8);
+}
+
+/// What is not zero in a memory.
+pub(crate) fn runs(memory: &[u8]) -> Vec<Segment<'_>> {
+    let mut gap = GAP;
+    loop {
+        let runs = runs_with_gaps(memory, gap);
+        if runs.len() <= MOST_RUNS {
+            return runs;
+        }
+        gap *= 2;
+    }
+}
+
+fn runs_with_gaps(memory: &[u8], gap: usize) -> Vec<Segment<'_>> {
+    let zero = vec![0; gap];
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    for start in (0..memory.len()).step_by(gap) {
+        let piece = &memory[start..memory.len().min(start + gap)];
+        if *piece == zero[..piece.len()] {
+            continue;
+        }
+        match runs.last_mut() {
+            Some(last) if last.end == start => last.end = start + piece.len(),
+            _ => runs.push(start..start + piece.len()),
+        }
+    }
+    let segment = |run: Range<usize>| Some(Segment { offset: u32::try_from(run.start).ok()?, data: &memory[run] });
+    runs.into_iter().filter_map(segment).collect()
+}
+
+fn reader<'a>(bytes: &'a [u8], section: &Section) -> BinaryReader<'a> {
+    BinaryReader::new(&bytes[section.content.clone()], section.content.start)
+}

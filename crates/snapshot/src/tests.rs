@@ -1,0 +1,140 @@
+//! The whole way, with an engine of a few lines: it keeps the bundle in its memory and its length in a global.
+
+use std::fs;
+use std::path::Path;
+
+use tenon_code::{Engine as Found, Global};
+use wit_component::{StringEncoding, embed_component_metadata};
+use wit_parser::Resolve;
+
+use crate::{Engine, Ingredients, SnapshotError, prepare};
+
+/// Where the engine keeps what it reads.
+const AT: usize = 70_000;
+
+/// The engine. `imports` are the functions that only the making of a snapshot calls.
+fn engine(imports: &str) -> Vec<u8> {
+    let text = format!(
+        r#"(module
+          {imports}
+          (memory (export "memory") 2)
+          (global $stack (mut i32) (i32.const 65536))
+          (global $length (mut i32) (i32.const 0))
+          (data (i32.const 100) "h.js")
+          (data (i32.const 200) "\70\11\01\00\00\10\00\00")
+          (data $unused "passive")
+          (func (export "_initialize"))
+          (func (export "wizer.resume"))
+          (func (export "check_init") (result i32) (i32.const 0))
+          (func (export "componentize.wizer")
+            (local $first i32)
+            ;; Opens the bundle, reads it to {AT}, and obeys its first letter.
+            (if (call $open (i32.const 3) (i32.const 0) (i32.const 100) (i32.const 4) (i32.const 0) (i64.const 0) (i64.const 0) (i32.const 0) (i32.const 300)) (then unreachable))
+            (drop (call $read (i32.load (i32.const 300)) (i32.const 200) (i32.const 1) (i32.const 304)))
+            (global.set $length (i32.load (i32.const 304)))
+            (i32.store (i32.const 304) (i32.const 0))
+            (local.set $first (i32.load8_u (i32.const {AT})))
+            (if (i32.eq (local.get $first) (i32.const 33)) ;; !
+              (then
+                (drop (call $write (i32.const 2) (i32.const 200) (i32.const 1) (i32.const 304)))
+                (call $exit (i32.const 1))))
+            (if (i32.eq (local.get $first) (i32.const 63)) ;; ?
+              (then (drop (memory.grow (i32.const 60000)))))
+            (if (i32.eq (local.get $first) (i32.const 43)) ;; +
+              (then (drop (memory.grow (i32.const 3))) (i32.store8 (i32.const 300000) (i32.const 9))))
+            (if (i32.eq (local.get $first) (i32.const 42)) ;; *
+              (then (call $now))))
+          (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32)
+            (memory.init $unused (i32.const 0) (i32.const 0) (i32.const 0)) (i32.const 8))
+          (func (export "sdk:core/handler@0.1.0#handle") (param i32 i32 i32 i32 i32 i32 i32 i32 i32) (result i32)
+            (global.get $length)))"#
+    );
+    let mut module = wat::parse_str(text).unwrap();
+    let mut resolve = Resolve::default();
+    resolve.push_path(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../wit")).unwrap();
+    let package = resolve.push_str("t.wit", "package t:t; world w { export sdk:core/handler@0.1.0; }").unwrap();
+    let world = resolve.select_world(&[package], Some("w")).unwrap();
+    embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).unwrap();
+    module
+}
+
+fn ingredients() -> Ingredients {
+    let real = r#"
+      (import "wasi_snapshot_preview1" "path_open" (func $open (param i32 i32 i32 i32 i32 i64 i64 i32 i32) (result i32)))
+      (import "wasi_snapshot_preview1" "fd_read" (func $read (param i32 i32 i32 i32) (result i32)))
+      (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+      (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
+      (import "wasi:clocks/monotonic-clock@0.2.10" "now" (func $now))"#;
+    let stubs = r"
+      (func $open (param i32 i32 i32 i32 i32 i64 i64 i32 i32) (result i32) unreachable)
+      (func $read (param i32 i32 i32 i32) (result i32) unreachable)
+      (func $write (param i32 i32 i32 i32) (result i32) unreachable)
+      (func $exit (param i32) unreachable)
+      (func $now unreachable)";
+    Ingredients {
+        engine: engine(real),
+        stubbed: engine(stubs),
+        adapter: wat::parse_str("(module)").unwrap(),
+        bindings: "// bindings".to_owned(),
+        environment: vec!["NAME=value".to_owned()],
+    }
+}
+
+fn prepared(folder: &Path) -> Engine {
+    assert!(Engine::open(folder, "key").unwrap().is_none());
+    prepare(folder, "key", &ingredients()).unwrap();
+    Engine::open(folder, "key").unwrap().unwrap()
+}
+
+#[test]
+fn a_component_starts_with_what_the_top_level_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = prepared(folder.path());
+    let bundle = [b"+", &[7; 999][..]].concat();
+    let built = engine.build("h.js", &bundle, &[("tenon".to_owned(), "1".to_owned())]).unwrap();
+    wasmparser::Validator::new_with_features(wasmparser::WasmFeatures::default())
+        .validate_all(&built.component)
+        .unwrap();
+    let (state, digest) = Found::find(&built.component).unwrap().take_apart().unwrap();
+    assert_eq!(state.pages, 5);
+    assert_eq!(state.globals, [(0, Global::I32(65_536)), (1, Global::I32(1_000))]);
+    let byte = |at: usize| {
+        let covers = |start: usize, length: usize| (start..start + length).contains(&at);
+        let segment = state.segments.iter().find(|segment| covers(segment.offset as usize, segment.data.len()));
+        segment.map_or(0, |segment| segment.data[at - segment.offset as usize])
+    };
+    assert_eq!([byte(AT), byte(AT + 1), byte(AT + 999), byte(AT + 1_000), byte(300_000)], [b'+', 7, 7, 0, 9]);
+    assert_eq!([byte(100), byte(103)], [b'h', b's'], "what the engine brings stays");
+
+    // What another handler leaves, and a release that names no tools, have the same code.
+    let other = engine.build("h.js", b"other", &[]).unwrap();
+    assert_eq!(Found::find(&other.component).unwrap().take_apart().unwrap().1, digest);
+    assert!(!other.component.windows(9).any(|bytes| bytes == b"producers"));
+    assert_eq!(engine.build("h.js", b"other", &[]).unwrap().component, other.component, "builds can be repeated");
+}
+
+#[test]
+fn a_top_level_that_fails_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = prepared(folder.path());
+    let fail = |bundle: &[u8]| engine.build("h.js", bundle, &[]).unwrap_err();
+    assert!(matches!(fail(b"! it said"), SnapshotError::TopLevel(said) if said.starts_with("! it said")));
+    assert!(matches!(fail(b"? memory"), SnapshotError::Memory(_)));
+    let SnapshotError::HostCall(called) = fail(b"* time") else { panic!("it calls the host") };
+    assert_eq!(called, "now of wasi:clocks/monotonic-clock@0.2.10");
+    assert!(matches!(engine.build("gone.js", b"", &[]), Err(SnapshotError::TopLevel(_))));
+}
+
+#[test]
+fn what_was_prepared_and_is_damaged_is_prepared_again() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(prepared(folder.path()));
+    for entry in fs::read_dir(folder.path()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "template") {
+            fs::write(path, b"half").unwrap();
+        }
+    }
+    drop(prepared(folder.path()));
+    assert!(Engine::open(folder.path(), "other").unwrap().is_none());
+}

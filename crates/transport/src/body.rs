@@ -1,0 +1,128 @@
+//! The body of a response, which gives its connection back when it has been read.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use hyper::body::Incoming;
+use hyper::client::conn::http1::SendRequest;
+use thiserror::Error;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::Sleep;
+
+use crate::destination::Destination;
+
+/// A body that is being received. Its place at the destination is taken for as long as it lives.
+pub struct ResponseBody<B>
+where
+    B: Body<Data = Bytes> + Send + Unpin + 'static,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    incoming: Incoming,
+    connection: Option<Connection<B>>,
+    patience: Duration,
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+struct Connection<B> {
+    sender: SendRequest<B>,
+    destination: Arc<Destination<B>>,
+    _place: OwnedSemaphorePermit,
+}
+
+/// Why a body broke off.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum BodyError {
+    /// Nothing came for too long.
+    #[error("nothing came for {} ms", .0.as_millis())]
+    Timeout(Duration),
+    /// The connection broke, or the framing was wrong.
+    #[error(transparent)]
+    Broken(#[from] hyper::Error),
+}
+
+impl<B> ResponseBody<B>
+where
+    B: Body<Data = Bytes> + Send + Unpin + 'static,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    pub(crate) fn new(
+        incoming: Incoming,
+        destination: Arc<Destination<B>>,
+        sender: SendRequest<B>,
+        place: OwnedSemaphorePermit,
+        patience: Duration,
+    ) -> Self {
+        let connection = Some(Connection { sender, destination, _place: place });
+        let mut body = Self { incoming, connection, patience, timer: None };
+        if body.incoming.is_end_stream() {
+            body.give_back();
+        }
+        body
+    }
+
+    /// Gives the connection back once it is ready for another request, which is a moment after the body's end.
+    fn give_back(&mut self) {
+        let Some(Connection { mut sender, destination, _place }) = self.connection.take() else { return };
+        if sender.is_ready() {
+            destination.keep(sender);
+            return;
+        }
+        tokio::spawn(async move {
+            if sender.ready().await.is_ok() {
+                destination.keep(sender);
+            }
+        });
+    }
+}
+
+impl<B> Body for ResponseBody<B>
+where
+    B: Body<Data = Bytes> + Send + Unpin + 'static,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        let this = self.get_mut();
+        match Pin::new(&mut this.incoming).poll_frame(cx) {
+            Poll::Ready(Some(Ok(frame))) => {
+                this.timer = None;
+                if this.incoming.is_end_stream() {
+                    this.give_back();
+                }
+                Poll::Ready(Some(Ok(frame)))
+            }
+            Poll::Ready(None) => {
+                this.give_back();
+                Poll::Ready(None)
+            }
+            Poll::Ready(Some(Err(error))) => {
+                this.connection = None;
+                Poll::Ready(Some(Err(error.into())))
+            }
+            Poll::Pending => {
+                let patience = this.patience;
+                let timer = this.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
+                if timer.as_mut().poll(cx).is_pending() {
+                    return Poll::Pending;
+                }
+                this.connection = None;
+                Poll::Ready(Some(Err(BodyError::Timeout(patience))))
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.incoming.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.incoming.size_hint()
+    }
+}

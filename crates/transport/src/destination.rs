@@ -1,0 +1,191 @@
+//! One destination: its kept connections, its places, its breaker, and the way of a request to it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http::header::HOST;
+use http::uri::PathAndQuery;
+use http::{HeaderValue, Method, Request, Response, Uri};
+use http_body::Body;
+use hyper::client::conn::http1::{self, SendRequest};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::TransportConfig;
+use crate::body::ResponseBody;
+use crate::breaker::{Breaker, Pass, Standing};
+use crate::connect::Target;
+use crate::error::SendError;
+
+/// How long an idle connection is kept.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How many idle connections are kept for each destination.
+const IDLE_CONNECTIONS: usize = 64;
+
+/// How long a second attempt at connecting waits.
+const RETRY_PAUSE: Duration = Duration::from_millis(20);
+
+/// A sidecar, or an allowed host.
+pub(crate) struct Destination<B> {
+    pub(crate) name: Arc<str>,
+    target: Target,
+    idle: Mutex<Vec<Idle<B>>>,
+    places: Arc<Semaphore>,
+    breaker: Breaker,
+    config: TransportConfig,
+}
+
+struct Idle<B> {
+    sender: SendRequest<B>,
+    since: Instant,
+}
+
+impl<B> Destination<B>
+where
+    B: Body<Data = Bytes> + Send + Unpin + 'static,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    pub(crate) fn new(name: &str, target: Target, config: &TransportConfig) -> Self {
+        Self {
+            name: name.into(),
+            target,
+            idle: Mutex::default(),
+            places: Arc::new(Semaphore::new(config.max_concurrent)),
+            breaker: Breaker::new(config.breaker_failures, config.breaker_pause),
+            config: config.clone(),
+        }
+    }
+
+    /// Sends a request; `patience` is how long its response may take, when that is less than configured.
+    pub(crate) async fn send(
+        self: &Arc<Self>,
+        request: Request<B>,
+        patience: Option<Duration>,
+    ) -> Result<Response<ResponseBody<B>>, SendError> {
+        let pass = self.breaker.pass().map_err(|(failures, retry_in)| SendError::Open {
+            name: self.name.to_string(),
+            failures,
+            retry_in,
+        })?;
+        let place = self.place().await?;
+        let limit = self.config.response_timeout;
+        let after = patience.map_or(limit, |patience| patience.min(limit));
+        let sent = tokio::time::timeout(after, self.exchange(origin_form(request))).await;
+        let sent = sent.unwrap_or_else(|_| Err(SendError::Timeout { name: self.name.to_string(), after }));
+        self.judge(pass, &sent, after == limit);
+        let (response, sender) = sent?;
+        Ok(response.map(|body| ResponseBody::new(body, Arc::clone(self), sender, place, limit)))
+    }
+
+    /// Tells the breaker. A caller that had less patience than configured says nothing about the destination, and what
+    /// this runtime refused or could not take on is not the destination's fault either.
+    fn judge<T>(&self, pass: Pass<'_>, sent: &Result<T, SendError>, patient: bool) {
+        match sent {
+            Ok(_) => pass.succeeded(),
+            Err(SendError::Connect { .. } | SendError::Resolve { .. } | SendError::Exchange { .. }) => pass.failed(),
+            Err(SendError::Timeout { .. }) if patient => pass.failed(),
+            Err(_) => {}
+        }
+    }
+
+    async fn place(&self) -> Result<OwnedSemaphorePermit, SendError> {
+        let place = Arc::clone(&self.places).acquire_owned();
+        match tokio::time::timeout(self.config.connect_timeout, place).await {
+            Ok(Ok(place)) => Ok(place),
+            _ => Err(SendError::Busy { name: self.name.to_string(), limit: self.config.max_concurrent }),
+        }
+    }
+
+    async fn exchange(
+        &self,
+        mut request: Request<B>,
+    ) -> Result<(Response<hyper::body::Incoming>, SendRequest<B>), SendError> {
+        let mut may_repeat = is_idempotent(request.method());
+        loop {
+            let (mut sender, kept) = match self.kept() {
+                Some(sender) => (sender, true),
+                None => match self.connect().await {
+                    Ok(sender) => (sender, false),
+                    Err(SendError::Connect { .. }) if may_repeat => {
+                        may_repeat = false;
+                        tokio::time::sleep(RETRY_PAUSE).await;
+                        continue;
+                    }
+                    Err(error) => return Err(error),
+                },
+            };
+            match sender.try_send_request(request).await {
+                Ok(response) => return Ok((response, sender)),
+                // The request comes back when not a byte of it was sent: a kept connection was closed meanwhile.
+                Err(mut error) => match error.take_message() {
+                    Some(again) if kept || may_repeat => {
+                        may_repeat &= kept;
+                        request = again;
+                    }
+                    _ => return Err(SendError::Exchange { name: self.name.to_string(), source: error.into_error() }),
+                },
+            }
+        }
+    }
+
+    fn kept(&self) -> Option<SendRequest<B>> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Some(Idle { sender, since }) = idle.pop() {
+            if since.elapsed() > IDLE_TIMEOUT {
+                // Those below are older still.
+                idle.clear();
+            } else if sender.is_ready() {
+                return Some(sender);
+            }
+        }
+        None
+    }
+
+    /// Takes a connection back.
+    pub(crate) fn keep(&self, sender: SendRequest<B>) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < IDLE_CONNECTIONS {
+            idle.push(Idle { sender, since: Instant::now() });
+        }
+    }
+
+    async fn connect(&self) -> Result<SendRequest<B>, SendError> {
+        let failed = |source| SendError::Connect { name: self.name.to_string(), source };
+        let connecting = self.target.connect(&self.name);
+        let stream = tokio::time::timeout(self.config.connect_timeout, connecting)
+            .await
+            .unwrap_or_else(|_| Err(failed(std::io::ErrorKind::TimedOut.into())))?;
+        let exchange = |source| SendError::Exchange { name: self.name.to_string(), source };
+        let (sender, connection) = http1::handshake(stream).await.map_err(exchange)?;
+        // It ends when the sender is dropped, or the other side closes; either is seen by whoever sends next.
+        tokio::spawn(connection);
+        Ok(sender)
+    }
+
+    /// Whether it answers, as far as is known; when nothing is known, whether it accepts a connection.
+    pub(crate) async fn is_up(&self) -> bool {
+        match self.breaker.standing() {
+            Standing::Good => true,
+            Standing::Paused => false,
+            Standing::Unknown => self.connect().await.map(|sender| self.keep(sender)).is_ok(),
+        }
+    }
+}
+
+/// A request that can be sent twice (RFC 9110, section 9.2.2).
+fn is_idempotent(method: &Method) -> bool {
+    [Method::GET, Method::HEAD, Method::PUT, Method::DELETE, Method::OPTIONS, Method::TRACE].contains(method)
+}
+
+/// Path and query in the request line, and the authority in `Host` (RFC 9112, section 3.2.1).
+fn origin_form<B>(mut request: Request<B>) -> Request<B> {
+    if !request.headers().contains_key(HOST)
+        && let Some(host) = request.uri().authority().and_then(|host| HeaderValue::from_str(host.as_str()).ok())
+    {
+        request.headers_mut().insert(HOST, host);
+    }
+    let path = request.uri().path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/"));
+    *request.uri_mut() = Uri::from(path);
+    request
+}

@@ -1,0 +1,39 @@
+import { field, list, Path, Query, Type } from "@tenon/sdk";
+
+export const User = Type("User", {
+  id: field.u32(),
+  name: field.string(),
+  email: field.string({ format: "email" }).optional(),
+  age: field.u32().optional(),
+  created_at: field.string({ format: "date-time" }),
+});
+
+export const NewUser = Type("NewUser", {
+  name: field.string({ min: 1, max: 100 }),
+  email: field.string({ format: "email" }).optional(),
+  age: field.u32({ max: 150 }).optional(),
+});
+
+export const Changes = Type("Changes", {
+  name: field.string({ min: 1, max: 100 }).optional(),
+  email: field.string({ format: "email" }).optional(),
+  age: field.u32({ max: 150 }).optional(),
+});
+
+export const PageInfo = Type("PageInfo", {
+  has_next: field.bool(),
+  has_prev: field.bool(),
+  next_cursor: field.string().optional(),
+  prev_cursor: field.string().optional(),
+});
+
+export const Users = Type("Users", { users: list(User), page: PageInfo });
+
+export const UserId = Path("UserId", { id: field.u32() });
+
+export const Search = Query("Search", {
+  filter: field.string({ docs: 'A filter, such as {"age":{"$gte":18}}' }).optional(),
+  after: field.string({ docs: "next_cursor of the page before" }).optional(),
+  before: field.string({ docs: "prev_cursor of the page behind" }).optional(),
+  limit: field.u32({ default: 20, min: 1, max: 100 }),
+});

@@ -1,0 +1,156 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Services } from "@tenon/native";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  cache,
+  db,
+  get,
+  ok,
+  routes,
+  SidecarError,
+  type Statement,
+  sqlCreate,
+  sqlite,
+  sqlRead,
+  storage,
+} from "../index.ts";
+import { testApp } from "../testing/index.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "tenon-sdk-"));
+let services: Services;
+beforeAll(async () => {
+  services = await Services.start({ folder });
+  await asked(() => db.execute(["CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT UNIQUE, big INTEGER)", []]));
+});
+afterAll(async () => {
+  await services.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Runs something as a handler does, with the sidecars of `url`. */
+async function asked<T>(run: () => Promise<T>, url: string | undefined = services.url, more = {}): Promise<T> {
+  let result: PromiseSettledResult<T> | undefined;
+  const app = routes({
+    run: get("/", async () => {
+      [result] = await Promise.allSettled([run()]);
+      return ok({});
+    }),
+  });
+  const urls = { SIDECAR_DB_URL: url, SIDECAR_CACHE_URL: url, SIDECAR_STORAGE_URL: url };
+  await testApp(app, { env: { ...(url === "" ? {} : (urls as Record<string, string>)), ...more } }).get("/");
+  if (result?.status === "fulfilled") return result.value;
+  throw result?.reason;
+}
+const failure = (run: () => Promise<unknown>, url?: string): Promise<SidecarError> =>
+  asked(run, url).then(
+    () => Promise.reject(new Error("it did not fail")),
+    (thrown) => thrown,
+  );
+
+describe("db", () => {
+  it("runs what the SQL builder makes", async () => {
+    const create = sqlCreate(sqlite, "users", { name: "Ann", big: 2n ** 60n, returning: ["id"] });
+    expect(await asked(() => db.query<{ id: number }>(create))).toEqual([{ id: 1 }]);
+    const read = sqlRead(sqlite, "users", { filter: { name: { $starts_with: "A" } } });
+    expect(await asked(() => db.query(read))).toEqual([{ id: 1, name: "Ann", big: "1152921504606846976" }]);
+    expect(await asked(() => db.execute(["UPDATE users SET big = $1", [5]]))).toBe(1);
+    const typed: Promise<{ name: string }[]> = asked(() => db.query<{ name: string }>(["SELECT name FROM users", []]));
+    expect((await typed)[0]?.name).toBe("Ann");
+  });
+
+  it("runs batches as one transaction", async () => {
+    const insert = (name: string): Statement => sqlCreate(sqlite, "users", { name, returning: ["name"] });
+    expect(await asked(() => db.batch([insert("B"), ["DELETE FROM users WHERE name = $1", ["B"]]]))).toEqual([
+      { columns: ["name"], rows: [{ name: "B" }], rowsAffected: 1 },
+      { columns: [], rows: [], rowsAffected: 1 },
+    ]);
+    const failed = await failure(() => db.batch([insert("C"), insert("Ann")]));
+    expect([failed.status, failed.detail]).toEqual([400, expect.stringMatching(/^statement 1: UNIQUE/)]);
+    expect(await asked(() => db.query(["SELECT name FROM users", []]))).toEqual([{ name: "Ann" }]);
+  });
+
+  it("carries what the database says", async () => {
+    const failed = await failure(() => db.query(["SELECT * FROM nowhere", []]));
+    expect(failed).toBeInstanceOf(SidecarError);
+    expect(failed).toMatchObject({ code: "status", sidecar: "db", status: 400, detail: "no such table: nowhere" });
+    expect(failed.message).toBe("db: it answered 400: no such table: nowhere");
+  });
+});
+
+describe("cache", () => {
+  it("keeps texts, bytes and JSON", async () => {
+    expect(await asked(() => cache.get("a"))).toBeUndefined();
+    await asked(() => cache.set("a", "é"));
+    await asked(() => cache.set("b/ü%2F", new Uint8Array([0, 255])));
+    await asked(() => cache.set("c", { json: { n: [1] } }, { ttl: 60, contentType: "application/x+json" }));
+    const [a, b, c] = await Promise.all(["a", "b/ü%2F", "c"].map((key) => asked(() => cache.get(key))));
+    expect([a?.text(), a?.contentType]).toEqual(["é", "text/plain; charset=utf-8"]);
+    expect([...(b?.bytes() ?? [])]).toEqual([0, 255]);
+    expect([c?.json(), c?.contentType]).toEqual([{ n: [1] }, "application/x+json"]);
+    expect(await asked(() => cache.list({ limit: 2 }))).toEqual({ keys: ["a", "b/ü%2F"], next: "b/ü%2F" });
+    expect(await asked(() => cache.list({ limit: 2, after: "b/ü%2F" }))).toEqual({ keys: ["c"], next: null });
+    expect(await asked(() => cache.list({ prefix: "b/" }))).toEqual({ keys: ["b/ü%2F"], next: null });
+    expect([await asked(() => cache.delete("a")), await asked(() => cache.delete("a"))]).toEqual([true, false]);
+  });
+
+  it("refuses what cannot be a key, or a time", async () => {
+    for (const key of ["", ".", "..", "\ud800"]) expect(await failure(() => cache.get(key))).toBeInstanceOf(TypeError);
+    expect(await failure(() => cache.set("a", "x", { ttl: 0 }))).toMatchObject({ code: "status", status: 400 });
+  });
+});
+
+describe("storage", () => {
+  it("keeps objects", async () => {
+    expect(await asked(() => storage.get("a/b.txt"))).toBeUndefined();
+    const first = await asked(() => storage.put("a/b.txt", "hello"));
+    expect(first).toEqual({ created: true, etag: expect.stringMatching(/^".+"$/) });
+    const read = await asked(() => storage.get("a/b.txt"));
+    expect([read?.text(), read?.contentType, read?.etag]).toEqual(["hello", "text/plain; charset=utf-8", first.etag]);
+    expect((await asked(() => storage.get("a/b.txt", { range: [1, 3] })))?.text()).toBe("el");
+    expect(await failure(() => storage.put("a/b.txt", "x", { ifNoneMatch: "*" }))).toMatchObject({ status: 412 });
+    expect((await asked(() => storage.put("a/b.txt", "other", { ifMatch: first.etag }))).created).toBe(false);
+    const { objects, next } = await asked(() => storage.list({ prefix: "a/" }));
+    expect([objects[0]?.path, objects[0]?.size, next]).toEqual(["a/b.txt", 5, null]);
+    expect([await asked(() => storage.delete("a/b.txt")), await asked(() => storage.delete("a/b.txt"))]).toEqual([
+      true,
+      false,
+    ]);
+  });
+
+  it("refuses what leads elsewhere", async () => {
+    expect(await failure(() => storage.get("../x"))).toMatchObject({ status: 400 });
+    expect(await failure(() => storage.get(".."))).toBeInstanceOf(TypeError);
+  });
+});
+
+describe("a sidecar", () => {
+  it("that is missing says what to put where", async () => {
+    const missing = await failure(() => db.query(["SELECT 1", []]), "");
+    expect(missing).toMatchObject({ code: "missing", sidecar: "db" });
+    expect(missing.message).toMatch(/put db = "http:\/\/host:port".*\[sidecars\] in tenon\.toml.*SIDECAR_DB_URL/);
+  });
+
+  it("that does not answer says why", async () => {
+    const { createServer } = await import("node:net");
+    const closed = createServer();
+    await new Promise<void>((resolve) => closed.listen(0, "127.0.0.1", resolve));
+    const { port } = closed.address() as { port: number };
+    await new Promise((resolve) => closed.close(resolve));
+    const refused = await failure(() => cache.get("a"), `http://127.0.0.1:${port}`);
+    expect(refused).toMatchObject({ code: "refused", sidecar: "cache" });
+  });
+
+  it("gets its token, when there is one", async () => {
+    const { createServer } = await import("node:http");
+    const server = createServer((request, response) =>
+      response.end(JSON.stringify({ rows: [request.headers.authorization] })),
+    );
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as { port: number };
+    const query = () => db.query(["SELECT 1", []]);
+    expect(await asked(query, `http://127.0.0.1:${port}/`, { SIDECAR_DB_TOKEN: "t0ken" })).toEqual(["Bearer t0ken"]);
+    server.close();
+  });
+});

@@ -1,0 +1,132 @@
+import { env } from "../env.ts";
+import { HttpClientError, type HttpClientErrorCode } from "./errors.ts";
+import { HttpRequest } from "./http-client.ts";
+import type { HttpResponse } from "./response.ts";
+
+/** The sidecars that have a client. */
+export type SidecarName = "db" | "cache" | "storage";
+
+/**
+ * Why a sidecar did not do what it was asked: `missing` (there is none of this name), `status` (it answered an error, which
+ * is in `status` and `detail`), or why there was no answer.
+ */
+export type SidecarErrorCode = "missing" | "status" | HttpClientErrorCode;
+
+/** A sidecar that did not do what it was asked. Its message may quote what a database said: it is not for clients. */
+export class SidecarError extends Error {
+  readonly code: SidecarErrorCode;
+  readonly sidecar: SidecarName;
+  /** The status it answered, such as 400 for an SQL error and 412 for a condition that does not hold. */
+  readonly status: number | undefined;
+  /** What its problem details say. */
+  readonly detail: string | undefined;
+
+  constructor(
+    sidecar: SidecarName,
+    code: SidecarErrorCode,
+    message: string,
+    more: { status?: number; detail?: string; cause?: unknown } = {},
+  ) {
+    super(`${sidecar}: ${message}`, more.cause === undefined ? undefined : { cause: more.cause });
+    this.name = "SidecarError";
+    this.sidecar = sidecar;
+    this.code = code;
+    this.status = more.status;
+    this.detail = more.detail;
+  }
+}
+
+/** What is asked of a sidecar. */
+export interface SidecarRequest {
+  readonly method: string;
+  /** With a leading slash, encoded. */
+  readonly path: string;
+  readonly headers?: readonly (readonly [name: string, value: string])[];
+  readonly json?: unknown;
+  readonly body?: string | Uint8Array;
+  /** Statuses besides successes that are answers, and no errors. */
+  readonly expect?: readonly number[];
+}
+
+/**
+ * Asks a sidecar.
+ *
+ * @throws SidecarError when there is none, no answer, or an error.
+ */
+export async function askSidecar(name: SidecarName, asked: SidecarRequest): Promise<HttpResponse> {
+  const variable = `SIDECAR_${name.toUpperCase()}`;
+  const base = env(`${variable}_URL`);
+  if (base === undefined) {
+    throw new SidecarError(
+      name,
+      "missing",
+      `there is no such sidecar: put ${name} = "http://host:port" or "unix:///path" under [sidecars] in tenon.toml ` +
+        `(in a test: testApp(app, { env: { ${variable}_URL: … } }))`,
+    );
+  }
+  const request = new HttpRequest().method(asked.method, base.replace(/\/$/, "") + asked.path);
+  for (const [header, value] of asked.headers ?? []) request.header(header, value);
+  const token = env(`${variable}_TOKEN`);
+  if (token !== undefined) request.header("authorization", `Bearer ${token}`);
+  if (asked.json !== undefined) request.json(asked.json);
+  if (asked.body !== undefined) request.body(asked.body);
+  let response: HttpResponse;
+  try {
+    response = await request.send();
+  } catch (thrown) {
+    if (!(thrown instanceof HttpClientError)) throw thrown;
+    throw new SidecarError(name, thrown.code, thrown.message, { cause: thrown });
+  }
+  if (response.ok || asked.expect?.includes(response.status)) return response;
+  const detail = detailOf(response);
+  const said = detail === undefined ? "" : `: ${detail}`;
+  throw new SidecarError(name, "status", `it answered ${response.status}${said}`, {
+    status: response.status,
+    ...(detail === undefined ? {} : { detail }),
+  });
+}
+
+/** The detail of problem details; `undefined` when the answer is something else. */
+function detailOf(response: HttpResponse): string | undefined {
+  try {
+    const { detail } = response.json() as { detail?: unknown };
+    return typeof detail === "string" ? detail : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * A key as the one segment of a path.
+ *
+ * @throws TypeError for `.` and `..`, which URLs give a meaning of their own, and for half of a surrogate pair.
+ */
+export function encodeKey(what: string, key: string): string {
+  if (typeof key !== "string" || key === "" || key === "." || key === "..") {
+    throw new TypeError(`${what} must be a text, and neither empty nor "." nor ".."`);
+  }
+  try {
+    return encodeURIComponent(key);
+  } catch {
+    throw new TypeError(`${what} has half of a surrogate pair`);
+  }
+}
+
+/** Which page of a list. */
+export interface ListOptions {
+  /** What the keys or paths begin with. */
+  readonly prefix?: string;
+  /** How many at most; 100 when left out, 1,000 at most. */
+  readonly limit?: number;
+  /** `next` of the page before. */
+  readonly after?: string;
+}
+
+/** A list's query string. */
+export function listQuery({ prefix, limit, after }: ListOptions): string {
+  const parts: string[] = [];
+  if (prefix !== undefined) parts.push(`prefix=${encodeURIComponent(prefix)}`);
+  if (limit !== undefined) parts.push(`limit=${limit}`);
+  if (after !== undefined) parts.push(`after=${encodeURIComponent(after)}`);
+  return parts.length === 0 ? "" : `?${parts.join("&")}`;
+}

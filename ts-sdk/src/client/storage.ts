@@ -1,0 +1,76 @@
+import { askSidecar, encodeKey, type ListOptions, listQuery } from "./sidecar.ts";
+import { bodyOf, type Storable, Stored } from "./stored.ts";
+
+/** How an object is stored. */
+export interface StoragePutOptions {
+  /** What fits the value when left out. */
+  readonly contentType?: string;
+  /** Only in place of the object that has this ETag; otherwise a `SidecarError` with status 412. */
+  readonly ifMatch?: string;
+  /** `*`: only where there is no object yet; otherwise a `SidecarError` with status 412. */
+  readonly ifNoneMatch?: string;
+}
+
+/** What became of an object that was stored. */
+export interface StorageWritten {
+  /** False when there was one before. */
+  readonly created: boolean;
+  readonly etag: string;
+}
+
+/** What a list says of an object. */
+export interface StorageObject {
+  readonly path: string;
+  readonly size: number;
+  readonly content_type: string;
+  readonly etag: string;
+  /** ISO 8601. */
+  readonly modified: string;
+}
+
+/** A page of objects. */
+export interface StorageList {
+  readonly objects: readonly StorageObject[];
+  /** `after` of the next page; `null` when this is the last one. */
+  readonly next: string | null;
+}
+
+/** The sidecar `storage`: objects under paths. */
+export const storage = {
+  /** An object, or with `range` the bytes from the first to before the second; `undefined` when there is none. @throws SidecarError */
+  async get(
+    objectPath: string,
+    options: { readonly range?: readonly [from: number, to: number] } = {},
+  ): Promise<Stored | undefined> {
+    const { range } = options;
+    const headers = range === undefined ? [] : [["range", `bytes=${range[0]}-${range[1] - 1}`] as const];
+    const response = await askSidecar("storage", { method: "GET", path: path(objectPath), headers, expect: [404] });
+    return response.status === 404 ? undefined : new Stored(response);
+  },
+
+  /** Stores a text, bytes, or `{ json: value }` under a path. @throws SidecarError */
+  async put(objectPath: string, value: Storable, options: StoragePutOptions = {}): Promise<StorageWritten> {
+    const { body, type } = bodyOf(value, options.contentType);
+    const headers: [string, string][] = [["content-type", type]];
+    if (options.ifMatch !== undefined) headers.push(["if-match", options.ifMatch]);
+    if (options.ifNoneMatch !== undefined) headers.push(["if-none-match", options.ifNoneMatch]);
+    const response = await askSidecar("storage", { method: "PUT", path: path(objectPath), headers, body });
+    return { created: response.status === 201, etag: response.headers.get("etag") ?? "" };
+  },
+
+  /** Whether there was an object to delete. @throws SidecarError */
+  async delete(objectPath: string): Promise<boolean> {
+    const response = await askSidecar("storage", { method: "DELETE", path: path(objectPath), expect: [404] });
+    return response.status !== 404;
+  },
+
+  /** The objects in the order of their paths, one page at a time. @throws SidecarError */
+  async list(options: ListOptions = {}): Promise<StorageList> {
+    const response = await askSidecar("storage", { method: "GET", path: `/storage${listQuery(options)}` });
+    return response.json() as StorageList;
+  },
+} as const;
+
+function path(objectPath: string): string {
+  return `/storage/${encodeKey("a path", objectPath)}`;
+}

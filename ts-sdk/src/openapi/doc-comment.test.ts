@@ -1,0 +1,21 @@
+import { expect, it } from "vitest";
+import { parseDocComment } from "./doc-comment.ts";
+
+it.each([
+  ["* One line. ", { summary: "One line." }],
+  ["*\n   * Two lines\n   * of one paragraph.\n   ", { summary: "Two lines of one paragraph." }],
+  [
+    "*\n * First.\n *\n * Second\n * line.\n *\n * - item\n *   deeper\n ",
+    { summary: "First.", description: "Second\nline.\n\n- item\n  deeper" },
+  ],
+  ["*\r\n * Windows.\r\n *\r\n * Lines.\r\n ", { summary: "Windows.", description: "Lines." }],
+  [
+    "* See {@link User} and {@link User|a user} and {@link User a user}.",
+    { summary: "See User and a user and a user." },
+  ],
+  ["*\n * Text.\n * @param x not part of it\n *\n * nor this\n ", { summary: "Text." }],
+  ["* Mail a@b.example. ", { summary: "Mail a@b.example." }],
+  ["* @internal ", undefined],
+  ["* ", undefined],
+  ["*", undefined],
+])("%j", (comment, expected) => expect(parseDocComment(comment)).toEqual(expected));

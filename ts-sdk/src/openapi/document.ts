@@ -1,0 +1,34 @@
+import type { App } from "../app/app.ts";
+import { Components, type SchemaObject } from "./components.ts";
+import type { DocComments } from "./doc-comment.ts";
+import type { Manifest } from "./manifest.ts";
+import { type PathItem, paths } from "./paths.ts";
+
+/** An OpenAPI document, as far as Tenon writes it. */
+export interface Document {
+  readonly openapi: "3.0.0";
+  readonly info: { readonly title: string; readonly version: string; readonly description?: string };
+  readonly servers: readonly { readonly url: string; readonly description: string }[];
+  readonly security: readonly never[];
+  readonly paths: Readonly<Record<string, PathItem>>;
+  readonly components: { readonly schemas: Readonly<Record<string, SchemaObject>> };
+}
+
+/**
+ * The document of an app. Paths, methods and components are in an order of their own, not in that of declaration: a
+ * document under version control changes only when the API does.
+ */
+export function createDocument(app: App, manifest: Manifest, comments: DocComments): Document {
+  const { name, version = "0.0.0", description } = manifest;
+  const components = new Components();
+  const items = paths(app.operations, name, comments, components);
+  return {
+    openapi: "3.0.0",
+    info: { title: name, version, ...(description === undefined ? {} : { description }) },
+    servers: [{ url: "/", description: "The component runs on any WASI Preview 2 compliant runtime" }],
+    // Who may call is decided in front of the component, or by the handler itself: nothing that can be declared here.
+    security: [],
+    paths: items,
+    components: { schemas: components.toJSON() },
+  };
+}

@@ -1,0 +1,74 @@
+import type { Operation } from "../routing/operation.ts";
+import type { ObjectSchema } from "../schema/object.ts";
+import { isSchema, type Schema } from "../schema/schema.ts";
+import type { StandardSchema } from "../schema/standard.ts";
+import type { Components, SchemaObject } from "./components.ts";
+import { OpenApiError } from "./errors.ts";
+import { foreignProperties } from "./foreign.ts";
+import { parameterSchema } from "./schema.ts";
+
+/** A Parameter Object of OpenAPI 3.0. */
+export interface ParameterObject {
+  readonly name: string;
+  readonly in: "path" | "query";
+  readonly required: boolean;
+  readonly description?: string;
+  readonly deprecated?: boolean;
+  readonly schema: SchemaObject;
+}
+
+/** The parameters of an operation at one of its paths: the placeholders from left to right, then the query's fields. */
+export function parameters(
+  { options }: Operation,
+  placeholders: readonly string[],
+  components: Components,
+  at: string,
+): ParameterObject[] {
+  const path = options.path ? read("path", options.path, components, `${at}, path`) : undefined;
+  const query = options.query ? read("query", options.query, components, `${at}, query`) : [];
+  const named = placeholders.map((name): ParameterObject => {
+    // A placeholder that the route reads from the raw path is any text.
+    if (path === undefined) return parameter(name, "path", true, { type: "string" });
+    const declared = path.find((each) => each.name === name);
+    if (declared === undefined) throw new OpenApiError(`${at}: the path's schema has no field for {${name}}`);
+    return declared;
+  });
+  return [...named, ...query];
+}
+
+function read(where: "path" | "query", schema: StandardSchema, components: Components, at: string): ParameterObject[] {
+  if (isSchema(schema)) {
+    const { fields } = schema as unknown as ObjectSchema;
+    return Object.entries(fields).map(([name, field]) => own(name, where, field, components, `${at} #/${name}`));
+  }
+  return foreignProperties(schema, components, at).map(({ name, required, schema: property }) =>
+    parameter(name, where, where === "path" || required, property),
+  );
+}
+
+function own(
+  name: string,
+  where: "path" | "query",
+  field: Schema,
+  components: Components,
+  at: string,
+): ParameterObject {
+  const required = field.presence === "required";
+  const schema = parameterSchema(field, components, at);
+  // A repeated key fills a list: without one there is no list, so one that must be there has an item.
+  const items = field.kind === "list" && required ? { minItems: Math.max(1, field.attributes.min ?? 0) } : {};
+  return parameter(name, where, required, { ...schema, ...items });
+}
+
+/** Description and deprecation stand at both: the parameter is where tools look, the schema where the field's are. */
+function parameter(name: string, where: "path" | "query", required: boolean, schema: SchemaObject): ParameterObject {
+  const { description, deprecated } = schema as { description?: string; deprecated?: boolean };
+  return {
+    name,
+    in: where,
+    required,
+    ...(description === undefined ? {} : { description }),
+    ...(deprecated ? { deprecated } : {}),
+    schema,
+  };
+}

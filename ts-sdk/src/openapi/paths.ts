@@ -1,0 +1,144 @@
+import type { Method, Operation } from "../routing/operation.ts";
+import { parsePattern } from "../routing/pattern.ts";
+import { isSchema } from "../schema/schema.ts";
+import type { Components, SchemaObject } from "./components.ts";
+import { contentSchema } from "./content.ts";
+import type { DocComments } from "./doc-comment.ts";
+import { OpenApiError } from "./errors.ts";
+import { identifierOf, tagOf } from "./names.ts";
+import { type ParameterObject, parameters } from "./parameters.ts";
+import { type ResponseObject, responses } from "./responses.ts";
+
+/** An Operation Object of OpenAPI 3.0. */
+export interface OperationObject {
+  readonly tags: readonly string[];
+  readonly summary?: string;
+  readonly description?: string;
+  readonly operationId: string;
+  readonly parameters?: readonly ParameterObject[];
+  readonly requestBody?: {
+    readonly required: boolean;
+    readonly content: Readonly<Record<string, { readonly schema: SchemaObject }>>;
+  };
+  readonly responses: Readonly<Record<string, ResponseObject>>;
+  readonly deprecated?: boolean;
+}
+
+type Verb = Lowercase<Method>;
+
+/** A Path Item Object of OpenAPI 3.0. */
+export type PathItem = { readonly [V in Verb]?: OperationObject };
+
+const VERBS: readonly Verb[] = ["get", "put", "post", "delete", "patch"];
+
+/** An operation at one of its paths. */
+interface Place {
+  readonly operation: Operation;
+  readonly path: string;
+  readonly placeholders: readonly string[];
+  /** What it is called in errors. */
+  readonly at: string;
+}
+
+/** The paths of the document, sorted, each with its operations. */
+export function paths(
+  operations: readonly Operation[],
+  packageName: string,
+  comments: DocComments,
+  components: Components,
+): Record<string, PathItem> {
+  const ids = new OperationIds(identifierOf(packageName), operations);
+  const places = operations.flatMap(placesOf);
+  refuseClashes(places);
+  // What goes in names its components first: of another library's type, what comes out may have another shape.
+  const requests = places.map((place) => requestOf(place, components));
+  const items = new Map<string, Map<Verb, OperationObject>>();
+  for (const [i, { operation, path, at }] of places.entries()) {
+    const item = items.get(path) ?? new Map<Verb, OperationObject>();
+    const { method, name, deprecated } = operation;
+    item.set(method.toLowerCase() as Verb, {
+      tags: [tagOf(path, packageName)],
+      ...comments.get(name),
+      operationId: ids.next(name),
+      ...requests[i],
+      responses: responses(operation, components, at),
+      ...(deprecated ? { deprecated } : {}),
+    });
+    items.set(path, item);
+  }
+  const sorted = [...items].sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(sorted.map(([path, item]) => [path, inOrder(item)]));
+}
+
+/** An operation once for each of its paths; the empty one is the same as `/`, which OpenAPI has no other name for. */
+function placesOf(operation: Operation): Place[] {
+  const distinct = [...new Set(operation.paths.map((path) => path || "/"))];
+  return distinct.map((path) => {
+    const { placeholders } = parsePattern(path);
+    return { operation, path, placeholders, at: `${operation.name} (${operation.method} ${path})` };
+  });
+}
+
+/** What the router tells apart, and OpenAPI does not. */
+function refuseClashes(places: readonly Place[]): void {
+  const bySlots = new Map<string, Place>();
+  const byMethod = new Map<string, Place>();
+  for (const place of places) {
+    const slots = place.path.replaceAll(/\{[^}]*\}/g, "{}");
+    const namesake = bySlots.get(slots) ?? place;
+    bySlots.set(slots, namesake);
+    if (namesake.path !== place.path) {
+      throw new OpenApiError(
+        `${place.at} and ${namesake.at} are one path to OpenAPI 3.0: call their placeholders the same`,
+      );
+    }
+    const key = `${place.operation.method} ${place.path}`;
+    const other = byMethod.get(key);
+    byMethod.set(key, place);
+    if (other !== undefined) {
+      const names = `${other.operation.name} and ${place.operation.name}`;
+      throw new OpenApiError(`${names} both answer ${key} in OpenAPI, where "" and "/" are one path`);
+    }
+  }
+}
+
+/** What goes in. */
+function requestOf(
+  { operation, placeholders, at }: Place,
+  components: Components,
+): Pick<OperationObject, "parameters" | "requestBody"> {
+  const given = parameters(operation, placeholders, components, at);
+  const { body } = operation.options;
+  if (body !== undefined && (operation.method === "GET" || operation.method === "DELETE")) {
+    throw new OpenApiError(`${at}: OpenAPI 3.0 has no body for ${operation.method}; use another method, or the query`);
+  }
+  const schema = body && contentSchema(body, "input", components, `${at}, body`);
+  const required = !(body && isSchema(body) && body.presence !== "required");
+  return {
+    ...(given.length === 0 ? {} : { parameters: given }),
+    ...(schema === undefined ? {} : { requestBody: { required, content: { "application/json": { schema } } } }),
+  };
+}
+
+function inOrder(item: ReadonlyMap<Verb, OperationObject>): PathItem {
+  return Object.fromEntries(VERBS.flatMap((verb) => (item.has(verb) ? [[verb, item.get(verb)]] : [])));
+}
+
+/** Operation ids are unique: a handler's second path has `_2` behind it, its third `_3`. */
+class OperationIds {
+  readonly #package: string;
+  readonly #taken: Set<string>;
+  readonly #used = new Set<string>();
+
+  constructor(packageIdentifier: string, operations: readonly Operation[]) {
+    this.#package = packageIdentifier;
+    this.#taken = new Set(operations.map(({ name }) => name));
+  }
+
+  next(handler: string): string {
+    let name = handler;
+    for (let n = 2; this.#used.has(name) || (name !== handler && this.#taken.has(name)); n++) name = `${handler}_${n}`;
+    this.#used.add(name);
+    return `${this.#package}.${name}`;
+  }
+}

@@ -1,0 +1,43 @@
+import type { Operation } from "../routing/operation.ts";
+import { type Components, reference, type SchemaObject } from "./components.ts";
+import { contentSchema } from "./content.ts";
+
+/** A Response Object of OpenAPI 3.0. */
+export interface ResponseObject {
+  readonly description: string;
+  readonly content?: Readonly<Record<string, { readonly schema: SchemaObject }>>;
+}
+
+/** The first four are the specification's, the others the registry's (RFC 9110 section 15). */
+const DESCRIPTIONS: Readonly<Record<number, string>> = {
+  200: "Success",
+  201: "Created",
+  202: "Accepted",
+  204: "No Content",
+  203: "Non-Authoritative Information",
+  205: "Reset Content",
+  206: "Partial Content",
+  300: "Multiple Choices",
+  301: "Moved Permanently",
+  302: "Found",
+  303: "See Other",
+  304: "Not Modified",
+  307: "Temporary Redirect",
+  308: "Permanent Redirect",
+};
+
+/** The declared success, and the two classes of errors, which every operation may answer. */
+export function responses(operation: Operation, components: Components, at: string): Record<string, ResponseObject> {
+  const { status, options } = operation;
+  const description = DESCRIPTIONS[status] ?? (status < 300 ? "Success" : "Redirect");
+  const schema = options.response && contentSchema(options.response, "output", components, `${at}, response`);
+  return {
+    [status]: schema === undefined ? { description } : { description, content: { "application/json": { schema } } },
+    "4XX": problem("Client Error"),
+    "5XX": problem("Server Error"),
+  };
+}
+
+function problem(description: string): ResponseObject {
+  return { description, content: { "application/problem+json": { schema: reference("ProblemDetails") } } };
+}

@@ -1,0 +1,117 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { bundle } from "./load.ts";
+import { routeComments } from "./route-comments.ts";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "tenon-comments-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const SDK = "const get = (...of: unknown[]) => of; const routes = (of: unknown) => of;";
+
+/** The summaries that are found in the given files, of which `handler.ts` is the handler module. */
+function summaries(files: Record<string, string>): Record<string, string> {
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+  const found = routeComments(bundle(join(folder, "handler.ts")).graph);
+  return Object.fromEntries([...found].map(([name, { summary }]) => [name, summary]));
+}
+
+it("reads the comment right above a key", () => {
+  const handler = `${SDK}
+/** Of the app. */
+export default routes({
+  /** Grüße 😀. */
+  one: get("/"),
+  two: get("/2"), /** Three. */ "thr-ee": get("/3"),
+  /* Not a doc comment. */
+  four: get("/4"),
+  /** Old. */
+  /** Five. */
+  // why
+  five: get("/5"),
+  /** Computed. */
+  ["six"]: get("/6"),
+} as const satisfies object);`;
+  expect(summaries({ "handler.ts": handler })).toEqual({
+    one: "Grüße 😀.",
+    "thr-ee": "Three.",
+    five: "Five.",
+    six: "Computed.",
+  });
+});
+
+it("follows names, spreads, imports and re-exports", () => {
+  const files = {
+    "handler.ts": `${SDK}
+import { users } from "./barrel";
+import * as items from "./items.ts";
+import * as more from "./more.ts";
+import single, { renamed as other } from "./single.js";
+/** Local. */
+const local = get("/local");
+export const app = routes({ ...more, ...users, ...items.all, list: items.list, local, single, /** Nearer. */ other });
+export { app as default };`,
+    "barrel/index.ts": `export * from "../items.ts"; export { everyone as users } from "../users.ts";`,
+    "more.ts": `${SDK}
+export * from "./most.ts";
+/** Exported. */
+export const exported = get("/exported");`,
+    "most.ts": `${SDK}
+/** Exported by way of another. */
+export const passed = get("/passed");`,
+    "users.ts": `${SDK}
+const hidden = {
+  /** Get a user. */
+  getUser: get("/users/{id}"),
+};
+export const everyone = { ...hidden, /** Add a user. */ addUser: get("/users") };`,
+    "items.ts": `${SDK}
+/** List items. */
+export const list = get("/items");
+const map = { /** Of a map. */ find: get("/find") };
+export const all = { find: map.find };`,
+    "single.ts": `${SDK}
+/** By default. */
+export default get("/single");
+const own = get("/own");
+export { own as renamed };`,
+  };
+  expect(summaries(files)).toEqual({
+    exported: "Exported.",
+    passed: "Exported by way of another.",
+    getUser: "Get a user.",
+    addUser: "Add a user.",
+    find: "Of a map.",
+    list: "List items.",
+    local: "Local.",
+    single: "By default.",
+    other: "Nearer.",
+  });
+});
+
+it("takes the last of two routes of one name, and is not caught in a circle", () => {
+  const files = {
+    "handler.ts": `${SDK}
+import { b } from "./b.ts";
+export const a = { /** First. */ one: get("/"), /** Gone. */ two: get("/2"), ...b };
+export default routes({ ...a, two: get("/2") });`,
+    "b.ts": `import { a } from "./handler.ts"; export const b = { ...a };`,
+  };
+  expect(summaries(files)).toEqual({ one: "First." });
+});
+
+it("finds nothing where there is nothing to read", () => {
+  expect(summaries({ "handler.ts": `${SDK} export default routes(Object.fromEntries([]));` })).toEqual({});
+  expect(summaries({ "handler.ts": `export const x = 1;` })).toEqual({});
+});
+
+it("names the place of a syntax error", () => {
+  expect(() => summaries({ "handler.ts": "export default {\n  oops(\n};" })).toThrow(/handler\.ts:3:1: /);
+});

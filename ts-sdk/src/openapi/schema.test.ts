@@ -1,0 +1,73 @@
+import { expect, it } from "vitest";
+import { field, list, type Schema, Type } from "../index.ts";
+import { Components } from "./components.ts";
+import { bodySchema, parameterSchema } from "./schema.ts";
+
+const Zip = Type("Zip", { code: field.string() });
+const u32 = { type: "integer", minimum: 0, maximum: 4294967295 };
+const zip = { $ref: "#/components/schemas/Zip" };
+
+it.each<[Schema, object]>([
+  [field.string(), { type: "string" }],
+  [field.string({ min: 1, max: 100 }), { type: "string", minLength: 1, maxLength: 100 }],
+  [field.string({ format: "email" }), { type: "string", format: "email" }],
+  [field.u32(), u32],
+  [field.u32({ max: 100, default: 10 }), { ...u32, maximum: 100, default: 10 }],
+  [field.i32(), { type: "integer", format: "int32", minimum: -2147483648, maximum: 2147483647 }],
+  [field.i64({ min: 0 }), { type: "integer", format: "int64", minimum: 0, maximum: Number.MAX_SAFE_INTEGER }],
+  [field.f64({ max: 0.5 }), { type: "number", format: "double", maximum: 0.5 }],
+  [field.bool({ default: false }), { type: "boolean", default: false }],
+  [field.enum("a", "b"), { type: "string", enum: ["a", "b"] }],
+  [field.enum("a", "b").optional(), { type: "string", enum: ["a", "b", null], nullable: true }],
+  [field.string().optional(), { type: "string", nullable: true }],
+  [field.string({ docs: "A name", deprecated: true }), { type: "string", description: "A name", deprecated: true }],
+  [field.string({ deprecated: false }), { type: "string" }],
+  [
+    field.bool({ x_internal_id: "a_b", x_on: true, x_n: 0.5 }),
+    { type: "boolean", "x-internal-id": "a_b", "x-on": true, "x-n": 0.5 },
+  ],
+  [list(field.u32()), { type: "array", items: u32 }],
+  [
+    list(Zip, { min: 1, max: 3, docs: "Many" }),
+    { type: "array", items: zip, minItems: 1, maxItems: 3, description: "Many" },
+  ],
+  [list(list(field.bool())), { type: "array", items: { type: "array", items: { type: "boolean" } } }],
+  [Zip, zip],
+  // Beside a $ref nothing else counts, and beside no type "nullable" does not.
+  [Zip.optional(), { type: "object", allOf: [zip], nullable: true }],
+])("%#: %o", (schema, expected) => {
+  expect(bodySchema(schema, new Components(), "here")).toEqual(expected);
+});
+
+it("knows no null in a path or query", () => {
+  expect(parameterSchema(field.string().optional(), new Components(), "here")).toEqual({ type: "string" });
+});
+
+it("lists as required what has neither a default nor is optional; nested types are components", () => {
+  const components = new Components();
+  const Person = Type("Person", {
+    name: field.string(),
+    age: field.u32().optional(),
+    role: field.enum("a", { default: "a" }),
+    home: Zip,
+  });
+  bodySchema(Person, components, "here");
+  bodySchema(Type("Nothing", { maybe: field.bool().optional() }), components, "here");
+  expect(Object.keys(components.toJSON())).toEqual(["Nothing", "Person", "ProblemDetails", "Zip"]);
+  expect(components.get("Person")).toMatchObject({ type: "object", required: ["name", "home"] });
+  expect(components.get("Person")).toMatchObject({ properties: { home: zip } });
+  expect(components.get("Nothing")).not.toHaveProperty("required");
+});
+
+it("refuses two shapes of one name, and names where each is used", () => {
+  const components = new Components();
+  bodySchema(Zip, components, "one (GET /a), response #");
+  bodySchema(Type("Zip", { code: field.string() }), components, "the same shape again");
+  const Other = Type("Outer", { zip: Type("Zip", { code: field.u32() }) });
+  expect(() => bodySchema(Other, components, "two (POST /b), body #")).toThrow(
+    'two different types are called "Zip": one in one (GET /a), response #, another in two (POST /b), body #/zip;',
+  );
+  expect(() => bodySchema(Type("ProblemDetails", {}), components, "three")).toThrow(
+    /in error answers, another in three/,
+  );
+});

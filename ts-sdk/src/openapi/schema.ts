@@ -1,0 +1,86 @@
+import type { Attributes } from "../schema/attributes.ts";
+import type { EnumSchema } from "../schema/enum.ts";
+import type { ListSchema } from "../schema/list.ts";
+import type { ObjectSchema } from "../schema/object.ts";
+import type { Schema } from "../schema/schema.ts";
+import type { Components, SchemaObject } from "./components.ts";
+
+/** A value in a JSON body: what is optional may be null. Types become components. */
+export function bodySchema(schema: Schema, components: Components, at: string): SchemaObject {
+  const value = valueSchema(schema, components, at);
+  if (!schema.nullable) return { ...value, ...annotations(schema.attributes) };
+  // Beside a $ref nothing else counts in OpenAPI 3.0, and "nullable" counts beside a "type" only.
+  const { enum: words, ...rest }: Value = "$ref" in value ? { type: "object", allOf: [value] } : value;
+  const nullable = words === undefined ? { nullable: true } : { enum: [...words, null], nullable: true };
+  return { ...rest, ...nullable, ...annotations(schema.attributes) };
+}
+
+/** A value in a path or a query, where there is no null. */
+export function parameterSchema(schema: Schema, components: Components, at: string): SchemaObject {
+  return { ...valueSchema(schema, components, at), ...annotations(schema.attributes) };
+}
+
+interface Value extends SchemaObject {
+  readonly enum?: readonly unknown[];
+}
+
+function valueSchema(schema: Schema, components: Components, at: string): SchemaObject {
+  const { min, max, format } = schema.attributes;
+  switch (schema.kind) {
+    case "string":
+      return defined({ type: "string", format, minLength: min, maxLength: max });
+    case "bool":
+      return { type: "boolean" };
+    case "enum":
+      return { type: "string", enum: (schema as EnumSchema).values };
+    case "list": {
+      const items = bodySchema((schema as ListSchema).items, components, `${at}/items`);
+      return defined({ type: "array", items, minItems: min, maxItems: max });
+    }
+    case "object": {
+      const { name } = schema as ObjectSchema;
+      return components.add(name, objectSchema(schema as ObjectSchema, components, at), at);
+    }
+    default:
+      return numberSchema(schema.kind, min, max);
+  }
+}
+
+/** What is refused outside of these bounds is said so: a document that allowed more would promise too much. */
+function numberSchema(kind: "u32" | "i32" | "i64" | "f64", min?: number, max?: number): SchemaObject {
+  const bounds = (low: number, high: number) => ({ minimum: min ?? low, maximum: max ?? high });
+  switch (kind) {
+    case "u32":
+      return { type: "integer", ...bounds(0, 4_294_967_295) };
+    case "i32":
+      return { type: "integer", format: "int32", ...bounds(-2_147_483_648, 2_147_483_647) };
+    case "i64":
+      return { type: "integer", format: "int64", ...bounds(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER) };
+    case "f64":
+      return defined({ type: "number", format: "double", minimum: min, maximum: max });
+  }
+}
+
+function objectSchema({ fields }: ObjectSchema, components: Components, at: string): SchemaObject {
+  const entries = Object.entries(fields);
+  const properties = entries.map(([key, field]) => [key, bodySchema(field, components, `${at}/${key}`)] as const);
+  // What has a default need not be sent; that it is always in an answer, this can't say of the same type.
+  const required = entries.filter(([, { presence }]) => presence === "required").map(([key]) => key);
+  return {
+    type: "object",
+    properties: Object.fromEntries(properties),
+    ...(required.length === 0 ? {} : { required }),
+  };
+}
+
+function annotations({ default: fallback, docs, deprecated, ...others }: Attributes): SchemaObject {
+  const extensions = Object.entries(others).filter(([key]) => key.startsWith("x_"));
+  return {
+    ...defined({ default: fallback, description: docs, deprecated: deprecated || undefined }),
+    ...Object.fromEntries(extensions.map(([key, value]) => [key.replaceAll("_", "-"), value])),
+  };
+}
+
+function defined(members: Record<string, unknown>): SchemaObject {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+}

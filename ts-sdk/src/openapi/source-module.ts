@@ -1,0 +1,80 @@
+import { type Comment, type Expression, type Node, type Program, parseSync, type Statement } from "oxc-parser";
+import { OpenApiError } from "./errors.ts";
+
+/** Where a name of a module comes from. */
+export type Binding =
+  | { readonly from: "here"; readonly value: Expression; readonly statement: Node }
+  | { readonly from: "module"; readonly specifier: string; readonly name: string }
+  | { readonly from: "namespace"; readonly specifier: string };
+
+/** A TypeScript module, as far as routes can be followed through it. */
+export interface SourceModule {
+  readonly file: string;
+  readonly text: string;
+  readonly comments: readonly Comment[];
+  /** Top-level names. */
+  readonly names: ReadonlyMap<string, Binding>;
+  /** Exported names; `default` among them. */
+  readonly exports: ReadonlyMap<string, Binding | { readonly from: "name"; readonly name: string }>;
+  /** Modules of which everything is exported. */
+  readonly stars: readonly string[];
+}
+
+/** Parses a module and lists what it declares, imports and exports. */
+export function parseModule(file: string, text: string): SourceModule {
+  const { program, comments, errors } = parseSync(file, text);
+  if (errors.length > 0) throw new OpenApiError(`${file}: ${errors[0]?.message}`);
+  const names = new Map<string, Binding>();
+  const exports = new Map<string, Binding | { from: "name"; name: string }>();
+  const stars: string[] = [];
+  for (const statement of (program as Program).body) {
+    declare(statement, statement, names);
+    switch (statement.type) {
+      case "ExportDefaultDeclaration":
+        exports.set("default", { from: "here", value: statement.declaration as Expression, statement });
+        break;
+      case "ExportAllDeclaration":
+        if (statement.exported === null) stars.push(statement.source.value);
+        else exports.set(nameOf(statement.exported), { from: "namespace", specifier: statement.source.value });
+        break;
+      case "ExportNamedDeclaration": {
+        for (const name of statement.declaration ? declare(statement.declaration, statement, names) : [])
+          exports.set(name, { from: "name", name });
+        for (const { local, exported } of statement.specifiers) {
+          const name = nameOf(local);
+          const binding = statement.source && { from: "module" as const, specifier: statement.source.value, name };
+          exports.set(nameOf(exported), binding ?? { from: "name", name });
+        }
+      }
+    }
+  }
+  return { file, text, comments, names, exports, stars };
+}
+
+/** Adds what a statement declares or imports; gives the names of its variables. */
+function declare(declaration: Statement, statement: Node, names: Map<string, Binding>): string[] {
+  if (declaration.type === "ImportDeclaration") {
+    const specifier = declaration.source.value;
+    for (const each of declaration.specifiers) {
+      if (each.type === "ImportNamespaceSpecifier") names.set(each.local.name, { from: "namespace", specifier });
+      else {
+        const name = each.type === "ImportDefaultSpecifier" ? "default" : nameOf(each.imported);
+        names.set(each.local.name, { from: "module", specifier, name });
+      }
+    }
+  }
+  if (declaration.type !== "VariableDeclaration") return [];
+  const declared: string[] = [];
+  for (const { id, init } of declaration.declarations) {
+    if (id.type !== "Identifier" || !init) continue;
+    names.set(id.name, { from: "here", value: init, statement });
+    declared.push(id.name);
+  }
+  return declared;
+}
+
+/** The name in an import, an export or a property: an identifier or a text. */
+export function nameOf(node: { readonly type: string }): string {
+  const { name, value } = node as { name?: string; value?: unknown };
+  return name ?? String(value);
+}

@@ -1,0 +1,63 @@
+import { writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { OpenApiError } from "./errors.ts";
+import { serialize } from "./json.ts";
+import { bundle, evaluate } from "./load.ts";
+import type { Manifest } from "./manifest.ts";
+import { findPackage, openPackage } from "./project.ts";
+import { routeComments } from "./route-comments.ts";
+
+/** A document that was written. */
+export interface WrittenSchema {
+  /** Absolute. */
+  readonly path: string;
+  readonly bytes: number;
+}
+
+/** The document of the package in a folder: of its `src/handler.ts`, and titled by its `package.json`. */
+export function packageJson(folder: string): string {
+  const { source, manifest } = openPackage(resolve(folder));
+  return moduleJson(source, manifest);
+}
+
+/**
+ * The document of a handler module, which is bundled and run for it.
+ *
+ * @throws OpenApiError when the module can't be loaded or OpenAPI 3.0 can't express it
+ */
+export function moduleJson(source: string, manifest: Manifest): string {
+  const { code, graph } = bundle(source);
+  return serialize(evaluate(source, code), manifest, routeComments(graph));
+}
+
+/**
+ * Writes a package's document to a file. The package is the one that the file is in, or else the one that the working
+ * directory is in: the nearest `package.json` upwards with a `src/handler.ts` beside it.
+ *
+ * @throws OpenApiError when there is no such package, or its document can't be made; the system's error of writing
+ */
+export function writeTo(path: string | URL): WrittenSchema {
+  const file = path instanceof URL ? fileURLToPath(path) : resolve(path);
+  const found = findPackage(dirname(file)) ?? findPackage(process.cwd());
+  if (found === undefined) {
+    throw new OpenApiError(`there is no package.json with a src/handler.ts beside it in ${dirname(file)} or above it`);
+  }
+  const text = packageJson(found.folder);
+  writeFileSync(file, text);
+  return { path: file, bytes: Buffer.byteLength(text) };
+}
+
+/**
+ * Writes `openapi.json` beside the `package.json` of the package that a file is in, and prints its size: what the test
+ * `__sdk_write_schema` of every project does.
+ *
+ * @param file any file of the package, such as the test's own
+ */
+export function writeSchema(file: string): WrittenSchema {
+  const found = findPackage(dirname(resolve(file)));
+  if (found === undefined) throw new OpenApiError(`${file} is in no package with a src/handler.ts`);
+  const written = writeTo(join(found.folder, "openapi.json"));
+  process.stdout.write(`openapi.json was generated: ${written.bytes} bytes\n`);
+  return written;
+}

@@ -1,0 +1,85 @@
+/**
+ * The quick way through validation: for each schema one function, generated when the schema is put to use, that takes a
+ * valid JSON value in one go. It only ever *accepts*: whatever it does not, the parsers go through, and they alone say what
+ * is wrong. So the rules have one implementation, and this is a shortcut past it that a property test compares with it.
+ *
+ * Generated, because the engine inside a component interprets: a call of a closure for each field of each value costs it
+ * more than all the comparisons together (`bench/sdk`). Generating happens while the module is loaded, which for a
+ * component is before the snapshot, and takes nothing from a request: what goes into a source text is what the developer
+ * declared, with every key and text written as a JSON literal. Where the host forbids generating code (a content security
+ * policy), the parsers do all the work.
+ */
+
+/** Accepts a value, giving the parsed copy, or `undefined` when the parsers have to look at it. */
+export type Quick = (value: unknown) => unknown;
+
+/**
+ * Writes the statements that accept a value into `code`.
+ *
+ * @param value a variable that holds the value
+ * @returns an expression for the parsed value
+ */
+export type WriteQuick = (value: string, code: Code) => string;
+
+/** The function under construction: statements, and the constants that they refer to. */
+export class Code {
+  #text = "";
+  readonly #constants: unknown[] = [];
+  #variables = 0;
+
+  /** Adds statements. */
+  write(statements: string): void {
+    this.#text += statements;
+  }
+
+  /** A name for a constant. */
+  constant(value: unknown): string {
+    return `c${this.#constants.push(value) - 1}`;
+  }
+
+  /** Declares a variable, and gives its name. */
+  variable(expression: string): string {
+    const name = `v${this.#variables++}`;
+    this.write(`let ${name}=${expression};`);
+    return name;
+  }
+
+  /** The function of what was written, with the result that is an expression. */
+  compile(parameter: string, result: string): Quick {
+    const names = this.#constants.map((_, i) => `c${i}`);
+    try {
+      const make = new Function(...names, `return ${parameter}=>{${this.#text}return ${result}}`);
+      return make(...this.#constants);
+    } catch {
+      return () => undefined;
+    }
+  }
+
+  /** Leaves the value to the parsers unless the condition holds. */
+  require(condition: string): void {
+    this.write(`if(!(${condition}))return;`);
+  }
+}
+
+/** A schema, as far as it is needed here. */
+interface Part {
+  readonly kind: string;
+  readonly parsers: { readonly writeQuick: WriteQuick; quick(): Quick };
+}
+
+/** Writes what accepts a part of a value: an object by its own function, which all that have such a part share. */
+export function writePart({ kind, parsers }: Part, value: string, code: Code): string {
+  if (kind !== "object") return parsers.writeQuick(value, code);
+  const parsed = code.variable(`${code.constant(parsers.quick())}(${value})`);
+  code.require(`${parsed}!==undefined`);
+  return parsed;
+}
+
+/** Compiles what `write` writes. */
+export function compileQuick(write: WriteQuick): Quick {
+  const code = new Code();
+  const quick = code.compile("value", write("value", code));
+  // An engine compiles a function when it is first called: now, and not in the first request.
+  quick(undefined);
+  return quick;
+}

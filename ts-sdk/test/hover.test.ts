@@ -1,0 +1,96 @@
+/** What an editor shows over a handler's parts: the types themselves, and not how they were made. */
+import { spawn } from "node:child_process";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { afterAll, beforeAll, expect, it } from "vitest";
+
+const tsc = fileURLToPath(new URL("../../node_modules/typescript/bin/tsc", import.meta.url));
+// It need not be on disk: an editor's unsaved file.
+const uri = pathToFileURL(fileURLToPath(new URL("unsaved.ts", import.meta.url))).href;
+const text = `import { field, get, type Infer, list, ok, Path, Query, routes, Type } from "@tenon/sdk";
+const User = Type("User", { id: field.u32(), role: field.enum("a", "b"), tags: list(field.string()).optional() });
+const Page = Query("Page", { page: field.u32({ default: 1 }) });
+const UserId = Path("UserId", { id: field.u32() });
+type Someone = Infer<typeof User>;
+const route = get("/users/{id}", { path: UserId, query: Page, body: User, response: User }, (input) => {
+  const { body } = input;
+  return ok(body);
+});
+const level = field.enum("low", "high", { default: "low" });
+const app = routes({ route });
+`;
+
+interface Message {
+  readonly id?: number;
+  readonly method?: string;
+  readonly result?: { readonly contents?: string | { readonly value: string } } | null;
+}
+
+/** A language server, as far as it takes to hover. */
+function languageServer() {
+  const server = spawn(process.execPath, [tsc, "--lsp", "--stdio"], { stdio: ["pipe", "pipe", "ignore"] });
+  const waiting = new Map<number, (message: Message) => void>();
+  const send = (message: object) => {
+    const json = JSON.stringify({ jsonrpc: "2.0", ...message });
+    server.stdin.write(`Content-Length: ${Buffer.byteLength(json)}\r\n\r\n${json}`);
+  };
+  let received = Buffer.alloc(0);
+  server.stdout.on("data", (chunk: Buffer) => {
+    received = Buffer.concat([received, chunk]);
+    for (;;) {
+      const head = received.indexOf("\r\n\r\n");
+      const length = Number(/Content-Length: (\d+)/i.exec(received.toString("latin1"))?.[1]);
+      if (head < 0 || received.length < head + 4 + length) return;
+      const message: Message = JSON.parse(received.toString("utf8", head + 4, head + 4 + length));
+      received = received.subarray(head + 4 + length);
+      if (message.id === undefined) continue;
+      if (message.method !== undefined) send({ id: message.id, result: null });
+      else waiting.get(message.id)?.(message);
+    }
+  });
+  return {
+    notify: (method: string, params: object) => send({ method, params }),
+    ask: (method: string, params: object) =>
+      new Promise<Message>((answered) => {
+        const id = waiting.size + 1;
+        waiting.set(id, answered);
+        send({ id, method, params });
+      }),
+    stop: () => server.kill(),
+  };
+}
+
+const server = languageServer();
+beforeAll(async () => {
+  const hover = { contentFormat: ["plaintext"] };
+  await server.ask("initialize", { processId: process.pid, rootUri: null, capabilities: { textDocument: { hover } } });
+  server.notify("initialized", {});
+  server.notify("textDocument/didOpen", { textDocument: { uri, languageId: "typescript", version: 1, text } });
+});
+afterAll(() => server.stop());
+
+async function hover(over: string): Promise<string | undefined> {
+  const lines = text.split("\n");
+  const line = lines.findIndex((one) => one.includes(over));
+  const position = { line, character: lines[line]?.indexOf(over) };
+  const { result } = await server.ask("textDocument/hover", { textDocument: { uri }, position });
+  const contents = result?.contents;
+  return (typeof contents === "string" ? contents : contents?.value)?.replace(/\s+/g, " ").trim();
+}
+
+/** The members of a text, in any order: the type checker has its own. */
+const members = (shown = "") => shown.split(/\s*[{};]\s*/).sort();
+
+const user = `{ tags?: string[] | undefined; id: number; role: "a" | "b"; }`;
+it.each([
+  ["User =", `const User: TypeSchema<${user}, "required">`],
+  ["Page =", "const Page: QuerySchema<{ page: number; }>"],
+  ["UserId =", "const UserId: PathSchema<{ id: number; }>"],
+  ["Someone =", `type Someone = ${user}`],
+  ["input)", `(parameter) input: { path: { id: number; }; query: { page: number; }; body: ${user}; }`],
+  ["body }", `const body: ${user}`],
+  ["route =", "const route: Route"],
+  ["level =", `const level: EnumSchema<"high" | "low", "default">`],
+  ["app =", "const app: App"],
+])("%s", async (over, shown) => {
+  expect(members(await hover(over))).toEqual(members(shown));
+});

@@ -1,0 +1,67 @@
+/** The documents of whole packages: what they hold, and what others who read OpenAPI say of them. */
+import { execFile } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import Ajv from "ajv-draft-04";
+import addFormats from "ajv-formats";
+import { describe, expect, it } from "vitest";
+import { packageJson } from "../../src/openapi/index.ts";
+
+const require = createRequire(import.meta.url);
+const here = fileURLToPath(new URL(".", import.meta.url));
+const scratch = join(here, "../../.tenon/documents");
+
+/** The schema of OpenAPI 3.0 documents that the OpenAPI Initiative publishes, as the validator's package carries it. */
+const official = JSON.parse(
+  readFileSync(
+    join(dirname(require.resolve("@seriousme/openapi-schema-validator")), "schemas/v3.0/schema.json"),
+    "utf8",
+  ),
+);
+
+describe.each([
+  ["hello", join(here, "../../../examples/hello"), join(here, "../../../examples/hello/openapi.json")],
+  ["every feature", join(here, "every"), join(here, "every/openapi.json")],
+])("%s", (name, folder, snapshot) => {
+  const text = packageJson(folder);
+
+  it("is what was read line by line against the specification's table", async () => {
+    await expect(text).toMatchFileSnapshot(snapshot);
+  });
+
+  it("is valid by the official JSON schema", () => {
+    expect(official.id).toMatch(/^https:\/\/spec\.openapis\.org\/oas\/3\.0\/schema\//);
+    const ajv = new Ajv.default({ strict: false });
+    addFormats.default(ajv);
+    const validate = ajv.compile(official);
+    validate(JSON.parse(text));
+    expect(validate.errors).toBeNull();
+  });
+
+  it("is valid by @seriousme/openapi-schema-validator, references and all", async () => {
+    const validator = new Validator();
+    expect(await validator.validate(text)).toEqual({ valid: true });
+    expect(validator.version).toBe("3.0");
+    expect(() => validator.resolveRefs()).not.toThrow();
+  });
+
+  it("passes redocly lint, with its recommended rules", async () => {
+    mkdirSync(scratch, { recursive: true });
+    const file = join(scratch, `${name.replace(" ", "-")}.json`);
+    writeFileSync(file, text);
+    const redocly = join(dirname(require.resolve("@redocly/cli/package.json")), "bin/cli.js");
+    const args = [redocly, "lint", file, "--format=json"];
+    const env = { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" };
+    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: scratch, env });
+    const { totals, problems } = JSON.parse(stdout) as { totals: object; problems: { ruleId: string }[] };
+    // What a licence would be taken from, the specification does not say.
+    expect({ totals, rules: problems.map(({ ruleId }) => ruleId) }).toEqual({
+      totals: { errors: 0, warnings: 1, ignored: 0 },
+      rules: ["info-license"],
+    });
+  });
+});

@@ -1,0 +1,19 @@
+/** An app with every feature that its OpenAPI document can show; each route answers with what it was given. */
+import { get, ok, routes } from "@tenon/sdk";
+import { catalogue } from "./catalogue.ts";
+import * as fields from "./fields.ts";
+import * as jobs from "./jobs.ts";
+
+/** The index, found above its declaration. */
+const index = get(["/", ""], () => ok({ service: "every" }));
+
+export default routes({
+  index,
+  ...catalogue,
+  ...fields.echoes,
+  ...jobs.all,
+  // Not a doc comment.
+  /** A placeholder that no Path declares. */
+  // Nor is this.
+  readRaw: get("/raw/{anything}", (_, req) => ok({ path: req.path })),
+});
