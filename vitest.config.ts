@@ -33,6 +33,7 @@ const projects: TestProjectInlineConfiguration[] = [
       // Compiling a component for the first time, or building one, takes a minute on a busy machine.
       testTimeout: 300_000,
       hookTimeout: 300_000,
+      expect: { poll: { timeout: 30_000 } },
       sequence: { groupOrder: 1 },
     },
   },

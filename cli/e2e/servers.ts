@@ -12,7 +12,7 @@ export interface Running {
   /** What stands before a declared path. */
   readonly base: string;
   readonly process: ChildProcess;
-  /** All that it has written to standard error so far. */
+  /** All that has come of its standard error; lines may come later than the answer that they are about. */
   errors(): string;
   stop(): Promise<void>;
 }
