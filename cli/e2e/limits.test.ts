@@ -55,9 +55,9 @@ const get = (path: string, id = "r", of = server) =>
 test("a request makes no more outbound calls than it may, and the next one may again", async () => {
   for (let i = 0; i < 3; i++) expect((await get(`/calls/5?url=${url}`)).json()).toEqual({ calls: 5 });
   expect((await get(`/calls/6?url=${url}`, "too-many")).status).toBe(500);
-  await expect.poll(server.errors).toMatch(
-    /at most 5 outbound calls \(max_outbound_calls\).*too-many|too-many.*max_outbound_calls/,
-  );
+  await expect
+    .poll(server.errors)
+    .toMatch(/at most 5 outbound calls \(max_outbound_calls\).*too-many|too-many.*max_outbound_calls/);
 });
 
 test("an outbound body is no longer than it may be", async () => {
