@@ -9,12 +9,21 @@
  */
 export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-wasip1'
 
-/** Ends the calls that it is given to. */
-export declare class Cancel {
-  /** One that has not been used. */
-  constructor()
-  /** Cancels. */
-  cancel(): void
+/** Calls of one runtime. Node stays alive while one runs. */
+export declare class Calls {
+  /**
+   * `settle` is called with the number of each call that has ended, and its response or a failure: `REQUEST` when the
+   * request is none that HTTP allows, `RESPONSE` when the module's answer breaks off. It is also called for calls that
+   * were cancelled.
+   */
+  constructor(runtime: Runtime, settle: (call: number, response: NativeResponse | null, failure: NativeFailure | null) => void)
+  /**
+   * Begins a call and returns its number. `head` is the method, the absolute URL, and names and values of the headers
+   * in turn, each with a line feed behind it; its characters are bytes (U+0000 to U+00FF), as in the Fetch standard.
+   */
+  begin(head: string, body?: Buffer | undefined | null): number
+  /** Ends a call. */
+  cancel(call: number): void
 }
 
 /** Modules that are loaded and can be called. */
@@ -40,11 +49,6 @@ export declare class Runtime {
   setBuildError(module: string, html?: string | undefined | null): void
   /** Listens on a host name or address and a port; 0 takes a free one. Rejects with `ADDRESS_IN_USE` or `LISTEN`. */
   listen(host: string, port: number): Promise<Server>
-  /**
-   * Answers one request without a socket. Rejects with `REQUEST` when the request is none that HTTP allows, with
-   * `RESPONSE` when the module's answer breaks off, and with `CANCELLED` when it is cancelled before it is there.
-   */
-  handle(request: NativeRequest, cancel?: Cancel | undefined | null): Promise<NativeResponse>
 }
 
 /** An address that a runtime listens on. */
@@ -153,6 +157,14 @@ export interface LimitKey {
 /** Every limit of the runtime, in the order of the documentation. */
 export declare function limitKeys(): Array<LimitKey>
 
+/** A failure as `Calls` tells it. */
+export interface NativeFailure {
+  /** For programs. */
+  code: string
+  /** For people. */
+  message: string
+}
+
 /** A component's file. */
 export interface NativeModule {
   /** What it is called; left out, it is called after its file, without `.wasm` and `-composed`. */
@@ -171,26 +183,14 @@ export interface NativePage {
   body: Buffer
 }
 
-/** A request for `handle`. */
-export interface NativeRequest {
-  /** Such as `GET`. */
-  method: string
-  /** An absolute URL. */
-  url: string
-  /** Names and values; a value's characters are bytes (U+0000 to U+00FF), as in the Fetch standard. */
-  headers: Array<[string, string]>
-  /** The whole body. */
-  body?: Buffer
-}
-
-/** The answer of `handle`. */
+/** The answer of a module. */
 export interface NativeResponse {
   /** 200 to 599. */
   status: number
-  /** Names and values, as in `NativeRequest`. */
-  headers: Array<[string, string]>
+  /** Names and values in turn, with a line feed between each two; its characters are bytes (U+0000 to U+00FF). */
+  head: string
   /** The whole body; empty when there is none. */
-  body: Buffer
+  body: Buffer<ArrayBuffer>
 }
 
 /** The files of a certificate, in PEM. */

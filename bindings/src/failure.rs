@@ -2,6 +2,7 @@
 
 use napi::bindgen_prelude::{PromiseRaw, ToNapiValue};
 use napi::{Env, Error, JsError, Result, Status};
+use napi_derive::napi;
 use tenon_compose::ComposeError;
 use tenon_runtime::RuntimeError;
 use tenon_services::ServicesError;
@@ -17,6 +18,21 @@ pub(crate) struct Failure {
 impl Failure {
     pub(crate) fn new(code: &'static str, message: impl Into<String>) -> Self {
         Self { code, message: message.into() }
+    }
+}
+
+/// A failure as `Calls` tells it.
+#[napi(object, object_from_js = false)]
+pub struct NativeFailure {
+    /// For programs.
+    pub code: String,
+    /// For people.
+    pub message: String,
+}
+
+impl From<Failure> for NativeFailure {
+    fn from(failure: Failure) -> Self {
+        Self { code: failure.code.to_string(), message: failure.message }
     }
 }
 

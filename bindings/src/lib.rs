@@ -6,13 +6,14 @@
 #![cfg_attr(test, allow(dead_code, reason = "napi's macro registers nothing in a test build"))]
 #![allow(unreachable_pub, reason = "what is exposed is exposed to Node, by napi's macro")]
 
-mod cancel;
+mod calls;
 mod compose;
 mod failure;
 mod log;
 mod options;
 mod recent;
 mod request;
+mod running;
 mod runtime;
 mod server;
 mod services;

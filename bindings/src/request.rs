@@ -1,59 +1,82 @@
-//! Requests and responses without a socket: between JavaScript's records and the `http` crate's types.
+//! Requests and responses without a socket: between JavaScript's strings and the `http` crate's types.
 
 use bytes::Bytes;
+use http::response::Parts;
 use http_body_util::Full;
-use napi::bindgen_prelude::Buffer;
+use napi::bindgen_prelude::{Buffer, BufferSlice, ToNapiValue};
+use napi::{Env, Result, sys};
 use napi_derive::napi;
 
 use crate::failure::Failure;
 
-/// A request for `handle`.
-#[napi(object)]
-pub struct NativeRequest {
-    /// Such as `GET`.
-    pub method: String,
-    /// An absolute URL.
-    pub url: String,
-    /// Names and values; a value's characters are bytes (U+0000 to U+00FF), as in the Fetch standard.
-    pub headers: Vec<(String, String)>,
-    /// The whole body.
-    pub body: Option<Buffer>,
-}
+/// A response of the `http` crate with its whole body.
+pub(crate) type Answer = (Parts, Bytes);
 
-/// The answer of `handle`.
-#[napi(object)]
+/// The answer of a module.
+#[napi(object, object_from_js = false)]
 pub struct NativeResponse {
     /// 200 to 599.
     pub status: u16,
-    /// Names and values, as in `NativeRequest`.
-    pub headers: Vec<(String, String)>,
+    /// Names and values in turn, with a line feed between each two; its characters are bytes (U+0000 to U+00FF).
+    #[napi(ts_type = "string")]
+    pub head: Latin1,
     /// The whole body; empty when there is none.
-    pub body: Buffer,
+    #[napi(ts_type = "Buffer<ArrayBuffer>")]
+    pub body: Whole,
 }
 
-/// A request of the `http` crate.
-pub(crate) fn lower(request: NativeRequest) -> Result<http::Request<Full<Bytes>>, Failure> {
-    let wrong = |what: String| Failure::new("REQUEST", what);
-    let mut builder = http::Request::builder().method(request.method.as_str()).uri(request.url.as_str());
-    for (name, value) in request.headers {
-        let bytes: Option<Vec<u8>> = value.chars().map(|c| u8::try_from(c).ok()).collect();
-        let bytes = bytes.ok_or_else(|| wrong(format!("header {name} has a character above U+00FF")))?;
-        builder = builder.header(name, bytes);
+/// A request of the `http` crate, from lines as `Calls.begin` takes them.
+pub(crate) fn lower(head: &[u8], body: Option<&[u8]>) -> std::result::Result<http::Request<Full<Bytes>>, Failure> {
+    let mut lines = head.split(|byte| *byte == b'\n');
+    let (method, url) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+    let mut builder = http::Request::builder().method(method).uri(url);
+    while let (Some(name), Some(value)) = (lines.next(), lines.next()) {
+        builder = builder.header(name, value);
     }
-    let body = request.body.map_or_else(Bytes::new, |body| Bytes::from(Vec::from(body)));
-    builder.body(Full::new(body)).map_err(|error| wrong(error.to_string()))
+    let body = body.map_or_else(Bytes::new, Bytes::copy_from_slice);
+    builder.body(Full::new(body)).map_err(|error| Failure::new("REQUEST", error.to_string()))
 }
 
 /// A response for JavaScript.
-pub(crate) fn lift(parts: &http::response::Parts, body: Bytes) -> NativeResponse {
-    NativeResponse {
-        status: parts.status.as_u16(),
-        headers: parts.headers.iter().map(|(name, value)| (name.to_string(), text(value.as_bytes()))).collect(),
-        body: Buffer::from(Vec::from(body)),
+pub(crate) fn lift((parts, body): Answer) -> NativeResponse {
+    let mut head = Vec::with_capacity(256);
+    for (name, value) in &parts.headers {
+        if !head.is_empty() {
+            head.push(b'\n');
+        }
+        head.extend_from_slice(name.as_str().as_bytes());
+        head.push(b'\n');
+        head.extend_from_slice(value.as_bytes());
+    }
+    NativeResponse { status: parts.status.as_u16(), head: Latin1(head), body: Whole(body) }
+}
+
+/// Bytes that become a string of the characters U+0000 to U+00FF.
+pub struct Latin1(Vec<u8>);
+
+impl ToNapiValue for Latin1 {
+    unsafe fn to_napi_value(env: sys::napi_env, text: Self) -> Result<sys::napi_value> {
+        let env = Env::from_raw(env);
+        let text = env.create_string_latin1(text.0)?;
+        // SAFETY: the value was made in this environment.
+        unsafe { ToNapiValue::to_napi_value(env.raw(), text) }
     }
 }
 
-/// Bytes as a string of the characters U+0000 to U+00FF.
-fn text(bytes: &[u8]) -> String {
-    bytes.iter().copied().map(char::from).collect()
+/// Bytes from which on a body is handed over. Copying fewer is cheaper than noting who frees them.
+const HANDED_OVER: usize = 32 * 1024;
+
+/// Bytes that become a buffer.
+pub struct Whole(Bytes);
+
+impl ToNapiValue for Whole {
+    unsafe fn to_napi_value(env: sys::napi_env, bytes: Self) -> Result<sys::napi_value> {
+        if bytes.0.len() >= HANDED_OVER {
+            // SAFETY: `env` is the caller's.
+            return unsafe { ToNapiValue::to_napi_value(env, Buffer::from(Vec::from(bytes.0))) };
+        }
+        let copy = BufferSlice::copy_from(&Env::from_raw(env), bytes.0)?;
+        // SAFETY: the value was made in this environment.
+        unsafe { ToNapiValue::to_napi_value(env, &copy) }
+    }
 }

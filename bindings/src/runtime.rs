@@ -4,19 +4,16 @@ use std::net::SocketAddr;
 
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode};
-use http_body_util::BodyExt;
 use napi::bindgen_prelude::{Buffer, PromiseRaw};
 use napi::{Env, Result};
 use napi_derive::napi;
 use tenon_runtime::{Page, RuntimeError};
 use tokio::net::{TcpListener, lookup_host};
 
-use crate::cancel::Cancel;
 use crate::failure::{Failure, promise};
 use crate::log;
 use crate::options::{RuntimeOptions, config};
 use crate::recent::RecentRequest;
-use crate::request::{NativeRequest, NativeResponse, lift, lower};
 use crate::server::Server;
 
 /// A page that is served from memory.
@@ -126,34 +123,5 @@ impl Runtime {
             Ok(runtime.listen(listener))
         };
         promise(env, listen, Server::new)
-    }
-
-    /// Answers one request without a socket. Rejects with `REQUEST` when the request is none that HTTP allows, with
-    /// `RESPONSE` when the module's answer breaks off, and with `CANCELLED` when it is cancelled before it is there.
-    #[napi]
-    pub fn handle<'env>(
-        &self,
-        env: &'env Env,
-        request: NativeRequest,
-        cancel: Option<&Cancel>,
-    ) -> Result<PromiseRaw<'env, NativeResponse>> {
-        let runtime = self.runtime.clone();
-        let cancel = cancel.map(Cancel::subscribe);
-        let handle = async move {
-            let answer = async {
-                let (parts, body) = runtime.handle(lower(request)?).await.into_parts();
-                let body =
-                    body.collect().await.map_err(|error| Failure::new("RESPONSE", error.to_string()))?.to_bytes();
-                Ok((parts, body))
-            };
-            match cancel {
-                None => answer.await,
-                Some(cancel) => tokio::select! {
-                    answer = answer => answer,
-                    () = cancel => Err(Failure::new("CANCELLED", "the request was cancelled")),
-                },
-            }
-        };
-        promise(env, handle, |(parts, body)| lift(&parts, body))
     }
 }

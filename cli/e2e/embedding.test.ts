@@ -52,6 +52,31 @@ test("several runtimes in one process, each with modules of its own", async () =
   expect(await (await other.fetch(get("/run/b/environment"))).json()).toEqual({ greeting: "hi", home: null });
 });
 
+test("bodies and headers are what they are behind a socket", async () => {
+  const runtime = await Runtime.create({ modules: [echo], maxConcurrent: 8 });
+  for (const length of [0, 1, 1_000, 100_000]) {
+    const body = Uint8Array.from({ length }, (_, i) => i);
+    const sent = new Request("http://tenon.test/run/echo/echo", { method: "POST", body });
+    const answer = await runtime.fetch(sent);
+    expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "application/octet-stream"]);
+    expect(Buffer.from(await answer.arrayBuffer()).equals(body)).toBe(true);
+    await expect(answer.text()).rejects.toThrow(TypeError);
+  }
+  const headers = { "x-echo": "Gr\u00fc\u00dfe", accept: "a/b" };
+  const answer = await runtime.fetch(new Request("http://tenon.test:8080/run/echo/headers", { headers }));
+  expect(answer.headers.getSetCookie()).toEqual(["a=1; Path=/", "b=2; HttpOnly"]);
+  expect(await answer.clone().json()).toContainEqual(["accept", "a/b"]);
+  expect(await answer.json()).toContainEqual(["host", "tenon.test:8080"]);
+  const hosted = new Request("http://tenon.test/run/echo/headers", { headers: { host: "other.test" } });
+  // As HTTP has it when a request names its host twice (RFC 9112, section 3.2.2).
+  expect(await (await runtime.fetch(hosted)).json()).toEqual([["host", "tenon.test"]]);
+  expect(await (await runtime.fetch(get("/run/echo/empty"))).text()).toBe("");
+  expect(answer.headers.get("x-echo")).toBe(headers["x-echo"]);
+  const used = new Request("http://tenon.test/run/echo/echo", { method: "POST", body: "x" });
+  await used.text();
+  await expect(runtime.fetch(used)).rejects.toThrow(TypeError);
+});
+
 test("in a worker thread", async () => {
   const file = join(folder, "worker.mjs");
   await writeFile(

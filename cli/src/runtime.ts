@@ -1,5 +1,6 @@
 import type { Runtime as NativeRuntime, Server as NativeServer } from "@tenon/native";
 import { defaultCacheFolder } from "./cache-folder.ts";
+import { Calls } from "./calls.ts";
 import { TenonError } from "./errors.ts";
 import { type Limits, limits } from "./limits.ts";
 import { fromNative, native } from "./native.ts";
@@ -84,11 +85,13 @@ export interface Listening {
  */
 export class Runtime {
   readonly #runtime: NativeRuntime;
+  readonly #calls: Calls;
   readonly #servers = new Set<NativeServer>();
   readonly #scheme: "http" | "https";
 
   private constructor(runtime: NativeRuntime, scheme: "http" | "https") {
     this.#runtime = runtime;
+    this.#calls = new Calls(runtime);
     this.#scheme = scheme;
   }
 
@@ -182,32 +185,11 @@ export class Runtime {
    * @throws the signal's reason when it is aborted
    */
   async fetch(request: Request): Promise<Response> {
-    const body = request.body === null ? undefined : Buffer.from(await request.arrayBuffer());
-    const headers = [...request.headers];
-    // Fetch keeps the host in the URL; HTTP wants it as a header.
-    if (!request.headers.has("host")) headers.unshift(["host", new URL(request.url).host]);
-    const { signal } = request;
-    signal.throwIfAborted();
-    const cancel = new (native().Cancel)();
-    const aborted = () => cancel.cancel();
-    signal.addEventListener("abort", aborted);
-    try {
-      const answer = await fromNative(
-        this.#runtime.handle(
-          { method: request.method, url: request.url, headers, ...(body === undefined ? {} : { body }) },
-          cancel,
-        ),
-      );
-      const bodiless = answer.status === 204 || answer.status === 205 || answer.status === 304;
-      return new Response(bodiless ? null : new Uint8Array(answer.body), {
-        status: answer.status,
-        headers: answer.headers as [string, string][],
-      });
-    } catch (error) {
-      throw signal.aborted ? signal.reason : error;
-    } finally {
-      signal.removeEventListener("abort", aborted);
-    }
+    request.signal.throwIfAborted();
+    if (request.body === null) return this.#calls.send(request, undefined);
+    const body = Buffer.from(await request.arrayBuffer());
+    request.signal.throwIfAborted();
+    return this.#calls.send(request, body);
   }
 
   /**

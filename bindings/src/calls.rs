@@ -1,0 +1,110 @@
+//! Calls of modules from JavaScript, without a socket.
+//!
+//! All calls of a runtime share one way back to Node's thread: making one for each, as a promise of napi-rs does, costs
+//! more than what is sent over it.
+
+use std::sync::Arc;
+
+use http_body_util::BodyExt;
+use napi::bindgen_prelude::{BufferSlice, FnArgs, Function, Latin1String, spawn};
+use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
+use napi::{Env, Result, Status};
+use napi_derive::napi;
+
+use crate::failure::{Failure, NativeFailure};
+use crate::request::{Answer, NativeResponse, lift, lower};
+use crate::running::Running;
+use crate::runtime::Runtime;
+
+/// What a call ended with.
+type Outcome = std::result::Result<Answer, Failure>;
+
+/// What the callback is told.
+type Told = FnArgs<(u32, Option<NativeResponse>, Option<NativeFailure>)>;
+
+/// The way to Node's thread.
+type Way = ThreadsafeFunction<(u32, Outcome), (), Told, Status, false, true>;
+
+/// Calls of one runtime. Node stays alive while one runs.
+#[napi]
+pub struct Calls {
+    runtime: tenon_runtime::Runtime,
+    way: Arc<Way>,
+    running: Arc<Running>,
+    last: u32,
+}
+
+#[napi]
+impl Calls {
+    /// `settle` is called with the number of each call that has ended, and its response or a failure: `REQUEST` when the
+    /// request is none that HTTP allows, `RESPONSE` when the module's answer breaks off. It is also called for calls that
+    /// were cancelled.
+    #[napi(constructor)]
+    pub fn new(
+        runtime: &Runtime,
+        #[napi(ts_arg_type = "(call: number, response: NativeResponse | null, failure: NativeFailure | null) => void")]
+        settle: Function<'_, Told, ()>,
+    ) -> Result<Self> {
+        let running = Arc::new(Running::default());
+        let ended = Arc::clone(&running);
+        let way = settle.build_threadsafe_function::<(u32, Outcome)>().callee_handled::<false>().weak::<true>();
+        let way = way.build_callback(move |told| {
+            let (call, outcome) = told.value;
+            let _ = ended.remove(told.env, call);
+            Ok(FnArgs::from(match outcome {
+                Ok(answer) => (call, Some(lift(answer)), None),
+                Err(failure) => (call, None, Some(failure.into())),
+            }))
+        })?;
+        running.keep_awake_by(&way.handle);
+        Ok(Self { runtime: runtime.runtime.clone(), way: Arc::new(way), running, last: 0 })
+    }
+
+    /// Begins a call and returns its number. `head` is the method, the absolute URL, and names and values of the headers
+    /// in turn, each with a line feed behind it; its characters are bytes (U+0000 to U+00FF), as in the Fetch standard.
+    #[napi]
+    pub fn begin(&mut self, env: Env, head: Latin1String, body: Option<BufferSlice<'_>>) -> u32 {
+        let request = lower(&head, body.as_deref());
+        self.last = self.last.wrapping_add(1);
+        let (runtime, end) = (self.runtime.clone(), End { call: self.last, way: Arc::clone(&self.way), outcome: None });
+        let task = spawn(async move {
+            let answer = async {
+                let (parts, body) = runtime.handle(request?).await.into_parts();
+                let body = body.collect().await.map_err(|error| Failure::new("RESPONSE", error.to_string()))?;
+                Ok((parts, body.to_bytes()))
+            };
+            end.tell(answer.await);
+        });
+        self.running.add(env, self.last, task.abort_handle());
+        self.last
+    }
+
+    /// Ends a call.
+    #[napi]
+    pub fn cancel(&self, env: Env, call: u32) {
+        if let Some(task) = self.running.remove(env, call) {
+            task.abort();
+        }
+    }
+}
+
+/// The end of a call, which is told whatever happens.
+struct End {
+    call: u32,
+    way: Arc<Way>,
+    outcome: Option<Outcome>,
+}
+
+impl End {
+    fn tell(mut self, outcome: Outcome) {
+        self.outcome = Some(outcome);
+    }
+}
+
+impl Drop for End {
+    fn drop(&mut self) {
+        let outcome = self.outcome.take().unwrap_or_else(|| Err(Failure::new("RESPONSE", "the call was broken off")));
+        // This fails when Node's thread has ended, and then nobody waits.
+        let _ = self.way.call((self.call, outcome), ThreadsafeFunctionCallMode::NonBlocking);
+    }
+}

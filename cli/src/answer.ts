@@ -1,0 +1,124 @@
+/** A response that costs little to make: nearly all of what a `Response` of Node costs is the stream of its body. */
+
+/** Gives instances the prototype of `Response`, without what its constructor makes. */
+const Bare = function Bare() {} as unknown as new () => object;
+Bare.prototype = Response.prototype;
+
+const utf8 = new TextDecoder();
+
+/**
+ * A `Response` whose body is there already. Its headers are made when they are asked for, and a stream only when `body` is
+ * or `clone` is called; from then on a `Response` of Node does the rest.
+ */
+export class Answer extends Bare implements Response {
+  readonly #status: number;
+  readonly #body: Uint8Array<ArrayBuffer> | null;
+  readonly #head: string;
+  #headers: Headers | undefined;
+  #used = false;
+  #streaming: Response | undefined;
+
+  /** `head` is names and values of the headers in turn, a line feed between each two. */
+  constructor(status: number, head: string, body: Uint8Array<ArrayBuffer>) {
+    super();
+    this.#status = status;
+    this.#head = head;
+    // By the Fetch standard these have none.
+    this.#body = status === 204 || status === 205 || status === 304 ? null : body;
+  }
+
+  get status(): number {
+    return this.#status;
+  }
+
+  get ok(): boolean {
+    return this.#status >= 200 && this.#status <= 299;
+  }
+
+  get statusText(): string {
+    return "";
+  }
+
+  get type(): Response["type"] {
+    return "default";
+  }
+
+  get url(): string {
+    return "";
+  }
+
+  get redirected(): boolean {
+    return false;
+  }
+
+  get headers(): Headers {
+    if (this.#headers === undefined) {
+      this.#headers = new Headers();
+      const lines = this.#head === "" ? [] : this.#head.split("\n");
+      for (let i = 0; i < lines.length; i += 2) this.#headers.append(lines[i] as string, lines[i + 1] as string);
+    }
+    return this.#headers;
+  }
+
+  get body(): ReadableStream<Uint8Array<ArrayBuffer>> | null {
+    return this.#stream().body;
+  }
+
+  get bodyUsed(): boolean {
+    return this.#streaming?.bodyUsed ?? this.#used;
+  }
+
+  async text(): Promise<string> {
+    return this.#streaming?.text() ?? utf8.decode(this.#take());
+  }
+
+  async json(): Promise<unknown> {
+    return JSON.parse(await this.text());
+  }
+
+  async arrayBuffer(): Promise<ArrayBuffer> {
+    if (this.#streaming !== undefined) return this.#streaming.arrayBuffer();
+    const { buffer, byteOffset, byteLength } = this.#take();
+    return byteLength === buffer.byteLength ? buffer : buffer.slice(byteOffset, byteOffset + byteLength);
+  }
+
+  async bytes(): Promise<Uint8Array<ArrayBuffer>> {
+    return new Uint8Array(await this.arrayBuffer());
+  }
+
+  async blob(): Promise<Blob> {
+    return this.#rest().blob();
+  }
+
+  async formData(): Promise<FormData> {
+    return this.#rest().formData();
+  }
+
+  clone(): Response {
+    const { body } = this.#stream().clone();
+    return new Response(body, this);
+  }
+
+  /** The body, which can be had once. */
+  #take(): Uint8Array<ArrayBuffer> {
+    if (this.#body === null) return new Uint8Array();
+    if (this.#used) throw new TypeError("Body is unusable: Body has already been read");
+    this.#used = true;
+    return this.#body;
+  }
+
+  /** A response of Node that takes the body over. */
+  #rest(): Response {
+    const body = this.#streaming === undefined ? this.#take() : this.#streaming.body;
+    return new Response(this.#body === null ? null : body, this);
+  }
+
+  #stream(): Response {
+    if (this.#streaming === undefined) {
+      this.#streaming = new Response(this.#body, this);
+      // What has been read stays read.
+      if (this.#used) void this.#streaming.arrayBuffer();
+    }
+    return this.#streaming;
+  }
+}

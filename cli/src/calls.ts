@@ -1,0 +1,57 @@
+import type { Runtime as NativeRuntime } from "@tenon/native";
+import { Answer } from "./answer.ts";
+import { type ErrorCode, TenonError } from "./errors.ts";
+import { native } from "./native.ts";
+
+interface Waiting {
+  readonly resolve: (answer: Response) => void;
+  readonly reject: (reason: unknown) => void;
+  /** Held, since a request's signal follows another one only while the request is there. */
+  readonly request: Request;
+  readonly aborted: () => void;
+}
+
+/** Requests that modules are answering. */
+export class Calls {
+  readonly #waiting: Map<number, Waiting>;
+  readonly #native: InstanceType<ReturnType<typeof native>["Calls"]>;
+
+  constructor(runtime: NativeRuntime) {
+    // The addon holds this function for as long as there is its side of this object, so it must not lead back to it.
+    const waiting = new Map<number, Waiting>();
+    this.#waiting = waiting;
+    this.#native = new (native().Calls)(runtime, (call, response, failure) => {
+      const waits = waiting.get(call);
+      if (waits === undefined) return;
+      waiting.delete(call);
+      waits.request.signal.removeEventListener("abort", waits.aborted);
+      if (response !== null) waits.resolve(new Answer(response.status, response.head, response.body));
+      else if (failure !== null) waits.reject(new TenonError(failure.code as ErrorCode, failure.message));
+    });
+  }
+
+  /** Sends a request with the body that has been read from it. */
+  send(request: Request, body: Buffer | undefined): Promise<Response> {
+    return new Promise((resolve, reject) => {
+      const call = this.#native.begin(head(request), body);
+      // What follows is done while the module computes.
+      const { signal } = request;
+      const aborted = () => {
+        this.#waiting.delete(call);
+        this.#native.cancel(call);
+        reject(signal.reason);
+      };
+      this.#waiting.set(call, { resolve, reject, request, aborted });
+      signal.addEventListener("abort", aborted, { once: true });
+    });
+  }
+}
+
+/** The lines of a request's head, as the addon takes them. The host is in the URL. */
+function head({ method, url, headers }: Request): string {
+  let lines = `${method}\n${url}\n`;
+  headers.forEach((value, name) => {
+    lines += `${name}\n${value}\n`;
+  });
+  return lines;
+}
