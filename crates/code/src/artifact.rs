@@ -26,7 +26,10 @@ struct Parts {
 /// None when the state does not fit.
 pub(crate) fn with_state(code: &[u8], module: u32, state: &State<'_>) -> Option<Vec<u8>> {
     let (info, data) = located(code)?;
-    let parts = parts(code, &info, &data, module, state)?;
+    let mut state = state.clone();
+    state.globals.retain(|(index, _)| !state.resident.iter().any(|(resident, _)| resident == index));
+    state.globals.append(&mut state.resident);
+    let parts = parts(code, &info, &data, module, &state)?;
     let mut made = Vec::with_capacity(code.len() + parts.info.len() + parts.data.len() + 65_536);
     made.extend_from_slice(code);
     elf::replace(&mut made, &data, &parts.data)?;
@@ -139,6 +142,41 @@ mod tests {
                 assert_eq!(format!("{:?}", made.module), format!("{:?}", compiled.module));
             }
         }
+    }
+
+    #[test]
+    fn pages_that_are_to_stay_are_told_by_globals_and_change_no_code() {
+        let note = |content: &[u8]| {
+            let mut bytes = with("(global $pages (mut i64) (i64.const 0))", 1, 7, &[(5_000, b"a")]);
+            if !content.is_empty() {
+                let named = [&[14], state::RESIDENT.as_bytes(), content].concat();
+                bytes.extend([&[0, u8::try_from(named.len()).unwrap()], &named[..]].concat());
+            }
+            bytes
+        };
+        let engine = Engine::default();
+        let plain = note(&[]);
+        let code = engine.precompile_component(&plain).unwrap();
+        let digest = |bytes: &[u8]| state::Engine::find(bytes).unwrap().take_apart().unwrap().1;
+        let noted = note(&[2, 1, 3, 130, 1]);
+        assert_eq!(digest(&plain), digest(&noted));
+        let found = state::Engine::find(&noted).unwrap();
+        let (state, _) = found.take_apart().unwrap();
+        assert!(reproduces(&code, found.module, &state), "what the compiler writes does not depend on it");
+        let made = with_state(&code, found.module, &state).unwrap();
+        let (info, _) = located(&made).unwrap();
+        let artifacts: ComponentArtifacts = postcard::from_bytes(&made[info.content]).unwrap();
+        let engine = artifacts.static_modules.values().nth(found.module as usize).unwrap();
+        let values =
+            engine.module.global_initializers.iter().map(|(_, value)| format!("{value:?}")).collect::<Vec<_>>();
+        assert!(values.contains(&format!("{:?}", GlobalConstValue::I64(3 << 32 | 130))), "{values:?}");
+
+        for wrong in [&[2, 1, 3][..], &[2, 255, 255, 3], &[255, 255, 255, 255, 15, 2, 0, 0, 0, 0]] {
+            assert!(state::Engine::find(&note(wrong)).unwrap().take_apart().is_err(), "{wrong:?}");
+        }
+        let noted = note(&[1, 1, 3, 1]);
+        let (foreign, _) = state::Engine::find(&noted).unwrap().take_apart().unwrap();
+        assert!(with_state(&code, found.module, &foreign).is_none(), "a global of another type");
     }
 
     #[test]

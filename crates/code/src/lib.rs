@@ -22,5 +22,5 @@ mod state;
 mod store;
 
 pub use folder::{Folder, hex};
-pub use state::{Engine, Global, Section, Segment, State, StateError, constant, sections};
+pub use state::{Engine, Global, PAGE, RESIDENT, Section, Segment, State, StateError, constant, sections};
 pub use store::compile;

@@ -55,10 +55,11 @@ impl Store<'_> {
             // Such a component is compiled by itself.
             Err(_) => return self.compile(bytes, &name),
         };
-        let completed = self.folder.read(&shared).and_then(|code| artifact::with_state(&code, module, &state));
-        if let Some(code) = completed
-            && let Some(component) = self.keep(&name, &code)
-        {
+        let complete = || {
+            let code = self.folder.read(&shared).and_then(|code| artifact::with_state(&code, module, &state))?;
+            self.keep(&name, &code)
+        };
+        if let Some(component) = complete() {
             return Ok(component);
         }
         let component = self.compile(bytes, &name)?;
@@ -67,6 +68,11 @@ impl Store<'_> {
                 tracing::warn!("compiled code is not shared: {error}");
             }
             self.folder.prune(SHARED, KEPT_SHARED);
+            if !state.resident.is_empty()
+                && let Some(component) = complete()
+            {
+                return Ok(component);
+            }
         }
         Ok(component)
     }

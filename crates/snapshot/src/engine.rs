@@ -1,6 +1,7 @@
 //! The prepared engine, and a build with it.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
@@ -8,22 +9,26 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tenon_code::{Folder, Global, State};
 use wasm_encoder::{ComponentSection, ProducersField, ProducersSection};
-use wasmtime::{Config, Instance, Linker, Module, Store, StoreLimitsBuilder, UnknownImportError, Val};
+use wasmtime::{Config, Instance, Linker, Memory, Module, Store, StoreLimitsBuilder, UnknownImportError, Val};
 
 use crate::error::SnapshotError;
 use crate::prepare::INITIALIZE;
 use crate::random::Random;
+use crate::resident::{self, HANDLE};
 use crate::template;
 use crate::wasi::{self, World};
 
 /// How long a top level may run.
 const TIME: Duration = Duration::from_secs(30);
 
+/// How long the handler may take for a request by which pages are found.
+const TIME_OF_REQUEST: Duration = Duration::from_secs(1);
+
 /// How much memory a top level may use: as much as a handler may by default would be less.
 const MEMORY: usize = 384 * 1024 * 1024;
 
 /// What is prepared, as a number: another one when this crate prepares something else of the same ingredients.
-const EDITION: u32 = 2;
+const EDITION: u32 = 3;
 
 /// The variable that says what time it is in a build that is to be repeated (reproducible-builds.org).
 const TIME_OF_BUILD: &str = "SOURCE_DATE_EPOCH";
@@ -105,12 +110,18 @@ impl Engine {
             _ => None,
         });
         let globals = globals.collect();
-        let state = State { pages: memory.size(&store), globals, segments: template::runs(memory.data(&store)) };
+        let state = State {
+            pages: memory.size(&store),
+            globals,
+            segments: template::runs(memory.data(&store)),
+            ..State::default()
+        };
         let mut component = template::with_state(&self.template, &state)?;
         if !tools.is_empty() {
             made_by(tools).append_to_component(&mut component);
         }
         let state_bytes = state.segments.iter().map(|segment| segment.data.len()).sum();
+        drop(state);
         // Changes the memory, which has been written by now.
         let check = instance.get_typed_func::<(), u32>(&mut store, "check_init").map_err(SnapshotError::engine)?;
         if check.call(&mut store, ()).map_err(SnapshotError::engine)? != 0 {
@@ -120,6 +131,11 @@ impl Engine {
             ));
         }
         let printed = String::from_utf8_lossy(&store.data().printed).into_owned();
+        let gaps = gaps_of_a_request(&mut store, &instance, memory);
+        if !gaps.is_empty() {
+            let globals = template::globals_of(&self.template).map_err(SnapshotError::engine)?;
+            resident::section(globals, &gaps).append_to_component(&mut component);
+        }
         Ok(Built { component, state_bytes, printed })
     }
 
@@ -135,22 +151,28 @@ impl Engine {
         let mut linker = Linker::new(&self.engine);
         wasi::define(&mut linker, &self.module).map_err(SnapshotError::engine)?;
 
-        // Dropping `done` ends the watch.
-        let (done, watched) = channel::<()>();
-        let engine = self.engine.clone();
-        let watch = thread::spawn(move || {
-            if watched.recv_timeout(TIME) == Err(RecvTimeoutError::Timeout) {
-                engine.increment_epoch();
-            }
-        });
-        let ran = initialize(&mut store, &linker, &self.module);
-        drop(done);
-        let _ = watch.join();
+        let ran = within(TIME, &self.engine, || initialize(&mut store, &linker, &self.module));
         match ran {
             Ok(instance) => Ok((store, instance)),
             Err(error) => Err(failure(&error, &store.data().printed)),
         }
     }
+}
+
+/// Runs what computes in the engine, which is interrupted when its time is over.
+fn within<T>(time: Duration, engine: &wasmtime::Engine, run: impl FnOnce() -> T) -> T {
+    // Dropping `done` ends the watch.
+    let (done, watched) = channel::<()>();
+    let engine = engine.clone();
+    let watch = thread::spawn(move || {
+        if watched.recv_timeout(time) == Err(RecvTimeoutError::Timeout) {
+            engine.increment_epoch();
+        }
+    });
+    let ran = run();
+    drop(done);
+    let _ = watch.join();
+    ran
 }
 
 fn initialize(store: &mut Store<World>, linker: &Linker<World>, module: &Module) -> wasmtime::Result<Instance> {
@@ -159,6 +181,38 @@ fn initialize(store: &mut Store<World>, linker: &Linker<World>, module: &Module)
         instance.get_typed_func::<(), ()>(&mut *store, function)?.call(&mut *store, ())?;
     }
     Ok(instance)
+}
+
+/// Calls the handler for what is not there, and tells by what that changes which pages are to stay resident. A handler
+/// that wants what only a server has ends early, which tells enough.
+fn gaps_of_a_request(store: &mut Store<World>, instance: &Instance, memory: Memory) -> Vec<Range<u32>> {
+    let before = memory.data(&*store).to_vec();
+    // Ends on its own, or is ended: what it has changed until then is what counts.
+    store.set_epoch_deadline(1);
+    let engine = store.engine().clone();
+    let _ = within(TIME_OF_REQUEST, &engine, || request(store, instance, memory));
+    resident::gaps(&before, memory.data(&*store))
+}
+
+/// Puts the record of a request (Canonical ABI) into the guest's memory, and calls its handler: method, path and headers
+/// are each an address and a length, and there is no body.
+fn request(store: &mut Store<World>, instance: &Instance, memory: Memory) -> wasmtime::Result<()> {
+    let realloc = instance.get_typed_func::<(i32, i32, i32, i32), i32>(&mut *store, "cabi_realloc")?;
+    let mut put = |bytes: &[u8]| -> wasmtime::Result<(i32, i32)> {
+        let length = i32::try_from(bytes.len())?;
+        let at = realloc.call(&mut *store, (0, 0, 4, length))?;
+        memory.write(&mut *store, at.cast_unsigned() as usize, bytes)?;
+        Ok((at, length))
+    };
+    let method = put(b"GET")?;
+    let path = put(b"/-/not-found?by=tenon")?;
+    let words = [put(b"host")?, put(b"localhost")?].map(|(at, length)| [at, length]);
+    let headers = words.as_flattened().iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>();
+    let (headers, _) = put(&headers)?;
+    type Record = (i32, i32, i32, i32, i32, i32, i32, i32, i32);
+    let handle = instance.get_typed_func::<Record, i32>(&mut *store, HANDLE)?;
+    handle.call(&mut *store, (method.0, method.1, path.0, path.1, headers, 1, 0, 0, 0))?;
+    Ok(())
 }
 
 /// The registry of tools that a component carries, as `componentize()` writes it.

@@ -16,6 +16,7 @@ mod engine;
 mod error;
 mod prepare;
 mod random;
+mod resident;
 mod template;
 #[cfg(test)]
 mod tests;

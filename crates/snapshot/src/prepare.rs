@@ -8,6 +8,7 @@ use wit_component::ComponentEncoder;
 
 use crate::engine::{Files, configured};
 use crate::error::SnapshotError;
+use crate::resident::with_touch;
 use crate::template;
 
 /// The function of the engine that reads the bundle and runs its top level.
@@ -47,7 +48,7 @@ pub fn prepare(folder: &Path, key: &str, ingredients: &Ingredients) -> Result<Ve
     let code = engine.precompile_module(&instrumented).map_err(SnapshotError::engine)?;
     let template = ComponentEncoder::default()
         .validate(true)
-        .module(&template::without_memory(&ingredients.stubbed)?)
+        .module(&template::without_memory(&with_touch(&ingredients.stubbed)?)?)
         .and_then(|encoder| encoder.adapter("wasi_snapshot_preview1", &ingredients.adapter))
         .and_then(|mut encoder| encoder.encode())
         .map_err(SnapshotError::engine)?;

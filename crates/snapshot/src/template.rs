@@ -46,7 +46,7 @@ pub(crate) fn without_memory(engine: &[u8]) -> Result<Vec<u8>, SnapshotError> {
     for section in sections.iter().filter(|section| section.id == MEMORY) {
         pages = memory(engine, section).map_err(SnapshotError::engine)?.initial;
     }
-    let placeholder = State { pages, globals: Vec::new(), segments: vec![Segment { offset: 0, data: &[1] }] };
+    let placeholder = State { pages, segments: vec![Segment { offset: 0, data: &[1] }], ..State::default() };
     write_module(engine, &sections, &placeholder, true).map_err(SnapshotError::engine)
 }
 
@@ -81,6 +81,13 @@ pub(crate) fn with_state(template: &[u8], state: &State<'_>) -> Result<Vec<u8>, 
         inner = exchange(template, &around, section, &inner);
     }
     Ok(inner)
+}
+
+/// How many globals the engine of a template defines.
+pub(crate) fn globals_of(template: &[u8]) -> Result<u32, StateError> {
+    let sections = Found::find(template)?.sections()?;
+    let Some(section) = sections.iter().find(|section| section.id == GLOBAL) else { return Ok(0) };
+    Ok(GlobalSectionReader::new(reader(template, section))?.count())
 }
 
 /// What stands in `around`, with another content for one of its sections.
