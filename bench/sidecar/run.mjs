@@ -1,5 +1,7 @@
-// A small call to a sidecar from inside a handler, over a Unix socket and over TCP, connections kept:
-//   npm run build && (cd cli/e2e/fixtures/faults && node ../../../bin/tenon.js build -r) && node bench/sidecar/run.mjs
+// A small call to a sidecar, over a Unix socket and over TCP, connections kept, the sidecar a bare hyper server or Node's:
+//   npm run build && (cd cli/e2e/fixtures/faults && node ../../../bin/tenon.js build -r)
+//   cargo build --workspace --examples && node bench/sidecar/run.mjs
+import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
@@ -8,49 +10,74 @@ import { fileURLToPath } from "node:url";
 import { Runtime } from "../../cli/dist/index.js";
 import { conditions, record } from "../results.mjs";
 
-const component = fileURLToPath(new URL("../../cli/e2e/fixtures/faults/dist/faults.wasm", import.meta.url));
+const path = (relative) => fileURLToPath(new URL(`../../${relative}`, import.meta.url));
+const component = path("cli/e2e/fixtures/faults/dist/faults.wasm");
+const examples = path("target/x86_64-unknown-linux-gnu/debug/examples");
 const folder = mkdtempSync(join(tmpdir(), "tenon-bench-"));
-const socket = join(folder, "db.sock");
-const sidecar = () => createServer((_, response) => response.end('{"rows":[]}'));
-const [tcp, unix] = [sidecar(), sidecar()];
-await new Promise((resolve) => tcp.listen(0, "127.0.0.1", resolve));
-await new Promise((resolve) => unix.listen(socket, resolve));
-
-const address = `http://127.0.0.1:${tcp.address().port}`;
-const runtime = await Runtime.create({ modules: [component], sidecars: { tcp: address, unix: `unix://${socket}` } });
-const urls = { tcp: `${address}/x`, unix: "http://unix.sidecar.internal/x" };
 const CALLS = 40;
+const ends = [];
 
-/** The time of one request that makes so many calls, in µs. */
-async function time(url, calls) {
-  const began = performance.now();
-  const answer = await runtime.fetch(new Request(`http://x/run/faults/calls/${calls}?url=${encodeURIComponent(url)}`));
-  if (answer.status !== 200) throw new Error(await answer.text());
-  return (performance.now() - began) * 1000;
+/** Starts a bare hyper server and returns its address. */
+async function hyper(...socket) {
+  const child = spawn(join(examples, "sidecar"), socket, { stdio: ["ignore", "pipe", "inherit"] });
+  ends.push(() => child.kill());
+  return String(await new Promise((resolve) => child.stdout.once("data", resolve))).trim();
 }
 
-const samples = { tcp: [], unix: [] };
-for (let round = 0; round < 60; round++) {
-  for (const [name, url] of Object.entries(urls)) {
+/** Starts a server of Node and returns its address. */
+async function node(...socket) {
+  const server = createServer((_, response) => response.end('{"rows":[]}'));
+  ends.push(
+    () => server.close(),
+    () => server.closeAllConnections(),
+  );
+  await new Promise((resolve) => server.listen(...(socket.length > 0 ? socket : [0, "127.0.0.1"]), resolve));
+  return socket.length > 0 ? `unix://${socket[0]}` : `http://127.0.0.1:${server.address().port}`;
+}
+
+const sidecars = {
+  "hyper-tcp": await hyper(),
+  "hyper-unix": await hyper(join(folder, "hyper.sock")),
+  "node-tcp": await node(),
+  "node-unix": await node(join(folder, "node.sock")),
+};
+const runtime = await Runtime.create({ modules: [component], sidecars });
+
+/** The time of one request that makes so many calls, in µs. */
+async function time(name, calls) {
+  const address = sidecars[name];
+  const url = address.startsWith("unix:") ? `http://${name}.sidecar.internal` : address;
+  const request = new Request(`http://x/run/faults/calls/${calls}?url=${encodeURIComponent(`${url}/x`)}`);
+  const began = performance.now();
+  const answer = await runtime.fetch(request);
+  const took = (performance.now() - began) * 1000;
+  if (answer.status !== 200) throw new Error(await answer.text());
+  return took;
+}
+
+const samples = Object.fromEntries(Object.keys(sidecars).map((name) => [name, []]));
+for (let round = 0; round < 110; round++) {
+  for (const name of Object.keys(sidecars)) {
     // What the request itself costs is in both.
-    const [many, one] = [await time(url, CALLS), await time(url, 1)];
+    const [many, one] = [await time(name, CALLS), await time(name, 1)];
     if (round >= 10) samples[name].push((many - one) / (CALLS - 1));
   }
 }
-const median = (values) => values.sort((a, b) => a - b)[values.length >> 1];
-const [overTcp, overUnix] = [median(samples.tcp), median(samples.unix)];
+const inHandler = (name) => samples[name].sort((a, b) => a - b)[samples[name].length >> 1];
+const hypers = [sidecars["hyper-tcp"], sidecars["hyper-unix"]];
+const alone = execFileSync(join(examples, "calls"), hypers, { encoding: "utf8" }).trim().split("\n").map(Number);
+const row = (what, [tcp, unix]) => `| ${what} | ${tcp.toFixed(0)} | ${unix.toFixed(0)} | ${(unix / tcp).toFixed(2)} |`;
 record(
   "bench/sidecar",
-  `${conditions}. The sidecar is Node's HTTP server; a call is \`httpClient.get\`, its share in a request of ${CALLS}.
+  `${conditions}. A call is \`httpClient.get\` inside a handler, its share in a request of ${CALLS}; or the same call of
+crates/transport without a guest. The sidecar is a bare hyper server, or Node's HTTP server in the process that measures.
 
-| transport | median µs a call | ratio |
-|---|---:|---:|
-| TCP | ${overTcp.toFixed(0)} | 1.00 |
-| Unix socket | ${overUnix.toFixed(0)} | ${(overUnix / overTcp).toFixed(2)} |`,
+| median µs a call | TCP | Unix socket | ratio |
+|---|---:|---:|---:|
+${row("in a handler, sidecar in hyper", [inHandler("hyper-tcp"), inHandler("hyper-unix")])}
+${row("in a handler, sidecar in Node", [inHandler("node-tcp"), inHandler("node-unix")])}
+${row("the transport alone, sidecar in hyper", alone)}`,
 );
 await runtime.close();
-for (const server of [tcp, unix]) {
-  server.close();
-  server.closeAllConnections();
-}
+for (const end of ends) end();
 rmSync(folder, { recursive: true });
