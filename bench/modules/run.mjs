@@ -1,0 +1,91 @@
+// What another module costs that nobody calls: modules of one engine that differ in their source, each asked once.
+//   npm run build && node bench/modules/run.mjs
+// Takes a few minutes and 4 GB of the folder for temporary files. COUNTS=1,11,21 measures with so many modules instead.
+import { execFileSync, spawn } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { conditions, record } from "../results.mjs";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const tenon = join(root, "cli/bin/tenon.js");
+const counts = (process.env.COUNTS ?? "1,51,101").split(",").map(Number);
+const folder = mkdtempSync(join(tmpdir(), "tenon-bench-"));
+// The modules' code is thrown away with the folder, instead of filling the user's cache.
+const env = { ...process.env, TENON_CACHE_DIR: join(folder, "cache") };
+
+/** Builds a module of its own and returns its file. */
+function build(project, number) {
+  const source = join(project, "src/handler.ts");
+  const handler = readFileSync(join(root, "examples/hello/src/handler.ts"), "utf8");
+  writeFileSync(source, `${handler}\n(globalThis as { module?: string }).module = "this is module ${number}";\n`);
+  execFileSync(process.execPath, [tenon, "build", "-r", "-q"], { cwd: project, env });
+  const file = join(folder, "modules", `m${number}.wasm`);
+  renameSync(join(project, "dist/hello.wasm"), file);
+  return file;
+}
+
+/** Serves the modules, asks each once, and returns the resident memory by kind, in MiB. */
+async function measure(isolation, modules) {
+  const child = spawn(process.execPath, [tenon, "run", "-q", "--port", "0", "--json", ...modules], {
+    cwd: folder,
+    env: { ...env, TENON_SERVER_ISOLATION: isolation },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const { url } = JSON.parse(await new Promise((resolve) => child.stdout.once("data", resolve)));
+  const resident = () => {
+    const status = readFileSync(`/proc/${child.pid}/status`, "utf8");
+    const kind = (name) => Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(status)?.[1]) / 1024;
+    return { all: kind("VmRSS"), own: kind("RssAnon"), files: kind("RssFile") };
+  };
+  const { all: loaded } = resident();
+  for (let i = 0; i < modules.length; i++) {
+    const answer = await fetch(`${url}/run/m${i}/hello/Ada`);
+    if (answer.status !== 200) throw new Error(await answer.text());
+    await answer.arrayBuffer();
+  }
+  const asked = { loaded, ...resident() };
+  const exited = new Promise((resolve) => child.once("exit", resolve));
+  child.kill("SIGTERM");
+  await exited;
+  return asked;
+}
+
+try {
+  const project = join(folder, "project");
+  mkdirSync(join(folder, "modules"));
+  cpSync(join(root, "examples/hello"), project, {
+    recursive: true,
+    filter: (path) => !/node_modules|dist|\.tenon/.test(path.slice(root.length)),
+  });
+  symlinkSync(join(root, "node_modules"), join(project, "node_modules"));
+  const modules = Array.from({ length: Math.max(...counts) }, (_, number) => build(project, number));
+  // Once for the cache.
+  await measure("request", modules);
+  const rows = [];
+  for (const isolation of ["request", "shared"]) {
+    let before;
+    for (const count of counts) {
+      const now = await measure(isolation, modules.slice(0, count));
+      const kinds = ["loaded", "all", "own", "files"];
+      const more = (kind) =>
+        before === undefined ? "" : ((now[kind] - before[kind]) / (count - before.count)).toFixed(1);
+      const figures = [...kinds.map((kind) => Math.round(now[kind])), ...kinds.map(more)];
+      rows.push(`| ${[isolation, count, ...figures].join(" | ")} |`);
+      before = { ...now, count };
+    }
+  }
+  record(
+    "bench/modules",
+    `${conditions}. Different modules of one engine. Resident MiB of the process: when they are loaded; when each was asked
+once; and of that its own memory, and files that are mapped, which are mostly the modules' code: the system maps what
+surrounds a page along with it, as far as it is in its cache. Behind + is what each further module adds.
+
+| isolation | modules | loaded | asked | own | files | + loaded | + asked | + own | + files |
+|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|
+${rows.join("\n")}`,
+  );
+} finally {
+  rmSync(folder, { recursive: true });
+}
