@@ -1,10 +1,9 @@
 // The SDK's cost, as ratios to its peers in one run: `npm run build && node bench/sdk/run.mjs`.
 // In Node (V8), and inside the component (StarlingMonkey on wasmtime), where handlers really run. Building takes a minute.
 import { execFileSync } from "node:child_process";
-import { mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { gzipSync } from "node:zlib";
 import { Runtime } from "@tenon/native";
 import { build } from "esbuild";
 
@@ -14,12 +13,11 @@ const root = join(here, "../..");
 await mkdir(join(here, ".tenon"), { recursive: true });
 const folder = await mkdtemp(join(here, ".tenon/run-"));
 
-const bundle = async (contents, minify = false) => {
+const bundle = async (contents) => {
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: here, loader: "ts" },
     bundle: true,
     write: false,
-    minify,
     format: "esm",
     platform: "neutral",
     mainFields: ["module", "main"],
@@ -74,19 +72,6 @@ try {
   };
   for (const body of ["valid", "invalid"]) reportValidation("Component", body, await ask(body));
   reportRouting("Component", await ask("routing"));
-
-  const usual = `import { created, del, ensure, error, field, get, guard, list, noContent, ok, Path, post, put, Query, routes, Type } from "@tenon/sdk";
-    globalThis.used = [created, del, ensure, error, field, get, guard, list, noContent, ok, Path, post, put, Query, Type];
-    const app = routes({});`;
-  const minified = await bundle(usual, true);
-  print(`Size, minified: ${minified.length} bytes; gzipped ${gzipSync(minified).length}`);
-  const plain = `const app = { handle: () => ({ status: 200, headers: [] }) };`;
-  const [without, withSdk] = [
-    await component("plain", plain + exported("app")),
-    await component("sdk", await bundle(`${usual} ${exported("app")}`, true)),
-  ];
-  const grown = (await stat(withSdk)).size - (await stat(without)).size;
-  print(`Snapshot: ${(await stat(without)).size} bytes without the SDK, ${grown} more with it`);
 } finally {
   await rm(folder, { recursive: true });
 }

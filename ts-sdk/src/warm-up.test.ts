@@ -1,16 +1,65 @@
-import { expect, it, vi } from "vitest";
-import { field, get, ok, post, routes, Type, warmUp } from "./index.ts";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { field, get, list, ok, Path, post, Query, routes, Type, warmUp } from "./index.ts";
+
+const reported = vi.spyOn(console, "error").mockImplementation(() => {});
+beforeEach(() => void reported.mockClear());
+afterEach(() => expect(reported).not.toHaveBeenCalled());
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 it("runs the way of a request without calling a handler, and reports nothing", async () => {
-  const reported = vi.spyOn(console, "error").mockImplementation(() => {});
   const handler = vi.fn(() => ok({}));
   const app = routes({
     read: get("/things/{id}", handler),
     write: post("/things", { body: Type("Thing", { id: field.u32() }) }, handler),
   });
   warmUp(app);
-  await new Promise((resolve) => setImmediate(resolve));
+  await turn();
   expect(handler).not.toHaveBeenCalled();
-  expect(reported).not.toHaveBeenCalled();
-  reported.mockRestore();
+});
+
+it("asks with inputs that the schemas accept, and with others", async () => {
+  const each = {
+    s: field.string({ min: 3 }),
+    n: field.i32({ min: -5 }),
+    b: field.bool(),
+    e: field.enum("a b", "c"),
+    mail: field.string({ format: "email" }),
+    uuid: field.string({ format: "uuid" }),
+    date: field.string({ format: "date" }),
+    at: field.string({ format: "date-time" }),
+    uri: field.string({ format: "uri" }),
+    v4: field.string({ format: "ipv4" }),
+    v6: field.string({ format: "ipv6" }),
+  };
+  const app = routes({
+    write: post(
+      "/{s}/{e}",
+      {
+        path: Path("P", { s: each.s, e: each.e }),
+        query: Query("Q", { ...each, l: list(field.u32(), { min: 1 }) }),
+        body: Type("B", { ...each, l: list(Type("N", each), { min: 1 }) }),
+      },
+      () => ok({}),
+    ),
+  });
+  const answers: Promise<{ status: number }>[] = [];
+  const watched = {
+    ...app,
+    handle: (...args: Parameters<typeof app.handle>) => {
+      const answer = app.handle(...args);
+      answers.push(answer);
+      return answer;
+    },
+  };
+  warmUp(watched);
+  expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 400, 204]);
+});
+
+it("leaves another library's schemas alone: they may call what their user wrote", async () => {
+  const validate = vi.fn((value: unknown) => ({ value }));
+  const foreign = { "~standard": { version: 1, vendor: "other", validate } } as const;
+  warmUp(routes({ write: post("/", { body: foreign }, () => ok({})) }));
+  await turn();
+  expect(validate).not.toHaveBeenCalled();
 });

@@ -1,67 +1,90 @@
 import type { App } from "./app/app.ts";
-import { routes } from "./app/routes.ts";
 import type { RawRequest } from "./http/request.ts";
-import { created, ok } from "./http/response.ts";
+import { ok } from "./http/response.ts";
 import { encodeUtf8 } from "./platform.ts";
-import { get, post } from "./routing/method.ts";
-import { field } from "./schema/field.ts";
-import { list } from "./schema/list.ts";
-import { Path } from "./schema/path.ts";
-import { Query } from "./schema/query.ts";
-import { Type } from "./schema/type.ts";
+import type { AnyHandler, Operation, RouteOptions } from "./routing/operation.ts";
+import type { EnumSchema } from "./schema/enum.ts";
+import type { Format } from "./schema/formats.ts";
+import type { ListSchema } from "./schema/list.ts";
+import type { Fields, ObjectSchema } from "./schema/object.ts";
+import { isSchema, type Schema } from "./schema/schema.ts";
+import type { StandardSchema } from "./schema/standard.ts";
 
 /**
- * Runs the way of a request, so that a snapshot taken afterwards holds its code compiled: the engine compiles a function
- * when it is first called, and without this every fresh instance would do so again. No handler of `app` is called, and
- * the host is not; call it at the top level of the entry, before the snapshot.
+ * Asks every route of an app, so that a snapshot taken afterwards holds what an engine makes when it is first needed:
+ * regular expressions above all, and the shapes of objects. Without this every fresh instance would make them again. No
+ * handler is called, no schema of another library, and not the host; call it at the top level of the entry, before the
+ * snapshot.
+ *
+ * The app's own routes and nothing besides: what it does not use is not in its component for being warmed up.
  */
 export function warmUp(app: App): void {
-  const ours = sample();
-  for (let round = 0; round < 2; round++) {
-    for (const request of REQUESTS) void ours.handle(request);
-    // The user's own table, as far as it goes without a handler.
-    for (const { paths } of app.operations) {
-      for (const path of paths) void app.handle({ method: "OPTIONS", pathWithQuery: path, headers: [] });
-    }
+  for (const operation of app.operations) {
+    for (const path of operation.paths) for (const request of requests(operation, path)) ask(app, request);
   }
+  ask(app, { method: "OPTIONS", pathWithQuery: "/tenon/warm-up", headers: [] });
 }
 
-const json: RawRequest["headers"] = [["content-type", encodeUtf8("application/json")]];
+const insteadOfHandlers: AnyHandler = () => ok({}).header("x-warm-up", "");
 
-const REQUESTS: readonly RawRequest[] = [
-  { method: "GET", pathWithQuery: "/", headers: [] },
-  { method: "GET", pathWithQuery: "/a%20b/1?s=x+y&f=1.5&b=true&t=1&t=2", headers: [] },
-  { method: "GET", pathWithQuery: "/a/x?s=", headers: [] },
-  {
-    method: "POST",
-    pathWithQuery: "/",
-    headers: json,
-    body: encodeUtf8('{"s":"a@b.co","u":1,"n":{"e":"a"},"l":["b"]}'),
-  },
-  { method: "POST", pathWithQuery: "/", headers: json, body: encodeUtf8('{"s":1,"l":[1]}') },
-  { method: "POST", pathWithQuery: "/", headers: [], body: encodeUtf8("{") },
-  { method: "PUT", pathWithQuery: "/", headers: [] },
-  { method: "GET", pathWithQuery: "/none/at/all", headers: [] },
-];
+function ask(app: App, request: RawRequest): void {
+  void app.handle(request, { insteadOfHandlers });
+}
 
-/** An app that has each kind of input, field and answer once. */
-function sample(): App {
-  const path = Path("P", { a: field.string(), u: field.u32({ max: 9 }) });
-  const query = Query("Q", {
-    s: field.string({ min: 1, default: "s" }),
-    f: field.f64().optional(),
-    b: field.bool({ default: true }),
-    t: list(field.u32()).optional(),
-  });
-  const body = Type("B", {
-    s: field.string({ max: 20, format: "email" }),
-    u: field.u32({ default: 1 }),
-    n: Type("N", { e: field.enum("a") }).optional(),
-    l: list(field.string()),
-  });
-  return routes({
-    index: get("/", () => ok({})),
-    read: get("/{a}/{u}", { path, query }, async (input) => ok(input)),
-    write: post("/", { body, status: 201 }, (input) => created("/", input)),
-  });
+const JSON_HEADERS: RawRequest["headers"] = [["content-type", encodeUtf8("application/json")]];
+
+/** One that is answered, and one whose input is not valid. */
+function requests({ method, options }: Operation, path: string): RawRequest[] {
+  if (usesForeign(options)) return [];
+  const at = path.replace(/\{(\w+)\}/g, (_, name) => text(fieldsOf(options.path)[name]));
+  const query = Object.entries(fieldsOf(options.query)).map(([key, field]) => `${key}=${text(field)}`);
+  const body = encodeUtf8(JSON.stringify(example(options.body as Schema | undefined)));
+  return [
+    { method, pathWithQuery: `${at}?${query.join("&")}`, headers: JSON_HEADERS, body },
+    { method, pathWithQuery: at, headers: [], body: encodeUtf8("{}") },
+  ];
+}
+
+/** Another library's schema may call whatever its user wrote. */
+function usesForeign({ path, query, body }: RouteOptions): boolean {
+  return [path, query, body].some((schema) => schema && !isSchema(schema));
+}
+
+function fieldsOf(schema: StandardSchema | undefined): Fields {
+  return (schema as unknown as ObjectSchema | undefined)?.fields ?? {};
+}
+
+function text(schema: Schema | undefined): string {
+  return encodeURIComponent(String(schema ? example(schema) : "x"));
+}
+
+const FORMATS: Readonly<Record<Format, string>> = {
+  email: "a@b.co",
+  uuid: "00000000-0000-4000-8000-000000000000",
+  date: "2000-01-01",
+  "date-time": "2000-01-01T00:00:00Z",
+  uri: "http://a/",
+  ipv4: "0.0.0.0",
+  ipv6: "::",
+};
+
+/** A value that a schema accepts, mostly: one that it refuses has warmed up the most of it, too. */
+function example(schema: Schema | undefined): unknown {
+  const { min = 0, format } = schema?.attributes ?? {};
+  switch (schema?.kind) {
+    case undefined:
+      return {};
+    case "string":
+      return format ? FORMATS[format] : "x".repeat(Math.min(min, 100) || 1);
+    case "bool":
+      return true;
+    case "enum":
+      return (schema as EnumSchema).values[0];
+    case "list":
+      return [example((schema as ListSchema).items)];
+    case "object":
+      return Object.fromEntries(Object.entries(fieldsOf(schema)).map(([key, field]) => [key, example(field)]));
+    default:
+      return min;
+  }
 }

@@ -7,7 +7,8 @@
  * one call where it is ASCII, and the response is one piece of memory.
  *
  * The functions below never run here. Their source text goes into the generated bindings, where the names declared first
- * are in scope; a snapshot holds them compiled, because {@link warmUpGlue} runs while it is made.
+ * are in scope; a snapshot holds what they make when they are first called, because {@link warmUpGlue} runs while it is
+ * made.
  */
 
 /** The component's memory. */

@@ -12,6 +12,7 @@ use wasm_encoder::{ComponentSection, ProducersField, ProducersSection};
 use wasmtime::{Config, Instance, Linker, Memory, Module, Store, StoreLimitsBuilder, UnknownImportError, Val};
 
 use crate::error::SnapshotError;
+use crate::garbage;
 use crate::prepare::INITIALIZE;
 use crate::random::Random;
 use crate::resident::{self, HANDLE};
@@ -110,6 +111,7 @@ impl Engine {
             _ => None,
         });
         let globals = globals.collect();
+        garbage::clear(memory.data_mut(&mut store));
         let state = State {
             pages: memory.size(&store),
             globals,
@@ -122,7 +124,7 @@ impl Engine {
         }
         let state_bytes = state.segments.iter().map(|segment| segment.data.len()).sum();
         drop(state);
-        // Changes the memory, which has been written by now.
+        // Changes the memory, which has been written by now; and it runs on what was left of it.
         let check = instance.get_typed_func::<(), u32>(&mut store, "check_init").map_err(SnapshotError::engine)?;
         if check.call(&mut store, ()).map_err(SnapshotError::engine)? != 0 {
             return Err(failure(

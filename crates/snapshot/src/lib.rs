@@ -8,12 +8,14 @@
 //!  the same, unused imports stubbed ─► encode as a component (wit-component) ─► template: a component without memory
 //! ```
 //!
-//! A build ([`Engine::build`]) instantiates the one, runs the top level, and writes memory and globals into the other.
-//! Nothing is compiled, nothing is encoded. Stubbing changes functions only, so the memory of the first engine is right
-//! for the second. While it runs, the engine sees two files and a clock: see [`wasi`].
+//! A build ([`Engine::build`]) instantiates the one, runs the top level, clears what the engine has freed ([`garbage`]), and
+//! writes memory and globals into the other. Nothing is compiled, nothing is encoded. Stubbing changes functions only, so
+//! the memory of the first engine is right for the second. While it runs, the engine sees two files and a clock: see
+//! [`wasi`].
 
 mod engine;
 mod error;
+mod garbage;
 mod prepare;
 mod random;
 mod resident;

@@ -1,6 +1,6 @@
 import type { RawRequest } from "../http/request.ts";
 import type { Response } from "../http/response.ts";
-import type { Operation } from "../routing/operation.ts";
+import type { AnyHandler, Operation } from "../routing/operation.ts";
 
 /** A response as the component interface takes it (`sdk:core/handler`, record `response`). */
 export interface RawResponse {
@@ -16,6 +16,8 @@ export interface HandleOptions {
    * tests, nothing in `tenon run`. A function and not a switch, so that what is built to be served does not hold it.
    */
   readonly checkResponse?: CheckResponse;
+  /** What is called in the place of every handler, while an app is warmed up. */
+  readonly insteadOfHandlers?: AnyHandler;
 }
 
 /** Gives the answer to send: the handler's own, or one that says where it differs from what its route declares. */

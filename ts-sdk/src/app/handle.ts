@@ -2,7 +2,7 @@ import { HttpError } from "../http/interrupt.ts";
 import { invalidInput, problem } from "../http/problem.ts";
 import { type RawRequest, Request } from "../http/request.ts";
 import { problemResponse, Response } from "../http/response.ts";
-import type { Operation } from "../routing/operation.ts";
+import type { AnyHandler, Operation } from "../routing/operation.ts";
 import type { Match, RouteTable } from "../routing/table.ts";
 import { pointer } from "../schema/failures.ts";
 import { type App, appKey, type HandleOptions, type RawResponse } from "./app.ts";
@@ -14,11 +14,14 @@ import { send } from "./send.ts";
 export function createApp(operations: readonly Operation[], table: RouteTable): App {
   const readers = new Map<Operation, ReadInput>(operations.map((operation) => [operation, inputReader(operation)]));
 
-  function run(operation: Operation, params: Params, request: Request): Response | Promise<Response> {
+  function run(
+    operation: Operation,
+    params: Params,
+    request: Request,
+    handler: AnyHandler,
+  ): Response | Promise<Response> {
     const read = (readers.get(operation) as ReadInput)(request, params);
-    return read instanceof Promise
-      ? read.then((input) => call(operation, input, request))
-      : call(operation, read, request);
+    return read instanceof Promise ? read.then((input) => call(handler, input, request)) : call(handler, read, request);
   }
 
   async function handle(raw: RawRequest, options?: HandleOptions): Promise<RawResponse> {
@@ -28,7 +31,7 @@ export function createApp(operations: readonly Operation[], table: RouteTable): 
       const match = table.match(request.method, request.path);
       if (match.found !== "operation") return send(withoutOperation(match, request.method), request.method);
       operation = match.operation;
-      const answer = run(operation, match.params, request);
+      const answer = run(operation, match.params, request, options?.insteadOfHandlers ?? operation.handler);
       // Awaiting costs a turn of the event loop: not for handlers that don't.
       let response = answer instanceof Response ? answer : await answer;
       if (!(response instanceof Response))
@@ -43,7 +46,7 @@ export function createApp(operations: readonly Operation[], table: RouteTable): 
   return Object.freeze({ [appKey]: true as const, operations: Object.freeze(operations), handle });
 }
 
-function call({ handler }: Operation, input: Input, request: Request): Response | Promise<Response> {
+function call(handler: AnyHandler, input: Input, request: Request): Response | Promise<Response> {
   return "refusal" in input ? input.refusal : handler(input.input as never, request);
 }
 

@@ -1,11 +1,11 @@
 import { encodeValue } from "../http/headers.ts";
 import { type Response, RawResponse as UnencodedResponse } from "../http/response.ts";
+import { isBodiless } from "../http/status.ts";
 import { encodeUtf8 } from "../platform.ts";
 import type { RawResponse } from "./app.ts";
 
 /**
- * Turns an answer into what the component interface takes. HEAD gets the headers of GET, and how long its body would be;
- * 204, 205 and 304 never have a body (RFC 9110 section 6.4.1).
+ * Turns an answer into what the component interface takes. HEAD gets the headers of GET, and how long its body would be.
  *
  * @throws TypeError when the body can't be written as JSON.
  */
@@ -18,7 +18,7 @@ export function send(response: Response, method: string): RawResponse {
     // The length is what the body's is: a wrong one would desynchronise the connection.
     if (header[0] !== "content-length") headers.push([header[0], encodedValue(header[1])]);
   }
-  if (status === 204 || status === 205 || status === 304) return { status, headers };
+  if (isBodiless(status)) return { status, headers };
   const body = encodeBody(response);
   if (method === "HEAD") {
     headers.push(["content-length", encodeValue(String(body?.length ?? 0))]);

@@ -23,3 +23,8 @@ export function reasonPhrase(status: number): string {
   if (status === 451) return "Unavailable For Legal Reasons";
   return PHRASES[status < 500 ? 0 : 1]?.[status % 100] || (status < 500 ? "Client Error" : "Server Error");
 }
+
+/** Whether an answer with this status never has a body (RFC 9110 section 6.4.1). */
+export function isBodiless(status: number | undefined): boolean {
+  return status === 204 || status === 205 || status === 304;
+}

@@ -1,5 +1,6 @@
+import { isBodiless } from "../http/status.ts";
+import type { ObjectSchema } from "../schema/object.ts";
 import { isSchema } from "../schema/schema.ts";
-import type { StandardSchema } from "../schema/standard.ts";
 import { refuseUnknown } from "../schema/unknown.ts";
 import type { AnyHandler, Method, Route, RouteOptions } from "./operation.ts";
 import type { Handler, KnownOptions, PathRule, Paths } from "./types.ts";
@@ -43,39 +44,31 @@ function declare(name: string, method: Method): DeclareRoute {
   };
 }
 
-const SCHEMAS = ["path", "query", "body", "response"] as const;
+const TYPE = ["type", "a Type or a list"] as const;
+/** The role of our own schemas that each option takes, and the same in words; another library's may stand anywhere. */
+const SCHEMAS = { path: ["path", "a Path"], query: ["query", "a Query"], body: TYPE, response: TYPE } as const;
+const OPTIONS = [...Object.keys(SCHEMAS), "status", "deprecated"];
 
 function checkOptions(label: string, given: unknown): asserts given is RouteOptions {
   if (typeof given !== "object" || given === null) throw new TypeError(`${label}: the options must be an object`);
-  refuseUnknown(label, given, [...SCHEMAS, "status", "deprecated"]);
+  refuseUnknown(label, given, OPTIONS);
   const options = given as RouteOptions;
-  for (const key of SCHEMAS) {
-    const schema = options[key];
+  for (const [key, [role, words]] of Object.entries(SCHEMAS)) {
+    const schema = options[key as keyof typeof SCHEMAS];
     if (schema === undefined) continue;
     if (typeof schema["~standard"]?.validate !== "function") throw new TypeError(`${label}: "${key}" is no schema`);
-    if (!fits(key, schema)) throw new TypeError(`${label}: "${key}" takes ${TAKES[roleOf(key)]}`);
+    if (isSchema(schema) && ((schema as Partial<ObjectSchema>).role ?? "type") !== role) {
+      throw new TypeError(`${label}: "${key}" takes ${words}`);
+    }
   }
   const { status, deprecated, response } = options;
   if (status !== undefined && !(Number.isInteger(status) && status >= 200 && status <= 399)) {
     throw new RangeError(`${label}: "status" is the success status, 200 to 399, not ${status}`);
   }
-  if (response && (status === 204 || status === 205 || status === 304)) {
+  if (response && isBodiless(status)) {
     throw new TypeError(`${label}: an answer with status ${status} has no body, so there is no "response" to declare`);
   }
   if (deprecated !== undefined && typeof deprecated !== "boolean") {
     throw new TypeError(`${label}: "deprecated" is true or false`);
   }
-}
-
-const TAKES = { path: "a Path", query: "a Query", type: "a Type or a list" };
-
-function roleOf(key: (typeof SCHEMAS)[number]): keyof typeof TAKES {
-  return key === "path" || key === "query" ? key : "type";
-}
-
-/** Whether one of our own schemas stands where it belongs; another library's may stand anywhere. */
-function fits(key: (typeof SCHEMAS)[number], schema: StandardSchema): boolean {
-  if (!isSchema(schema)) return true;
-  const role = "role" in schema ? schema.role : "type";
-  return role === roleOf(key);
 }

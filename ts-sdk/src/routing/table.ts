@@ -68,7 +68,7 @@ export class RouteTable {
     const segments = splitPath(path);
     const malformed = path.includes("%") ? decodeSegments(segments) : -1;
     const values: string[] = [];
-    const reached = find(this.#root, segments, 0, wanted, values);
+    const reached = find(this.#root, segments, 0, values, ({ targets }) => targets.get(wanted));
     if (malformed >= 0)
       return { found: "malformed", placeholder: reached && placeholderAt(reached.pattern, malformed) };
     if (reached) {
@@ -78,7 +78,10 @@ export class RouteTable {
       return { found: "operation", operation: reached.operation, params };
     }
     const methods = new Set<string>();
-    collectMethods(this.#root, segments, 0, methods);
+    find(this.#root, segments, 0, values, ({ targets }) => {
+      for (const known of targets.keys()) methods.add(known);
+      return undefined;
+    });
     return methods.size === 0 ? { found: "nothing" } : { found: "path", methods: allowed(methods) };
   }
 }
@@ -107,38 +110,27 @@ function placeholderAt({ segments }: Pattern, index: number): string | undefined
   return segment && "placeholder" in segment ? segment.placeholder : undefined;
 }
 
-/** Walks the tree; `values` ends up with the placeholders' values, by their order. No place is visited twice. */
+/**
+ * Walks the tree to the places that a path leads to, until `accept` takes one; `values` ends up with the placeholders'
+ * values, by their order. No place is visited twice.
+ */
 function find(
   at: Place,
   segments: readonly string[],
   depth: number,
-  method: string,
   values: string[],
+  accept: (place: Place) => Target | undefined,
 ): Target | undefined {
-  if (depth === segments.length) return at.targets.get(method);
+  if (depth === segments.length) return accept(at);
   const segment = segments[depth] as string;
   const literal = at.literals.get(segment);
-  if (literal) {
-    const reached = find(literal, segments, depth + 1, method, values);
-    if (reached) return reached;
-  }
+  const reached = literal && find(literal, segments, depth + 1, values, accept);
   // A placeholder stands for something: "/users/" is not /users/{id}.
-  if (!at.placeholder || segment === "") return undefined;
+  if (reached || !at.placeholder || segment === "") return reached;
   values.push(segment);
-  const reached = find(at.placeholder, segments, depth + 1, method, values);
-  if (!reached) values.pop();
-  return reached;
-}
-
-function collectMethods(at: Place, segments: readonly string[], depth: number, methods: Set<string>): void {
-  if (depth === segments.length) {
-    for (const method of at.targets.keys()) methods.add(method);
-    return;
-  }
-  const segment = segments[depth] as string;
-  const literal = at.literals.get(segment);
-  if (literal) collectMethods(literal, segments, depth + 1, methods);
-  if (at.placeholder && segment !== "") collectMethods(at.placeholder, segments, depth + 1, methods);
+  const below = find(at.placeholder, segments, depth + 1, values, accept);
+  if (!below) values.pop();
+  return below;
 }
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];

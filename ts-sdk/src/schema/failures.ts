@@ -36,6 +36,17 @@ export function fail(failures: Failures, code: FailureCode, detail: string): typ
   return INVALID;
 }
 
+/** Reports a length or a number of items that is out of bounds. */
+export function failCount(
+  failures: Failures,
+  bound: "min" | "max",
+  count: number,
+  unit: "character" | "item",
+): typeof INVALID {
+  const units = `${count} ${unit}${count === 1 ? "" : "s"}`;
+  return fail(failures, bound, `must have at ${bound === "min" ? "least" : "most"} ${units}`);
+}
+
 /** Puts `key` in front of the path of every failure from number `from` on. Paths cost nothing while nothing fails. */
 export function within(failures: Failures, from: number, key: PropertyKey): void {
   const { list } = failures;

@@ -1,5 +1,5 @@
 import { type Attributes, checkAttributes, checkCounts, type ListAttributes } from "./attributes.ts";
-import { fail, INVALID, MAX_FAILURES, type Parse, within } from "./failures.ts";
+import { fail, failCount, INVALID, MAX_FAILURES, type Parse, within } from "./failures.ts";
 import { type WriteQuick, writePart } from "./quick.ts";
 import { createSchema, isSchema, type Optional, type Presence, type Schema } from "./schema.ts";
 
@@ -37,14 +37,13 @@ export function list<Item, Default extends readonly Item[] | undefined = undefin
 }
 
 function parseList(parse: Parse, min: number, max: number): Parse {
-  const unit = (count: number) => (count === 1 ? "1 item" : `${count} items`);
   return (value, failures) => {
     if (!Array.isArray(value)) return fail(failures, "type", "must be a list");
     const { length } = value;
-    let valid = true;
-    if (length < min) valid = fail(failures, "min", `must have at least ${unit(min)}`) !== INVALID;
+    let valid = length >= min;
+    if (!valid) failCount(failures, "min", min, "item");
     // Items beyond the bound are not looked at: that is what the bound is for.
-    if (length > max) return fail(failures, "max", `must have at most ${unit(max)}`);
+    if (length > max) return failCount(failures, "max", max, "item");
     const result = [];
     let from = failures.list.length;
     for (let i = 0; i < length; i++) {

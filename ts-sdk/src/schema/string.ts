@@ -1,5 +1,5 @@
 import { type Attributes, checkAttributes, checkCounts } from "./attributes.ts";
-import { type FailureCode, type Failures, fail, INVALID, type Parse } from "./failures.ts";
+import { fail, failCount, type Parse } from "./failures.ts";
 import { type Format, formats } from "./formats.ts";
 import type { WriteQuick } from "./quick.ts";
 import { createSchema, type Schema } from "./schema.ts";
@@ -24,21 +24,15 @@ export function string(attributes: Attributes = {}): Schema {
 }
 
 function parseString(min: number, max: number, format: Format | undefined): Parse {
-  const unit = (count: number) => (count === 1 ? "1 character" : `${count} characters`);
   const matches = format && formats[format];
   return (value, failures) => {
     if (typeof value !== "string") return fail(failures, "type", "must be a string");
-    let valid = true;
-    if (isShorter(value, min)) valid = report(failures, "min", `must have at least ${unit(min)}`);
-    if (isLonger(value, max)) valid = report(failures, "max", `must have at most ${unit(max)}`);
-    if (matches && !matches(value)) valid = report(failures, "format", `must be a valid ${format}`);
-    return valid ? value : INVALID;
+    let result: unknown = value;
+    if (isShorter(value, min)) result = failCount(failures, "min", min, "character");
+    if (isLonger(value, max)) result = failCount(failures, "max", max, "character");
+    if (matches && !matches(value)) result = fail(failures, "format", `must be a valid ${format}`);
+    return result;
   };
-}
-
-function report(failures: Failures, code: FailureCode, detail: string): false {
-  fail(failures, code, detail);
-  return false;
 }
 
 // A code point is one or two UTF-16 units, so most texts need no counting at all.

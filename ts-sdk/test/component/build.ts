@@ -16,8 +16,10 @@ const cache = fileURLToPath(new URL("../../node_modules/.cache/tenon-components"
 /** The entry that the CLI generates, for the module at `modulePath`. */
 export function entry(modulePath: string): string {
   return `import { getEnvironment } from "wasi:cli/environment@0.2.10";
+import { warmUp } from "../../src/index.ts";
 import app from ${JSON.stringify(modulePath)};
 globalThis[Symbol.for("tenon.environment")] = getEnvironment;
+warmUp(app);
 export const handler = { handle: async (request) => app.handle(request) };
 `;
 }

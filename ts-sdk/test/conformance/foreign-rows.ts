@@ -16,8 +16,15 @@ function outcome(expected: object | readonly ExpectedError[]): Pick<Row, "status
   return Array.isArray(expected) ? { status: 400, errors: expected } : { status: 200, json: expected };
 }
 
-/** Zod's and Valibot's schemas in the place of ours. */
+/** Zod's and Valibot's schemas in the place of ours, and ours by the interface that they share. */
 export const foreignRows: Row[] = [
+  post("/standard", '{"name":"Ada","tags":[1],"extra":1}', { value: { name: "Ada", tags: [1] } }),
+  post("/standard", '{"name":"Adalbert","tags":[1,"2"]}', {
+    issues: [
+      { message: "must have at most 5 characters", path: ["name"], code: "max" },
+      { message: "must be a whole number from 0 to 4294967295", path: ["tags", 1], code: "type" },
+    ],
+  }),
   post("/zod/body", '{"name":"Ada","role":"user","email":"a@b.co","extra":1}', {
     name: "Ada",
     role: "user",

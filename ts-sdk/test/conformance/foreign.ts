@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { z } from "zod";
-import { get, ok, post, type Route, random, time } from "../../src/index.ts";
+import { field, get, list, ok, post, type Route, random, Type, time } from "../../src/index.ts";
 
 const zodUser = z.object({
   name: z.string().min(2).max(5),
@@ -15,9 +15,10 @@ const valibotUser = v.object({
   role: v.picklist(["admin", "user"]),
   address: v.optional(v.object({ zip: v.pipe(v.string(), v.regex(/^\d{5}$/)) })),
 });
+const ours = Type("Standard", { name: field.string({ max: 5 }), tags: list(field.u32()).optional() });
 const valibotPath = v.object({ id: v.pipe(v.string(), v.digits(), v.transform(Number)) });
 
-/** Routes with other libraries' schemas, and the helpers. */
+/** Routes with other libraries' schemas, ours as another library calls it, and the helpers. */
 export const foreignRoutes: Record<string, Route> = {
   zodBody: post("/zod/body", { body: zodUser }, ({ body }) => ok(body)),
   zodQuery: get("/zod/query", { query: zodQuery }, ({ query }) => ok(query)),
@@ -28,6 +29,7 @@ export const foreignRoutes: Record<string, Route> = {
   ),
   valibotBody: post("/valibot/body", { body: valibotUser }, ({ body }) => ok(body)),
   valibotPath: get("/valibot/path/{id}", { path: valibotPath }, ({ path }) => ok(path)),
+  ours: post("/standard", async (_, req) => ok(await ours["~standard"].validate(req.json()))),
   helpers: get("/helpers", () => {
     const [one, two] = [random.uuid(), random.uuid()];
     const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

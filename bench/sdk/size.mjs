@@ -1,0 +1,148 @@
+// What the SDK takes in a component, by parts, and what warming up gains: `npm run build && node bench/sdk/size.mjs`.
+// Sizes are bytes of what `tenon build -r` makes; the growth is over a module without the SDK.
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import { Runtime } from "@tenon/native";
+import { build } from "esbuild";
+import { prepareEngine } from "../../cli/dist/build/engine.js";
+import { Terminal } from "../../cli/dist/terminal.js";
+import { conditions, record } from "../results.mjs";
+
+const here = fileURLToPath(new URL(".", import.meta.url));
+const ROUNDS = 15;
+const REQUESTS = 100;
+
+const engine = await prepareEngine(new Terminal());
+const environment = `import { getEnvironment } from "wasi:cli/environment@0.2.10";
+globalThis[Symbol.for("tenon.environment")] = getEnvironment;`;
+const exported = "export const handler = { handle: async (request) => app.handle(request) };";
+
+/** A bundle and its component, with or without warming up; `app` is defined in `source`. */
+async function made(source, names, warm) {
+  const imported = names && `import { ${names}${warm ? ", warmUp" : ""} } from "@tenon/sdk";`;
+  const contents = `${environment}${imported}${source};${warm ? "warmUp(app);" : ""}${exported}`;
+  const { outputFiles } = await build({
+    stdin: { contents, resolveDir: here, loader: "ts" },
+    bundle: true,
+    write: false,
+    minify: true,
+    format: "esm",
+    platform: "neutral",
+    mainFields: ["module", "main"],
+    conditions: ["tenon", "worker", "import", "default"],
+    target: "es2023",
+    external: ["wasi:*"],
+  });
+  const code = outputFiles[0].contents;
+  const { component } = await engine.build("bench.js", Buffer.from(code), []);
+  return { code: code.length, packed: gzipSync(code).length, component };
+}
+
+const used = (names) => `globalThis.used = [${names}];`;
+const route = "const app = routes({ index: get('/', () => ok({})) })";
+const usual =
+  "created, del, ensure, error, field, get, guard, list, noContent, ok, Path, patch, post, put, Query, respond, routes, Type";
+const rest = "accepted, env, httpClient, HttpClientError, Id, random, time";
+const clients = "cache, db, storage";
+const users = `
+  const NewUser = Type("NewUser", { name: field.string({ max: 100 }), email: field.string({ format: "email" }).optional() });
+  const User = Type("User", { id: field.u32(), name: field.string() });
+  const UserId = Path("UserId", { id: field.u32() });
+  const Page = Query("Page", { page: field.u32({ default: 1 }), limit: field.u32({ default: 10, max: 100 }) });
+  const app = routes({
+    index: get("/", () => ok({ service: "users" })),
+    list: get("/users", { query: Page }, ({ query }) => ok({ users: [], ...query })),
+    read: get("/users/{id}", { path: UserId, response: User }, ({ path }) => ok({ id: path.id, name: "Ada" })),
+    create: post("/users", { body: NewUser, response: User, status: 201 }, ({ body }) => {
+      guard(body.name !== "", 400, "name must not be empty");
+      return created("/users/1", { id: 1, name: body.name });
+    }),
+  })`;
+
+const apps = [
+  ["one route", route, "get, ok, routes"],
+  ["routes, responses, errors", `${used(usual.replace(/ (field|list|Path|Query|Type),?/g, ""))}${route}`, usual],
+  ["these and all schemas", `${used(usual)}${route}`, usual],
+  ["all but the SQL builder and the sidecars", `${used(`${usual}, ${rest}`)}${route}`, `${usual}, ${rest}`],
+  ["and the sidecars' clients", `${used(`${usual}, ${rest}, ${clients}`)}${route}`, `${usual}, ${rest}, ${clients}`],
+  ["four routes with schemas (users)", users, "created, field, get, guard, ok, Path, post, Query, routes, Type"],
+];
+
+const header = (...more) => [["content-type", "application/json"], ...more];
+const requests = {
+  "GET /": { method: "GET", url: "/", headers: [] },
+  "a query": { method: "GET", url: "/users?page=2&limit=5", headers: [] },
+  "a path": { method: "GET", url: "/users/7", headers: [] },
+  "a body": { method: "POST", url: "/users", headers: header(), body: '{"name":"Ada","email":"ada@example.com"}' },
+  "a wrong body": { method: "POST", url: "/users", headers: header(), body: '{"name":1}' },
+  "no such path": { method: "GET", url: "/nowhere", headers: [] },
+};
+
+/** Microseconds of processor time that a request takes in an instance of its own; the apps take turns. */
+async function processorTime(components, folder) {
+  const runtimes = [];
+  for (const [i, component] of components.entries()) {
+    const path = join(folder, `${i}.wasm`);
+    await writeFile(path, component);
+    runtimes.push(await Runtime.create({ modules: [{ path, name: "bench" }], logLevel: "error" }));
+  }
+  const times = Object.fromEntries(Object.keys(requests).map((name) => [name, components.map(() => [])]));
+  for (let round = -1; round < ROUNDS; round++) {
+    for (const [name, { url, body, ...request }] of Object.entries(requests)) {
+      for (const [i, runtime] of runtimes.entries()) {
+        const before = process.cpuUsage();
+        for (let n = 0; n < REQUESTS; n++) {
+          await runtime.handle({
+            ...request,
+            url: `http://localhost/run/bench${url}`,
+            ...(body && { body: Buffer.from(body) }),
+          });
+        }
+        const { user, system } = process.cpuUsage(before);
+        if (round >= 0) times[name][i].push((user + system) / REQUESTS);
+      }
+    }
+  }
+  const median = (all) => all.sort((a, b) => a - b)[all.length >> 1];
+  return Object.entries(times).map(([name, all]) => [name, ...all.map(median)]);
+}
+
+const kb = (bytes) => (bytes / 1000).toFixed(1);
+await mkdir(join(here, ".tenon"), { recursive: true });
+const folder = await mkdtemp(join(here, ".tenon/size-"));
+try {
+  const plain = await made("const app = { handle: () => ({ status: 200, headers: [] }) }", "", false);
+  const sizes = [];
+  for (const [name, source, names] of apps) {
+    const [cold, warm] = [await made(source, names, false), await made(source, names, true)];
+    const grown = ({ component }) => kb(component.length - plain.component.length);
+    sizes.push(`| ${name} | ${kb(cold.code)} | ${kb(cold.packed)} | ${grown(cold)} | ${grown(warm)} |`);
+  }
+  const [, source, names] = apps.at(-1);
+  const [cold, warm] = [await made(source, names, false), await made(source, names, true)];
+  const times = await processorTime([cold.component, warm.component], folder);
+  const rows = times.map(
+    ([name, cold, warm]) => `| ${name} | ${cold.toFixed(0)} | ${warm.toFixed(0)} | ${(warm / cold).toFixed(2)} |`,
+  );
+  record(
+    "bench/sdk/size",
+    `
+${conditions}. In kB; a component without the SDK has ${kb(plain.component.length)}.
+
+| what is imported | minified | compressed | component grows by | with the warm-up by |
+|---|---:|---:|---:|---:|
+${sizes.join("\n")}
+
+Processor time of a request to the last of these apps, in an instance of its own, in µs:
+
+| request | without the warm-up | with it | ratio |
+|---|---:|---:|---:|
+${rows.join("\n")}
+`,
+  );
+} finally {
+  await rm(folder, { recursive: true });
+}
+process.exit();

@@ -1,0 +1,261 @@
+//! What the engine has freed and not overwritten: a quarter of what its memory holds after a top level has run. As zeros it
+//! takes no room in a component, and no page of it has to be copied when an instance first writes there.
+//!
+//! Nothing tells from outside what is free, so this reads two structures of the engine: the heap of its allocator, and the
+//! region where its collector puts young objects. Each is recognized by several relations that hold at once; where one does
+//! not, as with another allocator or another collector, nothing is cleared.
+
+use std::iter::from_fn;
+use std::ops::Range;
+
+/// Alignment of what dlmalloc gives out, and least size of a block.
+const ALIGNMENT: usize = 16;
+
+/// Bits of a block's size that say whether the block before it, and the block itself, are in use.
+const BEFORE_IN_USE: usize = 1;
+const IN_USE: usize = 2;
+
+/// From this size on a free block is a node of a tree, and its links take more room.
+const LEAST_TREE_BLOCK: usize = 256;
+
+/// What dlmalloc keeps for itself at the end of the heap, at most.
+const END_OF_HEAP: usize = 64;
+
+/// Size and alignment of the regions that SpiderMonkey's collector takes from the allocator.
+const REGION: usize = 1024 * 1024;
+
+/// What the limit of young objects is a multiple of.
+const REGION_STEP: usize = 4096;
+
+/// Zeroes what is free in a memory.
+pub(crate) fn clear(memory: &mut [u8]) {
+    let blocks = heap(memory);
+    let free = blocks.iter().filter(|block| !block.in_use && is_listed(memory, block)).map(Block::unused);
+    let unused: Vec<_> = free.chain(young(memory, &blocks)).collect();
+    for range in unused {
+        memory[range].fill(0);
+    }
+}
+
+/// A block of dlmalloc, which starts with the size of the block before it, when that is free, and its own.
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    start: usize,
+    size: usize,
+    in_use: bool,
+    before_in_use: bool,
+}
+
+impl Block {
+    /// The block at an address. None when there can be none.
+    fn at(memory: &[u8], start: usize) -> Option<Self> {
+        let head = word(memory, start + 4)?;
+        let size = head & !7;
+        let fits = size >= ALIGNMENT && size.is_multiple_of(ALIGNMENT) && start + size <= memory.len();
+        fits.then_some(Self { start, size, in_use: head & IN_USE != 0, before_in_use: head & BEFORE_IN_USE != 0 })
+    }
+
+    fn end(&self) -> usize {
+        self.start + self.size
+    }
+
+    /// What was given out.
+    fn content(&self) -> Range<usize> {
+        self.start + 8..self.end() + 4
+    }
+
+    /// Of a free block, what dlmalloc does not use itself.
+    fn unused(&self) -> Range<usize> {
+        let links = if self.size < LEAST_TREE_BLOCK { 16 } else { 32 };
+        self.start + links..self.end()
+    }
+}
+
+/// The blocks of the heap, from the first free one to the end of the memory.
+fn heap(memory: &[u8]) -> Vec<Block> {
+    let places = (ALIGNMENT - 8..memory.len()).step_by(ALIGNMENT);
+    let mut free = places.filter_map(|start| Block::at(memory, start)).filter(|block| is_listed(memory, block));
+    free.find_map(|first| blocks_from(memory, first)).unwrap_or_default()
+}
+
+/// The blocks from one on. None when they do not fill the memory, each knowing whether the one before it is in use.
+fn blocks_from(memory: &[u8], first: Block) -> Option<Vec<Block>> {
+    let mut next = Some(first);
+    let blocks: Vec<_> = from_fn(|| {
+        let block = next?;
+        let after = Block::at(memory, block.end());
+        next = after.filter(|after| after.before_in_use == block.in_use);
+        Some(block)
+    })
+    .collect();
+    let end = blocks.last().map_or(0, Block::end);
+    (memory.len() - end <= END_OF_HEAP).then_some(blocks)
+}
+
+/// Whether a block is free and in one of dlmalloc's lists, which are rings: its neighbours there link back to it.
+fn is_listed(memory: &[u8], block: &Block) -> bool {
+    let (start, end) = (block.start, block.end());
+    let next = |at: usize| word(memory, at.checked_add(8)?);
+    let previous = |at: usize| word(memory, at.checked_add(12)?);
+    // Two free blocks are never beside each other: they would be one.
+    let is_free = !block.in_use && block.before_in_use && word(memory, end) == Some(block.size);
+    is_free && next(start).and_then(previous) == Some(start) && previous(start).and_then(next) == Some(start)
+}
+
+/// Where the collector will put young objects, and where those were that it has moved or dropped. Each region starts with
+/// two addresses; the second is that of the collector, a block which may well stand before the first free one, and keeps the
+/// first free place beside the end of them all.
+fn young(memory: &[u8], blocks: &[Block]) -> Option<Range<usize>> {
+    let is_region = |block: &&Block| {
+        let Range { start, end } = block.content();
+        block.in_use && start.is_multiple_of(REGION) && (start + REGION..start + REGION + ALIGNMENT).contains(&end)
+    };
+    let mut found = blocks.iter().filter(is_region).filter_map(|region| {
+        let region = region.content().start..region.content().start + REGION;
+        let collector = word(memory, region.start + 4)?;
+        let owner = Block::at(memory, collector.checked_sub(8)?).filter(|owner| owner.in_use)?;
+        blocks_from(memory, owner)?;
+        let mut limits = (collector..owner.end() - 4).step_by(4).filter_map(|at| {
+            let (place, end) = (word(memory, at)?, word(memory, at + 4)?);
+            let fits = region.start < place && place <= end && end <= region.end && end.is_multiple_of(REGION_STEP);
+            fits.then_some(place..end)
+        });
+        limits.next().filter(|_| limits.next().is_none())
+    });
+    found.next().filter(|_| found.next().is_none())
+}
+
+/// Four bytes, little-endian.
+fn word(memory: &[u8], at: usize) -> Option<usize> {
+    let bytes = memory.get(at..at.checked_add(4)?)?;
+    Some(u32::from_le_bytes(bytes.try_into().ok()?) as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: usize = 65_536;
+    /// Where the heap starts.
+    const HEAP: usize = PAGE + 8;
+
+    /// A memory whose heap has blocks of these sizes, in use or free, and ends with one free block that is in no list.
+    fn memory(blocks: &[(usize, bool)]) -> (Vec<u8>, Vec<usize>) {
+        let length = (HEAP + 4_096 + blocks.iter().map(|(size, _)| size).sum::<usize>()).next_multiple_of(PAGE);
+        let mut memory = vec![0xab; length];
+        let mut starts = Vec::new();
+        let (mut at, mut before) = (HEAP, true);
+        let rest = length - HEAP - 56 - blocks.iter().map(|(size, _)| size).sum::<usize>();
+        for &(size, in_use) in blocks.iter().chain([&(rest, false)]) {
+            let flags = if before { BEFORE_IN_USE } else { 0 } | if in_use { IN_USE } else { 0 };
+            put(&mut memory, at + 4, size | flags);
+            starts.push(at);
+            at += size;
+            if !in_use {
+                put(&mut memory, at, size);
+            }
+            before = in_use;
+        }
+        put(&mut memory, at + 4, 56);
+        (memory, starts)
+    }
+
+    fn put(memory: &mut [u8], at: usize, value: usize) {
+        memory[at..at + 4].copy_from_slice(&u32::try_from(value).unwrap().to_le_bytes());
+    }
+
+    /// Puts free blocks into one list.
+    fn link(memory: &mut [u8], ring: &[usize]) {
+        for (at, next) in ring.iter().zip(ring.iter().cycle().skip(1)) {
+            put(memory, at + 8, *next);
+            put(memory, next + 12, *at);
+        }
+    }
+
+    /// Clears a memory, and says where it changed.
+    fn cleared(memory: &[u8]) -> Vec<Range<usize>> {
+        let mut after = memory.to_vec();
+        clear(&mut after);
+        let mut found: Vec<Range<usize>> = Vec::new();
+        for at in (0..memory.len()).filter(|at| memory[*at] != after[*at]) {
+            assert_eq!(after[at], 0);
+            match found.last_mut() {
+                Some(last) if last.end == at => last.end += 1,
+                _ => found.push(at..at + 1),
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn what_is_in_a_free_list_becomes_zero() {
+        let blocks = [(64, true), (512, false), (32, true), (128, false), (96, true), (512, false), (48, true)];
+        let (mut memory, at) = memory(&blocks);
+        link(&mut memory, &[at[1], at[5]]);
+        link(&mut memory, &[at[3]]);
+        // The links stay, and so does the size before the next block; and all that is in use.
+        assert_eq!(cleared(&memory), [at[1] + 32..at[2], at[3] + 16..at[4], at[5] + 32..at[6]]);
+    }
+
+    #[test]
+    fn what_only_looks_free_stays() {
+        let (mut memory, at) = memory(&[(64, true), (512, false), (1_024, true), (128, false), (96, true)]);
+        link(&mut memory, &[at[1]]);
+        // A ring of two, one of which does not link back.
+        put(&mut memory, at[3] + 8, at[1]);
+        put(&mut memory, at[3] + 12, at[1]);
+        // Inside a block that is in use, all that a free block has.
+        let inside = at[2] + 64;
+        put(&mut memory, inside + 4, 256 | BEFORE_IN_USE);
+        put(&mut memory, inside + 256, 256);
+        link(&mut memory, &[inside]);
+        assert_eq!(cleared(&memory), [at[1] + 32..at[2]]);
+    }
+
+    #[test]
+    fn a_heap_that_is_not_understood_stays() {
+        let (mut memory, at) = memory(&[(64, true), (512, false), (1_024, true), (48, true)]);
+        link(&mut memory, &[at[1]]);
+        put(&mut memory, at[2] + 4, 1_016 | IN_USE);
+        assert_eq!(cleared(&memory), []);
+        for length in [0, 3, 8, 64] {
+            assert_eq!(cleared(&vec![0xab; length]), []);
+        }
+    }
+
+    /// A heap with one region, whose collector is the first block; `limits` are its words.
+    fn with_region(limits: &[usize]) -> Vec<u8> {
+        let between = REGION - HEAP - 8 - 4_096 - 32;
+        let (mut memory, at) =
+            memory(&[(4_096, true), (32, false), (between, true), (REGION + 16, true), (32, false), (16, true)]);
+        link(&mut memory, &[at[1], at[4]]);
+        let collector = at[0] + 8;
+        assert_eq!(at[3] + 8, REGION);
+        put(&mut memory, REGION + 4, collector);
+        for (index, limit) in limits.iter().enumerate() {
+            put(&mut memory, collector + 1_000 + 4 * index, *limit);
+        }
+        memory
+    }
+
+    #[test]
+    fn where_young_objects_will_be_becomes_zero() {
+        let (place, end) = (2 * REGION - 8_192 + 24, 2 * REGION - 4_096);
+        assert!(cleared(&with_region(&[place, end])).contains(&(place..end)));
+    }
+
+    #[test]
+    fn young_objects_stay_where_it_is_not_clear_which_live() {
+        for limits in [
+            // Two pairs that fit, none, one outside the region, one the wrong way round.
+            &[REGION + 64, REGION + 4_096, 0, REGION + 128, REGION + 8_192][..],
+            &[],
+            &[REGION + 64, 2 * REGION + 4_096],
+            &[REGION + 8_192, REGION + 4_096],
+            &[REGION + 64, REGION + 4_100],
+        ] {
+            let changed = cleared(&with_region(limits));
+            assert!(changed.iter().all(|range| !(REGION..2 * REGION).contains(&range.start)), "{limits:?}");
+        }
+    }
+}
