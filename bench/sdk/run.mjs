@@ -4,8 +4,8 @@ import { execFileSync } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { Runtime } from "@tenon/native";
 import { build } from "esbuild";
+import { Runtime } from "../../cli/dist/index.js";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const root = join(here, "../..");
@@ -60,18 +60,16 @@ try {
   reportRouting("Node", await routing(20, 5000));
 
   const file = await component("bench", await bundle(`import app from "./app.ts"; ${exported("app")}`));
-  const runtime = await Runtime.create({ modules: [{ path: file }], requestTimeoutMs: 120_000, logLevel: "warn" });
+  const runtime = await Runtime.create({ modules: [file], requestTimeoutMs: 120_000 });
   const ask = async (what) => {
-    const { status, body } = await runtime.handle({
-      method: "GET",
-      url: `http://localhost/run/bench/${what}`,
-      headers: [],
-    });
-    if (status !== 200) throw new Error(`${what}: ${status} ${body}`);
-    return JSON.parse(body.toString());
+    const answer = await runtime.fetch(new Request(`http://localhost/run/bench/${what}`));
+    const body = await answer.text();
+    if (!answer.ok) throw new Error(`${what}: ${answer.status} ${body}`);
+    return JSON.parse(body);
   };
   for (const body of ["valid", "invalid"]) reportValidation("Component", body, await ask(body));
   reportRouting("Component", await ask("routing"));
+  await runtime.close();
 } finally {
   await rm(folder, { recursive: true });
 }

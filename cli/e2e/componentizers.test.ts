@@ -48,6 +48,7 @@ const requests: Readonly<Record<string, readonly Exchange[]>> = {
     { path: "/environment" },
     { path: "/fail" },
     { path: "/count" },
+    { path: "/kept" },
   ],
 };
 

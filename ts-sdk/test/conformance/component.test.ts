@@ -1,6 +1,7 @@
 import { Worker } from "node:worker_threads";
-import { Runtime } from "@tenon/native";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+// Compiled, as everything of the CLI is that these tests use.
+import { Runtime } from "../../../cli/dist/index.js";
 import type { RawResponse } from "../../src/index.ts";
 import { environmentKey, platform } from "../../src/platform.ts";
 import { bundle, componentize, entry } from "../component/build.ts";
@@ -45,15 +46,16 @@ describe("httpClient, inside a component on the runtime", () => {
     base = `http://127.0.0.1:${await port}`;
     const file = await componentize(await bundle(entry("../conformance/app.ts")));
     const sidecars = { echo: base, nobody: "http://127.0.0.1:9" };
-    runtime = await Runtime.create({ modules: [{ path: file }], sidecars, cacheDir: `${file}.cache`, logLevel: "off" });
+    runtime = await Runtime.create({ modules: [file], sidecars, cacheFolder: `${file}.cache`, logLevel: "off" });
   }, BUILD_TIMEOUT_MS);
-  afterAll(() => server.terminate());
+  afterAll(() => Promise.all([runtime?.close(), server.terminate()]));
 
   async function fetched(query: Record<string, string>): Promise<unknown> {
-    const url = `http://localhost/run/${runtime.modules()[0]}/fetch?${new URLSearchParams(query)}`;
-    const { status, body } = await runtime.handle({ method: "GET", url, headers: [] });
-    expect({ status, body: body.toString() }).toMatchObject({ status: 200 });
-    return JSON.parse(body.toString());
+    const url = `http://localhost/run/${runtime.modules[0]}/fetch?${new URLSearchParams(query)}`;
+    const answer = await runtime.fetch(new Request(url));
+    const body = await answer.text();
+    expect({ status: answer.status, body }).toMatchObject({ status: 200 });
+    return JSON.parse(body);
   }
 
   it("sends a request and reads the answer", async () => {
