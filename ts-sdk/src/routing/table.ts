@@ -62,32 +62,33 @@ export class RouteTable {
   /** Finds the operation for a method and a path that is still percent-encoded; each segment is decoded once. */
   match(method: string, path: string): Match {
     const wanted = method === "HEAD" ? "GET" : method;
-    const target = path.includes("%") ? undefined : this.#literal.get(path)?.targets.get(wanted);
-    if (target) return { found: "operation", operation: target.operation, params: NO_PARAMS };
+    const known = path.includes("%") ? undefined : this.#literal.get(path);
+    if (known) return answered(known, wanted, NO_PARAMS);
     if (path !== "" && path[0] !== "/") return { found: "nothing" };
     const segments = splitPath(path);
     const malformed = path.includes("%") ? decodeSegments(segments) : -1;
     const values: string[] = [];
-    const reached = find(this.#root, segments, 0, values, ({ targets }) => targets.get(wanted));
-    if (malformed >= 0)
-      return { found: "malformed", placeholder: reached && placeholderAt(reached.pattern, malformed) };
-    if (reached) {
-      const params: Record<string, string> = {};
-      const names = reached.pattern.placeholders;
-      for (let i = 0; i < names.length; i++) params[names[i] as string] = values[i] as string;
-      return { found: "operation", operation: reached.operation, params };
-    }
-    const methods = new Set<string>();
-    find(this.#root, segments, 0, values, ({ targets }) => {
-      for (const known of targets.keys()) methods.add(known);
-      return undefined;
-    });
-    return methods.size === 0 ? { found: "nothing" } : { found: "path", methods: allowed(methods) };
+    const reached = find(this.#root, segments, 0, values);
+    const target = reached?.targets.get(wanted);
+    if (malformed >= 0) return { found: "malformed", placeholder: target && placeholderAt(target.pattern, malformed) };
+    if (!reached) return { found: "nothing" };
+    const params: Record<string, string> = {};
+    const names = target?.pattern.placeholders ?? [];
+    for (let i = 0; i < names.length; i++) params[names[i] as string] = values[i] as string;
+    return answered(reached, wanted, params);
   }
 }
 
 function place(): Place {
   return { literals: new Map(), placeholder: undefined, targets: new Map() };
+}
+
+/** What a path's own methods say to one. */
+function answered({ targets }: Place, method: string, params: Readonly<Record<string, string>>): Match {
+  const target = targets.get(method);
+  return target
+    ? { found: "operation", operation: target.operation, params }
+    : { found: "path", methods: allowed(targets) };
 }
 
 /** Decodes in place; gives the index of the first segment that can't be decoded, which stays as it is, or -1. */
@@ -111,31 +112,28 @@ function placeholderAt({ segments }: Pattern, index: number): string | undefined
 }
 
 /**
- * Walks the tree to the places that a path leads to, until `accept` takes one; `values` ends up with the placeholders'
- * values, by their order. No place is visited twice.
+ * Walks the tree to the path that is asked for, whatever its methods (as OpenAPI has it: concrete paths come first);
+ * `values` ends up with the placeholders' values, by their order. No place is visited twice.
  */
-function find(
-  at: Place,
-  segments: readonly string[],
-  depth: number,
-  values: string[],
-  accept: (place: Place) => Target | undefined,
-): Target | undefined {
-  if (depth === segments.length) return accept(at);
+function find(at: Place, segments: readonly string[], depth: number, values: string[]): Place | undefined {
+  if (depth === segments.length) return at.targets.size > 0 ? at : undefined;
   const segment = segments[depth] as string;
   const literal = at.literals.get(segment);
-  const reached = literal && find(literal, segments, depth + 1, values, accept);
+  if (literal) {
+    const reached = find(literal, segments, depth + 1, values);
+    if (reached) return reached;
+  }
   // A placeholder stands for something: "/users/" is not /users/{id}.
-  if (reached || !at.placeholder || segment === "") return reached;
+  if (!at.placeholder || segment === "") return undefined;
   values.push(segment);
-  const below = find(at.placeholder, segments, depth + 1, values, accept);
-  if (!below) values.pop();
-  return below;
+  const reached = find(at.placeholder, segments, depth + 1, values);
+  if (!reached) values.pop();
+  return reached;
 }
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
-function allowed(declared: ReadonlySet<string>): string[] {
+function allowed(declared: ReadonlyMap<string, Target>): string[] {
   return METHODS.filter((method) => {
     if (method === "HEAD") return declared.has("GET");
     return method === "OPTIONS" || declared.has(method);

@@ -64,6 +64,7 @@ const app: App = routes({
   placeholder: get("/route/{name}", { path: Path("Name", { name: field.string() }) }, ({ path }) =>
     ok({ route: path.name }),
   ),
+  known: post("/route/known", () => ok({ route: "known" })),
   deep: get("/route/literal/deep", () => ok({ route: "deep" })),
   deeper: get("/route/{name}/deeper", () => ok({ route: "deeper" })),
   written: put("/route/literal", () => ok({ route: "put" })),

@@ -61,6 +61,10 @@ export const routingRows: Row[] = [
   get("*", 404),
   get("/users", 405, { has: { allow: ["POST, OPTIONS"], ...PROBLEM } }),
   get("/users/1", 405, { has: { allow: ["PATCH, DELETE, OPTIONS"] } }),
+  // A path of its own, whatever the methods of /route/{name}.
+  get("/route/known", 405, { has: { allow: ["POST, OPTIONS"] } }),
+  get("/route/kn%6Fwn", 405, { has: { allow: ["POST, OPTIONS"] } }),
+  { method: "POST", path: "/route/known", status: 200, json: { route: "known" } },
   { method: "POST", path: "/route/literal", status: 405, has: { allow: ["GET, HEAD, PUT, OPTIONS"] } },
   { method: "POST", path: "/route/other", status: 405, has: { allow: ["GET, HEAD, OPTIONS"] } },
   { method: "PUT", path: "/route/literal", status: 200, json: { route: "put" } },
