@@ -25,6 +25,8 @@ pub struct NativePage {
     pub content_type: String,
     /// What is sent.
     pub body: Buffer,
+    /// Whether requests for it are left out of the recent ones; false when left out.
+    pub unlisted: Option<bool>,
 }
 
 /// Modules that are loaded and can be called.
@@ -95,6 +97,7 @@ impl Runtime {
                 content_type: HeaderValue::try_from(page.content_type)
                     .map_err(|error| napi::Error::from_reason(error.to_string()))?,
                 body: Bytes::from(Vec::from(page.body)),
+                unlisted: page.unlisted.unwrap_or(false),
             }),
         };
         self.runtime.set_page(path, page);

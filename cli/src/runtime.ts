@@ -35,8 +35,8 @@ export interface RuntimeOptions extends Limits {
   /** Whether each request is a line in the log, whatever the level. */
   readonly accessLog?: boolean;
   /**
-   * Where traces are sent: `http://host:port` of an OpenTelemetry collector that takes OTLP over HTTP. None are sent when
-   * left out.
+   * Where traces are sent: `http://host:port` or `https://host:port` of an OpenTelemetry collector that takes OTLP over
+   * HTTP. None are sent when left out.
    */
   readonly otlpEndpoint?: string;
 }
@@ -47,6 +47,8 @@ export interface Page {
   readonly status?: number;
   readonly contentType: string;
   readonly body: string | Uint8Array;
+  /** Whether requests for it are left out of the recent ones. */
+  readonly unlisted?: boolean;
 }
 
 /** A request that was answered. */
@@ -164,6 +166,7 @@ export class Runtime {
         contentType: page.contentType,
         body: Buffer.from(page.body as Uint8Array),
         ...(page.status === undefined ? {} : { status: page.status }),
+        ...(page.unlisted === undefined ? {} : { unlisted: page.unlisted }),
       },
     );
   }

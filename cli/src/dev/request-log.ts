@@ -1,6 +1,5 @@
 import type { RecentRequest, Runtime } from "../runtime.ts";
 import type { Terminal } from "../terminal.ts";
-import { statePath } from "./error-page.ts";
 
 /** Milliseconds between looks at what was answered. */
 const interval = 100;
@@ -13,7 +12,7 @@ export function logRequests(runtime: Runtime, terminal: Terminal): () => void {
     const known = found.map(({ id, time }) => `${id} ${time}`).lastIndexOf(`${last?.id} ${last?.time}`);
     const fresh = found.slice(known + 1);
     if (known < 0 && last !== undefined && fresh.length > 0) terminal.say(terminal.dim(`${" ".repeat(13)}…`));
-    for (const request of fresh) if (request.path !== statePath) terminal.say(line(request, terminal));
+    for (const request of fresh) terminal.say(line(request, terminal));
     last = found.at(-1) ?? last;
   };
   const timer = setInterval(look, interval);

@@ -103,6 +103,6 @@ export class DevServer {
   }
 
   #setState(build: number): void {
-    this.runtime.setPage(statePath, { contentType: "application/json", body: buildState(build) });
+    this.runtime.setPage(statePath, { contentType: "application/json", body: buildState(build), unlisted: true });
   }
 }

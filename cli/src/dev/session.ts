@@ -139,7 +139,8 @@ export class DevSession {
     } catch (error) {
       // Of sources that have changed meanwhile there will be another.
       if (this.#pending.size > 0) return;
-      this.#terminal.note("No schema", error instanceof Error ? error.message : String(error));
+      const message = error instanceof Error ? error.message : String(error);
+      this.#terminal.note("No schema", message.replaceAll(this.#project.folder + sep, ""));
     }
   }
 

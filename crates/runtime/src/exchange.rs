@@ -42,6 +42,8 @@ pub(crate) struct Exchange<'a> {
     /// client's.
     pub(crate) traceparent: Option<HeaderValue>,
     span: Option<Span>,
+    /// Whether it is among the recent requests.
+    pub(crate) listed: bool,
     finished: bool,
 }
 
@@ -62,6 +64,7 @@ impl<'a> Exchange<'a> {
             module: None,
             traceparent: span.as_ref().and_then(Span::traceparent).or(parent),
             span,
+            listed: true,
             finished: false,
         }
     }
@@ -113,7 +116,9 @@ impl<'a> Exchange<'a> {
                 "request"
             );
         }
-        self.books.recent.note(noted);
+        if self.listed {
+            self.books.recent.note(noted);
+        }
     }
 }
 

@@ -19,6 +19,8 @@ pub struct Page {
     pub content_type: HeaderValue,
     /// What is sent.
     pub body: Bytes,
+    /// Whether requests for it are left out of the recent ones: a page asks for it by itself, again and again.
+    pub unlisted: bool,
 }
 
 /// Pages by path, and build errors by module.
@@ -47,13 +49,14 @@ impl Pages {
         self.any.store(any, Ordering::Release);
     }
 
-    /// The page at a path.
-    pub(crate) fn page(&self, path: &str) -> Option<Response<Bytes>> {
+    /// The page at a path, and whether requests for it are listed.
+    pub(crate) fn page(&self, path: &str) -> Option<(Response<Bytes>, bool)> {
         if !self.any.load(Ordering::Acquire) {
             return None;
         }
         let page = self.pages.read().unwrap_or_else(PoisonError::into_inner).get(path).cloned()?;
-        Some(response(page))
+        let listed = !page.unlisted;
+        Some((response(page), listed))
     }
 
     /// Why a module cannot be built, for a client that can show it.
@@ -63,7 +66,7 @@ impl Pages {
         }
         let body = self.build_errors.read().unwrap_or_else(PoisonError::into_inner).get(module).cloned()?;
         let content_type = HeaderValue::from_static("text/html; charset=utf-8");
-        Some(response(Page { status: StatusCode::INTERNAL_SERVER_ERROR, content_type, body }))
+        Some(response(Page { status: StatusCode::INTERNAL_SERVER_ERROR, content_type, body, unlisted: false }))
     }
 
     /// Whether the newest source of a module cannot be built.

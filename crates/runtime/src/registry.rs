@@ -51,7 +51,8 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// A name that is given twice, or, when not one module can be served, what is wrong with the first.
+    /// A name that is given twice, or, when not one module can be served, what is wrong with the first, which is told here
+    /// and not in the log.
     pub(crate) async fn load(loader: Loader, modules: Vec<ModuleSource>) -> Result<Self, RuntimeError> {
         let concurrent = size(loader.surroundings.limits.concurrent_per_module());
         let registry = Self { loader: Arc::new(loader), concurrent, slots: RwLock::default() };
@@ -60,7 +61,7 @@ impl Registry {
         let at_once = std::thread::available_parallelism().map_or(2, usize::from);
         let mut waiting = modules.into_iter();
         let mut loading = JoinSet::new();
-        let mut first_failure = None;
+        let mut failures = Vec::new();
         loop {
             while loading.len() < at_once
                 && let Some(source) = waiting.next()
@@ -72,17 +73,19 @@ impl Registry {
             let state = match loaded {
                 Ok(module) => State::Ready(Arc::new(module)),
                 Err(error) => {
-                    tracing::error!(module = &*source.name, "{error}");
-                    first_failure.get_or_insert(error);
+                    failures.push((source.name.clone(), error));
                     State::Failed
                 }
             };
             registry.put(source, state);
         }
-        match first_failure {
-            Some(error) if registry.ready().is_empty() => Err(error),
-            _ => Ok(registry),
+        let none_is_ready = registry.ready().is_empty();
+        let mut failures = failures.into_iter();
+        let fatal = if none_is_ready { failures.next() } else { None };
+        for (name, error) in failures {
+            tracing::error!(module = &*name, "{error}");
         }
+        fatal.map_or(Ok(registry), |(_, error)| Err(error))
     }
 
     /// Loads a module anew, from `path` when one is given, and puts it in the place of the one that serves. Requests that

@@ -32,7 +32,8 @@ impl Runtime {
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let (mut parts, body) = request.into_parts();
-        if let Some(page) = self.shared.pages.page(parts.uri.path()) {
+        if let Some((page, listed)) = self.shared.pages.page(parts.uri.path()) {
+            exchange.listed = listed;
             return Ok(page.map(ResponseBody::from));
         }
         limits::check_head(&parts, &self.shared.limits)?;
