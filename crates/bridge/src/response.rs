@@ -38,13 +38,18 @@ fn outgoing(status: u16, headers: &[Header], length: usize, head: bool) -> Resul
     let mut announced = None;
     for (name, value) in headers {
         if name.eq_ignore_ascii_case("content-length") {
+            if announced.is_some_and(|announced| announced != value.as_slice()) {
+                return Err(Problem::InvalidLength);
+            }
             announced = Some(value.as_slice());
         } else {
             fields.append(name, value).map_err(|_| Problem::InvalidHeader)?;
         }
     }
     let length = format!("{length}").into_bytes();
-    if announced.is_some_and(|announced| announced != length && !head) {
+    // The length of a body that is not there can be any.
+    let fits = |announced: &[u8]| announced == length || (head && announced.iter().all(u8::is_ascii_digit));
+    if announced.is_some_and(|announced| announced.is_empty() || !fits(announced)) {
         return Err(Problem::InvalidLength);
     }
     // RFC 9110, section 8.6: no length where there can be no content.

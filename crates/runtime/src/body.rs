@@ -94,7 +94,7 @@ where
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     let mut body = std::pin::pin!(body);
-    let declared = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+    let declared = declared_length(headers)?;
     if declared.is_some_and(|declared| declared > limit) {
         // A client that asks first has not begun to send (RFC 9110, section 10.1.1).
         if !headers.contains_key(EXPECT) {
@@ -103,12 +103,33 @@ where
         return Err(Problem::BodyTooLarge(limit));
     }
     match Limited::new(body.as_mut(), size(limit)).collect().await {
-        Ok(collected) => Ok(collected.to_bytes()),
+        Ok(collected) => {
+            let bytes = collected.to_bytes();
+            let whole = declared.is_none_or(|declared| declared == bytes.len() as u64);
+            if whole { Ok(bytes) } else { Err(Problem::UnreadableBody) }
+        }
         Err(error) if error.is::<LengthLimitError>() => {
             discard(body).await;
             Err(Problem::BodyTooLarge(limit))
         }
         Err(_) => Err(Problem::UnreadableBody),
+    }
+}
+
+/// The length that a request announces. On a connection hyper has seen to it that it is one and true; a program that embeds
+/// the runtime may write what it likes.
+fn declared_length(headers: &HeaderMap) -> Result<Option<u64>, Problem> {
+    let mut values = headers.get_all(CONTENT_LENGTH).iter();
+    let Some(first) = values.next() else { return Ok(None) };
+    if values.any(|other| other != first) {
+        return Err(Problem::UnreadableBody);
+    }
+    let digits = first.to_str().ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+    match digits.map(str::parse) {
+        Some(Ok(length)) => Ok(Some(length)),
+        // More digits than any length has are too many bytes.
+        Some(Err(_)) if !first.is_empty() => Ok(Some(u64::MAX)),
+        _ => Err(Problem::UnreadableBody),
     }
 }
 

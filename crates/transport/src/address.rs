@@ -1,5 +1,6 @@
 //! Where a sidecar is, and what a module calls it.
 
+use std::net::Ipv6Addr;
 use std::path::PathBuf;
 
 use http::Uri;
@@ -54,24 +55,34 @@ impl Address {
                 Err(AddressError::RelativeSocket(text.to_string()))
             };
         }
-        if !text.starts_with("http://") {
-            return Err(AddressError::Scheme(text.to_string()));
+        let Some(rest) = text.strip_prefix("http://") else { return Err(AddressError::Scheme(text.to_string())) };
+        match host_and_port(rest.strip_suffix('/').unwrap_or(rest)) {
+            Some((host, port)) => Ok(Self::Tcp { host: host.to_string(), port: port.unwrap_or(80) }),
+            None => Err(AddressError::Authority(text.to_string())),
         }
-        let wrong = || AddressError::Authority(text.to_string());
-        let uri: Uri = text.parse().map_err(|_| wrong())?;
-        let authority = uri.authority().ok_or_else(wrong)?;
-        // What stands behind the host: nothing, or a colon and a port. Credentials in front of it leave no such rest.
-        let port = match authority.as_str().strip_prefix(authority.host()).ok_or_else(wrong)? {
-            "" => 80,
-            rest => {
-                rest.strip_prefix(':').and_then(|port| port.parse().ok()).filter(|port| *port != 0).ok_or_else(wrong)?
-            }
-        };
-        if authority.host().is_empty() || uri.path() != "/" || uri.query().is_some() {
-            return Err(wrong());
-        }
-        Ok(Self::Tcp { host: authority.host().to_string(), port })
     }
+}
+
+/// Takes `host` or `host:port` apart. A host is a name of letters, digits, `.`, `-` and `_`, an IPv4 address, or an IPv6
+/// address in brackets; a port has at most five digits. `cli/src/project/config/addresses.ts` has the same rules, and is
+/// fuzzed against these.
+pub(crate) fn host_and_port(text: &str) -> Option<(&str, Option<u16>)> {
+    let (host, rest) = match text.find(']') {
+        Some(end) => text.split_at(end + 1),
+        None => text.split_at(text.find(':').unwrap_or(text.len())),
+    };
+    let fits = match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
+        Some(address) => address.parse::<Ipv6Addr>().is_ok(),
+        None => !host.is_empty() && host.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_')),
+    };
+    let port = match rest.strip_prefix(':') {
+        None if rest.is_empty() => None,
+        Some(digits) if digits.len() <= 5 && digits.bytes().all(|c| c.is_ascii_digit()) => {
+            Some(digits.parse().ok().filter(|port| *port != 0)?)
+        }
+        _ => return None,
+    };
+    fits.then_some((host, port))
 }
 
 /// A service that modules may call.

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use http::Uri;
 use http::uri::Scheme;
 
-use crate::address::AddressError;
+use crate::address::{AddressError, host_and_port};
 
 /// One entry: `host`, `host:port`, or either behind `http://` or `https://`. Without a port it stands for the usual port
 /// of the scheme, without a scheme for both. An entry that is an IP address also permits host names that lead there.
@@ -30,17 +30,8 @@ impl Allow {
             Some(_) => return Err(wrong()),
             None => (None, text),
         };
-        let authority: http::uri::Authority = rest.parse().map_err(|_| wrong())?;
-        let port = match authority.as_str().strip_prefix(authority.host()).ok_or_else(wrong)? {
-            "" => None,
-            port => {
-                Some(port.strip_prefix(':').and_then(|port| port.parse().ok()).filter(|p| *p != 0).ok_or_else(wrong)?)
-            }
-        };
-        if authority.host().is_empty() || authority.host().contains('*') {
-            return Err(wrong());
-        }
-        Ok(Self { tls, host: authority.host().to_ascii_lowercase(), port })
+        let (host, port) = host_and_port(rest).ok_or_else(wrong)?;
+        Ok(Self { tls, host: host.to_ascii_lowercase(), port })
     }
 
     fn matches(&self, to: &Outside) -> bool {

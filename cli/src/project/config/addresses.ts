@@ -1,3 +1,5 @@
+import { isIPv6 } from "node:net";
+
 /** Why a text is no address of a sidecar, by the rules of `crates/transport/src/address.rs`; a test compares the two. */
 export function sidecarProblem(address: string): string | undefined {
   if (address.startsWith("unix://")) {
@@ -6,11 +8,15 @@ export function sidecarProblem(address: string): string | undefined {
       : "needs an absolute path: unix:///path/to.sock, with three slashes";
   }
   if (!address.startsWith("http://")) return "must be http://host:port or unix:///path/to.sock";
-  const [, host, port] = /^http:\/\/(\[[0-9A-Fa-f:.]+\]|[^\s/?#@:[\]]+)(?::([0-9]{1,5}))?\/?$/.exec(address) ?? [];
-  if (host === undefined) return "must be no more than http://host:port: credentials, path and query belong elsewhere";
+  const [, host, port] = /^http:\/\/(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::([0-9]{1,5}))?\/?$/.exec(address) ?? [];
+  if (host === undefined || !isHost(host))
+    return "must be no more than http://host:port: credentials, path and query belong elsewhere";
   if (port !== undefined && (Number(port) === 0 || Number(port) > 65_535)) return "has no port from 1 to 65535";
   return undefined;
 }
+
+/** Of what looks like one. */
+const isHost = (host: string) => !host.startsWith("[") || isIPv6(host.slice(1, -1));
 
 /** 1 to 65535 in at most five digits, up to the end of the address. */
 const port = "(?!0+/?$)(?:[0-5]?[0-9]{1,4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])";
@@ -18,12 +24,12 @@ const bracketed = "\\[[0-9A-Fa-f:.]+\\]";
 
 /** {@link sidecarProblem} in JSON Schema. */
 export const sidecarRule = {
-  pattern: `^(?:unix:///[\\s\\S]|http://(?:${bracketed}|[^\\s/?#@:\\[\\]]+)(?::${port})?/?$)`,
+  pattern: `^(?:unix:///[\\s\\S]|http://(?:${bracketed}|[A-Za-z0-9._-]+)(?::${port})?/?$)`,
 };
 
 /** {@link outboundProblem} in JSON Schema. */
 export const outboundRule = {
-  items: { type: "string", pattern: `^(?:https?://)?(?:${bracketed}|[^\\s/?#@:\\[\\]*]+)(?::${port})?$` },
+  items: { type: "string", pattern: `^(?:https?://)?(?:${bracketed}|[A-Za-z0-9._-]+)(?::${port})?$` },
 };
 
 /** The variable in which a module finds a sidecar, by the rules of `crates/transport/src/address.rs`. */
@@ -44,14 +50,18 @@ export function sidecarNamesProblem(names: readonly string[]): string | undefine
   return undefined;
 }
 
-/** Why a list is none of outbound hosts, by the rules of `crates/transport/src/allow.rs`; a test compares the two. */
+/**
+ * Why a list is none of outbound hosts, by the rules of `crates/transport/src/allow.rs`; a test compares the two. Entries
+ * are counted and not repeated: they may come from the environment, and whoever confuses two variables has a secret here.
+ */
 export function outboundProblem(hosts: readonly string[]): string | undefined {
-  for (const host of hosts) {
-    const [, name, port] = /^(?:https?:\/\/)?(\[[0-9A-Fa-f:.]+\]|[^\s/?#@:[\]*]+)(?::([0-9]{1,5}))?$/.exec(host) ?? [];
-    if (name === undefined)
-      return `has ${JSON.stringify(host)}: write host, host:port, or either behind http:// or https://`;
+  for (const [index, host] of hosts.entries()) {
+    const [, name, port] = /^(?:https?:\/\/)?(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::([0-9]{1,5}))?$/.exec(host) ?? [];
+    const which = hosts.length === 1 ? "has an entry" : `has as entry ${index + 1} one`;
+    if (name === undefined || !isHost(name))
+      return `${which} that is no host: write host, host:port, or either behind http:// or https://`;
     if (port !== undefined && (Number(port) === 0 || Number(port) > 65_535))
-      return `has ${JSON.stringify(host)}, whose port is none from 1 to 65535`;
+      return `${which} whose port is none from 1 to 65535`;
   }
   return undefined;
 }

@@ -85,15 +85,24 @@ pub(crate) fn lift(
             return Err(not_allowed());
         }
         let value = HeaderValue::try_from(value).map_err(|_| not_allowed())?;
+        if name == CONTENT_LENGTH && headers.get(CONTENT_LENGTH).is_some_and(|announced| *announced != value) {
+            return Err(Failure::InvalidResponse("the handler announced more than one content-length"));
+        }
         headers.append(name, value);
     }
     let length = HeaderValue::from(body.len());
     let announced = headers.remove(CONTENT_LENGTH);
-    if announced.as_ref().is_some_and(|announced| *announced != length && !head) {
+    // The length of a body that is not there can be any.
+    let fits = |announced: &HeaderValue| *announced == length || (head && is_length(announced));
+    if announced.as_ref().is_some_and(|announced| !fits(announced)) {
         return Err(Failure::InvalidResponse("the handler announced a content-length that its body does not have"));
     }
     if status != StatusCode::NO_CONTENT && status != StatusCode::NOT_MODIFIED {
         headers.insert(CONTENT_LENGTH, announced.unwrap_or(length));
     }
     Ok(response)
+}
+
+fn is_length(value: &HeaderValue) -> bool {
+    !value.is_empty() && value.as_bytes().iter().all(u8::is_ascii_digit)
 }

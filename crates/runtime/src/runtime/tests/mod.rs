@@ -3,9 +3,7 @@ use std::time::Duration;
 use http::StatusCode;
 use http_body_util::{BodyExt, Full};
 use tempfile::TempDir;
-use tenon_fixtures as fixtures;
-use wac_graph::types::Package;
-use wac_graph::{CompositionGraph, EncodeOptions};
+use tenon_fixtures::{self as fixtures, bridged};
 
 use super::*;
 use crate::config::ModuleSource;
@@ -32,18 +30,6 @@ async fn runtime(components: &[(&str, Vec<u8>)], limits: Limits) -> Result<(Runt
 /// Few places, so that the pool of each test is small; the same for all, so that they share one engine.
 fn small() -> Limits {
     Limits { max_concurrent: 4, ..Limits::default() }
-}
-
-/// The handler behind the bridge and nothing else, as other tools compose: it can only be called through streams.
-fn bridged(handler: &[u8]) -> Vec<u8> {
-    let composed = tenon_compose::compose(handler, tenon_compose::BRIDGE).unwrap();
-    let mut graph = CompositionGraph::new();
-    let package = Package::from_bytes("test:composed", None, composed, graph.types_mut()).unwrap();
-    let package = graph.register_package(package).unwrap();
-    let instance = graph.instantiate(package);
-    let export = graph.alias_instance_export(instance, "wasi:http/incoming-handler@0.2.10").unwrap();
-    graph.export(export, "wasi:http/incoming-handler@0.2.10").unwrap();
-    graph.encode(EncodeOptions::default()).unwrap()
 }
 
 struct Answer {
@@ -251,11 +237,13 @@ async fn pages_and_build_errors_come_first() {
         status: StatusCode::OK,
         content_type: HeaderValue::from_static("text/css"),
         body: Bytes::from_static(b"a{}"),
+        unlisted: true,
     };
     runtime.set_page("/run/echo/style.css", Some(page));
     let answer = get(&runtime, "/run/echo/style.css?v=1").await;
     assert_eq!((answer.status, &answer.body[..]), (StatusCode::OK, &b"a{}"[..]));
     assert_eq!(answer.headers["content-type"], "text/css");
+    assert!(runtime.recent_requests().is_empty());
     runtime.set_page("/run/echo/style.css", None);
     assert!(get(&runtime, "/run/echo/style.css").await.body.is_empty());
 

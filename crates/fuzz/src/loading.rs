@@ -1,0 +1,36 @@
+//! Files that are taken for components.
+
+use bytes::Bytes;
+use http::{Request, StatusCode};
+use http_body_util::{BodyExt, Full};
+use tempfile::TempDir;
+use tenon_runtime::{ModuleSource, Runtime, RuntimeConfig};
+
+use crate::{small, tokio};
+
+/// Loads bytes as a component and calls it, three times: compiled for the occasion, compiled into a cache, and from that
+/// cache. Whatever becomes of it, it is the same each time; and nothing but the module is harmed.
+pub fn loading(bytes: &[u8]) {
+    let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("no folder for files: {error}"));
+    let path = folder.path().join("any.wasm");
+    std::fs::write(&path, bytes).unwrap_or_else(|error| panic!("no file can be written: {error}"));
+    let source = ModuleSource { name: "any".to_string(), path };
+    let fresh = tokio().block_on(answer(&source, None));
+    for _ in 0..2 {
+        let cached = tokio().block_on(answer(&source, Some(&folder)));
+        assert_eq!(fresh, cached, "code of the cache answers otherwise");
+    }
+}
+
+/// What the module answers; none when it cannot be loaded.
+async fn answer(source: &ModuleSource, cache: Option<&TempDir>) -> Option<(StatusCode, Bytes)> {
+    let cache = cache.map(|folder| folder.path().join("code"));
+    let config = RuntimeConfig { modules: vec![source.clone()], limits: small(), cache, ..RuntimeConfig::default() };
+    let runtime = Runtime::new(config).await.ok()?;
+    let request = Request::post("/run/any/x?y=z").header("host", "x").body(Full::new(Bytes::from_static(b"body")));
+    let response = runtime.handle(request.unwrap_or_default()).await;
+    let status = response.status();
+    // A streamed body may break off, as the guest does. Of a failure the body has a number of its own.
+    let body = response.into_body().collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+    Some((status, if status.is_server_error() { Bytes::new() } else { body }))
+}
