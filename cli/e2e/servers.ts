@@ -85,8 +85,14 @@ if (wasmtime === undefined) {
 }
 
 /** Starts `tenon run` with the given arguments on a free port; the base is that of `module`. */
-export async function startTenon(args: readonly string[], module: string, cwd: string = root): Promise<Running> {
-  const child = spawn(process.execPath, [tenon, "run", "--port", "0", "--json", ...args], { cwd });
+export async function startTenon(
+  args: readonly string[],
+  module: string,
+  cwd: string = root,
+  environment: NodeJS.ProcessEnv = {},
+): Promise<Running> {
+  const env = { ...process.env, ...environment };
+  const child = spawn(process.execPath, [tenon, "run", "--port", "0", "--json", ...args], { cwd, env });
   let output = "";
   const url = new Promise<string>((resolve, reject) => {
     child.stdout.on("data", (data) => {

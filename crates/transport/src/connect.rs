@@ -89,25 +89,33 @@ async fn tcp(addresses: Vec<SocketAddr>) -> io::Result<TcpStream> {
     Err(last)
 }
 
-/// TLS with the system's certificate authorities (or those of `SSL_CERT_FILE`), read when it is first needed.
+/// What every connection to an allowed host begins with, made when it is first needed.
 fn client_config() -> io::Result<Arc<ClientConfig>> {
     static CONFIG: OnceLock<Arc<ClientConfig>> = OnceLock::new();
     if let Some(config) = CONFIG.get() {
         return Ok(Arc::clone(config));
     }
+    let mut config = tls_client()?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(Arc::clone(CONFIG.get_or_init(|| Arc::new(config))))
+}
+
+/// TLS as a client that trusts the system's certificate authorities, or those of `SSL_CERT_FILE`. Reads them anew.
+///
+/// # Errors
+///
+/// There are none.
+pub fn tls_client() -> io::Result<ClientConfig> {
     let mut roots = RootCertStore::empty();
     let found = rustls_native_certs::load_native_certs();
     if roots.add_parsable_certificates(found.certs).0 == 0 {
         return Err(io::Error::other("this machine has no certificate authorities; install ca-certificates"));
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut config = ClientConfig::builder_with_provider(provider)
+    let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .map_err(io::Error::other)?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(Arc::clone(CONFIG.get_or_init(|| Arc::new(config))))
+        .map_err(io::Error::other)?;
+    Ok(builder.with_root_certificates(roots).with_no_client_auth())
 }
 
 /// A connection over any of the transports.

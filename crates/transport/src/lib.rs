@@ -25,6 +25,7 @@ mod error;
 pub use address::{Address, AddressError, Sidecar};
 pub use allow::Allow;
 pub use body::{BodyError, ResponseBody};
+pub use connect::tls_client;
 pub use error::SendError;
 
 use std::collections::HashMap;

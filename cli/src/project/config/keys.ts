@@ -42,8 +42,8 @@ export const sections = {
     ),
     otlp_endpoint: optional(
       text,
-      "Where traces are sent, one span for each request: `http://host:port` of an OpenTelemetry collector that takes OTLP " +
-        "over HTTP. None are sent without it.",
+      "Where traces are sent, one span for each request: `http://host:port` or `https://host:port` of an " +
+        "OpenTelemetry collector that takes OTLP over HTTP. None are sent without it.",
     ),
     tls_certificate: optional(
       text,

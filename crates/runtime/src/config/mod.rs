@@ -82,7 +82,8 @@ pub struct RuntimeConfig {
     pub limits: Limits,
     /// Whether each request is a line in the log (target `access`).
     pub access_log: bool,
-    /// Where traces are sent: the `http://host:port` of an OpenTelemetry collector. None sends none.
+    /// Where traces are sent: the `http://host:port` or `https://host:port` of an OpenTelemetry
+    /// collector. None sends none.
     pub otlp_endpoint: Option<String>,
     /// The certificate to serve with; none serves plain HTTP.
     pub tls: Option<TlsFiles>,

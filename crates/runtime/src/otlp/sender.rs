@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig};
+use hyper_rustls::HttpsConnectorBuilder;
+use opentelemetry_http::hyper::HyperClient;
+use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig, WithHttpConfig};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::{SpanData, SpanExporter as _};
 use tokio::sync::{mpsc, oneshot};
@@ -48,19 +50,25 @@ impl Sender {
     pub(super) fn new(endpoint: &str) -> Result<Self, RuntimeError> {
         let wrong = |why: &str| RuntimeError::Config(format!("otlp_endpoint is \"{endpoint}\": {why}"));
         let uri: http::Uri = endpoint.parse().map_err(|_| wrong("it is not a URL"))?;
-        if uri.scheme_str() != Some("http") || uri.host().is_none_or(str::is_empty) || uri.query().is_some() {
-            return Err(wrong(
-                "it must be http://host:port of a collector; one beside this process takes HTTPS from here",
-            ));
-        }
+        let scheme = uri.scheme_str().filter(|scheme| ["http", "https"].contains(scheme));
+        let Some(scheme) = scheme.filter(|_| uri.host().is_some_and(|host| !host.is_empty()) && uri.query().is_none())
+        else {
+            return Err(wrong("it must be http://host:port or https://host:port of a collector"));
+        };
         let endpoint = format!("{}/v1/traces", endpoint.trim_end_matches('/'));
-        let mut exporter = SpanExporter::builder()
+        let builder = SpanExporter::builder()
             .with_http()
             .with_endpoint(&endpoint)
             .with_protocol(Protocol::HttpBinary)
-            .with_timeout(TIMEOUT)
-            .build()
-            .map_err(|error| wrong(&error.to_string()))?;
+            .with_timeout(TIMEOUT);
+        let builder = if scheme == "https" {
+            let tls = tenon_transport::tls_client().map_err(|error| wrong(&error.to_string()))?;
+            let connector = HttpsConnectorBuilder::new().with_tls_config(tls).https_only().enable_http1().build();
+            builder.with_http_client(HyperClient::new(connector, TIMEOUT, None))
+        } else {
+            builder.with_http_client(HyperClient::with_default_connector(TIMEOUT, None))
+        };
+        let mut exporter = builder.build().map_err(|error| wrong(&error.to_string()))?;
         let service = std::env::var("OTEL_SERVICE_NAME").ok().filter(|name| !name.is_empty());
         exporter.set_resource(
             &Resource::builder().with_service_name(service.unwrap_or_else(|| "tenon".to_string())).build(),

@@ -134,7 +134,7 @@ async fn a_collector_that_is_away_harms_nothing() {
 
 #[tokio::test]
 async fn an_endpoint_that_is_none_is_refused() {
-    for wrong in ["", "collector:4318", "https://collector", "http://", "http://a/?b"] {
+    for wrong in ["", "collector:4318", "ftp://collector", "http://", "https://a/?b"] {
         let error = Otlp::start(wrong).map(drop).unwrap_err();
         assert!(error.to_string().starts_with(&format!("otlp_endpoint is \"{wrong}\": it ")), "{error}");
     }
