@@ -121,7 +121,7 @@ describe("failures are 1, on standard error, with a hint", () => {
     child.stderr.on("data", (data) => {
       stderr += data;
     });
-    const code = await new Promise((resolve) => child.once("exit", resolve));
+    const code = await new Promise((resolve) => child.once("close", resolve));
     server.close();
     expect(code).toBe(1);
     expect(stderr).toContain(`cannot listen on 127.0.0.1:${port}`);

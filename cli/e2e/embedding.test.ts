@@ -106,7 +106,7 @@ test("aborting a fetch cancels its request in the module", async () => {
   abort.abort(new Error("changed my mind"));
   await expect(spinning).rejects.toThrow("changed my mind");
   await expect.poll(() => running(0)).toBe(true);
-  expect(runtime.recentRequests().at(-1)).toMatchObject({ path: "/run/faults/spin", status: 499 });
+  await expect.poll(() => runtime.recentRequests().at(-1)).toMatchObject({ path: "/run/faults/spin", status: 499 });
   const late = new Request("http://tenon.test/run/faults/good/2", { signal: abort.signal });
   await expect(runtime.fetch(late)).rejects.toThrow("changed my mind");
   expect(await (await runtime.fetch(get("/run/faults/good/2"))).json()).toEqual({ n: 2, square: 4 });

@@ -1,5 +1,5 @@
 /** What goes wrong in a module, in a client or in a sidecar harms that request only: the real `tenon run`, over sockets. */
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -129,6 +129,62 @@ async function figures(server: Running) {
     running: metric("requests_running"),
   };
 }
+
+describe("instances that are shared", () => {
+  let server: Running;
+  beforeAll(async () => {
+    const cwd = join(folder, "shared");
+    await mkdir(cwd);
+    await writeFile(
+      join(cwd, "tenon.toml"),
+      `[project]
+name = "faults"
+[server]
+isolation = "shared"
+max_concurrent = 4
+max_reuse = 20
+max_reuse_memory_bytes = 67108864
+memory_limit_bytes = 134217728
+`,
+    );
+    server = await startTenon([join(faultsProject, "dist/faults.wasm")], "faults", cwd);
+  });
+  afterAll(() => server?.stop());
+
+  const post = async (where: string) =>
+    (await send(server.base, { method: "POST", path: path(where) })).json() as Record<string, number>;
+
+  test("see what was left by those before, up to max_reuse", async () => {
+    const seen: (number | undefined)[] = [];
+    for (let i = 0; i < 60; i++) seen.push((await post("/plant"))["kept"]);
+    expect(Math.max(...seen.map(Number))).toBe(19);
+    expect(seen.filter((kept) => kept === 0).length).toBeGreaterThanOrEqual(3);
+  });
+
+  test("are replaced before what they leak fills them", async () => {
+    const kept: number[] = [];
+    const leak = async () => {
+      for (let i = 0; i < 100; i++) kept.push(Number((await post("/leak"))["kept"]));
+    };
+    await leak();
+    const before = await figures(server);
+    await leak();
+    const after = await figures(server);
+    process.stderr.write(`leaks: before ${JSON.stringify(before)}, after ${JSON.stringify(after)}\n`);
+    expect(Math.max(...kept)).toBeLessThanOrEqual(20);
+    expect(after.memory).toBeLessThanOrEqual(before.memory * 1.25 + 32);
+    expect(after.instances).toBeLessThanOrEqual(4);
+  });
+
+  test("are dropped after a trap, and no request but that one is harmed", async () => {
+    for (let i = 0; i < 5; i++) {
+      await post("/plant");
+      expect((await send(server.base, { path: path("/allocate") })).status).toBe(500);
+      expect((await post("/plant"))["kept"]).toBe(0);
+      await good(server, 9);
+    }
+  });
+});
 
 const requests = Number(process.env["TENON_FAULT_REQUESTS"] ?? 2_000);
 

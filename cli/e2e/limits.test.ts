@@ -4,11 +4,11 @@ import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import { request } from "node:https";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { send } from "./http.ts";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { type Exchange, raw, send } from "./http.ts";
 import { faultsProject, type Running, startTenon } from "./servers.ts";
 
 let folder: string;
@@ -51,6 +51,66 @@ afterAll(async () => {
 const start = (cwd: string) => startTenon([join(faultsProject, "dist/faults.wasm")], "faults", cwd);
 const get = (path: string, id = "r", of = server) =>
   send(of.base, { path: `/run/faults${path}`, headers: [["x-request-id", id]] });
+
+/** A server of its own, with `[server]` as given; ends with the test. */
+async function served(keys: string): Promise<Running & { hostname: string; port: number }> {
+  const cwd = await mkdtemp(join(folder, "own-"));
+  await writeFile(join(cwd, "tenon.toml"), `[project]\nname = "faults"\n[server]\nmax_concurrent = 16\n${keys}`);
+  const running = await start(cwd);
+  onTestFinished(() => running.stop());
+  const { hostname, port } = new URL(running.base);
+  return { ...running, hostname, port: Number(port) };
+}
+
+test.each([
+  ["a path and query", "max_url_bytes = 64", { path: "/good/1?", padding: 64 }, 414],
+  ["a header", "max_header_bytes = 1000", { headers: [["x-long", "x".repeat(1000)]] }, 431],
+  ["many headers", "max_headers = 8", { headers: Array.from({ length: 9 }, (_, i) => [`x-${i}`, "x"]) }, 431],
+  ["a body", "max_body_bytes = 1000", { method: "POST", path: "/echo", body: "x".repeat(1001) }, 413],
+  [
+    "a body in chunks",
+    "max_body_bytes = 1000",
+    { method: "POST", path: "/echo", body: "x".repeat(1001), chunks: 100 },
+    413,
+  ],
+  ["a response", "max_response_bytes = 1000", { method: "POST", path: "/echo", body: "x".repeat(1001) }, 502],
+] as const)("%s beyond %s", async (_, key, asked, status) => {
+  const {
+    path = "/good/1",
+    padding = 0,
+    ...more
+  } = { padding: 0, ...asked } as Partial<Exchange> & { padding?: number };
+  const { base } = await served(key);
+  const answer = await send(base, { ...more, path: `/run/faults${path}${"x".repeat(padding)}` });
+  expect(answer.status).toBe(status);
+  expect(answer.json()).toMatchObject({ status, request_id: answer.header("x-request-id") });
+  expect((await send(base, { path: "/run/faults/good/3" })).json()).toEqual({ n: 3, square: 9 });
+});
+
+test("clients that are slow with a head or a body", async () => {
+  const { hostname, port } = await served("header_timeout_ms = 200\nbody_timeout_ms = 200");
+  expect(await raw(hostname, port, "GET /run/faults/good/1 HTTP/1.1\r\nhost: x\r\n")).toBe("");
+  const half = "POST /run/faults/echo HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\nhalf";
+  expect(await raw(hostname, port, half)).toMatch(/^HTTP\/1.1 408 /);
+});
+
+test("more requests than may run and wait, in one module; idle connections take no place", async () => {
+  const keys = "max_concurrent_per_module = 2\nmax_queued = 1\nqueue_timeout_ms = 300\nrequest_timeout_ms = 1500";
+  const { base, hostname, port } = await served(keys);
+  const idle = Array.from({ length: 20 }, () => connect(port, hostname));
+  const ask = () => send(base, { path: "/run/faults/sleep" });
+  const metrics = async () => (await send(base, { path: "/metrics" })).body.toString();
+  const running = [ask(), ask()];
+  await expect.poll(metrics).toContain("tenon_requests_running 2");
+  const waiting = ask();
+  await expect.poll(metrics).toContain("tenon_requests_queued 1");
+  const refused = await ask();
+  expect([refused.status, refused.header("retry-after")]).toEqual([503, "1"]);
+  expect([(await waiting).status, (await waiting).header("retry-after")]).toEqual([503, "1"]);
+  for (const each of running) expect((await each).status).toBe(504);
+  expect((await send(base, { path: "/run/faults/good/3" })).status).toBe(200);
+  for (const each of idle) each.destroy();
+});
 
 test("a request makes no more outbound calls than it may, and the next one may again", async () => {
   for (let i = 0; i < 3; i++) expect((await get(`/calls/5?url=${url}`)).json()).toEqual({ calls: 5 });

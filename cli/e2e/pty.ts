@@ -18,7 +18,8 @@ export class Pty {
       this.#said += data;
       this.#told();
     });
-    this.#exited = new Promise((resolve) => this.#child.once("exit", (code) => resolve(code ?? -1)));
+    // Not "exit": what it printed is to be whole.
+    this.#exited = new Promise((resolve) => this.#child.once("close", (code) => resolve(code ?? -1)));
   }
 
   /** Of `script` itself; the command is below it. */

@@ -1,9 +1,12 @@
 /** `tenon sidecar` as an operator runs it. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { type IncomingMessage, request } from "node:http";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { json } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { askAt } from "./ask.ts";
@@ -27,7 +30,8 @@ async function start(args: readonly string[], env: Record<string, string> = {}):
   child.stderr.on("data", (data) => {
     said += data;
   });
-  const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
+  // Not "exit": what it said is to be whole.
+  const exited = new Promise<number | null>((resolve) => child.once("close", resolve));
   for await (const line of createInterface({ input: child.stdout })) {
     const { address } = JSON.parse(line) as { address: string };
     const end = (signal: NodeJS.Signals) => {
@@ -85,10 +89,22 @@ describe("a Unix socket", () => {
     const running = await start(["sql", ...listen, "--url", store]);
     const sql =
       "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 3000000) SELECT count(*) AS n FROM c";
-    const asked = askAt(running.address)("POST", "/sql/query", { json: { sql } });
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    const body = JSON.stringify({ sql });
+    const headers = {
+      host: "store.sidecar.internal",
+      "content-type": "application/json",
+      "content-length": body.length,
+      expect: "100-continue",
+    };
+    const asked = request({ socketPath: socket, method: "POST", path: "/sql/query", headers, agent: false });
+    asked.flushHeaders();
+    // By asking for the body the sidecar says that it is at work on this request.
+    await once(asked, "continue");
     const ended = running.end("SIGTERM");
-    expect((await asked).json.rows).toEqual([{ n: 3_000_000 }]);
+    await expect.poll(() => existsSync(socket)).toBe(false);
+    asked.end(body);
+    const [answer] = (await once(asked, "response")) as [IncomingMessage];
+    expect(await json(answer)).toMatchObject({ rows: [{ n: 3_000_000 }] });
     expect(await ended).toBe(0);
   });
 });

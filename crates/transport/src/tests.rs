@@ -290,6 +290,27 @@ async fn impatient_callers_do_not_open_the_circuit_for_others() {
 }
 
 #[tokio::test]
+async fn a_connection_that_does_not_stand_in_time() {
+    // Nobody accepts there, and the system keeps no more than two connections for whoever would.
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let listener = socket.listen(1).unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut waiting = Vec::new();
+    while let Ok(connected) = tokio::time::timeout(Duration::from_millis(100), TcpStream::connect(address)).await {
+        waiting.push(connected.unwrap());
+        assert!(waiting.len() < 100, "the system keeps every connection");
+    }
+    let url = format!("http://{address}");
+    let hasty = TransportConfig { connect_timeout: Duration::from_millis(30), ..config() };
+    let error = text(&transport(at(&url), &[], hasty), &url).await.unwrap_err();
+    assert!(
+        matches!(&error, SendError::Connect { source, .. } if source.kind() == std::io::ErrorKind::TimedOut),
+        "{error}"
+    );
+}
+
+#[tokio::test]
 async fn calls_at_once_are_bounded_until_their_bodies_are_read() {
     let url = server(|_, stream| serve(stream)).await;
     let one = TransportConfig { max_concurrent: 1, connect_timeout: Duration::from_millis(30), ..config() };

@@ -94,12 +94,13 @@ async fn a_client_that_hangs_up_cancels_its_request() {
     }
     drop(stream);
     let ended = async {
-        while !runtime.metrics().contains("tenon_requests_running 0") {
+        while runtime.recent_requests().is_empty() {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     };
     tokio::time::timeout(Duration::from_secs(10), ended).await.expect("the request ends with its client");
     assert_eq!(runtime.recent_requests()[0].status.as_u16(), 499);
+    assert!(runtime.metrics().contains("tenon_requests_running 0"));
 }
 
 #[tokio::test]
@@ -137,6 +138,20 @@ async fn smuggled_pipelined_and_broken_requests() {
     ] {
         assert!(raw(address, broken).await.starts_with("HTTP/1.1 400"), "{broken:?}");
     }
+}
+
+#[tokio::test]
+async fn closing_cuts_off_what_does_not_finish_in_time() {
+    let limits = Limits { shutdown_timeout_ms: 50, ..limits() };
+    let (server, address, runtime, _folder) = server(&[("spin", tenon_fixtures::spin())], limits).await;
+    let running = tokio::spawn(raw(address, "GET /run/spin/ HTTP/1.1\r\nhost: x\r\n\r\n"));
+    while !runtime.metrics().contains("tenon_requests_running 1") {
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    // The request has 30 s.
+    tokio::time::timeout(Duration::from_secs(10), server.close()).await.expect("the server does not wait for it");
+    assert_eq!(running.await.unwrap(), "");
+    assert_eq!(runtime.recent_requests()[0].status.as_u16(), 499);
 }
 
 #[tokio::test]
