@@ -181,6 +181,8 @@ export interface NativePage {
   contentType: string
   /** What is sent. */
   body: Buffer
+  /** Whether requests for it are left out of the recent ones; false when left out. */
+  unlisted?: boolean
 }
 
 /** The answer of a module. */
