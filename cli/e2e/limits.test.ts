@@ -3,10 +3,12 @@ import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
+import { connect as connectSecurely } from "node:http2";
 import { request } from "node:https";
 import { type AddressInfo, connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { json } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { type Exchange, raw, send } from "./http.ts";
 import { faultsProject, type Running, startTenon } from "./servers.ts";
@@ -186,5 +188,14 @@ test("with a certificate it serves HTTPS", async () => {
     outgoing.end();
   });
   expect(JSON.parse(answer)).toEqual({ n: 12, square: 144 });
+
+  // Clients that choose HTTP/2 get that.
+  const session = connectSecurely(served.base, { rejectUnauthorized: false });
+  const stream = session.request({ ":path": "/run/faults/good/13" });
+  const [head] = (await once(stream, "response")) as [Record<string, unknown>];
+  expect(head[":status"]).toBe(200);
+  expect(await json(stream)).toEqual({ n: 13, square: 169 });
+  expect(session.alpnProtocol).toBe("h2");
+  session.close();
   await served.stop();
 });
