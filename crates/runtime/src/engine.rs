@@ -21,8 +21,10 @@ const MEMORIES: u32 = 4;
 const TABLES: u32 = 8;
 
 /// Memory of a finished instance that is reset in place instead of being given back to the system: what a request usually
-/// touches stays mapped, and the next instance in the slot does not fault it in again.
-const KEEP_RESIDENT: usize = 64 * 1024 * 1024;
+/// changes, which is less than a megabyte, stays mapped, and the next instance in the slot does not fault it in again. More
+/// would be no gain: what one greedy request has changed would stay in its slot for good, and be reset after every request
+/// there from then on.
+const KEEP_RESIDENT: usize = 4 * 1024 * 1024;
 
 /// An engine, and the slots of its pool.
 #[derive(Clone)]

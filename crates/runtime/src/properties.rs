@@ -28,6 +28,25 @@ fn headers() -> impl Strategy<Value = Vec<(String, Vec<u8>)>> {
     prop::collection::vec((name, prop::collection::vec(any::<u8>(), 0..12)), 0..8)
 }
 
+#[test]
+fn a_length_that_a_handler_announces_is_that_of_its_body() {
+    let announced = |lengths: &[&str], head| {
+        let headers = lengths.iter().map(|length| ("Content-Length".to_string(), length.as_bytes().to_vec())).collect();
+        let lifted = lift(handler::Response { status: 200, headers, body: Some(b"body".to_vec()) }, head, 48);
+        lifted.ok().map(|response| response.headers()["content-length"].to_str().unwrap().to_string())
+    };
+    for head in [false, true] {
+        assert_eq!(announced(&[], head).as_deref(), Some("4"));
+        assert_eq!(announced(&["4", "4"], head).as_deref(), Some("4"));
+        for wrong in [&["4", "5"][..], &[""], &["four"], &["+4"]] {
+            assert_eq!(announced(wrong, head), None, "{wrong:?}");
+        }
+    }
+    assert_eq!(announced(&["004"], true).as_deref(), Some("4"));
+    assert_eq!([announced(&["5"], false), announced(&["004"], false)], [None, None]);
+    assert_eq!(announced(&["5"], true).as_deref(), Some("5"), "a GET may have had another body");
+}
+
 proptest! {
     #[test]
     fn a_limit_is_what_was_set_or_what_it_was(name in "[a-z_]{0,24}|max_queued|max_body_bytes", value in any::<u64>()) {

@@ -90,19 +90,26 @@ pub(crate) fn lift(
         }
         headers.append(name, value);
     }
-    let length = HeaderValue::from(body.len());
-    let announced = headers.remove(CONTENT_LENGTH);
-    // The length of a body that is not there can be any.
-    let fits = |announced: &HeaderValue| *announced == length || (head && is_length(announced));
-    if announced.as_ref().is_some_and(|announced| !fits(announced)) {
-        return Err(Failure::InvalidResponse("the handler announced a content-length that its body does not have"));
-    }
+    let length = body.len() as u64;
+    let announced = match headers.remove(CONTENT_LENGTH) {
+        Some(value) => match number(&value) {
+            // The length of a body that is not there can be any.
+            Some(announced) if head || value == HeaderValue::from(length) => announced,
+            _ => {
+                return Err(Failure::InvalidResponse(
+                    "the handler announced a content-length that its body does not have",
+                ));
+            }
+        },
+        None => length,
+    };
     if status != StatusCode::NO_CONTENT && status != StatusCode::NOT_MODIFIED {
-        headers.insert(CONTENT_LENGTH, announced.unwrap_or(length));
+        headers.insert(CONTENT_LENGTH, HeaderValue::from(announced));
     }
     Ok(response)
 }
 
-fn is_length(value: &HeaderValue) -> bool {
-    !value.is_empty() && value.as_bytes().iter().all(u8::is_ascii_digit)
+/// The number that a content-length is, if it is one (RFC 9110, section 8.6).
+fn number(value: &HeaderValue) -> Option<u64> {
+    value.to_str().ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))?.parse().ok()
 }

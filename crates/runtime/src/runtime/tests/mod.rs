@@ -100,6 +100,32 @@ async fn path_query_and_headers_arrive_untouched() {
 }
 
 #[tokio::test]
+async fn a_length_that_is_none_or_not_the_bodys_is_refused() {
+    let echo = fixtures::echo(200);
+    let modules = [("bare.wasm", echo.clone()), ("full.wasm", bridged(&echo))];
+    let (runtime, _folder) = runtime(&modules, small()).await.unwrap();
+    let lengths: [(&[&'static str], u16); 8] = [
+        (&["4"], 200),
+        (&["4", "4"], 200),
+        (&["5"], 400),
+        (&["3"], 400),
+        (&["4", "5"], 400),
+        (&["four"], 400),
+        (&[""], 400),
+        (&["99999999999999999999"], 413),
+    ];
+    for (lengths, status) in lengths {
+        for module in ["bare", "full"] {
+            let mut request = request("POST", &format!("/run/{module}/"), "body");
+            for length in lengths {
+                request.headers_mut().append("content-length", HeaderValue::from_static(length));
+            }
+            assert_eq!(send(&runtime, request).await.status.as_u16(), status, "{module}, {lengths:?}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_trap_is_500_for_that_request_alone() {
     let trap = fixtures::trap();
     let (runtime, _folder) =
