@@ -93,17 +93,34 @@ export declare class SnapshotEngine {
    * cannot be used.
    */
   static open(folder: string, key: string): Promise<SnapshotEngine | undefined | null>
+  /** Prepares an engine and keeps it under `key`: seconds of computing. Rejects with `ENGINE` or `WRITE`. */
+  static prepare(folder: string, key: string, ingredients: EngineIngredients): Promise<undefined>
   /**
-   * Prepares an engine and keeps it under `key`: seconds of computing. Resolves to the component that all snapshots are
-   * written into, for `precompile`. Rejects with `ENGINE` or `WRITE`.
+   * Compiles what all components of this engine share into the cache that runtimes load code from. Rejects with
+   * `ENGINE`.
    */
-  static prepare(folder: string, key: string, ingredients: EngineIngredients): Promise<Buffer>
+  precompile(cacheDir: string): Promise<undefined>
   /**
    * Runs the top level of a bundle and makes a component of the engine as it then is. `name` is the file name by which
    * stack traces call the bundle; `tools`, names and versions, are noted in the component. Rejects with `TOP_LEVEL` (and what the engine printed), `TOP_LEVEL_CALL`,
    * `TOP_LEVEL_ENDLESS` or `TOP_LEVEL_MEMORY`.
    */
   build(name: string, bundle: Buffer, tools: Array<[string, string]>): Promise<BuiltComponent>
+}
+
+/** A JavaScript engine for weval that is ready to run top levels. */
+export declare class SpecializableEngine {
+  /**
+   * Opens the engine that was prepared under `key`; null when it has to be prepared. Rejects with `WRITE` when the folder
+   * cannot be used.
+   */
+  static open(folder: string, key: string): Promise<SpecializableEngine | undefined | null>
+  /** Prepares an engine and keeps it under `key`: seconds of computing. Rejects with `ENGINE` or `WRITE`. */
+  static prepare(folder: string, key: string, ingredients: EngineIngredients): Promise<undefined>
+  /** Runs the top level of a bundle, whose file name is `name`. Rejects as `SnapshotEngine.build` does. */
+  snapshot(name: string, bundle: Buffer): Promise<EngineSnapshot>
+  /** Makes a component of what weval made of a snapshot; `tools` are noted in it. Rejects with `ENGINE`. */
+  component(specialized: Buffer, tools: Array<[string, string]>): Promise<Buffer>
 }
 
 /** The bridge that `compose` uses: a component for a manual `wac plug bridge.wasm --plug handler.wasm`. */
@@ -126,10 +143,12 @@ export interface BuiltComponent {
  */
 export declare function compose(handler: Buffer, bridge?: Buffer | undefined | null): Promise<Buffer>
 
-/** What the splicer of componentize-js makes, and what belongs to it. */
+/** What the splicer of componentize-js makes of a hollow engine, and what belongs to it. */
 export interface EngineIngredients {
-  /** The engine with the world's imports and exports spliced in. */
-  engine: Buffer
+  /** The file of the engine of componentize-js. */
+  engine: string
+  /** What `hollowEngine` makes of it, with the world's imports and exports spliced in. */
+  spliced: Buffer
   /** The same with the imports stubbed that the world does not have. */
   stubbed: Buffer
   /** The adapter from `wasi_snapshot_preview1` to WASI 0.2. */
@@ -139,6 +158,17 @@ export interface EngineIngredients {
   /** Settings of the engine, as `NAME=value`. */
   environment: Array<string>
 }
+
+/** What weval specializes to a handler. */
+export interface EngineSnapshot {
+  /** A core module. */
+  module: Buffer
+  /** What the top level printed. */
+  printed: string
+}
+
+/** The engine for the splicer: what splicing does not look into is hollow. Rejects with `ENGINE`. */
+export declare function hollowEngine(engine: Buffer): Promise<Buffer>
 
 /** A limit of the runtime. */
 export interface LimitKey {
@@ -202,9 +232,6 @@ export interface NativeTls {
   /** Its private key. */
   key: string
 }
-
-/** Compiles a component into the cache that runtimes load code from. Rejects with `ENGINE`. */
-export declare function precompile(component: Buffer, cacheDir: string): Promise<undefined>
 
 /** A request that was answered. */
 export interface RecentRequest {

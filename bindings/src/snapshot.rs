@@ -1,20 +1,23 @@
 //! `tenon_snapshot` for Node.
 
+use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use napi::bindgen_prelude::{Buffer, PromiseRaw};
 use napi::{Env, Result};
 use napi_derive::napi;
-use tenon_snapshot::{Engine, Ingredients};
+use tenon_snapshot::{Engine, Ingredients, SnapshotError, SpecializableEngine as Specializable, fill, hollow};
 
 use crate::failure::{Failure, compute, promise};
 
-/// What the splicer of componentize-js makes, and what belongs to it.
+/// What the splicer of componentize-js makes of a hollow engine, and what belongs to it.
 #[napi(object)]
 pub struct EngineIngredients {
-    /// The engine with the world's imports and exports spliced in.
-    pub engine: Buffer,
+    /// The file of the engine of componentize-js.
+    pub engine: String,
+    /// What `hollowEngine` makes of it, with the world's imports and exports spliced in.
+    pub spliced: Buffer,
     /// The same with the imports stubbed that the world does not have.
     pub stubbed: Buffer,
     /// The adapter from `wasi_snapshot_preview1` to WASI 0.2.
@@ -23,6 +26,28 @@ pub struct EngineIngredients {
     pub bindings: String,
     /// Settings of the engine, as `NAME=value`.
     pub environment: Vec<String>,
+}
+
+impl TryFrom<EngineIngredients> for Ingredients {
+    type Error = SnapshotError;
+
+    fn try_from(ingredients: EngineIngredients) -> std::result::Result<Self, SnapshotError> {
+        let engine = fs::read(&ingredients.engine)
+            .map_err(|error| SnapshotError::Engine(format!("{}: {error}", ingredients.engine)))?;
+        Ok(Self {
+            engine: fill(&ingredients.spliced, &engine)?,
+            stubbed: fill(&ingredients.stubbed, &engine)?,
+            adapter: ingredients.adapter.into(),
+            bindings: ingredients.bindings,
+            environment: ingredients.environment,
+        })
+    }
+}
+
+/// The engine for the splicer: what splicing does not look into is hollow. Rejects with `ENGINE`.
+#[napi]
+pub fn hollow_engine<'env>(env: &'env Env, engine: Buffer) -> Result<PromiseRaw<'env, Buffer>> {
+    promise(env, compute(move || Ok(hollow(&engine)?)), Buffer::from)
 }
 
 /// A component and what it came to.
@@ -52,24 +77,26 @@ impl SnapshotEngine {
         promise(env, open, |engine| engine.map(|engine| SnapshotEngine { engine: Arc::new(engine) }))
     }
 
-    /// Prepares an engine and keeps it under `key`: seconds of computing. Resolves to the component that all snapshots are
-    /// written into, for `precompile`. Rejects with `ENGINE` or `WRITE`.
+    /// Prepares an engine and keeps it under `key`: seconds of computing. Rejects with `ENGINE` or `WRITE`.
     #[napi]
     pub fn prepare<'env>(
         env: &'env Env,
         folder: String,
         key: String,
         ingredients: EngineIngredients,
-    ) -> Result<PromiseRaw<'env, Buffer>> {
-        let ingredients = Ingredients {
-            engine: ingredients.engine.into(),
-            stubbed: ingredients.stubbed.into(),
-            adapter: ingredients.adapter.into(),
-            bindings: ingredients.bindings,
-            environment: ingredients.environment,
-        };
-        let prepare = compute(move || Ok(tenon_snapshot::prepare(&PathBuf::from(folder), &key, &ingredients)?));
-        promise(env, prepare, Buffer::from)
+    ) -> Result<PromiseRaw<'env, ()>> {
+        let prepare =
+            compute(move || Ok(tenon_snapshot::prepare(&PathBuf::from(folder), &key, ingredients.try_into()?)?));
+        promise(env, prepare, |()| ())
+    }
+
+    /// Compiles what all components of this engine share into the cache that runtimes load code from. Rejects with
+    /// `ENGINE`.
+    #[napi]
+    pub fn precompile<'env>(&self, env: &'env Env, cache_dir: String) -> Result<PromiseRaw<'env, ()>> {
+        let engine = Arc::clone(&self.engine);
+        let precompile = compute(move || Ok(tenon_runtime::precompile(engine.template(), &PathBuf::from(cache_dir))?));
+        promise(env, precompile, |()| ())
     }
 
     /// Runs the top level of a bundle and makes a component of the engine as it then is. `name` is the file name by which
@@ -94,9 +121,79 @@ impl SnapshotEngine {
     }
 }
 
-/// Compiles a component into the cache that runtimes load code from. Rejects with `ENGINE`.
+/// What weval specializes to a handler.
+#[napi(object)]
+pub struct EngineSnapshot {
+    /// A core module.
+    pub module: Buffer,
+    /// What its component is told of the pages that a request changes.
+    pub resident: Buffer,
+    /// What the top level printed.
+    pub printed: String,
+}
+
+/// A JavaScript engine for weval that is ready to run top levels.
 #[napi]
-pub fn precompile<'env>(env: &'env Env, component: Buffer, cache_dir: String) -> Result<PromiseRaw<'env, ()>> {
-    let precompile = compute(move || Ok(tenon_runtime::precompile(&component, &PathBuf::from(cache_dir))?));
-    promise(env, precompile, |()| ())
+pub struct SpecializableEngine {
+    engine: Arc<Specializable>,
+}
+
+#[napi]
+impl SpecializableEngine {
+    /// Opens the engine that was prepared under `key`; null when it has to be prepared. Rejects with `WRITE` when the folder
+    /// cannot be used.
+    #[napi]
+    pub fn open<'env>(
+        env: &'env Env,
+        folder: String,
+        key: String,
+    ) -> Result<PromiseRaw<'env, Option<SpecializableEngine>>> {
+        let open = compute(move || Ok(Specializable::open(&PathBuf::from(folder), &key)?));
+        promise(env, open, |engine| engine.map(|engine| SpecializableEngine { engine: Arc::new(engine) }))
+    }
+
+    /// Prepares an engine and keeps it under `key`: seconds of computing. Rejects with `ENGINE` or `WRITE`.
+    #[napi]
+    pub fn prepare<'env>(
+        env: &'env Env,
+        folder: String,
+        key: String,
+        ingredients: EngineIngredients,
+    ) -> Result<PromiseRaw<'env, ()>> {
+        let prepare = compute(move || {
+            Ok(tenon_snapshot::prepare_specializable(&PathBuf::from(folder), &key, ingredients.try_into()?)?)
+        });
+        promise(env, prepare, |()| ())
+    }
+
+    /// Runs the top level of a bundle, whose file name is `name`. Rejects as `SnapshotEngine.build` does.
+    #[napi]
+    pub fn snapshot<'env>(
+        &self,
+        env: &'env Env,
+        name: String,
+        bundle: Buffer,
+    ) -> Result<PromiseRaw<'env, EngineSnapshot>> {
+        let engine = Arc::clone(&self.engine);
+        let snapshot = compute(move || engine.snapshot(&name, &bundle).map_err(Failure::from));
+        promise(env, snapshot, |snapshot| EngineSnapshot {
+            module: Buffer::from(snapshot.module),
+            resident: Buffer::from(snapshot.resident),
+            printed: snapshot.printed,
+        })
+    }
+
+    /// Makes a component of what weval made of a snapshot's module, and what the snapshot says of resident pages. Rejects
+    /// with `ENGINE`.
+    #[napi]
+    pub fn component<'env>(
+        &self,
+        env: &'env Env,
+        specialized: Buffer,
+        resident: Buffer,
+    ) -> Result<PromiseRaw<'env, Buffer>> {
+        let engine = Arc::clone(&self.engine);
+        let component = compute(move || engine.component(&specialized, &resident).map_err(Failure::from));
+        promise(env, component, Buffer::from)
+    }
 }

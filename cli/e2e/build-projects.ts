@@ -2,7 +2,17 @@
 import { spawnSync } from "node:child_process";
 import { cp, mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { echoProject, everyProject, faultsProject, helloProject, referenceOf, root, tenon } from "./servers.ts";
+import {
+  aotOf,
+  echoProject,
+  everyProject,
+  faultsProject,
+  helloProject,
+  referenceOf,
+  root,
+  tenon,
+  weval,
+} from "./servers.ts";
 
 export default async function setup(): Promise<void> {
   // Plain JavaScript, because it also has to run before anything is compiled.
@@ -30,11 +40,15 @@ export default async function setup(): Promise<void> {
     ];
     if (isStale(`${folder}/dist/${name}-composed.wasm`, sources)) command([tenon, "build", "-rc"], project);
     if (project !== echoProject && project !== helloProject) continue;
-    const copy = referenceOf(project);
-    if (!isStale(`${copy.slice(root.length)}/dist/${name}.wasm`, sources)) continue;
-    await mkdir(copy, { recursive: true });
-    for (const part of ["src", "tenon.toml"]) await cp(join(project, part), join(copy, part), { recursive: true });
-    command([tenon, "build", "-r", "--reference"], copy);
+    for (const [copy, way] of [
+      [referenceOf(project), "--reference"],
+      ...(weval === undefined ? [] : [[aotOf(project), "--aot"] as const]),
+    ] as const) {
+      if (!isStale(`${copy.slice(root.length)}/dist/${name}.wasm`, sources)) continue;
+      await mkdir(copy, { recursive: true });
+      for (const part of ["src", "tenon.toml"]) await cp(join(project, part), join(copy, part), { recursive: true });
+      command([tenon, "build", "-r", way], copy);
+    }
   }
 }
 

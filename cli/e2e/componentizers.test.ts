@@ -1,9 +1,9 @@
-/** Tenon's own way of making a component and that of componentize-js: the same handlers, the same answers. */
+/** The ways of making a component, Tenon's own, that of componentize-js and `--aot`: the same handlers, the same answers. */
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Answer, type Exchange, send } from "./http.ts";
-import { echoProject, helloProject, type Running, referenceOf, startTenon } from "./servers.ts";
+import { aotOf, echoProject, helloProject, type Running, referenceOf, startTenon, weval } from "./servers.ts";
 
 const json = [["content-type", "application/json"]] as const;
 const body = (value: unknown) => ({ headers: json, body: JSON.stringify(value) });
@@ -64,12 +64,14 @@ describe.each([
   ["echo", echoProject],
 ] as const)("%s", (name, project) => {
   let ours: Running;
-  let reference: Running;
+  let others: Running[] = [];
   beforeAll(async () => {
-    ours = await startTenon([join(project, "dist", `${name}.wasm`)], name);
-    reference = await startTenon([join(referenceOf(project), "dist", `${name}.wasm`)], name);
+    const start = (at: string) => startTenon([join(at, "dist", `${name}.wasm`)], name);
+    ours = await start(project);
+    others = [await start(referenceOf(project))];
+    if (weval !== undefined) others.push(await start(aotOf(project)));
   });
-  afterAll(() => Promise.all([ours?.stop(), reference?.stop()]));
+  afterAll(() => Promise.all([ours?.stop(), ...others.map((other) => other.stop())]));
 
   test.each(
     (requests[name] ?? []).map((request) => [`${request.method ?? "GET"} ${request.path.slice(0, 60)}`, request]),
@@ -78,7 +80,8 @@ describe.each([
       const { pathname, origin } = new URL(base);
       return comparable(await send(origin, { ...request, path: pathname + request.path }));
     };
-    expect(await ask(ours)).toEqual(await ask(reference));
+    const answer = await ask(ours);
+    for (const other of others) expect(await ask(other)).toEqual(answer);
   });
 
   test("the component is not larger, and has a source map", async () => {

@@ -84,6 +84,17 @@ if (wasmtime === undefined) {
   );
 }
 
+/** weval, for `tenon build --aot`; none when it is not on this machine. */
+export const weval = [process.env["TENON_WEVAL"], "weval"].find(
+  (file) => file !== undefined && spawnSync(file, ["--version"]).status === 0,
+);
+
+if (weval === undefined) {
+  process.stderr.write(
+    "e2e: `tenon build --aot` is left out, there is no weval: cargo install weval --locked --version 0.5.1, or name it in TENON_WEVAL\n",
+  );
+}
+
 /** Starts `tenon run` with the given arguments on a free port; the base is that of `module`. */
 export async function startTenon(
   args: readonly string[],
@@ -164,6 +175,7 @@ export const helloProject = join(root, "examples/hello");
 /** An app with every feature that an OpenAPI document can show. */
 export const faultsProject = join(root, "cli/e2e/fixtures/faults");
 export const everyProject = join(root, "ts-sdk/test/openapi/every");
-/** A copy of a project that is built with `--reference`. */
+/** Copies of a project: one that is built with `--reference`, and one with `--aot`. */
 export const referenceOf = (project: string): string => join(root, "cli/e2e/.tenon/reference", basename(project));
+export const aotOf = (project: string): string => join(root, "cli/e2e/.tenon/aot", basename(project));
 export const foreignComponent = join(root, "cli/e2e/fixtures/foreign/dist/foreign.wasm");

@@ -32,6 +32,7 @@ export type ErrorCode =
   | "TOP_LEVEL_ENDLESS"
   | "TOP_LEVEL_MEMORY"
   | "USAGE"
+  | "WEVAL"
   | "WIRING"
   | "WRITE";
 

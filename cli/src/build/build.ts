@@ -4,10 +4,19 @@ import { systemReason, TenonError } from "../errors.ts";
 import { fromNative, native } from "../native.ts";
 import type { Project } from "../project/project.ts";
 import { formatBytes, type Terminal } from "../terminal.ts";
+import { aotComponentizer } from "./aot.ts";
 import { type Bundle, bundle } from "./bundle.ts";
-import { prepareEngine } from "./engine.ts";
+import type { Componentizer } from "./componentize.ts";
+import { prepareEngine, prepareSpecializableEngine } from "./engine.ts";
 import { referenceComponentizer } from "./reference.ts";
 import { snapshotComponentizer } from "./snapshot.ts";
+import { findWeval } from "./weval.ts";
+
+/**
+ * Who makes the component. `reference`: componentize-js, as slowly as it does; for comparison. `aot`: Tenon, and weval
+ * specializes the engine to the handler.
+ */
+export type BuildWay = "reference" | "aot";
 
 /** How to build. */
 export interface BuildOptions {
@@ -15,8 +24,8 @@ export interface BuildOptions {
   readonly release: boolean;
   /** Also compose with the bridge. */
   readonly compose: boolean;
-  /** Let componentize-js make the component, as slowly as it does; for comparison. */
-  readonly reference?: boolean;
+  /** Who makes the component: Tenon, unless this says something else. */
+  readonly way?: BuildWay;
   /** Answer 500 to a response that does not match its declared type, as `tenon dev` does. */
   readonly checkResponses?: boolean;
 }
@@ -51,9 +60,7 @@ export async function buildProject(project: Project, options: BuildOptions, term
     () => bundle(project, { minify: options.release, checkResponses: options.checkResponses === true }),
     ({ size }) => `(${formatBytes(size)} of JavaScript)`,
   );
-  const componentize = options.reference ? referenceComponentizer : snapshotComponentizer(terminal, options);
-  // Outside the step, whose time is the build's: it happens once, and says so itself.
-  if (!options.reference) await prepareEngine(terminal);
+  const componentize = await componentizer(options, terminal);
   const component = await terminal.step(
     "Componentize",
     shown(project.component),
@@ -76,6 +83,18 @@ export async function buildProject(project: Project, options: BuildOptions, term
     ({ bytes }) => `(${formatBytes(bytes)})`,
   );
   return { component: component.artifact, composed, inputs };
+}
+
+/** Prepares the engine outside of the step, whose time is the build's: it happens once, and says so itself. */
+async function componentizer(options: BuildOptions, terminal: Terminal): Promise<Componentizer> {
+  switch (options.way) {
+    case "reference":
+      return referenceComponentizer;
+    case "aot":
+      return aotComponentizer(await findWeval(), await prepareSpecializableEngine(terminal), terminal);
+    default:
+      return snapshotComponentizer(await prepareEngine(terminal), terminal, options);
+  }
 }
 
 async function requireSource(project: Project): Promise<void> {

@@ -1,15 +1,22 @@
 import { fork } from "node:child_process";
+import { type ErrorCode, TenonError } from "../errors.ts";
 
 /**
  * Asks a program of this folder one question, in a process of its own: what computes for seconds without a pause would
  * stop everything else in this one. The program answers with a message.
  *
  * @param program file name of the compiled program
+ * @param environment variables for it, besides those of this process
  * @returns the answer, or what the program printed when it ended without one
  */
-export function askChild<Question, Answer>(program: string, question: Question): Promise<Answer | ChildError> {
+export function askChild<Question, Answer>(
+  program: string,
+  question: Question,
+  environment: NodeJS.ProcessEnv = {},
+): Promise<Answer | ChildError> {
   return new Promise((resolve, reject) => {
     const child = fork(new URL(`./${program}`, import.meta.url), {
+      env: { ...process.env, ...environment },
       // Keeps bytes as bytes on their way.
       serialization: "advanced",
       stdio: ["ignore", "ignore", "pipe", "ipc"],
@@ -33,6 +40,7 @@ export function askChild<Question, Answer>(program: string, question: Question):
 /** What went wrong in the program. */
 export interface ChildError {
   readonly error: string;
+  readonly code?: ErrorCode;
 }
 
 /** The other side of {@link askChild}: answers the question that this process was started with. */
@@ -42,7 +50,10 @@ export function answerParent<Question, Answer extends object>(answer: (question:
     try {
       result = await answer(question);
     } catch (error) {
-      result = { error: error instanceof Error ? error.message : String(error) };
+      result = {
+        error: error instanceof Error ? error.message : String(error),
+        ...(error instanceof TenonError ? { code: error.code } : {}),
+      };
     }
     process.send?.(result, () => process.disconnect());
   });

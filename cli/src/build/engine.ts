@@ -1,35 +1,48 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import type { SnapshotEngine } from "@tenon/native";
+import { fileURLToPath } from "node:url";
+import type { SnapshotEngine, SpecializableEngine } from "@tenon/native";
 import { defaultCacheFolder } from "../cache-folder.ts";
 import { TenonError } from "../errors.ts";
 import { fromNative, native } from "../native.ts";
 import { version, witFolder } from "../package.ts";
 import type { Terminal } from "../terminal.ts";
-import { askChild } from "./child.ts";
+import { askChild, type ChildError } from "./child.ts";
 import { withGlue } from "./glue.ts";
 
 /** The world that the engine's bindings are made for. */
 export const worldName = "handler-glue";
 
-/** What the child process is told. */
+/** Engines that snapshots are taken of: to become components as they are, or to be specialized by weval first. */
+type EngineKind = "snapshot" | "specializable";
+
+/** The engines of componentize-js. */
+const engines = { snapshot: "starlingmonkey_embedding.wasm", specializable: "starlingmonkey_embedding_weval.wasm" };
+
+/** What the child process that splices is told. */
 export interface SpliceRequest {
+  /** The file of the engine. */
+  readonly engine: string;
   readonly witPath: string;
   readonly worldName: string;
 }
 
-/** What the child process answers: the ingredients of an engine. */
+/** What it answers: the ingredients of an engine, of which the addon fills what is hollow. */
 export interface Spliced {
-  readonly engine: Uint8Array;
+  readonly spliced: Uint8Array;
   readonly stubbed: Uint8Array;
   readonly adapter: Uint8Array;
   readonly bindings: string;
   readonly environment: readonly string[];
 }
 
-/** The engine of this process, while it is being opened or open. */
-let prepared: Promise<SnapshotEngine> | undefined;
+/** What the child process that compiles is told: to prepare an engine, or what serves all components of one. */
+export type PrepareRequest = { readonly folder: string; readonly key: string } & (
+  | { readonly step: "building"; readonly kind: EngineKind; readonly engine: string; readonly spliced: Spliced }
+  | { readonly step: "serving"; readonly cache: string }
+);
 
 /**
  * The JavaScript engine, ready to run top levels. The first time that a user builds with a version of Tenon it is
@@ -37,54 +50,104 @@ let prepared: Promise<SnapshotEngine> | undefined;
  *
  * @throws TenonError `WRITE` when the cache folder cannot be used
  */
-export function prepareEngine(terminal: Terminal): Promise<SnapshotEngine> {
-  prepared ??= open(terminal).catch((error) => {
-    prepared = undefined;
-    throw error;
-  });
-  return prepared;
+export const prepareEngine = once((terminal) =>
+  open<SnapshotEngine>("snapshot", native().SnapshotEngine.open, async (folder, key) => {
+    terminal.say("The JavaScript engine is prepared, once for this version of Tenon:");
+    await prepare("snapshot", folder, key, terminal, 3);
+    await terminal.step("Prepare", "3 of 3: code for serving", () =>
+      compile({ step: "serving", folder, key, cache: defaultCacheFolder() }),
+    );
+  }),
+);
+
+/**
+ * The engine of `--aot`, as {@link prepareEngine}. Nothing is compiled for serving: each component has code of its own.
+ *
+ * @throws TenonError `WRITE` when the cache folder cannot be used
+ */
+export const prepareSpecializableEngine = once((terminal) =>
+  open<SpecializableEngine>("specializable", native().SpecializableEngine.open, async (folder, key) => {
+    terminal.say("The JavaScript engine of --aot is prepared, once for this version of Tenon:");
+    await prepare("specializable", folder, key, terminal, 2);
+  }),
+);
+
+/** Opens once in this process, and once more after it has failed. */
+function once<Engine>(open: (terminal: Terminal) => Promise<Engine>): (terminal: Terminal) => Promise<Engine> {
+  let opened: Promise<Engine> | undefined;
+  return (terminal) => {
+    opened ??= open(terminal).catch((error) => {
+      opened = undefined;
+      throw error;
+    });
+    return opened;
+  };
 }
 
-async function open(terminal: Terminal): Promise<SnapshotEngine> {
-  const cache = defaultCacheFolder();
-  const folder = join(cache, "engines");
-  const key = await engineKey();
-  const opened = await fromNative(native().SnapshotEngine.open(folder, key), hint);
+async function open<Engine>(
+  kind: EngineKind,
+  open: (folder: string, key: string) => Promise<Engine | null | undefined>,
+  prepare: (folder: string, key: string) => Promise<void>,
+): Promise<Engine> {
+  const folder = join(defaultCacheFolder(), "engines");
+  const key = await engineKey(kind);
+  const opened = await fromNative(open(folder, key), hint);
   if (opened) return opened;
-
-  terminal.say("The JavaScript engine is prepared, once for this version of Tenon:");
-  const spliced = await terminal.step("Prepare", "1 of 3: bindings", splice);
-  const template = await terminal.step("Prepare", "2 of 3: code for building", () =>
-    fromNative(
-      native().SnapshotEngine.prepare(folder, key, {
-        engine: Buffer.from(spliced.engine),
-        stubbed: Buffer.from(spliced.stubbed),
-        adapter: Buffer.from(spliced.adapter),
-        bindings: withGlue(spliced.bindings),
-        environment: [...spliced.environment],
-      }),
-      hint,
-    ),
-  );
-  await terminal.step("Prepare", "3 of 3: code for serving", () => fromNative(native().precompile(template, cache)));
-  const engine = await fromNative(native().SnapshotEngine.open(folder, key), hint);
+  await prepare(folder, key);
+  const engine = await fromNative(open(folder, key), hint);
   if (!engine) throw new TenonError("ENGINE", `what was written to ${folder} cannot be read back`);
   return engine;
 }
 
-async function splice(): Promise<Spliced> {
-  const request: SpliceRequest = { witPath: witFolder, worldName };
+/** The first two steps, of which there are `steps`. */
+async function prepare(
+  kind: EngineKind,
+  folder: string,
+  key: string,
+  terminal: Terminal,
+  steps: number,
+): Promise<void> {
+  const library = new URL("../lib/", import.meta.resolve("@bytecodealliance/componentize-js"));
+  const engine = fileURLToPath(new URL(engines[kind], library));
+  const spliced = await terminal.step("Prepare", `1 of ${steps}: bindings`, () => splice(engine));
+  await terminal.step("Prepare", `2 of ${steps}: code for building`, () =>
+    compile({ step: "building", kind, folder, key, engine, spliced }),
+  );
+}
+
+async function splice(engine: string): Promise<Spliced> {
+  const request: SpliceRequest = { engine, witPath: witFolder, worldName };
   const spliced = await askChild<SpliceRequest, Spliced>("splice-child.js", request);
   if ("error" in spliced)
     throw new TenonError("ENGINE", `the engine cannot be made for ${worldName}: ${spliced.error}`);
-  return spliced;
+  return { ...spliced, bindings: withGlue(spliced.bindings) };
+}
+
+async function compile(request: PrepareRequest): Promise<void> {
+  const answer = await askChild<PrepareRequest, object>("prepare-child.js", request, thrifty());
+  if (!("error" in answer)) return;
+  const { error, code = "ENGINE" } = answer as ChildError;
+  throw new TenonError(code, error, hint(code));
+}
+
+/**
+ * Variables of a process that compiles. Each thread works on functions of its own, so more than four want more memory than
+ * a build should; and glibc (mallopt(3)) is told to give back what is free, where every thread would keep it for itself.
+ */
+function thrifty(): NodeJS.ProcessEnv {
+  return {
+    RAYON_NUM_THREADS: String(Math.min(4, availableParallelism())),
+    MALLOC_ARENA_MAX: "1",
+    MALLOC_MMAP_THRESHOLD_: "131072",
+    MALLOC_TRIM_THRESHOLD_: "131072",
+  };
 }
 
 /** Names a prepared engine by all that it is made of. */
-async function engineKey(): Promise<string> {
+async function engineKey(kind: EngineKind): Promise<string> {
   const manifest = new URL("../package.json", import.meta.resolve("@bytecodealliance/componentize-js"));
   const { version: componentizeVersion } = JSON.parse(await readFile(manifest, "utf8")) as { version: string };
-  const hash = createHash("sha256").update(`${version}\n${componentizeVersion}\n${worldName}\n${withGlue}`);
+  const hash = createHash("sha256").update(`${kind}\n${version}\n${componentizeVersion}\n${worldName}\n${withGlue}`);
   for (const file of (await readdir(witFolder, { recursive: true })).sort()) {
     if (file.endsWith(".wit")) hash.update(await readFile(join(witFolder, file)));
   }

@@ -5,8 +5,23 @@ import { codeFrame } from "./code-frame.ts";
 import { type Place, SourceMap } from "./place.ts";
 
 /** What to do about a top level that fails. */
-export const topLevelHint =
+const topLevelHint =
   "the top level runs while building: time, random values, environment and calls to the outside belong into handlers";
+
+/** Turns the addon's error about a top level into one that points into the user's sources; others stay as they are. */
+export async function topLevelError(error: unknown, bundle: Bundle): Promise<unknown> {
+  if (!(error instanceof TenonError)) return error;
+  switch (error.code) {
+    case "TOP_LEVEL":
+      return explain(error.message, bundle);
+    case "TOP_LEVEL_CALL":
+    case "TOP_LEVEL_ENDLESS":
+    case "TOP_LEVEL_MEMORY":
+      return new TenonError("BUILD", error.message, topLevelHint, error);
+    default:
+      return error;
+  }
+}
 
 /** Turns what the engine printed into an error that points into the user's sources. */
 export async function explain(output: string, bundle: Bundle): Promise<TenonError> {

@@ -1,6 +1,7 @@
 /** The child process of `engine.ts`: what componentize-js splices into its engine for a world. */
 import { readFile } from "node:fs/promises";
 import { preview1AdapterReactorPath } from "@bytecodealliance/jco";
+import { fromNative, native } from "../native.ts";
 import { answerParent } from "./child.ts";
 import type { Spliced, SpliceRequest } from "./engine.ts";
 
@@ -42,14 +43,15 @@ const features = ["stdio", "random", "clocks", "http", "fetch-event"];
 
 const library = new URL("../lib/", import.meta.resolve("@bytecodealliance/componentize-js"));
 
-answerParent<SpliceRequest, Spliced>(async ({ witPath, worldName }) => {
+answerParent<SpliceRequest, Spliced>(async ({ engine: file, witPath, worldName }) => {
   const { splicer } = (await import(new URL("spidermonkey-embedding-splicer.js", library).href)) as {
     splicer: Splicer;
   };
-  const plain = await readFile(new URL("starlingmonkey_embedding.wasm", library));
-  const spliced = splicer.spliceBindings(plain, features, undefined, witPath, worldName, false);
+  const engine = await readFile(file);
+  const hollow = await fromNative(native().hollowEngine(engine));
+  const spliced = splicer.spliceBindings(hollow, features, undefined, witPath, worldName, false);
   return {
-    engine: spliced.wasm,
+    spliced: spliced.wasm,
     stubbed: splicer.stubWasi(spliced.wasm, features, undefined, witPath, worldName),
     adapter: await readFile(preview1AdapterReactorPath()),
     bindings: spliced.jsBindings,

@@ -1,6 +1,6 @@
 import { relative } from "node:path";
-import type { Command } from "commander";
-import type { BuildResult } from "../build/build.ts";
+import { type Command, Option } from "commander";
+import type { BuildOptions, BuildResult } from "../build/build.ts";
 import { TenonError } from "../errors.ts";
 import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
 import { configFile, type Project, projectsFrom } from "../project/project.ts";
@@ -9,6 +9,7 @@ interface Options extends CommonOptions {
   readonly release?: boolean;
   readonly compose?: boolean;
   readonly json?: boolean;
+  readonly aot?: boolean;
   readonly reference?: boolean;
 }
 
@@ -23,15 +24,22 @@ export function buildCommand(program: Command): void {
     )
     .option("-r, --release", "optimize for serving")
     .option("-c, --compose", "compose with the bridge")
-    .option("--reference", "let componentize-js make the component, which takes longer; to compare")
+    .option("--aot", "specialize the engine to the handler with weval, for handlers that compute; with --release")
+    .addOption(
+      new Option("--reference", "let componentize-js make the component, which takes longer; to compare").conflicts(
+        "aot",
+      ),
+    )
     .option("--json", "print what was written as JSON, one line for each project");
   withCommonOptions(command).action(async (options: Options) => {
+    // Partial evaluation is for serving, and takes too long for anything else.
+    if (options.aot && !options.release) command.error("error: option '--aot' is for releases: tenon build -r --aot");
     const terminal = terminalFor(options);
     const projects = await projectsFrom(process.cwd());
-    const wanted = {
+    const wanted: BuildOptions = {
       release: options.release === true,
       compose: options.compose === true,
-      reference: options.reference === true,
+      ...(options.reference ? { way: "reference" } : options.aot ? { way: "aot" } : {}),
     };
     if (wanted.compose) for (const project of projects) requireComposable(project);
     const { buildProject } = await import("../build/build.ts");

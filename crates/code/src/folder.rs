@@ -12,10 +12,9 @@ use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use sha2::{Digest, Sha256};
-use tempfile::NamedTempFile;
 
 use crate::seal::Seal;
 
@@ -24,6 +23,10 @@ const DIGEST: &str = "sha256";
 
 /// The note of a file that was found whole.
 const SEAL: &str = "seal";
+
+/// What files are called while they are written, and after how long one was left behind by a process that was killed.
+const PARTIAL: &str = ".tmp";
+const LEFT_BEHIND: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How much of a file is read at once to check it.
 const PIECE: usize = 256 * 1024;
@@ -123,7 +126,7 @@ impl Folder {
     pub fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
         let digest = hex(&Sha256::digest(content));
         for (path, content) in [(self.file(name), content), (self.note(name), digest.as_bytes())] {
-            let mut file = NamedTempFile::new_in(&self.path)?;
+            let mut file = tempfile::Builder::new().prefix(PARTIAL).tempfile_in(&self.path)?;
             file.write_all(content)?;
             file.persist(path)?;
         }
@@ -143,9 +146,10 @@ impl Folder {
         Ok(())
     }
 
-    /// Keeps the `keep` files with this extension that were used last, and removes the others. A file that a process has
-    /// mapped stays with that process.
+    /// Keeps the `keep` files with this extension that were used last, and removes the others, and what was never finished.
+    /// A file that a process has mapped stays with that process.
     pub fn prune(&self, extension: &str, keep: usize) {
+        self.remove_partial();
         let Ok(entries) = fs::read_dir(&self.path) else { return };
         let mut files: Vec<(SystemTime, PathBuf)> = entries
             .filter_map(|entry| {
@@ -164,6 +168,17 @@ impl Folder {
                 let _ = fs::remove_file(path.with_extension(format!("{extension}.{note}")));
             }
             let _ = fs::remove_file(path);
+        }
+    }
+
+    /// Removes files that nobody is writing any more.
+    fn remove_partial(&self) {
+        let Ok(entries) = fs::read_dir(&self.path) else { return };
+        for entry in entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(PARTIAL)) {
+            let age = entry.metadata().and_then(|metadata| metadata.modified()).map(|written| written.elapsed());
+            if matches!(age, Ok(Ok(age)) if age > LEFT_BEHIND) {
+                let _ = fs::remove_file(entry.path());
+            }
         }
     }
 
@@ -227,7 +242,7 @@ mod tests {
         let folder = Folder::open(parent.path()).unwrap();
         for (age, name) in [(30, "a.bin"), (20, "b.bin"), (10, "c.bin"), (40, "d.other")] {
             folder.write(name, b"content").unwrap();
-            let then = SystemTime::now() - std::time::Duration::from_secs(age);
+            let then = SystemTime::now() - Duration::from_secs(age);
             File::options().write(true).open(folder.note(name)).unwrap().set_modified(then).unwrap();
         }
         folder.read("a.bin").unwrap();
@@ -235,6 +250,19 @@ mod tests {
         let left = |name: &str| folder.read(name).is_some();
         assert!(left("a.bin") && left("c.bin") && left("d.other"));
         assert!(!left("b.bin") && !folder.note("b.bin").exists());
+    }
+
+    #[test]
+    fn what_a_killed_process_left_half_written_is_removed_after_a_day() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = Folder::open(parent.path()).unwrap();
+        for (hours, name) in [(25, ".tmpOld"), (23, ".tmpNew"), (25, "a.other")] {
+            let then = SystemTime::now() - Duration::from_secs(hours * 60 * 60);
+            File::create(folder.file(name)).unwrap().set_modified(then).unwrap();
+        }
+        folder.prune("bin", 1);
+        let left = |name: &str| folder.file(name).exists();
+        assert!(!left(".tmpOld") && left(".tmpNew") && left("a.other"));
     }
 
     #[test]

@@ -13,17 +13,25 @@
 //! the memory of the first engine is right for the second. While it runs, the engine sees two files and a clock: see
 //! [`wasi`].
 
+mod encode;
 mod engine;
 mod error;
+mod files;
 mod garbage;
+mod hollow;
 mod prepare;
 mod random;
 mod resident;
+mod run;
+mod specialize;
 mod template;
 #[cfg(test)]
 mod tests;
 mod wasi;
+mod weval;
 
 pub use engine::{Built, Engine};
 pub use error::SnapshotError;
-pub use prepare::{Ingredients, prepare};
+pub use hollow::{fill, hollow};
+pub use prepare::{Ingredients, prepare, prepare_specializable};
+pub use specialize::{Snapshot, SpecializableEngine};

@@ -4,11 +4,12 @@ use std::path::Path;
 
 use tenon_code::Folder;
 use wasmtime_wizer::Wizer;
-use wit_component::ComponentEncoder;
 
-use crate::engine::{Files, configured};
+use crate::encode::encode;
 use crate::error::SnapshotError;
+use crate::files::Files;
 use crate::resident::with_touch;
+use crate::run::configured;
 use crate::template;
 
 /// The function of the engine that reads the bundle and runs its top level.
@@ -31,32 +32,47 @@ pub struct Ingredients {
 
 /// Prepares the engine and keeps it in `folder` under `key`. Seconds of computing on all cores.
 ///
-/// Two processes may do so at once: each writes whole files of the same content. Gives the component that all snapshots
-/// are written into; its code is the code of them all.
+/// Two processes may do so at once: each writes whole files of the same content.
 ///
 /// # Errors
 ///
 /// [`SnapshotError::Engine`] when the ingredients do not fit together, [`SnapshotError::Keep`] when the folder cannot be
 /// written.
-pub fn prepare(folder: &Path, key: &str, ingredients: &Ingredients) -> Result<Vec<u8>, SnapshotError> {
+pub fn prepare(folder: &Path, key: &str, ingredients: Ingredients) -> Result<(), SnapshotError> {
+    let template = encode(&engine_of(&ingredients)?, &ingredients.adapter)?;
+    keep(folder, key, ingredients, template)
+}
+
+/// Prepares an engine for weval and keeps it in `folder` under `key`; see [`prepare`].
+///
+/// # Errors
+///
+/// Those of [`prepare`].
+pub fn prepare_specializable(folder: &Path, key: &str, ingredients: Ingredients) -> Result<(), SnapshotError> {
+    let template = engine_of(&ingredients)?;
+    keep(folder, key, ingredients, template)
+}
+
+/// The engine that serves, without its memory.
+fn engine_of(ingredients: &Ingredients) -> Result<Vec<u8>, SnapshotError> {
+    template::without_memory(&with_touch(&ingredients.stubbed)?)
+}
+
+fn keep(folder: &Path, key: &str, ingredients: Ingredients, template: Vec<u8>) -> Result<(), SnapshotError> {
     let folder = Folder::open(folder)?;
+    let Ingredients { engine: spliced, stubbed, adapter, bindings, environment } = ingredients;
     let engine = configured()?;
     let files = Files::new(&engine, key);
-    // Checks that nothing changes while it runs but what a snapshot keeps: memory and mutable globals.
-    let (_, instrumented) =
-        Wizer::new().init_func(INITIALIZE).instrument(&ingredients.engine).map_err(SnapshotError::engine)?;
-    let code = engine.precompile_module(&instrumented).map_err(SnapshotError::engine)?;
-    let template = ComponentEncoder::default()
-        .validate(true)
-        .module(&template::without_memory(&with_touch(&ingredients.stubbed)?)?)
-        .and_then(|encoder| encoder.adapter("wasi_snapshot_preview1", &ingredients.adapter))
-        .and_then(|mut encoder| encoder.encode())
-        .map_err(SnapshotError::engine)?;
-    let template = template::stripped(&template).map_err(SnapshotError::engine)?;
-    folder.write(&files.code, &code)?;
     folder.write(&files.template, &template)?;
-    folder.write(&files.bindings, ingredients.bindings.as_bytes())?;
-    folder.write(&files.environment, ingredients.environment.join("\n").as_bytes())?;
+    folder.write(&files.adapter, &adapter)?;
+    folder.write(&files.bindings, bindings.as_bytes())?;
+    folder.write(&files.environment, environment.join("\n").as_bytes())?;
+    // Compiling takes memory enough; each of these is 10 MB.
+    drop((template, stubbed));
+    // Checks that nothing changes while it runs but what a snapshot keeps: memory and mutable globals.
+    let (_, instrumented) = Wizer::new().init_func(INITIALIZE).instrument(&spliced).map_err(SnapshotError::engine)?;
+    let code = engine.precompile_module(&instrumented).map_err(SnapshotError::engine)?;
+    folder.write(&files.code, &code)?;
     files.prune(&folder);
-    Ok(template)
+    Ok(())
 }

@@ -68,7 +68,13 @@ pub(crate) fn stripped(component: &[u8]) -> Result<Vec<u8>, StateError> {
     Ok(made)
 }
 
-/// Writes a state into the engine of a template.
+/// Writes a state into the engine of a template that is the engine alone.
+pub(crate) fn module_with_state(template: &[u8], state: &State<'_>) -> Result<Vec<u8>, SnapshotError> {
+    let sections = sections(template, PREAMBLE..template.len()).map_err(SnapshotError::engine)?;
+    write_module(template, &sections, state, false).map_err(SnapshotError::engine)
+}
+
+/// Writes a state into the engine of a template that is a component.
 pub(crate) fn with_state(template: &[u8], state: &State<'_>) -> Result<Vec<u8>, SnapshotError> {
     let found = Found::find(template).map_err(SnapshotError::engine)?;
     let sections = found.sections().map_err(SnapshotError::engine)?;
@@ -84,8 +90,16 @@ pub(crate) fn with_state(template: &[u8], state: &State<'_>) -> Result<Vec<u8>, 
 }
 
 /// How many globals the engine of a template defines.
-pub(crate) fn globals_of(template: &[u8]) -> Result<u32, StateError> {
-    let sections = Found::find(template)?.sections()?;
+pub(crate) fn globals_of_component(template: &[u8]) -> Result<u32, StateError> {
+    globals_of(template, &Found::find(template)?.sections()?)
+}
+
+/// The same of a template that is the engine alone.
+pub(crate) fn globals_of_module(template: &[u8]) -> Result<u32, StateError> {
+    globals_of(template, &sections(template, PREAMBLE..template.len())?)
+}
+
+fn globals_of(template: &[u8], sections: &[Section]) -> Result<u32, StateError> {
     let Some(section) = sections.iter().find(|section| section.id == GLOBAL) else { return Ok(0) };
     Ok(GlobalSectionReader::new(reader(template, section))?.count())
 }

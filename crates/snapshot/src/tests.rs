@@ -7,7 +7,7 @@ use tenon_code::{Engine as Found, Global};
 use wit_component::{StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 
-use crate::{Engine, Ingredients, SnapshotError, prepare};
+use crate::{Engine, Ingredients, SnapshotError, SpecializableEngine, prepare, prepare_specializable};
 
 /// Where the engine keeps what it reads.
 const AT: usize = 70_000;
@@ -31,7 +31,8 @@ fn engine(imports: &str) -> Vec<u8> {
             ;; Opens the bundle, reads it to {AT}, and obeys its first letter.
             (if (call $open (i32.const 3) (i32.const 0) (i32.const 100) (i32.const 4) (i32.const 0) (i64.const 0) (i64.const 0) (i32.const 0) (i32.const 300)) (then unreachable))
             (drop (call $read (i32.load (i32.const 300)) (i32.const 200) (i32.const 1) (i32.const 304)))
-            (global.set $length (i32.load (i32.const 304)))
+            (call $mark (i32.const 1))
+            (global.set $length (call $value (i32.load (i32.const 304)) (i32.const 0) (i32.const 0)))
             (i32.store (i32.const 304) (i32.const 0))
             (local.set $first (i32.load8_u (i32.const {AT})))
             (if (i32.eq (local.get $first) (i32.const 33)) ;; !
@@ -64,13 +65,17 @@ fn ingredients() -> Ingredients {
       (import "wasi_snapshot_preview1" "fd_read" (func $read (param i32 i32 i32 i32) (result i32)))
       (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
       (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
-      (import "wasi:clocks/monotonic-clock@0.2.10" "now" (func $now))"#;
+      (import "wasi:clocks/monotonic-clock@0.2.10" "now" (func $now))
+      (import "weval" "push.context" (func $mark (param i32)))
+      (import "weval" "specialize.value" (func $value (param i32 i32 i32) (result i32)))"#;
     let stubs = r"
       (func $open (param i32 i32 i32 i32 i32 i64 i64 i32 i32) (result i32) unreachable)
       (func $read (param i32 i32 i32 i32) (result i32) unreachable)
       (func $write (param i32 i32 i32 i32) (result i32) unreachable)
       (func $exit (param i32) unreachable)
-      (func $now unreachable)";
+      (func $now unreachable)
+      (func $mark (param i32))
+      (func $value (param i32 i32 i32) (result i32) local.get 0)";
     Ingredients {
         engine: engine(real),
         stubbed: engine(stubs),
@@ -82,7 +87,7 @@ fn ingredients() -> Ingredients {
 
 fn prepared(folder: &Path) -> Engine {
     assert!(Engine::open(folder, "key").unwrap().is_none());
-    prepare(folder, "key", &ingredients()).unwrap();
+    prepare(folder, "key", ingredients()).unwrap();
     Engine::open(folder, "key").unwrap().unwrap()
 }
 
@@ -111,6 +116,25 @@ fn a_component_starts_with_what_the_top_level_left() {
     assert_eq!(Found::find(&other.component).unwrap().take_apart().unwrap().1, digest);
     assert!(!other.component.windows(9).any(|bytes| bytes == b"producers"));
     assert_eq!(engine.build("h.js", b"other", &[]).unwrap().component, other.component, "builds can be repeated");
+}
+
+/// What weval does to a module between the two is its own affair; here it does nothing.
+#[test]
+fn a_snapshot_for_weval_is_the_same_engine_and_state() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(SpecializableEngine::open(folder.path(), "weval").unwrap().is_none());
+    prepare_specializable(folder.path(), "weval", ingredients()).unwrap();
+    let engine = SpecializableEngine::open(folder.path(), "weval").unwrap().unwrap();
+    let snapshot = engine.snapshot("h.js", b"bundle").unwrap();
+    let component = engine.component(&snapshot.module, &snapshot.resident).unwrap();
+    let plain = prepared(folder.path()).build("h.js", b"bundle", &[]).unwrap().component;
+    let take_apart = |component| {
+        let (state, digest) = Found::find(component).unwrap().take_apart().unwrap();
+        (format!("{state:?}"), digest)
+    };
+    assert_eq!(take_apart(&component), take_apart(&plain));
+    assert!(matches!(engine.snapshot("h.js", b"! no"), Err(SnapshotError::TopLevel(_))));
+    assert!(matches!(engine.component(b"no module", &[]), Err(SnapshotError::Engine(_))));
 }
 
 #[test]

@@ -1,0 +1,86 @@
+//! Engines for weval: the snapshot is a core module whose functions weval specializes to the handler, before it becomes
+//! a component.
+//!
+//! Such an engine leaves requests in its memory: an interpreter, and the bytecode to specialize it to. weval finds them in
+//! the snapshot and appends functions, so a component made this way has code of its own.
+
+use std::path::Path;
+
+use tenon_code::Folder;
+use wasm_encoder::ComponentSection;
+
+use crate::encode::encode;
+use crate::error::SnapshotError;
+use crate::files::Files;
+use crate::resident;
+use crate::run::{Ran, Runner, configured};
+use crate::template;
+
+/// An engine for weval, ready to run top levels.
+pub struct SpecializableEngine {
+    runner: Runner,
+    template: Vec<u8>,
+    adapter: Vec<u8>,
+}
+
+/// What weval works on.
+#[derive(Debug)]
+pub struct Snapshot {
+    /// A core module that imports `weval`.
+    pub module: Vec<u8>,
+    /// What its component is told of the pages that a request changes.
+    pub resident: Vec<u8>,
+    /// What the top level wrote to standard output and standard error.
+    pub printed: String,
+}
+
+impl SpecializableEngine {
+    /// Opens what [`crate::prepare_specializable`] kept under `key`; none when it has to be prepared.
+    ///
+    /// # Errors
+    ///
+    /// [`SnapshotError::Keep`] when the folder cannot be used.
+    pub fn open(folder: &Path, key: &str) -> Result<Option<Self>, SnapshotError> {
+        let folder = Folder::open(folder)?;
+        let engine = configured()?;
+        let files = Files::new(&engine, key);
+        let open = || {
+            Some(Self {
+                template: folder.read(&files.template)?,
+                adapter: folder.read(&files.adapter)?,
+                runner: Runner::open(engine, &folder, &files)?,
+            })
+        };
+        Ok(open())
+    }
+
+    /// Runs the top level of a bundle; see [`crate::Engine::build`].
+    ///
+    /// # Errors
+    ///
+    /// The kinds of [`SnapshotError`] that are about the top level.
+    pub fn snapshot(&self, name: &str, bundle: &[u8]) -> Result<Snapshot, SnapshotError> {
+        let Ran { written: module, printed, gaps, .. } =
+            self.runner.run(name, bundle, |state| template::module_with_state(&self.template, state))?;
+        let mut resident = Vec::new();
+        if !gaps.is_empty() {
+            // weval adds globals behind those that it finds.
+            let globals = template::globals_of_module(&self.template).map_err(SnapshotError::engine)?;
+            resident::section(globals, &gaps).append_to_component(&mut resident);
+        }
+        Ok(Snapshot { module, resident, printed })
+    }
+
+    /// Makes a component of what weval made of a snapshot's module, with what the snapshot says of resident pages. It
+    /// is for serving, and does not note what tools made it.
+    ///
+    /// # Errors
+    ///
+    /// [`SnapshotError::Engine`] when it is no module that a component can be made of.
+    pub fn component(&self, specialized: &[u8], resident: &[u8]) -> Result<Vec<u8>, SnapshotError> {
+        let mut component = encode(specialized, &self.adapter)?;
+        // A section, and sections may stand anywhere.
+        component.extend_from_slice(resident);
+        Ok(component)
+    }
+}
