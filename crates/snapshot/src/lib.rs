@@ -9,9 +9,13 @@
 //! ```
 //!
 //! A build ([`Engine::build`]) instantiates the one, runs the top level, clears what the engine has freed ([`garbage`]), and
-//! writes memory and globals into the other. Nothing is compiled, nothing is encoded. Stubbing changes functions only, so
-//! the memory of the first engine is right for the second. While it runs, the engine sees two files and a clock: see
-//! [`wasi`].
+//! writes memory and globals into the other. Nothing is compiled, nothing is encoded. With an engine for weval
+//! ([`SpecializableEngine`]) the template is a core module, and is encoded once weval has specialized it to the handler.
+//! Stubbing changes functions only, so the memory of the first engine is right for the second. While it runs, the engine
+//! sees two files and a clock: see [`wasi`].
+//!
+//! Splicing is left to componentize-js, which gets the engine without the functions that it does not look into
+//! ([`hollow()`], [`fill`]).
 
 mod encode;
 mod engine;
