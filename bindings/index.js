@@ -835,7 +835,7 @@ function __napiStampBindingTarget(exportsObject, target) {
 // linked import resolves to `undefined`.
 module.exports.__napiBindingTarget = __napiStampBindingTarget(nativeBinding, __napiLoadedBindingTarget)
 module.exports = nativeBinding
-module.exports.Cancel = nativeBinding.Cancel
+module.exports.Calls = nativeBinding.Calls
 module.exports.Runtime = nativeBinding.Runtime
 module.exports.Server = nativeBinding.Server
 module.exports.Services = nativeBinding.Services

@@ -129,7 +129,10 @@ describe.runIf(weval)("with weval", () => {
   });
 
   test("an exception at top level is shown where it is in the TypeScript", async () => {
-    const at = await project("throws", "const limit: number = 5;\n\nif (limit > 3) throw new Error('too much');\nexport default limit;\n");
+    const at = await project(
+      "throws",
+      "const limit: number = 5;\n\nif (limit > 3) throw new Error('too much');\nexport default limit;\n",
+    );
     const { status, stderr } = build(at, ["-r", "--aot"]);
     expect(stderr).toMatch(/src\/handler\.ts:3:\d+: the module's top level failed: .*too much/);
     expect(status).toBe(1);
