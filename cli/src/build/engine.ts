@@ -4,6 +4,7 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { SnapshotEngine, SpecializableEngine } from "@tenon/native";
+import { stop } from "esbuild";
 import { defaultCacheFolder } from "../cache-folder.ts";
 import { TenonError } from "../errors.ts";
 import { fromNative, native } from "../native.ts";
@@ -109,6 +110,8 @@ async function prepare(
 ): Promise<void> {
   const library = new URL("../lib/", import.meta.resolve("@bytecodealliance/componentize-js"));
   const engine = fileURLToPath(new URL(engines[kind], library));
+  // The bundler's process only waits for more to do; another one is started when there is.
+  await stop();
   const spliced = await terminal.step("Prepare", `1 of ${steps}: bindings`, () => splice(engine));
   await terminal.step("Prepare", `2 of ${steps}: code for building`, () =>
     compile({ step: "building", kind, folder, key, engine, spliced }),
