@@ -45,6 +45,8 @@ export interface ChildError {
 
 /** The other side of {@link askChild}: answers the question that this process was started with. */
 export function answerParent<Question, Answer extends object>(answer: (question: Question) => Promise<Answer>): void {
+  // The parent has its answer, or was killed and waits for none.
+  process.once("disconnect", () => process.exit());
   process.once("message", async (question: Question) => {
     let result: Answer | ChildError;
     try {

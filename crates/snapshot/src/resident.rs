@@ -204,7 +204,7 @@ pub(crate) fn gaps(before: &[u8], after: &[u8]) -> Vec<Range<u32>> {
         .filter_map(|(number, (before, after))| (before != after).then_some(number))
         .collect::<Vec<_>>();
     let mut gaps =
-        changed.windows(2).filter_map(|pair| (pair[0] + 1 < pair[1]).then(|| pair[0] + 1..pair[1])).collect::<Vec<_>>();
+        changed.windows(2).map(|pair| pair[0] + 1..pair[1]).filter(|gap| !gap.is_empty()).collect::<Vec<_>>();
     gaps.sort_by_key(ExactSizeIterator::len);
     let most = gaps.len().saturating_sub(RUNS - 1).min(GAPS as usize);
     let mut touched = 0;
