@@ -209,7 +209,7 @@ mod tests {
         put(&mut memory, inside + 4, 256 | BEFORE_IN_USE);
         put(&mut memory, inside + 256, 256);
         link(&mut memory, &[inside]);
-        assert_eq!(cleared(&memory), [at[1] + 32..at[2]]);
+        assert_eq!(cleared(&memory), std::slice::from_ref(&(at[1] + 32..at[2])));
     }
 
     #[test]
