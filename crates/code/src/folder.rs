@@ -83,22 +83,11 @@ impl Folder {
             self.mark_used(name);
             return true;
         }
-        let mut digest = Sha256::new();
-        let mut piece = vec![0; PIECE];
-        loop {
-            match file.read(&mut piece) {
-                Ok(0) => {
-                    let whole = self.is_as_noted(name, &digest.finalize());
-                    if whole && let Some(seal) = seal {
-                        seal.note(&self.path, &self.seal(name));
-                    }
-                    return whole;
-                }
-                Ok(length) => digest.update(&piece[..length]),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => return false,
-            }
+        let whole = digest(&mut file).is_ok_and(|digest| self.is_as_noted(name, &digest));
+        if whole && let Some(seal) = seal {
+            seal.note(&self.path, &self.seal(name));
         }
+        whole
     }
 
     fn is_as_noted(&self, name: &str, digest: &[u8]) -> bool {
@@ -188,6 +177,20 @@ impl Folder {
 
     fn seal(&self, name: &str) -> PathBuf {
         self.path.join(format!("{name}.{SEAL}"))
+    }
+}
+
+/// The digest of what a file holds from here on, read piece by piece: what is read at once stays with the process.
+pub(crate) fn digest(file: &mut File) -> io::Result<[u8; 32]> {
+    let mut digest = Sha256::new();
+    let mut piece = vec![0; PIECE];
+    loop {
+        match file.read(&mut piece) {
+            Ok(0) => return Ok(digest.finalize().into()),
+            Ok(length) => digest.update(&piece[..length]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
     }
 }
 

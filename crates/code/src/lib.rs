@@ -12,6 +12,7 @@
 //! ```
 
 mod artifact;
+mod code;
 mod elf;
 #[cfg(test)]
 mod fixture;
@@ -21,6 +22,7 @@ mod seal;
 mod state;
 mod store;
 
+pub use code::Code;
 pub use folder::{Folder, hex};
 pub use state::{Engine, Global, PAGE, RESIDENT, Section, Segment, State, StateError, constant, sections};
-pub use store::compile;
+pub use store::{compile, load};

@@ -1,6 +1,8 @@
 //! Components with their code: from disk, from the code of a component that differs in its state only, or compiled.
 
+use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
@@ -8,10 +10,12 @@ use wasmtime::component::Component;
 use wasmtime::{Engine, Result};
 
 use crate::artifact;
-use crate::folder::{Folder, hex};
+use crate::code::Code;
+use crate::folder::{self, Folder, hex};
 use crate::state;
 
-/// Extension of a component's code, and how many are kept: each save of a file in `tenon dev` makes one of 40 MB.
+/// Extension of a component's code, and how many are kept besides those that a server has: each save of a file in
+/// `tenon dev` makes one of 40 MB.
 const CODE: &str = "cwasm";
 const KEPT: usize = 24;
 
@@ -25,13 +29,41 @@ const KEPT_SHARED: usize = 12;
 /// # Errors
 ///
 /// The compiler's, when the bytes are no component.
-pub fn compile(engine: &Engine, bytes: &[u8], folder: Option<&Path>) -> Result<Component> {
-    let Some(path) = folder else { return Component::from_binary(engine, bytes) };
+pub fn compile(engine: &Engine, bytes: &[u8], folder: Option<&Path>) -> Result<Code> {
+    match open(engine, folder, 1) {
+        Some(store) => store.component(bytes),
+        None => Component::from_binary(engine, bytes).map(Code::compiled),
+    }
+}
+
+/// The same for a component in a file, one of `components` that are served together. A component whose code is there is
+/// not read into memory.
+///
+/// # Errors
+///
+/// The system's, when the file cannot be read; the compiler's, when it holds no component.
+pub fn load(engine: &Engine, file: &Path, folder: Option<&Path>, components: usize) -> io::Result<Result<Code>> {
+    let store = open(engine, folder, components);
+    if let Some(store) = &store {
+        let name = store.name(&folder::digest(&mut File::open(file)?)?, CODE);
+        if let Some(code) = store.kept(&name) {
+            return Ok(Ok(code));
+        }
+    }
+    let bytes = fs::read(file)?;
+    Ok(match store {
+        Some(store) => store.component(&bytes),
+        None => Component::from_binary(engine, &bytes).map(Code::compiled),
+    })
+}
+
+fn open<'a>(engine: &'a Engine, folder: Option<&Path>, components: usize) -> Option<Store<'a>> {
+    let path = folder?;
     match Folder::open(path) {
-        Ok(folder) => Store { engine, folder }.component(bytes),
+        Ok(folder) => Some(Store { engine, folder, components }),
         Err(error) => {
             tracing::warn!("compiled code is not cached: {}: {error}", path.display());
-            Component::from_binary(engine, bytes)
+            None
         }
     }
 }
@@ -39,15 +71,14 @@ pub fn compile(engine: &Engine, bytes: &[u8], folder: Option<&Path>) -> Result<C
 struct Store<'a> {
     engine: &'a Engine,
     folder: Folder,
+    components: usize,
 }
 
 impl Store<'_> {
-    fn component(&self, bytes: &[u8]) -> Result<Component> {
+    fn component(&self, bytes: &[u8]) -> Result<Code> {
         let name = self.name(&Sha256::digest(bytes), CODE);
-        if self.folder.holds(&name)
-            && let Some(component) = self.load(&name)
-        {
-            return Ok(component);
+        if let Some(code) = self.kept(&name) {
+            return Ok(code);
         }
         let taken = state::Engine::find(bytes).and_then(|found| Ok((found.module, found.take_apart()?)));
         let (module, state, shared) = match taken {
@@ -59,50 +90,55 @@ impl Store<'_> {
             let code = self.folder.read(&shared).and_then(|code| artifact::with_state(&code, module, &state))?;
             self.keep(&name, &code)
         };
-        if let Some(component) = complete() {
-            return Ok(component);
+        if let Some(code) = complete() {
+            return Ok(code);
         }
-        let component = self.compile(bytes, &name)?;
+        let compiled = self.compile(bytes, &name)?;
         if self.folder.read(&name).is_some_and(|code| artifact::reproduces(&code, module, &state)) {
             if let Err(error) = self.folder.link(&name, &shared) {
                 tracing::warn!("compiled code is not shared: {error}");
             }
             self.folder.prune(SHARED, KEPT_SHARED);
             if !state.resident.is_empty()
-                && let Some(component) = complete()
+                && let Some(code) = complete()
             {
-                return Ok(component);
+                return Ok(code);
             }
         }
-        Ok(component)
+        Ok(compiled)
     }
 
-    fn compile(&self, bytes: &[u8], name: &str) -> Result<Component> {
+    fn compile(&self, bytes: &[u8], name: &str) -> Result<Code> {
         let code = self.engine.precompile_component(bytes)?;
-        if let Some(component) = self.keep(name, &code) {
-            return Ok(component);
+        if let Some(code) = self.keep(name, &code) {
+            return Ok(code);
         }
         // SAFETY: the code was compiled a moment ago by this engine and has not left this process.
-        unsafe { Component::deserialize(self.engine, &code) }
+        unsafe { Component::deserialize(self.engine, &code) }.map(Code::compiled)
     }
 
     /// Writes code and maps it: mapped from the file, its pages are shared and can be dropped; from memory they could not.
-    fn keep(&self, name: &str, code: &[u8]) -> Option<Component> {
+    fn keep(&self, name: &str, code: &[u8]) -> Option<Code> {
         if let Err(error) = self.folder.write(name, code) {
             tracing::warn!("compiled code is not cached: {}: {error}", self.folder.file(name).display());
             return None;
         }
-        self.folder.prune(CODE, KEPT);
-        self.load(name)
+        self.folder.prune(CODE, KEPT + self.components);
+        self.map(name)
+    }
+
+    /// Code that an earlier call kept.
+    fn kept(&self, name: &str) -> Option<Code> {
+        if self.folder.holds(name) { self.map(name) } else { None }
     }
 
     /// Maps code that was found to be what was written.
-    fn load(&self, name: &str) -> Option<Component> {
+    fn map(&self, name: &str) -> Option<Code> {
         let path = self.folder.file(name);
         // SAFETY: the folder is this user's alone and the bytes are those that this code wrote there, so they are what
         // wasmtime compiled. Wasmtime itself refuses code of another version or configuration.
         match unsafe { Component::deserialize_file(self.engine, &path) } {
-            Ok(component) => Some(component),
+            Ok(component) => Some(Code::mapped(component)),
             Err(error) => {
                 tracing::warn!("compiled code is not usable: {}: {error:#}", path.display());
                 None
@@ -120,7 +156,6 @@ impl Store<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
     use std::os::unix::fs::PermissionsExt;
     use std::path::PathBuf;
 
@@ -165,6 +200,36 @@ mod tests {
     }
 
     #[test]
+    fn a_file_is_loaded_as_its_bytes_are_and_enough_code_is_kept_for_all_that_are_served() {
+        let engine = Engine::default();
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("code");
+        let served = KEPT + 6;
+        let component = |number: usize| {
+            let file = parent.path().join(format!("{number}.wasm"));
+            fs::write(&file, snapshot(1, i32::try_from(number).unwrap(), &[(5_000, b"a")])).unwrap();
+            file
+        };
+        for number in 0..served {
+            load(&engine, &component(number), Some(&folder), served).unwrap().unwrap();
+        }
+        let written = |path: &PathBuf| fs::metadata(path).unwrap().created().unwrap();
+        let all = files(&folder, CODE);
+        assert_eq!(all.len(), served);
+        let before = all.iter().map(written).max();
+        for number in 0..served {
+            let code = load(&engine, &component(number), Some(&folder), served).unwrap().unwrap();
+            assert!(code.component().image_range().start.addr().is_multiple_of(4096));
+        }
+        assert_eq!(files(&folder, CODE).iter().map(written).max(), before, "nothing is written again");
+        assert_eq!(load(&engine, Path::new("gone.wasm"), Some(&folder), 1).err().unwrap().kind(), io::ErrorKind::NotFound);
+        assert!(load(&engine, Path::new(file!()).parent().unwrap(), None, 1).is_err());
+        let text = parent.path().join("text.wasm");
+        fs::write(&text, "no component").unwrap();
+        assert!(load(&engine, &text, Some(&folder), 1).unwrap().is_err());
+    }
+
+    #[test]
     fn a_folder_that_cannot_be_used_costs_the_cache_and_not_the_module() {
         let folder = tempfile::tempdir().unwrap();
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
@@ -174,9 +239,12 @@ mod tests {
 
     /// What the component's function says, the byte at 5,000 and the global: by the code in the folder.
     fn ask(engine: &Engine, bytes: &[u8], folder: &Path) -> (u32, u32) {
-        let component = compile(engine, bytes, Some(folder)).unwrap();
+        let code = compile(engine, bytes, Some(folder)).unwrap();
+        // What is let go of is there again when it is wanted.
+        code.release();
+        let component = code.component();
         let mut store = wasmtime::Store::new(engine, ());
-        let instance = wasmtime::component::Linker::new(engine).instantiate(&mut store, &component).unwrap();
+        let instance = wasmtime::component::Linker::new(engine).instantiate(&mut store, component).unwrap();
         let mut call = |name| {
             let function = instance.get_typed_func::<(), (u32,)>(&mut store, name).unwrap();
             function.call(&mut store, ()).unwrap().0

@@ -21,10 +21,14 @@ const MEMORIES: u32 = 4;
 const TABLES: u32 = 8;
 
 /// Memory of a finished instance that is reset in place instead of being given back to the system: what a request usually
-/// changes, which is less than a megabyte, stays mapped, and the next instance in the slot does not fault it in again. More
+/// changes, which is about a megabyte, stays mapped, and the next instance in the slot does not fault it in again. Much more
 /// would be no gain: what one greedy request has changed would stay in its slot for good, and be reset after every request
 /// there from then on.
-const KEEP_RESIDENT: usize = 4 * 1024 * 1024;
+const KEEP_RESIDENT: usize = 2 * 1024 * 1024;
+
+/// Slots that keep what their last instance touched, for the next one of the same module: some two megabytes each. More
+/// modules than this take turns with them.
+const WARM_SLOTS: u32 = 32;
 
 /// An engine, and the slots of its pool.
 #[derive(Clone)]
@@ -57,6 +61,7 @@ pub(crate) fn engine(limits: &Limits) -> wasmtime::Result<Engine> {
         .total_memories(instances.saturating_mul(2))
         .total_tables(instances.saturating_mul(TABLES))
         .total_stacks(instances)
+        .max_unused_warm_slots(WARM_SLOTS)
         .max_core_instances_per_component(CORE_INSTANCES)
         .max_memories_per_component(MEMORIES)
         .max_tables_per_component(TABLES)

@@ -25,6 +25,7 @@ mod exchange;
 mod guest_log;
 mod health;
 mod host;
+mod idle;
 mod limits;
 mod metrics;
 mod module;

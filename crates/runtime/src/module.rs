@@ -1,6 +1,5 @@
 //! A component that is compiled, linked and ready to be instantiated.
 
-use std::fs;
 use std::sync::Arc;
 
 use wasmtime::Engine;
@@ -14,6 +13,7 @@ use crate::config::{Isolation, ModuleSource};
 use crate::engine::SharedEngine;
 use crate::error::RuntimeError;
 use crate::host::{Caller, Host};
+use crate::idle::Idle;
 use crate::metrics::ModuleMetrics;
 use crate::registry::Loader;
 use crate::source_map::SourceMap;
@@ -35,6 +35,8 @@ pub(crate) struct Module {
     pub(crate) entry: Entry,
     /// The instances that wait for their next request; none when each request has its own.
     pub(crate) warm: Option<Arc<Warm>>,
+    /// What becomes of its code while nobody calls it.
+    pub(crate) idle: Idle,
 }
 
 /// How a component is called.
@@ -49,23 +51,20 @@ impl Module {
     /// Reads, compiles and links a component. This computes for seconds when the code is not cached; not to be called on
     /// a thread that serves.
     pub(crate) fn load(loader: &Loader, source: &ModuleSource) -> Result<Self, RuntimeError> {
-        let Loader { engine: SharedEngine { engine, slots }, linker, cache, .. } = loader;
+        let Loader { engine: SharedEngine { engine, slots }, linker, cache, modules, .. } = loader;
         let (name, path) = (source.name.clone(), source.path.clone());
-        let bytes = match fs::read(&source.path) {
-            Ok(bytes) => bytes,
+        let code = match tenon_code::load(engine, &source.path, cache.as_deref(), *modules) {
+            Ok(Ok(code)) => code,
             Err(source) => return Err(RuntimeError::Read { name, path, source }),
-        };
-        let component = match tenon_code::compile(engine, &bytes, cache.as_deref()) {
-            Ok(component) => component,
-            Err(error) => return Err(RuntimeError::Compile { name, path, reason: format!("{error:#}") }),
+            Ok(Err(error)) => return Err(RuntimeError::Compile { name, path, reason: format!("{error:#}") }),
         };
         let link = |error: wasmtime::Error| RuntimeError::Link { name: name.clone(), reason: format!("{error:#}") };
-        let instance = linker.instantiate_pre(&component).map_err(link)?;
-        let entry = match Export::of(engine, &component) {
+        let instance = linker.instantiate_pre(code.component()).map_err(link)?;
+        let entry = match Export::of(engine, code.component()) {
             Some(Export::Handler) => Entry::Direct(DirectPre::new(instance).map_err(link)?),
             Some(Export::IncomingHandler) => Entry::WasiHttp(ProxyPre::new(instance).map_err(link)?),
             None => {
-                let exports: Vec<_> = exports(engine, &component).collect();
+                let exports: Vec<_> = exports(engine, code.component()).collect();
                 let reason = format!(
                     "it exports neither sdk:core/handler nor wasi:http/incoming-handler, but {}",
                     if exports.is_empty() { "nothing".to_string() } else { exports.join(", ") }
@@ -82,7 +81,7 @@ impl Module {
         }
         let metrics = loader.surroundings.metrics.module(&name);
         let source_map = SourceMap::beside(&source.path);
-        Ok(Self { info: Arc::new(ModuleInfo { name: name.into(), metrics, source_map }), entry, warm })
+        Ok(Self { info: Arc::new(ModuleInfo { name: name.into(), metrics, source_map }), entry, warm, idle: Idle::new(code) })
     }
 
     /// Makes the instances that are to be ready before the first request. One that cannot be made will be missed, and the

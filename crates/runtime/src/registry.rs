@@ -8,10 +8,11 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use wasmtime::component::Linker;
 
-use crate::config::{Isolation, ModuleSource, size};
+use crate::config::{Isolation, ModuleSource, ms, size};
 use crate::engine::SharedEngine;
 use crate::error::RuntimeError;
 use crate::host::{Host, Surroundings};
+use crate::idle;
 use crate::module::Module;
 
 /// What is needed to load a module; the same for all, so that they share one engine and its pool.
@@ -21,6 +22,8 @@ pub(crate) struct Loader {
     pub(crate) cache: Option<PathBuf>,
     pub(crate) surroundings: Arc<Surroundings>,
     pub(crate) isolation: Isolation,
+    /// How many modules there are at the start.
+    pub(crate) modules: usize,
 }
 
 /// The modules of a runtime.
@@ -71,7 +74,7 @@ impl Registry {
             let Some(loaded) = loading.join_next().await else { break };
             let (source, loaded) = loaded.map_err(|error| RuntimeError::Config(format!("loading failed: {error}")))?;
             let state = match loaded {
-                Ok(module) => State::Ready(Arc::new(module)),
+                Ok(module) => State::Ready(registry.looked_after(module)),
                 Err(error) => {
                     failures.push((source.name.clone(), error));
                     State::Failed
@@ -106,8 +109,15 @@ impl Registry {
         }
         let source = ModuleSource { name: name.to_string(), path };
         let (source, loaded) = load(Arc::clone(&self.loader), source).await;
-        self.put(source, State::Ready(Arc::new(loaded?)));
+        let module = self.looked_after(loaded?);
+        self.put(source, State::Ready(module));
         Ok(())
+    }
+
+    fn looked_after(&self, module: Module) -> Arc<Module> {
+        let module = Arc::new(module);
+        idle::watch(&module, ms(self.loader.surroundings.limits.idle_timeout_ms));
+        module
     }
 
     fn put(&self, source: ModuleSource, state: State) {

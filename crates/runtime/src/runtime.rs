@@ -77,6 +77,7 @@ impl Runtime {
             cache: config.cache,
             surroundings: Arc::clone(&surroundings),
             isolation: config.isolation,
+            modules: config.modules.len(),
         };
         let registry = Registry::load(loader, config.modules).await?;
         let admission = Admission::new(&limits, Arc::clone(&metrics));

@@ -119,7 +119,8 @@ limits! {
     max_reuse_memory_bytes: 128 * MIB, MIB, 4 * GIB;
     /// With `isolation = "shared"`: instances of a module that are kept ready, from before its first request.
     warm_instances: 1, 0, 1_000;
-    /// With `isolation = "shared"`: time after which an idle instance beyond these is dropped.
+    /// Time after which the code of a module that nobody calls is let go of, and with `isolation = "shared"` an idle
+    /// instance beyond these is dropped.
     idle_timeout_ms: 60_000, 1, 24 * HOUR;
     /// Time that requests have to finish once the server is told to stop; they are cut off beyond.
     shutdown_timeout_ms: 10_000, 0, HOUR;

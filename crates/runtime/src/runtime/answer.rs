@@ -146,6 +146,7 @@ impl Runtime {
 
     /// An instance for a request: one that waits, or a fresh one.
     async fn instance(&self, module: &Module, caller: Caller) -> Result<Instance, Failure> {
+        module.idle.call();
         if let Some(mut instance) = module.warm.as_ref().and_then(|warm| warm.take()) {
             instance.begin(caller);
             return Ok(instance);

@@ -1,0 +1,57 @@
+//! Modules that nobody calls.
+//!
+//! The code of a JavaScript engine that has run takes memory by the ten megabytes in each module that runs it. It comes from
+//! files, and what nobody has used for a while is let go of: a server with hundreds of modules holds what is called.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use tenon_code::Code;
+
+use crate::module::Module;
+
+/// The code of a module, and whether it is in use.
+pub(crate) struct Idle {
+    code: Code,
+    /// Called since somebody last looked.
+    called: AtomicBool,
+    /// Its code has been let go of, and not been called since.
+    released: AtomicBool,
+}
+
+impl Idle {
+    pub(crate) fn new(code: Code) -> Self {
+        // Loading it has used some of the code.
+        Self { code, called: AtomicBool::new(true), released: AtomicBool::new(false) }
+    }
+
+    /// Takes note of a call.
+    pub(crate) fn call(&self) {
+        self.called.store(true, Ordering::Relaxed);
+    }
+
+    /// Lets go of code that was not called since this was last asked.
+    fn look(&self) {
+        if self.called.swap(false, Ordering::Relaxed) {
+            self.released.store(false, Ordering::Relaxed);
+        } else if !self.released.swap(true, Ordering::Relaxed) {
+            self.code.release();
+        }
+    }
+}
+
+/// Looks after a module for as long as it is there. Code that a long call runs in is mapped again as it runs.
+pub(crate) fn watch(module: &Arc<Module>, patience: Duration) {
+    tokio::spawn(look(Arc::downgrade(module), patience));
+}
+
+async fn look(module: Weak<Module>, patience: Duration) {
+    loop {
+        tokio::time::sleep(patience).await;
+        match module.upgrade() {
+            Some(module) => module.idle.look(),
+            None => return,
+        }
+    }
+}
