@@ -1,4 +1,5 @@
-// What another module costs that nobody calls: modules of one engine that differ in their source, each asked once.
+// What another module costs that nobody calls: modules of one engine that differ in their source, each asked once and then
+// left alone for longer than idle_timeout_ms.
 //   npm run build && node bench/modules/run.mjs
 // Takes a few minutes and 4 GB of the folder for temporary files. COUNTS=1,11,21 measures with so many modules instead.
 import { execFileSync, spawn } from "node:child_process";
@@ -26,11 +27,11 @@ function build(project, number) {
   return file;
 }
 
-/** Serves the modules, asks each once, and returns the resident memory by kind, in MiB. */
+/** Serves the modules, asks each once, waits until they are idle, and returns the resident memory by kind, in MiB. */
 async function measure(isolation, modules) {
   const child = spawn(process.execPath, [tenon, "run", "-q", "--port", "0", "--json", ...modules], {
     cwd: folder,
-    env: { ...env, TENON_SERVER_ISOLATION: isolation },
+    env: { ...env, TENON_SERVER_ISOLATION: isolation, TENON_SERVER_IDLE_TIMEOUT_MS: "2000" },
     stdio: ["ignore", "pipe", "inherit"],
   });
   const { url } = JSON.parse(await new Promise((resolve) => child.stdout.once("data", resolve)));
@@ -45,11 +46,13 @@ async function measure(isolation, modules) {
     if (answer.status !== 200) throw new Error(await answer.text());
     await answer.arrayBuffer();
   }
-  const asked = { loaded, ...resident() };
+  const { all: asked } = resident();
+  await new Promise((resolve) => setTimeout(resolve, 5_000));
+  const idle = { loaded, asked, ...resident() };
   const exited = new Promise((resolve) => child.once("exit", resolve));
   child.kill("SIGTERM");
   await exited;
-  return asked;
+  return idle;
 }
 
 try {
@@ -68,7 +71,7 @@ try {
     let before;
     for (const count of counts) {
       const now = await measure(isolation, modules.slice(0, count));
-      const kinds = ["loaded", "all", "own", "files"];
+      const kinds = ["loaded", "asked", "all", "own", "files"];
       const more = (kind) =>
         before === undefined ? "" : ((now[kind] - before[kind]) / (count - before.count)).toFixed(1);
       const figures = [...kinds.map((kind) => Math.round(now[kind])), ...kinds.map(more)];
@@ -79,11 +82,11 @@ try {
   record(
     "bench/modules",
     `${conditions}. Different modules of one engine. Resident MiB of the process: when they are loaded; when each was asked
-once; and of that its own memory, and files that are mapped, which are mostly the modules' code: the system maps what
-surrounds a page along with it, as far as it is in its cache. Behind + is what each further module adds.
+once; when they have been idle since; and of that its own memory, and files that are mapped. Behind + is what each further
+module adds.
 
-| isolation | modules | loaded | asked | own | files | + loaded | + asked | + own | + files |
-|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|
+| isolation | modules | loaded | asked | idle | own | files | + loaded | + asked | + idle | + own | + files |
+|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|
 ${rows.join("\n")}`,
   );
 } finally {
