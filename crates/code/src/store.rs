@@ -234,7 +234,10 @@ mod tests {
             assert!(code.component().image_range().start.addr().is_multiple_of(4096));
         }
         assert_eq!(files(&folder, CODE).iter().map(written).max(), before, "nothing is written again");
-        assert_eq!(load(&engine, Path::new("gone.wasm"), Some(&folder), 1).err().unwrap().kind(), io::ErrorKind::NotFound);
+        assert_eq!(
+            load(&engine, Path::new("gone.wasm"), Some(&folder), 1).err().unwrap().kind(),
+            io::ErrorKind::NotFound
+        );
         assert!(load(&engine, Path::new(file!()).parent().unwrap(), None, 1).is_err());
         let text = parent.path().join("text.wasm");
         fs::write(&text, "no component").unwrap();

@@ -81,7 +81,12 @@ impl Module {
         }
         let metrics = loader.surroundings.metrics.module(&name);
         let source_map = SourceMap::beside(&source.path);
-        Ok(Self { info: Arc::new(ModuleInfo { name: name.into(), metrics, source_map }), entry, warm, idle: Idle::new(code) })
+        Ok(Self {
+            info: Arc::new(ModuleInfo { name: name.into(), metrics, source_map }),
+            entry,
+            warm,
+            idle: Idle::new(code),
+        })
     }
 
     /// Makes the instances that are to be ready before the first request. One that cannot be made will be missed, and the
