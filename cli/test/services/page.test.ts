@@ -29,6 +29,7 @@ describe.runIf(executablePath)("the services page", () => {
     runtime = await Runtime.create({ modules: [], logLevel: "off" });
     services.attach(runtime, "http://127.0.0.1:3000");
     ask = askAt(services.url);
+    runtime.setPage("/_tenon/build", { contentType: "application/json", body: "{}", unlisted: true });
     for (const path of ["/health", "/run/none/", "/x", "/_tenon/build"])
       await runtime.fetch(new Request(`http://127.0.0.1:3000${path}`));
     await ask("PUT", "/kv/session:1", {
