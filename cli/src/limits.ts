@@ -3,171 +3,211 @@
 /** The limits of the runtime, by their keys in `tenon.toml`. The ending is the unit. */
 export const limits = {
   request_timeout_ms: {
-    min: 1, max: 3600000, default: 30000,
+    min: 1,
+    max: 3600000,
+    default: 30000,
     meaning:
       "Time from the whole request to the head of its response, whether the guest computes or waits; 504 beyond.",
   },
   max_body_bytes: {
-    min: 0, max: 4294967296, default: 10485760,
-    meaning:
-      "A request's body; 413 beyond.",
+    min: 0,
+    max: 4294967296,
+    default: 10485760,
+    meaning: "A request's body; 413 beyond.",
   },
   max_response_bytes: {
-    min: 0, max: 4294967296, default: 67108864,
-    meaning:
-      "A response's body; 502 beyond. One that is streamed breaks off.",
+    min: 0,
+    max: 4294967296,
+    default: 67108864,
+    meaning: "A response's body; 502 beyond. One that is streamed breaks off.",
   },
   memory_limit_bytes: {
-    min: 1048576, max: 4294967296, default: 268435456,
+    min: 1048576,
+    max: 4294967296,
+    default: 268435456,
     meaning:
       "Each linear memory of an instance; growing fails beyond, which most guests answer with a trap: 500. Below " +
       "128 MiB the JavaScript engine traps before it collects garbage.",
   },
   max_table_elements: {
-    min: 1, max: 1000000, default: 65536,
-    meaning:
-      "Elements of each table of an instance; growing fails beyond.",
+    min: 1,
+    max: 1000000,
+    default: 65536,
+    meaning: "Elements of each table of an instance; growing fails beyond.",
   },
   max_concurrent: {
-    min: 1, max: 10000, default: 128,
-    meaning:
-      "Requests that run at once; one more waits in the queue.",
+    min: 1,
+    max: 10000,
+    default: 128,
+    meaning: "Requests that run at once; one more waits in the queue.",
   },
   max_concurrent_per_module: {
-    min: 0, max: 10000, default: 0,
-    meaning:
-      "Requests that run at once in one module; one more waits in the queue. 0 is as many as in all.",
+    min: 0,
+    max: 10000,
+    default: 0,
+    meaning: "Requests that run at once in one module; one more waits in the queue. 0 is as many as in all.",
   },
   max_queued: {
-    min: 0, max: 100000, default: 1024,
-    meaning:
-      "Requests that wait for a place; 503 with `Retry-After` beyond.",
+    min: 0,
+    max: 100000,
+    default: 1024,
+    meaning: "Requests that wait for a place; 503 with `Retry-After` beyond.",
   },
   queue_timeout_ms: {
-    min: 0, max: 3600000, default: 1000,
-    meaning:
-      "Time that a request waits for a place; 503 with `Retry-After` beyond.",
+    min: 0,
+    max: 3600000,
+    default: 1000,
+    meaning: "Time that a request waits for a place; 503 with `Retry-After` beyond.",
   },
   max_connections: {
-    min: 1, max: 1000000, default: 4096,
-    meaning:
-      "Connections; one more waits to be accepted.",
+    min: 1,
+    max: 1000000,
+    default: 4096,
+    meaning: "Connections; one more waits to be accepted.",
   },
   max_headers: {
-    min: 1, max: 1000, default: 64,
-    meaning:
-      "Headers of a request; 431 beyond.",
+    min: 1,
+    max: 1000,
+    default: 64,
+    meaning: "Headers of a request; 431 beyond.",
   },
   max_header_bytes: {
-    min: 256, max: 1048576, default: 32768,
-    meaning:
-      "Names and values of a request's headers together; 431 beyond.",
+    min: 256,
+    max: 1048576,
+    default: 32768,
+    meaning: "Names and values of a request's headers together; 431 beyond.",
   },
   max_url_bytes: {
-    min: 16, max: 65536, default: 8192,
-    meaning:
-      "Path and query of a request; 414 beyond.",
+    min: 16,
+    max: 65536,
+    default: 8192,
+    meaning: "Path and query of a request; 414 beyond.",
   },
   header_timeout_ms: {
-    min: 1, max: 3600000, default: 30000,
+    min: 1,
+    max: 3600000,
+    default: 30000,
     meaning:
       "Time that a client takes to send the head of a request, or to begin the next one; the connection is " +
       "closed beyond.",
   },
   body_timeout_ms: {
-    min: 1, max: 3600000, default: 30000,
-    meaning:
-      "Time that a client takes to send the body of a request; 408 beyond.",
+    min: 1,
+    max: 3600000,
+    default: 30000,
+    meaning: "Time that a client takes to send the body of a request; 408 beyond.",
   },
   write_timeout_ms: {
-    min: 1, max: 3600000, default: 30000,
-    meaning:
-      "Time in which a client that is being answered takes nothing at all; the connection is closed beyond.",
+    min: 1,
+    max: 3600000,
+    default: 30000,
+    meaning: "Time in which a client that is being answered takes nothing at all; the connection is closed beyond.",
   },
   max_outbound_calls: {
-    min: 0, max: 100000, default: 64,
-    meaning:
-      "Outbound calls of one request; one more fails in the guest.",
+    min: 0,
+    max: 100000,
+    default: 64,
+    meaning: "Outbound calls of one request; one more fails in the guest.",
   },
   max_outbound_body_bytes: {
-    min: 0, max: 4294967296, default: 10485760,
-    meaning:
-      "The body of an outbound call; the call fails in the guest beyond.",
+    min: 0,
+    max: 4294967296,
+    default: 10485760,
+    meaning: "The body of an outbound call; the call fails in the guest beyond.",
   },
   connect_timeout_ms: {
-    min: 1, max: 3600000, default: 1000,
-    meaning:
-      "Time until an outbound connection stands; the call fails in the guest beyond.",
+    min: 1,
+    max: 3600000,
+    default: 1000,
+    meaning: "Time until an outbound connection stands; the call fails in the guest beyond.",
   },
   outbound_timeout_ms: {
-    min: 1, max: 3600000, default: 30000,
+    min: 1,
+    max: 3600000,
+    default: 30000,
     meaning:
       "Time from an outbound call to the head of its response, and between two pieces of its body; the call " +
       "fails in the guest beyond. A guest may ask for less.",
   },
   max_concurrent_per_sidecar: {
-    min: 1, max: 10000, default: 64,
+    min: 1,
+    max: 10000,
+    default: 64,
     meaning:
       "Calls at once to one sidecar or outbound host; one more waits, and fails in the guest when that takes as " +
       "long as connecting may.",
   },
   breaker_failures: {
-    min: 1, max: 1000, default: 5,
-    meaning:
-      "Failures in a row after which a sidecar is left alone for a while: calls fail in the guest at once.",
+    min: 1,
+    max: 1000,
+    default: 5,
+    meaning: "Failures in a row after which a sidecar is left alone for a while: calls fail in the guest at once.",
   },
   breaker_pause_ms: {
-    min: 1, max: 30000, default: 1000,
+    min: 1,
+    max: 30000,
+    default: 1000,
     meaning:
       "Time that such a sidecar is left alone before one call may try again; doubled each time that fails, up to " +
       "30 s.",
   },
   max_fields_bytes: {
-    min: 1024, max: 16777216, default: 131072,
-    meaning:
-      "Headers that a guest holds on the host, for requests and responses of its own; the guest traps beyond.",
+    min: 1024,
+    max: 16777216,
+    default: 131072,
+    meaning: "Headers that a guest holds on the host, for requests and responses of its own; the guest traps beyond.",
   },
   max_hostcall_bytes: {
-    min: 65536, max: 4294967296, default: 134217728,
-    meaning:
-      "What a guest hands to the host in one call; the guest traps beyond: 500.",
+    min: 65536,
+    max: 4294967296,
+    default: 134217728,
+    meaning: "What a guest hands to the host in one call; the guest traps beyond: 500.",
   },
   max_resources: {
-    min: 16, max: 1000000, default: 1024,
+    min: 16,
+    max: 1000000,
+    default: 1024,
     meaning:
       "Resources (streams, requests, timers and such) that a guest holds on the host; the guest traps beyond: " +
       "500.",
   },
   max_log_bytes: {
-    min: 0, max: 1073741824, default: 262144,
-    meaning:
-      "What a module logs for one request; the rest is left out.",
+    min: 0,
+    max: 1073741824,
+    default: 262144,
+    meaning: "What a module logs for one request; the rest is left out.",
   },
   max_reuse: {
-    min: 1, max: 1000000000, default: 10000,
-    meaning:
-      "With `isolation = \"shared\"`: requests that one instance serves.",
+    min: 1,
+    max: 1000000000,
+    default: 10000,
+    meaning: 'With `isolation = "shared"`: requests that one instance serves.',
   },
   max_reuse_memory_bytes: {
-    min: 1048576, max: 4294967296, default: 134217728,
-    meaning:
-      "With `isolation = \"shared\"`: memory of an instance beyond which it serves no further request.",
+    min: 1048576,
+    max: 4294967296,
+    default: 134217728,
+    meaning: 'With `isolation = "shared"`: memory of an instance beyond which it serves no further request.',
   },
   warm_instances: {
-    min: 0, max: 1000, default: 1,
-    meaning:
-      "With `isolation = \"shared\"`: instances of a module that are kept ready, from before its first request.",
+    min: 0,
+    max: 1000,
+    default: 1,
+    meaning: 'With `isolation = "shared"`: instances of a module that are kept ready, from before its first request.',
   },
   idle_timeout_ms: {
-    min: 1, max: 86400000, default: 60000,
+    min: 1,
+    max: 86400000,
+    default: 60000,
     meaning:
-      "Time after which the code of a module that nobody calls is let go of, and with `isolation = \"shared\"` an " +
+      'Time after which the code of a module that nobody calls is let go of, and with `isolation = "shared"` an ' +
       "idle instance beyond these is dropped.",
   },
   shutdown_timeout_ms: {
-    min: 0, max: 3600000, default: 10000,
-    meaning:
-      "Time that requests have to finish once the server is told to stop; they are cut off beyond.",
+    min: 0,
+    max: 3600000,
+    default: 10000,
+    meaning: "Time that requests have to finish once the server is told to stop; they are cut off beyond.",
   },
 } as const;
 
