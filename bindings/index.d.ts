@@ -18,10 +18,12 @@ export declare class Calls {
    */
   constructor(runtime: Runtime, settle: (call: number, response: NativeResponse | null, failure: NativeFailure | null) => void)
   /**
-   * Begins a call and returns its number. `head` is the method, the absolute URL, and names and values of the headers
-   * in turn, each with a line feed behind it; its characters are bytes (U+0000 to U+00FF), as in the Fetch standard.
+   * Begins a call, and returns its response when it has been answered already, or else its number. `head` is the
+   * method, the absolute URL, and names and values of the headers in turn, each with a line feed behind it; its
+   * characters are bytes (U+0000 to U+00FF), as in the Fetch standard. `here`: the call may be begun on this thread, if
+   * no other runs.
    */
-  begin(head: string, body?: Buffer | undefined | null): number
+  begin(head: string, body: Buffer | undefined | null, here: boolean): number | NativeResponse
   /** Ends a call. */
   cancel(call: number): void
 }

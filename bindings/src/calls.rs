@@ -3,13 +3,16 @@
 //! All calls of a runtime share one way back to Node's thread: making one for each, as a promise of napi-rs does, costs
 //! more than what is sent over it.
 
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 use http_body_util::BodyExt;
-use napi::bindgen_prelude::{BufferSlice, FnArgs, Function, Latin1String, spawn};
+use napi::bindgen_prelude::{BufferSlice, Either, FnArgs, Function, Latin1String, spawn, within_runtime_if_available};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use napi::{Env, Result, Status};
 use napi_derive::napi;
+use tenon_runtime::Here;
 
 use crate::failure::{Failure, NativeFailure};
 use crate::request::{Answer, NativeResponse, lift, lower};
@@ -18,6 +21,9 @@ use crate::runtime::Runtime;
 
 /// What a call ended with.
 type Outcome = std::result::Result<Answer, Failure>;
+
+/// A call that goes on.
+type Call = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
 /// What the callback is told.
 type Told = FnArgs<(u32, Option<NativeResponse>, Option<NativeFailure>)>;
@@ -31,6 +37,7 @@ pub struct Calls {
     runtime: tenon_runtime::Runtime,
     way: Arc<Way>,
     running: Arc<Running>,
+    here: Here,
     last: u32,
 }
 
@@ -57,26 +64,42 @@ impl Calls {
             }))
         })?;
         running.keep_awake_by(&way.handle);
-        Ok(Self { runtime: runtime.runtime.clone(), way: Arc::new(way), running, last: 0 })
+        Ok(Self { runtime: runtime.runtime.clone(), way: Arc::new(way), running, here: Here::default(), last: 0 })
     }
 
-    /// Begins a call and returns its number. `head` is the method, the absolute URL, and names and values of the headers
-    /// in turn, each with a line feed behind it; its characters are bytes (U+0000 to U+00FF), as in the Fetch standard.
+    /// Begins a call, and returns its response when it has been answered already, or else its number. `head` is the
+    /// method, the absolute URL, and names and values of the headers in turn, each with a line feed behind it; its
+    /// characters are bytes (U+0000 to U+00FF), as in the Fetch standard. `here`: the call may be begun on this thread, if
+    /// no other runs.
     #[napi]
-    pub fn begin(&mut self, env: Env, head: Latin1String, body: Option<BufferSlice<'_>>) -> u32 {
+    pub fn begin(
+        &mut self,
+        env: Env,
+        head: Latin1String,
+        body: Option<BufferSlice<'_>>,
+        here: bool,
+    ) -> Either<u32, NativeResponse> {
         let request = lower(&head, body.as_deref());
-        self.last = self.last.wrapping_add(1);
-        let (runtime, end) = (self.runtime.clone(), End { call: self.last, way: Arc::clone(&self.way), outcome: None });
-        let task = spawn(async move {
-            let answer = async {
-                let (parts, body) = runtime.handle(request?).await.into_parts();
-                let body = body.collect().await.map_err(|error| Failure::new("RESPONSE", error.to_string()))?;
-                Ok((parts, body.to_bytes()))
-            };
-            end.tell(answer.await);
+        let runtime = self.runtime.clone();
+        let mut call: Call = Box::pin(async move {
+            let (parts, body) = runtime.handle(request?).await.into_parts();
+            let body = body.collect().await.map_err(|error| Failure::new("RESPONSE", error.to_string()))?;
+            Ok((parts, body.to_bytes()))
         });
+        if here
+            && self.running.is_empty()
+            && let Poll::Ready(outcome) = within_runtime_if_available(|| self.here.begin(call.as_mut()))
+        {
+            match outcome.unwrap_or_else(|| Err(broken_off())) {
+                Ok(answer) => return Either::B(lift(answer)),
+                Err(failure) => call = Box::pin(std::future::ready(Err(failure))),
+            }
+        }
+        self.last = self.last.wrapping_add(1);
+        let end = End { call: self.last, way: Arc::clone(&self.way), outcome: None };
+        let task = spawn(async move { end.tell(call.await) });
         self.running.add(env, self.last, task.abort_handle());
-        self.last
+        Either::A(self.last)
     }
 
     /// Ends a call.
@@ -103,8 +126,12 @@ impl End {
 
 impl Drop for End {
     fn drop(&mut self) {
-        let outcome = self.outcome.take().unwrap_or_else(|| Err(Failure::new("RESPONSE", "the call was broken off")));
+        let outcome = self.outcome.take().unwrap_or_else(|| Err(broken_off()));
         // This fails when Node's thread has ended, and then nobody waits.
         let _ = self.way.call((self.call, outcome), ThreadsafeFunctionCallMode::NonBlocking);
     }
+}
+
+fn broken_off() -> Failure {
+    Failure::new("RESPONSE", "the call was broken off")
 }

@@ -44,6 +44,10 @@ impl Running {
         Some(task)
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
     fn with_way(&self, then: impl FnOnce(sys::napi_threadsafe_function)) {
         if let Some(way) = self.way.get().and_then(Weak::upgrade) {
             way.with_read_aborted(|closed| {

@@ -113,6 +113,40 @@ test("aborting a fetch cancels its request in the module", async () => {
   await runtime.close();
 });
 
+test("calls one after another leave others on Node's thread their turn", async () => {
+  const runtime = await Runtime.create({ modules: [hello], maxConcurrent: 4 });
+  let turns = 0;
+  const counting = setInterval(() => turns++, 1);
+  for (let call = 0; call < 300; call++) await runtime.fetch(get(`/run/hello/hello/${call}`));
+  clearInterval(counting);
+  expect(turns).toBeGreaterThan(0);
+  // Aborted in the turn in which it was answered.
+  const abort = new AbortController();
+  const answered = runtime.fetch(new Request("http://tenon.test/run/hello/hello/Ada", { signal: abort.signal }));
+  abort.abort(new Error("too late"));
+  await expect(answered).rejects.toThrow("too late");
+  await runtime.close();
+});
+
+test("a call that computes without end holds up neither Node nor other calls", async () => {
+  const runtime = await Runtime.create({
+    modules: [join(faultsProject, "dist/faults.wasm")],
+    maxConcurrent: 4,
+    requestTimeoutMs: 1500,
+  });
+  for (let round = 0; round < 2; round++) {
+    let ended = false;
+    const spinning = runtime.fetch(get("/run/faults/spin")).finally(() => {
+      ended = true;
+    });
+    expect(await (await runtime.fetch(get("/run/faults/good/2"))).json()).toEqual({ n: 2, square: 4 });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(ended).toBe(false);
+    expect((await spinning).status).toBe(504);
+  }
+  await runtime.close();
+});
+
 test("nothing keeps Node alive, closed or not", async () => {
   for (const [name, end] of [
     ["closed", "await runtime.close();"],

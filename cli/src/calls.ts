@@ -15,6 +15,8 @@ interface Waiting {
 export class Calls {
   readonly #waiting: Map<number, Waiting>;
   readonly #native: InstanceType<ReturnType<typeof native>["Calls"]>;
+  /** Whether a call was answered on this thread in this turn of the event loop: there, one is enough. */
+  #answered = false;
 
   constructor(runtime: NativeRuntime) {
     // The addon holds this function for as long as there is its side of this object, so it must not lead back to it.
@@ -33,9 +35,19 @@ export class Calls {
   /** Sends a request with the body that has been read from it. */
   send(request: Request, body: Buffer | undefined): Promise<Response> {
     return new Promise((resolve, reject) => {
-      const call = this.#native.begin(head(request), body);
-      // What follows is done while the module computes.
       const { signal } = request;
+      const call = this.#native.begin(head(request), body, !this.#answered);
+      if (typeof call !== "number") {
+        this.#answered = true;
+        // Not before others had their turn: who calls again and again would have Node's thread for himself.
+        setImmediate(() => {
+          this.#answered = false;
+          if (signal.aborted) reject(signal.reason);
+          else resolve(new Answer(call.status, call.head, call.body));
+        });
+        return;
+      }
+      // What follows is done while the module computes.
       const aborted = () => {
         this.#waiting.delete(call);
         this.#native.cancel(call);

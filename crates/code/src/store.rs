@@ -52,6 +52,7 @@ pub fn load(engine: &Engine, file: &Path, folder: Option<&Path>, components: usi
     }
     let bytes = fs::read(file)?;
     let made = match store {
+        // By their own digest: the file may have changed since.
         Some(store) => store.component(&bytes),
         None => Component::from_binary(engine, &bytes).map(Code::compiled),
     };

@@ -4,12 +4,8 @@
 //! files, and what nobody has used for a while is let go of: a server with hundreds of modules holds what is called.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
-use std::time::Duration;
 
 use tenon_code::Code;
-
-use crate::module::Module;
 
 /// The code of a module, and whether it is in use.
 pub(crate) struct Idle {
@@ -31,27 +27,13 @@ impl Idle {
         self.called.store(true, Ordering::Relaxed);
     }
 
-    /// Lets go of code that was not called since this was last asked.
-    fn look(&self) {
+    /// Lets go of code that was not called since this was last asked. Code that a long call runs in is mapped again as it
+    /// runs.
+    pub(crate) fn look(&self) {
         if self.called.swap(false, Ordering::Relaxed) {
             self.released.store(false, Ordering::Relaxed);
         } else if !self.released.swap(true, Ordering::Relaxed) {
             self.code.release();
-        }
-    }
-}
-
-/// Looks after a module for as long as it is there. Code that a long call runs in is mapped again as it runs.
-pub(crate) fn watch(module: &Arc<Module>, patience: Duration) {
-    tokio::spawn(look(Arc::downgrade(module), patience));
-}
-
-async fn look(module: Weak<Module>, patience: Duration) {
-    loop {
-        tokio::time::sleep(patience).await;
-        match module.upgrade() {
-            Some(module) => module.idle.look(),
-            None => return,
         }
     }
 }

@@ -12,8 +12,8 @@ use crate::config::{Isolation, ModuleSource, ms, size};
 use crate::engine::SharedEngine;
 use crate::error::RuntimeError;
 use crate::host::{Host, Surroundings};
-use crate::idle;
 use crate::module::Module;
+use crate::watch::watch;
 
 /// What is needed to load a module; the same for all, so that they share one engine and its pool.
 pub(crate) struct Loader {
@@ -116,7 +116,7 @@ impl Registry {
 
     fn looked_after(&self, module: Module) -> Arc<Module> {
         let module = Arc::new(module);
-        idle::watch(&module, ms(self.loader.surroundings.limits.idle_timeout_ms));
+        watch(&module, ms(self.loader.surroundings.limits.idle_timeout_ms), |module| module.idle.look());
         module
     }
 

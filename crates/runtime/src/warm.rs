@@ -4,11 +4,12 @@
 //! a number of requests, when its memory has grown, after any failure, and when it idles for too long.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::call::Instance;
 use crate::config::{Limits, ms, size};
+use crate::watch::watch;
 
 /// The idle instances of one module, oldest first.
 pub(crate) struct Warm {
@@ -29,7 +30,7 @@ impl Warm {
             kept: size(limits.warm_instances),
             patience: ms(limits.idle_timeout_ms),
         });
-        tokio::spawn(reap(Arc::downgrade(&warm), warm.patience));
+        watch(&warm, (warm.patience / 2).max(Duration::from_millis(1)), Self::reap);
         warm
     }
 
@@ -70,17 +71,6 @@ impl Warm {
             let oldest = idle.pop_front();
             drop(idle);
             drop(oldest);
-        }
-    }
-}
-
-async fn reap(warm: Weak<Warm>, patience: Duration) {
-    let pause = (patience / 2).max(Duration::from_millis(1));
-    loop {
-        tokio::time::sleep(pause).await;
-        match warm.upgrade() {
-            Some(warm) => warm.reap(),
-            None => return,
         }
     }
 }

@@ -1,0 +1,74 @@
+//! The beginning of a call on the thread of who makes it.
+//!
+//! Waking another thread and being woken by it costs as much as a small handler does. So a program that has a thread of its
+//! own may begin a call there, and most are over then; one that waits for something, or computes until the engine's clock
+//! ticks, goes on elsewhere.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+/// A beginning that took longer than this is followed by a pause of so many times its length: modules that compute for long
+/// hold the thread up for a twentieth of its time at most.
+const BRIEF: Duration = Duration::from_millis(1);
+const PAUSE: u32 = 20;
+
+/// Begins calls on one thread, unless the last ones took long there.
+#[derive(Debug, Default)]
+pub struct Here {
+    paused_until: Option<Instant>,
+}
+
+impl Here {
+    /// Runs a future until it waits; None when it panicked. One that is pending is to be given to a task, or what it waits
+    /// for does not wake it. Needs the context of a Tokio runtime.
+    pub fn begin<F: Future + ?Sized>(&mut self, future: Pin<&mut F>) -> Poll<Option<F::Output>> {
+        let began = Instant::now();
+        if self.paused_until.is_some_and(|until| began < until) {
+            return Poll::Pending;
+        }
+        let mut context = Context::from_waker(Waker::noop());
+        let polled = catch_unwind(AssertUnwindSafe(|| future.poll(&mut context).map(Some)));
+        let took = began.elapsed();
+        self.paused_until = (took > BRIEF).then(|| began + took * PAUSE);
+        polled.unwrap_or(Poll::Ready(None))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, poll_fn, ready};
+    use std::pin::pin;
+    use std::thread::sleep;
+
+    use super::*;
+
+    #[test]
+    fn a_call_that_is_over_at_once_is_answered_at_once_and_another_can_go_on() {
+        let mut here = Here::default();
+        assert_eq!(here.begin(pin!(ready(1))), Poll::Ready(Some(1)));
+        assert_eq!(here.begin(pin!(pending::<u8>())), Poll::Pending);
+        assert_eq!(here.begin(pin!(ready(2))), Poll::Ready(Some(2)));
+    }
+
+    #[test]
+    fn after_a_long_beginning_calls_are_begun_elsewhere_for_a_while() {
+        let mut here = Here::default();
+        let long = poll_fn(|_| {
+            sleep(BRIEF * 2);
+            Poll::Ready(1)
+        });
+        assert_eq!(here.begin(pin!(long)), Poll::Ready(Some(1)));
+        assert_eq!(here.begin(pin!(ready(2))), Poll::Pending);
+        here.paused_until = Some(Instant::now());
+        assert_eq!(here.begin(pin!(ready(2))), Poll::Ready(Some(2)));
+    }
+
+    #[test]
+    fn a_panic_ends_the_call_and_nothing_else() {
+        let mut here = Here::default();
+        assert_eq!(here.begin(pin!(poll_fn::<u8, _>(|_| panic!("meant")))), Poll::Ready(None));
+        assert_eq!(here.begin(pin!(ready(2))), Poll::Ready(Some(2)));
+    }
+}
