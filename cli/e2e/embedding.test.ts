@@ -77,6 +77,22 @@ test("bodies and headers are what they are behind a socket", async () => {
   await expect(runtime.fetch(used)).rejects.toThrow(TypeError);
 });
 
+test("an instance is as if its engine had never been called", async () => {
+  const runtime = await Runtime.create({ modules: [echo], maxConcurrent: 8 });
+  const clocks = [];
+  for (let i = 0; i < 3; i++) {
+    expect(await (await runtime.fetch(get("/run/echo/count"))).json()).toEqual({ count: 1 });
+    clocks.push(await (await runtime.fetch(get("/run/echo/clock"))).json());
+  }
+  for (const { sinceStart } of clocks) {
+    expect(sinceStart).toBeGreaterThanOrEqual(0);
+    // In ms, and not since it was built.
+    expect(sinceStart).toBeLessThan(1_000);
+  }
+  expect(new Set(clocks.map(({ random }) => random)).size).toBe(3);
+  await runtime.close();
+});
+
 test("in a worker thread", async () => {
   const file = join(folder, "worker.mjs");
   await writeFile(

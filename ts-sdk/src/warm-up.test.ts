@@ -43,7 +43,7 @@ it("asks with inputs that the schemas accept, and with others", async () => {
       () => ok({}),
     ),
   });
-  const answers: Promise<{ status: number }>[] = [];
+  const answers: ReturnType<typeof app.handle>[] = [];
   const watched = {
     ...app,
     handle: (...args: Parameters<typeof app.handle>) => {

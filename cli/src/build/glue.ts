@@ -17,7 +17,7 @@ declare const $memory: { readonly buffer: ArrayBuffer };
 declare const $realloc: (old: number, was: number, align: number, size: number) => number;
 declare const $dealloc: (at: number, size: number, align: number) => void;
 /** What the bundle exports. */
-declare const handler010Handle: (request: object) => Promise<GlueResponse>;
+declare const handler010Handle: (request: object) => GlueResponse | Promise<GlueResponse>;
 declare let glue: Glue;
 
 interface GlueResponse {
@@ -36,6 +36,8 @@ interface Glue {
   readonly encoder: InstanceType<typeof TextEncoder>;
   readonly decoder: InstanceType<typeof TextDecoder>;
   readonly ascii: RegExp;
+  /** What the engine waits for when there is nothing to wait for. */
+  readonly done: Promise<void>;
   /** The arguments of the last call, whose memory is freed by the next one. */
   last: GlueArguments | undefined;
 }
@@ -77,6 +79,14 @@ function glueText(at: number, length: number): string {
   return decoder.decode(piece);
 }
 
+/** The method at an address; nearly all requests have one of two. */
+function glueMethod(at: number, length: number): string {
+  const { bytes } = glueViews();
+  if (length === 3 && bytes[at] === 0x47 && bytes[at + 1] === 0x45 && bytes[at + 2] === 0x54) return "GET";
+  const isPost = length === 4 && bytes[at] === 0x50 && bytes[at + 1] === 0x4f && bytes[at + 2] === 0x53;
+  return isPost && bytes[at + 3] === 0x54 ? "POST" : glueText(at, length);
+}
+
 /** The headers at an address: name and length, value and length, each a word. */
 function glueHeaders(at: number, count: number): [string, Uint8Array][] {
   const { words, bytes } = glueViews();
@@ -110,7 +120,7 @@ function glueRequest(given: GlueArguments): object {
   const { method, path, body } = given;
   let headers: [string, Uint8Array][] | undefined;
   return {
-    method: glueText(method.at, method.length),
+    method: glueMethod(method.at, method.length),
     pathWithQuery: glueText(path.at, path.length),
     get headers() {
       headers ??= glue.last === given ? glueHeaders(given.headers.at, given.headers.length) : [];
@@ -163,8 +173,8 @@ function glueRespond({ status, headers, body }: GlueResponse, at: number): void 
   }
 }
 
-/** The export. The engine waits for its promise; a function that gives none is refused. */
-async function glueHandle(
+/** The export. The engine waits for the promise that it gives. */
+function glueHandle(
   method: number,
   methodLength: number,
   path: number,
@@ -184,7 +194,14 @@ async function glueHandle(
     body: hasBody ? { at: body, length: bodyLength } : undefined,
   };
   glue.last = given;
-  glueRespond(await handler010Handle(glueRequest(given)), response);
+  const answer = handler010Handle(glueRequest(given));
+  if ("then" in answer) return glueWait(answer, response);
+  glueRespond(answer, response);
+  return glue.done;
+}
+
+async function glueWait(answer: Promise<GlueResponse>, response: number): Promise<void> {
+  glueRespond(await answer, response);
 }
 
 /** Runs the way of a request once, on a path that no handler has, while the snapshot is made. */
@@ -206,7 +223,18 @@ function warmUpGlue(): void {
   glue.last = undefined;
 }
 
-const functions = [glueViews, glueText, glueHeaders, glueFree, glueRequest, glueRespond, glueHandle, warmUpGlue];
+const functions = [
+  glueViews,
+  glueText,
+  glueMethod,
+  glueHeaders,
+  glueFree,
+  glueRequest,
+  glueRespond,
+  glueHandle,
+  glueWait,
+  warmUpGlue,
+];
 
 /**
  * Puts these functions in the place of the generated ones.
@@ -219,10 +247,12 @@ export function withGlue(bindings: string): string {
   const bound = /handler010Handle = __iface\.handle;\n[^\n]*\n/;
   if (!generated.test(bindings) || !bound.test(bindings)) throw new Error("the generated bindings have another form");
   const text = `let glue = {
-  buffer: undefined, bytes: undefined, words: undefined, names: new Map(), last: undefined,
+  buffer: undefined, bytes: undefined, words: undefined, names: new Map(), last: undefined, done: Promise.resolve(),
   encoder: new TextEncoder(), decoder: new TextDecoder(), ascii: /^[\\x00-\\x7f]*$/,
 };
 ${functions.map((each) => each.toString()).join("\n")}
 `.replaceAll("glueHandle", "export_handler_0_1_0$handle");
-  return bindings.replace(generated, () => text).replace(bound, (found) => `${found}    warmUpGlue();\n`);
+  return bindings
+    .replace(generated, () => text)
+    .replace(bound, (found) => `${found}    warmUpGlue();\n    __iface.requests?.();\n`);
 }

@@ -57,12 +57,12 @@ impl Engine {
     ///
     /// The kinds of [`SnapshotError`] that are about the top level.
     pub fn build(&self, name: &str, bundle: &[u8], tools: &[(String, String)]) -> Result<Built, SnapshotError> {
-        let Ran { written: mut component, state_bytes, printed, gaps } =
+        let Ran { written: mut component, state_bytes, printed, resident } =
             self.runner.run(name, bundle, |state| template::with_state(&self.template, state))?;
         note_tools(&mut component, tools);
-        if !gaps.is_empty() {
+        if !resident.is_empty() {
             let globals = template::globals_of_component(&self.template).map_err(SnapshotError::engine)?;
-            resident::section(globals, &gaps).append_to_component(&mut component);
+            resident::section(globals, &resident).append_to_component(&mut component);
         }
         Ok(Built { component, state_bytes, printed })
     }

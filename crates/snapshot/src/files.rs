@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use tenon_code::Folder;
 
 /// What is prepared, as a number: another one when this crate prepares something else of the same ingredients.
-const EDITION: u32 = 4;
+const EDITION: u32 = 5;
 
 /// How many prepared engines are kept: those of three versions, with and without weval.
 const KEPT: usize = 6;
@@ -17,6 +17,7 @@ pub(crate) struct Files {
     pub(crate) adapter: String,
     pub(crate) bindings: String,
     pub(crate) environment: String,
+    pub(crate) first_call: String,
 }
 
 impl Files {
@@ -31,11 +32,12 @@ impl Files {
             adapter: name("adapter"),
             bindings: name("bindings"),
             environment: name("settings"),
+            first_call: name("first-call"),
         }
     }
 
     pub(crate) fn prune(&self, folder: &Folder) {
-        for name in [&self.code, &self.template, &self.adapter, &self.bindings, &self.environment] {
+        for name in [&self.code, &self.template, &self.adapter, &self.bindings, &self.environment, &self.first_call] {
             if let Some((_, extension)) = name.rsplit_once('.') {
                 folder.prune(extension, KEPT);
             }

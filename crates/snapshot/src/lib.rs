@@ -8,8 +8,8 @@
 //!  the same, unused imports stubbed ─► encode as a component (wit-component) ─► template: a component without memory
 //! ```
 //!
-//! A build ([`Engine::build`]) instantiates the one, runs the top level, clears what the engine has freed ([`garbage`]), and
-//! writes memory and globals into the other. Nothing is compiled, nothing is encoded. With an engine for weval
+//! A build ([`Engine::build`]) instantiates the one, runs the top level, has it answer ([`rehearsal`]), clears what the
+//! engine has freed ([`garbage`]), and writes memory and globals into the other. Nothing is compiled, nothing is encoded. With an engine for weval
 //! ([`SpecializableEngine`]) the template is a core module, and is encoded once weval has specialized it to the handler.
 //! Stubbing changes functions only, so the memory of the first engine is right for the second. While it runs, the engine
 //! sees two files and a clock: see [`wasi`].
@@ -25,6 +25,8 @@ mod garbage;
 mod hollow;
 mod prepare;
 mod random;
+mod rehearsal;
+mod request;
 mod resident;
 mod run;
 mod specialize;

@@ -9,7 +9,7 @@ use crate::encode::encode;
 use crate::error::SnapshotError;
 use crate::files::Files;
 use crate::resident::with_touch;
-use crate::run::configured;
+use crate::run::{Runner, configured};
 use crate::template;
 
 /// The function of the engine that reads the bundle and runs its top level.
@@ -72,7 +72,13 @@ fn keep(folder: &Path, key: &str, ingredients: Ingredients, template: Vec<u8>) -
     // Checks that nothing changes while it runs but what a snapshot keeps: memory and mutable globals.
     let (_, instrumented) = Wizer::new().init_func(INITIALIZE).instrument(&spliced).map_err(SnapshotError::engine)?;
     let code = engine.precompile_module(&instrumented).map_err(SnapshotError::engine)?;
+    drop(instrumented);
     folder.write(&files.code, &code)?;
+    drop(code);
+    // A number, or nothing.
+    let first_call = Runner::open(engine, &folder, &files).and_then(|runner| runner.first_call());
+    let first_call = first_call.map_or_else(String::new, |place| place.to_string());
+    folder.write(&files.first_call, first_call.as_bytes())?;
     files.prune(&folder);
     Ok(())
 }

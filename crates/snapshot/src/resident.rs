@@ -5,9 +5,11 @@
 //! request then faults in again, one by one, with all processors told of each. A JavaScript engine changes a hundred pages
 //! in twice as many runs. Where the gaps between runs are closed, by touching the few pages in between, all of them stay.
 //!
-//! A build observes what a request changes and notes the gaps in a custom section. Tenon's runtime puts them into globals
-//! of the engine (`tenon-code`), which are zero in the component: on other servers nothing is touched.
+//! A build observes what requests change and notes the runs, with their gaps closed, in a custom section. Tenon's runtime
+//! puts them into globals of the engine (`tenon-code`), which are zero in the component: on other servers nothing is touched.
+//! Whatever one request has changed stays resident for those after it, so the runs are those of all requests together.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use tenon_code::{PAGE, RESIDENT};
@@ -26,15 +28,15 @@ use crate::error::SnapshotError;
 /// What answers requests.
 pub(crate) const HANDLE: &str = "sdk:core/handler@0.1.0#handle";
 
-/// How many gaps can be closed.
-const GAPS: u32 = 48;
+/// How many runs can be touched.
+const TOUCHABLE: u32 = 48;
 
-/// How many runs a request should leave at most: fewer than 32, because requests differ.
-const RUNS: usize = 16;
+/// How many runs requests should leave at most: fewer than 32, because others will come.
+const RUNS: usize = 22;
 
 /// How many pages are touched at most: each is reset after each request, which costs less than one more fault, but not
 /// nothing.
-const TOUCHED: usize = 192;
+const TOUCHED: usize = 320;
 
 /// An engine whose [`HANDLE`] first touches the pages that its globals name: in each the first page, and how many, 32 bits
 /// each. An engine that has no such function stays as it is.
@@ -108,7 +110,7 @@ impl Handle {
         let mut function = Function::new([]);
         let mut code = function.instructions();
         code.block(BlockType::Empty);
-        for global in self.globals..self.globals + GAPS {
+        for global in self.globals..self.globals + TOUCHABLE {
             code.global_get(global).i64_eqz().br_if(0).global_get(global).call(self.functions);
         }
         code.end();
@@ -158,7 +160,7 @@ impl Reencode for Handle {
 
     fn parse_global_section(&mut self, to: &mut GlobalSection, from: GlobalSectionReader<'_>) -> Result<(), Error> {
         utils::parse_global_section(self, to, from)?;
-        for _ in 0..GAPS {
+        for _ in 0..TOUCHABLE {
             to.global(GlobalType { val_type: ValType::I64, mutable: true, shared: false }, &ConstExpr::i64_const(0));
         }
         Ok(())
@@ -183,36 +185,45 @@ impl Reencode for Handle {
     }
 }
 
-/// The custom section that notes gaps in a component whose engine defines as many globals.
-pub(crate) fn section(globals: u32, gaps: &[Range<u32>]) -> CustomSection<'static> {
+/// The custom section that notes runs in a component whose engine defines as many globals.
+pub(crate) fn section(globals: u32, runs: &[Range<u32>]) -> CustomSection<'static> {
     let mut data = Vec::new();
-    globals.saturating_sub(GAPS).encode(&mut data);
-    gaps.len().encode(&mut data);
-    for gap in gaps {
-        gap.start.encode(&mut data);
-        gap.len().encode(&mut data);
+    globals.saturating_sub(TOUCHABLE).encode(&mut data);
+    runs.len().encode(&mut data);
+    for run in runs {
+        run.start.encode(&mut data);
+        run.len().encode(&mut data);
     }
     CustomSection { name: RESIDENT.into(), data: data.into() }
 }
 
-/// The gaps to close so that few runs are left of the pages in which two states of a memory differ: first page and number
-/// of pages, the narrowest gaps first.
-pub(crate) fn gaps(before: &[u8], after: &[u8]) -> Vec<Range<u32>> {
+/// The pages in which two states of a memory differ.
+pub(crate) fn changed(before: &[u8], after: &[u8]) -> impl Iterator<Item = u32> {
     let page = PAGE as usize;
-    let changed = (0_u32..)
-        .zip(before.chunks(page).zip(after.chunks(page)))
-        .filter_map(|(number, (before, after))| (before != after).then_some(number))
-        .collect::<Vec<_>>();
-    let mut gaps =
-        changed.windows(2).map(|pair| pair[0] + 1..pair[1]).filter(|gap| !gap.is_empty()).collect::<Vec<_>>();
+    let pages = (0_u32..).zip(before.chunks(page).zip(after.chunks(page)));
+    pages.filter_map(|(number, (before, after))| (before != after).then_some(number))
+}
+
+/// The runs of pages to touch in each request so that few runs are left, of the pages that some requests change: the
+/// narrowest gaps between them are closed first.
+pub(crate) fn runs(changed: &BTreeSet<u32>) -> Vec<Range<u32>> {
+    let gaps = changed.iter().zip(changed.iter().skip(1)).map(|(one, next)| one + 1..*next);
+    let mut gaps = gaps.filter(|gap| !gap.is_empty()).collect::<Vec<_>>();
     gaps.sort_by_key(ExactSizeIterator::len);
-    let most = gaps.len().saturating_sub(RUNS - 1).min(GAPS as usize);
+    let wide = gaps.len().min(RUNS - 1);
+    let mut ends = gaps.split_off(gaps.len() - wide);
+    ends.sort_by_key(|gap| gap.start);
+    let (Some(first), Some(last)) = (changed.first(), changed.last()) else { return Vec::new() };
+    let starts = std::iter::once(*first).chain(ends.iter().map(|gap| gap.end));
+    let ends = ends.iter().map(|gap| gap.start).chain(std::iter::once(last + 1));
+    let mut runs = starts.zip(ends).map(|(start, end)| start..end).filter(|run| run.len() > 1).collect::<Vec<_>>();
+    runs.sort_by_key(ExactSizeIterator::len);
     let mut touched = 0;
-    let enough = gaps.iter().take(most).take_while(|gap| {
-        touched += gap.len();
+    runs.retain(|run| {
+        touched += run.len();
         touched <= TOUCHED
     });
-    enough.cloned().collect()
+    runs
 }
 
 #[cfg(test)]
@@ -223,20 +234,23 @@ mod tests {
 
     #[test]
     fn the_narrowest_gaps_are_closed_until_few_runs_are_left() {
-        let page = PAGE as usize;
-        let states = |pages: &[usize]| {
-            let before = vec![0; 4096 * page];
-            let mut after = before.clone();
-            pages.iter().for_each(|number| after[number * page + 7] = 1);
-            gaps(&before, &after)
-        };
-        assert_eq!(states(&[]), []);
-        assert_eq!(states(&[1, 2, 5, 90]), [], "few runs stay as they are");
-        // 20 runs: of 19 gaps, of 1 to 19 pages, 4 are closed.
-        let spread = (0..20).map(|n| n * (n + 3) / 2).collect::<Vec<_>>();
-        assert_eq!(states(&spread), [1..2, 3..5, 6..9, 10..14]);
+        let runs = |pages: &[u32]| runs(&pages.iter().copied().collect());
+        assert_eq!(runs(&[]), []);
+        assert_eq!(runs(&[1, 2, 5, 90]), std::slice::from_ref(&(1..3)), "few runs stay as they are");
+        // Of 25 gaps, of 1 to 25 pages, 4 are closed.
+        let spread = (0..26).map(|n| n * (n + 3) / 2).collect::<Vec<_>>();
+        assert_eq!(runs(&spread), std::slice::from_ref(&(0..15)));
         let far = (0..40).map(|n| n * 100).collect::<Vec<_>>();
-        assert_eq!(states(&far), std::slice::from_ref(&(1..100)), "no more pages than it is worth");
+        assert_eq!(runs(&far), [], "no more pages than it is worth");
+    }
+
+    #[test]
+    fn pages_that_differ_are_found() {
+        let page = PAGE as usize;
+        let before = vec![0; 5 * page];
+        let mut after = before.clone();
+        (after[7], after[4 * page - 1]) = (1, 1);
+        assert_eq!(changed(&before, &after).collect::<Vec<_>>(), [0, 3]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A run of a bundle's top level, and what it leaves.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -14,7 +15,9 @@ use crate::files::Files;
 use crate::garbage;
 use crate::prepare::INITIALIZE;
 use crate::random::Random;
-use crate::resident::{self, HANDLE};
+use crate::rehearsal;
+use crate::request::Request;
+use crate::resident;
 use crate::template;
 use crate::wasi::{self, World};
 use crate::weval;
@@ -22,7 +25,7 @@ use crate::weval;
 /// How long a top level may run.
 const TIME: Duration = Duration::from_secs(30);
 
-/// How long the handler may take for a request by which pages are found.
+/// How long the handler may take for the requests of a build.
 const TIME_OF_REQUEST: Duration = Duration::from_secs(1);
 
 /// How much memory a top level may use: as much as a handler may by default would be less.
@@ -39,8 +42,8 @@ pub(crate) struct Ran<T> {
     pub(crate) written: T,
     pub(crate) state_bytes: usize,
     pub(crate) printed: String,
-    /// Between the pages that a request changes; see [`resident`].
-    pub(crate) gaps: Vec<Range<u32>>,
+    /// Pages that requests change, and those between them; see [`resident`].
+    pub(crate) resident: Vec<Range<u32>>,
 }
 
 /// Compiled code of an engine that runs top levels, and what it reads.
@@ -49,6 +52,8 @@ pub(crate) struct Runner {
     module: Module,
     bindings: Vec<u8>,
     environment: Vec<String>,
+    /// Where the engine notes that it has been called, when that is known.
+    first_call: Option<usize>,
 }
 
 impl Runner {
@@ -60,7 +65,8 @@ impl Runner {
         let (bindings, environment) = (folder.read(&files.bindings)?, folder.read(&files.environment)?);
         let module = deserialize(&engine, &folder.file(&files.code))?;
         let environment = String::from_utf8_lossy(&environment).lines().map(str::to_owned).collect();
-        Some(Self { engine, module, bindings, environment })
+        let first_call = folder.read(&files.first_call).and_then(|place| String::from_utf8(place).ok()?.parse().ok());
+        Some(Self { engine, module, bindings, environment, first_call })
     }
 
     /// Runs the top level of a bundle that is called `name`, and gives what `write` makes of the state that it leaves.
@@ -70,8 +76,16 @@ impl Runner {
         bundle: &[u8],
         write: impl FnOnce(&State<'_>) -> Result<T, SnapshotError>,
     ) -> Result<Ran<T>, SnapshotError> {
-        let (mut store, instance) = self.instantiate(name, bundle)?;
-        let memory = instance.get_memory(&mut store, "memory").ok_or_else(|| missing("memory"))?;
+        let (mut store, mut instance) = self.started(name, bundle)?;
+        let (requests, printed) = Request::taken_from(&String::from_utf8_lossy(&store.data().printed));
+        if let Some(first_call) = self.first_call {
+            let memory = memory_of(&mut store, &instance)?;
+            if !in_time(TIME_OF_REQUEST, &mut store, |store| rehearsal::rehearse(store, &instance, memory, first_call))
+            {
+                (store, instance) = self.started(name, bundle)?;
+            }
+        }
+        let memory = memory_of(&mut store, &instance)?;
         let globals: Vec<_> = instance
             .exports(&mut store)
             .filter_map(|export| {
@@ -96,7 +110,20 @@ impl Runner {
         let written = write(&state)?;
         let state_bytes = state.segments.iter().map(|segment| segment.data.len()).sum();
         drop(state);
-        // Changes the memory, which has been written by now; and it runs on what was left of it.
+        let resident = pages_of_requests(&mut store, &instance, memory, &requests);
+        Ok(Ran { written, state_bytes, printed, resident })
+    }
+
+    /// Where the engine notes that it has been called; see [`rehearsal`].
+    pub(crate) fn first_call(&self) -> Option<usize> {
+        let (mut store, instance) = self.started("handler.js", rehearsal::HANDLER).ok()?;
+        let memory = memory_of(&mut store, &instance).ok()?;
+        in_time(TIME, &mut store, |store| rehearsal::first_call(store, &instance, memory))
+    }
+
+    /// An instance whose top level has run and has left what its world exports.
+    fn started(&self, name: &str, bundle: &[u8]) -> Result<(Store<World>, Instance), SnapshotError> {
+        let (mut store, instance) = self.instantiate(name, bundle)?;
         let check = instance.get_typed_func::<(), u32>(&mut store, "check_init").map_err(SnapshotError::engine)?;
         if check.call(&mut store, ()).map_err(SnapshotError::engine)? != 0 {
             return Err(failure(
@@ -104,9 +131,7 @@ impl Runner {
                 &store.data().printed,
             ));
         }
-        let printed = String::from_utf8_lossy(&store.data().printed).into_owned();
-        let gaps = gaps_of_a_request(&mut store, &instance, memory);
-        Ok(Ran { written, state_bytes, printed, gaps })
+        Ok((store, instance))
     }
 
     /// An instance whose top level has run.
@@ -155,36 +180,39 @@ fn initialize(store: &mut Store<World>, linker: &Linker<World>, module: &Module)
     Ok(instance)
 }
 
-/// Calls the handler for what is not there, and tells by what that changes which pages are to stay resident. A handler
-/// that wants what only a server has ends early, which tells enough.
-fn gaps_of_a_request(store: &mut Store<World>, instance: &Instance, memory: Memory) -> Vec<Range<u32>> {
+/// Sends requests, each to what the top level has left, and tells by what they change which pages are to stay resident. A
+/// handler that wants what only a server has, or runs for too long, ends early, which tells enough.
+fn pages_of_requests(
+    store: &mut Store<World>,
+    instance: &Instance,
+    memory: Memory,
+    requests: &[Request],
+) -> Vec<Range<u32>> {
     let before = memory.data(&*store).to_vec();
-    // Ends on its own, or is ended: what it has changed until then is what counts.
-    store.set_epoch_deadline(1);
-    let engine = store.engine().clone();
-    let _ = within(TIME_OF_REQUEST, &engine, || request(store, instance, memory));
-    resident::gaps(&before, memory.data(&*store))
+    let globals = instance.exports(&mut *store).filter_map(wasmtime::Export::into_global).collect::<Vec<_>>();
+    let globals = globals.into_iter().map(|global| (global, global.get(&mut *store))).collect::<Vec<_>>();
+    let mut changed = BTreeSet::new();
+    in_time(TIME_OF_REQUEST, store, |store| {
+        for request in [&Request::default()].into_iter().chain(requests) {
+            let answered = request.send(store, instance, memory);
+            changed.extend(resident::changed(&before, memory.data(&*store)));
+            memory.data_mut(&mut *store)[..before.len()].copy_from_slice(&before);
+            for (global, value) in &globals {
+                let _ = global.set(&mut *store, *value);
+            }
+            if answered.is_err_and(|error| error.downcast_ref() == Some(&wasmtime::Trap::Interrupt)) {
+                return;
+            }
+        }
+    });
+    resident::runs(&changed)
 }
 
-/// Puts the record of a request (Canonical ABI) into the guest's memory, and calls its handler: method, path and headers
-/// are each an address and a length, and there is no body.
-fn request(store: &mut Store<World>, instance: &Instance, memory: Memory) -> wasmtime::Result<()> {
-    let realloc = instance.get_typed_func::<(i32, i32, i32, i32), i32>(&mut *store, "cabi_realloc")?;
-    let mut put = |bytes: &[u8]| -> wasmtime::Result<(i32, i32)> {
-        let length = i32::try_from(bytes.len())?;
-        let at = realloc.call(&mut *store, (0, 0, 4, length))?;
-        memory.write(&mut *store, at.cast_unsigned() as usize, bytes)?;
-        Ok((at, length))
-    };
-    let method = put(b"GET")?;
-    let path = put(b"/-/not-found?by=tenon")?;
-    let words = [put(b"host")?, put(b"localhost")?].map(|(at, length)| [at, length]);
-    let headers = words.as_flattened().iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>();
-    let (headers, _) = put(&headers)?;
-    type Record = (i32, i32, i32, i32, i32, i32, i32, i32, i32);
-    let handle = instance.get_typed_func::<Record, i32>(&mut *store, HANDLE)?;
-    handle.call(&mut *store, (method.0, method.1, path.0, path.1, headers, 1, 0, 0, 0))?;
-    Ok(())
+/// Calls the handler, which is interrupted when its time is over.
+fn in_time<T>(time: Duration, store: &mut Store<World>, call: impl FnOnce(&mut Store<World>) -> T) -> T {
+    store.set_epoch_deadline(1);
+    let engine = store.engine().clone();
+    within(time, &engine, || call(store))
 }
 
 /// What a failed run means for whoever wrote the bundle.
@@ -209,8 +237,9 @@ fn time() -> Duration {
     told.map_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default(), Duration::from_secs)
 }
 
-fn missing(export: &str) -> SnapshotError {
-    SnapshotError::Engine(format!("it has no export {export}"))
+fn memory_of(store: &mut Store<World>, instance: &Instance) -> Result<Memory, SnapshotError> {
+    let memory = instance.get_memory(store, "memory");
+    memory.ok_or_else(|| SnapshotError::Engine("it has no export memory".to_owned()))
 }
 
 fn deserialize(engine: &wasmtime::Engine, file: &Path) -> Option<Module> {

@@ -60,13 +60,13 @@ impl SpecializableEngine {
     ///
     /// The kinds of [`SnapshotError`] that are about the top level.
     pub fn snapshot(&self, name: &str, bundle: &[u8]) -> Result<Snapshot, SnapshotError> {
-        let Ran { written: module, printed, gaps, .. } =
+        let Ran { written: module, printed, resident: pages, .. } =
             self.runner.run(name, bundle, |state| template::module_with_state(&self.template, state))?;
         let mut resident = Vec::new();
-        if !gaps.is_empty() {
+        if !pages.is_empty() {
             // weval adds globals behind those that it finds.
             let globals = template::globals_of_module(&self.template).map_err(SnapshotError::engine)?;
-            resident::section(globals, &gaps).append_to_component(&mut resident);
+            resident::section(globals, &pages).append_to_component(&mut resident);
         }
         Ok(Snapshot { module, resident, printed })
     }

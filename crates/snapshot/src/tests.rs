@@ -12,6 +12,10 @@ use crate::{Engine, Ingredients, SnapshotError, SpecializableEngine, prepare, pr
 /// Where the engine keeps what it reads.
 const AT: usize = 70_000;
 
+/// Where it notes that it has been called, and when that was.
+const FIRST_CALL: usize = 403;
+const STARTED: usize = 408;
+
 /// The engine. `imports` are the functions that only the making of a snapshot calls.
 fn engine(imports: &str) -> Vec<u8> {
     let text = format!(
@@ -22,6 +26,7 @@ fn engine(imports: &str) -> Vec<u8> {
           (global $length (mut i32) (i32.const 0))
           (data (i32.const 100) "h.js")
           (data (i32.const 200) "\70\11\01\00\00\10\00\00")
+          (data (i32.const {FIRST_CALL}) "\01")
           (data $unused "passive")
           (func (export "_initialize"))
           (func (export "wizer.resume"))
@@ -48,7 +53,12 @@ fn engine(imports: &str) -> Vec<u8> {
           (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32)
             (memory.init $unused (i32.const 0) (i32.const 0) (i32.const 0)) (i32.const 8))
           (func (export "sdk:core/handler@0.1.0#handle") (param i32 i32 i32 i32 i32 i32 i32 i32 i32) (result i32)
-            (global.get $length)))"#
+            (if (i32.load8_u (i32.const {FIRST_CALL}))
+              (then
+                (i32.store8 (i32.const {FIRST_CALL}) (i32.const 0))
+                (drop (call $clock (i32.const 0) (i64.const 0) (i32.const {STARTED})))))
+            (global.get $length))
+          (func (export "cabi_post_sdk:core/handler@0.1.0#handle") (param i32)))"#
     );
     let mut module = wat::parse_str(text).unwrap();
     let mut resolve = Resolve::default();
@@ -65,6 +75,7 @@ fn ingredients() -> Ingredients {
       (import "wasi_snapshot_preview1" "fd_read" (func $read (param i32 i32 i32 i32) (result i32)))
       (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
       (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
+      (import "wasi_snapshot_preview1" "clock_time_get" (func $clock (param i32 i64 i32) (result i32)))
       (import "wasi:clocks/monotonic-clock@0.2.10" "now" (func $now))
       (import "weval" "push.context" (func $mark (param i32)))
       (import "weval" "specialize.value" (func $value (param i32 i32 i32) (result i32)))"#;
@@ -73,6 +84,7 @@ fn ingredients() -> Ingredients {
       (func $read (param i32 i32 i32 i32) (result i32) unreachable)
       (func $write (param i32 i32 i32 i32) (result i32) unreachable)
       (func $exit (param i32) unreachable)
+      (func $clock (param i32 i64 i32) (result i32) unreachable)
       (func $now unreachable)
       (func $mark (param i32))
       (func $value (param i32 i32 i32) (result i32) local.get 0)";
@@ -110,6 +122,9 @@ fn a_component_starts_with_what_the_top_level_left() {
     };
     assert_eq!([byte(AT), byte(AT + 1), byte(AT + 999), byte(AT + 1_000), byte(300_000)], [b'+', 7, 7, 0, 9]);
     assert_eq!([byte(100), byte(103)], [b'h', b's'], "what the engine brings stays");
+    // It has answered, and believes that it has not: the time from which it counts is another for each instance.
+    assert_eq!(byte(FIRST_CALL), 1);
+    assert_ne!((STARTED..STARTED + 8).map(byte).collect::<Vec<_>>(), [0; 8]);
 
     // What another handler leaves, and a release that names no tools, have the same code.
     let other = engine.build("h.js", b"other", &[]).unwrap();

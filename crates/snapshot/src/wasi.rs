@@ -36,7 +36,7 @@ pub(crate) struct World {
     open: Vec<Option<(usize, usize)>>,
     random: Random,
     /// Since 1970, for every clock.
-    time: Duration,
+    pub(crate) time: Duration,
 }
 
 impl World {

@@ -5,7 +5,7 @@ import type { AnyHandler, Operation } from "../routing/operation.ts";
 /** A response as the component interface takes it (`sdk:core/handler`, record `response`). */
 export interface RawResponse {
   status: number;
-  headers: [name: string, value: Uint8Array][];
+  headers: readonly (readonly [name: string, value: Uint8Array])[];
   body?: Uint8Array;
 }
 
@@ -31,6 +31,9 @@ export interface App {
   readonly [appKey]: true;
   /** The routes as plain data, in the order of declaration; the OpenAPI document is written from them. */
   readonly operations: readonly Operation[];
-  /** Answers a request. It never rejects, whatever the handler does. */
-  handle(request: RawRequest, options?: HandleOptions): Promise<RawResponse>;
+  /**
+   * Answers a request: at once, unless the handler, or a schema of another library, keeps it waiting. It never throws or
+   * rejects, whatever the handler does.
+   */
+  handle(request: RawRequest, options?: HandleOptions): RawResponse | Promise<RawResponse>;
 }

@@ -5,8 +5,8 @@ import { problemResponse, Response } from "../http/response.ts";
 import type { AnyHandler, Operation } from "../routing/operation.ts";
 import type { Match, RouteTable } from "../routing/table.ts";
 import { pointer } from "../schema/failures.ts";
-import { type App, appKey, type HandleOptions, type RawResponse } from "./app.ts";
-import { type Input, inputReader, type Params, type ReadInput } from "./input.ts";
+import { type App, appKey, type CheckResponse, type HandleOptions, type RawResponse } from "./app.ts";
+import { type Input, inputReader, type ReadInput } from "./input.ts";
 import { reportError } from "./report.ts";
 import { send } from "./send.ts";
 
@@ -14,36 +14,44 @@ import { send } from "./send.ts";
 export function createApp(operations: readonly Operation[], table: RouteTable): App {
   const readers = new Map<Operation, ReadInput>(operations.map((operation) => [operation, inputReader(operation)]));
 
-  function run(
-    operation: Operation,
-    params: Params,
-    request: Request,
-    handler: AnyHandler,
-  ): Response | Promise<Response> {
-    const read = (readers.get(operation) as ReadInput)(request, params);
-    return read instanceof Promise ? read.then((input) => call(handler, input, request)) : call(handler, read, request);
-  }
-
-  async function handle(raw: RawRequest, options?: HandleOptions): Promise<RawResponse> {
+  function handle(raw: RawRequest, options?: HandleOptions): RawResponse | Promise<RawResponse> {
     let operation: Operation | undefined;
     try {
       const request = new Request(raw);
       const match = table.match(request.method, request.path);
       if (match.found !== "operation") return send(withoutOperation(match, request.method), request.method);
       operation = match.operation;
-      const answer = run(operation, match.params, request, options?.insteadOfHandlers ?? operation.handler);
-      // Awaiting costs a turn of the event loop: not for handlers that don't.
-      let response = answer instanceof Response ? answer : await answer;
-      if (!(response instanceof Response))
-        throw new TypeError("the handler returned no response: return ok(…) or the like");
-      if (options?.checkResponse) response = await options.checkResponse(operation, response);
-      return send(response, request.method);
+      const handler = options?.insteadOfHandlers ?? operation.handler;
+      const read = (readers.get(operation) as ReadInput)(request, match.params);
+      const answer =
+        read instanceof Promise ? read.then((input) => call(handler, input, request)) : call(handler, read, request);
+      // An asynchronous function costs as much as finding the route does: not for what is there at once.
+      if (answer instanceof Response && !options?.checkResponse) return send(answer, request.method);
+      return settle(answer, operation, raw.method, options?.checkResponse);
     } catch (thrown) {
       return recover(thrown, operation, raw.method);
     }
   }
 
   return Object.freeze({ [appKey]: true as const, operations: Object.freeze(operations), handle });
+}
+
+/** What there is to wait for after the handler was called. */
+async function settle(
+  answer: Response | Promise<Response>,
+  operation: Operation,
+  method: string,
+  check: CheckResponse | undefined,
+): Promise<RawResponse> {
+  try {
+    let response = await answer;
+    if (!(response instanceof Response))
+      throw new TypeError("the handler returned no response: return ok(…) or the like");
+    if (check) response = await check(operation, response);
+    return send(response, method);
+  } catch (thrown) {
+    return recover(thrown, operation, method);
+  }
 }
 
 function call(handler: AnyHandler, input: Input, request: Request): Response | Promise<Response> {

@@ -84,10 +84,11 @@ function reader(kind: InputKind, options: RouteOptions): ReadOne {
 function validator(kind: InputKind, schema: StandardSchema): (value: unknown, errors: InputError[]) => unknown {
   if (!isSchema(schema)) return (value, errors) => validateForeign(schema, kind, value, errors);
   const { parsers } = schema;
-  const quick = kind === "body" ? parsers.quick() : undefined;
-  const parse = kind === "body" ? parsers.json : parsers.text;
+  const arrival = kind === "body" ? "json" : "text";
+  const quick = parsers.quick(arrival);
+  const parse = parsers[arrival];
   return (value, errors) => {
-    const accepted = quick?.(value);
+    const accepted = quick(value);
     if (accepted !== undefined) return accepted;
     const failures = new Failures();
     const parsed = parse(value, failures);

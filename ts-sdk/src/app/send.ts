@@ -1,5 +1,5 @@
 import { encodeValue } from "../http/headers.ts";
-import { type Response, RawResponse as UnencodedResponse } from "../http/response.ts";
+import { JSON_TYPE, type Response, RawResponse as UnencodedResponse } from "../http/response.ts";
 import { isBodiless } from "../http/status.ts";
 import { encodeUtf8 } from "../platform.ts";
 import type { RawResponse } from "./app.ts";
@@ -11,20 +11,25 @@ import type { RawResponse } from "./app.ts";
  */
 export function send(response: Response, method: string): RawResponse {
   const { status } = response;
-  const headers: RawResponse["headers"] = [];
-  const given = response.headers;
+  // What `ok` gives has the same headers each time.
+  const headers = response.headers === JSON_TYPE ? JSON_HEADERS : encodeHeaders(response.headers);
+  if (isBodiless(status)) return { status, headers };
+  const body = encodeBody(response);
+  if (method === "HEAD") {
+    const length = ["content-length", encodeValue(String(body?.length ?? 0))] as const;
+    return { status, headers: headers.concat([length]) };
+  }
+  return body === undefined ? { status, headers } : { status, headers, body };
+}
+
+function encodeHeaders(given: Response["headers"]): RawResponse["headers"] {
+  const headers: [string, Uint8Array][] = [];
   for (let i = 0; i < given.length; i++) {
     const header = given[i] as (typeof given)[number];
     // The length is what the body's is: a wrong one would desynchronise the connection.
     if (header[0] !== "content-length") headers.push([header[0], encodedValue(header[1])]);
   }
-  if (isBodiless(status)) return { status, headers };
-  const body = encodeBody(response);
-  if (method === "HEAD") {
-    headers.push(["content-length", encodeValue(String(body?.length ?? 0))]);
-    return { status, headers };
-  }
-  return body === undefined ? { status, headers } : { status, headers, body };
+  return headers;
 }
 
 function encodeBody(response: Response): Uint8Array | undefined {
@@ -42,3 +47,5 @@ const COMMON = new Map(["application/json", "application/problem+json"].map((val
 function encodedValue(value: string): Uint8Array {
   return COMMON.get(value) ?? encodeValue(value);
 }
+
+const JSON_HEADERS = encodeHeaders(JSON_TYPE);

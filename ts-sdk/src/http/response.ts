@@ -55,7 +55,8 @@ export class RawResponse<out Status extends number, out Body> extends Response<S
 /** An error answer, from `error`; every route may give it, whatever status and body it declares. */
 export interface ErrorResponse extends Response<ErrorStatus, ProblemDetails> {}
 
-const JSON_TYPE = [["content-type", "application/json"]] as const;
+/** The headers of every answer with a JSON body, until one is added. */
+export const JSON_TYPE = [["content-type", "application/json"]] as const;
 const PROBLEM_TYPE = [["content-type", "application/problem+json"]] as const;
 
 /** 200 with a JSON body. */

@@ -9,10 +9,17 @@ interface Target {
 
 /** A place in the tree of segments. */
 interface Place {
-  readonly literals: Map<string, Place>;
+  /** What comes next, by the text of the segment. Few are compared one by one, many are found by {@link hash} first. */
+  readonly literals: Branch[];
+  readonly byHash: Map<number, Branch[]>;
   placeholder: Place | undefined;
   /** By method. */
   readonly targets: Map<string, Target>;
+}
+
+interface Branch {
+  readonly text: string;
+  readonly place: Place;
 }
 
 /** What a request's path and method came to. */
@@ -24,25 +31,19 @@ export type Match =
   | { readonly found: "malformed"; readonly placeholder: string | undefined }
   | { readonly found: "nothing" };
 
-const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
-
 /**
  * The routes of an app, made once. A match walks the path's segments, so its cost grows with their number and not with
  * the number of routes: at each segment a literal wins over a placeholder, and the order of declaration never matters.
  */
 export class RouteTable {
   readonly #root = place();
-  /** Paths without placeholders: one look-up, and such a path always wins. */
-  readonly #literal = new Map<string, Place>();
 
   /** @throws TypeError when another operation has the same method and shape; the error names both. */
   add(operation: Operation, pattern: Pattern): void {
     let at = this.#root;
     for (const segment of pattern.segments) {
       if ("literal" in segment) {
-        const next = at.literals.get(segment.literal) ?? place();
-        at.literals.set(segment.literal, next);
-        at = next;
+        at = branch(at, segment.literal) ?? grow(at, segment.literal);
       } else {
         at.placeholder ??= place();
         at = at.placeholder;
@@ -55,15 +56,11 @@ export class RouteTable {
       throw new TypeError(`two routes answer the same requests: ${name(other)} and ${name({ operation, pattern })}`);
     }
     at.targets.set(operation.method, { operation, pattern });
-    // A path with percent-encodings goes by the tree, on both sides.
-    if (pattern.placeholders.length === 0 && !pattern.path.includes("%")) this.#literal.set(pattern.path, at);
   }
 
   /** Finds the operation for a method and a path that is still percent-encoded; each segment is decoded once. */
   match(method: string, path: string): Match {
     const wanted = method === "HEAD" ? "GET" : method;
-    const known = path.includes("%") ? undefined : this.#literal.get(path);
-    if (known) return answered(known, wanted, NO_PARAMS);
     if (path !== "" && path[0] !== "/") return { found: "nothing" };
     const segments = splitPath(path);
     const malformed = path.includes("%") ? decodeSegments(segments) : -1;
@@ -73,19 +70,54 @@ export class RouteTable {
     if (malformed >= 0) return { found: "malformed", placeholder: target && placeholderAt(target.pattern, malformed) };
     if (!reached) return { found: "nothing" };
     const params: Record<string, string> = {};
-    const names = target?.pattern.placeholders ?? [];
-    for (let i = 0; i < names.length; i++) params[names[i] as string] = values[i] as string;
-    return answered(reached, wanted, params);
+    if (target) {
+      const { placeholders } = target.pattern;
+      for (let i = 0; i < placeholders.length; i++) params[placeholders[i] as string] = values[i] as string;
+    }
+    return answered(reached, target, params);
   }
 }
 
 function place(): Place {
-  return { literals: new Map(), placeholder: undefined, targets: new Map() };
+  return { literals: [], byHash: new Map(), placeholder: undefined, targets: new Map() };
 }
 
-/** What a path's own methods say to one. */
-function answered({ targets }: Place, method: string, params: Readonly<Record<string, string>>): Match {
-  const target = targets.get(method);
+/** From so many on, branches are found by their hash. */
+const MANY = 8;
+
+// A segment of a request is never looked up as a key: the engine would intern it, and write to tables all over its memory,
+// which every fresh instance pays for.
+
+function branch({ literals, byHash }: Place, text: string): Place | undefined {
+  const among = literals.length < MANY ? literals : (byHash.get(hash(text)) ?? []);
+  for (let i = 0; i < among.length; i++) {
+    const { text: known, place: next } = among[i] as Branch;
+    if (known === text) return next;
+  }
+  return undefined;
+}
+
+function grow({ literals, byHash }: Place, text: string): Place {
+  const added = { text, place: place() };
+  literals.push(added);
+  const same = byHash.get(hash(text));
+  if (same) same.push(added);
+  else byHash.set(hash(text), [added]);
+  return added.place;
+}
+
+/** A number of a text's length and four of its characters; those at its end differ the most. */
+function hash(text: string): number {
+  const { length } = text;
+  if (length === 0) return 0;
+  const middle = text.charCodeAt(length >> 1);
+  const last = text.charCodeAt(length - 1);
+  const before = length < 2 ? 0 : text.charCodeAt(length - 2);
+  return (((length * 31 + text.charCodeAt(0)) * 31 + middle) * 31 + before) * 65537 + last;
+}
+
+/** What a path says of the target for the method that is asked for. */
+function answered({ targets }: Place, target: Target | undefined, params: Readonly<Record<string, string>>): Match {
   return target
     ? { found: "operation", operation: target.operation, params }
     : { found: "path", methods: allowed(targets) };
@@ -115,20 +147,25 @@ function placeholderAt({ segments }: Pattern, index: number): string | undefined
  * Walks the tree to the path that is asked for, whatever its methods (as OpenAPI has it: concrete paths come first);
  * `values` ends up with the placeholders' values, by their order. No place is visited twice.
  */
-function find(at: Place, segments: readonly string[], depth: number, values: string[]): Place | undefined {
-  if (depth === segments.length) return at.targets.size > 0 ? at : undefined;
-  const segment = segments[depth] as string;
-  const literal = at.literals.get(segment);
-  if (literal) {
-    const reached = find(literal, segments, depth + 1, values);
-    if (reached) return reached;
+function find(from: Place, segments: readonly string[], first: number, values: string[]): Place | undefined {
+  let at = from;
+  for (let depth = first; depth < segments.length; depth++) {
+    const segment = segments[depth] as string;
+    const literal = branch(at, segment);
+    // A placeholder stands for something: "/users/" is not /users/{id}.
+    const placeholder = segment === "" ? undefined : at.placeholder;
+    if (literal && placeholder) {
+      const before = values.length;
+      const reached = find(literal, segments, depth + 1, values);
+      if (reached) return reached;
+      values.length = before;
+    }
+    if (placeholder) values.push(segment);
+    const next = placeholder ?? literal;
+    if (!next) return undefined;
+    at = next;
   }
-  // A placeholder stands for something: "/users/" is not /users/{id}.
-  if (!at.placeholder || segment === "") return undefined;
-  values.push(segment);
-  const reached = find(at.placeholder, segments, depth + 1, values);
-  if (!reached) values.pop();
-  return reached;
+  return at.targets.size > 0 ? at : undefined;
 }
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];

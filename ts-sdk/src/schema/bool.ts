@@ -10,7 +10,11 @@ export function bool(attributes: Attributes = {}): Schema {
     typeof value === "boolean" ? value : fail(failures, "type", "must be true or false");
   const text: Parse = (value, failures) =>
     value === "true" ? true : value === "false" ? false : json(value, failures);
-  const writeQuick: WriteQuick = (value, code) => {
+  const writeQuick: WriteQuick = (value, code, arrival) => {
+    if (arrival === "text") {
+      code.require(`${value}=="true"||${value}=="false"`);
+      return `${value}=="true"`;
+    }
     code.require(`typeof ${value}=="boolean"`);
     return value;
   };

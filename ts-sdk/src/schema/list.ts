@@ -60,14 +60,14 @@ function parseList(parse: Parse, min: number, max: number): Parse {
 }
 
 function writeList(items: Schema, min: number, max: number): WriteQuick {
-  return (value, code) => {
+  return (value, code, arrival) => {
     code.require(`${code.constant(Array.isArray)}(${value})`);
     const length = code.variable(`${value}.length`);
     code.require(`${length}>=${min}&&${length}<=${max}`);
     const result = code.variable("[]");
     const i = code.variable("0");
     code.write(`for(;${i}<${length};${i}++){`);
-    const parsed = writePart(items, code.variable(`${value}[${i}]`), code);
+    const parsed = writePart(items, code.variable(`${value}[${i}]`), code, arrival);
     code.write(`${result}[${i}]=${parsed}}`);
     return result;
   };

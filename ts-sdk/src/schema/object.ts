@@ -114,9 +114,12 @@ function isInherited(key: string): boolean {
 }
 
 function writeObject(fields: Fields): WriteQuick {
-  return (value, code) => {
-    const prototype = `${code.constant(Object.getPrototypeOf)}(${value})`;
-    code.require(`typeof ${value}=="object"&&${value}!==null&&${prototype}===${code.constant(Object.prototype)}`);
+  return (value, code, arrival) => {
+    if (arrival === "text") code.require(value);
+    else {
+      const prototype = `${code.constant(Object.getPrototypeOf)}(${value})`;
+      code.require(`typeof ${value}=="object"&&${value}!==null&&${prototype}===${code.constant(Object.prototype)}`);
+    }
     const result = code.variable("{}");
     for (const [key, schema] of Object.entries(fields)) {
       if (isInherited(key)) code.require("false");
@@ -124,7 +127,7 @@ function writeObject(fields: Fields): WriteQuick {
       const at = `[${JSON.stringify(key)}]`;
       const given = code.variable(value + at);
       if (presence !== "required") code.write(`if(${given}${nullable ? "!=null" : "!==undefined"}){`);
-      code.write(`${result}${at}=${writePart(schema, given, code)};`);
+      code.write(`${result}${at}=${writePart(schema, given, code, arrival)};`);
       if (presence !== "required") code.write("}");
       if (presence === "default") code.write(`else ${result}${at}=${code.constant(() => fallback(attributes))}();`);
     }

@@ -8,7 +8,7 @@ afterEach(() => void vi.unstubAllGlobals());
 const parts = { 'a"]=1;throw 1;//': field.enum("</script>", "\u2028", '"'), "b\\": list(field.u32()) };
 
 it("writes keys and texts as they are declared, and nothing of them as code", () => {
-  const quick = Type("T", parts).parsers.quick();
+  const quick = Type("T", parts).parsers.quick("json");
   const value = { 'a"]=1;throw 1;//': "\u2028", "b\\": [1] };
   expect(quick(value)).toEqual(value);
 });
@@ -31,6 +31,6 @@ it("compiles when it is made, not in the first request", () => {
   compileQuick((value, code) => {
     code.require(`${code.constant(() => ++runs)}()`);
     return value;
-  });
+  }, "json");
   expect(runs).toBe(1);
 });

@@ -1,6 +1,6 @@
 /**
- * The quick way through validation: for each schema one function, generated when the schema is put to use, that takes a
- * valid JSON value in one go. It only ever *accepts*: whatever it does not, the parsers go through, and they alone say what
+ * The quick way through validation: for each schema and way of arrival one function, generated when the schema is put to
+ * use, that takes a valid value in one go. It only ever *accepts*: whatever it does not, the parsers go through, and they alone say what
  * is wrong. So the rules have one implementation, and this is a shortcut past it that a property test compares with it.
  *
  * Generated, because the engine inside a component interprets: a call of a closure for each field of each value costs it
@@ -13,13 +13,16 @@
 /** Accepts a value, giving the parsed copy, or `undefined` when the parsers have to look at it. */
 export type Quick = (value: unknown) => unknown;
 
+/** How a value arrives: parsed from JSON, or as text from a path or a query. */
+export type Arrival = "json" | "text";
+
 /**
  * Writes the statements that accept a value into `code`.
  *
- * @param value a variable that holds the value
+ * @param value a variable that holds the value; as text, an object is one that the router or the query string's reader made
  * @returns an expression for the parsed value
  */
-export type WriteQuick = (value: string, code: Code) => string;
+export type WriteQuick = (value: string, code: Code, arrival: Arrival) => string;
 
 /** The function under construction: statements, and the constants that they refer to. */
 export class Code {
@@ -64,21 +67,21 @@ export class Code {
 /** A schema, as far as it is needed here. */
 interface Part {
   readonly kind: string;
-  readonly parsers: { readonly writeQuick: WriteQuick; quick(): Quick };
+  readonly parsers: { readonly writeQuick: WriteQuick; quick(arrival: Arrival): Quick };
 }
 
 /** Writes what accepts a part of a value: an object by its own function, which all that have such a part share. */
-export function writePart({ kind, parsers }: Part, value: string, code: Code): string {
-  if (kind !== "object") return parsers.writeQuick(value, code);
-  const parsed = code.variable(`${code.constant(parsers.quick())}(${value})`);
+export function writePart({ kind, parsers }: Part, value: string, code: Code, arrival: Arrival): string {
+  if (kind !== "object") return parsers.writeQuick(value, code, arrival);
+  const parsed = code.variable(`${code.constant(parsers.quick(arrival))}(${value})`);
   code.require(`${parsed}!==undefined`);
   return parsed;
 }
 
 /** Compiles what `write` writes. */
-export function compileQuick(write: WriteQuick): Quick {
+export function compileQuick(write: WriteQuick, arrival: Arrival): Quick {
   const code = new Code();
-  const quick = code.compile("value", write("value", code));
+  const quick = code.compile("value", write("value", code, arrival));
   // An engine compiles a function when it is first called: now, and not in the first request.
   quick(undefined);
   return quick;

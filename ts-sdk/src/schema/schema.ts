@@ -1,6 +1,6 @@
 import type { Attributes } from "./attributes.ts";
 import { Failures, INVALID, type Parse } from "./failures.ts";
-import { compileQuick, type Quick, type WriteQuick } from "./quick.ts";
+import { type Arrival, compileQuick, type Quick, type WriteQuick } from "./quick.ts";
 import type { StandardProps, StandardResult } from "./standard.ts";
 
 /** What kind of value a schema describes. */
@@ -37,10 +37,10 @@ export interface Parsers {
   readonly json: Parse;
   /** A value from a path or a query: text is converted to the schema's kind. */
   readonly text: Parse;
-  /** Writes what accepts a valid JSON value in one go. */
+  /** Writes what accepts a valid value in one go. */
   readonly writeQuick: WriteQuick;
   /** That, compiled when it is first asked for. */
-  quick(): Quick;
+  quick(arrival: Arrival): Quick;
 }
 
 /** A schema for which the default's value is known to the type checker. */
@@ -51,7 +51,7 @@ export interface SchemaParts {
   readonly kind: Kind;
   readonly attributes: Attributes;
   readonly json: Parse;
-  /** Writes what accepts a valid JSON value in one go. */
+  /** Writes what accepts a valid value in one go. */
   readonly writeQuick: WriteQuick;
   /** The same as `json` unless text needs converting. */
   readonly text?: Parse;
@@ -74,10 +74,10 @@ export function createSchema(label: string, parts: SchemaParts): Schema {
 }
 
 function parsersOf({ json, text = json, writeQuick }: SchemaParts): Parsers {
-  let compiled: Quick | undefined;
-  const quick = () => {
-    compiled ??= compileQuick(writeQuick);
-    return compiled;
+  const compiled: { [A in Arrival]?: Quick } = {};
+  const quick = (arrival: Arrival) => {
+    compiled[arrival] ??= compileQuick(writeQuick, arrival);
+    return compiled[arrival];
   };
   return { json, text, writeQuick, quick };
 }
@@ -110,7 +110,7 @@ function withPresence<P extends Presence>(
 }
 
 function validate({ json, text, quick }: Parsers, textual: boolean, value: unknown): StandardResult<never> {
-  const accepted = textual ? undefined : quick()(value);
+  const accepted = textual ? undefined : quick("json")(value);
   if (accepted !== undefined) return { value: accepted as never };
   const failures = new Failures();
   const parsed = (textual ? text : json)(value, failures);

@@ -88,13 +88,64 @@ describe("a schema", () => {
         ),
         ([schema, value]) => {
           const json = JSON.parse(JSON.stringify(value) ?? "null");
-          const quick = schema.parsers.quick()(json);
+          const quick = schema.parsers.quick("json")(json);
           const parsed = schema.parsers.json(json, new Failures());
           expect(quick).toStrictEqual(parsed === INVALID || !quickly(schema) ? undefined : parsed);
         },
       ),
       { numRuns: 1000 },
     );
+  });
+
+  it("accepts of text what is written as the parsers would write it, and gives what they give", () => {
+    const texts = fc.oneof(
+      fc.string(),
+      fc.constantFrom(
+        "",
+        "0",
+        "-0",
+        "007",
+        "1e3",
+        "1.5",
+        ".5",
+        "5.",
+        "+1",
+        " 1",
+        "1 ",
+        "0x10",
+        "NaN",
+        "Infinity",
+        "true",
+      ),
+      fc.double().map(String),
+      fc.integer().map(String),
+      fc.bigInt().map(String),
+    );
+    fc.assert(
+      fc.property(
+        scalar.chain((one) => fc.tuple(fc.constant(one.schema), fc.oneof(one.valid.map(String), texts), one.valid)),
+        ([schema, given, valid]) => {
+          for (const text of [given, String(valid)]) {
+            const quick = schema.parsers.quick("text")(text);
+            if (quick !== undefined) expect(quick).toStrictEqual(schema.parsers.text(text, new Failures()));
+          }
+        },
+      ),
+      { numRuns: 2000 },
+    );
+    const Every = Query("Every", {
+      text: field.string(),
+      whole: field.i32(),
+      fraction: field.f64(),
+      flag: field.bool(),
+      word: field.enum("a", "b"),
+      many: list(field.u32()),
+      page: field.u32({ default: 1 }),
+    });
+    const given = { text: "x", whole: "-7", fraction: "1.5", flag: "false", word: "b", many: ["1", "2"] };
+    expect(Every.parsers.quick("text")(Object.assign(Object.create(null), given))).toEqual({
+      ...{ text: "x", whole: -7, fraction: 1.5, flag: false, word: "b", many: [1, 2], page: 1 },
+    });
   });
 
   it("gives nothing but what Infer describes, and else says where and why", () => {
