@@ -104,8 +104,8 @@ export declare class SnapshotEngine {
   precompile(cacheDir: string): Promise<undefined>
   /**
    * Runs the top level of a bundle and makes a component of the engine as it then is. `name` is the file name by which
-   * stack traces call the bundle; `tools`, names and versions, are noted in the component. Rejects with `TOP_LEVEL` (and what the engine printed), `TOP_LEVEL_CALL`,
-   * `TOP_LEVEL_ENDLESS` or `TOP_LEVEL_MEMORY`.
+   * stack traces call the bundle; `tools`, names and versions, are noted in the component. Rejects with `TOP_LEVEL` (and
+   * what the engine printed), `TOP_LEVEL_CALL`, `TOP_LEVEL_ENDLESS` or `TOP_LEVEL_MEMORY`.
    */
   build(name: string, bundle: Buffer, tools: Array<[string, string]>): Promise<BuiltComponent>
 }

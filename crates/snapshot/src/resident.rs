@@ -2,8 +2,8 @@
 //!
 //! A server that resets an instance's memory after each request asks the system which pages were changed. Wasmtime takes
 //! 32 runs of pages as an answer, and gives the memory behind the last of them back to the system, whose pages the next
-//! request then faults in again, one by one, with all processors told of each. A JavaScript engine changes a hundred pages
-//! in twice as many runs. Where the gaps between runs are closed, by touching the few pages in between, all of them stay.
+//! request then faults in again, one by one, with all processors told of each. The routes of an app together change a
+//! hundred pages in twice as many runs. Where the gaps between runs are closed, by touching the few pages in between, all of them stay.
 //!
 //! A build observes what requests change and notes the runs, with their gaps closed, in a custom section. Tenon's runtime
 //! puts them into globals of the engine (`tenon-code`), which are zero in the component: on other servers nothing is touched.

@@ -116,7 +116,7 @@ impl Runner {
 
     /// Where the engine notes that it has been called; see [`rehearsal`].
     pub(crate) fn first_call(&self) -> Option<usize> {
-        let (mut store, instance) = self.started("handler.js", rehearsal::HANDLER).ok()?;
+        let (mut store, instance) = self.started("h.js", rehearsal::HANDLER).ok()?;
         let memory = memory_of(&mut store, &instance).ok()?;
         in_time(TIME, &mut store, |store| rehearsal::first_call(store, &instance, memory))
     }

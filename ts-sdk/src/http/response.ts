@@ -56,7 +56,7 @@ export class RawResponse<out Status extends number, out Body> extends Response<S
 export interface ErrorResponse extends Response<ErrorStatus, ProblemDetails> {}
 
 /** The headers of every answer with a JSON body, until one is added. */
-export const JSON_TYPE = [["content-type", "application/json"]] as const;
+export const JSON_TYPE = Object.freeze([["content-type", "application/json"]] as const);
 const PROBLEM_TYPE = [["content-type", "application/problem+json"]] as const;
 
 /** 200 with a JSON body. */
