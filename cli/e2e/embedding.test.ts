@@ -79,10 +79,10 @@ test("bodies and headers are what they are behind a socket", async () => {
 
 test("an instance is as if its engine had never been called", async () => {
   const runtime = await Runtime.create({ modules: [echo], maxConcurrent: 8 });
-  const clocks = [];
+  const clocks: { sinceStart: number; random: number }[] = [];
   for (let i = 0; i < 3; i++) {
     expect(await (await runtime.fetch(get("/run/echo/count"))).json()).toEqual({ count: 1 });
-    clocks.push(await (await runtime.fetch(get("/run/echo/clock"))).json());
+    clocks.push((await (await runtime.fetch(get("/run/echo/clock"))).json()) as (typeof clocks)[number]);
   }
   for (const { sinceStart } of clocks) {
     expect(sinceStart).toBeGreaterThanOrEqual(0);
