@@ -204,9 +204,24 @@ pub(crate) fn changed(before: &[u8], after: &[u8]) -> impl Iterator<Item = u32> 
     pages.filter_map(|(number, (before, after))| (before != after).then_some(number))
 }
 
-/// The runs of pages to touch in each request so that few runs are left, of the pages that some requests change: the
-/// narrowest gaps between them are closed first.
-pub(crate) fn runs(changed: &BTreeSet<u32>) -> Vec<Range<u32>> {
+/// The runs of pages to touch in each request so that few are left, whichever of some requests comes. Those that change the
+/// most are left out when it would be too many pages with them: an answer of megabytes, above all.
+pub(crate) fn runs_of(mut requests: Vec<BTreeSet<u32>>) -> Vec<Range<u32>> {
+    requests.sort_by_key(BTreeSet::len);
+    let (mut all, mut found) = (BTreeSet::new(), Vec::new());
+    for changed in requests {
+        all.extend(changed);
+        let runs = runs(&all);
+        if runs.iter().map(ExactSizeIterator::len).sum::<usize>() > TOUCHED {
+            break;
+        }
+        found = runs;
+    }
+    found
+}
+
+/// The runs that pages make when the narrowest gaps between them are closed, without those of one page.
+fn runs(changed: &BTreeSet<u32>) -> Vec<Range<u32>> {
     let gaps = changed.iter().zip(changed.iter().skip(1)).map(|(one, next)| one + 1..*next);
     let mut gaps = gaps.filter(|gap| !gap.is_empty()).collect::<Vec<_>>();
     gaps.sort_by_key(ExactSizeIterator::len);
@@ -216,14 +231,7 @@ pub(crate) fn runs(changed: &BTreeSet<u32>) -> Vec<Range<u32>> {
     let (Some(first), Some(last)) = (changed.first(), changed.last()) else { return Vec::new() };
     let starts = std::iter::once(*first).chain(ends.iter().map(|gap| gap.end));
     let ends = ends.iter().map(|gap| gap.start).chain(std::iter::once(last + 1));
-    let mut runs = starts.zip(ends).map(|(start, end)| start..end).filter(|run| run.len() > 1).collect::<Vec<_>>();
-    runs.sort_by_key(ExactSizeIterator::len);
-    let mut touched = 0;
-    runs.retain(|run| {
-        touched += run.len();
-        touched <= TOUCHED
-    });
-    runs
+    starts.zip(ends).map(|(start, end)| start..end).filter(|run| run.len() > 1).collect()
 }
 
 #[cfg(test)]
@@ -234,7 +242,7 @@ mod tests {
 
     #[test]
     fn the_narrowest_gaps_are_closed_until_few_runs_are_left() {
-        let runs = |pages: &[u32]| runs(&pages.iter().copied().collect());
+        let runs = |pages: &[u32]| runs_of(vec![pages.iter().copied().collect()]);
         assert_eq!(runs(&[]), []);
         assert_eq!(runs(&[1, 2, 5, 90]), std::slice::from_ref(&(1..3)), "few runs stay as they are");
         // Of 25 gaps, of 1 to 25 pages, 4 are closed.
@@ -242,6 +250,12 @@ mod tests {
         assert_eq!(runs(&spread), std::slice::from_ref(&(0..15)));
         let far = (0..40).map(|n| n * 100).collect::<Vec<_>>();
         assert_eq!(runs(&far), [], "no more pages than it is worth");
+    }
+
+    #[test]
+    fn a_request_that_changes_too_much_is_left_out() {
+        let usual = BTreeSet::from([1, 2, 9, 10]);
+        assert_eq!(runs_of(vec![(1..1_000).collect(), usual, BTreeSet::from([20, 21])]), [1..3, 9..11, 20..22]);
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! A run of a bundle's top level, and what it leaves.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -191,11 +190,11 @@ fn pages_of_requests(
     let before = memory.data(&*store).to_vec();
     let globals = instance.exports(&mut *store).filter_map(wasmtime::Export::into_global).collect::<Vec<_>>();
     let globals = globals.into_iter().map(|global| (global, global.get(&mut *store))).collect::<Vec<_>>();
-    let mut changed = BTreeSet::new();
+    let mut changed = Vec::new();
     in_time(TIME_OF_REQUEST, store, |store| {
         for request in [&Request::default()].into_iter().chain(requests) {
             let answered = request.send(store, instance, memory);
-            changed.extend(resident::changed(&before, memory.data(&*store)));
+            changed.push(resident::changed(&before, memory.data(&*store)).collect());
             memory.data_mut(&mut *store)[..before.len()].copy_from_slice(&before);
             for (global, value) in &globals {
                 let _ = global.set(&mut *store, *value);
@@ -205,7 +204,7 @@ fn pages_of_requests(
             }
         }
     });
-    resident::runs(&changed)
+    resident::runs_of(changed)
 }
 
 /// Calls the handler, which is interrupted when its time is over.
