@@ -1,7 +1,7 @@
 //! The calls that run.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use napi::threadsafe_function::ThreadsafeFunctionHandle;
 use napi::{Env, sys};
@@ -22,7 +22,7 @@ impl Running {
     }
 
     pub(crate) fn add(&self, env: Env, call: u32, task: AbortHandle) {
-        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tasks = self.tasks();
         if tasks.is_empty() {
             self.with_way(|way| {
                 // SAFETY: this is the thread of `env`, which the way belongs to, and the way has not been closed.
@@ -33,7 +33,7 @@ impl Running {
     }
 
     pub(crate) fn remove(&self, env: Env, call: u32) -> Option<AbortHandle> {
-        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tasks = self.tasks();
         let task = tasks.remove(&call)?;
         if tasks.is_empty() {
             self.with_way(|way| {
@@ -45,7 +45,11 @@ impl Running {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+        self.tasks().is_empty()
+    }
+
+    fn tasks(&self) -> MutexGuard<'_, HashMap<u32, AbortHandle>> {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn with_way(&self, then: impl FnOnce(sys::napi_threadsafe_function)) {

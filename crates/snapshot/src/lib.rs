@@ -23,6 +23,7 @@ mod error;
 mod files;
 mod garbage;
 mod hollow;
+mod moment;
 mod prepare;
 mod random;
 mod rehearsal;

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use wasmtime::{Instance, Memory, Store};
 
+use crate::moment::Moment;
 use crate::request::Request;
 use crate::wasi::World;
 
@@ -55,24 +56,18 @@ pub(crate) fn first_call(store: &mut Store<World>, instance: &Instance, memory: 
     if !(call_at(store, FIRST) && call_at(store, SECOND)) {
         return None;
     }
-    let called = memory.data(&*store).to_vec();
+    let called = Moment::now(store, instance, memory);
     let word = |memory: &[u8], at: usize| u64::from_le_bytes(memory[at..at + 8].try_into().unwrap_or_default());
     // The time of the first call has become that of the third. (The engine adds up two clocks.)
     let took_time = |memory: &[u8]| {
         let passed = Duration::from_hours(THIRD - FIRST).as_nanos();
         let has_passed = |by: u64| [passed, 2 * passed].contains(&by.into());
         let mut taken = (0..new.len()).step_by(8).filter(|at| word(&new, *at) == 0);
-        taken.any(|at| has_passed(word(memory, at).wrapping_sub(word(&called, at))))
+        taken.any(|at| has_passed(word(memory, at).wrapping_sub(word(called.bytes(), at))))
     };
-    let globals = instance.exports(&mut *store).filter_map(wasmtime::Export::into_global).collect::<Vec<_>>();
-    let globals = globals.into_iter().map(|global| (global, global.get(&mut *store))).collect::<Vec<_>>();
-    let candidates = (0..new.len()).filter(|at| new[*at] == 1 && called[*at] == 0).take(CANDIDATES);
+    let candidates = (0..new.len()).filter(|at| new[*at] == 1 && called.bytes()[*at] == 0).take(CANDIDATES);
     let mut found = candidates.filter(|candidate| {
-        // Whatever an earlier try has broken.
-        memory.data_mut(&mut *store)[..called.len()].copy_from_slice(&called);
-        for (global, value) in &globals {
-            let _ = global.set(&mut *store, *value);
-        }
+        called.restore(store);
         memory.data_mut(&mut *store)[*candidate] = 1;
         let answered = call_at(store, THIRD);
         let memory = memory.data(&*store);

@@ -12,6 +12,7 @@ use wasmtime::{Config, Instance, Linker, Memory, Module, Store, StoreLimitsBuild
 use crate::error::SnapshotError;
 use crate::files::Files;
 use crate::garbage;
+use crate::moment::Moment;
 use crate::prepare::INITIALIZE;
 use crate::random::Random;
 use crate::rehearsal;
@@ -187,18 +188,13 @@ fn pages_of_requests(
     memory: Memory,
     requests: &[Request],
 ) -> Vec<Range<u32>> {
-    let before = memory.data(&*store).to_vec();
-    let globals = instance.exports(&mut *store).filter_map(wasmtime::Export::into_global).collect::<Vec<_>>();
-    let globals = globals.into_iter().map(|global| (global, global.get(&mut *store))).collect::<Vec<_>>();
+    let before = Moment::now(store, instance, memory);
     let mut changed = Vec::new();
     in_time(TIME_OF_REQUEST, store, |store| {
         for request in [&Request::default()].into_iter().chain(requests) {
             let answered = request.send(store, instance, memory);
-            changed.push(resident::changed(&before, memory.data(&*store)).collect());
-            memory.data_mut(&mut *store)[..before.len()].copy_from_slice(&before);
-            for (global, value) in &globals {
-                let _ = global.set(&mut *store, *value);
-            }
+            changed.push(resident::changed(before.bytes(), memory.data(&*store)).collect());
+            before.restore(store);
             if answered.is_err_and(|error| error.downcast_ref() == Some(&wasmtime::Trap::Interrupt)) {
                 return;
             }

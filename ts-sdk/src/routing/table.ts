@@ -100,9 +100,10 @@ function branch({ literals, byHash }: Place, text: string): Place | undefined {
 function grow({ literals, byHash }: Place, text: string): Place {
   const added = { text, place: place() };
   literals.push(added);
-  const same = byHash.get(hash(text));
+  const key = hash(text);
+  const same = byHash.get(key);
   if (same) same.push(added);
-  else byHash.set(hash(text), [added]);
+  else byHash.set(key, [added]);
   return added.place;
 }
 

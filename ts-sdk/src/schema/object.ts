@@ -1,6 +1,6 @@
 import type { Attributes } from "./attributes.ts";
 import { type Failures, fail, INVALID, type Parse, within } from "./failures.ts";
-import { type WriteQuick, writePart } from "./quick.ts";
+import { type Arrival, type WriteQuick, writePart } from "./quick.ts";
 import { createSchema, isSchema, type Optional, type Presence, type Schema } from "./schema.ts";
 
 /** Where an object schema stands: in a body, in the path, or in the query. */
@@ -76,7 +76,7 @@ export function createObject(label: string, role: Role, name: string, fields: Fi
   });
 }
 
-function parseObject(fields: Fields, arrival: "json" | "text"): Parse {
+function parseObject(fields: Fields, arrival: Arrival): Parse {
   const keys = Object.keys(fields);
   const schemas = Object.values(fields);
   const parsers = schemas.map((schema) => schema.parsers[arrival]);

@@ -1,7 +1,8 @@
 /**
  * The quick way through validation: for each schema and way of arrival one function, generated when the schema is put to
- * use, that takes a valid value in one go. It only ever *accepts*: whatever it does not, the parsers go through, and they alone say what
- * is wrong. So the rules have one implementation, and this is a shortcut past it that a property test compares with it.
+ * use, that takes a valid value in one go. It only ever *accepts*: whatever it does not, the parsers go through, and they
+ * alone say what is wrong. So the rules have one implementation, and this is a shortcut past it that a property test
+ * compares with it.
  *
  * Generated, because the engine inside a component interprets: a call of a closure for each field of each value costs it
  * more than all the comparisons together (`bench/sdk`). Generating happens while the module is loaded, which for a
