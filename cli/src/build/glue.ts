@@ -27,149 +27,197 @@ interface GlueResponse {
 }
 
 interface Glue {
-  /** Views of the memory, made anew when it has grown. */
-  buffer: ArrayBuffer | undefined;
+  /** Views of the memory as it was when something was last outside of them. */
   bytes: Uint8Array;
   words: Uint32Array;
+  /** How much of the memory they show. */
+  size: number;
   /** Header names as bytes, by name. */
   readonly names: Map<string, Uint8Array>;
+  /** Header lists that nobody changes, as they are written. */
+  readonly blocks: Map<GlueResponse["headers"], GlueBlock>;
   readonly encoder: InstanceType<typeof TextEncoder>;
   readonly decoder: InstanceType<typeof TextDecoder>;
-  readonly ascii: RegExp;
   /** What the engine waits for when there is nothing to wait for. */
   readonly done: Promise<void>;
-  /** The arguments of the last call, whose memory is freed by the next one. */
-  last: GlueArguments | undefined;
+  /** The last request, whose memory is freed by the next call. */
+  last: GlueRequest | undefined;
 }
 
-/** Where the parts of a request are; of the headers, how many there are. */
-interface GlueArguments {
-  readonly method: GlueRange;
-  readonly path: GlueRange;
-  readonly headers: GlueRange;
-  readonly body: GlueRange | undefined;
+/** A list of headers: how long each name and each value is, and all of them in a row. */
+interface GlueBlock {
+  readonly lengths: readonly number[];
+  readonly bytes: Uint8Array;
 }
 
-interface GlueRange {
-  readonly at: number;
-  readonly length: number;
-}
-
-/** Views of the memory as it is now. */
-function glueViews(): Glue {
+/** Sees to it that the views show the memory up to an address. They stay what they are when it grows: it does not move. */
+function glueReach(end: number): void {
+  if (end <= glue.size) return;
   const { buffer } = $memory;
-  if (glue.buffer !== buffer) {
-    glue.buffer = buffer;
-    glue.bytes = new Uint8Array(buffer);
-    glue.words = new Uint32Array(buffer);
-  }
-  return glue;
+  glue.bytes = new Uint8Array(buffer);
+  glue.words = new Uint32Array(buffer, 0, buffer.byteLength >> 2);
+  glue.size = buffer.byteLength;
 }
 
 /** Text at an address. */
 function glueText(at: number, length: number): string {
   if (length === 0) return "";
-  const { bytes, ascii, decoder } = glueViews();
-  const piece = bytes.subarray(at, at + length);
-  // More arguments than this might not fit on the stack.
-  if (length <= 4096) {
-    const text = String.fromCharCode.apply(null, piece as unknown as number[]);
-    if (ascii.test(text)) return text;
-  }
-  return decoder.decode(piece);
+  const end = at + length;
+  glueReach(end);
+  return glue.decoder.decode(glue.bytes.subarray(at, end));
 }
 
 /** The method at an address; nearly all requests have one of two. */
 function glueMethod(at: number, length: number): string {
-  const { bytes } = glueViews();
+  glueReach(at + length);
+  const { bytes } = glue;
   if (length === 3 && bytes[at] === 0x47 && bytes[at + 1] === 0x45 && bytes[at + 2] === 0x54) return "GET";
   const isPost = length === 4 && bytes[at] === 0x50 && bytes[at + 1] === 0x4f && bytes[at + 2] === 0x53;
   return isPost && bytes[at + 3] === 0x54 ? "POST" : glueText(at, length);
 }
 
+/** A request whose headers are decoded when they are asked for. */
+class GlueRequest {
+  declare readonly method: string;
+  declare readonly pathWithQuery: string;
+  declare readonly body: Uint8Array | undefined;
+  /** Where its parts are, which is over when the next one comes; of the headers, how many there are. */
+  declare readonly methodAt: number;
+  declare readonly methodLength: number;
+  declare readonly pathAt: number;
+  declare readonly pathLength: number;
+  declare readonly headersAt: number;
+  declare readonly headerCount: number;
+  declare readonly bodyAt: number;
+  declare readonly bodyLength: number;
+  declare decoded: [string, Uint8Array][] | undefined;
+
+  constructor(
+    methodAt: number,
+    methodLength: number,
+    pathAt: number,
+    pathLength: number,
+    headersAt: number,
+    headerCount: number,
+    hasBody: number,
+    bodyAt: number,
+    bodyLength: number,
+  ) {
+    this.method = glueMethod(methodAt, methodLength);
+    this.pathWithQuery = glueText(pathAt, pathLength);
+    // A copy: its memory is freed.
+    this.body = hasBody ? glueCopy(bodyAt, bodyLength) : undefined;
+    this.methodAt = methodAt;
+    this.methodLength = methodLength;
+    this.pathAt = pathAt;
+    this.pathLength = pathLength;
+    this.headersAt = headersAt;
+    this.headerCount = headerCount;
+    this.bodyAt = bodyAt;
+    this.bodyLength = hasBody ? bodyLength : 0;
+    this.decoded = undefined;
+  }
+
+  get headers(): [string, Uint8Array][] {
+    this.decoded ??= glue.last === this ? glueHeaders(this.headersAt, this.headerCount) : [];
+    return this.decoded;
+  }
+}
+
+/** A copy of bytes at an address. */
+function glueCopy(at: number, length: number): Uint8Array {
+  glueReach(at + length);
+  return glue.bytes.slice(at, at + length);
+}
+
 /** The headers at an address: name and length, value and length, each a word. */
 function glueHeaders(at: number, count: number): [string, Uint8Array][] {
-  const { words, bytes } = glueViews();
+  glueReach(at + 16 * count);
+  const { words } = glue;
   const headers: [string, Uint8Array][] = [];
   for (let index = 0, word = at >> 2; index < count; index++, word += 4) {
-    const value = words[word + 2] as number;
     const name = glueText(words[word] as number, words[word + 1] as number);
-    headers.push([name, bytes.slice(value, value + (words[word + 3] as number))]);
+    headers.push([name, glueCopy(words[word + 2] as number, words[word + 3] as number)]);
   }
   return headers;
 }
 
 /** Frees what the host allocated for the last request: nothing of it is needed any more. */
-function glueFree({ method, path, headers, body }: GlueArguments): void {
-  const { words } = glueViews();
-  const free = (at: number, size: number, align: number) => {
-    if (size !== 0) $dealloc(at, size, align);
-  };
-  for (let index = 0, word = headers.at >> 2; index < headers.length; index++, word += 4) {
-    free(words[word] as number, words[word + 1] as number, 1);
-    free(words[word + 2] as number, words[word + 3] as number, 1);
+function glueFree(last: GlueRequest): void {
+  const { headersAt, headerCount } = last;
+  glueReach(headersAt + 16 * headerCount);
+  const { words } = glue;
+  for (let index = 0, word = headersAt >> 2; index < headerCount; index++, word += 4) {
+    const name = words[word + 1] as number;
+    const value = words[word + 3] as number;
+    if (name !== 0) $dealloc(words[word] as number, name, 1);
+    if (value !== 0) $dealloc(words[word + 2] as number, value, 1);
   }
-  free(headers.at, headers.length * 16, 4);
-  free(method.at, method.length, 1);
-  free(path.at, path.length, 1);
-  if (body !== undefined) free(body.at, body.length, 1);
+  if (headerCount !== 0) $dealloc(headersAt, 16 * headerCount, 4);
+  if (last.methodLength !== 0) $dealloc(last.methodAt, last.methodLength, 1);
+  if (last.pathLength !== 0) $dealloc(last.pathAt, last.pathLength, 1);
+  if (last.bodyLength !== 0) $dealloc(last.bodyAt, last.bodyLength, 1);
 }
 
-/** A request whose headers are decoded when they are asked for. */
-function glueRequest(given: GlueArguments): object {
-  const { method, path, body } = given;
-  let headers: [string, Uint8Array][] | undefined;
-  return {
-    method: glueMethod(method.at, method.length),
-    pathWithQuery: glueText(path.at, path.length),
-    get headers() {
-      headers ??= glue.last === given ? glueHeaders(given.headers.at, given.headers.length) : [];
-      return headers;
-    },
-    // A copy: views of the memory are void once it grows.
-    body: body === undefined ? undefined : glueViews().bytes.slice(body.at, body.at + body.length),
-  };
+/** The headers of a response. A list that is frozen is the same each time, and is made ready once. */
+function glueBlock(headers: GlueResponse["headers"]): GlueBlock {
+  const known = glue.blocks.get(headers);
+  if (known !== undefined) return known;
+  const { names, encoder, blocks } = glue;
+  const parts: Uint8Array[] = [];
+  const lengths: number[] = [];
+  let size = 0;
+  for (let index = 0; index < headers.length; index++) {
+    const header = headers[index] as readonly [string, Uint8Array];
+    let name = names.get(header[0]);
+    if (name === undefined) {
+      name = encoder.encode(header[0]) as Uint8Array;
+      if (names.size < 256) names.set(header[0], name);
+    }
+    parts.push(name, header[1]);
+    lengths.push(name.length, header[1].length);
+    size += name.length + header[1].length;
+  }
+  const bytes = new Uint8Array(size);
+  for (let index = 0, next = 0; index < parts.length; index++) {
+    bytes.set(parts[index] as Uint8Array, next);
+    next += lengths[index] as number;
+  }
+  const block = { lengths, bytes };
+  if (blocks.size < 64 && Object.isFrozen(headers)) blocks.set(headers, block);
+  return block;
 }
 
 /** Writes a response to an address: status, headers and body, the contents in one piece of memory. */
-function glueRespond({ status, headers, body }: GlueResponse, at: number): void {
-  const { names, encoder } = glue;
-  const count = headers.length;
-  let size = 16 * count + (body === undefined ? 0 : body.byteLength);
-  const encoded: Uint8Array[] = [];
-  for (let index = 0; index < count; index++) {
-    const header = headers[index] as readonly [string, Uint8Array];
-    const known = names.get(header[0]);
-    const name: Uint8Array = known ?? encoder.encode(header[0]);
-    if (known === undefined && names.size < 256) names.set(header[0], name);
-    encoded.push(name);
-    size += name.byteLength + header[1].byteLength;
-  }
+function glueRespond(response: GlueResponse, at: number): void {
+  const { body } = response;
+  const { lengths, bytes } = glueBlock(response.headers);
+  const table = 8 * lengths.length;
+  const headed = table + bytes.length;
+  const size = body === undefined ? headed : headed + body.length;
   const list = size === 0 ? 4 : $realloc(0, 0, 4, size);
   // Allocating may have made the memory grow.
-  const { bytes, words } = glueViews();
-  let next = list + 16 * count;
-  for (let index = 0, word = list >> 2; index < count; index++, word += 4) {
-    const name = encoded[index] as Uint8Array;
-    const value = (headers[index] as readonly [string, Uint8Array])[1];
+  glueReach(list + size);
+  glueReach(at + 24);
+  const { words } = glue;
+  let next = list + table;
+  glue.bytes.set(bytes, next);
+  for (let index = 0, word = list >> 2; index < lengths.length; index++, word += 2) {
+    const length = lengths[index] as number;
     words[word] = next;
-    words[word + 1] = name.byteLength;
-    bytes.set(name, next);
-    next += name.byteLength;
-    words[word + 2] = next;
-    words[word + 3] = value.byteLength;
-    bytes.set(value, next);
-    next += value.byteLength;
+    words[word + 1] = length;
+    next += length;
   }
   const record = at >> 2;
-  words[record] = status & 0xffff;
+  words[record] = response.status & 0xffff;
   words[record + 1] = list;
-  words[record + 2] = count;
-  words[record + 3] = body === undefined ? 0 : 1;
-  if (body !== undefined) {
+  words[record + 2] = lengths.length >> 1;
+  if (body === undefined) words[record + 3] = 0;
+  else {
+    words[record + 3] = 1;
     words[record + 4] = next;
-    words[record + 5] = body.byteLength;
-    bytes.set(body, next);
+    words[record + 5] = body.length;
+    glue.bytes.set(body, next);
   }
 }
 
@@ -187,14 +235,19 @@ function glueHandle(
   response: number,
 ): Promise<void> {
   if (glue.last !== undefined) glueFree(glue.last);
-  const given: GlueArguments = {
-    method: { at: method, length: methodLength },
-    path: { at: path, length: pathLength },
-    headers: { at: headers, length: headerCount },
-    body: hasBody ? { at: body, length: bodyLength } : undefined,
-  };
-  glue.last = given;
-  const answer = handler010Handle(glueRequest(given));
+  const request = new GlueRequest(
+    method,
+    methodLength,
+    path,
+    pathLength,
+    headers,
+    headerCount,
+    hasBody,
+    body,
+    bodyLength,
+  );
+  glue.last = request;
+  const answer = handler010Handle(request);
   if ("then" in answer) return glueWait(answer, response);
   glueRespond(answer, response);
   return glue.done;
@@ -206,16 +259,18 @@ async function glueWait(answer: Promise<GlueResponse>, response: number): Promis
 
 /** Runs the way of a request once, on a path that no handler has, while the snapshot is made. */
 function warmUpGlue(): void {
-  const text = (value: string): GlueRange => {
+  const text = (value: string): { readonly at: number; readonly length: number } => {
     const bytes: Uint8Array = glue.encoder.encode(value);
-    const at = $realloc(0, 0, 1, bytes.byteLength);
-    glueViews().bytes.set(bytes, at);
-    return { at, length: bytes.byteLength };
+    const at = $realloc(0, 0, 1, bytes.length);
+    glueReach(at + bytes.length);
+    glue.bytes.set(bytes, at);
+    return { at, length: bytes.length };
   };
   const [method, path, body] = [text("OPTIONS"), text("/tenon-warm-up"), text("{}")] as const;
   const [name, value] = [text("host"), text("localhost")] as const;
   const list = $realloc(0, 0, 4, 16);
-  glueViews().words.set([name.at, name.length, value.at, value.length], list >> 2);
+  glueReach(list + 16);
+  glue.words.set([name.at, name.length, value.at, value.length], list >> 2);
   glueHeaders(list, 1);
   const response = $realloc(0, 0, 4, 24);
   void glueHandle(method.at, method.length, path.at, path.length, list, 1, 1, body.at, body.length, response);
@@ -224,12 +279,14 @@ function warmUpGlue(): void {
 }
 
 const functions = [
-  glueViews,
+  glueReach,
   glueText,
   glueMethod,
+  GlueRequest,
+  glueCopy,
   glueHeaders,
   glueFree,
-  glueRequest,
+  glueBlock,
   glueRespond,
   glueHandle,
   glueWait,
@@ -247,8 +304,8 @@ export function withGlue(bindings: string): string {
   const bound = /handler010Handle = __iface\.handle;\n[^\n]*\n/;
   if (!generated.test(bindings) || !bound.test(bindings)) throw new Error("the generated bindings have another form");
   const text = `let glue = {
-  buffer: undefined, bytes: undefined, words: undefined, names: new Map(), last: undefined, done: Promise.resolve(),
-  encoder: new TextEncoder(), decoder: new TextDecoder(), ascii: /^[\\x00-\\x7f]*$/,
+  bytes: undefined, words: undefined, size: 0, names: new Map(), blocks: new Map(), last: undefined,
+  done: Promise.resolve(), encoder: new TextEncoder(), decoder: new TextDecoder(),
 };
 ${functions.map((each) => each.toString()).join("\n")}
 `.replaceAll("glueHandle", "export_handler_0_1_0$handle");

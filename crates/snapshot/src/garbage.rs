@@ -1,10 +1,15 @@
 //! What the engine has freed and not overwritten: a quarter of what its memory holds after a top level has run. As zeros it
 //! takes no room in a component, and no page of it has to be copied when an instance first writes there.
 //!
+//! And what is in the way: the allocator gives out the smallest free block that fits, so a request's allocations would be
+//! all over the heap, each on a page of its own. Small free blocks are given out before the snapshot is taken, to nobody
+//! ([`scattered`]), which leaves large ones, where allocations stand side by side. Together they are some 150 KiB.
+//!
 //! Nothing tells from outside what is free, so this reads two structures of the engine: the heap of its allocator, and the
 //! region where its collector puts young objects. Each is recognized by several relations that hold at once; where one does
 //! not, as with another allocator or another collector, nothing is cleared.
 
+use std::cmp::Reverse;
 use std::iter::from_fn;
 use std::ops::Range;
 
@@ -27,6 +32,9 @@ const REGION: usize = 1024 * 1024;
 /// What the limit of young objects is a multiple of.
 const REGION_STEP: usize = 4096;
 
+/// A free block that is smaller is in the way.
+const LARGE: usize = 8 * 1024;
+
 /// Zeroes what is free in a memory.
 pub(crate) fn clear(memory: &mut [u8]) {
     let blocks = heap(memory);
@@ -35,6 +43,18 @@ pub(crate) fn clear(memory: &mut [u8]) {
     for range in unused {
         memory[range].fill(0);
     }
+}
+
+/// What to ask the allocator for so that it gives out the free blocks that are in the way: their sizes, largest first, for
+/// each is then the smallest that fits.
+pub(crate) fn scattered(memory: &[u8]) -> Vec<i32> {
+    let mut blocks = heap(memory);
+    // The last one is all that has not been given out yet.
+    blocks.pop();
+    let free = blocks.iter().filter(|block| !block.in_use && block.size < LARGE);
+    let mut sizes = free.filter_map(|block| i32::try_from(block.content().len()).ok()).collect::<Vec<_>>();
+    sizes.sort_unstable_by_key(|size| Reverse(*size));
+    sizes
 }
 
 /// A block of dlmalloc, which starts with the size of the block before it, when that is free, and its own.
@@ -195,6 +215,16 @@ mod tests {
         link(&mut memory, &[at[3]]);
         // The links stay, and so does the size before the next block; and all that is in use.
         assert_eq!(cleared(&memory), [at[1] + 32..at[2], at[3] + 16..at[4], at[5] + 32..at[6]]);
+    }
+
+    #[test]
+    fn small_free_blocks_are_in_the_way() {
+        let blocks = [(64, true), (512, false), (32, true), (16, false), (96, true), (LARGE, false), (48, true)];
+        let (mut memory, at) = memory(&blocks);
+        // The second one is in no list: the allocator keeps the rest of what it last cut up beside them.
+        link(&mut memory, &[at[1], at[5]]);
+        assert_eq!(scattered(&memory), [508, 12]);
+        assert!(scattered(&vec![0xab; 4_096]).is_empty());
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub(crate) const HANDLE: &str = "sdk:core/handler@0.1.0#handle";
 const TOUCHABLE: u32 = 48;
 
 /// How many runs requests should leave at most: fewer than 32, because others will come.
-const RUNS: usize = 22;
+const RUNS: usize = 26;
 
 /// How many pages are touched at most: each is reset after each request, which costs less than one more fault, but not
 /// nothing.

@@ -86,6 +86,8 @@ impl Runner {
             }
         }
         let memory = memory_of(&mut store, &instance)?;
+        garbage::clear(memory.data_mut(&mut store));
+        give_out_scattered(&mut store, &instance, memory).map_err(SnapshotError::engine)?;
         let globals: Vec<_> = instance
             .exports(&mut store)
             .filter_map(|export| {
@@ -100,7 +102,6 @@ impl Runner {
             _ => None,
         });
         let globals = globals.collect();
-        garbage::clear(memory.data_mut(&mut store));
         let state = State {
             pages: memory.size(&store),
             globals,
@@ -178,6 +179,15 @@ fn initialize(store: &mut Store<World>, linker: &Linker<World>, module: &Module)
         instance.get_typed_func::<(), ()>(&mut *store, function)?.call(&mut *store, ())?;
     }
     Ok(instance)
+}
+
+/// Has the engine's allocator give out the free blocks that are in the way of later ones, to nobody.
+fn give_out_scattered(store: &mut Store<World>, instance: &Instance, memory: Memory) -> wasmtime::Result<()> {
+    let allocate = instance.get_typed_func::<(i32, i32, i32, i32), i32>(&mut *store, "cabi_realloc")?;
+    for size in garbage::scattered(memory.data(&*store)) {
+        allocate.call(&mut *store, (0, 0, 8, size))?;
+    }
+    Ok(())
 }
 
 /// Sends requests, each to what the top level has left, and tells by what they change which pages are to stay resident. A

@@ -54,8 +54,8 @@ async function settle(
   }
 }
 
-function call(handler: AnyHandler, input: Input, request: Request): Response | Promise<Response> {
-  return "refusal" in input ? input.refusal : handler(input.input as never, request);
+function call(handler: AnyHandler, { input, refusal }: Input, request: Request): Response | Promise<Response> {
+  return refusal ?? handler(input as never, request);
 }
 
 /** The answer where no handler is to be called. */
@@ -69,7 +69,7 @@ function withoutOperation(match: Exclude<Match, { found: "operation" }>, method:
   }
   const allow = ["allow", match.methods.join(", ")] as const;
   if (method === "OPTIONS") return new Response(204, [allow], undefined);
-  return problemResponse(problem(405, "The path is known, but not with this method."), [allow]);
+  return problemResponse(problem(405, "The path is known, but not with this method."), allow);
 }
 
 /** The answer to what a handler threw: its own, or a 500 that says nothing of the exception. */

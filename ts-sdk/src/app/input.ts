@@ -13,7 +13,10 @@ import { queryReader } from "./query-string.ts";
 export type ReadInput = (request: Request, params: Params) => Input | Promise<Input>;
 
 /** A parsed input, or the answer to give instead of calling the handler. */
-export type Input = { readonly input: Readonly<Record<string, unknown>> } | { readonly refusal: Response };
+export interface Input {
+  readonly input?: Readonly<Record<string, unknown>>;
+  readonly refusal?: Response;
+}
 
 /** The placeholders' values, decoded. */
 export type Params = Readonly<Record<string, string>>;
@@ -36,8 +39,9 @@ export function inputReader({ options }: Operation): ReadInput {
     if (takesBody && !saysJson(request.headers.get("content-type"))) return { refusal: problemResponse(UNSUPPORTED) };
     const errors: InputError[] = [];
     const input: Record<string, unknown> = {};
-    for (let i = 0; i < kinds.length; i++)
+    for (let i = 0; i < kinds.length; i++) {
       input[kinds[i] as InputKind] = (readers[i] as ReadOne)(request, params, errors);
+    }
     return waits ? settle(input, errors) : finish(input, errors);
   };
 }

@@ -1,5 +1,5 @@
 import { encodeValue } from "../http/headers.ts";
-import { JSON_TYPE, type Response, RawResponse as UnencodedResponse } from "../http/response.ts";
+import { JSON_TYPE, PROBLEM_TYPE, type Response, RawResponse as UnencodedResponse } from "../http/response.ts";
 import { isBodiless } from "../http/status.ts";
 import { encodeUtf8 } from "../platform.ts";
 import type { RawResponse } from "./app.ts";
@@ -10,9 +10,11 @@ import type { RawResponse } from "./app.ts";
  * @throws TypeError when the body can't be written as JSON.
  */
 export function send(response: Response, method: string): RawResponse {
-  const { status } = response;
-  // What `ok` gives has the same headers each time.
-  const headers = response.headers === JSON_TYPE ? JSON_HEADERS : encodeHeaders(response.headers);
+  const { status, headers: given } = response;
+  // Nearly every answer is one of `ok`, whose headers are the same each time.
+  if (given === JSON_TYPE && method !== "HEAD")
+    return { status, headers: JSON_HEADERS, body: encodeJson(response.body) };
+  const headers = encodeHeaders(given);
   if (isBodiless(status)) return { status, headers };
   const body = encodeBody(response);
   if (method === "HEAD") {
@@ -23,29 +25,37 @@ export function send(response: Response, method: string): RawResponse {
 }
 
 function encodeHeaders(given: Response["headers"]): RawResponse["headers"] {
-  const headers: [string, Uint8Array][] = [];
+  if (given === JSON_TYPE) return JSON_HEADERS;
+  if (given === PROBLEM_TYPE) return PROBLEM_HEADERS;
+  const headers: EncodedHeader[] = [];
   for (let i = 0; i < given.length; i++) {
     const header = given[i] as (typeof given)[number];
+    if (header === JSON_TYPE[0]) headers.push(JSON_HEADER);
     // The length is what the body's is: a wrong one would desynchronise the connection.
-    if (header[0] !== "content-length") headers.push([header[0], encodedValue(header[1])]);
+    else if (header[0] !== "content-length") headers.push(encodeHeader(header));
   }
   return headers;
+}
+
+type EncodedHeader = RawResponse["headers"][number];
+
+function encodeHeader([name, value]: Response["headers"][number]): EncodedHeader {
+  return [name, encodeValue(value)];
 }
 
 function encodeBody(response: Response): Uint8Array | undefined {
   const { body } = response;
   if (body === undefined) return undefined;
   if (response instanceof UnencodedResponse) return typeof body === "string" ? encodeUtf8(body) : (body as Uint8Array);
+  return encodeJson(body);
+}
+
+function encodeJson(body: unknown): Uint8Array {
   const text = JSON.stringify(body);
   if (text === undefined) throw new TypeError(`a ${typeof body} can't be sent as JSON`);
   return encodeUtf8(text);
 }
 
-// Nearly every answer has one of these.
-const COMMON = new Map(["application/json", "application/problem+json"].map((value) => [value, encodeValue(value)]));
-
-function encodedValue(value: string): Uint8Array {
-  return COMMON.get(value) ?? encodeValue(value);
-}
-
-const JSON_HEADERS = encodeHeaders(JSON_TYPE);
+const JSON_HEADER = encodeHeader(JSON_TYPE[0]);
+const JSON_HEADERS = Object.freeze([JSON_HEADER]);
+const PROBLEM_HEADERS = Object.freeze(PROBLEM_TYPE.map(encodeHeader));

@@ -1,3 +1,5 @@
+import { encodeUtf8 } from "../platform.ts";
+
 /** A header as the component interface gives it: the value is bytes. */
 export type RawHeader = [name: string, value: Uint8Array];
 
@@ -60,6 +62,9 @@ const MAX_ARGUMENTS = 4096;
 
 /** The bytes of a value that {@link checkHeader} let through. */
 export function encodeValue(value: string): Uint8Array {
+  const utf8 = encodeUtf8(value);
+  // Of ASCII it is the same.
+  if (utf8.length === value.length) return utf8;
   const bytes = new Uint8Array(value.length);
   for (let i = 0; i < value.length; i++) bytes[i] = value.charCodeAt(i);
   return bytes;
@@ -77,9 +82,12 @@ const FORBIDDEN = /[\0\r\n]|[^\0-\xff]/;
  */
 export function checkHeader(name: string, value: string): readonly [name: string, value: string] {
   if (!TOKEN.test(name)) throw new TypeError(`${JSON.stringify(name)} is no header name`);
+  return [name.toLowerCase(), checkValue(name, value)];
+}
+
+/** The same of the value alone. */
+export function checkValue(name: string, value: string): string {
   const text = String(value);
-  if (FORBIDDEN.test(text)) {
-    throw new TypeError(`header "${name}": the value may hold no line break, no NUL, and no character above U+00FF`);
-  }
-  return [name.toLowerCase(), text];
+  if (!FORBIDDEN.test(text)) return text;
+  throw new TypeError(`header "${name}": the value may hold no line break, no NUL, and no character above U+00FF`);
 }

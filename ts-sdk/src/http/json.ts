@@ -26,5 +26,6 @@ const JSON_MEDIA_TYPE = /^application\/(?:[\w!#$&^.+-]+\+)?json[\t ]*(?:;|$)/i;
 
 /** Whether a `content-type` says JSON, or nothing: `application/json` or `application/…+json` (RFC 6839 section 3.1). */
 export function saysJson(contentType: string | undefined): boolean {
-  return contentType === undefined || contentType === "" || JSON_MEDIA_TYPE.test(contentType);
+  if (contentType === undefined || contentType === "" || contentType === "application/json") return true;
+  return JSON_MEDIA_TYPE.test(contentType);
 }

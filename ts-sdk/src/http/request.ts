@@ -26,23 +26,30 @@ export class Request {
   /** The body's bytes; `undefined` when there is none. */
   readonly body: Uint8Array | undefined;
   readonly #raw: RawRequest;
-  #headers: Headers | undefined;
 
   /** @internal */
   constructor(raw: RawRequest) {
     const { method, pathWithQuery } = raw;
-    const mark = pathWithQuery.indexOf("?");
     this.method = method;
-    this.path = mark < 0 ? pathWithQuery : pathWithQuery.slice(0, mark);
-    this.query = mark < 0 ? "" : pathWithQuery.slice(mark + 1);
+    if (pathWithQuery.includes("?")) {
+      // Not by `slice`, which the engine has written in JavaScript.
+      const parts = pathWithQuery.split("?");
+      this.path = parts[0] as string;
+      this.query = parts.length === 2 ? (parts[1] as string) : parts.slice(1).join("?");
+    } else {
+      this.path = pathWithQuery;
+      this.query = "";
+    }
     this.body = raw.body;
     this.#raw = raw;
   }
 
   /** The headers; read from the host when they are first asked for. */
   get headers(): Headers {
-    this.#headers ??= new Headers(this.#raw.headers);
-    return this.#headers;
+    const headers = new Headers(this.#raw.headers);
+    // From now on a property: a second private field would cost every request, and few are asked for their headers.
+    Object.defineProperty(this, "headers", { value: headers });
+    return headers;
   }
 
   /** The absolute URL, of the `host` header; the path is the one the handler declares, without `/run/<module>`. */

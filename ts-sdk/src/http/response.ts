@@ -1,4 +1,4 @@
-import { checkHeader } from "./headers.ts";
+import { checkHeader, checkValue } from "./headers.ts";
 import { type ProblemDetails, problem } from "./problem.ts";
 import type { ErrorStatus } from "./status.ts";
 
@@ -57,7 +57,8 @@ export interface ErrorResponse extends Response<ErrorStatus, ProblemDetails> {}
 
 /** The headers of every answer with a JSON body, until one is added. */
 export const JSON_TYPE = Object.freeze([["content-type", "application/json"]] as const);
-const PROBLEM_TYPE = [["content-type", "application/problem+json"]] as const;
+/** The same of problem details. */
+export const PROBLEM_TYPE = Object.freeze([["content-type", "application/problem+json"]] as const);
 
 /** 200 with a JSON body. */
 export function ok<const Body>(body: Body): Response<200, Body> {
@@ -66,7 +67,7 @@ export function ok<const Body>(body: Body): Response<200, Body> {
 
 /** 201 with a JSON body and where the new resource is, as an absolute URL or a path. */
 export function created<const Body>(location: string, body: Body): Response<201, Body> {
-  return new Response(201, [JSON_TYPE[0], checkHeader("location", location)], body);
+  return new Response(201, [JSON_TYPE[0], ["location", checkValue("location", location)]], body);
 }
 
 /** 202, with a JSON body if there is one. */
@@ -108,9 +109,10 @@ export function error(status: number, message: string, extra?: ErrorExtra): Erro
 /** The answer whose body is these problem details. */
 export function problemResponse(
   body: ProblemDetails,
-  headers: readonly (readonly [string, string])[] = [],
+  ...headers: readonly (readonly [string, string])[]
 ): ErrorResponse {
-  return new Response(body.status as ErrorStatus, [...PROBLEM_TYPE, ...headers], body);
+  const all = headers.length === 0 ? PROBLEM_TYPE : [...PROBLEM_TYPE, ...headers];
+  return new Response(body.status as ErrorStatus, all, body);
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Operation } from "./operation.ts";
-import { type Pattern, splitPath } from "./pattern.ts";
+import type { Pattern } from "./pattern.ts";
 
 /** An operation reached by one of its paths. */
 interface Target {
@@ -9,8 +9,8 @@ interface Target {
 
 /** A place in the tree of segments. */
 interface Place {
-  /** What comes next, by the text of the segment. Few are compared one by one, many are found by {@link hash} first. */
-  readonly literals: Branch[];
+  /** What comes next when the segment is a known text, by its length. Many of one length are found by {@link hash} first. */
+  readonly literals: (Branch[] | undefined)[];
   readonly byHash: Map<number, Branch[]>;
   placeholder: Place | undefined;
   /** By method. */
@@ -60,23 +60,26 @@ export class RouteTable {
 
   /** Finds the operation for a method and a path that is still percent-encoded; each segment is decoded once. */
   match(method: string, path: string): Match {
-    const wanted = method === "HEAD" ? "GET" : method;
-    if (path !== "" && path[0] !== "/") return { found: "nothing" };
-    const segments = splitPath(path);
-    const malformed = path.includes("%") ? decodeSegments(segments) : -1;
+    // What stands before the first slash, and then the segments.
+    const segments = path.split("/");
+    if (segments[0] !== "") return NOTHING;
+    const malformed = path.includes("%") ? decodeSegments(segments) : 0;
     const values: string[] = [];
-    const reached = find(this.#root, segments, 0, values);
-    const target = reached?.targets.get(wanted);
-    if (malformed >= 0) return { found: "malformed", placeholder: target && placeholderAt(target.pattern, malformed) };
-    if (!reached) return { found: "nothing" };
-    const params: Record<string, string> = {};
-    if (target) {
-      const { placeholders } = target.pattern;
-      for (let i = 0; i < placeholders.length; i++) params[placeholders[i] as string] = values[i] as string;
+    const reached = find(this.#root, segments, 1, values);
+    const target = reached?.targets.get(method === "HEAD" ? "GET" : method);
+    if (malformed > 0) {
+      return { found: "malformed", placeholder: target && placeholderAt(target.pattern, malformed - 1) };
     }
-    return answered(reached, target, params);
+    if (!target) return reached ? { found: "path", methods: allowed(reached.targets) } : NOTHING;
+    const { operation, pattern } = target;
+    const { placeholders } = pattern;
+    const params: Record<string, string> = {};
+    for (let i = 0; i < placeholders.length; i++) params[placeholders[i] as string] = values[i] as string;
+    return { found: "operation", operation, params };
   }
 }
+
+const NOTHING: Match = { found: "nothing" };
 
 function place(): Place {
   return { literals: [], byHash: new Map(), placeholder: undefined, targets: new Map() };
@@ -88,22 +91,22 @@ const MANY = 8;
 // A segment of a request is never looked up as a key: the engine would intern it, and write to tables all over its memory,
 // which every fresh instance pays for.
 
-function branch({ literals, byHash }: Place, text: string): Place | undefined {
-  const among = literals.length < MANY ? literals : (byHash.get(hash(text)) ?? []);
+function branch(from: Place, text: string): Place | undefined {
+  let among = from.literals[text.length];
+  if (among === undefined) return undefined;
+  if (among.length > MANY) among = from.byHash.get(hash(text)) ?? [];
   for (let i = 0; i < among.length; i++) {
-    const { text: known, place: next } = among[i] as Branch;
-    if (known === text) return next;
+    const known = among[i] as Branch;
+    if (known.text === text) return known.place;
   }
   return undefined;
 }
 
 function grow({ literals, byHash }: Place, text: string): Place {
   const added = { text, place: place() };
-  literals.push(added);
+  literals[text.length] = [...(literals[text.length] ?? []), added];
   const key = hash(text);
-  const same = byHash.get(key);
-  if (same) same.push(added);
-  else byHash.set(key, [added]);
+  byHash.set(key, [...(byHash.get(key) ?? []), added]);
   return added.place;
 }
 
@@ -117,23 +120,16 @@ function hash(text: string): number {
   return (((length * 31 + text.charCodeAt(0)) * 31 + middle) * 31 + before) * 65537 + last;
 }
 
-/** What a path says of the target for the method that is asked for. */
-function answered({ targets }: Place, target: Target | undefined, params: Readonly<Record<string, string>>): Match {
-  return target
-    ? { found: "operation", operation: target.operation, params }
-    : { found: "path", methods: allowed(targets) };
-}
-
-/** Decodes in place; gives the index of the first segment that can't be decoded, which stays as it is, or -1. */
+/** Decodes in place; gives the index of the first segment that can't be decoded, which stays as it is, or 0. */
 function decodeSegments(segments: string[]): number {
-  let malformed = -1;
-  for (let i = 0; i < segments.length; i++) {
+  let malformed = 0;
+  for (let i = 1; i < segments.length; i++) {
     const segment = segments[i] as string;
     if (!segment.includes("%")) continue;
     try {
       segments[i] = decodeURIComponent(segment);
     } catch {
-      if (malformed < 0) malformed = i;
+      if (malformed === 0) malformed = i;
     }
   }
   return malformed;

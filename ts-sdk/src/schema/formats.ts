@@ -8,7 +8,9 @@ const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
 const HEX_GROUP = /^[0-9A-Fa-f]{1,4}$/;
 const LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
 const DOMAIN = new RegExp(`^${LABEL}(?:\\.${LABEL})*$`);
-const ATOMS = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/;
+const DOT_STRING = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*";
+const ATOMS = new RegExp(`^${DOT_STRING}$`);
+const USUAL_EMAIL = new RegExp(`^${DOT_STRING}@${LABEL}(?:\\.${LABEL})*$`);
 const QUOTED = /^"(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\[\x20-\x7e])*"$/;
 const UUID = /^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$/;
 const DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
@@ -41,6 +43,7 @@ function isIpv6(text: string): boolean {
 function isEmail(text: string): boolean {
   const at = text.lastIndexOf("@");
   if (at < 1 || at > 64 || text.length > 254) return false;
+  if (USUAL_EMAIL.test(text)) return true;
   const local = text.slice(0, at);
   const domain = text.slice(at + 1);
   if (!ATOMS.test(local) && !QUOTED.test(local)) return false;
