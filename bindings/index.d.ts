@@ -121,11 +121,8 @@ export declare class SpecializableEngine {
   static prepare(folder: string, key: string, ingredients: EngineIngredients): Promise<undefined>
   /** Runs the top level of a bundle, whose file name is `name`. Rejects as `SnapshotEngine.build` does. */
   snapshot(name: string, bundle: Buffer): Promise<EngineSnapshot>
-  /**
-   * Makes a component of what weval made of a snapshot's module, and what the snapshot says of resident pages. Rejects
-   * with `ENGINE`.
-   */
-  component(specialized: Buffer, resident: Buffer): Promise<Buffer>
+  /** Makes a component of what weval made of a snapshot's module. Rejects with `ENGINE`. */
+  component(specialized: Buffer): Promise<Buffer>
 }
 
 /** The bridge that `compose` uses: a component for a manual `wac plug bridge.wasm --plug handler.wasm`. */
@@ -168,8 +165,6 @@ export interface EngineIngredients {
 export interface EngineSnapshot {
   /** A core module. */
   module: Buffer
-  /** What its component is told of the pages that a request changes. */
-  resident: Buffer
   /** What the top level printed. */
   printed: string
 }

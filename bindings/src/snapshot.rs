@@ -126,8 +126,6 @@ impl SnapshotEngine {
 pub struct EngineSnapshot {
     /// A core module.
     pub module: Buffer,
-    /// What its component is told of the pages that a request changes.
-    pub resident: Buffer,
     /// What the top level printed.
     pub printed: String,
 }
@@ -178,22 +176,15 @@ impl SpecializableEngine {
         let snapshot = compute(move || engine.snapshot(&name, &bundle).map_err(Failure::from));
         promise(env, snapshot, |snapshot| EngineSnapshot {
             module: Buffer::from(snapshot.module),
-            resident: Buffer::from(snapshot.resident),
             printed: snapshot.printed,
         })
     }
 
-    /// Makes a component of what weval made of a snapshot's module, and what the snapshot says of resident pages. Rejects
-    /// with `ENGINE`.
+    /// Makes a component of what weval made of a snapshot's module. Rejects with `ENGINE`.
     #[napi]
-    pub fn component<'env>(
-        &self,
-        env: &'env Env,
-        specialized: Buffer,
-        resident: Buffer,
-    ) -> Result<PromiseRaw<'env, Buffer>> {
+    pub fn component<'env>(&self, env: &'env Env, specialized: Buffer) -> Result<PromiseRaw<'env, Buffer>> {
         let engine = Arc::clone(&self.engine);
-        let component = compute(move || engine.component(&specialized, &resident).map_err(Failure::from));
+        let component = compute(move || engine.component(&specialized).map_err(Failure::from));
         promise(env, component, Buffer::from)
     }
 }

@@ -17,11 +17,11 @@ export function aotComponentizer(weval: string, engine: SpecializableEngine, ter
   return async (bundle) => {
     const source = await readFile(bundle.file);
     try {
-      const { module, resident, printed } = await fromNative(engine.snapshot(basename(bundle.file), source));
+      const { module, printed } = await fromNative(engine.snapshot(basename(bundle.file), source));
       if (printed.trim() !== "") terminal.say(printed.trimEnd());
       const specialized = await specialize(weval, module);
       terminal.detail(`${specialized.byteLength - module.byteLength} bytes of the component are specialized functions`);
-      return await fromNative(engine.component(specialized, resident));
+      return await fromNative(engine.component(specialized));
     } catch (error) {
       throw await topLevelError(error, bundle);
     }

@@ -2,9 +2,6 @@
  * The module that is componentized: it connects what the handler module exports with what the world `handler-glue` wants.
  * The SDK looks the environment up by this key when a handler asks for it, never before.
  *
- * Besides what the world wants it has `requests`, which prints a request for each route: a build tries them once its
- * snapshot is taken (`glue.ts`, `crates/snapshot/src/request.rs`).
- *
  * @param source absolute path of the handler module
  * @param checkResponses whether a response that does not match its declared type is answered with 500, as in development
  */
@@ -18,15 +15,9 @@ if (app?.[Symbol.for("tenon.app")] !== true) {
   throw new TypeError("the default export is not what routes() gives: export default routes({ … })");
 }
 globalThis[Symbol.for("tenon.environment")] = getEnvironment;
-const requests = warmUp(app);
+warmUp(app);
 export const handler = {
   handle: ${checkResponses ? "(request) => app.handle(request, { checkResponse })" : "app.handle"},
-  requests() {
-    const decoder = new TextDecoder();
-    requests.forEach(({ method, pathWithQuery, body }) => {
-      console.log("\\x01request " + method + " " + pathWithQuery + " " + decoder.decode(body));
-    });
-  },
 };
 `;
 }

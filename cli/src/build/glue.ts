@@ -309,7 +309,5 @@ export function withGlue(bindings: string): string {
 };
 ${functions.map((each) => each.toString()).join("\n")}
 `.replaceAll("glueHandle", "export_handler_0_1_0$handle");
-  return bindings
-    .replace(generated, () => text)
-    .replace(bound, (found) => `${found}    warmUpGlue();\n    __iface.requests?.();\n`);
+  return bindings.replace(generated, () => text).replace(bound, (found) => `${found}    warmUpGlue();\n`);
 }

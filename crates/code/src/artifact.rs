@@ -4,51 +4,104 @@
 //! globals; wasmtime notes both beside the code (`wasmtime-environ`, the crate that its compiler and its runtime share).
 //! The initial size of the memory may have been used to leave bounds checks out, so it may only grow.
 //!
+//! The engine's memory is not left to wasmtime, which would map it in its own pool only: it becomes an image, which a trailer
+//! of the file tells of, for whoever instantiates the component to provide (`tenon-memory`). The memories of other modules
+//! are initialized by copying, as wasmtime does where nothing can be mapped.
+//!
 //! That this is so is not taken on trust. Code serves other states only after [`reproduces`] has put its own state into
 //! it and found, byte for byte, what the compiler had written.
 
 use wasmtime_environ::component::ComponentArtifacts;
 use wasmtime_environ::{
-    EntityRef, GlobalConstValue, MemoryIndex, MemoryInitialization, Module, StaticModuleIndex, obj,
+    EntityRef, GlobalConstValue, MemoryIndex, MemoryInitialization, Module, ModuleStartup, StaticModuleIndex, obj,
 };
 
 use crate::elf::{self, Section};
 use crate::image::Image;
 use crate::state::{Global, State};
 
+/// What a trailer starts with.
+const TRAILER: &[u8; 8] = b"tenonimg";
+
+/// Where the image of the engine's memory is: in the file, in the memory, and how large that is. All are bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) offset: u64,
+    pub(crate) length: u64,
+    pub(crate) start: u64,
+    pub(crate) size: u64,
+}
+
+impl Place {
+    /// Length of a trailer.
+    pub(crate) const TRAILER: usize = 40;
+
+    fn trailer(self) -> [u8; Self::TRAILER] {
+        let mut trailer = [0; Self::TRAILER];
+        let words = [u64::from_le_bytes(*TRAILER), self.offset, self.length, self.start, self.size];
+        for (bytes, word) in trailer.chunks_exact_mut(8).zip(words) {
+            bytes.copy_from_slice(&word.to_le_bytes());
+        }
+        trailer
+    }
+
+    /// What the trailer of a file says, if it has one.
+    pub(crate) fn of(trailer: &[u8; Self::TRAILER]) -> Option<Self> {
+        let (words, _) = trailer.as_chunks::<8>();
+        let number = |index: usize| words.get(index).map(|bytes| u64::from_le_bytes(*bytes));
+        let place = Self { offset: number(1)?, length: number(2)?, start: number(3)?, size: number(4)? };
+        (words.first() == Some(TRAILER)).then_some(place)
+    }
+}
+
 /// The parts of compiled code that change.
 struct Parts {
     info: Vec<u8>,
     data: Vec<u8>,
+    /// Where in the data the image is.
+    image: Option<Place>,
 }
 
 /// Puts a state into compiled code of a component with the same digest, whose engine is the core module with this number.
 /// None when the state does not fit.
 pub(crate) fn with_state(code: &[u8], module: u32, state: &State<'_>) -> Option<Vec<u8>> {
     let (info, data) = located(code)?;
-    let mut state = state.clone();
-    state.globals.retain(|(index, _)| !state.resident.iter().any(|(resident, _)| resident == index));
-    state.globals.append(&mut state.resident);
-    let parts = parts(code, &info, &data, module, &state)?;
+    let parts = parts(code, &info, &data, module, state, true)?;
     let mut made = Vec::with_capacity(code.len() + parts.info.len() + parts.data.len() + 65_536);
     made.extend_from_slice(code);
     elf::replace(&mut made, &data, &parts.data)?;
     elf::replace(&mut made, &info, &parts.info)?;
+    let place = parts.image?;
+    let offset = elf::section(&made, obj::ELF_WASM_DATA)?.content.start as u64 + place.offset;
+    made.extend(Place { offset, ..place }.trailer());
     Some(made)
 }
 
 /// Whether compiled code, with its own state put in once more, is what the compiler wrote.
 pub(crate) fn reproduces(code: &[u8], module: u32, state: &State<'_>) -> bool {
     let Some((info, data)) = located(code) else { return false };
-    parts(code, &info, &data, module, state)
+    parts(code, &info, &data, module, state, false)
         .is_some_and(|parts| parts.info == code[info.content] && parts.data == code[data.content])
+}
+
+/// Compiled code whose memories are initialized by copying.
+pub(crate) fn without_images(code: &[u8]) -> Option<Vec<u8>> {
+    let (info, _) = located(code)?;
+    let mut artifacts: ComponentArtifacts = postcard::from_bytes(code.get(info.content.clone())?).ok()?;
+    for (_, info) in &mut artifacts.static_modules {
+        info.module.memory_initialization = MemoryInitialization::Segmented;
+    }
+    let mut made = code.to_vec();
+    elf::replace(&mut made, &info, &postcard::to_allocvec(&artifacts).ok()?)?;
+    Some(made)
 }
 
 fn located(code: &[u8]) -> Option<(Section, Section)> {
     Some((elf::section(code, obj::ELF_WASMTIME_INFO)?, elf::section(code, obj::ELF_WASM_DATA)?))
 }
 
-fn parts(code: &[u8], info: &Section, data: &Section, module: u32, state: &State<'_>) -> Option<Parts> {
+/// The parts with a state put in; with an image `apart`, or as the compiler writes them.
+fn parts(code: &[u8], info: &Section, data: &Section, module: u32, state: &State<'_>, apart: bool) -> Option<Parts> {
     let page = data.alignment;
     let mut artifacts: ComponentArtifacts = postcard::from_bytes(code.get(info.content.clone())?).ok()?;
     let old = code.get(data.content.clone())?;
@@ -58,6 +111,7 @@ fn parts(code: &[u8], info: &Section, data: &Section, module: u32, state: &State
         return None;
     }
     let mut laid_out = Vec::new();
+    let mut place = None;
     for (index, info) in &mut artifacts.static_modules {
         let module = &mut info.module;
         // What is mapped starts a page; what is copied is packed.
@@ -72,9 +126,21 @@ fn parts(code: &[u8], info: &Section, data: &Section, module: u32, state: &State
             let start = u32::try_from(laid_out.len()).ok()?;
             laid_out.extend_from_slice(bytes);
             *range = start..u32::try_from(laid_out.len()).ok()?;
+            if apart && index == engine && piece == 0 {
+                let (length, size) = (bytes.len() as u64, state.pages.checked_mul(64 * 1024)?);
+                place = Some(Place { offset: start.into(), length, start: image.offset, size });
+                // For the module there is nothing to copy.
+                *range = start..start;
+            }
+        }
+        if apart {
+            module.memory_initialization = MemoryInitialization::Segmented;
+            if index == engine && matches!(module.startup, ModuleStartup::IfMemoriesNeedInit(_)) {
+                module.startup = ModuleStartup::None;
+            }
         }
     }
-    Some(Parts { info: postcard::to_allocvec(&artifacts).ok()?, data: laid_out })
+    Some(Parts { info: postcard::to_allocvec(&artifacts).ok()?, data: laid_out, image: place })
 }
 
 /// Enters a state into what is noted of a module. False when the module is of another kind.
@@ -132,12 +198,12 @@ mod tests {
             let (state, _) = found.take_apart().unwrap();
             let compiled = engine.precompile_component(&bytes).unwrap();
             assert!(reproduces(&compiled, found.module, &state));
-            let made = with_state(&first, found.module, &state).unwrap();
-            let (info, content) = located(&made).unwrap();
-            let (compiled_info, compiled_content) = located(&compiled).unwrap();
-            assert_eq!(made[content.content], compiled[compiled_content.content]);
+            let (info, data) = located(&first).unwrap();
+            let made = parts(&first, &info, &data, found.module, &state, false).unwrap();
+            let (info, data) = located(&compiled).unwrap();
+            assert_eq!(made.data, compiled[data.content]);
             let decode = |bytes: &[u8]| postcard::from_bytes::<ComponentArtifacts>(bytes).unwrap();
-            let (made, compiled) = (decode(&made[info.content]), decode(&compiled[compiled_info.content]));
+            let (made, compiled) = (decode(&made.info), decode(&compiled[info.content]));
             for (made, compiled) in made.static_modules.values().zip(compiled.static_modules.values()) {
                 assert_eq!(format!("{:?}", made.module), format!("{:?}", compiled.module));
             }
@@ -145,38 +211,26 @@ mod tests {
     }
 
     #[test]
-    fn pages_that_are_to_stay_are_told_by_globals_and_change_no_code() {
-        let note = |content: &[u8]| {
-            let mut bytes = with("(global $pages (mut i64) (i64.const 0))", 1, 7, &[(5_000, b"a")]);
-            if !content.is_empty() {
-                let named = [&[14], state::RESIDENT.as_bytes(), content].concat();
-                bytes.extend([&[0, u8::try_from(named.len()).unwrap()], &named[..]].concat());
-            }
-            bytes
-        };
+    fn an_image_is_apart_and_told_of_by_a_trailer() {
         let engine = Engine::default();
-        let plain = note(&[]);
-        let code = engine.precompile_component(&plain).unwrap();
-        let digest = |bytes: &[u8]| state::Engine::find(bytes).unwrap().take_apart().unwrap().1;
-        let noted = note(&[2, 1, 3, 130, 1]);
-        assert_eq!(digest(&plain), digest(&noted));
-        let found = state::Engine::find(&noted).unwrap();
+        let bytes = snapshot(2, 7, &[(5_000, b"abc"), (20_000, b"d")]);
+        let code = engine.precompile_component(&bytes).unwrap();
+        let found = state::Engine::find(&bytes).unwrap();
         let (state, _) = found.take_apart().unwrap();
-        assert!(reproduces(&code, found.module, &state), "what the compiler writes does not depend on it");
+        let place = |code: &[u8]| Place::of(code.last_chunk().unwrap());
+        assert_eq!(place(&code), None);
         let made = with_state(&code, found.module, &state).unwrap();
-        let (info, _) = located(&made).unwrap();
-        let artifacts: ComponentArtifacts = postcard::from_bytes(&made[info.content]).unwrap();
-        let engine = artifacts.static_modules.values().nth(found.module as usize).unwrap();
-        let values =
-            engine.module.global_initializers.iter().map(|(_, value)| format!("{value:?}")).collect::<Vec<_>>();
-        assert!(values.contains(&format!("{:?}", GlobalConstValue::I64(3 << 32 | 130))), "{values:?}");
-
-        for wrong in [&[2, 1, 3][..], &[2, 255, 255, 3], &[255, 255, 255, 255, 15, 2, 0, 0, 0, 0]] {
-            assert!(state::Engine::find(&note(wrong)).unwrap().take_apart().is_err(), "{wrong:?}");
+        let Place { offset, length, start, size } = place(&made).unwrap();
+        assert_eq!((length, start, size), (16_384, 4_096, 131_072));
+        let image = &made[usize::try_from(offset).unwrap()..][..16_384];
+        assert_eq!((&image[904..907], image[15_904]), (&b"abc"[..], b'd'));
+        for made in [made, without_images(&code).unwrap()] {
+            let (info, _) = located(&made).unwrap();
+            let artifacts: ComponentArtifacts = postcard::from_bytes(&made[info.content]).unwrap();
+            let segmented = |module: &Module| module.memory_initialization.is_segmented();
+            assert!(artifacts.static_modules.values().all(|module| segmented(&module.module)));
         }
-        let noted = note(&[1, 1, 3, 1]);
-        let (foreign, _) = state::Engine::find(&noted).unwrap().take_apart().unwrap();
-        assert!(with_state(&code, found.module, &foreign).is_none(), "a global of another type");
+        assert!(without_images(b"no code").is_none());
     }
 
     #[test]

@@ -1,22 +1,26 @@
 //! A component with its machine code, and the memory that the code takes.
 
+use std::sync::Arc;
+
 use rustix::mm::{Advice, madvise};
+use tenon_memory::Image;
 use wasmtime::component::Component;
 
 /// A component that is ready to be linked.
 pub struct Code {
     component: Component,
+    image: Option<Arc<Image>>,
     /// Whether the code is mapped from a file.
     mapped: bool,
 }
 
 impl Code {
-    pub(crate) fn compiled(component: Component) -> Self {
-        Self { component, mapped: false }
+    pub(crate) fn compiled(component: Component, image: Option<Image>) -> Self {
+        Self { component, image: image.map(Arc::new), mapped: false }
     }
 
-    pub(crate) fn mapped(component: Component) -> Self {
-        Self { component, mapped: true }
+    pub(crate) fn mapped(component: Component, image: Option<Image>) -> Self {
+        Self { component, image: image.map(Arc::new), mapped: true }
     }
 
     /// The component.
@@ -25,11 +29,21 @@ impl Code {
         &self.component
     }
 
+    /// What the memory of its engine starts with, which whoever instantiates it has to provide ([`tenon_memory::providing`]);
+    /// none when the component does so itself.
+    #[must_use]
+    pub fn image(&self) -> Option<&Arc<Image>> {
+        self.image.as_ref()
+    }
+
     /// Lets go of the memory that the code takes in this process. Code that runs afterwards is mapped again, piece by piece,
     /// from what the system keeps of the file. Nothing happens when the code is not mapped from a file.
     pub fn release(&self) {
         if !self.mapped {
             return;
+        }
+        if let Some(image) = &self.image {
+            image.release();
         }
         let image = self.component.image_range();
         let length = image.end.addr() - image.start.addr();

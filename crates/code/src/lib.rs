@@ -24,5 +24,5 @@ mod store;
 
 pub use code::Code;
 pub use folder::{Folder, hex};
-pub use state::{Engine, Global, PAGE, RESIDENT, Section, Segment, State, StateError, constant, sections};
+pub use state::{Engine, Global, Section, Segment, State, StateError, constant, sections};
 pub use store::{compile, load};

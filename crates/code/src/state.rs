@@ -24,17 +24,6 @@ const DATA_COUNT: u8 = 12;
 /// Magic number and version, before the first section.
 const PREAMBLE: usize = 8;
 
-/// The custom section in which a component notes pages of its engine's memory that are to stay resident, and the globals
-/// by which the engine is told: the index of the first, among those that the module defines, the number of ranges, and of
-/// each range the first page and the number of pages, all as unsigned LEB128. Pages are of [`PAGE`] bytes.
-pub const RESIDENT: &str = "tenon:resident";
-
-/// Bytes of a page in [`RESIDENT`].
-pub const PAGE: u32 = 4096;
-
-/// How many ranges a component may note.
-const MOST_RANGES: u32 = 1000;
-
 /// Why a component cannot be taken apart. That is no fault of the component's.
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
@@ -77,8 +66,6 @@ pub struct State<'a> {
     pub globals: Vec<(u32, Global)>,
     /// The initial memory; the rest of it is zero.
     pub segments: Vec<Segment<'a>>,
-    /// Values of globals that [`RESIDENT`] asks for, which are others in the component itself.
-    pub resident: Vec<(u32, Global)>,
 }
 
 /// A section: its identifier, where it starts and where its content is.
@@ -167,17 +154,13 @@ impl<'a> Engine<'a> {
                 digest.update([section.id]);
                 self.digest(section.content.start + PREAMBLE..section.content.end, depth + 1, state, digest)?;
             } else {
-                // No code depends on these two custom sections: which tools made the component, and what stays resident.
-                let name = if section.id == CUSTOM { BinaryReader::new(content, 0).read_string()? } else { "" };
-                match name {
-                    "producers" => {}
-                    RESIDENT => state.resident = resident(content)?,
-                    _ => {
-                        digest.update([section.id]);
-                        digest.update(content.len().to_le_bytes());
-                        digest.update(content);
-                    }
+                // No code depends on which tools made the component.
+                if section.id == CUSTOM && BinaryReader::new(content, 0).read_string()? == "producers" {
+                    continue;
                 }
+                digest.update([section.id]);
+                digest.update(content.len().to_le_bytes());
+                digest.update(content);
             }
         }
         // No section has this identifier: what follows belongs to the section around.
@@ -302,22 +285,4 @@ pub fn sections(bytes: &[u8], range: Range<usize>) -> Result<Vec<Section>, State
         found.push(Section { id, start, content: content..content + size });
     }
     Ok(found)
-}
-
-/// What a custom section [`RESIDENT`] says.
-fn resident(content: &[u8]) -> Result<Vec<(u32, Global)>, StateError> {
-    let mut reader = BinaryReader::new(content, 0);
-    reader.read_string()?;
-    let first = reader.read_var_u32()?;
-    let ranges = reader.read_var_u32()?;
-    if ranges > MOST_RANGES {
-        return Err(StateError::Foreign("it notes too many ranges of pages"));
-    }
-    let mut globals = Vec::new();
-    for index in 0..ranges {
-        let range = i64::from(reader.read_var_u32()?) << 32 | i64::from(reader.read_var_u32()?);
-        let global = first.checked_add(index).ok_or(StateError::Foreign("it has not as many globals"))?;
-        globals.push((global, Global::I64(range)));
-    }
-    Ok(globals)
 }

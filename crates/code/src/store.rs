@@ -2,17 +2,19 @@
 
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io;
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
+use rustix::fs::{MemfdFlags, memfd_create};
 use sha2::{Digest, Sha256};
+use tenon_memory::Image;
 use wasmtime::component::Component;
 use wasmtime::{Engine, Result};
 
-use crate::artifact;
+use crate::artifact::{self, Place};
 use crate::code::Code;
 use crate::folder::{self, Folder, hex};
-use crate::state;
+use crate::state::{self, State, StateError};
 
 /// Extension of a component's code, and how many are kept besides those that a server has: each save of a file in
 /// `tenon dev` makes one of 40 MB.
@@ -32,7 +34,7 @@ const KEPT_SHARED: usize = 12;
 pub fn compile(engine: &Engine, bytes: &[u8], folder: Option<&Path>) -> Result<Code> {
     match open(engine, folder, 1) {
         Some(store) => store.component(bytes),
-        None => Component::from_binary(engine, bytes).map(Code::compiled),
+        None => unstored(engine, bytes),
     }
 }
 
@@ -54,7 +56,7 @@ pub fn load(engine: &Engine, file: &Path, folder: Option<&Path>, components: usi
     let made = match store {
         // By their own digest: the file may have changed since.
         Some(store) => store.component(&bytes),
-        None => Component::from_binary(engine, &bytes).map(Code::compiled),
+        None => unstored(engine, &bytes),
     };
     drop(bytes);
     trim();
@@ -81,6 +83,53 @@ fn open<'a>(engine: &'a Engine, folder: Option<&Path>, components: usize) -> Opt
     }
 }
 
+fn taken_apart(bytes: &[u8]) -> Result<(u32, State<'_>, [u8; 32]), StateError> {
+    let found = state::Engine::find(bytes)?;
+    let (state, digest) = found.take_apart()?;
+    Ok((found.module, state, digest))
+}
+
+/// The code of a component, with its own state put in as that of others is; none when that is not what it has.
+fn completed(compiled: &[u8], module: u32, state: &State<'_>) -> Option<Vec<u8>> {
+    if artifact::reproduces(compiled, module, state) { artifact::with_state(compiled, module, state) } else { None }
+}
+
+/// The code of a component that stays in one piece.
+fn whole(compiled: &[u8]) -> Result<Vec<u8>> {
+    artifact::without_images(compiled).ok_or_else(|| wasmtime::format_err!("the compiled code is not understood"))
+}
+
+/// A component whose code is compiled, and kept nowhere.
+fn unstored(engine: &Engine, bytes: &[u8]) -> Result<Code> {
+    let compiled = engine.precompile_component(bytes)?;
+    let completed = taken_apart(bytes).ok().and_then(|(module, state, _)| completed(&compiled, module, &state));
+    match completed {
+        Some(code) => in_memory(engine, &code),
+        None => in_memory(engine, &whole(&compiled)?),
+    }
+}
+
+/// A component whose code was compiled a moment ago.
+fn in_memory(engine: &Engine, code: &[u8]) -> Result<Code> {
+    let mut file = File::from(memfd_create(c"tenon", MemfdFlags::CLOEXEC)?);
+    file.write_all(code)?;
+    // SAFETY: the code was compiled by this engine and has not left this process.
+    let component = unsafe { Component::deserialize(engine, code) }?;
+    Ok(Code::compiled(component, image_of(file)?))
+}
+
+/// The image that a file of code holds.
+fn image_of(mut file: File) -> Result<Option<Image>> {
+    let mut trailer = [0; Place::TRAILER];
+    let length = file.seek(SeekFrom::End(0))?;
+    file.seek(SeekFrom::Start(length.saturating_sub(trailer.len() as u64)))?;
+    file.read_exact(&mut trailer)?;
+    let Some(Place { offset, length, start, size }) = Place::of(&trailer) else { return Ok(None) };
+    let image =
+        Image::of_file(file, offset, usize::try_from(length)?, usize::try_from(start)?, usize::try_from(size)?)?;
+    Ok(Some(image))
+}
+
 struct Store<'a> {
     engine: &'a Engine,
     folder: Folder,
@@ -93,51 +142,38 @@ impl Store<'_> {
         if let Some(code) = self.kept(&name) {
             return Ok(code);
         }
-        let taken = state::Engine::find(bytes).and_then(|found| Ok((found.module, found.take_apart()?)));
-        let (module, state, shared) = match taken {
-            Ok((module, (state, digest))) => (module, state, self.name(&digest, SHARED)),
+        let Ok((module, state, digest)) = taken_apart(bytes) else {
             // Such a component is compiled by itself.
-            Err(_) => return self.compile(bytes, &name),
+            return self.keep(&name, &whole(&self.engine.precompile_component(bytes)?)?);
         };
-        let complete = || {
-            let code = self.folder.read(&shared).and_then(|code| artifact::with_state(&code, module, &state))?;
-            self.keep(&name, &code)
-        };
-        if let Some(code) = complete() {
-            return Ok(code);
+        let shared = self.name(&digest, SHARED);
+        if let Some(code) = self.folder.read(&shared).and_then(|code| artifact::with_state(&code, module, &state)) {
+            return self.keep(&name, &code);
         }
-        let compiled = self.compile(bytes, &name)?;
-        if self.folder.read(&name).is_some_and(|code| artifact::reproduces(&code, module, &state)) {
-            if let Err(error) = self.folder.link(&name, &shared) {
-                tracing::warn!("compiled code is not shared: {error}");
+        let compiled = self.engine.precompile_component(bytes)?;
+        match completed(&compiled, module, &state) {
+            Some(code) => {
+                if let Err(error) = self.folder.write(&shared, &compiled) {
+                    tracing::warn!("compiled code is not shared: {error}");
+                }
+                self.folder.prune(SHARED, KEPT_SHARED);
+                self.keep(&name, &code)
             }
-            self.folder.prune(SHARED, KEPT_SHARED);
-            if !state.resident.is_empty()
-                && let Some(code) = complete()
-            {
-                return Ok(code);
-            }
+            None => self.keep(&name, &whole(&compiled)?),
         }
-        Ok(compiled)
-    }
-
-    fn compile(&self, bytes: &[u8], name: &str) -> Result<Code> {
-        let code = self.engine.precompile_component(bytes)?;
-        if let Some(code) = self.keep(name, &code) {
-            return Ok(code);
-        }
-        // SAFETY: the code was compiled a moment ago by this engine and has not left this process.
-        unsafe { Component::deserialize(self.engine, &code) }.map(Code::compiled)
     }
 
     /// Writes code and maps it: mapped from the file, its pages are shared and can be dropped; from memory they could not.
-    fn keep(&self, name: &str, code: &[u8]) -> Option<Code> {
+    fn keep(&self, name: &str, code: &[u8]) -> Result<Code> {
         if let Err(error) = self.folder.write(name, code) {
             tracing::warn!("compiled code is not cached: {}: {error}", self.folder.file(name).display());
-            return None;
+            return in_memory(self.engine, code);
         }
         self.folder.prune(CODE, KEPT + self.components);
-        self.map(name)
+        match self.map(name) {
+            Some(code) => Ok(code),
+            None => in_memory(self.engine, code),
+        }
     }
 
     /// Code that an earlier call kept.
@@ -150,8 +186,9 @@ impl Store<'_> {
         let path = self.folder.file(name);
         // SAFETY: the folder is this user's alone and the bytes are those that this code wrote there, so they are what
         // wasmtime compiled. Wasmtime itself refuses code of another version or configuration.
-        match unsafe { Component::deserialize_file(self.engine, &path) } {
-            Ok(component) => Some(Code::mapped(component)),
+        let component = unsafe { Component::deserialize_file(self.engine, &path) };
+        match component.and_then(|component| Ok(Code::mapped(component, image_of(File::open(&path)?)?))) {
+            Ok(code) => Some(code),
             Err(error) => {
                 tracing::warn!("compiled code is not usable: {}: {error:#}", path.display());
                 None
@@ -173,7 +210,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::fixture::snapshot;
+    use crate::fixture::{snapshot, with};
 
     fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
         let all = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
@@ -253,26 +290,33 @@ mod tests {
         assert!(files(folder.path(), CODE).is_empty());
     }
 
-    /// What the component's function says, the byte at 5,000 and the global: by the code in the folder.
-    fn ask(engine: &Engine, bytes: &[u8], folder: &Path) -> (u32, u32) {
-        let code = compile(engine, bytes, Some(folder)).unwrap();
-        // What is let go of is there again when it is wanted.
-        code.release();
-        let component = code.component();
-        let mut store = wasmtime::Store::new(engine, ());
-        let instance = wasmtime::component::Linker::new(engine).instantiate(&mut store, component).unwrap();
-        let mut call = |name| {
-            let function = instance.get_typed_func::<(), (u32,)>(&mut store, name).unwrap();
-            function.call(&mut store, ()).unwrap().0
-        };
-        (call("byte"), call("global"))
+    fn engine() -> Engine {
+        let mut config = wasmtime::Config::new();
+        config.with_host_memory(std::sync::Arc::new(tenon_memory::Memories::new(2)));
+        Engine::new(&config).unwrap()
     }
 
-    #[test]
-    fn a_component_with_another_state_takes_the_code_of_the_first() {
-        let engine = Engine::default();
+    /// What the component's functions say, the byte at 5,000 and the global: by the code in the folder.
+    async fn ask(engine: &Engine, bytes: &[u8], folder: Option<&Path>) -> (u32, u32) {
+        let code = compile(engine, bytes, folder).unwrap();
+        // What is let go of is there again when it is wanted.
+        code.release();
+        let mut store = wasmtime::Store::new(engine, ());
+        let linker = wasmtime::component::Linker::new(engine);
+        let instance = linker.instantiate_async(&mut store, code.component());
+        let instance = tenon_memory::providing(code.image(), instance).await.unwrap();
+        let byte = instance.get_typed_func::<(), (u32,)>(&mut store, "byte").unwrap();
+        let (byte,) = byte.call_async(&mut store, ()).await.unwrap();
+        let global = instance.get_typed_func::<(), (u32,)>(&mut store, "global").unwrap();
+        let (global,) = global.call_async(&mut store, ()).await.unwrap();
+        (byte, global)
+    }
+
+    #[tokio::test]
+    async fn a_component_with_another_state_takes_the_code_of_the_first() {
+        let engine = engine();
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(ask(&engine, &snapshot(1, 7, &[(5_000, b"a")]), folder.path()), (97, 7));
+        assert_eq!(ask(&engine, &snapshot(1, 7, &[(5_000, b"a")]), Some(folder.path())).await, (97, 7));
         let shared = files(folder.path(), SHARED);
         assert_eq!(shared.len(), 1);
 
@@ -282,13 +326,26 @@ mod tests {
         Folder::open(folder.path()).unwrap().write(name, &marked).unwrap();
         let is_marked = |path: &PathBuf| fs::read(path).unwrap().windows(4).any(|bytes| bytes == b"mark");
 
-        assert_eq!(ask(&engine, &snapshot(3, 8, &[(100, b"x"), (4_999, b"abc")]), folder.path()), (98, 8));
-        assert_eq!(ask(&engine, &snapshot(1, -1, &[(65_535, b"x")]), folder.path()), (0, u32::MAX));
+        assert_eq!(ask(&engine, &snapshot(3, 8, &[(100, b"x"), (4_999, b"abc")]), Some(folder.path())).await, (98, 8));
+        assert_eq!(ask(&engine, &snapshot(1, -1, &[(65_535, b"x")]), Some(folder.path())).await, (0, u32::MAX));
         assert_eq!(files(folder.path(), CODE).iter().filter(|path| is_marked(path)).count(), 2);
 
         // A smaller memory may have been compiled against.
         let compiled = files(folder.path(), CODE).len();
-        assert_eq!(ask(&engine, &snapshot(3, 9, &[(5_000, b"a")]), folder.path()), (97, 9));
+        assert_eq!(ask(&engine, &snapshot(3, 9, &[(5_000, b"a")]), Some(folder.path())).await, (97, 9));
         assert_eq!(files(folder.path(), CODE).len(), compiled + 1);
+    }
+
+    #[tokio::test]
+    async fn without_a_folder_a_component_has_its_state_and_is_kept_nowhere() {
+        let engine = engine();
+        assert_eq!(ask(&engine, &snapshot(1, 7, &[(5_000, b"a")]), None).await, (97, 7));
+        // One that cannot be taken apart fills its memory itself.
+        let computed = with(r#"(data (offset (global.get $fixed)) "x")"#, 1, 8, &[(5_000, b"b")]);
+        assert_eq!(ask(&engine, &computed, None).await, (98, 8));
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(ask(&engine, &computed, Some(folder.path())).await, (98, 8));
+        assert_eq!(ask(&engine, &computed, Some(folder.path())).await, (98, 8));
+        assert!(files(folder.path(), SHARED).is_empty());
     }
 }

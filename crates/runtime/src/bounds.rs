@@ -4,6 +4,12 @@ use wasmtime::{ResourceLimiter, Result};
 
 use crate::config::{Limits, size};
 
+/// What a component may consist of. One that Tenon composes has about a dozen core instances, two memories (engine and
+/// bridge) and a handful of tables; foreign ones get the same room.
+const CORE_INSTANCES: usize = 24;
+pub(crate) const MEMORIES: usize = 4;
+pub(crate) const TABLES: usize = 8;
+
 /// The bounds of one store. A guest that asks for more is told that there is none.
 pub(crate) struct Bounds {
     memory: usize,
@@ -49,5 +55,17 @@ impl ResourceLimiter for Bounds {
             return Ok(false);
         }
         Ok(true)
+    }
+
+    fn instances(&self) -> usize {
+        CORE_INSTANCES
+    }
+
+    fn memories(&self) -> usize {
+        MEMORIES
+    }
+
+    fn tables(&self) -> usize {
+        TABLES
     }
 }

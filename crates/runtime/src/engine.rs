@@ -1,80 +1,57 @@
-//! The WebAssembly engine: one per process, because each pool reserves address space and mappings by the thousand.
+//! The WebAssembly engine: one for all runtimes of a process, so that modules of one engine share their code's mappings and
+//! instances their memories.
 
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
-use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
+use tenon_memory::{Memories, Stacks};
+use wasmtime::{Config, Engine};
 
-use crate::config::{Limits, count, size};
+use crate::config::size;
 use crate::error::RuntimeError;
 use crate::slots::Slots;
 
 /// How often a guest that computes lets others run, and how exactly a time-out hits it.
 const EPOCH: Duration = Duration::from_millis(10);
 
-/// What a component may consist of. One that Tenon composes has about a dozen core instances, two memories (engine and
-/// bridge) and a handful of tables; foreign ones get the same room.
-const CORE_INSTANCES: u32 = 24;
-const MEMORIES: u32 = 4;
-const TABLES: u32 = 8;
+/// Memories and stacks that wait for the next instance: some two megabytes each. More modules than this take turns with them.
+const WAITING: usize = 32;
 
-/// Memory of a finished instance that is reset in place instead of being given back to the system: what a request usually
-/// changes, which is about a megabyte, stays mapped, and the next instance in the slot does not fault it in again. Much more
-/// would be no gain: what one greedy request has changed would stay in its slot for good, and be reset after every request
-/// there from then on.
-const KEEP_RESIDENT: usize = 2 * 1024 * 1024;
-
-/// Slots that keep what their last instance touched, for the next one of the same module: some two megabytes each. More
-/// modules than this take turns with them.
-const WARM_SLOTS: u32 = 32;
-
-/// An engine, and the slots of its pool.
+/// The engine, and the places for instances.
 #[derive(Clone)]
 pub(crate) struct SharedEngine {
     pub(crate) engine: Engine,
+    pub(crate) memories: Memories,
+    pub(crate) stacks: Stacks,
     pub(crate) slots: Arc<Slots>,
 }
 
-/// The engines of this process, by what their pools hold: runtimes of equal limits share one.
-pub(crate) fn shared_engine(limits: &Limits) -> Result<SharedEngine, RuntimeError> {
-    type Key = [u64; 3];
-    static ENGINES: LazyLock<Mutex<HashMap<Key, SharedEngine>>> = LazyLock::new(Mutex::default);
-    let key = [limits.max_concurrent, limits.memory_limit_bytes, limits.max_table_elements];
+/// The engine of this process, with the places that runtimes of this limit share.
+pub(crate) fn shared_engine(max_concurrent: u64) -> Result<SharedEngine, RuntimeError> {
+    static ENGINES: LazyLock<Mutex<HashMap<u64, SharedEngine>>> = LazyLock::new(Mutex::default);
     let mut engines = ENGINES.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(engine) = engines.get(&key) {
+    if let Some(engine) = engines.get(&max_concurrent) {
         return Ok(engine.clone());
     }
-    let slots = Arc::new(Slots::new(size(limits.max_concurrent)));
-    let engine = SharedEngine { engine: engine(limits).map_err(RuntimeError::Engine)?, slots };
-    engines.insert(key, engine.clone());
+    let slots = Arc::new(Slots::new(size(max_concurrent)));
+    let engine = match engines.values().next() {
+        Some(other) => SharedEngine { slots, ..other.clone() },
+        None => engine(slots).map_err(RuntimeError::Engine)?,
+    };
+    engines.insert(max_concurrent, engine.clone());
     Ok(engine)
 }
 
-/// An engine with a pool for `limits`, and its clock. Code is compiled by Cranelift only.
-pub(crate) fn engine(limits: &Limits) -> wasmtime::Result<Engine> {
-    let instances = count(limits.max_concurrent);
-    let mut pool = PoolingAllocationConfig::new();
-    pool.total_component_instances(instances)
-        .total_core_instances(instances.saturating_mul(CORE_INSTANCES))
-        .total_memories(instances.saturating_mul(2))
-        .total_tables(instances.saturating_mul(TABLES))
-        .total_stacks(instances)
-        .max_unused_warm_slots(WARM_SLOTS)
-        .max_core_instances_per_component(CORE_INSTANCES)
-        .max_memories_per_component(MEMORIES)
-        .max_tables_per_component(TABLES)
-        .max_memory_size(size(limits.memory_limit_bytes))
-        .max_core_instance_size(4 * 1024 * 1024)
-        .max_component_instance_size(4 * 1024 * 1024)
-        .table_elements(size(limits.max_table_elements))
-        .linear_memory_keep_resident(KEEP_RESIDENT)
-        .table_keep_resident(KEEP_RESIDENT)
-        .pagemap_scan(Enabled::Auto);
-    let engine = Engine::new(compiler().allocation_strategy(InstanceAllocationStrategy::Pooling(pool)))?;
+/// An engine, and its clock. Code is compiled by Cranelift only.
+fn engine(slots: Arc<Slots>) -> wasmtime::Result<SharedEngine> {
+    let (memories, stacks) = (Memories::new(WAITING), Stacks::new(WAITING));
+    let mut config = compiler();
+    config.with_host_memory(Arc::new(memories.clone())).with_host_stack(Arc::new(stacks.clone()));
+    let engine = Engine::new(&config)?;
     tick(&engine);
-    Ok(engine)
+    Ok(SharedEngine { engine, memories, stacks, slots })
 }
 
 /// What decides about compiled code.

@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
+use tenon_memory::Image;
 use wasmtime::Engine;
 use wasmtime::component::Component;
 use wasmtime::component::types::ComponentItem;
 use wasmtime_wasi_http::p2::bindings::ProxyPre;
 
+use crate::bounds::{MEMORIES, TABLES};
 use crate::call::Instance;
 use crate::call::direct::bindings::DirectPre;
-use crate::config::{Isolation, ModuleSource};
+use crate::config::{Isolation, Limits, ModuleSource};
 use crate::engine::SharedEngine;
 use crate::error::RuntimeError;
 use crate::host::{Caller, Host};
@@ -33,6 +35,8 @@ pub(crate) struct ModuleInfo {
 pub(crate) struct Module {
     pub(crate) info: Arc<ModuleInfo>,
     pub(crate) entry: Entry,
+    /// What the memory of its engine starts with.
+    pub(crate) image: Option<Arc<Image>>,
     /// The instances that wait for their next request; none when each request has its own.
     pub(crate) warm: Option<Arc<Warm>>,
     /// What becomes of its code while nobody calls it.
@@ -51,13 +55,18 @@ impl Module {
     /// Reads, compiles and links a component. This computes for seconds when the code is not cached; not to be called on
     /// a thread that serves.
     pub(crate) fn load(loader: &Loader, source: &ModuleSource) -> Result<Self, RuntimeError> {
-        let Loader { engine: SharedEngine { engine, slots }, linker, cache, modules, .. } = loader;
+        let Loader { engine: SharedEngine { engine, slots, .. }, linker, cache, modules, .. } = loader;
         let (name, path) = (source.name.clone(), source.path.clone());
         let code = match tenon_code::load(engine, &source.path, cache.as_deref(), *modules) {
             Ok(Ok(code)) => code,
             Err(source) => return Err(RuntimeError::Read { name, path, source }),
             Ok(Err(error)) => return Err(RuntimeError::Compile { name, path, reason: format!("{error:#}") }),
         };
+        check_size(code.component(), &loader.surroundings.limits).map_err(|reason| RuntimeError::Compile {
+            name: name.clone(),
+            path: source.path.clone(),
+            reason,
+        })?;
         let link = |error: wasmtime::Error| RuntimeError::Link { name: name.clone(), reason: format!("{error:#}") };
         let instance = linker.instantiate_pre(code.component()).map_err(link)?;
         let entry = match Export::of(engine, code.component()) {
@@ -84,6 +93,7 @@ impl Module {
         Ok(Self {
             info: Arc::new(ModuleInfo { name: name.into(), metrics, source_map }),
             entry,
+            image: code.image().cloned(),
             warm,
             idle: Idle::new(code),
         })
@@ -104,6 +114,22 @@ impl Module {
                 }
             }
         }
+    }
+}
+
+/// Whether an instance of a component is within the limits when it starts; why not.
+fn check_size(component: &Component, limits: &Limits) -> Result<(), String> {
+    // None of a component that imports modules, which the linker refuses.
+    let Some(needed) = component.resources_required() else { return Ok(()) };
+    let most = [
+        ("memories", u64::from(needed.num_memories), MEMORIES as u64),
+        ("tables", u64::from(needed.num_tables), TABLES as u64),
+        ("bytes of memory", needed.max_initial_memory_size.unwrap_or(0), limits.memory_limit_bytes),
+        ("table elements", needed.max_initial_table_size.unwrap_or(0), limits.max_table_elements),
+    ];
+    match most.iter().find(|(_, needed, most)| needed > most) {
+        Some((what, needed, most)) => Err(format!("it needs {needed} {what}; {most} are allowed")),
+        None => Ok(()),
     }
 }
 

@@ -59,7 +59,7 @@ impl Runtime {
     pub async fn new(config: RuntimeConfig) -> Result<Self, RuntimeError> {
         config.limits.check().map_err(RuntimeError::Config)?;
         let tls = config.tls.as_ref().map(|tls| Tls::load(&tls.certificate, &tls.key)).transpose()?;
-        let engine = shared_engine(&config.limits)?;
+        let engine = shared_engine(config.limits.max_concurrent)?;
         let mut linker = Linker::new(&engine.engine);
         wasmtime_wasi::p2::add_to_linker_async(&mut linker).map_err(RuntimeError::Engine)?;
         wasmtime_wasi_http::p2::add_only_http_to_linker_async(&mut linker).map_err(RuntimeError::Engine)?;
@@ -108,7 +108,7 @@ impl Runtime {
     /// What has been counted so far, in the text format of Prometheus.
     #[must_use]
     pub fn metrics(&self) -> String {
-        self.shared.books.metrics.text(&self.shared.engine.engine, self.shared.registry.idle())
+        self.shared.books.metrics.text(&self.shared.engine, self.shared.registry.idle())
     }
 
     /// Resolves when the traces of all requests that have been answered are sent, if they are sent anywhere.

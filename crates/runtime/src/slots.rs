@@ -13,12 +13,18 @@ pub(crate) type Slot = OwnedSemaphorePermit;
 /// The slots of one engine.
 pub(crate) struct Slots {
     free: Arc<Semaphore>,
+    all: usize,
     idle: Mutex<Vec<Weak<Warm>>>,
 }
 
 impl Slots {
     pub(crate) fn new(instances: usize) -> Self {
-        Self { free: Arc::new(Semaphore::new(instances)), idle: Mutex::default() }
+        Self { free: Arc::new(Semaphore::new(instances)), all: instances, idle: Mutex::default() }
+    }
+
+    /// How many are taken.
+    pub(crate) fn taken(&self) -> usize {
+        self.all - self.free.available_permits().min(self.all)
     }
 
     /// Takes note of a place where instances idle.

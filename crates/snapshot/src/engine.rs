@@ -7,7 +7,6 @@ use wasm_encoder::{ComponentSection, ProducersField, ProducersSection};
 
 use crate::error::SnapshotError;
 use crate::files::Files;
-use crate::resident;
 use crate::run::{Ran, Runner, configured};
 use crate::template;
 
@@ -57,13 +56,9 @@ impl Engine {
     ///
     /// The kinds of [`SnapshotError`] that are about the top level.
     pub fn build(&self, name: &str, bundle: &[u8], tools: &[(String, String)]) -> Result<Built, SnapshotError> {
-        let Ran { written: mut component, state_bytes, printed, resident } =
+        let Ran { written: mut component, state_bytes, printed } =
             self.runner.run(name, bundle, |state| template::with_state(&self.template, state))?;
         note_tools(&mut component, tools);
-        if !resident.is_empty() {
-            let globals = template::globals_of_component(&self.template).map_err(SnapshotError::engine)?;
-            resident::section(globals, &resident).append_to_component(&mut component);
-        }
         Ok(Built { component, state_bytes, printed })
     }
 }

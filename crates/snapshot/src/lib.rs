@@ -28,7 +28,6 @@ mod prepare;
 mod random;
 mod rehearsal;
 mod request;
-mod resident;
 mod run;
 mod specialize;
 mod template;

@@ -8,7 +8,6 @@ use wasmtime_wizer::Wizer;
 use crate::encode::encode;
 use crate::error::SnapshotError;
 use crate::files::Files;
-use crate::resident::with_touch;
 use crate::run::{Runner, configured};
 use crate::template;
 
@@ -55,7 +54,7 @@ pub fn prepare_specializable(folder: &Path, key: &str, ingredients: Ingredients)
 
 /// The engine that serves, without its memory.
 fn engine_of(ingredients: &Ingredients) -> Result<Vec<u8>, SnapshotError> {
-    template::without_memory(&with_touch(&ingredients.stubbed)?)
+    template::without_memory(&ingredients.stubbed)
 }
 
 fn keep(folder: &Path, key: &str, ingredients: Ingredients, template: Vec<u8>) -> Result<(), SnapshotError> {

@@ -1,6 +1,5 @@
 //! A run of a bundle's top level, and what it leaves.
 
-use std::ops::Range;
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
@@ -12,12 +11,9 @@ use wasmtime::{Config, Instance, Linker, Memory, Module, Store, StoreLimitsBuild
 use crate::error::SnapshotError;
 use crate::files::Files;
 use crate::garbage;
-use crate::moment::Moment;
 use crate::prepare::INITIALIZE;
 use crate::random::Random;
 use crate::rehearsal;
-use crate::request::Request;
-use crate::resident;
 use crate::template;
 use crate::wasi::{self, World};
 use crate::weval;
@@ -42,8 +38,6 @@ pub(crate) struct Ran<T> {
     pub(crate) written: T,
     pub(crate) state_bytes: usize,
     pub(crate) printed: String,
-    /// Pages that requests change, and those between them; see [`resident`].
-    pub(crate) resident: Vec<Range<u32>>,
 }
 
 /// Compiled code of an engine that runs top levels, and what it reads.
@@ -77,7 +71,7 @@ impl Runner {
         write: impl FnOnce(&State<'_>) -> Result<T, SnapshotError>,
     ) -> Result<Ran<T>, SnapshotError> {
         let (mut store, mut instance) = self.started(name, bundle)?;
-        let (requests, printed) = Request::taken_from(&String::from_utf8_lossy(&store.data().printed));
+        let printed = String::from_utf8_lossy(&store.data().printed).into_owned();
         if let Some(first_call) = self.first_call {
             let memory = memory_of(&mut store, &instance)?;
             if !in_time(TIME_OF_REQUEST, &mut store, |store| rehearsal::rehearse(store, &instance, memory, first_call))
@@ -102,17 +96,10 @@ impl Runner {
             _ => None,
         });
         let globals = globals.collect();
-        let state = State {
-            pages: memory.size(&store),
-            globals,
-            segments: template::runs(memory.data(&store)),
-            ..State::default()
-        };
+        let state = State { pages: memory.size(&store), globals, segments: template::runs(memory.data(&store)) };
         let written = write(&state)?;
         let state_bytes = state.segments.iter().map(|segment| segment.data.len()).sum();
-        drop(state);
-        let resident = pages_of_requests(&mut store, &instance, memory, &requests);
-        Ok(Ran { written, state_bytes, printed, resident })
+        Ok(Ran { written, state_bytes, printed })
     }
 
     /// Where the engine notes that it has been called; see [`rehearsal`].
@@ -188,29 +175,6 @@ fn give_out_scattered(store: &mut Store<World>, instance: &Instance, memory: Mem
         allocate.call(&mut *store, (0, 0, 8, size))?;
     }
     Ok(())
-}
-
-/// Sends requests, each to what the top level has left, and tells by what they change which pages are to stay resident. A
-/// handler that wants what only a server has, or runs for too long, ends early, which tells enough.
-fn pages_of_requests(
-    store: &mut Store<World>,
-    instance: &Instance,
-    memory: Memory,
-    requests: &[Request],
-) -> Vec<Range<u32>> {
-    let before = Moment::now(store, instance, memory);
-    let mut changed = Vec::new();
-    in_time(TIME_OF_REQUEST, store, |store| {
-        for request in [&Request::default()].into_iter().chain(requests) {
-            let answered = request.send(store, instance, memory);
-            changed.push(resident::changed(before.bytes(), memory.data(&*store)).collect());
-            before.restore(store);
-            if answered.is_err_and(|error| error.downcast_ref() == Some(&wasmtime::Trap::Interrupt)) {
-                return;
-            }
-        }
-    });
-    resident::runs_of(changed)
 }
 
 /// Calls the handler, which is interrupted when its time is over.

@@ -7,12 +7,10 @@
 use std::path::Path;
 
 use tenon_code::Folder;
-use wasm_encoder::ComponentSection;
 
 use crate::encode::encode;
 use crate::error::SnapshotError;
 use crate::files::Files;
-use crate::resident;
 use crate::run::{Ran, Runner, configured};
 use crate::template;
 
@@ -28,8 +26,6 @@ pub struct SpecializableEngine {
 pub struct Snapshot {
     /// A core module that imports `weval`.
     pub module: Vec<u8>,
-    /// What its component is told of the pages that a request changes.
-    pub resident: Vec<u8>,
     /// What the top level wrote to standard output and standard error.
     pub printed: String,
 }
@@ -60,27 +56,17 @@ impl SpecializableEngine {
     ///
     /// The kinds of [`SnapshotError`] that are about the top level.
     pub fn snapshot(&self, name: &str, bundle: &[u8]) -> Result<Snapshot, SnapshotError> {
-        let Ran { written: module, printed, resident: pages, .. } =
+        let Ran { written: module, printed, .. } =
             self.runner.run(name, bundle, |state| template::module_with_state(&self.template, state))?;
-        let mut resident = Vec::new();
-        if !pages.is_empty() {
-            // weval adds globals behind those that it finds.
-            let globals = template::globals_of_module(&self.template).map_err(SnapshotError::engine)?;
-            resident::section(globals, &pages).append_to_component(&mut resident);
-        }
-        Ok(Snapshot { module, resident, printed })
+        Ok(Snapshot { module, printed })
     }
 
-    /// Makes a component of what weval made of a snapshot's module, with what the snapshot says of resident pages. It
-    /// is for serving, and does not note what tools made it.
+    /// Makes a component of what weval made of a snapshot's module. It is for serving, and does not note what tools made it.
     ///
     /// # Errors
     ///
     /// [`SnapshotError::Engine`] when it is no module that a component can be made of.
-    pub fn component(&self, specialized: &[u8], resident: &[u8]) -> Result<Vec<u8>, SnapshotError> {
-        let mut component = encode(specialized, &self.adapter)?;
-        // A section, and sections may stand anywhere.
-        component.extend_from_slice(resident);
-        Ok(component)
+    pub fn component(&self, specialized: &[u8]) -> Result<Vec<u8>, SnapshotError> {
+        encode(specialized, &self.adapter)
     }
 }

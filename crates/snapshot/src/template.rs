@@ -89,21 +89,6 @@ pub(crate) fn with_state(template: &[u8], state: &State<'_>) -> Result<Vec<u8>, 
     Ok(inner)
 }
 
-/// How many globals the engine of a template defines.
-pub(crate) fn globals_of_component(template: &[u8]) -> Result<u32, StateError> {
-    globals_of(template, &Found::find(template)?.sections()?)
-}
-
-/// The same of a template that is the engine alone.
-pub(crate) fn globals_of_module(template: &[u8]) -> Result<u32, StateError> {
-    globals_of(template, &sections(template, PREAMBLE..template.len())?)
-}
-
-fn globals_of(template: &[u8], sections: &[Section]) -> Result<u32, StateError> {
-    let Some(section) = sections.iter().find(|section| section.id == GLOBAL) else { return Ok(0) };
-    Ok(GlobalSectionReader::new(reader(template, section))?.count())
-}
-
 /// What stands in `around`, with another content for one of its sections.
 fn exchange(bytes: &[u8], around: &Range<usize>, section: &Section, content: &[u8]) -> Vec<u8> {
     let mut made = Vec::with_capacity(around.len() + content.len());

@@ -141,7 +141,7 @@ fn a_snapshot_for_weval_is_the_same_engine_and_state() {
     prepare_specializable(folder.path(), "weval", ingredients()).unwrap();
     let engine = SpecializableEngine::open(folder.path(), "weval").unwrap().unwrap();
     let snapshot = engine.snapshot("h.js", b"bundle").unwrap();
-    let component = engine.component(&snapshot.module, &snapshot.resident).unwrap();
+    let component = engine.component(&snapshot.module).unwrap();
     let plain = prepared(folder.path()).build("h.js", b"bundle", &[]).unwrap().component;
     let take_apart = |component| {
         let (state, digest) = Found::find(component).unwrap().take_apart().unwrap();
@@ -149,7 +149,7 @@ fn a_snapshot_for_weval_is_the_same_engine_and_state() {
     };
     assert_eq!(take_apart(&component), take_apart(&plain));
     assert!(matches!(engine.snapshot("h.js", b"! no"), Err(SnapshotError::TopLevel(_))));
-    assert!(matches!(engine.component(b"no module", &[]), Err(SnapshotError::Engine(_))));
+    assert!(matches!(engine.component(b"no module"), Err(SnapshotError::Engine(_))));
 }
 
 #[test]

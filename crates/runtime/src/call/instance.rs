@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tenon_memory::providing;
 use wasmtime::Store;
 use wasmtime_wasi_http::p2::bindings::Proxy;
 
@@ -43,10 +44,13 @@ impl Instance {
         store.set_epoch_deadline(1);
         store.epoch_deadline_async_yield_and_update(1);
         module.info.metrics.count(Count::Instance);
-        let exports = match &module.entry {
-            Entry::Direct(pre) => Exports::Direct(pre.instantiate_async(&mut store).await?),
-            Entry::WasiHttp(pre) => Exports::WasiHttp(pre.instantiate_async(&mut store).await?),
+        let instantiated = async {
+            Ok::<_, wasmtime::Error>(match &module.entry {
+                Entry::Direct(pre) => Exports::Direct(pre.instantiate_async(&mut store).await?),
+                Entry::WasiHttp(pre) => Exports::WasiHttp(pre.instantiate_async(&mut store).await?),
+            })
         };
+        let exports = providing(module.image.as_ref(), instantiated).await?;
         Ok(Self { store, exports, uses: 0, _slot: slot })
     }
 

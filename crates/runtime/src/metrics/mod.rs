@@ -11,11 +11,12 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
-use wasmtime::Engine;
 
 use module::ByModule;
 pub(crate) use module::{Count, ModuleMetrics};
 use names::{CallLabels, RequestLabels, SidecarLabel};
+
+use crate::engine::SharedEngine;
 
 /// The content type of [`Metrics::text`].
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -49,7 +50,6 @@ pub(crate) struct Metrics {
 struct PoolGauges {
     instances: Gauge,
     memories: Gauge,
-    tables: Gauge,
     stacks: Gauge,
     warm_memories: Gauge,
     resident_bytes: Gauge,
@@ -76,9 +76,11 @@ impl Metrics {
         let queued = gauge("requests_queued", "Requests that wait for a place");
         let connections = gauge("connections", "Connections that are open");
         let pool = PoolGauges {
-            instances: gauge("pool_instances", "Component instances that exist, in all runtimes of the engine"),
+            instances: gauge(
+                "pool_instances",
+                "Component instances that exist, in all runtimes with the same max_concurrent",
+            ),
             memories: gauge("pool_memories", "Linear memories that exist"),
-            tables: gauge("pool_tables", "Tables that exist"),
             stacks: gauge("pool_stacks", "Guest stacks that exist"),
             warm_memories: gauge("pool_warm_memories", "Slots of linear memories that wait to be used again"),
             resident_bytes: gauge("pool_resident_bytes", "Memory that those slots keep"),
@@ -105,16 +107,14 @@ impl Metrics {
     }
 
     /// Everything as text. `idle` is the number of instances that wait.
-    pub(crate) fn text(&self, engine: &Engine, idle: usize) -> String {
+    pub(crate) fn text(&self, engine: &SharedEngine, idle: usize) -> String {
+        let memories = engine.memories.usage();
         set(&self.pool.idle, idle);
-        if let Some(pool) = engine.pooling_allocator_metrics() {
-            set(&self.pool.instances, pool.component_instances());
-            set(&self.pool.memories, pool.memories());
-            set(&self.pool.tables, pool.tables());
-            set(&self.pool.stacks, pool.stacks());
-            set(&self.pool.warm_memories, pool.unused_warm_memories());
-            set(&self.pool.resident_bytes, pool.unused_memory_bytes_resident());
-        }
+        set(&self.pool.instances, engine.slots.taken());
+        set(&self.pool.memories, memories.used);
+        set(&self.pool.stacks, engine.stacks.used());
+        set(&self.pool.warm_memories, memories.waiting);
+        set(&self.pool.resident_bytes, memories.resident);
         let mut text = String::new();
         // Writing to a string cannot fail.
         let _ = encode(&mut text, &self.registry);

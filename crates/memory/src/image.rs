@@ -1,0 +1,61 @@
+//! The initial content of a memory.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use crate::region::{PAGE, Region};
+
+/// What a memory holds when its instance starts: bytes of a file at some address, and zeros everywhere else.
+pub struct Image {
+    file: File,
+    offset: u64,
+    /// The address of the first byte, and the size of the memory.
+    start: usize,
+    size: usize,
+    content: Region,
+}
+
+impl Image {
+    /// The image that is in `file` from `offset` on, `length` bytes, all multiples of 4,096. It stands at the address `start`
+    /// of a memory of `size` bytes. The file must not change any more.
+    ///
+    /// # Errors
+    ///
+    /// The system's, when the file cannot be mapped; `InvalidInput` when the numbers do not fit each other or the file.
+    pub fn of_file(file: File, offset: u64, length: usize, start: usize, size: usize) -> io::Result<Self> {
+        let aligned =
+            offset.is_multiple_of(PAGE as u64) && [length, start, size].iter().all(|n| n.is_multiple_of(PAGE));
+        let fits = start.checked_add(length).is_some_and(|end| end <= size);
+        let is_there =
+            offset.checked_add(length as u64).is_some_and(|end| file.metadata().is_ok_and(|file| end <= file.len()));
+        if !aligned || !fits || !is_there || length == 0 {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "the image does not fit"));
+        }
+        let content = Region::of_file(file.as_fd(), offset, length)?;
+        Ok(Self { file, offset, start, size, content })
+    }
+
+    /// The size in bytes of the memory that starts with this image.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Lets go of the pages that were read of the file; they are read again when they are wanted.
+    pub fn release(&self) {
+        self.content.release();
+    }
+
+    pub(crate) fn file(&self) -> (BorrowedFd<'_>, u64) {
+        (self.file.as_fd(), self.offset)
+    }
+
+    pub(crate) fn start(&self) -> usize {
+        self.start
+    }
+
+    pub(crate) fn content(&self) -> &[u8] {
+        self.content.bytes()
+    }
+}

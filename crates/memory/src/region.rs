@@ -1,0 +1,134 @@
+//! Address space that this crate has reserved.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::ptr::NonNull;
+
+use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap, mmap_anonymous, mprotect, munmap};
+
+/// Bytes of a page. Where the system's are larger, mapping fails and modules say so.
+pub(crate) const PAGE: usize = 4096;
+
+/// A mapping, which ends with this value.
+pub(crate) struct Region {
+    start: NonNull<u8>,
+    length: usize,
+}
+
+// SAFETY: it is a range of addresses; who reads and writes there is up to those who hold it.
+unsafe impl Send for Region {}
+// SAFETY: as above.
+unsafe impl Sync for Region {}
+
+impl Region {
+    /// Addresses that nothing can be read from or written to yet.
+    pub(crate) fn reserve(length: usize) -> io::Result<Self> {
+        // SAFETY: the system chooses a place where nothing is mapped.
+        let start = unsafe {
+            mmap_anonymous(std::ptr::null_mut(), length, ProtFlags::empty(), MapFlags::PRIVATE | MapFlags::NORESERVE)
+        }?;
+        Ok(Self::new(start.cast(), length))
+    }
+
+    /// A file's content, to be read.
+    pub(crate) fn of_file(file: BorrowedFd<'_>, offset: u64, length: usize) -> io::Result<Self> {
+        // SAFETY: the system chooses a place where nothing is mapped.
+        let start = unsafe { mmap(std::ptr::null_mut(), length, ProtFlags::READ, MapFlags::PRIVATE, file, offset) }?;
+        Ok(Self::new(start.cast(), length))
+    }
+
+    fn new(start: *mut u8, length: usize) -> Self {
+        // A mapping never starts at 0 unless that is asked for.
+        Self { start: NonNull::new(start).unwrap_or(NonNull::dangling()), length }
+    }
+
+    pub(crate) fn start(&self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+
+    pub(crate) fn length(&self) -> usize {
+        self.length
+    }
+
+    /// What stands in a region of a file.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        // SAFETY: called for mappings of files only, which can be read, and whose files do not change.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
+    }
+
+    /// Lets go of pages that were read.
+    pub(crate) fn release(&self) {
+        // SAFETY: a mapping that is only read from: the same bytes are read from the file again.
+        let _ = unsafe { madvise(self.start.as_ptr().cast(), self.length, Advice::LinuxDontNeed) };
+    }
+
+    /// Maps a file, whose pages are copied when they are written to, over part of the region.
+    ///
+    /// # Safety
+    ///
+    /// Nobody uses that part.
+    pub(crate) unsafe fn map_file(
+        &self,
+        at: usize,
+        length: usize,
+        file: BorrowedFd<'_>,
+        offset: u64,
+    ) -> io::Result<()> {
+        assert!(at.checked_add(length).is_some_and(|end| end <= self.length));
+        let flags = MapFlags::PRIVATE | MapFlags::FIXED | MapFlags::NORESERVE;
+        // SAFETY: the part is within the region, which is this value's; nobody uses it.
+        unsafe { mmap(self.start().add(at).cast(), length, ProtFlags::READ | ProtFlags::WRITE, flags, file, offset) }?;
+        Ok(())
+    }
+
+    /// Maps nothing over part of the region: it is zero, and can be read from and written to when it is `accessible`.
+    ///
+    /// # Safety
+    ///
+    /// Nobody uses that part.
+    pub(crate) unsafe fn map_zeros(&self, at: usize, length: usize, accessible: bool) -> io::Result<()> {
+        assert!(at.checked_add(length).is_some_and(|end| end <= self.length));
+        if length == 0 {
+            return Ok(());
+        }
+        let protection = if accessible { ProtFlags::READ | ProtFlags::WRITE } else { ProtFlags::empty() };
+        let flags = MapFlags::PRIVATE | MapFlags::FIXED | MapFlags::NORESERVE;
+        // SAFETY: the part is within the region, which is this value's; nobody uses it.
+        unsafe { mmap_anonymous(self.start().add(at).cast(), length, protection, flags) }?;
+        Ok(())
+    }
+
+    /// Makes part of the region one that can be read from and written to, or one that cannot.
+    pub(crate) fn protect(&self, at: usize, length: usize, accessible: bool) -> io::Result<()> {
+        assert!(at.checked_add(length).is_some_and(|end| end <= self.length));
+        if length == 0 {
+            return Ok(());
+        }
+        let flags = if accessible { MprotectFlags::READ | MprotectFlags::WRITE } else { MprotectFlags::empty() };
+        // SAFETY: the part is within the region. What can no longer be accessed is what its owner gives up.
+        unsafe { mprotect(self.start().add(at).cast(), length, flags) }?;
+        Ok(())
+    }
+
+    /// Gives back to the system what was written to part of the region, which then is what is mapped there.
+    ///
+    /// # Safety
+    ///
+    /// Nobody uses that part.
+    pub(crate) unsafe fn give_back(&self, at: usize, length: usize) -> io::Result<()> {
+        assert!(at.checked_add(length).is_some_and(|end| end <= self.length));
+        if length == 0 {
+            return Ok(());
+        }
+        // SAFETY: the part is within the region, which is this value's; nobody uses it.
+        unsafe { madvise(self.start().add(at).cast(), length, Advice::LinuxDontNeed) }?;
+        Ok(())
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is this value's, and nobody uses it after this.
+        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.length) };
+    }
+}

@@ -1,0 +1,105 @@
+//! Which pages of a mapping were written to: `PAGEMAP_SCAN` (Linux 6.7, Documentation/admin-guide/mm/pagemap.rst).
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::fd::AsRawFd;
+use std::sync::LazyLock;
+
+/// `_IOWR('f', 16, struct pm_scan_arg)`.
+const PAGEMAP_SCAN: libc::Ioctl = 0xc060_6610_u32 as libc::Ioctl;
+
+/// Categories of pages.
+const WRITTEN: u64 = 1 << 1;
+const FILE: u64 = 1 << 2;
+const PRESENT: u64 = 1 << 3;
+const SWAPPED: u64 = 1 << 4;
+const ZERO: u64 = 1 << 5;
+
+/// How many runs of pages one scan finds, at most.
+const RUNS: usize = 256;
+
+/// `struct pm_scan_arg`.
+#[repr(C)]
+struct Arguments {
+    size: u64,
+    flags: u64,
+    start: u64,
+    end: u64,
+    walk_end: u64,
+    vec: u64,
+    vec_len: u64,
+    max_pages: u64,
+    category_inverted: u64,
+    category_mask: u64,
+    category_anyof_mask: u64,
+    return_mask: u64,
+}
+
+/// `struct page_region`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct PageRegion {
+    start: u64,
+    end: u64,
+    categories: u64,
+}
+
+/// This process' page tables. None where the system has none to show.
+static PAGEMAP: LazyLock<Option<File>> = LazyLock::new(|| {
+    let file = File::open("/proc/self/pagemap").ok()?;
+    match scan_with(&file, 0..0, |_| {}) {
+        Ok(_) => Some(file),
+        Err(error) => {
+            tracing::debug!("memories are given back instead of being reset: {error}");
+            None
+        }
+    }
+});
+
+/// Calls `found` with each run of pages in a range of addresses that differ from what is mapped there, as long as they come to
+/// `most` bytes. False when there are more, or when the system cannot tell: then any may differ.
+pub(crate) fn written(range: Range<usize>, most: usize, mut found: impl FnMut(Range<usize>)) -> bool {
+    let Some(pagemap) = &*PAGEMAP else { return false };
+    let (mut at, mut bytes) = (range.start, 0);
+    while at < range.end {
+        let scanned = scan_with(pagemap, at..range.end, |run| {
+            bytes += run.len();
+            if bytes <= most {
+                found(run);
+            }
+        });
+        match scanned {
+            Ok(end) if end > at && bytes <= most => at = end,
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// One scan; gives the address up to which it came.
+fn scan_with(pagemap: &File, range: Range<usize>, mut found: impl FnMut(Range<usize>)) -> io::Result<usize> {
+    let mut runs = [PageRegion::default(); RUNS];
+    let mut arguments = Arguments {
+        size: size_of::<Arguments>() as u64,
+        flags: 0,
+        start: range.start as u64,
+        end: range.end as u64,
+        walk_end: 0,
+        vec: runs.as_mut_ptr() as u64,
+        vec_len: RUNS as u64,
+        max_pages: 0,
+        // Pages of the process' own: neither the file's nor the one of zeros, which are there when they were only read.
+        category_inverted: FILE | ZERO,
+        category_mask: WRITTEN | FILE | ZERO,
+        category_anyof_mask: PRESENT | SWAPPED,
+        return_mask: 0,
+    };
+    // SAFETY: the structure is what the request takes, and has room for as many runs as it says.
+    let count = unsafe { libc::ioctl(pagemap.as_raw_fd(), PAGEMAP_SCAN, &raw mut arguments) };
+    let count = usize::try_from(count).map_err(|_| io::Error::last_os_error())?;
+    for run in &runs[..count.min(RUNS)] {
+        found(usize::try_from(run.start).unwrap_or(0)..usize::try_from(run.end).unwrap_or(0));
+    }
+    Ok(usize::try_from(arguments.walk_end).unwrap_or(0))
+}

@@ -1,0 +1,115 @@
+//! A place for one memory after another.
+
+use std::io;
+use std::sync::Arc;
+
+use crate::image::Image;
+use crate::region::{PAGE, Region};
+use crate::scan;
+
+/// How much of what an instance has written is restored in place, which stays resident for the next one. What has written
+/// more is given back as a whole: a greedy request must not be paid for by those after it.
+const KEPT: usize = 2 * 1024 * 1024;
+
+/// A reservation with the longest memory's room, and what is mapped at its start.
+pub(crate) struct Slot {
+    region: Region,
+    image: Option<Arc<Image>>,
+    /// What can be accessed, from the start.
+    accessible: usize,
+    /// How much was restored in place when it was last reset.
+    resident: usize,
+}
+
+impl Slot {
+    pub(crate) fn new(reservation: usize) -> io::Result<Self> {
+        Ok(Self { region: Region::reserve(reservation)?, image: None, accessible: 0, resident: 0 })
+    }
+
+    pub(crate) fn start(&self) -> *mut u8 {
+        self.region.start()
+    }
+
+    pub(crate) fn length(&self) -> usize {
+        self.region.length()
+    }
+
+    pub(crate) fn resident(&self) -> usize {
+        self.resident
+    }
+
+    /// Whether it holds an image, or that it holds none.
+    pub(crate) fn holds(&self, image: Option<&Arc<Image>>) -> bool {
+        match (&self.image, image) {
+            (Some(own), Some(other)) => Arc::ptr_eq(own, other),
+            (None, None) => true,
+            _ => false,
+        }
+    }
+
+    /// Makes it a memory of `size` bytes that holds an image, and zeros besides. It was reset when it was last used.
+    pub(crate) fn prepare(&mut self, image: Option<&Arc<Image>>, size: usize) -> io::Result<()> {
+        let size = size.next_multiple_of(PAGE);
+        if !self.holds(image) {
+            let before = self.accessible;
+            self.accessible = 0;
+            self.image = None;
+            // SAFETY: no memory stands in a slot that is prepared.
+            unsafe { self.region.map_zeros(0, before, false)? };
+            self.region.protect(0, size, true)?;
+            if let Some(image) = image {
+                let (file, offset) = image.file();
+                // SAFETY: as above.
+                unsafe { self.region.map_file(image.start(), image.content().len(), file, offset)? };
+            }
+            self.image = image.cloned();
+        } else if size < self.accessible {
+            self.region.protect(size, self.accessible - size, false)?;
+        } else {
+            self.region.protect(self.accessible, size - self.accessible, true)?;
+        }
+        self.accessible = size;
+        Ok(())
+    }
+
+    /// Makes more of it accessible: zeros.
+    pub(crate) fn grow(&mut self, size: usize) -> io::Result<()> {
+        let size = size.next_multiple_of(PAGE);
+        if size > self.accessible {
+            self.region.protect(self.accessible, size - self.accessible, true)?;
+            self.accessible = size;
+        }
+        Ok(())
+    }
+
+    /// Makes its content what it was when it was prepared. Nobody uses it any more.
+    pub(crate) fn reset(&mut self) -> io::Result<()> {
+        let start = self.start().addr();
+        let (image, at) = match &self.image {
+            Some(image) => (image.content(), image.start()),
+            None => (&[][..], 0),
+        };
+        let mut resident = 0;
+        let restored = scan::written(start..start + self.accessible, KEPT, |run| {
+            resident += run.len();
+            let run = run.start - start..run.end - start;
+            assert!(run.end <= self.accessible);
+            // SAFETY: the run is within what can be accessed, and nobody uses it.
+            let bytes = unsafe { std::slice::from_raw_parts_mut(self.start().add(run.start), run.len()) };
+            // What is before the image, in it, and behind it.
+            let first = at.clamp(run.start, run.end);
+            let last = (at + image.len()).clamp(run.start, run.end);
+            bytes[..first - run.start].fill(0);
+            if first < last {
+                bytes[first - run.start..last - run.start].copy_from_slice(&image[first - at..last - at]);
+            }
+            bytes[last - run.start..].fill(0);
+        });
+        self.resident = if restored { resident } else { 0 };
+        if !restored {
+            // SAFETY: nobody uses it.
+            unsafe { self.region.give_back(0, self.accessible)? };
+        }
+        Ok(())
+    }
+}

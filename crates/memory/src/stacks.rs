@@ -1,0 +1,97 @@
+//! Stacks on which guests run.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use wasmtime::{Error, StackCreator, StackMemory};
+
+use crate::region::{PAGE, Region};
+
+/// Makes the stacks of an engine's instances, and keeps some for the next ones.
+#[derive(Clone)]
+pub struct Stacks {
+    pool: Arc<Pool>,
+}
+
+struct Pool {
+    waiting: Mutex<Vec<Region>>,
+    kept: usize,
+    used: AtomicUsize,
+}
+
+impl Stacks {
+    /// `kept` is how many stacks wait at most; of each stays resident what was used.
+    #[must_use]
+    pub fn new(kept: usize) -> Self {
+        Self { pool: Arc::new(Pool { waiting: Mutex::default(), kept, used: AtomicUsize::new(0) }) }
+    }
+
+    /// How many stacks there are for guests at the moment.
+    #[must_use]
+    pub fn used(&self) -> usize {
+        self.pool.used.load(Ordering::Relaxed)
+    }
+}
+
+// SAFETY: a stack is a mapping of its own until it is dropped, with a page below that cannot be accessed.
+unsafe impl StackCreator for Stacks {
+    fn new_stack(&self, size: usize, zeroed: bool) -> Result<Box<dyn StackMemory>, Error> {
+        let length = size.next_multiple_of(PAGE) + PAGE;
+        let waiting = || self.pool.waiting.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        // What a guest left there no guest can read; but whoever asks for zeros gets them.
+        let kept = if zeroed { None } else { waiting().filter(|region| region.length() == length) };
+        let region = match kept {
+            Some(region) => region,
+            None => {
+                let region = Region::reserve(length)?;
+                region.protect(PAGE, length - PAGE, true)?;
+                region
+            }
+        };
+        self.pool.used.fetch_add(1, Ordering::Relaxed);
+        Ok(Box::new(Stack { region: Some(region), pool: Arc::clone(&self.pool) }))
+    }
+}
+
+struct Stack {
+    /// Until it is dropped.
+    region: Option<Region>,
+    pool: Arc<Pool>,
+}
+
+impl Stack {
+    fn start(&self) -> *mut u8 {
+        self.region.as_ref().map_or(std::ptr::null_mut(), Region::start)
+    }
+
+    fn length(&self) -> usize {
+        self.region.as_ref().map_or(0, Region::length)
+    }
+}
+
+// SAFETY: see `Stacks`.
+unsafe impl StackMemory for Stack {
+    fn top(&self) -> *mut u8 {
+        self.start().wrapping_add(self.length())
+    }
+
+    fn range(&self) -> Range<usize> {
+        self.start().addr() + PAGE..self.start().addr() + self.length()
+    }
+
+    fn guard_range(&self) -> Range<*mut u8> {
+        self.start()..self.start().wrapping_add(PAGE)
+    }
+}
+
+impl Drop for Stack {
+    fn drop(&mut self) {
+        let Some(region) = self.region.take() else { return };
+        self.pool.used.fetch_sub(1, Ordering::Relaxed);
+        let mut waiting = self.pool.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        if waiting.len() < self.pool.kept {
+            waiting.push(region);
+        }
+    }
+}

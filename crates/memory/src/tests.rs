@@ -1,0 +1,217 @@
+//! Instances, one after another in the same slot.
+
+use std::fs::File;
+use std::io::Write;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use wasmtime::{Config, Engine, Instance, Module, Store, Trap};
+
+use crate::{Image, Memories, Stacks, providing};
+
+const PAGE: usize = 65_536;
+
+fn engine(kept: usize) -> Engine {
+    let mut config = Config::new();
+    config.with_host_memory(Arc::new(Memories::new(kept))).with_host_stack(Arc::new(Stacks::new(kept)));
+    // Wasmtime would map data itself, and can only in memories of its own.
+    config.memory_init_cow(false);
+    Engine::new(&config).unwrap()
+}
+
+/// An image of these bytes at 8,192 in a memory of two pages.
+fn image(bytes: &[u8]) -> Arc<Image> {
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(&[0xee; 4_096]).unwrap();
+    file.write_all(bytes).unwrap();
+    file.set_len(8_192 + 4_096 * bytes.len().div_ceil(4_096) as u64).unwrap();
+    Arc::new(Image::of_file(file, 4_096, bytes.len().next_multiple_of(4_096), 8_192, 2 * PAGE).unwrap())
+}
+
+/// A module that reads, writes, fills and grows its memory.
+fn module(engine: &Engine, more: &str) -> Module {
+    let text = format!(
+        r#"(module
+          (memory (export "memory") 2 1000) {more}
+          (func (export "load") (param i32) (result i32) (i32.load8_u (local.get 0)))
+          (func (export "store") (param i32 i32) (i32.store8 (local.get 0) (local.get 1)))
+          (func (export "fill") (param i32 i32) (memory.fill (local.get 0) (i32.const 7) (local.get 1)))
+          (func (export "grow") (param i32) (result i32) (memory.grow (local.get 0))))"#
+    );
+    Module::new(engine, wat::parse_str(text).unwrap()).unwrap()
+}
+
+struct Running {
+    store: Store<()>,
+    instance: Instance,
+}
+
+impl Running {
+    fn new(module: &Module, image: Option<&Arc<Image>>) -> Self {
+        let mut store = Store::new(module.engine(), ());
+        let started = providing(image, Instance::new_async(&mut store, module, &[]));
+        let started = std::pin::pin!(started).poll(&mut Context::from_waker(Waker::noop()));
+        let Poll::Ready(instance) = started else { panic!("it waits") };
+        Self { instance: instance.unwrap(), store }
+    }
+
+    fn load(&mut self, at: usize) -> wasmtime::Result<i32> {
+        let load = self.instance.get_typed_func::<i32, i32>(&mut self.store, "load")?;
+        load.call(&mut self.store, i32::try_from(at)?)
+    }
+
+    fn store(&mut self, at: usize, byte: i32) {
+        let store = self.instance.get_typed_func::<(i32, i32), ()>(&mut self.store, "store").unwrap();
+        store.call(&mut self.store, (i32::try_from(at).unwrap(), byte)).unwrap();
+    }
+
+    fn fill(&mut self, at: usize, length: usize) {
+        let fill = self.instance.get_typed_func::<(i32, i32), ()>(&mut self.store, "fill").unwrap();
+        fill.call(&mut self.store, (i32::try_from(at).unwrap(), i32::try_from(length).unwrap())).unwrap();
+    }
+
+    fn grow(&mut self, pages: i32) -> i32 {
+        let grow = self.instance.get_typed_func::<i32, i32>(&mut self.store, "grow").unwrap();
+        grow.call(&mut self.store, pages).unwrap()
+    }
+
+    /// Its whole memory.
+    fn bytes(&mut self) -> (*const u8, Vec<u8>) {
+        let memory = self.instance.get_memory(&mut self.store, "memory").unwrap();
+        (memory.data_ptr(&self.store), memory.data(&self.store).to_vec())
+    }
+}
+
+fn expected(bytes: &[u8]) -> Vec<u8> {
+    let mut all = vec![0; 2 * PAGE];
+    all[8_192..8_192 + bytes.len()].copy_from_slice(bytes);
+    all
+}
+
+#[test]
+fn what_an_instance_writes_the_next_one_in_its_place_does_not_see() {
+    let engine = engine(4);
+    let module = module(&engine, "");
+    let content = (0..20_000_u32).map(|n| n.to_le_bytes()[1] | 1).collect::<Vec<_>>();
+    let image = image(&content);
+    let first = {
+        let mut running = Running::new(&module, Some(&image));
+        let (place, bytes) = running.bytes();
+        assert_eq!(bytes, expected(&content));
+        // Before, in and behind the image, across its ends, and in many places at once.
+        for at in [0, 4_095, 8_191, 8_192, 15_000, 28_191, 28_192, 28_671, 28_672, 2 * PAGE - 1] {
+            running.store(at, 0xaa);
+            assert_eq!(running.load(at).unwrap(), 0xaa);
+        }
+        place
+    };
+    for _ in 0..3 {
+        let mut running = Running::new(&module, Some(&image));
+        assert_eq!(running.bytes(), (first, expected(&content)));
+        running.fill(0, 2 * PAGE);
+    }
+    assert_eq!(Running::new(&module, Some(&image)).bytes(), (first, expected(&content)));
+}
+
+#[test]
+fn memory_that_was_grown_is_gone_and_zero_when_it_is_grown_again() {
+    let engine = engine(4);
+    let module = module(&engine, "");
+    // Few pages are restored in place, and many are given back.
+    for pages in [1, 3, 900] {
+        let image = image(b"image");
+        for _ in 0..3 {
+            let mut running = Running::new(&module, Some(&image));
+            let error = running.load(2 * PAGE).unwrap_err();
+            assert_eq!(error.downcast_ref(), Some(&Trap::MemoryOutOfBounds));
+            assert_eq!(running.grow(pages), 2);
+            let (_, bytes) = running.bytes();
+            assert_eq!(bytes[2 * PAGE..], vec![0; PAGE * usize::try_from(pages).unwrap()]);
+            assert_eq!(bytes[..2 * PAGE], expected(b"image"));
+            running.fill(0, bytes.len());
+            assert!(running.load(bytes.len()).is_err());
+            assert_eq!(running.grow(1_000), -1);
+        }
+    }
+}
+
+#[test]
+fn images_do_not_mix() {
+    let engine = engine(2);
+    let module = module(&engine, "");
+    let images = ["one", "two", "three", "four"].map(|text| (text, image(text.as_bytes())));
+    for round in 0..3 {
+        let mut all = Vec::new();
+        for (text, image) in &images {
+            let mut running = Running::new(&module, Some(image));
+            assert_eq!(running.bytes().1, expected(text.as_bytes()), "{round}");
+            running.fill(8_000, 1_000);
+            all.push(running);
+        }
+        let mut plain = Running::new(&module, None);
+        assert_eq!(plain.bytes().1, vec![0; 2 * PAGE]);
+        plain.fill(0, 2 * PAGE);
+    }
+}
+
+#[test]
+fn an_image_is_for_the_first_memory_of_its_size() {
+    let engine = engine(4);
+    let image = image(b"image");
+    // A module's own data go over what it is given, as they do over zeros.
+    let mut own = Running::new(&module(&engine, r#"(data (i32.const 8193) "M")"#), None);
+    assert_eq!(own.bytes().1, expected(b"\0M"));
+    let small = Module::new(&engine, "(module (memory (export \"memory\") 1))").unwrap();
+    let mut running = Running::new(&small, Some(&image));
+    assert_eq!(running.bytes().1, vec![0; PAGE]);
+    // What was not taken is nobody's.
+    assert_eq!(Running::new(&module(&engine, ""), None).bytes().1, vec![0; 2 * PAGE]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn an_image_is_provided_on_whatever_thread_goes_on() {
+    let engine = engine(8);
+    let module = module(&engine, "");
+    let tasks = (0..64_u8).map(|n| {
+        let (module, engine) = (module.clone(), engine.clone());
+        tokio::spawn(async move {
+            let content = [n; 9];
+            let image = image(&content);
+            for _ in 0..20 {
+                let mut store = Store::new(&engine, ());
+                let instance = providing(Some(&image), async {
+                    tokio::task::yield_now().await;
+                    Instance::new_async(&mut store, &module, &[]).await
+                });
+                let mut running = Running { instance: instance.await.unwrap(), store };
+                assert_eq!(running.bytes().1, expected(&content));
+                running.fill(0, 2 * PAGE);
+                tokio::task::yield_now().await;
+            }
+        })
+    });
+    for task in tasks.collect::<Vec<_>>() {
+        task.await.unwrap();
+    }
+}
+
+#[test]
+fn an_image_that_does_not_fit_is_refused() {
+    let file = || -> File {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(8_192).unwrap();
+        file
+    };
+    assert!(Image::of_file(file(), 0, 8_192, PAGE, 2 * PAGE).is_ok());
+    for (offset, length, start, size) in [
+        (0, 8_192, 2 * PAGE - 4_096, 2 * PAGE),
+        (4_096, 8_192, 0, PAGE),
+        (1, 4_096, 0, PAGE),
+        (0, 4_095, 0, PAGE),
+        (0, 4_096, 1, PAGE),
+        (0, 0, 0, PAGE),
+        (0, 4_096, usize::MAX - 4_095, PAGE),
+    ] {
+        assert!(Image::of_file(file(), offset, length, start, size).is_err(), "{offset} {length} {start} {size}");
+    }
+}
