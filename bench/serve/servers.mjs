@@ -1,5 +1,6 @@
 // The servers that bench/serve compares: how each is started, and where its routes are.
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { cpSync, existsSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,16 +10,32 @@ export const root = join(here, "../..");
 const hello = join(root, "examples/hello/dist");
 const profile = join(root, "target/x86_64-unknown-linux-gnu/debug");
 
-const tenon = (isolation) => async () => {
-  const env = { ...process.env, TENON_SERVER_ISOLATION: isolation };
-  const child = spawn(
-    process.execPath,
-    [join(root, "cli/bin/tenon.js"), "run", "-q", "--port", "0", "--json", join(hello, "hello.wasm")],
-    { cwd: here, env },
-  );
-  const { url } = JSON.parse(await firstLine(child));
-  return { child, base: `${url}/run/hello` };
-};
+const cli = join(root, "cli/bin/tenon.js");
+
+const tenon =
+  (isolation, component = () => join(hello, "hello.wasm")) =>
+  async () => {
+    const env = { ...process.env, TENON_SERVER_ISOLATION: isolation };
+    const args = [cli, "run", "-q", "--port", "0", "--json", component()];
+    const child = spawn(process.execPath, args, { cwd: here, env });
+    const { url } = JSON.parse(await firstLine(child));
+    return { child, base: `${url}/run/hello` };
+  };
+
+/** The example once more, built with `--aot`: weval specializes the engine to its functions. */
+function specialized() {
+  const copy = join(here, ".tenon/hello");
+  const component = join(copy, "dist/hello.wasm");
+  if (!existsSync(component)) {
+    rmSync(copy, { recursive: true, force: true });
+    cpSync(join(root, "examples/hello"), copy, { recursive: true, filter: (path) => !/node_modules|dist/.test(path) });
+    execFileSync(process.execPath, [cli, "build", "-r", "--aot"], {
+      cwd: copy,
+      stdio: ["ignore", "ignore", "inherit"],
+    });
+  }
+  return component;
+}
 
 const onPort = (command, args) => async () => {
   const port = await freePort();
@@ -51,6 +68,7 @@ export const servers = {
   ]),
   "Tenon, request": tenon("request"),
   "Tenon, shared": tenon("shared"),
+  "Tenon, shared, --aot": tenon("shared", specialized),
   "Node + Hono": telling(process.execPath, join(here, "hono.mjs")),
   "bare hyper": telling(join(profile, "examples/bare_hyper")),
 };

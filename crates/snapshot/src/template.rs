@@ -8,7 +8,7 @@ use wasm_encoder::{
     ComponentSectionId, DataCountSection, DataSection, Encode, ExportSection, Module, RawSection, SectionId,
 };
 use wasmparser::{BinaryReader, DataKind, DataSectionReader, ExportSectionReader, GlobalSectionReader};
-use wasmparser::{MemorySectionReader, MemoryType, Parser};
+use wasmparser::{MemorySectionReader, MemoryType, Operator, Parser, Payload};
 
 use crate::error::SnapshotError;
 
@@ -38,8 +38,8 @@ const MOST_RUNS: usize = 50_000;
 const INITIALIZERS: [&str; 4] = ["_initialize", "componentize.wizer", "wizer-initialize", "wizer.resume"];
 
 /// Turns the engine into one that snapshots can be written into: without the functions that make them, and without data
-/// of its own. Its data leave empty passive ones behind, because code refers to data by number, and one byte, so that
-/// code that is compiled from it expects an image.
+/// of its own: of them one byte is left, so that code that is compiled from it expects an image. Where code refers to data,
+/// by their number, they leave empty passive ones behind. Else not, because each of thousands costs every instance.
 pub(crate) fn without_memory(engine: &[u8]) -> Result<Vec<u8>, SnapshotError> {
     let sections = sections(engine, PREAMBLE..engine.len()).map_err(SnapshotError::engine)?;
     let mut pages = 0;
@@ -47,7 +47,21 @@ pub(crate) fn without_memory(engine: &[u8]) -> Result<Vec<u8>, SnapshotError> {
         pages = memory(engine, section).map_err(SnapshotError::engine)?.initial;
     }
     let placeholder = State { pages, segments: vec![Segment { offset: 0, data: &[1] }], ..State::default() };
-    write_module(engine, &sections, &placeholder, true).map_err(SnapshotError::engine)
+    let keep_numbers = refers_to_data(engine).map_err(SnapshotError::engine)?;
+    write_module(engine, &sections, &placeholder, keep_numbers).map_err(SnapshotError::engine)
+}
+
+/// Whether a function of a module copies or drops data.
+fn refers_to_data(engine: &[u8]) -> wasmparser::Result<bool> {
+    for payload in Parser::new(0).parse_all(engine) {
+        let Payload::CodeSectionEntry(function) = payload? else { continue };
+        for operator in function.get_operators_reader()? {
+            if matches!(operator?, Operator::MemoryInit { .. } | Operator::DataDrop { .. }) {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// A component without what only describes it: names and producers, in it and in all that is in it.

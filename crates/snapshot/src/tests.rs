@@ -177,3 +177,20 @@ fn what_was_prepared_and_is_damaged_is_prepared_again() {
     drop(prepared(folder.path()));
     assert!(Engine::open(folder.path(), "other").unwrap().is_none());
 }
+
+#[test]
+fn data_that_no_function_refers_to_leave_nothing_behind() {
+    let passive = |instruction: &str| {
+        let text =
+            format!(r#"(module (memory 1) (data (i32.const 1) "a") (data (i32.const 9) "b") (func {instruction}))"#);
+        let template = crate::template::without_memory(&wat::parse_str(text).unwrap()).unwrap();
+        let data = wasmparser::Parser::new(0).parse_all(&template).find_map(|payload| match payload.unwrap() {
+            wasmparser::Payload::DataSection(data) => Some(data),
+            _ => None,
+        });
+        let kinds = data.unwrap().into_iter().map(|data| data.unwrap().kind);
+        kinds.filter(|kind| matches!(kind, wasmparser::DataKind::Passive)).count()
+    };
+    assert_eq!(passive(""), 0);
+    assert_eq!(passive("(data.drop 1)"), 2);
+}
