@@ -11,7 +11,7 @@
 //! That this is so is not taken on trust. Code serves other states only after [`reproduces`] has put its own state into
 //! it and found, byte for byte, what the compiler had written.
 
-use wasmtime_environ::component::ComponentArtifacts;
+use wasmtime_environ::component::{ComponentArtifacts, GlobalInitializer, InstantiateModule};
 use wasmtime_environ::{
     EntityRef, GlobalConstValue, MemoryIndex, MemoryInitialization, Module, ModuleStartup, StaticModuleIndex, obj,
 };
@@ -110,6 +110,9 @@ fn parts(code: &[u8], info: &Section, data: &Section, module: u32, state: &State
     if !enter(&mut artifacts.static_modules.get_mut(engine)?.module, state, &image) {
         return None;
     }
+    if apart && !is_alone(&artifacts, engine, state.pages) {
+        return None;
+    }
     let mut laid_out = Vec::new();
     let mut place = None;
     for (index, info) in &mut artifacts.static_modules {
@@ -141,6 +144,21 @@ fn parts(code: &[u8], info: &Section, data: &Section, module: u32, state: &State
         }
     }
     Some(Parts { info: postcard::to_allocvec(&artifacts).ok()?, data: laid_out, image: place })
+}
+
+/// Whether an engine is instantiated once, and no other module makes a memory of as many pages: an image is for the first
+/// memory of its size, and for no other.
+fn is_alone(artifacts: &ComponentArtifacts, engine: StaticModuleIndex, pages: u64) -> bool {
+    let instances = artifacts.info.component.initializers.iter().filter(|initializer| match initializer {
+        GlobalInitializer::InstantiateModule(InstantiateModule::Static(module, _), _) => *module == engine,
+        _ => false,
+    });
+    let others = artifacts.static_modules.iter().filter(|(index, _)| *index != engine);
+    let mut made = others.flat_map(|(_, info)| {
+        let imported = info.module.num_imported_memories;
+        info.module.memories.values().skip(imported)
+    });
+    instances.count() == 1 && made.all(|memory| memory.limits.min != pages)
 }
 
 /// Enters a state into what is noted of a module. False when the module is of another kind.

@@ -337,6 +337,38 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_component_with_another_memory_of_the_same_size_fills_them_itself() {
+        let module = |name: &str, byte: &str, more: &str| {
+            format!(
+                r#"(core module ${name} (memory 1) (data (i32.const 5000) "{byte}") {more}
+                     (func (export "byte") (result i32) (i32.load8_u (i32.const 5000))))"#
+            )
+        };
+        let larger = r#"(data $passive "that it is the larger one")"#;
+        let component = |modules: &str, instances: &str| {
+            let text = format!(
+                r#"(component {modules} {instances}
+                     (func (export "byte") (result u32) (canon lift (core func $one "byte")))
+                     (func (export "global") (result u32) (canon lift (core func $other "byte"))))"#
+            );
+            wat::parse_str(text).unwrap()
+        };
+        let two = component(
+            &(module("a", "a", larger) + &module("b", "b", "")),
+            "(core instance $other (instantiate $b)) (core instance $one (instantiate $a))",
+        );
+        let twice = component(
+            &module("a", "a", ""),
+            "(core instance $other (instantiate $a)) (core instance $one (instantiate $a))",
+        );
+        let (engine, folder) = (engine(), tempfile::tempdir().unwrap());
+        for folder in [None, Some(folder.path())] {
+            assert_eq!(ask(&engine, &two, folder).await, (97, 98));
+            assert_eq!(ask(&engine, &twice, folder).await, (97, 97));
+        }
+    }
+
+    #[tokio::test]
     async fn without_a_folder_a_component_has_its_state_and_is_kept_nowhere() {
         let engine = engine();
         assert_eq!(ask(&engine, &snapshot(1, 7, &[(5_000, b"a")]), None).await, (97, 7));

@@ -27,7 +27,9 @@ impl Region {
         let start = unsafe {
             mmap_anonymous(std::ptr::null_mut(), length, ProtFlags::empty(), MapFlags::PRIVATE | MapFlags::NORESERVE)
         }?;
-        Ok(Self::new(start.cast(), length))
+        let region = Self::new(start.cast(), length);
+        region.keep_pages_small(0, length);
+        Ok(region)
     }
 
     /// A file's content, to be read.
@@ -95,7 +97,15 @@ impl Region {
         let flags = MapFlags::PRIVATE | MapFlags::FIXED | MapFlags::NORESERVE;
         // SAFETY: the part is within the region, which is this value's; nobody uses it.
         unsafe { mmap_anonymous(self.start().add(at).cast(), length, protection, flags) }?;
+        self.keep_pages_small(at, length);
         Ok(())
+    }
+
+    /// Sees to it that one byte that is written makes one page resident and not, where the system is set so, 512 of them.
+    fn keep_pages_small(&self, at: usize, length: usize) {
+        // SAFETY: the part is within the region; this changes how it is backed and not what it holds. Where the system
+        // has no huge pages, it fails.
+        let _ = unsafe { madvise(self.start().add(at).cast(), length, Advice::LinuxNoHugepage) };
     }
 
     /// Makes part of the region one that can be read from and written to, or one that cannot.
