@@ -22,20 +22,20 @@ const tenon =
     return { child, base: `${url}/run/hello` };
   };
 
-/** The example once more, built with `--aot`: weval specializes the engine to its functions. */
-function specialized() {
-  const copy = join(here, ".tenon/hello");
-  const component = join(copy, "dist/hello.wasm");
-  if (!existsSync(component)) {
+/** The folder of what the example becomes when it is built with other options. */
+function built(name, ...options) {
+  const copy = join(here, ".tenon", name);
+  const output = join(copy, "dist");
+  if (!existsSync(output)) {
     rmSync(copy, { recursive: true, force: true });
     cpSync(join(root, "examples/hello"), copy, { recursive: true, filter: (path) => !/node_modules|dist/.test(path) });
-    execFileSync(process.execPath, [cli, "build", "-r", "--aot"], {
-      cwd: copy,
-      stdio: ["ignore", "ignore", "inherit"],
-    });
+    execFileSync(process.execPath, [cli, "build", ...options], { cwd: copy, stdio: ["ignore", "ignore", "inherit"] });
   }
-  return component;
+  return output;
 }
+
+/** weval specializes the engine to the functions of the handler. */
+const specialized = () => join(built("aot", "-r", "--aot"), "hello.wasm");
 
 const onPort = (command, args) => async () => {
   const port = await freePort();
@@ -50,16 +50,23 @@ const telling =
     return { child, base: (await firstLine(child)).trim() };
   };
 
+const wasmtime = process.env.WASMTIME ?? "wasmtime";
+const serve = (port, folder) => [
+  "serve",
+  "-S",
+  "cli=y",
+  "--addr",
+  `127.0.0.1:${port}`,
+  join(folder, "hello-composed.wasm"),
+];
+
 /** All of them, the one that others are compared with first. */
 export const servers = {
-  "wasmtime serve": onPort(process.env.WASMTIME ?? "wasmtime", (port) => [
-    "serve",
-    "-S",
-    "cli=y",
-    "--addr",
-    `127.0.0.1:${port}`,
-    join(hello, "hello-composed.wasm"),
-  ]),
+  "wasmtime serve": onPort(wasmtime, (port) => serve(port, hello)),
+  // What the handler is without Tenon's way of building.
+  "wasmtime serve, built by componentize-js": onPort(wasmtime, (port) =>
+    serve(port, built("reference", "-rc", "--reference")),
+  ),
   "jco serve": onPort(join(root, "node_modules/.bin/jco"), (port) => [
     "serve",
     "--port",

@@ -44,7 +44,7 @@ impl Egress {
     }
 
     /// What the limits of the request say to one more call.
-    fn check(&mut self, request: &http::Request<WasiBody>) -> Result<(), (Error, String)> {
+    fn check<B>(&mut self, request: &http::Request<B>) -> Result<(), (Error, String)> {
         let limits = &self.surroundings.limits;
         self.calls += 1;
         if self.calls > limits.max_outbound_calls {
@@ -65,7 +65,7 @@ impl Egress {
     }
 
     /// Tells the other side which request this call belongs to, unless the guest has done so.
-    fn identify(&self, request: &mut http::Request<WasiBody>) {
+    fn identify<B>(&self, request: &mut http::Request<B>) {
         let headers = request.headers_mut();
         if !headers.contains_key(request_id::HEADER)
             && let Ok(id) = HeaderValue::from_str(&self.caller.request_id)
@@ -97,6 +97,9 @@ impl WasiHttpHooks for Egress {
         _: Box<dyn Future<Output = Result<()>> + Send>,
     ) -> Box<dyn Future<Output = Result<Answer>> + Send> {
         let explains = request.headers_mut().remove(EXPLAIN).is_some();
+        let limit = self.surroundings.limits.max_outbound_body_bytes;
+        // From here on: wherever the request ends, the guest can go on writing its body.
+        let mut request = request.map(|body| LimitedBody::new(body, limit));
         let transport = self.surroundings.transport.clone();
         let allowed = self.check(&request).and_then(|()| {
             transport.route(request.uri()).map_err(|error| {
@@ -108,13 +111,11 @@ impl WasiHttpHooks for Egress {
             Ok(route) => route,
             Err((code, why)) => {
                 self.log(&why);
-                tokio::spawn(drain(request.into_body()));
                 return Box::new(async move { unanswered(code, explains) });
             }
         };
         self.identify(&mut request);
-        let limit = self.surroundings.limits.max_outbound_body_bytes;
-        let request = request.map(|body| LimitedBody { body, left: limit, limit }.boxed_unsync());
+        let request = request.map(BodyExt::boxed_unsync);
         let metrics = Arc::clone(&self.surroundings.metrics);
         let (module, caller) = (Arc::clone(&self.module), self.caller.clone());
         Box::new(async move {
@@ -162,10 +163,14 @@ fn unanswered(code: Error, explains: bool) -> Result<Answer> {
     Ok((response, Box::new(async { Ok(()) })))
 }
 
-/// Reads a body that goes nowhere to its end: a guest whose body breaks off while it is still writing traps, and would not
-/// live to see why its call was refused.
-async fn drain(mut body: WasiBody) {
-    while let Some(Ok(_)) = body.frame().await {}
+/// Reads a body that goes nowhere to its end, or up to its limit.
+async fn drain(mut body: WasiBody, mut left: u64) {
+    while let Some(Ok(frame)) = body.frame().await {
+        match left.checked_sub(frame.data_ref().map_or(0, Bytes::len) as u64) {
+            Some(less) => left = less,
+            None => return,
+        }
+    }
 }
 
 /// What the guest is told. Kinds of failure stay apart; the words are in the log.
@@ -186,10 +191,33 @@ fn code(error: &SendError) -> Error {
 type Answer = (http::Response<WasiBody>, Box<dyn Future<Output = Result<()>> + Send>);
 
 /// A body that breaks off when it is longer than allowed.
+///
+/// One that nobody reads any more, because its connection failed, is still read to its end: a guest whose body breaks off
+/// while it is writing traps, and would not live to see why its call failed.
 struct LimitedBody {
     body: WasiBody,
     left: u64,
     limit: u64,
+    ended: bool,
+}
+
+impl LimitedBody {
+    fn new(body: WasiBody, limit: u64) -> Self {
+        Self { body, left: limit, limit, ended: false }
+    }
+}
+
+impl Drop for LimitedBody {
+    fn drop(&mut self) {
+        if self.ended || self.body.is_end_stream() {
+            return;
+        }
+        let body = std::mem::replace(&mut self.body, whole(Bytes::new()));
+        // Without a runtime there is no guest left either.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(drain(body, self.left));
+        }
+    }
 }
 
 impl Body for LimitedBody {
@@ -198,15 +226,23 @@ impl Body for LimitedBody {
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>>>> {
         let polled = Pin::new(&mut self.body).poll_frame(cx);
-        if let Poll::Ready(Some(Ok(frame))) = &polled {
-            let length = frame.data_ref().map_or(0, Bytes::len) as u64;
-            match self.left.checked_sub(length) {
-                Some(left) => self.left = left,
-                None => {
-                    tracing::warn!("an outbound body was cut off after {} bytes (max_outbound_body_bytes)", self.limit);
-                    return Poll::Ready(Some(Err(Error::HttpRequestBodySize(None))));
+        match &polled {
+            Poll::Ready(Some(Ok(frame))) => {
+                let length = frame.data_ref().map_or(0, Bytes::len) as u64;
+                match self.left.checked_sub(length) {
+                    Some(left) => self.left = left,
+                    None => {
+                        self.ended = true;
+                        tracing::warn!(
+                            "an outbound body was cut off after {} bytes (max_outbound_body_bytes)",
+                            self.limit
+                        );
+                        return Poll::Ready(Some(Err(Error::HttpRequestBodySize(None))));
+                    }
                 }
             }
+            Poll::Ready(_) => self.ended = true,
+            Poll::Pending => {}
         }
         polled
     }

@@ -73,6 +73,13 @@ describe("httpClient, inside a component on the runtime", () => {
   ])("says that it was refused where %s", async (_why, url) => {
     expect(await fetched({ url })).toMatchObject({ code: "refused" });
   });
+  it("says so whenever it is that the connection fails: its body may be still on its way", async () => {
+    for (let round = 0; round < 50; round++) {
+      // After some failures nothing is sent there for a while.
+      const { code } = (await fetched({ url: "http://127.0.0.1:9/" })) as { code: string };
+      expect(["refused", "unreachable"]).toContain(code);
+    }
+  });
   it("refuses what is no URL", async () => {
     expect(await fetched({ url: "nowhere" })).toMatchObject({ code: "invalid" });
   });
