@@ -78,8 +78,8 @@ function wrk(url, duration, more) {
   const failed = /Non-2xx or 3xx responses: (\d+)/.exec(output);
   if (failed) throw new Error(`${url}: ${failed[1]} requests failed`);
   const found = (pattern) => pattern.exec(output)?.slice(1) ?? [];
-  // Seen once of wasmtime serve, after a load of bodies: it accepted connections and answered none.
-  if (/ 0 requests in/.test(output)) throw new Error(`${url}: no request was answered`);
+  // Seen of wasmtime serve after a load of bodies: it accepts connections and answers none, or a handful.
+  if (/ \d{1,2} requests in/.test(output)) throw new Error(`${url}: hardly a request was answered`);
   const ms = ([value, unit]) => Number(value) * { us: 0.001, ms: 1, s: 1000 }[unit];
   return {
     rate: Number(found(/Requests\/sec:\s+([\d.]+)/)[0]),
