@@ -185,3 +185,10 @@ describe("a handler's input", () => {
     expect([answer.status, answer.headers.get("location"), answer.json()]).toEqual([201, "/1", { a: 1 }]);
   });
 });
+
+it("answers without a body when ok() is given undefined", async () => {
+  const app = testApp(routes({ nothing: get("/", () => ok(undefined)) }), { checkResponses: false });
+  for (const answer of [await app.get("/"), await app.head("/")]) {
+    expect([answer.status, answer.text(), answer.headers.get("content-type")]).toEqual([200, "", "application/json"]);
+  }
+});

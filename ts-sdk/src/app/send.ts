@@ -10,10 +10,11 @@ import type { RawResponse } from "./app.ts";
  * @throws TypeError when the body can't be written as JSON.
  */
 export function send(response: Response, method: string): RawResponse {
-  const { status, headers: given } = response;
+  const { status, headers: given, body: value } = response;
   // Nearly every answer is one of `ok`, whose headers are the same each time.
-  if (given === JSON_TYPE && method !== "HEAD")
-    return { status, headers: JSON_HEADERS, body: encodeJson(response.body) };
+  if (given === JSON_TYPE && value !== undefined && method !== "HEAD") {
+    return { status, headers: JSON_HEADERS, body: encodeJson(value) };
+  }
   const headers = encodeHeaders(given);
   if (isBodiless(status)) return { status, headers };
   const body = encodeBody(response);
