@@ -111,11 +111,18 @@ fn unstored(engine: &Engine, bytes: &[u8]) -> Result<Code> {
 
 /// A component whose code was compiled a moment ago.
 fn in_memory(engine: &Engine, code: &[u8]) -> Result<Code> {
-    let mut file = File::from(memfd_create(c"tenon", MemfdFlags::CLOEXEC)?);
-    file.write_all(code)?;
+    let image = match code.last_chunk().and_then(Place::of) {
+        Some(place) => {
+            let start = usize::try_from(place.offset)?;
+            let mut file = File::from(memfd_create(c"tenon", MemfdFlags::CLOEXEC)?);
+            file.write_all(&code[start..start + usize::try_from(place.length)?])?;
+            Some(image_at(file, Place { offset: 0, ..place })?)
+        }
+        None => None,
+    };
     // SAFETY: the code was compiled by this engine and has not left this process.
     let component = unsafe { Component::deserialize(engine, code) }?;
-    Ok(Code::compiled(component, image_of(file)?))
+    Ok(Code::compiled(component, image))
 }
 
 /// The image that a file of code holds.
@@ -124,10 +131,11 @@ fn image_of(mut file: File) -> Result<Option<Image>> {
     let length = file.seek(SeekFrom::End(0))?;
     file.seek(SeekFrom::Start(length.saturating_sub(trailer.len() as u64)))?;
     file.read_exact(&mut trailer)?;
-    let Some(Place { offset, length, start, size }) = Place::of(&trailer) else { return Ok(None) };
-    let image =
-        Image::of_file(file, offset, usize::try_from(length)?, usize::try_from(start)?, usize::try_from(size)?)?;
-    Ok(Some(image))
+    Place::of(&trailer).map(|place| image_at(file, place)).transpose()
+}
+
+fn image_at(file: File, Place { offset, length, start, size }: Place) -> Result<Image> {
+    Ok(Image::of_file(file, offset, usize::try_from(length)?, usize::try_from(start)?, usize::try_from(size)?)?)
 }
 
 struct Store<'a> {
