@@ -65,9 +65,7 @@ const strictDecoder = new platform.TextDecoder("utf-8", { fatal: true, ignoreBOM
 const lenientDecoder = new platform.TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
 
 /** The UTF-8 bytes of a text; a lone surrogate becomes U+FFFD. */
-export function encodeUtf8(text: string): Uint8Array {
-  return encoder.encode(text);
-}
+export const encodeUtf8: (text: string) => Uint8Array = encoder.encode.bind(encoder);
 
 /** The text of UTF-8 bytes, without a leading byte order mark; `undefined` when they are not UTF-8. */
 export function decodeUtf8(bytes: Uint8Array): string | undefined {

@@ -11,7 +11,7 @@ import { fromNative, native } from "../native.ts";
 import { version, witFolder } from "../package.ts";
 import type { Terminal } from "../terminal.ts";
 import { askChild, type ChildError } from "./child.ts";
-import { withGlue } from "./glue.ts";
+import { glueSource, withGlue } from "./glue.ts";
 
 /** The world that the engine's bindings are made for. */
 export const worldName = "handler-glue";
@@ -150,7 +150,9 @@ function thrifty(): NodeJS.ProcessEnv {
 async function engineKey(kind: EngineKind): Promise<string> {
   const manifest = new URL("../package.json", import.meta.resolve("@bytecodealliance/componentize-js"));
   const { version: componentizeVersion } = JSON.parse(await readFile(manifest, "utf8")) as { version: string };
-  const hash = createHash("sha256").update(`${kind}\n${version}\n${componentizeVersion}\n${worldName}\n${withGlue}`);
+  const hash = createHash("sha256").update(
+    `${kind}\n${version}\n${componentizeVersion}\n${worldName}\n${withGlue}\n${glueSource}`,
+  );
   for (const file of (await readdir(witFolder, { recursive: true })).sort()) {
     if (file.endsWith(".wit")) hash.update(await readFile(join(witFolder, file)));
   }

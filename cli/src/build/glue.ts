@@ -50,9 +50,8 @@ interface GlueBlock {
   readonly bytes: Uint8Array;
 }
 
-/** Sees to it that the views show the memory up to an address. They stay what they are when it grows: it does not move. */
-function glueReach(end: number): void {
-  if (end <= glue.size) return;
+/** Makes views that show all of the memory. The old ones stay what they are when it grows: it does not move. */
+function glueView(): void {
   const { buffer } = $memory;
   glue.bytes = new Uint8Array(buffer);
   glue.words = new Uint32Array(buffer, 0, buffer.byteLength >> 2);
@@ -63,76 +62,69 @@ function glueReach(end: number): void {
 function glueText(at: number, length: number): string {
   if (length === 0) return "";
   const end = at + length;
-  glueReach(end);
+  if (end > glue.size) glueView();
   return glue.decoder.decode(glue.bytes.subarray(at, end));
 }
 
 /** The method at an address; nearly all requests have one of two. */
 function glueMethod(at: number, length: number): string {
-  glueReach(at + length);
+  if (at + length > glue.size) glueView();
   const { bytes } = glue;
   if (length === 3 && bytes[at] === 0x47 && bytes[at + 1] === 0x45 && bytes[at + 2] === 0x54) return "GET";
   const isPost = length === 4 && bytes[at] === 0x50 && bytes[at + 1] === 0x4f && bytes[at + 2] === 0x53;
   return isPost && bytes[at + 3] === 0x54 ? "POST" : glueText(at, length);
 }
 
+/**
+ * What the export is called with: where the parts of a request are, and where its answer goes. Kept as it comes, since each
+ * property that is made of it would cost the engine's interpreter more than reading it here does.
+ */
+type GlueCall = readonly [
+  methodAt: number,
+  methodLength: number,
+  pathAt: number,
+  pathLength: number,
+  headersAt: number,
+  headerCount: number,
+  hasBody: number,
+  bodyAt: number,
+  bodyLength: number,
+  responseAt: number,
+];
+
 /** A request whose headers are decoded when they are asked for. */
 class GlueRequest {
   declare readonly method: string;
   declare readonly pathWithQuery: string;
   declare readonly body: Uint8Array | undefined;
-  /** Where its parts are, which is over when the next one comes; of the headers, how many there are. */
-  declare readonly methodAt: number;
-  declare readonly methodLength: number;
-  declare readonly pathAt: number;
-  declare readonly pathLength: number;
-  declare readonly headersAt: number;
-  declare readonly headerCount: number;
-  declare readonly bodyAt: number;
-  declare readonly bodyLength: number;
+  /** What it was made of, which is over when the next one comes. */
+  declare readonly call: GlueCall;
   declare decoded: [string, Uint8Array][] | undefined;
 
-  constructor(
-    methodAt: number,
-    methodLength: number,
-    pathAt: number,
-    pathLength: number,
-    headersAt: number,
-    headerCount: number,
-    hasBody: number,
-    bodyAt: number,
-    bodyLength: number,
-  ) {
-    this.method = glueMethod(methodAt, methodLength);
-    this.pathWithQuery = glueText(pathAt, pathLength);
+  constructor(call: GlueCall) {
+    this.method = glueMethod(call[0], call[1]);
+    this.pathWithQuery = glueText(call[2], call[3]);
     // A copy: its memory is freed.
-    this.body = hasBody ? glueCopy(bodyAt, bodyLength) : undefined;
-    this.methodAt = methodAt;
-    this.methodLength = methodLength;
-    this.pathAt = pathAt;
-    this.pathLength = pathLength;
-    this.headersAt = headersAt;
-    this.headerCount = headerCount;
-    this.bodyAt = bodyAt;
-    this.bodyLength = hasBody ? bodyLength : 0;
+    this.body = call[6] ? glueCopy(call[7], call[8]) : undefined;
+    this.call = call;
     this.decoded = undefined;
   }
 
   get headers(): [string, Uint8Array][] {
-    this.decoded ??= glue.last === this ? glueHeaders(this.headersAt, this.headerCount) : [];
+    this.decoded ??= glue.last === this ? glueHeaders(this.call[4], this.call[5]) : [];
     return this.decoded;
   }
 }
 
 /** A copy of bytes at an address. */
 function glueCopy(at: number, length: number): Uint8Array {
-  glueReach(at + length);
+  if (at + length > glue.size) glueView();
   return glue.bytes.slice(at, at + length);
 }
 
 /** The headers at an address: name and length, value and length, each a word. */
 function glueHeaders(at: number, count: number): [string, Uint8Array][] {
-  glueReach(at + 16 * count);
+  if (at + 16 * count > glue.size) glueView();
   const { words } = glue;
   const headers: [string, Uint8Array][] = [];
   for (let index = 0, word = at >> 2; index < count; index++, word += 4) {
@@ -143,20 +135,21 @@ function glueHeaders(at: number, count: number): [string, Uint8Array][] {
 }
 
 /** Frees what the host allocated for the last request: nothing of it is needed any more. */
-function glueFree(last: GlueRequest): void {
-  const { headersAt, headerCount } = last;
-  glueReach(headersAt + 16 * headerCount);
+function glueFree(call: GlueCall): void {
+  const headersAt = call[4];
+  const size = 16 * call[5];
+  if (headersAt + size > glue.size) glueView();
   const { words } = glue;
-  for (let index = 0, word = headersAt >> 2; index < headerCount; index++, word += 4) {
+  for (let word = headersAt >> 2, end = (headersAt + size) >> 2; word < end; word += 4) {
     const name = words[word + 1] as number;
     const value = words[word + 3] as number;
     if (name !== 0) $dealloc(words[word] as number, name, 1);
     if (value !== 0) $dealloc(words[word + 2] as number, value, 1);
   }
-  if (headerCount !== 0) $dealloc(headersAt, 16 * headerCount, 4);
-  if (last.methodLength !== 0) $dealloc(last.methodAt, last.methodLength, 1);
-  if (last.pathLength !== 0) $dealloc(last.pathAt, last.pathLength, 1);
-  if (last.bodyLength !== 0) $dealloc(last.bodyAt, last.bodyLength, 1);
+  if (size !== 0) $dealloc(headersAt, size, 4);
+  if (call[1] !== 0) $dealloc(call[0], call[1], 1);
+  if (call[3] !== 0) $dealloc(call[2], call[3], 1);
+  if (call[6] && call[8] !== 0) $dealloc(call[7], call[8], 1);
 }
 
 /** The headers of a response. A list that is frozen is the same each time, and is made ready once. */
@@ -197,8 +190,8 @@ function glueRespond(response: GlueResponse, at: number): void {
   const size = body === undefined ? headed : headed + body.length;
   const list = size === 0 ? 4 : $realloc(0, 0, 4, size);
   // Allocating may have made the memory grow.
-  glueReach(list + size);
-  glueReach(at + 24);
+  if (list + size > glue.size) glueView();
+  if (at + 24 > glue.size) glueView();
   const { words } = glue;
   let next = list + table;
   glue.bytes.set(bytes, next);
@@ -222,34 +215,13 @@ function glueRespond(response: GlueResponse, at: number): void {
 }
 
 /** The export. The engine waits for the promise that it gives. */
-function glueHandle(
-  method: number,
-  methodLength: number,
-  path: number,
-  pathLength: number,
-  headers: number,
-  headerCount: number,
-  hasBody: number,
-  body: number,
-  bodyLength: number,
-  response: number,
-): Promise<void> {
-  if (glue.last !== undefined) glueFree(glue.last);
-  const request = new GlueRequest(
-    method,
-    methodLength,
-    path,
-    pathLength,
-    headers,
-    headerCount,
-    hasBody,
-    body,
-    bodyLength,
-  );
+function glueHandle(...call: GlueCall): Promise<void> {
+  if (glue.last !== undefined) glueFree(glue.last.call);
+  const request = new GlueRequest(call);
   glue.last = request;
   const answer = handler010Handle(request);
-  if ("then" in answer) return glueWait(answer, response);
-  glueRespond(answer, response);
+  if ("then" in answer) return glueWait(answer, call[9]);
+  glueRespond(answer, call[9]);
   return glue.done;
 }
 
@@ -262,14 +234,14 @@ function warmUpGlue(): void {
   const text = (value: string): { readonly at: number; readonly length: number } => {
     const bytes: Uint8Array = glue.encoder.encode(value);
     const at = $realloc(0, 0, 1, bytes.length);
-    glueReach(at + bytes.length);
+    if (at + bytes.length > glue.size) glueView();
     glue.bytes.set(bytes, at);
     return { at, length: bytes.length };
   };
   const [method, path, body] = [text("OPTIONS"), text("/tenon-warm-up"), text("{}")] as const;
   const [name, value] = [text("host"), text("localhost")] as const;
   const list = $realloc(0, 0, 4, 16);
-  glueReach(list + 16);
+  if (list + 16 > glue.size) glueView();
   glue.words.set([name.at, name.length, value.at, value.length], list >> 2);
   glueHeaders(list, 1);
   const response = $realloc(0, 0, 4, 24);
@@ -279,7 +251,7 @@ function warmUpGlue(): void {
 }
 
 const functions = [
-  glueReach,
+  glueView,
   glueText,
   glueMethod,
   GlueRequest,
@@ -293,6 +265,14 @@ const functions = [
   warmUpGlue,
 ];
 
+/** The functions and what they share, as they stand in the bindings. */
+export const glueSource = `let glue = {
+  bytes: undefined, words: undefined, size: 0, names: new Map(), blocks: new Map(), last: undefined,
+  done: Promise.resolve(), encoder: new TextEncoder(), decoder: new TextDecoder(),
+};
+${functions.map((each) => each.toString()).join("\n")}
+`.replaceAll("glueHandle", "export_handler_0_1_0$handle");
+
 /**
  * Puts these functions in the place of the generated ones.
  *
@@ -303,11 +283,5 @@ export function withGlue(bindings: string): string {
   const generated = /async function export_handler_0_1_0\$handle\([\s\S]*?\n}\n/;
   const bound = /handler010Handle = __iface\.handle;\n[^\n]*\n/;
   if (!generated.test(bindings) || !bound.test(bindings)) throw new Error("the generated bindings have another form");
-  const text = `let glue = {
-  bytes: undefined, words: undefined, size: 0, names: new Map(), blocks: new Map(), last: undefined,
-  done: Promise.resolve(), encoder: new TextEncoder(), decoder: new TextDecoder(),
-};
-${functions.map((each) => each.toString()).join("\n")}
-`.replaceAll("glueHandle", "export_handler_0_1_0$handle");
-  return bindings.replace(generated, () => text).replace(bound, (found) => `${found}    warmUpGlue();\n`);
+  return bindings.replace(generated, () => glueSource).replace(bound, (found) => `${found}    warmUpGlue();\n`);
 }

@@ -4,6 +4,7 @@
 //! own may begin a call there, and most are over then; one that waits for something, or computes until the engine's clock
 //! ticks, goes on elsewhere.
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
@@ -13,6 +14,15 @@ use std::time::{Duration, Instant};
 /// hold the thread up for a twentieth of its time at most.
 const BRIEF: Duration = Duration::from_millis(1);
 const PAUSE: u32 = 20;
+
+thread_local! {
+    static BEGINNING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether a call is begun on this thread, where no task runs that could be left something to do.
+pub(crate) fn is_beginning() -> bool {
+    BEGINNING.get()
+}
 
 /// Begins calls on one thread, unless the last ones took long there.
 #[derive(Debug, Default)]
@@ -29,7 +39,9 @@ impl Here {
             return Poll::Pending;
         }
         let mut context = Context::from_waker(Waker::noop());
+        BEGINNING.set(true);
         let polled = catch_unwind(AssertUnwindSafe(|| future.poll(&mut context).map(Some)));
+        BEGINNING.set(false);
         let took = began.elapsed();
         self.paused_until = (took > BRIEF).then(|| began + took * PAUSE);
         polled.unwrap_or(Poll::Ready(None))
@@ -66,9 +78,16 @@ mod tests {
     }
 
     #[test]
+    fn what_is_called_can_tell_that_it_is_begun_here() {
+        assert_eq!(Here::default().begin(pin!(poll_fn(|_| Poll::Ready(is_beginning())))), Poll::Ready(Some(true)));
+        assert!(!is_beginning());
+    }
+
+    #[test]
     fn a_panic_ends_the_call_and_nothing_else() {
         let mut here = Here::default();
         assert_eq!(here.begin(pin!(poll_fn::<u8, _>(|_| panic!("meant")))), Poll::Ready(None));
+        assert!(!is_beginning());
         // Telling of it takes a while.
         here.paused_until = None;
         assert_eq!(here.begin(pin!(ready(2))), Poll::Ready(Some(2)));

@@ -2,11 +2,11 @@ import { HttpError } from "../http/interrupt.ts";
 import { invalidInput, problem } from "../http/problem.ts";
 import { type RawRequest, Request } from "../http/request.ts";
 import { problemResponse, Response } from "../http/response.ts";
-import type { AnyHandler, Operation } from "../routing/operation.ts";
+import type { Operation } from "../routing/operation.ts";
 import type { Match, RouteTable } from "../routing/table.ts";
 import { pointer } from "../schema/failures.ts";
 import { type App, appKey, type CheckResponse, type HandleOptions, type RawResponse } from "./app.ts";
-import { type Input, inputReader, type ReadInput } from "./input.ts";
+import { inputReader, type ReadInput } from "./input.ts";
 import { reportError } from "./report.ts";
 import { send } from "./send.ts";
 
@@ -24,7 +24,9 @@ export function createApp(operations: readonly Operation[], table: RouteTable): 
       const handler = options?.insteadOfHandlers ?? operation.handler;
       const read = (readers.get(operation) as ReadInput)(request, match.params);
       const answer =
-        read instanceof Promise ? read.then((input) => call(handler, input, request)) : call(handler, read, request);
+        read instanceof Promise
+          ? read.then(({ input, refusal }) => refusal ?? handler(input as never, request))
+          : (read.refusal ?? handler(read.input as never, request));
       // An asynchronous function costs as much as finding the route does: not for what is there at once.
       if (answer instanceof Response && !options?.checkResponse) return send(answer, request.method);
       return settle(answer, operation, raw.method, options?.checkResponse);
@@ -52,10 +54,6 @@ async function settle(
   } catch (thrown) {
     return recover(thrown, operation, method);
   }
-}
-
-function call(handler: AnyHandler, { input, refusal }: Input, request: Request): Response | Promise<Response> {
-  return refusal ?? handler(input as never, request);
 }
 
 /** The answer where no handler is to be called. */

@@ -4,6 +4,7 @@ import type { Request } from "../http/request.ts";
 import { problemResponse, type Response } from "../http/response.ts";
 import type { Operation, RouteOptions } from "../routing/operation.ts";
 import { Failures, INVALID } from "../schema/failures.ts";
+import type { Quick } from "../schema/quick.ts";
 import { isSchema } from "../schema/schema.ts";
 import type { StandardSchema } from "../schema/standard.ts";
 import { validateForeign } from "./foreign.ts";
@@ -42,37 +43,36 @@ export function inputReader({ options }: Operation): ReadInput {
     for (let i = 0; i < kinds.length; i++) {
       input[kinds[i] as InputKind] = (readers[i] as ReadOne)(request, params, errors);
     }
-    return waits ? settle(input, errors) : finish(input, errors);
+    if (waits) return settle(input, errors);
+    return errors.length > 0 ? refused(errors) : { input };
   };
 }
 
-function finish(input: Record<string, unknown>, errors: readonly InputError[]): Input {
-  return errors.length > 0 ? { refusal: problemResponse(invalidInput(errors)) } : { input };
+function refused(errors: readonly InputError[]): Input {
+  return { refusal: problemResponse(invalidInput(errors)) };
 }
 
 function settle(input: Record<string, unknown>, errors: readonly InputError[]): Input | Promise<Input> {
   const kinds = Object.keys(input);
   const values = Object.values(input);
-  if (!values.some((value) => value instanceof Promise)) return finish(input, errors);
-  return Promise.all(values).then((settled) => {
-    kinds.forEach((kind, i) => {
-      input[kind] = settled[i];
-    });
-    return finish(input, errors);
-  });
+  if (values.some((value) => value instanceof Promise)) {
+    const settled = (all: unknown[]) => Object.fromEntries(kinds.map((kind, i) => [kind, all[i]]));
+    return Promise.all(values).then((all) => settle(settled(all), errors));
+  }
+  return errors.length > 0 ? refused(errors) : { input };
 }
 
 const UNSUPPORTED = problem(415, "The body must be application/json.");
 
 function reader(kind: InputKind, options: RouteOptions): ReadOne {
   const schema = options[kind] as StandardSchema;
-  const validate = validator(kind, schema);
-  if (kind === "path") return (_request, params, errors) => validate(params, errors);
+  const { accept, parse } = validator(kind, schema);
+  if (kind === "path") return (_request, params, errors) => accept(params) ?? parse(params, errors);
   if (kind === "query") {
     const parseQuery = queryReader(schema);
     return (request, _params, errors) => {
       const query = parseQuery(request.query, errors);
-      return query && validate(query, errors);
+      return query && (accept(query) ?? parse(query, errors));
     };
   }
   const optional = isSchema(schema) && schema.presence !== "required";
@@ -80,23 +80,31 @@ function reader(kind: InputKind, options: RouteOptions): ReadOne {
     if (optional && !request.body?.length) return undefined;
     const { value, failure } = parseJson(request.body);
     if (failure) return void errors.push(failure);
-    return optional && value === null ? undefined : validate(value, errors);
+    return optional && value === null ? undefined : (accept(value) ?? parse(value, errors));
   };
 }
 
-/** What validates a value of a kind: our own closure, or a foreign schema's `validate`, which may be asynchronous. */
-function validator(kind: InputKind, schema: StandardSchema): (value: unknown, errors: InputError[]) => unknown {
-  if (!isSchema(schema)) return (value, errors) => validateForeign(schema, kind, value, errors);
+/** What takes a valid value in one go, and what parses one that it leaves and says what is wrong with it. */
+interface Validator {
+  readonly accept: Quick;
+  readonly parse: (value: unknown, errors: InputError[]) => unknown;
+}
+
+/** What validates a value of a kind: our own closures, or a foreign schema's `validate`, which may be asynchronous. */
+function validator(kind: InputKind, schema: StandardSchema): Validator {
+  if (!isSchema(schema)) {
+    return { accept: () => undefined, parse: (value, errors) => validateForeign(schema, kind, value, errors) };
+  }
   const { parsers } = schema;
   const arrival = kind === "body" ? "json" : "text";
-  const quick = parsers.quick(arrival);
   const parse = parsers[arrival];
-  return (value, errors) => {
-    const accepted = quick(value);
-    if (accepted !== undefined) return accepted;
-    const failures = new Failures();
-    const parsed = parse(value, failures);
-    if (parsed === INVALID) errors.push(...inputErrors(kind, failures.list));
-    return parsed;
+  return {
+    accept: parsers.quick(arrival),
+    parse: (value, errors) => {
+      const failures = new Failures();
+      const parsed = parse(value, failures);
+      if (parsed === INVALID) errors.push(...inputErrors(kind, failures.list));
+      return parsed;
+    },
   };
 }

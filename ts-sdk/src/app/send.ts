@@ -13,7 +13,7 @@ export function send(response: Response, method: string): RawResponse {
   const { status, headers: given, body: value } = response;
   // Nearly every answer is one of `ok`, whose headers are the same each time.
   if (given === JSON_TYPE && value !== undefined && method !== "HEAD") {
-    return { status, headers: JSON_HEADERS, body: encodeJson(value) };
+    return { status, headers: JSON_HEADERS, body: encodeUtf8(json(value)) };
   }
   const headers = encodeHeaders(given);
   if (isBodiless(status)) return { status, headers };
@@ -48,13 +48,13 @@ function encodeBody(response: Response): Uint8Array | undefined {
   const { body } = response;
   if (body === undefined) return undefined;
   if (response instanceof UnencodedResponse) return typeof body === "string" ? encodeUtf8(body) : (body as Uint8Array);
-  return encodeJson(body);
+  return encodeUtf8(json(body));
 }
 
-function encodeJson(body: unknown): Uint8Array {
+function json(body: unknown): string {
   const text = JSON.stringify(body);
   if (text === undefined) throw new TypeError(`a ${typeof body} can't be sent as JSON`);
-  return encodeUtf8(text);
+  return text;
 }
 
 const JSON_HEADER = encodeHeader(JSON_TYPE[0]);

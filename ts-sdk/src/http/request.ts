@@ -15,6 +15,10 @@ export interface RawRequest {
   readonly body?: Uint8Array | undefined;
 }
 
+// Where a request keeps what it was made of, and its headers. A private field makes more work for the engine's interpreter.
+const RAW = Symbol();
+const HEADERS = Symbol();
+
 /** The raw request, the second argument of every handler. */
 export class Request {
   /** `GET`, `POST`, … */
@@ -25,7 +29,8 @@ export class Request {
   readonly query: string;
   /** The body's bytes; `undefined` when there is none. */
   readonly body: Uint8Array | undefined;
-  readonly #raw: RawRequest;
+  private readonly [RAW]: RawRequest;
+  declare private [HEADERS]: Headers | undefined;
 
   /** @internal */
   constructor(raw: RawRequest) {
@@ -41,20 +46,18 @@ export class Request {
       this.query = "";
     }
     this.body = raw.body;
-    this.#raw = raw;
+    this[RAW] = raw;
   }
 
   /** The headers; read from the host when they are first asked for. */
   get headers(): Headers {
-    const headers = new Headers(this.#raw.headers);
-    // From now on a property: a second private field would cost every request, and few are asked for their headers.
-    Object.defineProperty(this, "headers", { value: headers });
-    return headers;
+    this[HEADERS] ??= new Headers(this[RAW].headers);
+    return this[HEADERS];
   }
 
   /** The absolute URL, of the `host` header; the path is the one the handler declares, without `/run/<module>`. */
   get url(): string {
-    const path = this.#raw.pathWithQuery;
+    const path = this[RAW].pathWithQuery;
     const rooted = path.startsWith("/") ? path : `/${path}`;
     const host = this.headers.get("host");
     if (host !== undefined && /^[\w.~:[\]%!$&'()*+,;=-]+$/.test(host)) {

@@ -43,7 +43,7 @@ export class RouteTable {
     let at = this.#root;
     for (const segment of pattern.segments) {
       if ("literal" in segment) {
-        at = branch(at, segment.literal) ?? grow(at, segment.literal);
+        at = step(at, segment.literal) ?? grow(at, segment.literal);
       } else {
         at.placeholder ??= place();
         at = at.placeholder;
@@ -91,15 +91,8 @@ const MANY = 8;
 // A segment of a request is never looked up as a key: the engine would intern it, and write to tables all over its memory,
 // which every fresh instance pays for.
 
-function branch(from: Place, text: string): Place | undefined {
-  let among = from.literals[text.length];
-  if (among === undefined) return undefined;
-  if (among.length > MANY) among = from.byHash.get(hash(text)) ?? [];
-  for (let i = 0; i < among.length; i++) {
-    const known = among[i] as Branch;
-    if (known.text === text) return known.place;
-  }
-  return undefined;
+function step(from: Place, text: string): Place | undefined {
+  return from.literals[text.length]?.find((known) => known.text === text)?.place;
 }
 
 function grow({ literals, byHash }: Place, text: string): Place {
@@ -148,7 +141,17 @@ function find(from: Place, segments: readonly string[], first: number, values: s
   let at = from;
   for (let depth = first; depth < segments.length; depth++) {
     const segment = segments[depth] as string;
-    const literal = branch(at, segment);
+    let literal: Place | undefined;
+    let among = at.literals[segment.length];
+    if (among !== undefined) {
+      if (among.length > MANY) among = at.byHash.get(hash(segment)) ?? [];
+      for (let i = 0; i < among.length; i++) {
+        const known = among[i] as Branch;
+        if (known.text !== segment) continue;
+        literal = known.place;
+        break;
+      }
+    }
     // A placeholder stands for something: "/users/" is not /users/{id}.
     const placeholder = segment === "" ? undefined : at.placeholder;
     if (literal && placeholder) {

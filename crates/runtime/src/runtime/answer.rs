@@ -19,7 +19,7 @@ use crate::module::{Entry, Module, ModuleInfo};
 use crate::problem::Problem;
 use crate::registry::{Slot, State};
 use crate::route::{Route, with_path};
-use crate::{health, limits};
+use crate::{health, here, limits};
 
 impl Runtime {
     pub(super) async fn answer<B>(
@@ -124,7 +124,8 @@ impl Runtime {
         };
         if let Entry::Direct(_) = &module.entry {
             let response = call::direct::call(&mut instance, request, size(limit)).await?;
-            if module.warm.is_some() {
+            if module.warm.is_some() || here::is_beginning() {
+                // Done at once: to wake another thread for it, which fetches the memory from this one's caches, takes longer.
                 give_back(instance);
             } else {
                 // Resetting an instance's memory takes a while, and the client need not wait for it.
