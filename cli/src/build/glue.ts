@@ -114,6 +114,10 @@ class GlueRequest {
     this.decoded ??= glue.last === this ? glueHeaders(this.call[4], this.call[5]) : [];
     return this.decoded;
   }
+
+  get contentType(): string | undefined {
+    return glue.last === this ? glueContentType(this.call[4], this.call[5]) : undefined;
+  }
 }
 
 /** A copy of bytes at an address. */
@@ -132,6 +136,21 @@ function glueHeaders(at: number, count: number): [string, Uint8Array][] {
     headers.push([name, glueCopy(words[word + 2] as number, words[word + 3] as number)]);
   }
   return headers;
+}
+
+/** The value of `content-type` among the headers at an address; of several, all. */
+function glueContentType(at: number, count: number): string | undefined {
+  if (at + 16 * count > glue.size) glueView();
+  const { words } = glue;
+  let found: string | undefined;
+  for (let index = 0, word = at >> 2; index < count; index++, word += 4) {
+    if (words[word + 1] !== 12) continue;
+    const name = glueText(words[word] as number, 12);
+    if (name !== "content-type" && name.toLowerCase() !== "content-type") continue;
+    const value = glueText(words[word + 2] as number, words[word + 3] as number);
+    found = found === undefined ? value : `${found}, ${value}`;
+  }
+  return found;
 }
 
 /** Frees what the host allocated for the last request: nothing of it is needed any more. */
@@ -239,11 +258,12 @@ function warmUpGlue(): void {
     return { at, length: bytes.length };
   };
   const [method, path, body] = [text("OPTIONS"), text("/tenon-warm-up"), text("{}")] as const;
-  const [name, value] = [text("host"), text("localhost")] as const;
+  const [name, value] = [text("content-type"), text("application/json")] as const;
   const list = $realloc(0, 0, 4, 16);
   if (list + 16 > glue.size) glueView();
   glue.words.set([name.at, name.length, value.at, value.length], list >> 2);
   glueHeaders(list, 1);
+  glueContentType(list, 1);
   const response = $realloc(0, 0, 4, 24);
   void glueHandle(method.at, method.length, path.at, path.length, list, 1, 1, body.at, body.length, response);
   // What is allocated here, the engine frees: the host did not allocate it.
@@ -257,6 +277,7 @@ const functions = [
   GlueRequest,
   glueCopy,
   glueHeaders,
+  glueContentType,
   glueFree,
   glueBlock,
   glueRespond,

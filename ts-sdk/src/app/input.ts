@@ -1,6 +1,6 @@
 import { parseJson, saysJson } from "../http/json.ts";
 import { type InputError, type InputKind, inputErrors, invalidInput, problem } from "../http/problem.ts";
-import type { Request } from "../http/request.ts";
+import { contentType, type Request } from "../http/request.ts";
 import { problemResponse, type Response } from "../http/response.ts";
 import type { Operation, RouteOptions } from "../routing/operation.ts";
 import { Failures, INVALID } from "../schema/failures.ts";
@@ -37,7 +37,7 @@ export function inputReader({ options }: Operation): ReadInput {
   // Only another library's schema may keep one waiting.
   const waits = kinds.some((kind) => !isSchema(options[kind]));
   return (request, params) => {
-    if (takesBody && !saysJson(request.headers.get("content-type"))) return { refusal: problemResponse(UNSUPPORTED) };
+    if (takesBody && !saysJson(contentType(request))) return { refusal: problemResponse(UNSUPPORTED) };
     const errors: InputError[] = [];
     const input: Record<string, unknown> = {};
     for (let i = 0; i < kinds.length; i++) {

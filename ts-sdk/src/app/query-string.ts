@@ -44,15 +44,18 @@ interface OwnKey {
  */
 function readPlain(query: string, own: readonly OwnKey[], values: QueryValues): void {
   const pairs = query.split("&");
+  const count = own.length;
   for (let i = 0; i < pairs.length; i++) {
     const parts = (pairs[i] as string).split("=");
     const name = parts[0];
-    for (let j = 0; j < own.length; j++) {
-      const { key, takes } = own[j] as OwnKey;
+    // Keys that come in the schema's order are found at once.
+    for (let j = 0; j < count; j++) {
+      const known = own[(i + j) % count] as OwnKey;
+      const { key } = known;
       if (key !== name) continue;
       const value = parts.length === 2 ? (parts[1] as string) : parts.slice(1).join("=");
-      if (takes === "scalar") values[key] = value;
-      else put(values, key, value, takes);
+      if (known.takes === "scalar") values[key] = value;
+      else put(values, key, value, known.takes);
       break;
     }
   }

@@ -40,8 +40,8 @@ function encodeHeaders(given: Response["headers"]): RawResponse["headers"] {
 
 type EncodedHeader = RawResponse["headers"][number];
 
-function encodeHeader([name, value]: Response["headers"][number]): EncodedHeader {
-  return [name, encodeValue(value)];
+function encodeHeader(header: Response["headers"][number]): EncodedHeader {
+  return [header[0], encodeValue(header[1])];
 }
 
 function encodeBody(response: Response): Uint8Array | undefined {

@@ -12,6 +12,8 @@ export interface RawRequest {
   /** The path, and after a `?` the query, both still encoded. */
   readonly pathWithQuery: string;
   readonly headers: RawHeader[];
+  /** What `headers` have as `content-type`, from a host that can tell without the others; values are joined by `", "`. */
+  readonly contentType?: string | undefined;
   readonly body?: Uint8Array | undefined;
 }
 
@@ -29,7 +31,8 @@ export class Request {
   readonly query: string;
   /** The body's bytes; `undefined` when there is none. */
   readonly body: Uint8Array | undefined;
-  private readonly [RAW]: RawRequest;
+  /** @internal */
+  readonly [RAW]: RawRequest;
   declare private [HEADERS]: Headers | undefined;
 
   /** @internal */
@@ -85,4 +88,10 @@ export class Request {
     if (parsed.failure) throw new HttpError(problemResponse(invalidInput([parsed.failure])));
     return parsed.value;
   }
+}
+
+/** The value of `content-type`, for which the other headers need not be read where the host tells it. */
+export function contentType(request: Request): string | undefined {
+  const raw = request[RAW];
+  return "contentType" in raw ? raw.contentType : request.headers.get("content-type");
 }
