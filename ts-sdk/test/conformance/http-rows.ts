@@ -120,6 +120,9 @@ export const bodyRows: Row[] = [
   typed("application/x-www-form-urlencoded", 415),
   typed("multipart/form-data; boundary=application/json", 415),
   post("/users", user, 415, { headers: [...json, ["content-type", "text/plain"]] }),
+  post("/users", user, 415, { headers: [["content-type", ""], ...json] }),
+  // As long a name.
+  post("/users", user, 201, { headers: [["x-content-is", "text/plain"], ...json] }),
   post("/users", undefined, 415, { headers: [["content-type", "text/plain"]] }),
   post("/users", undefined, 400, { errors: ["body # required"] }),
   post("/users", "", 400, { errors: ["body # required"], headers: json }),
