@@ -17,6 +17,7 @@
 //! Splicing is left to componentize-js, which gets the engine without the functions that it does not look into
 //! ([`hollow()`], [`fill`]).
 
+mod clock;
 mod encode;
 mod engine;
 mod error;

@@ -5,6 +5,7 @@ use std::path::Path;
 use tenon_code::Folder;
 use wasmtime_wizer::Wizer;
 
+use crate::clock;
 use crate::encode::encode;
 use crate::error::SnapshotError;
 use crate::files::Files;
@@ -54,7 +55,7 @@ pub fn prepare_specializable(folder: &Path, key: &str, ingredients: Ingredients)
 
 /// The engine that serves, without its memory.
 fn engine_of(ingredients: &Ingredients) -> Result<Vec<u8>, SnapshotError> {
-    template::without_memory(&ingredients.stubbed)
+    template::without_memory(&clock::directly(&ingredients.stubbed)?)
 }
 
 fn keep(folder: &Path, key: &str, ingredients: Ingredients, template: Vec<u8>) -> Result<(), SnapshotError> {

@@ -91,25 +91,22 @@ pub(crate) fn lift(
         headers.append(name, value);
     }
     let length = body.len() as u64;
-    let announced = match headers.remove(CONTENT_LENGTH) {
-        Some(value) => match number(&value) {
-            // The length of a body that is not there can be any.
-            Some(announced) if head || value == HeaderValue::from(length) => announced,
-            _ => {
-                return Err(Failure::InvalidResponse(
-                    "the handler announced a content-length that its body does not have",
-                ));
-            }
-        },
-        None => length,
-    };
+    let wrong_length =
+        || Failure::InvalidResponse("the handler announced a content-length that its body does not have");
+    let announced = headers.remove(CONTENT_LENGTH);
+    // The length of a body that is not there can be any.
+    let fits = |value: &HeaderValue| *value == HeaderValue::from(length) || (head && is_number(value));
+    if announced.as_ref().is_some_and(|value| !fits(value)) {
+        return Err(wrong_length());
+    }
     if status != StatusCode::NO_CONTENT && status != StatusCode::NOT_MODIFIED {
-        headers.insert(CONTENT_LENGTH, HeaderValue::from(announced));
+        let announced = announced.map_or(Some(length), |value| value.to_str().ok()?.parse().ok());
+        headers.insert(CONTENT_LENGTH, HeaderValue::from(announced.ok_or_else(wrong_length)?));
     }
     Ok(response)
 }
 
-/// The number that a content-length is, if it is one (RFC 9110, section 8.6).
-fn number(value: &HeaderValue) -> Option<u64> {
-    value.to_str().ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))?.parse().ok()
+/// Whether a content-length is a number (RFC 9110, section 8.6).
+fn is_number(value: &HeaderValue) -> bool {
+    !value.is_empty() && value.as_bytes().iter().all(u8::is_ascii_digit)
 }
