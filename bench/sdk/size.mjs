@@ -17,7 +17,7 @@ const REQUESTS = 100;
 const engine = await prepareEngine(new Terminal());
 const environment = `import { getEnvironment } from "wasi:cli/environment@0.2.10";
 globalThis[Symbol.for("tenon.environment")] = getEnvironment;`;
-const exported = "export const handler = { handle: async (request) => app.handle(request) };";
+const exported = "export const handler = { handle: app.handle };";
 
 /** A bundle and its component, with or without warming up; `app` is defined in `source`. */
 async function made(source, names, warm) {

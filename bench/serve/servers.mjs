@@ -1,6 +1,6 @@
 // The servers that bench/serve compares: how each is started, and where its routes are.
 import { execFileSync, spawn } from "node:child_process";
-import { cpSync, existsSync, rmSync } from "node:fs";
+import { cpSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -22,11 +22,14 @@ const tenon =
     return { child, base: `${url}/run/hello` };
   };
 
-/** The folder of what the example becomes when it is built with other options. */
+const builds = new Set();
+
+/** The folder of what the example becomes when it is built with other options, once a run. */
 function built(name, ...options) {
   const copy = join(here, ".tenon", name);
   const output = join(copy, "dist");
-  if (!existsSync(output)) {
+  if (!builds.has(name)) {
+    builds.add(name);
     rmSync(copy, { recursive: true, force: true });
     cpSync(join(root, "examples/hello"), copy, { recursive: true, filter: (path) => !/node_modules|dist/.test(path) });
     execFileSync(process.execPath, [cli, "build", ...options], { cwd: copy, stdio: ["ignore", "ignore", "inherit"] });

@@ -89,24 +89,33 @@ fn taken_apart(bytes: &[u8]) -> Result<(u32, State<'_>, [u8; 32]), StateError> {
     Ok((found.module, state, digest))
 }
 
-/// The code of a component, with its own state put in as that of others is; none when that is not what it has.
-fn completed(compiled: &[u8], module: u32, state: &State<'_>) -> Option<Vec<u8>> {
-    if artifact::reproduces(compiled, module, state) { artifact::with_state(compiled, module, state) } else { None }
+/// What compiling a component comes to.
+struct Made {
+    /// The code to load: with its state put in as that of others is, or in one piece when that is not what it has.
+    code: Vec<u8>,
+    /// What the compiler wrote, when the code can serve components with another state.
+    shared: Option<Vec<u8>>,
 }
 
-/// The code of a component that stays in one piece.
-fn whole(compiled: &[u8]) -> Result<Vec<u8>> {
-    artifact::without_images(compiled).ok_or_else(|| wasmtime::format_err!("the compiled code is not understood"))
+/// Compiles a component, which has been taken apart if it could be.
+fn made(engine: &Engine, bytes: &[u8], apart: Option<(u32, &State<'_>)>) -> Result<Made> {
+    let compiled = engine.precompile_component(bytes)?;
+    let completed = apart
+        .filter(|(module, state)| artifact::reproduces(&compiled, *module, state))
+        .and_then(|(module, state)| artifact::with_state(&compiled, module, state));
+    if let Some(code) = completed {
+        return Ok(Made { code, shared: Some(compiled) });
+    }
+    let whole = artifact::without_images(&compiled);
+    Ok(Made { code: whole.ok_or_else(|| wasmtime::format_err!("the compiled code is not understood"))?, shared: None })
 }
 
 /// A component whose code is compiled, and kept nowhere.
 fn unstored(engine: &Engine, bytes: &[u8]) -> Result<Code> {
-    let compiled = engine.precompile_component(bytes)?;
-    let completed = taken_apart(bytes).ok().and_then(|(module, state, _)| completed(&compiled, module, &state));
-    match completed {
-        Some(code) => in_memory(engine, &code),
-        None => in_memory(engine, &whole(&compiled)?),
-    }
+    let apart = taken_apart(bytes).ok();
+    let Made { code, shared } = made(engine, bytes, apart.as_ref().map(|(module, state, _)| (*module, state)))?;
+    drop(shared);
+    in_memory(engine, &code)
 }
 
 /// A component whose code was compiled a moment ago.
@@ -152,23 +161,22 @@ impl Store<'_> {
         }
         let Ok((module, state, digest)) = taken_apart(bytes) else {
             // Such a component is compiled by itself.
-            return self.keep(&name, &whole(&self.engine.precompile_component(bytes)?)?);
+            return self.keep(&name, &made(self.engine, bytes, None)?.code);
         };
-        let shared = self.name(&digest, SHARED);
-        if let Some(code) = self.folder.read(&shared).and_then(|code| artifact::with_state(&code, module, &state)) {
+        let name_of_shared = self.name(&digest, SHARED);
+        if let Some(code) =
+            self.folder.read(&name_of_shared).and_then(|code| artifact::with_state(&code, module, &state))
+        {
             return self.keep(&name, &code);
         }
-        let compiled = self.engine.precompile_component(bytes)?;
-        match completed(&compiled, module, &state) {
-            Some(code) => {
-                if let Err(error) = self.folder.write(&shared, &compiled) {
-                    tracing::warn!("compiled code is not shared: {error}");
-                }
-                self.folder.prune(SHARED, KEPT_SHARED);
-                self.keep(&name, &code)
+        let Made { code, shared } = made(self.engine, bytes, Some((module, &state)))?;
+        if let Some(compiled) = shared {
+            if let Err(error) = self.folder.write(&name_of_shared, &compiled) {
+                tracing::warn!("compiled code is not shared: {error}");
             }
-            None => self.keep(&name, &whole(&compiled)?),
+            self.folder.prune(SHARED, KEPT_SHARED);
         }
+        self.keep(&name, &code)
     }
 
     /// Writes code and maps it: mapped from the file, its pages are shared and can be dropped; from memory they could not.

@@ -20,7 +20,7 @@ import { warmUp } from "../../src/index.ts";
 import app from ${JSON.stringify(modulePath)};
 globalThis[Symbol.for("tenon.environment")] = getEnvironment;
 warmUp(app);
-export const handler = { handle: async (request) => app.handle(request) };
+export const handler = { handle: app.handle };
 `;
 }
 
