@@ -13,7 +13,10 @@
 
 /** The component's memory. */
 declare const $memory: { readonly buffer: ArrayBuffer };
-/** The component's allocator. What it gives in a call is freed by the engine after the response was read. */
+/**
+ * The component's allocator. What it gives in a call is freed by the engine after the response was read; what it gave for a
+ * call, `crates/snapshot/src/arguments.rs` says.
+ */
 declare const $realloc: (old: number, was: number, align: number, size: number) => number;
 declare const $dealloc: (at: number, size: number, align: number) => void;
 /** What the bundle exports. */
@@ -35,17 +38,17 @@ interface Glue {
   /** Header names as bytes, by name. */
   readonly names: Map<string, Uint8Array>;
   /** Header lists that nobody changes, as they are written. */
-  readonly blocks: Map<GlueResponse["headers"], GlueBlock>;
+  readonly lists: Map<GlueResponse["headers"], GlueList>;
   readonly encoder: InstanceType<typeof TextEncoder>;
   readonly decoder: InstanceType<typeof TextDecoder>;
   /** What the engine waits for when there is nothing to wait for. */
   readonly done: Promise<void>;
-  /** The last request, whose memory is freed by the next call. */
-  last: GlueRequest | undefined;
+  /** The request that is being answered. */
+  current: GlueRequest | undefined;
 }
 
 /** A list of headers: how long each name and each value is, and all of them in a row. */
-interface GlueBlock {
+interface GlueList {
   readonly lengths: readonly number[];
   readonly bytes: Uint8Array;
 }
@@ -97,7 +100,7 @@ class GlueRequest {
   declare readonly method: string;
   declare readonly pathWithQuery: string;
   declare readonly body: Uint8Array | undefined;
-  /** What it was made of, which is over when the next one comes. */
+  /** What it was made of, which is over when it has been answered. */
   declare readonly call: GlueCall;
   declare decoded: [string, Uint8Array][] | undefined;
 
@@ -111,12 +114,12 @@ class GlueRequest {
   }
 
   get headers(): [string, Uint8Array][] {
-    this.decoded ??= glue.last === this ? glueHeaders(this.call[4], this.call[5]) : [];
+    this.decoded ??= glue.current === this ? glueHeaders(this.call[4], this.call[5]) : [];
     return this.decoded;
   }
 
   get contentType(): string | undefined {
-    return glue.last === this ? glueContentType(this.call[4], this.call[5]) : undefined;
+    return glue.current === this ? glueContentType(this.call[4], this.call[5]) : undefined;
   }
 }
 
@@ -153,29 +156,43 @@ function glueContentType(at: number, count: number): string | undefined {
   return found;
 }
 
-/** Frees what the host allocated for the last request: nothing of it is needed any more. */
+/** How large the block is that the arguments of a call stand in, and how much of it is before the first, the method. */
+const glueBlockSize = 16 * 1024;
+const glueBefore = 8;
+
+/** A request has been answered: nothing of it is needed any more. In the block there is nothing to be freed. */
+function glueEnd(call: GlueCall): void {
+  glue.current = undefined;
+  const fits = call[1] <= glueBlockSize - glueBefore && glue.words[(call[0] - glueBefore) >> 2] === 0;
+  if (!fits) glueFree(call);
+}
+
+/** Frees the arguments of a call that are not in the block. */
 function glueFree(call: GlueCall): void {
+  const first = call[1] <= glueBlockSize - glueBefore ? call[0] : Number.NaN;
+  const free = (at: number, size: number, align: number): void => {
+    const isInBlock = at >= first && at < first + glueBlockSize;
+    if (size !== 0 && !isInBlock) $dealloc(at, size, align);
+  };
   const headersAt = call[4];
   const size = 16 * call[5];
   if (headersAt + size > glue.size) glueView();
   const { words } = glue;
   for (let word = headersAt >> 2, end = (headersAt + size) >> 2; word < end; word += 4) {
-    const name = words[word + 1] as number;
-    const value = words[word + 3] as number;
-    if (name !== 0) $dealloc(words[word] as number, name, 1);
-    if (value !== 0) $dealloc(words[word + 2] as number, value, 1);
+    free(words[word] as number, words[word + 1] as number, 1);
+    free(words[word + 2] as number, words[word + 3] as number, 1);
   }
-  if (size !== 0) $dealloc(headersAt, size, 4);
-  if (call[1] !== 0) $dealloc(call[0], call[1], 1);
-  if (call[3] !== 0) $dealloc(call[2], call[3], 1);
-  if (call[6] && call[8] !== 0) $dealloc(call[7], call[8], 1);
+  free(headersAt, size, 4);
+  free(call[0], call[1], 1);
+  free(call[2], call[3], 1);
+  if (call[6]) free(call[7], call[8], 1);
 }
 
 /** The headers of a response. A list that is frozen is the same each time, and is made ready once. */
-function glueBlock(headers: GlueResponse["headers"]): GlueBlock {
-  const known = glue.blocks.get(headers);
+function glueList(headers: GlueResponse["headers"]): GlueList {
+  const known = glue.lists.get(headers);
   if (known !== undefined) return known;
-  const { names, encoder, blocks } = glue;
+  const { names, encoder, lists } = glue;
   const parts: Uint8Array[] = [];
   const lengths: number[] = [];
   let size = 0;
@@ -195,15 +212,15 @@ function glueBlock(headers: GlueResponse["headers"]): GlueBlock {
     bytes.set(parts[index] as Uint8Array, next);
     next += lengths[index] as number;
   }
-  const block = { lengths, bytes };
-  if (blocks.size < 64 && Object.isFrozen(headers)) blocks.set(headers, block);
-  return block;
+  const list = { lengths, bytes };
+  if (lists.size < 64 && Object.isFrozen(headers)) lists.set(headers, list);
+  return list;
 }
 
 /** Writes a response to an address: status, headers and body, the contents in one piece of memory. */
 function glueRespond(response: GlueResponse, at: number): void {
   const { body } = response;
-  const { lengths, bytes } = glueBlock(response.headers);
+  const { lengths, bytes } = glueList(response.headers);
   const table = 8 * lengths.length;
   const headed = table + bytes.length;
   const size = body === undefined ? headed : headed + body.length;
@@ -235,27 +252,30 @@ function glueRespond(response: GlueResponse, at: number): void {
 
 /** The export. The engine waits for the promise that it gives. */
 function glueHandle(...call: GlueCall): Promise<void> {
-  if (glue.last !== undefined) glueFree(glue.last.call);
   const request = new GlueRequest(call);
-  glue.last = request;
+  glue.current = request;
   const answer = handler010Handle(request);
-  if ("then" in answer) return glueWait(answer, call[9]);
+  if ("then" in answer) return glueWait(answer, call);
   glueRespond(answer, call[9]);
+  glueEnd(call);
   return glue.done;
 }
 
-async function glueWait(answer: Promise<GlueResponse>, response: number): Promise<void> {
-  glueRespond(await answer, response);
+async function glueWait(answer: Promise<GlueResponse>, call: GlueCall): Promise<void> {
+  glueRespond(await answer, call[9]);
+  glueEnd(call);
 }
 
 /** Runs the way of a request once, on a path that no handler has, while the snapshot is made. */
 function warmUpGlue(): void {
+  // Each as if it were the first of a block, since nothing is to be freed: what is allocated here, the engine frees.
   const text = (value: string): { readonly at: number; readonly length: number } => {
     const bytes: Uint8Array = glue.encoder.encode(value);
-    const at = $realloc(0, 0, 1, bytes.length);
-    if (at + bytes.length > glue.size) glueView();
-    glue.bytes.set(bytes, at);
-    return { at, length: bytes.length };
+    const block = $realloc(0, 0, 8, glueBefore + bytes.length);
+    if (block + glueBefore + bytes.length > glue.size) glueView();
+    glue.bytes.fill(0, block, block + glueBefore);
+    glue.bytes.set(bytes, block + glueBefore);
+    return { at: block + glueBefore, length: bytes.length };
   };
   const [method, path, body] = [text("OPTIONS"), text("/tenon-warm-up"), text("{}")] as const;
   const [name, value] = [text("content-type"), text("application/json")] as const;
@@ -266,8 +286,6 @@ function warmUpGlue(): void {
   glueContentType(list, 1);
   const response = $realloc(0, 0, 4, 24);
   void glueHandle(method.at, method.length, path.at, path.length, list, 1, 1, body.at, body.length, response);
-  // What is allocated here, the engine frees: the host did not allocate it.
-  glue.last = undefined;
 }
 
 const functions = [
@@ -278,8 +296,9 @@ const functions = [
   glueCopy,
   glueHeaders,
   glueContentType,
+  glueEnd,
   glueFree,
-  glueBlock,
+  glueList,
   glueRespond,
   glueHandle,
   glueWait,
@@ -287,8 +306,9 @@ const functions = [
 ];
 
 /** The functions and what they share, as they stand in the bindings. */
-export const glueSource = `let glue = {
-  bytes: undefined, words: undefined, size: 0, names: new Map(), blocks: new Map(), last: undefined,
+export const glueSource = `const glueBlockSize = ${glueBlockSize}, glueBefore = ${glueBefore};
+let glue = {
+  bytes: undefined, words: undefined, size: 0, names: new Map(), lists: new Map(), current: undefined,
   done: Promise.resolve(), encoder: new TextEncoder(), decoder: new TextDecoder(),
 };
 ${functions.map((each) => each.toString()).join("\n")}

@@ -17,6 +17,7 @@
 //! Splicing is left to componentize-js, which gets the engine without the functions that it does not look into
 //! ([`hollow()`], [`fill`]).
 
+mod arguments;
 mod clock;
 mod encode;
 mod engine;
@@ -29,6 +30,7 @@ mod prepare;
 mod random;
 mod rehearsal;
 mod request;
+mod rewrite;
 mod run;
 mod specialize;
 mod template;

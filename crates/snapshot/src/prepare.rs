@@ -5,12 +5,12 @@ use std::path::Path;
 use tenon_code::Folder;
 use wasmtime_wizer::Wizer;
 
-use crate::clock;
 use crate::encode::encode;
 use crate::error::SnapshotError;
 use crate::files::Files;
+use crate::rewrite::{self, Rewrite};
 use crate::run::{Runner, configured};
-use crate::template;
+use crate::{arguments, clock, template};
 
 /// The function of the engine that reads the bundle and runs its top level.
 pub(crate) const INITIALIZE: &str = "componentize.wizer";
@@ -55,7 +55,15 @@ pub fn prepare_specializable(folder: &Path, key: &str, ingredients: Ingredients)
 
 /// The engine that serves, without its memory.
 fn engine_of(ingredients: &Ingredients) -> Result<Vec<u8>, SnapshotError> {
-    template::without_memory(&clock::directly(&ingredients.stubbed)?)
+    let rewritten = rewritten(&ingredients.stubbed).map_err(SnapshotError::engine)?;
+    template::without_memory(&rewritten)
+}
+
+fn rewritten(engine: &[u8]) -> Result<Vec<u8>, rewrite::Error> {
+    let mut rewrite = Rewrite::of(engine)?;
+    clock::ask_directly(&mut rewrite)?;
+    arguments::gather(&mut rewrite)?;
+    rewrite.finish()
 }
 
 fn keep(folder: &Path, key: &str, ingredients: Ingredients, template: Vec<u8>) -> Result<(), SnapshotError> {

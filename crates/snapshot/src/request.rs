@@ -2,6 +2,7 @@
 
 use wasmtime::{Instance, Memory, Store};
 
+use crate::arguments::BEFORE;
 use crate::wasi::World;
 
 /// What answers requests.
@@ -37,7 +38,11 @@ impl Request {
             memory.write(&mut *store, at.cast_unsigned() as usize, bytes)?;
             Ok([at, length])
         };
-        let ([method, method_length], [path, path_length]) = (put(self.method.as_bytes())?, put(self.path.as_bytes())?);
+        // As if it were the first piece of a block that has room for all, so that JavaScript frees none of them.
+        let [block, length] = put(&[&[0; BEFORE], self.method.as_bytes()].concat())?;
+        let before = i32::try_from(BEFORE)?;
+        let (method, method_length) = (block + before, length - before);
+        let [path, path_length] = put(self.path.as_bytes())?;
         let mut words = vec![put(b"host")?, put(b"localhost")?];
         let (mut given, [mut body, mut body_length]) = (0, [0, 0]);
         if let Some(text) = &self.body {

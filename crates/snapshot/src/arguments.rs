@@ -1,0 +1,298 @@
+//! The arguments of a call in one place.
+//!
+//! Whoever calls the handler allocates memory in it for each text of the request: method, path, and name and value of each
+//! header. That is an allocation each, and later a call from JavaScript to free it, which together took a tenth of a request
+//! to an instance that has served others. So between two calls what is asked for is taken from one block, piece after piece,
+//! and when a call has been answered the block is as good as empty again. What does not fit is allocated as before, and all
+//! that comes after it: a word before the first piece tells JavaScript that there is something to free (`glue.ts`).
+//!
+//! ```text
+//!  block ─► [ did not fit: 0 or 1 | 0 | method | path | headers | … ]
+//! ```
+
+use wasm_encoder::{BlockType, Instruction, MemArg};
+use wasmparser::ValType::I32;
+
+use crate::rewrite::{Error, Known, Rewrite};
+
+/// Bytes of the block, of them before the first piece, and its alignment, which none of a request's parts exceeds.
+/// The first two stand in `glue.ts`, too.
+const BLOCK: i32 = 16 * 1024;
+pub(crate) const BEFORE: usize = 8;
+const ALIGNMENT: i32 = 8;
+
+const REALLOC: &str = "cabi_realloc";
+const HANDLE: &str = "sdk:core/handler@0.1.0#handle";
+const POST: &str = "cabi_post_sdk:core/handler@0.1.0#handle";
+
+/// What the added functions remember.
+#[derive(Clone, Copy)]
+struct Globals {
+    /// Where the block is; 0 until it is wanted.
+    block: u32,
+    /// The first byte of it that is free.
+    free: u32,
+    /// Whether no call runs: what is allocated then is arguments. During a call it may be results of what the engine calls,
+    /// which the engine frees.
+    between: u32,
+}
+
+/// Gathers the arguments of calls of an engine's handler. An engine that exports none stays as it is.
+pub(crate) fn gather(engine: &mut Rewrite<'_>) -> Result<(), Error> {
+    let (Some(realloc), Some(handle), Some(post)) =
+        (engine.exported(REALLOC), engine.exported(HANDLE), engine.exported(POST))
+    else {
+        return Ok(());
+    };
+    if !engine.takes(realloc, &[I32; 4], &[I32]) || !engine.takes(post, &[I32], &[]) {
+        return Err("the handler's memory is managed by other functions than the canonical ABI has".into());
+    }
+    let globals = Globals { block: engine.add_global(0)?, free: engine.add_global(0)?, between: engine.add_global(1)? };
+    let gathering = engine.add(realloc, &gathering(realloc, globals))?;
+    engine.export_instead(REALLOC, gathering);
+    let mut calling = vec![Instruction::I32Const(0), Instruction::GlobalSet(globals.between)];
+    calling.extend((0..engine.params(handle)).map(Instruction::LocalGet));
+    calling.push(Instruction::Call(handle.function));
+    let calling = engine.add(handle, &calling)?;
+    engine.export_instead(HANDLE, calling);
+    let ending = engine.add(
+        post,
+        &[
+            Instruction::LocalGet(0),
+            Instruction::Call(post.function),
+            Instruction::I32Const(1),
+            Instruction::GlobalSet(globals.between),
+            Instruction::GlobalGet(globals.block),
+            Instruction::If(BlockType::Empty),
+            // All of it is free.
+            Instruction::GlobalGet(globals.block),
+            Instruction::I32Const(BEFORE as i32),
+            Instruction::I32Add,
+            Instruction::GlobalSet(globals.free),
+            Instruction::GlobalGet(globals.block),
+            Instruction::I32Const(0),
+            Instruction::I32Store(WORD),
+            Instruction::End,
+        ],
+    )?;
+    engine.export_instead(POST, ending);
+    Ok(())
+}
+
+const WORD: MemArg = MemArg { offset: 0, align: 2, memory_index: 0 };
+
+/// `cabi_realloc`: what to enlarge and its size, alignment, and the new size.
+fn gathering(realloc: Known, Globals { block, free, between }: Globals) -> Vec<Instruction<'static>> {
+    let (old, old_size, alignment, size) = (0, 1, 2, 3);
+    let allocating = [
+        Instruction::I32Const(0),
+        Instruction::I32Const(0),
+        Instruction::I32Const(ALIGNMENT),
+        Instruction::I32Const(BLOCK),
+        Instruction::Call(realloc.function),
+        Instruction::GlobalSet(block),
+        Instruction::GlobalGet(block),
+        Instruction::I32Eqz,
+        Instruction::If(BlockType::Empty),
+        Instruction::Unreachable,
+        Instruction::End,
+        Instruction::GlobalGet(block),
+        Instruction::I32Const(0),
+        Instruction::I32Store(WORD),
+        Instruction::GlobalGet(block),
+        Instruction::I32Const(BEFORE as i32),
+        Instruction::I32Add,
+        Instruction::GlobalSet(free),
+    ];
+    // Where the piece would start; that is kept in `old`, which is 0.
+    let aligning = [
+        Instruction::GlobalGet(free),
+        Instruction::LocalGet(alignment),
+        Instruction::I32Add,
+        Instruction::I32Const(1),
+        Instruction::I32Sub,
+        Instruction::I32Const(0),
+        Instruction::LocalGet(alignment),
+        Instruction::I32Sub,
+        Instruction::I32And,
+        Instruction::LocalSet(old),
+    ];
+    // Whether as much is left from there on. As signed numbers: sizes beyond 2 GiB are negative, and never fit.
+    let fits = [
+        Instruction::GlobalGet(block),
+        Instruction::I32Const(BLOCK),
+        Instruction::I32Add,
+        Instruction::LocalGet(old),
+        Instruction::I32Sub,
+        Instruction::LocalGet(size),
+        Instruction::I32GeS,
+        Instruction::LocalGet(size),
+        Instruction::I32Const(0),
+        Instruction::I32GeS,
+        Instruction::I32And,
+    ];
+    let taking = [
+        Instruction::LocalGet(old),
+        Instruction::LocalGet(size),
+        Instruction::I32Add,
+        Instruction::GlobalSet(free),
+        Instruction::LocalGet(old),
+        Instruction::Return,
+    ];
+    let giving_up = [
+        Instruction::GlobalGet(block),
+        Instruction::I32Const(1),
+        Instruction::I32Store(WORD),
+        Instruction::GlobalGet(block),
+        Instruction::I32Const(BLOCK),
+        Instruction::I32Add,
+        Instruction::GlobalSet(free),
+        Instruction::I32Const(0),
+        Instruction::LocalSet(old),
+    ];
+    let as_before = [
+        Instruction::LocalGet(old),
+        Instruction::LocalGet(old_size),
+        Instruction::LocalGet(alignment),
+        Instruction::LocalGet(size),
+        Instruction::Call(realloc.function),
+    ];
+    let mut all = vec![
+        Instruction::GlobalGet(between),
+        Instruction::LocalGet(old),
+        Instruction::I32Eqz,
+        Instruction::I32And,
+        Instruction::If(BlockType::Empty),
+        Instruction::GlobalGet(block),
+        Instruction::I32Eqz,
+        Instruction::If(BlockType::Empty),
+    ];
+    all.extend(allocating);
+    all.push(Instruction::End);
+    all.extend(aligning);
+    all.extend(fits);
+    all.push(Instruction::If(BlockType::Empty));
+    all.extend(taking);
+    all.push(Instruction::End);
+    all.extend(giving_up);
+    all.push(Instruction::End);
+    all.extend(as_before);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use wasmtime::{Engine, Instance, Module, Store};
+
+    use super::*;
+
+    /// An engine that allocates from 65,536 on, and whose handler allocates as much as it is told while it runs.
+    const ENGINE: &str = r#"(module
+      (global $next (mut i32) (i32.const 65536))
+      (memory (export "memory") 4)
+      (func $realloc (export "cabi_realloc") (param i32 i32 i32 i32) (result i32)
+        (global.get $next)
+        (global.set $next (i32.add (global.get $next) (local.get 3))))
+      (func (export "sdk:core/handler@0.1.0#handle") (param i32) (result i32)
+        (call $realloc (i32.const 0) (i32.const 0) (i32.const 1) (local.get 0)))
+      (func (export "cabi_post_sdk:core/handler@0.1.0#handle") (param i32))
+      (func (export "host") (param i32) (result i32)
+        (call $realloc (i32.const 0) (i32.const 0) (i32.const 1) (local.get 0))))"#;
+
+    struct Running {
+        store: Store<()>,
+        instance: Instance,
+    }
+
+    impl Running {
+        fn new() -> Self {
+            let bytes = wat::parse_str(ENGINE).unwrap();
+            let mut rewrite = Rewrite::of(&bytes).unwrap();
+            gather(&mut rewrite).unwrap();
+            let engine = Engine::default();
+            let module = Module::new(&engine, rewrite.finish().unwrap()).unwrap();
+            let mut store = Store::new(&engine, ());
+            Self { instance: Instance::new(&mut store, &module, &[]).unwrap(), store }
+        }
+
+        fn allocate(&mut self, alignment: i32, size: i32) -> i32 {
+            let realloc = self.instance.get_typed_func::<(i32, i32, i32, i32), i32>(&mut self.store, REALLOC).unwrap();
+            realloc.call(&mut self.store, (0, 0, alignment, size)).unwrap()
+        }
+
+        fn handle(&mut self, size: i32) -> i32 {
+            self.instance
+                .get_typed_func::<i32, i32>(&mut self.store, HANDLE)
+                .unwrap()
+                .call(&mut self.store, size)
+                .unwrap()
+        }
+
+        fn end(&mut self) {
+            self.instance.get_typed_func::<i32, ()>(&mut self.store, POST).unwrap().call(&mut self.store, 0).unwrap();
+        }
+
+        /// The word before the first piece.
+        fn did_not_fit(&mut self) -> u8 {
+            let memory = self.instance.get_memory(&mut self.store, "memory").unwrap();
+            memory.data(&self.store)[65_536]
+        }
+    }
+
+    #[test]
+    fn arguments_stand_in_one_block_which_the_next_call_uses_again() {
+        let mut engine = Running::new();
+        for _ in 0..3 {
+            assert_eq!(engine.allocate(1, 3), 65_544);
+            assert_eq!(engine.allocate(1, 0), 65_547);
+            assert_eq!(engine.allocate(4, 32), 65_548);
+            assert_eq!(engine.allocate(8, 1), 65_584);
+            assert_eq!(engine.did_not_fit(), 0);
+            assert!(engine.handle(0) >= 65_536 + BLOCK);
+            engine.end();
+        }
+    }
+
+    #[test]
+    fn what_a_call_allocates_is_not_in_the_block() {
+        let mut engine = Running::new();
+        assert_eq!(engine.allocate(1, 3), 65_544);
+        let behind = engine.handle(10);
+        assert_eq!(behind, 65_536 + BLOCK);
+        // What is called during the call gives its results so.
+        assert_eq!(engine.allocate(1, 7), behind + 10);
+        assert_eq!(engine.allocate(1, 7), behind + 17);
+        engine.end();
+        assert_eq!(engine.allocate(1, 3), 65_544);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_allocated_and_all_that_follows() {
+        for size in [BLOCK - BEFORE as i32, BLOCK, i32::MIN, -1] {
+            let mut engine = Running::new();
+            assert_eq!(engine.allocate(1, 1), 65_544);
+            assert_eq!(engine.allocate(1, size), 65_536 + BLOCK, "{size}");
+            assert_eq!(engine.did_not_fit(), 1);
+            let next = engine.allocate(1, 5);
+            assert_eq!(next, (65_536 + BLOCK).wrapping_add(size));
+            engine.handle(0);
+            engine.end();
+            assert_eq!((engine.did_not_fit(), engine.allocate(1, 1)), (0, 65_544));
+        }
+        let mut engine = Running::new();
+        assert_eq!(engine.allocate(1, BLOCK - BEFORE as i32), 65_544, "all of it");
+        assert_eq!((engine.did_not_fit(), engine.allocate(1, 0)), (0, 65_536 + BLOCK));
+        assert_eq!((engine.allocate(1, 1), engine.did_not_fit()), (65_536 + BLOCK, 1));
+    }
+
+    #[test]
+    fn an_engine_without_a_handler_stays_as_it_is() {
+        let bytes = wat::parse_str(r#"(module (func (export "cabi_realloc")))"#).unwrap();
+        let mut rewrite = Rewrite::of(&bytes).unwrap();
+        gather(&mut rewrite).unwrap();
+        assert_eq!(rewrite.finish().unwrap(), bytes);
+        let other = ENGINE.replace(r#"#handle") (param i32))"#, r#"#handle") (param i64))"#);
+        let bytes = wat::parse_str(other).unwrap();
+        assert!(gather(&mut Rewrite::of(&bytes).unwrap()).is_err());
+    }
+}
