@@ -48,15 +48,16 @@ pub(crate) fn gather(engine: &mut Rewrite<'_>) -> Result<(), Error> {
         return Err("the handler's memory is managed by other functions than the canonical ABI has".into());
     }
     let globals = Globals { block: engine.add_global(0)?, free: engine.add_global(0)?, between: engine.add_global(1)? };
-    let gathering = engine.add(realloc, &gathering(realloc, globals))?;
+    let gathering = engine.add(realloc, 1, &gathering(realloc, globals))?;
     engine.export_instead(REALLOC, gathering);
     let mut calling = vec![Instruction::I32Const(0), Instruction::GlobalSet(globals.between)];
     calling.extend((0..engine.params(handle)).map(Instruction::LocalGet));
     calling.push(Instruction::Call(handle.function));
-    let calling = engine.add(handle, &calling)?;
+    let calling = engine.add(handle, 0, &calling)?;
     engine.export_instead(HANDLE, calling);
     let ending = engine.add(
         post,
+        0,
         &[
             Instruction::LocalGet(0),
             Instruction::Call(post.function),
@@ -81,9 +82,9 @@ pub(crate) fn gather(engine: &mut Rewrite<'_>) -> Result<(), Error> {
 
 const WORD: MemArg = MemArg { offset: 0, align: 2, memory_index: 0 };
 
-/// `cabi_realloc`: what to enlarge and its size, alignment, and the new size.
+/// `cabi_realloc`: what to enlarge and its size, alignment, and the new size; and the piece that is given out.
 fn gathering(realloc: Known, Globals { block, free, between }: Globals) -> Vec<Instruction<'static>> {
-    let (old, old_size, alignment, size) = (0, 1, 2, 3);
+    let (old, old_size, alignment, size, piece) = (0, 1, 2, 3, 4);
     let allocating = [
         Instruction::I32Const(0),
         Instruction::I32Const(0),
@@ -104,7 +105,17 @@ fn gathering(realloc: Known, Globals { block, free, between }: Globals) -> Vec<I
         Instruction::I32Add,
         Instruction::GlobalSet(free),
     ];
-    // Where the piece would start; that is kept in `old`, which is 0.
+    // Something new, or a piece of the block.
+    let is_ours = [
+        Instruction::LocalGet(old),
+        Instruction::I32Eqz,
+        Instruction::LocalGet(old),
+        Instruction::GlobalGet(block),
+        Instruction::I32Sub,
+        Instruction::I32Const(BLOCK),
+        Instruction::I32LtU,
+        Instruction::I32Or,
+    ];
     let aligning = [
         Instruction::GlobalGet(free),
         Instruction::LocalGet(alignment),
@@ -115,14 +126,14 @@ fn gathering(realloc: Known, Globals { block, free, between }: Globals) -> Vec<I
         Instruction::LocalGet(alignment),
         Instruction::I32Sub,
         Instruction::I32And,
-        Instruction::LocalSet(old),
+        Instruction::LocalSet(piece),
     ];
     // Whether as much is left from there on. As signed numbers: sizes beyond 2 GiB are negative, and never fit.
     let fits = [
         Instruction::GlobalGet(block),
         Instruction::I32Const(BLOCK),
         Instruction::I32Add,
-        Instruction::LocalGet(old),
+        Instruction::LocalGet(piece),
         Instruction::I32Sub,
         Instruction::LocalGet(size),
         Instruction::I32GeS,
@@ -131,14 +142,8 @@ fn gathering(realloc: Known, Globals { block, free, between }: Globals) -> Vec<I
         Instruction::I32GeS,
         Instruction::I32And,
     ];
-    let taking = [
-        Instruction::LocalGet(old),
-        Instruction::LocalGet(size),
-        Instruction::I32Add,
-        Instruction::GlobalSet(free),
-        Instruction::LocalGet(old),
-        Instruction::Return,
-    ];
+    let taking =
+        [Instruction::LocalGet(piece), Instruction::LocalGet(size), Instruction::I32Add, Instruction::GlobalSet(free)];
     let giving_up = [
         Instruction::GlobalGet(block),
         Instruction::I32Const(1),
@@ -148,20 +153,29 @@ fn gathering(realloc: Known, Globals { block, free, between }: Globals) -> Vec<I
         Instruction::I32Add,
         Instruction::GlobalSet(free),
         Instruction::I32Const(0),
-        Instruction::LocalSet(old),
-    ];
-    let as_before = [
-        Instruction::LocalGet(old),
-        Instruction::LocalGet(old_size),
+        Instruction::I32Const(0),
         Instruction::LocalGet(alignment),
         Instruction::LocalGet(size),
         Instruction::Call(realloc.function),
+        Instruction::LocalSet(piece),
+    ];
+    // What is enlarged, or made smaller, takes its content along.
+    let copying = [
+        Instruction::LocalGet(old),
+        Instruction::If(BlockType::Empty),
+        Instruction::LocalGet(piece),
+        Instruction::LocalGet(old),
+        Instruction::LocalGet(old_size),
+        Instruction::LocalGet(size),
+        Instruction::LocalGet(old_size),
+        Instruction::LocalGet(size),
+        Instruction::I32LtU,
+        Instruction::Select,
+        Instruction::MemoryCopy { src_mem: 0, dst_mem: 0 },
+        Instruction::End,
     ];
     let mut all = vec![
         Instruction::GlobalGet(between),
-        Instruction::LocalGet(old),
-        Instruction::I32Eqz,
-        Instruction::I32And,
         Instruction::If(BlockType::Empty),
         Instruction::GlobalGet(block),
         Instruction::I32Eqz,
@@ -169,14 +183,19 @@ fn gathering(realloc: Known, Globals { block, free, between }: Globals) -> Vec<I
     ];
     all.extend(allocating);
     all.push(Instruction::End);
+    all.extend(is_ours);
+    all.push(Instruction::If(BlockType::Empty));
     all.extend(aligning);
     all.extend(fits);
     all.push(Instruction::If(BlockType::Empty));
     all.extend(taking);
-    all.push(Instruction::End);
+    all.push(Instruction::Else);
     all.extend(giving_up);
     all.push(Instruction::End);
-    all.extend(as_before);
+    all.extend(copying);
+    all.extend([Instruction::LocalGet(piece), Instruction::Return, Instruction::End, Instruction::End]);
+    all.extend([old, old_size, alignment, size].map(Instruction::LocalGet));
+    all.push(Instruction::Call(realloc.function));
     all
 }
 
@@ -191,6 +210,7 @@ mod tests {
       (global $next (mut i32) (i32.const 65536))
       (memory (export "memory") 4)
       (func $realloc (export "cabi_realloc") (param i32 i32 i32 i32) (result i32)
+        (if (local.get 0) (then (return (i32.add (local.get 0) (i32.const 1000000)))))
         (global.get $next)
         (global.set $next (i32.add (global.get $next) (local.get 3))))
       (func (export "sdk:core/handler@0.1.0#handle") (param i32) (result i32)
@@ -216,8 +236,16 @@ mod tests {
         }
 
         fn allocate(&mut self, alignment: i32, size: i32) -> i32 {
+            self.reallocate(0, 0, alignment, size)
+        }
+
+        fn reallocate(&mut self, old: i32, old_size: i32, alignment: i32, size: i32) -> i32 {
             let realloc = self.instance.get_typed_func::<(i32, i32, i32, i32), i32>(&mut self.store, REALLOC).unwrap();
-            realloc.call(&mut self.store, (0, 0, alignment, size)).unwrap()
+            realloc.call(&mut self.store, (old, old_size, alignment, size)).unwrap()
+        }
+
+        fn memory(&mut self) -> &mut [u8] {
+            self.instance.get_memory(&mut self.store, "memory").unwrap().data_mut(&mut self.store)
         }
 
         fn handle(&mut self, size: i32) -> i32 {
@@ -234,8 +262,7 @@ mod tests {
 
         /// The word before the first piece.
         fn did_not_fit(&mut self) -> u8 {
-            let memory = self.instance.get_memory(&mut self.store, "memory").unwrap();
-            memory.data(&self.store)[65_536]
+            self.memory()[65_536]
         }
     }
 
@@ -283,6 +310,25 @@ mod tests {
         assert_eq!(engine.allocate(1, BLOCK - BEFORE as i32), 65_544, "all of it");
         assert_eq!((engine.did_not_fit(), engine.allocate(1, 0)), (0, 65_536 + BLOCK));
         assert_eq!((engine.allocate(1, 1), engine.did_not_fit()), (65_536 + BLOCK, 1));
+    }
+
+    #[test]
+    fn what_is_enlarged_takes_its_content_along() {
+        let mut engine = Running::new();
+        let first = engine.allocate(1, 4);
+        engine.memory()[65_544..65_548].copy_from_slice(b"text");
+        let second = engine.reallocate(first, 4, 1, 8);
+        assert_eq!(second, 65_548);
+        assert_eq!(&engine.memory()[65_548..65_552], b"text");
+        let third = engine.reallocate(second, 8, 1, 2);
+        assert_eq!((third, engine.allocate(1, 1)), (65_556, 65_558));
+        assert_eq!(&engine.memory()[65_556..65_559], b"te\0");
+        let outside = engine.reallocate(third, 2, 1, BLOCK);
+        assert_eq!((outside, engine.did_not_fit()), (65_536 + BLOCK, 1));
+        let at = usize::try_from(outside).unwrap();
+        assert_eq!(&engine.memory()[at..at + 3], b"te\0");
+        // What is not in the block is the engine's own to enlarge.
+        assert_eq!(engine.reallocate(outside, BLOCK, 1, 2 * BLOCK), outside + 1_000_000);
     }
 
     #[test]

@@ -25,6 +25,7 @@ pub(crate) fn ask_directly(engine: &mut Rewrite<'_>) -> Result<(), Error> {
     let (id, precision, at) = (0, 1, 2);
     let asking = engine.add(
         adapter,
+        0,
         &[
             Instruction::LocalGet(id),
             Instruction::I32Const(MONOTONIC),

@@ -17,21 +17,14 @@ use std::convert::Infallible;
 
 use tenon_code::{Section, sections};
 use wasm_encoder::reencode::{self, Reencode};
-use wasm_encoder::{CodeSection, Function, Instruction, Module, RawSection, SectionId};
+use wasm_encoder::{CodeSection, Function, Instruction, Module, RawSection};
 use wasmparser::{
     BinaryReader, CodeSectionReader, ExportSectionReader, ExternalKind, FunctionBody, ImportSectionReader, Operator,
     TypeRef,
 };
 
 use crate::error::SnapshotError;
-
-/// Magic number and version, before the first section.
-const PREAMBLE: usize = 8;
-
-const TYPE: u8 = SectionId::Type as u8;
-const IMPORT: u8 = SectionId::Import as u8;
-const EXPORT: u8 = SectionId::Export as u8;
-const CODE: u8 = SectionId::Code as u8;
+use crate::ids::{CODE, EXPORT, IMPORT, PREAMBLE, TYPE};
 
 /// Makes an engine hollow.
 ///

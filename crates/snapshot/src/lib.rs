@@ -25,6 +25,7 @@ mod error;
 mod files;
 mod garbage;
 mod hollow;
+mod ids;
 mod moment;
 mod prepare;
 mod random;

@@ -5,21 +5,13 @@ use std::convert::Infallible;
 
 use tenon_code::{Section, sections};
 use wasm_encoder::reencode::{self, Reencode, RoundtripReencoder};
-use wasm_encoder::{CodeSection, Encode, ExportSection, Function, Instruction, Module, RawSection, SectionId};
+use wasm_encoder::{CodeSection, Encode, ExportSection, Function, Instruction, Module, RawSection};
 use wasmparser::{
     BinaryReader, CodeSectionReader, CompositeInnerType, ExportSectionReader, ExternalKind, FunctionSectionReader,
     ImportSectionReader, Operator, TypeRef, TypeSectionReader, ValType,
 };
 
-/// Magic number and version, before the first section.
-const PREAMBLE: usize = 8;
-
-const TYPE: u8 = SectionId::Type as u8;
-const IMPORT: u8 = SectionId::Import as u8;
-const FUNCTION: u8 = SectionId::Function as u8;
-const GLOBAL: u8 = SectionId::Global as u8;
-const EXPORT: u8 = SectionId::Export as u8;
-const CODE: u8 = SectionId::Code as u8;
+use crate::ids::{CODE, EXPORT, FUNCTION, GLOBAL, IMPORT, PREAMBLE, TYPE};
 
 /// Why a module cannot be rewritten.
 pub(crate) type Error = Box<dyn std::error::Error + Send + Sync>;
@@ -135,10 +127,10 @@ impl<'a> Rewrite<'a> {
         }
     }
 
-    /// Adds a function of the same type as another.
-    pub(crate) fn add(&mut self, like: Known, instructions: &[Instruction<'_>]) -> Result<u32, Error> {
+    /// Adds a function of the same type as another, with locals of type `i32` behind its parameters.
+    pub(crate) fn add(&mut self, like: Known, locals: u32, instructions: &[Instruction<'_>]) -> Result<u32, Error> {
         let index = self.functions.len() + self.added.len();
-        let mut function = Function::new([]);
+        let mut function = Function::new(Some((locals, wasm_encoder::ValType::I32)).filter(|(count, _)| *count > 0));
         for instruction in instructions {
             function.instruction(instruction);
         }

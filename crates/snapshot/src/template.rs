@@ -4,29 +4,12 @@ use std::ops::Range;
 
 use tenon_code::{Engine as Found, Global, Section, Segment, State, StateError, sections};
 use wasm_encoder::reencode::{Reencode, RoundtripReencoder};
-use wasm_encoder::{
-    ComponentSectionId, DataCountSection, DataSection, Encode, ExportSection, Module, RawSection, SectionId,
-};
+use wasm_encoder::{DataCountSection, DataSection, Encode, ExportSection, Module, RawSection};
 use wasmparser::{BinaryReader, DataKind, DataSectionReader, ExportSectionReader, GlobalSectionReader};
 use wasmparser::{MemorySectionReader, MemoryType, Operator, Parser, Payload};
 
 use crate::error::SnapshotError;
-
-/// Magic number and version, before the first section.
-const PREAMBLE: usize = 8;
-
-/// Sections of a core module (Core 5.5).
-const CUSTOM: u8 = SectionId::Custom as u8;
-const MEMORY: u8 = SectionId::Memory as u8;
-const GLOBAL: u8 = SectionId::Global as u8;
-const EXPORT: u8 = SectionId::Export as u8;
-const START: u8 = SectionId::Start as u8;
-const DATA: u8 = SectionId::Data as u8;
-const DATA_COUNT: u8 = SectionId::DataCount as u8;
-
-/// Sections of a component (Component Model, Binary).
-const CORE_MODULE: u8 = ComponentSectionId::CoreModule as u8;
-const COMPONENT: u8 = ComponentSectionId::Component as u8;
+use crate::ids::{COMPONENT, CORE_MODULE, CUSTOM, DATA, DATA_COUNT, EXPORT, GLOBAL, MEMORY, PREAMBLE, START};
 
 /// Memory is written in runs; fewer zeros than this between two runs are written out, for a run has a cost, too.
 const GAP: usize = 16;
