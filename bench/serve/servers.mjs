@@ -1,5 +1,6 @@
 // The servers that bench/serve compares: how each is started, and where its routes are.
 import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { cpSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
@@ -43,6 +44,8 @@ const specialized = () => join(built("aot", "-r", "--aot"), "hello.wasm");
 const onPort = (command, args) => async () => {
   const port = await freePort();
   const child = spawn(command, args(port), { cwd: root, detached: true });
+  // Rejects when there is no such command.
+  await once(child, "spawn");
   return { child, base: `http://127.0.0.1:${port}`, group: true };
 };
 

@@ -43,7 +43,7 @@ interface Glue {
   readonly decoder: InstanceType<typeof TextDecoder>;
   /** What the engine waits for when there is nothing to wait for. */
   readonly done: Promise<void>;
-  /** The request that is being answered. */
+  /** The last request, for as long as its arguments are there. */
   current: GlueRequest | undefined;
 }
 
@@ -100,7 +100,7 @@ class GlueRequest {
   declare readonly method: string;
   declare readonly pathWithQuery: string;
   declare readonly body: Uint8Array | undefined;
-  /** What it was made of, which is over when it has been answered. */
+  /** What it was made of, which is over when the next one comes, if not before. */
   declare readonly call: GlueCall;
   declare decoded: [string, Uint8Array][] | undefined;
 
@@ -156,15 +156,19 @@ function glueContentType(at: number, count: number): string | undefined {
   return found;
 }
 
-/** How large the block is that the arguments of a call stand in, and how much of it is before the first, the method. */
-const glueBlockSize = 16 * 1024;
-const glueBefore = 8;
+/**
+ * How large the block is that the arguments of a call stand in, and how much of it is before the first, the method, as
+ * `crates/snapshot/src/arguments.rs` has it.
+ */
+export const glueBlockSize = 16 * 1024;
+export const glueBefore = 8;
 
-/** A request has been answered: nothing of it is needed any more. In the block there is nothing to be freed. */
+/** A request has been answered. In the block there is nothing to be freed, and it stays what it is until the next one. */
 function glueEnd(call: GlueCall): void {
-  glue.current = undefined;
   const fits = call[1] <= glueBlockSize - glueBefore && glue.words[(call[0] - glueBefore) >> 2] === 0;
-  if (!fits) glueFree(call);
+  if (fits) return;
+  glue.current = undefined;
+  glueFree(call);
 }
 
 /** Frees the arguments of a call that are not in the block. */
