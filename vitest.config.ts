@@ -20,6 +20,7 @@ const projects: TestProjectInlineConfiguration[] = [
       fileParallelism: false,
       testTimeout: 120_000,
       hookTimeout: 120_000,
+      expect: { poll: { timeout: 30_000 } },
     },
   },
   {
