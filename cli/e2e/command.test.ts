@@ -176,6 +176,15 @@ describe("tenon run", () => {
     }
   });
 
+  test("stops with 0 when SIGTERM comes as soon as it has said where it serves", async () => {
+    for (let round = 0; round < 5; round++) {
+      const running = await startTenon([], "echo", echoProject);
+      const exited = new Promise((resolve) => running.process.once("exit", resolve));
+      running.process.kill("SIGTERM");
+      expect(await exited).toBe(0);
+    }
+  });
+
   test("takes names of the project's modules, and says which there are", async () => {
     const running = await startTenon(["echo", join(root, "examples/hello/dist/hello.wasm")], "echo", echoProject);
     expect((await send(running.base, { path: "/run/echo/count" })).json()).toEqual({ count: 1 });

@@ -1,6 +1,6 @@
 import { exitCode } from "./errors.ts";
 
-/** Waits for the signals that end a server. A second Ctrl-C ends the process at once. */
+/** Waits for the signals that end a server, from when it is made. A second Ctrl-C ends the process at once. */
 export class Lifecycle {
   /** The exit code that goes with what ended it: 0 for SIGTERM, 130 for Ctrl-C and a terminal that went. */
   readonly ended: Promise<number>;
@@ -19,6 +19,27 @@ export class Lifecycle {
     process.once("SIGTERM", () => this.end(exitCode.done));
     process.once("SIGHUP", () => this.end(exitCode.interrupted));
     process.on("SIGINT", () => this.interrupt());
+  }
+
+  /**
+   * Waits for what starts a server. A signal that comes meanwhile ends the process at once, with the code that goes with it;
+   * one that comes afterwards is waited for by {@link ended}, however soon.
+   */
+  starting<T>(start: Promise<T>): Promise<T> {
+    let isStarting = true;
+    void this.ended.then((code) => {
+      if (isStarting) process.exit(code);
+    });
+    start.then(
+      () => {
+        isStarting = false;
+      },
+      () => {
+        isStarting = false;
+        this.end(exitCode.failed);
+      },
+    );
+    return start;
   }
 
   /** As Ctrl-C does. */

@@ -37,10 +37,15 @@ export function runCommand(program: Command): void {
     const modules = await modulesToServe(components, project);
     const config = project?.config ?? defaultConfig(process.env);
     const { server } = config;
-    const runtime = await load(modules, config, project?.folder ?? process.cwd(), options, terminal);
-    const { url } = await runtime.listen({ host: options.host ?? server.host, port: options.port ?? server.port });
+    const lifecycle = new Lifecycle();
+    const runtime = await lifecycle.starting(
+      load(modules, config, project?.folder ?? process.cwd(), options, terminal),
+    );
+    const { url } = await lifecycle.starting(
+      runtime.listen({ host: options.host ?? server.host, port: options.port ?? server.port }),
+    );
     announce(url, runtime.modules, options, terminal);
-    process.exitCode = await new Lifecycle().ended;
+    process.exitCode = await lifecycle.ended;
     terminal.note("Stop", "after running requests; Ctrl-C again stops at once");
     await runtime.close();
     process.exit();

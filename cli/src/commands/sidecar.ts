@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { exitCode, systemReason, TenonError } from "../errors.ts";
+import { systemReason, TenonError } from "../errors.ts";
+import { Lifecycle } from "../lifecycle.ts";
 import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
 import { Sidecar, type SidecarKind } from "../sidecar.ts";
-import type { Terminal } from "../terminal.ts";
 
 interface Options extends CommonOptions {
   readonly listen: string;
@@ -89,10 +89,14 @@ async function serve(kind: SidecarKind, options: Options): Promise<void> {
     ...given("maxRows", options.maxRows),
     ...given("maxBodyBytes", options.maxBody),
   });
-  const sidecar = await started;
-  terminal.say(`${terminal.bold("Serve".padStart(12))} ${kind} at ${sidecar.address}`);
+  const lifecycle = new Lifecycle();
+  const sidecar = await lifecycle.starting(started);
+  terminal.note("Serve", `${kind} at ${sidecar.address}`);
   if (options.json) process.stdout.write(`${JSON.stringify({ kind, address: sidecar.address })}\n`);
-  await untilSignalled(sidecar, terminal);
+  process.exitCode = await lifecycle.ended;
+  terminal.note("Stop", "after running requests; Ctrl-C again stops at once");
+  await sidecar.close();
+  process.exit();
 }
 
 function given<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
@@ -158,23 +162,4 @@ function positive(text: string): number {
   const number = /^[0-9]{1,10}$/.test(text) ? Number(text) : 0;
   if (number < 1 || number > 0xffff_ffff) throw new InvalidArgumentError("It takes a number from 1 on.");
   return number;
-}
-
-/** Ends on SIGTERM with 0, on Ctrl-C with 130; a second Ctrl-C does not wait for running requests. */
-async function untilSignalled(sidecar: Sidecar, terminal: Terminal): Promise<void> {
-  const signal = await new Promise<NodeJS.Signals>((done) => {
-    // A timer keeps the process alive: the addon's server does not.
-    const alive = setInterval(() => {}, 2 ** 30);
-    for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-      process.once(name, () => {
-        clearInterval(alive);
-        done(name);
-      });
-    }
-  });
-  process.exitCode = signal === "SIGTERM" ? exitCode.done : exitCode.interrupted;
-  process.once("SIGINT", () => process.exit(exitCode.interrupted));
-  terminal.say(`${terminal.bold("Stop".padStart(12))} after running requests; Ctrl-C again stops at once`);
-  await sidecar.close();
-  process.exit();
 }

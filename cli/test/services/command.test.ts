@@ -68,6 +68,13 @@ describe("a Unix socket", () => {
     }
   });
 
+  it("goes with a sidecar that is ended as soon as it has said where it listens", async () => {
+    for (let round = 0; round < 10; round++) {
+      const running = await start(["sql", ...listen, "--url", store]);
+      expect([await running.end("SIGTERM"), existsSync(socket)]).toEqual([0, false]);
+    }
+  });
+
   it("takes the place of one whose sidecar was killed, and of nothing else", async () => {
     const killed = await start(["sql", ...listen, "--url", store]);
     await killed.end("SIGKILL");
