@@ -21,9 +21,10 @@ const BLOCK: i32 = 16 * 1024;
 pub(crate) const BEFORE: usize = 8;
 const ALIGNMENT: i32 = 8;
 
-const REALLOC: &str = "cabi_realloc";
-const HANDLE: &str = "sdk:core/handler@0.1.0#handle";
-const POST: &str = "cabi_post_sdk:core/handler@0.1.0#handle";
+/// What allocates in the guest, what answers requests, and what frees a response.
+pub(crate) const REALLOC: &str = "cabi_realloc";
+pub(crate) const HANDLE: &str = "sdk:core/handler@0.1.0#handle";
+pub(crate) const POST: &str = "cabi_post_sdk:core/handler@0.1.0#handle";
 
 /// What the added functions remember.
 #[derive(Clone, Copy)]
@@ -55,35 +56,39 @@ pub(crate) fn gather(engine: &mut Rewrite<'_>) -> Result<(), Error> {
     calling.push(Instruction::Call(handle.function));
     let calling = engine.add(handle, 0, &calling)?;
     engine.export_instead(HANDLE, calling);
-    let ending = engine.add(
-        post,
-        0,
-        &[
-            Instruction::LocalGet(0),
-            Instruction::Call(post.function),
-            Instruction::I32Const(1),
-            Instruction::GlobalSet(globals.between),
-            Instruction::GlobalGet(globals.block),
-            Instruction::If(BlockType::Empty),
-            // All of it is free.
-            Instruction::GlobalGet(globals.block),
-            Instruction::I32Const(BEFORE as i32),
-            Instruction::I32Add,
-            Instruction::GlobalSet(globals.free),
-            Instruction::GlobalGet(globals.block),
-            Instruction::I32Const(0),
-            Instruction::I32Store(WORD),
-            Instruction::End,
-        ],
-    )?;
+    let mut ending = vec![
+        Instruction::LocalGet(0),
+        Instruction::Call(post.function),
+        Instruction::I32Const(1),
+        Instruction::GlobalSet(globals.between),
+        Instruction::GlobalGet(globals.block),
+        Instruction::If(BlockType::Empty),
+    ];
+    ending.extend(emptying(globals));
+    ending.push(Instruction::End);
+    let ending = engine.add(post, 0, &ending)?;
     engine.export_instead(POST, ending);
     Ok(())
 }
 
 const WORD: MemArg = MemArg { offset: 0, align: 2, memory_index: 0 };
 
+/// All of the block is free, and everything has fitted.
+fn emptying(Globals { block, free, .. }: Globals) -> [Instruction<'static>; 7] {
+    [
+        Instruction::GlobalGet(block),
+        Instruction::I32Const(BEFORE as i32),
+        Instruction::I32Add,
+        Instruction::GlobalSet(free),
+        Instruction::GlobalGet(block),
+        Instruction::I32Const(0),
+        Instruction::I32Store(WORD),
+    ]
+}
+
 /// `cabi_realloc`: what to enlarge and its size, alignment, and the new size; and the piece that is given out.
-fn gathering(realloc: Known, Globals { block, free, between }: Globals) -> Vec<Instruction<'static>> {
+fn gathering(realloc: Known, globals: Globals) -> Vec<Instruction<'static>> {
+    let Globals { block, free, between } = globals;
     let (old, old_size, alignment, size, piece) = (0, 1, 2, 3, 4);
     let allocating = [
         Instruction::I32Const(0),
@@ -97,13 +102,6 @@ fn gathering(realloc: Known, Globals { block, free, between }: Globals) -> Vec<I
         Instruction::If(BlockType::Empty),
         Instruction::Unreachable,
         Instruction::End,
-        Instruction::GlobalGet(block),
-        Instruction::I32Const(0),
-        Instruction::I32Store(WORD),
-        Instruction::GlobalGet(block),
-        Instruction::I32Const(BEFORE as i32),
-        Instruction::I32Add,
-        Instruction::GlobalSet(free),
     ];
     // Something new, or a piece of the block.
     let is_ours = [
@@ -182,6 +180,7 @@ fn gathering(realloc: Known, Globals { block, free, between }: Globals) -> Vec<I
         Instruction::If(BlockType::Empty),
     ];
     all.extend(allocating);
+    all.extend(emptying(globals));
     all.push(Instruction::End);
     all.extend(is_ours);
     all.push(Instruction::If(BlockType::Empty));
@@ -215,9 +214,7 @@ mod tests {
         (global.set $next (i32.add (global.get $next) (local.get 3))))
       (func (export "sdk:core/handler@0.1.0#handle") (param i32) (result i32)
         (call $realloc (i32.const 0) (i32.const 0) (i32.const 1) (local.get 0)))
-      (func (export "cabi_post_sdk:core/handler@0.1.0#handle") (param i32))
-      (func (export "host") (param i32) (result i32)
-        (call $realloc (i32.const 0) (i32.const 0) (i32.const 1) (local.get 0))))"#;
+      (func (export "cabi_post_sdk:core/handler@0.1.0#handle") (param i32)))"#;
 
     struct Running {
         store: Store<()>,

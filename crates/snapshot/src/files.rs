@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use tenon_code::Folder;
 
 /// What is prepared, as a number: another one when this crate prepares something else of the same ingredients.
-const EDITION: u32 = 8;
+const EDITION: u32 = 9;
 
 /// How many prepared engines are kept: those of three versions, with and without weval.
 const KEPT: usize = 6;

@@ -12,19 +12,18 @@
 //! A hollow function says which one it was, and the first of them calls every function that hollow ones called: the
 //! splicer renumbers those calls like all others, which tells how to renumber the functions that are put back.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::convert::Infallible;
+use std::collections::{BTreeSet, HashSet};
 
 use tenon_code::{Section, sections};
-use wasm_encoder::reencode::{self, Reencode};
+use wasm_encoder::reencode::Reencode;
 use wasm_encoder::{CodeSection, Function, Instruction, Module, RawSection};
 use wasmparser::{
-    BinaryReader, CodeSectionReader, ExportSectionReader, ExternalKind, FunctionBody, ImportSectionReader, Operator,
-    TypeRef,
+    CodeSectionReader, ExportSectionReader, ExternalKind, FunctionBody, ImportSectionReader, Operator, TypeRef,
 };
 
 use crate::error::SnapshotError;
-use crate::ids::{CODE, EXPORT, IMPORT, PREAMBLE, TYPE};
+use crate::rewrite::Renumber;
+use crate::section::{CODE, EXPORT, IMPORT, PREAMBLE, TYPE, reader};
 
 /// Makes an engine hollow.
 ///
@@ -74,7 +73,8 @@ pub fn fill(spliced: &[u8], engine: &[u8]) -> Result<Vec<u8>, SnapshotError> {
     if now.len() != called.len() {
         return Err(changed("functions"));
     }
-    let mut renumber = Renumber(called.into_iter().zip(now).collect());
+    let numbers = called.into_iter().zip(now).collect();
+    let mut renumber = Renumber(&numbers);
     let mut code = CodeSection::new();
     for (body, was) in made.bodies.iter().zip(was) {
         match was {
@@ -113,8 +113,7 @@ impl<'a> Parts<'a> {
     }
 
     fn read(&mut self, section: &Section) -> wasmparser::Result<()> {
-        let content = &self.bytes[section.content.clone()];
-        let mut reader = BinaryReader::new(content, section.content.start);
+        let mut reader = reader(self.bytes, section);
         match section.id {
             TYPE => {
                 reader.read_var_u32()?;
@@ -192,24 +191,15 @@ fn marker(body: &FunctionBody<'_>) -> Option<u32> {
     }
 }
 
-/// Functions get other numbers; all else stays.
-struct Renumber(HashMap<u32, u32>);
-
-impl Reencode for Renumber {
-    type Error = Infallible;
-
-    fn function_index(&mut self, function: u32) -> Result<u32, reencode::Error> {
-        // Every function that is named was asked for.
-        Ok(self.0.get(&function).copied().unwrap_or(function))
-    }
-}
-
 fn changed(what: &str) -> SnapshotError {
     SnapshotError::Engine(format!("the splicer has changed {what} that it is not known to change"))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+
+    use wasm_encoder::reencode;
     use wasm_encoder::{EntityType, ImportSection};
 
     use super::*;

@@ -25,7 +25,6 @@ mod error;
 mod files;
 mod garbage;
 mod hollow;
-mod ids;
 mod moment;
 mod prepare;
 mod random;
@@ -33,6 +32,7 @@ mod rehearsal;
 mod request;
 mod rewrite;
 mod run;
+mod section;
 mod specialize;
 mod template;
 #[cfg(test)]

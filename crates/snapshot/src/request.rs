@@ -2,14 +2,8 @@
 
 use wasmtime::{Instance, Memory, Store};
 
-use crate::arguments::BEFORE;
+use crate::arguments::{BEFORE, HANDLE, POST, REALLOC};
 use crate::wasi::World;
-
-/// What answers requests.
-const HANDLE: &str = "sdk:core/handler@0.1.0#handle";
-
-/// What frees a response.
-const POST_RETURN: &str = "cabi_post_sdk:core/handler@0.1.0#handle";
 
 /// A request.
 #[derive(Debug, Eq, PartialEq)]
@@ -31,7 +25,7 @@ impl Request {
     /// Puts the record of the request (Canonical ABI) into the guest's memory, and calls its handler: method, path, headers
     /// and body are each an address and a length.
     pub(crate) fn send(&self, store: &mut Store<World>, instance: &Instance, memory: Memory) -> wasmtime::Result<()> {
-        let realloc = instance.get_typed_func::<(i32, i32, i32, i32), i32>(&mut *store, "cabi_realloc")?;
+        let realloc = instance.get_typed_func::<(i32, i32, i32, i32), i32>(&mut *store, REALLOC)?;
         let mut put = |bytes: &[u8]| -> wasmtime::Result<[i32; 2]> {
             let length = i32::try_from(bytes.len())?;
             let at = realloc.call(&mut *store, (0, 0, 4, length))?;
@@ -56,6 +50,6 @@ impl Request {
         let handle = instance.get_typed_func::<Record, i32>(&mut *store, HANDLE)?;
         let record = (method, method_length, path, path_length, headers, count, given, body, body_length);
         let response = handle.call(&mut *store, record)?;
-        instance.get_typed_func::<i32, ()>(&mut *store, POST_RETURN)?.call(&mut *store, response)
+        instance.get_typed_func::<i32, ()>(&mut *store, POST)?.call(&mut *store, response)
     }
 }

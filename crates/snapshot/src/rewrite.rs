@@ -11,7 +11,7 @@ use wasmparser::{
     ImportSectionReader, Operator, TypeRef, TypeSectionReader, ValType,
 };
 
-use crate::ids::{CODE, EXPORT, FUNCTION, GLOBAL, IMPORT, PREAMBLE, TYPE};
+use crate::section::{CODE, EXPORT, FUNCTION, GLOBAL, IMPORT, PREAMBLE, TYPE, reader};
 
 /// Why a module cannot be rewritten.
 pub(crate) type Error = Box<dyn std::error::Error + Send + Sync>;
@@ -93,7 +93,7 @@ impl<'a> Rewrite<'a> {
 
     fn reader(&self, id: u8) -> Option<BinaryReader<'a>> {
         let section = self.sections.iter().find(|section| section.id == id)?;
-        Some(BinaryReader::new(&self.module[section.content.clone()], section.content.start))
+        Some(reader(self.module, section))
     }
 
     /// The function that is imported under a name, from a module whose name starts with `module`.
@@ -159,8 +159,7 @@ impl<'a> Rewrite<'a> {
     pub(crate) fn finish(self) -> Result<Vec<u8>, Error> {
         let mut module = Module::new();
         for section in &self.sections {
-            let content = &self.module[section.content.clone()];
-            let reader = BinaryReader::new(content, section.content.start);
+            let reader = reader(self.module, section);
             match section.id {
                 FUNCTION => module.section(
                     &longer(FUNCTION, reader, self.added.len(), |made| {
@@ -184,7 +183,7 @@ impl<'a> Rewrite<'a> {
                 ),
                 EXPORT => module.section(&self.exports_of(reader)?),
                 CODE => module.section(&self.code(reader)?),
-                id => module.section(&RawSection { id, data: content }),
+                id => module.section(&RawSection { id, data: &self.module[section.content.clone()] }),
             };
         }
         Ok(module.finish())
@@ -247,8 +246,8 @@ fn longer(id: u8, mut was: BinaryReader<'_>, more: usize, add: impl FnOnce(&mut 
     Ok(Longer { id, content })
 }
 
-/// Functions that are called get other numbers.
-struct Renumber<'a>(&'a HashMap<u32, u32>);
+/// Functions get other numbers where there are some for them; all else stays.
+pub(crate) struct Renumber<'a>(pub(crate) &'a HashMap<u32, u32>);
 
 impl Reencode for Renumber<'_> {
     type Error = Infallible;

@@ -5,11 +5,13 @@ use std::ops::Range;
 use tenon_code::{Engine as Found, Global, Section, Segment, State, StateError, sections};
 use wasm_encoder::reencode::{Reencode, RoundtripReencoder};
 use wasm_encoder::{DataCountSection, DataSection, Encode, ExportSection, Module, RawSection};
-use wasmparser::{BinaryReader, DataKind, DataSectionReader, ExportSectionReader, GlobalSectionReader};
+use wasmparser::{DataKind, DataSectionReader, ExportSectionReader, GlobalSectionReader};
 use wasmparser::{MemorySectionReader, MemoryType, Operator, Parser, Payload};
 
 use crate::error::SnapshotError;
-use crate::ids::{COMPONENT, CORE_MODULE, CUSTOM, DATA, DATA_COUNT, EXPORT, GLOBAL, MEMORY, PREAMBLE, START};
+use crate::section::{
+    COMPONENT, CORE_MODULE, CUSTOM, DATA, DATA_COUNT, EXPORT, GLOBAL, MEMORY, PREAMBLE, START, reader,
+};
 
 /// Memory is written in runs; fewer zeros than this between two runs are written out, for a run has a cost, too.
 const GAP: usize = 16;
@@ -263,8 +265,4 @@ fn runs_with_gaps(memory: &[u8], gap: usize) -> Vec<Segment<'_>> {
     }
     let segment = |run: Range<usize>| Some(Segment { offset: u32::try_from(run.start).ok()?, data: &memory[run] });
     runs.into_iter().filter_map(segment).collect()
-}
-
-fn reader<'a>(bytes: &'a [u8], section: &Section) -> BinaryReader<'a> {
-    BinaryReader::new(&bytes[section.content.clone()], section.content.start)
 }

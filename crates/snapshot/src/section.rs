@@ -1,6 +1,8 @@
-//! Identifiers of sections.
+//! Sections: their identifiers, and what they hold.
 
+use tenon_code::Section;
 use wasm_encoder::{ComponentSectionId, SectionId};
+use wasmparser::BinaryReader;
 
 /// Magic number and version, before the first section.
 pub(crate) const PREAMBLE: usize = 8;
@@ -21,3 +23,8 @@ pub(crate) const DATA_COUNT: u8 = SectionId::DataCount as u8;
 /// Sections of a component (Component Model, Binary).
 pub(crate) const CORE_MODULE: u8 = ComponentSectionId::CoreModule as u8;
 pub(crate) const COMPONENT: u8 = ComponentSectionId::Component as u8;
+
+/// Reads a section of a module.
+pub(crate) fn reader<'a>(bytes: &'a [u8], section: &Section) -> BinaryReader<'a> {
+    BinaryReader::new(&bytes[section.content.clone()], section.content.start)
+}
