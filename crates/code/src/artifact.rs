@@ -18,6 +18,7 @@ use wasmtime_environ::{
 
 use crate::elf::{self, Section};
 use crate::image::Image;
+use crate::restore::RESTORE;
 use crate::state::{Global, State};
 
 /// What a trailer starts with.
@@ -96,6 +97,16 @@ pub(crate) fn without_images(code: &[u8]) -> Option<Vec<u8>> {
     Some(made)
 }
 
+/// Whether compiled code exports [`RESTORE`].
+pub(crate) fn is_restorable(code: &[u8]) -> bool {
+    let artifacts = located(code).and_then(|(info, _)| postcard::from_bytes(code.get(info.content)?).ok());
+    artifacts.is_some_and(|artifacts| exports_restore(&artifacts))
+}
+
+fn exports_restore(artifacts: &ComponentArtifacts) -> bool {
+    artifacts.info.component.exports.raw_iter().any(|(name, _)| name.as_str() == RESTORE)
+}
+
 fn located(code: &[u8]) -> Option<(Section, Section)> {
     Some((elf::section(code, obj::ELF_WASMTIME_INFO)?, elf::section(code, obj::ELF_WASM_DATA)?))
 }
@@ -107,7 +118,10 @@ fn parts(code: &[u8], info: &Section, data: &Section, module: u32, state: &State
     let old = code.get(data.content.clone())?;
     let image = Image::of(state, page)?;
     let engine = StaticModuleIndex::from_u32(module);
-    if !enter(&mut artifacts.static_modules.get_mut(engine)?.module, state, &image) {
+    let restorable = exports_restore(&artifacts);
+    let entered = &mut artifacts.static_modules.get_mut(engine)?.module;
+    let globals = if restorable { twice(entered, &state.globals)? } else { state.globals.clone() };
+    if !enter(entered, state, &globals, &image) {
         return None;
     }
     if apart && !is_alone(&artifacts, engine, state.pages) {
@@ -161,8 +175,15 @@ fn is_alone(artifacts: &ComponentArtifacts, engine: StaticModuleIndex, pages: u6
     instances.count() == 1 && made.all(|memory| memory.limits.min != pages)
 }
 
+/// The values of the mutable globals, and of their twins, which stand behind all others in the same order (`restore`).
+fn twice(module: &Module, globals: &[(u32, Global)]) -> Option<Vec<(u32, Global)>> {
+    let own = module.globals.len().checked_sub(module.num_imported_globals)?.checked_sub(globals.len())?;
+    let twins = (u32::try_from(own).ok()?..).zip(globals).map(|(twin, (_, value))| (twin, *value));
+    Some(globals.iter().copied().chain(twins).collect())
+}
+
 /// Enters a state into what is noted of a module. False when the module is of another kind.
-fn enter(module: &mut Module, state: &State<'_>, image: &Image) -> bool {
+fn enter(module: &mut Module, state: &State<'_>, globals: &[(u32, Global)], image: &Image) -> bool {
     let memory = MemoryIndex::new(0);
     let Some(plan) = module.memories.get_mut(memory) else { return false };
     if state.pages < plan.limits.min || plan.limits.max.is_some_and(|most| state.pages > most) {
@@ -175,7 +196,7 @@ fn enter(module: &mut Module, state: &State<'_>, image: &Image) -> bool {
         Some(Some((offset, piece))) if piece.index() == 0 && !image.bytes.is_empty() => *offset = image.offset,
         _ => return false,
     }
-    state.globals.iter().all(|(index, value)| {
+    globals.iter().all(|(index, value)| {
         let noted = module.global_initializers.iter_mut().find(|(noted, _)| noted.index() == *index as usize);
         let Some((_, noted)) = noted else { return false };
         match (&noted, value) {

@@ -17,12 +17,17 @@ mod elf;
 #[cfg(test)]
 mod fixture;
 mod folder;
+mod handler;
 mod image;
+mod restore;
+pub mod rewrite;
 mod seal;
+pub mod section;
 mod state;
 mod store;
 
 pub use code::Code;
 pub use folder::{Folder, hex};
-pub use state::{Engine, Global, Section, Segment, State, StateError, constant, sections};
+pub use restore::RESTORE;
+pub use state::{Engine, Global, Segment, State, StateError, constant};
 pub use store::{compile, load};

@@ -12,17 +12,7 @@ use wasmparser::{
     Parser,
 };
 
-/// Sections of a component and of a core module that are told apart here (Core 5.5, Component Binary).
-const CUSTOM: u8 = 0;
-const CORE_MODULE: u8 = 1;
-const COMPONENT: u8 = 4;
-const MEMORY: u8 = 5;
-const GLOBAL: u8 = 6;
-const DATA: u8 = 11;
-const DATA_COUNT: u8 = 12;
-
-/// Magic number and version, before the first section.
-const PREAMBLE: usize = 8;
+use crate::section::{COMPONENT, CORE_MODULE, CUSTOM, DATA, DATA_COUNT, GLOBAL, MEMORY, PREAMBLE, Section, sections};
 
 /// Why a component cannot be taken apart. That is no fault of the component's.
 #[derive(Debug, thiserror::Error)]
@@ -66,17 +56,6 @@ pub struct State<'a> {
     pub globals: Vec<(u32, Global)>,
     /// The initial memory; the rest of it is zero.
     pub segments: Vec<Segment<'a>>,
-}
-
-/// A section: its identifier, where it starts and where its content is.
-#[derive(Clone, Debug)]
-pub struct Section {
-    /// See the specification of the binary format.
-    pub id: u8,
-    /// Where its identifier stands.
-    pub start: usize,
-    /// Where its content stands.
-    pub content: Range<usize>,
 }
 
 /// Where the engine is in a component.
@@ -170,7 +149,7 @@ impl<'a> Engine<'a> {
 
     fn digest_engine(&self, section: &Section, state: &mut State<'a>, digest: &mut Sha256) -> Result<(), StateError> {
         let content = &self.bytes[section.content.clone()];
-        let reader = BinaryReader::new(content, section.content.start);
+        let reader = section.reader(self.bytes);
         digest.update([section.id]);
         match section.id {
             MEMORY => {
@@ -265,24 +244,4 @@ fn core_modules(
         above.pop();
     }
     Ok(())
-}
-
-/// The sections that stand in `range` of a module or a component.
-///
-/// # Errors
-///
-/// When one is malformed or reaches beyond the range.
-pub fn sections(bytes: &[u8], range: Range<usize>) -> Result<Vec<Section>, StateError> {
-    let content = bytes.get(range.clone()).ok_or(StateError::Foreign("a section is cut short"))?;
-    let mut reader = BinaryReader::new(content, range.start);
-    let mut found = Vec::new();
-    while !reader.eof() {
-        let start = reader.original_position();
-        let id = reader.read_u8()?;
-        let size = reader.read_var_u32()? as usize;
-        let content = reader.original_position();
-        reader.read_bytes(size)?;
-        found.push(Section { id, start, content: content..content + size });
-    }
-    Ok(found)
 }

@@ -14,7 +14,12 @@ use wasmtime::{Engine, Result};
 use crate::artifact::{self, Place};
 use crate::code::Code;
 use crate::folder::{self, Folder, hex};
+use crate::handler;
+use crate::restore::{self, RESTORE};
 use crate::state::{self, State, StateError};
+
+/// Raised when other code is made of the same component.
+const EDITION: u32 = 2;
 
 /// Extension of a component's code, and how many are kept besides those that a server has: each save of a file in
 /// `tenon dev` makes one of 40 MB.
@@ -99,7 +104,20 @@ struct Made {
 
 /// Compiles a component, which has been taken apart if it could be.
 fn made(engine: &Engine, bytes: &[u8], apart: Option<(u32, &State<'_>)>) -> Result<Made> {
-    let compiled = engine.precompile_component(bytes)?;
+    let restorable = restore::added(bytes).map_err(|reason| tracing::debug!("instances are not restored: {reason}"));
+    let compiled = match restorable.map(|restorable| engine.precompile_component(&restorable)) {
+        Ok(Ok(compiled)) => compiled,
+        // What is wrong with it is told with the places of what was given.
+        _ => {
+            let compiled = engine.precompile_component(bytes)?;
+            // Only what is added above may bear the name: whoever finds it there relies on what it does.
+            wasmtime::ensure!(
+                !artifact::is_restorable(&compiled),
+                "it exports {RESTORE}, which is kept for Tenon's use"
+            );
+            compiled
+        }
+    };
     let completed = apart
         .filter(|(module, state)| artifact::reproduces(&compiled, *module, state))
         .and_then(|(module, state)| artifact::with_state(&compiled, module, state));
@@ -112,6 +130,7 @@ fn made(engine: &Engine, bytes: &[u8], apart: Option<(u32, &State<'_>)>) -> Resu
 
 /// A component whose code is compiled, and kept nowhere.
 fn unstored(engine: &Engine, bytes: &[u8]) -> Result<Code> {
+    let bytes = handler::within(bytes);
     let apart = taken_apart(bytes).ok();
     let Made { code, shared } = made(engine, bytes, apart.as_ref().map(|(module, state, _)| (*module, state)))?;
     drop(shared);
@@ -159,6 +178,7 @@ impl Store<'_> {
         if let Some(code) = self.kept(&name) {
             return Ok(code);
         }
+        let bytes = handler::within(bytes);
         let Ok((module, state, digest)) = taken_apart(bytes) else {
             // Such a component is compiled by itself.
             return self.keep(&name, &made(self.engine, bytes, None)?.code);
@@ -212,9 +232,10 @@ impl Store<'_> {
         }
     }
 
-    /// Code is named by what it depends on: a digest, and the engine's version and configuration.
+    /// Code is named by what it depends on: a digest, how it is made, and the engine's version and configuration.
     fn name(&self, digest: &[u8], extension: &str) -> String {
         let mut hasher = DefaultHasher::new();
+        EDITION.hash(&mut hasher);
         self.engine.precompile_compatibility_hash().hash(&mut hasher);
         format!("{}-{:016x}.{extension}", hex(digest), hasher.finish())
     }
@@ -320,7 +341,7 @@ mod tests {
         let mut store = wasmtime::Store::new(engine, ());
         let linker = wasmtime::component::Linker::new(engine);
         let instance = linker.instantiate_async(&mut store, code.component());
-        let instance = tenon_memory::providing(code.image(), instance).await.unwrap();
+        let instance = tenon_memory::providing(code.image(), instance).await.0.unwrap();
         let byte = instance.get_typed_func::<(), (u32,)>(&mut store, "byte").unwrap();
         let (byte,) = byte.call_async(&mut store, ()).await.unwrap();
         let global = instance.get_typed_func::<(), (u32,)>(&mut store, "global").unwrap();
@@ -350,6 +371,60 @@ mod tests {
         let compiled = files(folder.path(), CODE).len();
         assert_eq!(ask(&engine, &snapshot(3, 9, &[(5_000, b"a")]), Some(folder.path())).await, (97, 9));
         assert_eq!(files(folder.path(), CODE).len(), compiled + 1);
+    }
+
+    /// A restored instance has the globals of its own state, whichever component was compiled.
+    #[tokio::test]
+    async fn a_component_with_another_state_is_restored_to_its_own() {
+        let component = |global: i32| {
+            let text = format!(
+                r#"(component
+                     (core module $engine
+                       (memory 1) (data (i32.const 5000) "a")
+                       (global $fixed i32 (i32.const 1)) (global $changes (mut i32) (i32.const {global}))
+                       (func (export "next") (result i32)
+                         (global.set $changes (i32.add (global.get $changes) (global.get $fixed))) (global.get $changes)))
+                     (core instance $i (instantiate $engine))
+                     (func (export "next") (result u32) (canon lift (core func $i "next"))))"#
+            );
+            wat::parse_str(text).unwrap()
+        };
+        let (engine, folder) = (engine(), tempfile::tempdir().unwrap());
+        for global in [7, 70_000] {
+            let code = compile(&engine, &component(global), Some(folder.path())).unwrap();
+            let mut store = wasmtime::Store::new(&engine, ());
+            let linker = wasmtime::component::Linker::new(&engine);
+            let instance = linker.instantiate_async(&mut store, code.component());
+            let (instance, memory) = tenon_memory::providing(code.image(), instance).await;
+            assert!(memory.is_some());
+            let instance = instance.unwrap();
+            let next = instance.get_typed_func::<(), (u32,)>(&mut store, "next").unwrap();
+            let restore = instance.get_typed_func::<(), ()>(&mut store, RESTORE).unwrap();
+            for _ in 0..3 {
+                for more in 1..4 {
+                    assert_eq!(next.call_async(&mut store, ()).await.unwrap(), (global.cast_unsigned() + more,));
+                }
+                restore.call_async(&mut store, ()).await.unwrap();
+            }
+        }
+        assert_eq!(files(folder.path(), SHARED).len(), 1);
+    }
+
+    /// What restores an instance is Tenon's own: a component that brings it could say that it had.
+    #[test]
+    fn a_component_that_exports_what_restores_it_is_refused() {
+        let text = format!(
+            r#"(component
+                 (core module $m (func (export "f")))
+                 (core instance $i (instantiate $m))
+                 (func (export "{RESTORE}") (canon lift (core func $i "f"))))"#
+        );
+        let bytes = wat::parse_str(text).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        for folder in [None, Some(folder.path())] {
+            let refused = compile(&engine(), &bytes, folder).err().unwrap().to_string();
+            assert!(refused.contains("exports tenon-restore"), "{refused}");
+        }
     }
 
     #[tokio::test]

@@ -24,6 +24,6 @@ mod stacks;
 mod tests;
 
 pub use image::Image;
-pub use memories::{Memories, Usage};
+pub use memories::{Live, Memories, Usage};
 pub use providing::providing;
 pub use stacks::Stacks;

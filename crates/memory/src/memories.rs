@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wasmtime::{LinearMemory, MemoryCreator, MemoryType, Result};
 
 use crate::image::Image;
-use crate::providing::take;
+use crate::providing::{made, take};
 use crate::slot::Slot;
 
 /// Makes the memories of an engine's instances, and keeps some of those that were dropped for the next ones.
@@ -66,7 +66,12 @@ unsafe impl MemoryCreator for Memories {
         let image = take(minimum);
         let slot = self.pool.take(image.as_ref(), length, minimum);
         let slot = slot.map_err(|error| format!("no memory could be mapped: {error}"))?;
-        Ok(Box::new(Memory { slot: Some(slot), size: minimum, capacity, pool: Arc::clone(&self.pool) }))
+        let start = slot.start();
+        let slot = Arc::new(Mutex::new(Some(slot)));
+        if image.is_some() {
+            made(Live { slot: Arc::clone(&slot) });
+        }
+        Ok(Box::new(Memory { slot, start: Start(start), size: minimum, capacity, pool: Arc::clone(&self.pool) }))
     }
 }
 
@@ -112,14 +117,49 @@ impl Pool {
     }
 }
 
+/// The memory of an instance that lives.
+pub struct Live {
+    slot: Shared,
+}
+
+impl Live {
+    /// Makes the memory what it was when its instance was made. False when it cannot be: it has grown since.
+    ///
+    /// # Safety
+    ///
+    /// Nothing runs in the instance, and nobody reads or writes the memory meanwhile.
+    #[must_use]
+    pub unsafe fn restore(&self) -> bool {
+        match &mut *locked(&self.slot) {
+            Some(slot) if !slot.has_grown() => slot.reset().is_ok(),
+            _ => false,
+        }
+    }
+}
+
+/// A slot that a memory has until it is dropped.
+type Shared = Arc<Mutex<Option<Slot>>>;
+
+fn locked(slot: &Shared) -> MutexGuard<'_, Option<Slot>> {
+    slot.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// A memory in its slot.
 struct Memory {
-    /// Until it is dropped.
-    slot: Option<Slot>,
+    slot: Shared,
+    start: Start,
     size: usize,
     capacity: usize,
     pool: Arc<Pool>,
 }
+
+/// Where a memory starts.
+struct Start(*mut u8);
+
+// SAFETY: it is an address; who reads and writes there is up to those who hold it.
+unsafe impl Send for Start {}
+// SAFETY: as above.
+unsafe impl Sync for Start {}
 
 // SAFETY: see `Memories`.
 unsafe impl LinearMemory for Memory {
@@ -133,7 +173,7 @@ unsafe impl LinearMemory for Memory {
 
     fn grow_to(&mut self, size: usize) -> Result<()> {
         wasmtime::ensure!(size <= self.capacity, "the memory cannot grow to {size} bytes");
-        if let Some(slot) = &mut self.slot {
+        if let Some(slot) = &mut *locked(&self.slot) {
             slot.grow(size)?;
         }
         self.size = size;
@@ -141,13 +181,14 @@ unsafe impl LinearMemory for Memory {
     }
 
     fn as_ptr(&self) -> *mut u8 {
-        self.slot.as_ref().map_or(std::ptr::null_mut(), Slot::start)
+        self.start.0
     }
 }
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        if let Some(slot) = self.slot.take() {
+        let slot = locked(&self.slot).take();
+        if let Some(slot) = slot {
             self.pool.give(slot);
         }
     }

@@ -2,44 +2,71 @@
 
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
+use std::mem::replace;
 use std::pin::pin;
 use std::sync::Arc;
 
 use crate::image::Image;
+use crate::memories::Live;
 
 thread_local! {
-    static PROVIDED: RefCell<Option<Arc<Image>>> = const { RefCell::new(None) };
+    static PROVIDED: RefCell<Provided> = const { RefCell::new(Provided::Nothing) };
 }
 
-/// Does what instantiates a module: the first memory of the image's size that is made meanwhile starts with the image.
-pub async fn providing<T>(image: Option<&Arc<Image>>, instantiate: impl Future<Output = T>) -> T {
+/// What whoever instantiates a module provides, and gets.
+enum Provided {
+    Nothing,
+    Image(Arc<Image>),
+    Memory(Live),
+}
+
+/// Does what instantiates a module: the first memory of the image's size that is made meanwhile starts with the image, and
+/// is what is returned besides.
+pub async fn providing<T>(image: Option<&Arc<Image>>, instantiate: impl Future<Output = T>) -> (T, Option<Live>) {
     let mut instantiate = pin!(instantiate);
-    let mut left = image.cloned();
+    let mut provided = image.cloned().map_or(Provided::Nothing, Provided::Image);
     // Whoever polls is on one thread until it is pending, and may be on another the next time.
     poll_fn(move |context| {
-        let _providing = Providing::new(&mut left);
-        instantiate.as_mut().poll(context)
+        let polled = {
+            let _providing = Providing::new(&mut provided);
+            instantiate.as_mut().poll(context)
+        };
+        polled.map(|made| match replace(&mut provided, Provided::Nothing) {
+            Provided::Memory(memory) => (made, Some(memory)),
+            _ => (made, None),
+        })
     })
     .await
 }
 
 /// What is provided while this lives; then what is left of it, back where it was.
-struct Providing<'a>(&'a mut Option<Arc<Image>>);
+struct Providing<'a>(&'a mut Provided);
 
 impl<'a> Providing<'a> {
-    fn new(left: &'a mut Option<Arc<Image>>) -> Self {
-        PROVIDED.replace(left.take());
+    fn new(left: &'a mut Provided) -> Self {
+        PROVIDED.replace(replace(left, Provided::Nothing));
         Self(left)
     }
 }
 
 impl Drop for Providing<'_> {
     fn drop(&mut self) {
-        *self.0 = PROVIDED.take();
+        *self.0 = PROVIDED.replace(Provided::Nothing);
     }
 }
 
 /// The image of a memory that starts with so many bytes.
 pub(crate) fn take(size: usize) -> Option<Arc<Image>> {
-    PROVIDED.with_borrow_mut(|provided| provided.take_if(|image| image.size() == size))
+    PROVIDED.with_borrow_mut(|provided| match replace(provided, Provided::Nothing) {
+        Provided::Image(image) if image.size() == size => Some(image),
+        other => {
+            *provided = other;
+            None
+        }
+    })
+}
+
+/// Takes note of the memory that starts with the image.
+pub(crate) fn made(memory: Live) {
+    PROVIDED.set(Provided::Memory(memory));
 }

@@ -15,15 +15,16 @@ const KEPT: usize = 2 * 1024 * 1024;
 pub(crate) struct Slot {
     region: Region,
     image: Option<Arc<Image>>,
-    /// What can be accessed, from the start.
+    /// What can be accessed, from the start; and how much that was when it was prepared.
     accessible: usize,
+    prepared: usize,
     /// How much was restored in place when it was last reset.
     resident: usize,
 }
 
 impl Slot {
     pub(crate) fn new(reservation: usize) -> io::Result<Self> {
-        Ok(Self { region: Region::reserve(reservation)?, image: None, accessible: 0, resident: 0 })
+        Ok(Self { region: Region::reserve(reservation)?, image: None, accessible: 0, prepared: 0, resident: 0 })
     }
 
     pub(crate) fn start(&self) -> *mut u8 {
@@ -69,7 +70,13 @@ impl Slot {
             self.region.protect(self.accessible, size - self.accessible, true)?;
         }
         self.accessible = size;
+        self.prepared = size;
         Ok(())
+    }
+
+    /// Whether it is a larger memory than it was when it was prepared.
+    pub(crate) fn has_grown(&self) -> bool {
+        self.accessible != self.prepared
     }
 
     /// Makes more of it accessible: zeros.

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 
 use wasmtime::{Config, Engine, Instance, Module, Store, Trap};
 
-use crate::{Image, Memories, Stacks, providing};
+use crate::{Image, Live, Memories, Stacks, providing};
 
 const PAGE: usize = 65_536;
 
@@ -44,6 +44,7 @@ fn module(engine: &Engine, more: &str) -> Module {
 struct Running {
     store: Store<()>,
     instance: Instance,
+    memory: Option<Live>,
 }
 
 impl Running {
@@ -51,8 +52,8 @@ impl Running {
         let mut store = Store::new(module.engine(), ());
         let started = providing(image, Instance::new_async(&mut store, module, &[]));
         let started = std::pin::pin!(started).poll(&mut Context::from_waker(Waker::noop()));
-        let Poll::Ready(instance) = started else { panic!("it waits") };
-        Self { instance: instance.unwrap(), store }
+        let Poll::Ready((instance, memory)) = started else { panic!("it waits") };
+        Self { instance: instance.unwrap(), memory, store }
     }
 
     fn load(&mut self, at: usize) -> wasmtime::Result<i32> {
@@ -86,6 +87,35 @@ fn expected(bytes: &[u8]) -> Vec<u8> {
     let mut all = vec![0; 2 * PAGE];
     all[8_192..8_192 + bytes.len()].copy_from_slice(bytes);
     all
+}
+
+#[test]
+fn the_memory_of_an_instance_that_lives_is_restored_unless_it_has_grown() {
+    let engine = engine(4);
+    let module = module(&engine, "");
+    let image = image(&[5; 5_000]);
+    let mut running = Running::new(&module, Some(&image));
+    let memory = running.memory.take().unwrap();
+    let (place, before) = running.bytes();
+    for round in 0..4 {
+        for at in [0, 8_191, 8_192, 13_191, 13_192, 2 * PAGE - 1] {
+            running.store(at, 0xaa);
+        }
+        // All of it.
+        if round % 2 == 1 {
+            running.fill(0, 2 * PAGE);
+        }
+        // SAFETY: nothing runs.
+        assert!(unsafe { memory.restore() });
+        assert_eq!(running.bytes(), (place, before.clone()));
+    }
+    assert_eq!(running.grow(1), 2);
+    // SAFETY: as above.
+    assert!(!unsafe { memory.restore() });
+    drop(running);
+    // SAFETY: there is nothing that could run.
+    assert!(!unsafe { memory.restore() });
+    assert!(Running::new(&module, None).memory.is_none());
 }
 
 #[test]
@@ -183,7 +213,8 @@ async fn an_image_is_provided_on_whatever_thread_goes_on() {
                     tokio::task::yield_now().await;
                     Instance::new_async(&mut store, &module, &[]).await
                 });
-                let mut running = Running { instance: instance.await.unwrap(), store };
+                let (instance, memory) = instance.await;
+                let mut running = Running { instance: instance.unwrap(), memory, store };
                 assert_eq!(running.bytes().1, expected(&content));
                 running.fill(0, 2 * PAGE);
                 tokio::task::yield_now().await;

@@ -16,7 +16,8 @@ use crate::slots::Slots;
 /// How often a guest that computes lets others run, and how exactly a time-out hits it.
 const EPOCH: Duration = Duration::from_millis(10);
 
-/// Memories and stacks that wait for the next instance: some two megabytes each. More modules than this take turns with them.
+/// Memories and stacks that wait for the next instance, and restored instances that wait for the next request: some two
+/// megabytes each. More modules than this take turns with them.
 const WAITING: usize = 32;
 
 /// The engine, and the places for instances.
@@ -26,6 +27,8 @@ pub(crate) struct SharedEngine {
     pub(crate) memories: Memories,
     pub(crate) stacks: Stacks,
     pub(crate) slots: Arc<Slots>,
+    /// The places of instances that were restored and wait for the next request to their module.
+    pub(crate) restored: Arc<Slots>,
 }
 
 /// The engine of this process, with the places that runtimes of this limit share.
@@ -51,7 +54,7 @@ fn engine(slots: Arc<Slots>) -> wasmtime::Result<SharedEngine> {
     config.with_host_memory(Arc::new(memories.clone())).with_host_stack(Arc::new(stacks.clone()));
     let engine = Engine::new(&config)?;
     tick(&engine);
-    Ok(SharedEngine { engine, memories, stacks, slots })
+    Ok(SharedEngine { engine, memories, stacks, slots, restored: Arc::new(Slots::new(WAITING)) })
 }
 
 /// What decides about compiled code.

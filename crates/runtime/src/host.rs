@@ -1,12 +1,23 @@
 //! What an instance finds outside itself: the state in its store.
+//!
+//! Most requests ask for no more than the time and random bytes. That leaves nothing here that the next request could find,
+//! so those interfaces are linked apart from all others, which take note that they were asked ([`link`]).
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use bytes::Bytes;
 use http::HeaderValue;
 use http_body_util::BodyExt;
 use tenon_transport::Transport;
-use wasmtime::component::ResourceTable;
+use wasmtime::component::{HasData, Linker, Resource, ResourceTable};
+use wasmtime_wasi::cli::{WasiCli, WasiCliCtxView};
+use wasmtime_wasi::clocks::{WasiClocks, WasiClocksCtxView, WasiClocksView};
+use wasmtime_wasi::p2::DynPollable;
+use wasmtime_wasi::p2::bindings::cli::environment;
+use wasmtime_wasi::p2::bindings::clocks::{monotonic_clock, wall_clock};
+use wasmtime_wasi::p2::bindings::random;
+use wasmtime_wasi::random::WasiRandom;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{Error, WasiBody, WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
@@ -41,6 +52,12 @@ pub(crate) struct Host {
     log: GuestLog,
     table: ResourceTable,
     pub(crate) bounds: Bounds,
+    /// Where the monotonic clock starts.
+    started: Instant,
+    /// Whether the instance has asked for anything by which it could leave something here, such as a handle.
+    touched: bool,
+    /// Whether the instance is as good as new.
+    restored: bool,
 }
 
 impl Host {
@@ -55,24 +72,83 @@ impl Host {
         let mut table = ResourceTable::new();
         table.set_max_capacity(size(limits.max_resources));
         let egress = Egress::new(surroundings, module, caller);
-        Self { wasi, http, egress, log, table, bounds: Bounds::new(limits) }
+        let (bounds, started) = (Bounds::new(limits), Instant::now());
+        Self { wasi, http, egress, log, table, bounds, started, touched: false, restored: false }
+    }
+
+    /// Makes it what it is for an instance that was just made. False when the instance has left something here.
+    pub(crate) fn restore(&mut self) -> bool {
+        self.restored = true;
+        !self.touched && self.bounds.denied().is_none()
+    }
+
+    /// The clocks, for what leaves nothing behind.
+    fn clocks_alone(&mut self) -> WasiClocksCtxView<'_> {
+        WasiClocksCtxView { ctx: self.wasi.clocks(), table: &mut self.table }
     }
 
     /// The instance goes on with another request.
     pub(crate) fn begin(&mut self, caller: Caller) {
+        if self.restored {
+            self.started = Instant::now();
+        }
         self.log.begin(Arc::clone(&caller.request_id));
         self.egress.begin(caller);
     }
 }
 
+/// Links all interfaces that a module may import.
+pub(crate) fn link(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
+    wasmtime_wasi::p2::add_to_linker_async(linker)?;
+    wasmtime_wasi_http::p2::add_only_http_to_linker_async(linker)?;
+    linker.allow_shadowing(true);
+    random::random::add_to_linker::<Host, WasiRandom>(linker, |host| host.wasi.random())?;
+    environment::add_to_linker::<Host, WasiCli>(linker, |host| WasiCliCtxView {
+        ctx: host.wasi.cli(),
+        table: &mut host.table,
+    })?;
+    wall_clock::add_to_linker::<Host, WasiClocks>(linker, Host::clocks_alone)?;
+    monotonic_clock::add_to_linker::<Host, Monotonic>(linker, |host| host)?;
+    linker.allow_shadowing(false);
+    Ok(())
+}
+
+/// The monotonic clock: the time since the request began, or since the first request to an instance that is shared.
+struct Monotonic;
+
+impl HasData for Monotonic {
+    type Data<'a> = &'a mut Host;
+}
+
+impl monotonic_clock::Host for Host {
+    fn now(&mut self) -> wasmtime::Result<monotonic_clock::Instant> {
+        Ok(u64::try_from(self.started.elapsed().as_nanos())?)
+    }
+
+    fn resolution(&mut self) -> wasmtime::Result<monotonic_clock::Duration> {
+        monotonic_clock::Host::resolution(&mut self.clocks_alone())
+    }
+
+    fn subscribe_instant(&mut self, when: monotonic_clock::Instant) -> wasmtime::Result<Resource<DynPollable>> {
+        let now = monotonic_clock::Host::now(self)?;
+        self.subscribe_duration(when.saturating_sub(now))
+    }
+
+    fn subscribe_duration(&mut self, duration: monotonic_clock::Duration) -> wasmtime::Result<Resource<DynPollable>> {
+        self.clocks().subscribe_duration(duration)
+    }
+}
+
 impl WasiView for Host {
     fn ctx(&mut self) -> WasiCtxView<'_> {
+        self.touched = true;
         WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
     }
 }
 
 impl WasiHttpView for Host {
     fn http(&mut self) -> WasiHttpCtxView<'_> {
+        self.touched = true;
         WasiHttpCtxView { ctx: &mut self.http, table: &mut self.table, hooks: &mut self.egress }
     }
 }

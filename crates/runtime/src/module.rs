@@ -9,15 +9,15 @@ use wasmtime::component::types::ComponentItem;
 use wasmtime_wasi_http::p2::bindings::ProxyPre;
 
 use crate::bounds::{MEMORIES, TABLES};
-use crate::call::Instance;
-use crate::call::direct::bindings::DirectPre;
+use crate::call::{Failure, Instance, direct};
 use crate::config::{Isolation, Limits, ModuleSource};
 use crate::engine::SharedEngine;
 use crate::error::RuntimeError;
-use crate::host::{Caller, Host};
+use crate::host::{Caller, Host, Surroundings};
 use crate::idle::Idle;
 use crate::metrics::ModuleMetrics;
 use crate::registry::Loader;
+use crate::slots::Slots;
 use crate::source_map::SourceMap;
 use crate::warm::Warm;
 
@@ -37,16 +37,27 @@ pub(crate) struct Module {
     pub(crate) entry: Entry,
     /// What the memory of its engine starts with.
     pub(crate) image: Option<Arc<Image>>,
-    /// The instances that wait for their next request; none when each request has its own.
-    pub(crate) warm: Option<Arc<Warm>>,
+    /// What becomes of its instances.
+    pub(crate) reuse: Reuse,
     /// What becomes of its code while nobody calls it.
     pub(crate) idle: Idle,
+}
+
+/// What becomes of an instance that has served a request.
+pub(crate) enum Reuse {
+    /// It is dropped.
+    Never,
+    /// It is made what it was before, and serves another one; it is dropped when it cannot be. While it waits it holds one of
+    /// these places.
+    Restored(Arc<Warm>, Arc<Slots>),
+    /// It serves another one as it is.
+    Shared(Arc<Warm>),
 }
 
 /// How a component is called.
 pub(crate) enum Entry {
     /// It exports `sdk:core/handler`, alone or composed by Tenon: no bridge in between, no streams.
-    Direct(DirectPre<Host>),
+    Direct(direct::Entry),
     /// It exports `wasi:http/incoming-handler` only: composed or made by somebody else's tools.
     WasiHttp(ProxyPre<Host>),
 }
@@ -55,7 +66,7 @@ impl Module {
     /// Reads, compiles and links a component. This computes for seconds when the code is not cached; not to be called on
     /// a thread that serves.
     pub(crate) fn load(loader: &Loader, source: &ModuleSource) -> Result<Self, RuntimeError> {
-        let Loader { engine: SharedEngine { engine, slots, .. }, linker, cache, modules, .. } = loader;
+        let Loader { engine: SharedEngine { engine, slots, restored, .. }, linker, cache, modules, .. } = loader;
         let (name, path) = (source.name.clone(), source.path.clone());
         let code = match tenon_code::load(engine, &source.path, cache.as_deref(), *modules) {
             Ok(Ok(code)) => code,
@@ -70,7 +81,7 @@ impl Module {
         let link = |error: wasmtime::Error| RuntimeError::Link { name: name.clone(), reason: format!("{error:#}") };
         let instance = linker.instantiate_pre(code.component()).map_err(link)?;
         let entry = match Export::of(engine, code.component()) {
-            Some(Export::Handler) => Entry::Direct(DirectPre::new(instance).map_err(link)?),
+            Some(Export::Handler) => Entry::Direct(direct::Entry::new(instance).map_err(link)?),
             Some(Export::IncomingHandler) => Entry::WasiHttp(ProxyPre::new(instance).map_err(link)?),
             None => {
                 let exports: Vec<_> = exports(engine, code.component()).collect();
@@ -81,28 +92,80 @@ impl Module {
                 return Err(RuntimeError::Link { name, reason });
             }
         };
-        let warm = match loader.isolation {
-            Isolation::Request => None,
-            Isolation::Shared => Some(Warm::new(&loader.surroundings.limits)),
+        let limits = &loader.surroundings.limits;
+        let reuse = match (loader.isolation, &entry) {
+            (Isolation::Shared, _) => {
+                let warm = Warm::new(limits, limits.warm_instances);
+                slots.add(&warm);
+                Reuse::Shared(warm)
+            }
+            (Isolation::Request, Entry::Direct(entry)) if entry.is_restorable() => {
+                let warm = Warm::new(limits, 0);
+                restored.add(&warm);
+                Reuse::Restored(warm, Arc::clone(restored))
+            }
+            (Isolation::Request, _) => Reuse::Never,
         };
-        if let Some(warm) = &warm {
-            slots.add(warm);
-        }
         let metrics = loader.surroundings.metrics.module(&name);
         let source_map = SourceMap::beside(&source.path);
         Ok(Self {
             info: Arc::new(ModuleInfo { name: name.into(), metrics, source_map }),
             entry,
             image: code.image().cloned(),
-            warm,
+            reuse,
             idle: Idle::new(code),
         })
+    }
+
+    /// An instance for a request: one that waits, or a fresh one.
+    pub(crate) async fn instance(
+        &self,
+        engine: &SharedEngine,
+        surroundings: &Arc<Surroundings>,
+        caller: Caller,
+    ) -> Result<Instance, Failure> {
+        self.idle.call();
+        if let Reuse::Shared(warm) = &self.reuse
+            && let Some(mut instance) = warm.take()
+        {
+            instance.begin(caller);
+            return Ok(instance);
+        }
+        let slot = engine.slots.take().await;
+        if let Reuse::Restored(warm, _) = &self.reuse
+            && let Some(mut instance) = warm.take()
+        {
+            instance.move_to(slot);
+            instance.begin(caller);
+            return Ok(instance);
+        }
+        Instance::new(self, surroundings, caller, slot).await
+    }
+
+    /// Takes an instance back that has served a request, and keeps it as it is if it may serve another one so.
+    pub(crate) fn keep(&self, mut instance: Instance) {
+        instance.served();
+        if let Reuse::Shared(warm) = &self.reuse {
+            warm.give(instance);
+        }
+    }
+
+    /// Takes an instance back that has served a request, and keeps it if it may serve another one, as it is or restored.
+    pub(crate) async fn take_back(&self, mut instance: Instance) {
+        let Reuse::Restored(warm, places) = &self.reuse else { return self.keep(instance) };
+        if instance.restore().await
+            && let Some(place) = places.take_now()
+        {
+            instance.served();
+            instance.move_to(place);
+            warm.give(instance);
+        }
     }
 
     /// Makes the instances that are to be ready before the first request. One that cannot be made will be missed, and the
     /// reason seen, by a request.
     pub(crate) async fn warm_up(&self, loader: &Loader) {
-        let Some(warm) = &self.warm else { return };
+        let Reuse::Shared(warm) = &self.reuse else { return };
         for _ in 0..loader.surroundings.limits.warm_instances {
             let Some(slot) = loader.engine.slots.try_take() else { return };
             let caller = Caller { request_id: "warm-up".into(), traceparent: None };
@@ -113,6 +176,16 @@ impl Module {
                     return;
                 }
             }
+        }
+    }
+}
+
+impl Reuse {
+    /// The instances that wait for their next request.
+    pub(crate) fn waiting(&self) -> Option<&Arc<Warm>> {
+        match self {
+            Self::Never => None,
+            Self::Restored(warm, _) | Self::Shared(warm) => Some(warm),
         }
     }
 }

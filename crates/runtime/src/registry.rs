@@ -142,7 +142,7 @@ impl Registry {
 
     /// How many instances wait for a request.
     pub(crate) fn idle(&self) -> usize {
-        self.ready().iter().filter_map(|module| module.warm.as_ref()).map(|warm| warm.len()).sum()
+        self.ready().iter().filter_map(|module| module.reuse.waiting()).map(|warm| warm.len()).sum()
     }
 
     /// The modules that serve.

@@ -21,7 +21,7 @@ use crate::config::{Limits, RuntimeConfig, count, ms, size};
 use crate::engine::{SharedEngine, shared_engine};
 use crate::error::RuntimeError;
 use crate::exchange::{Books, Exchange};
-use crate::host::Surroundings;
+use crate::host::{self, Surroundings};
 use crate::metrics::Metrics;
 use crate::otlp::Otlp;
 use crate::pages::{Page, Pages};
@@ -61,8 +61,7 @@ impl Runtime {
         let tls = config.tls.as_ref().map(|tls| Tls::load(&tls.certificate, &tls.key)).transpose()?;
         let engine = shared_engine(config.limits.max_concurrent)?;
         let mut linker = Linker::new(&engine.engine);
-        wasmtime_wasi::p2::add_to_linker_async(&mut linker).map_err(RuntimeError::Engine)?;
-        wasmtime_wasi_http::p2::add_only_http_to_linker_async(&mut linker).map_err(RuntimeError::Engine)?;
+        host::link(&mut linker).map_err(RuntimeError::Engine)?;
 
         let limits = config.limits;
         let metrics = Arc::new(Metrics::new());

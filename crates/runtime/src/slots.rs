@@ -57,6 +57,11 @@ impl Slots {
         Arc::clone(&self.free).try_acquire_owned().ok()
     }
 
+    /// A slot, for which an idle instance is dropped when none is free.
+    pub(crate) fn take_now(&self) -> Option<Slot> {
+        self.try_take().or_else(|| if self.evict() { self.try_take() } else { None })
+    }
+
     /// Drops the oldest idle instance of whoever has the most. False when there is none.
     fn evict(&self) -> bool {
         let most = {

@@ -1,4 +1,4 @@
-//! Instances that wait for their next request (`isolation = "shared"`).
+//! Instances that wait for their next request: as the last one left them (`isolation = "shared"`), or restored.
 //!
 //! One serves requests one after another, never two at once: the JavaScript engine is not re-entrant. It is dropped after
 //! a number of requests, when its memory has grown, after any failure, and when it idles for too long.
@@ -21,13 +21,13 @@ pub(crate) struct Warm {
 }
 
 impl Warm {
-    /// Needs a Tokio runtime: a task drops what idles for too long.
-    pub(crate) fn new(limits: &Limits) -> Arc<Self> {
+    /// A place where as many instances stay however long they idle. Needs a Tokio runtime: a task drops the others.
+    pub(crate) fn new(limits: &Limits, kept: u64) -> Arc<Self> {
         let warm = Arc::new(Self {
             idle: Mutex::default(),
             max_reuse: limits.max_reuse,
             max_memory: size(limits.max_reuse_memory_bytes),
-            kept: size(limits.warm_instances),
+            kept: size(kept),
             patience: ms(limits.idle_timeout_ms),
         });
         watch(&warm, (warm.patience / 2).max(Duration::from_millis(1)), Self::reap);

@@ -10,10 +10,10 @@
 //!  block ─► [ did not fit: 0 or 1 | 0 | method | path | headers | … ]
 //! ```
 
+use tenon_code::Global;
+use tenon_code::rewrite::{Error, Known, Rewrite};
 use wasm_encoder::{BlockType, Instruction, MemArg};
 use wasmparser::ValType::I32;
-
-use crate::rewrite::{Error, Known, Rewrite};
 
 /// Bytes of the block, of them before the first piece, and its alignment, which none of a request's parts exceeds.
 /// The first two stand in `glue.ts`, too.
@@ -48,7 +48,8 @@ pub(crate) fn gather(engine: &mut Rewrite<'_>) -> Result<(), Error> {
     if !engine.takes(realloc, &[I32; 4], &[I32]) || !engine.takes(post, &[I32], &[]) {
         return Err("the handler's memory is managed by other functions than the canonical ABI has".into());
     }
-    let globals = Globals { block: engine.add_global(0)?, free: engine.add_global(0)?, between: engine.add_global(1)? };
+    let mut global = |value| engine.add_global(Global::I32(value));
+    let globals = Globals { block: global(0)?, free: global(0)?, between: global(1)? };
     let gathering = engine.add(realloc, 1, &gathering(realloc, globals))?;
     engine.export_instead(REALLOC, gathering);
     let mut calling = vec![Instruction::I32Const(0), Instruction::GlobalSet(globals.between)];

@@ -4,10 +4,9 @@
 //! and to do so the first time in an instance allocates 64 KiB for what it has to remember. The clock itself it takes from
 //! an import that the engine has, too. So the engine asks that one, and the adapter for other clocks only.
 
+use tenon_code::rewrite::{Error, Rewrite};
 use wasm_encoder::{BlockType, Instruction, MemArg};
 use wasmparser::ValType::{I32, I64};
-
-use crate::rewrite::{Error, Rewrite};
 
 /// `clockid::monotonic` of WASI 0.1, and its `errno::success`.
 const MONOTONIC: i32 = 1;

@@ -14,7 +14,8 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use tenon_code::{Section, sections};
+use tenon_code::rewrite::Renumber;
+use tenon_code::section::{CODE, EXPORT, IMPORT, PREAMBLE, Section, TYPE, sections};
 use wasm_encoder::reencode::Reencode;
 use wasm_encoder::{CodeSection, Function, Instruction, Module, RawSection};
 use wasmparser::{
@@ -22,8 +23,6 @@ use wasmparser::{
 };
 
 use crate::error::SnapshotError;
-use crate::rewrite::Renumber;
-use crate::section::{CODE, EXPORT, IMPORT, PREAMBLE, TYPE, reader};
 
 /// Makes an engine hollow.
 ///
@@ -113,7 +112,7 @@ impl<'a> Parts<'a> {
     }
 
     fn read(&mut self, section: &Section) -> wasmparser::Result<()> {
-        let mut reader = reader(self.bytes, section);
+        let mut reader = section.reader(self.bytes);
         match section.id {
             TYPE => {
                 reader.read_var_u32()?;

@@ -30,9 +30,7 @@ mod prepare;
 mod random;
 mod rehearsal;
 mod request;
-mod rewrite;
 mod run;
-mod section;
 mod specialize;
 mod template;
 #[cfg(test)]

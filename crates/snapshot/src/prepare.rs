@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use tenon_code::Folder;
+use tenon_code::rewrite::{self, Rewrite};
 use wasmtime_wizer::Wizer;
 
 use crate::encode::encode;
 use crate::error::SnapshotError;
 use crate::files::Files;
-use crate::rewrite::{self, Rewrite};
 use crate::run::{Runner, configured};
 use crate::{arguments, clock, template};
 

@@ -2,16 +2,16 @@
 
 use std::ops::Range;
 
-use tenon_code::{Engine as Found, Global, Section, Segment, State, StateError, sections};
+use tenon_code::section::{
+    COMPONENT, CORE_MODULE, CUSTOM, DATA, DATA_COUNT, EXPORT, GLOBAL, MEMORY, PREAMBLE, START, Section, sections,
+};
+use tenon_code::{Engine as Found, Global, Segment, State, StateError};
 use wasm_encoder::reencode::{Reencode, RoundtripReencoder};
 use wasm_encoder::{DataCountSection, DataSection, Encode, ExportSection, Module, RawSection};
 use wasmparser::{DataKind, DataSectionReader, ExportSectionReader, GlobalSectionReader};
 use wasmparser::{MemorySectionReader, MemoryType, Operator, Parser, Payload};
 
 use crate::error::SnapshotError;
-use crate::section::{
-    COMPONENT, CORE_MODULE, CUSTOM, DATA, DATA_COUNT, EXPORT, GLOBAL, MEMORY, PREAMBLE, START, reader,
-};
 
 /// Memory is written in runs; fewer zeros than this between two runs are written out, for a run has a cost, too.
 const GAP: usize = 16;
@@ -107,7 +107,7 @@ fn write_module(
     // Encoded first, because the number of segments stands before the code.
     let mut data = DataSection::new();
     for section in sections.iter().filter(|section| section.id == DATA) {
-        for segment in DataSectionReader::new(reader(bytes, section))? {
+        for segment in DataSectionReader::new(section.reader(bytes))? {
             let segment = segment?;
             match segment.kind {
                 DataKind::Passive => drop(data.passive(segment.data.iter().copied())),
@@ -146,7 +146,7 @@ fn write_module(
 
 fn exports(bytes: &[u8], section: &Section) -> Result<ExportSection, StateError> {
     let mut kept = ExportSection::new();
-    for export in ExportSectionReader::new(reader(bytes, section))? {
+    for export in ExportSectionReader::new(section.reader(bytes))? {
         let export = export?;
         if !INITIALIZERS.contains(&export.name) {
             let kind =
@@ -158,7 +158,7 @@ fn exports(bytes: &[u8], section: &Section) -> Result<ExportSection, StateError>
 }
 
 fn memory(bytes: &[u8], section: &Section) -> Result<MemoryType, StateError> {
-    let mut memories = MemorySectionReader::new(reader(bytes, section))?.into_iter();
+    let mut memories = MemorySectionReader::new(section.reader(bytes))?.into_iter();
     memories.next().ok_or(StateError::Foreign("it has not one memory"))?.map_err(StateError::from)
 }
 
@@ -176,7 +176,7 @@ fn sized(memory: &MemoryType, pages: u64) -> Vec<u8> {
 /// A global section with other values of mutable globals, of a length that does not depend on them.
 fn globals(bytes: &[u8], section: &Section, state: &State<'_>) -> Result<Vec<u8>, StateError> {
     let mut content = Vec::new();
-    let all = GlobalSectionReader::new(reader(bytes, section))?;
+    let all = GlobalSectionReader::new(section.reader(bytes))?;
     all.count().encode(&mut content);
     for (index, global) in (0..).zip(all) {
         let global = global?;

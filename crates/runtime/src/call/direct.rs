@@ -4,9 +4,14 @@ use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, HOST};
 use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 
+use tenon_code::RESTORE;
+use wasmtime::component::{ComponentExportIndex, InstancePre, TypedFunc};
+use wasmtime::{Engine, Store};
+
 use super::instance::Exports;
 use super::{Failure, Instance};
 use crate::egress::is_forbidden;
+use crate::host::Host;
 
 #[allow(missing_docs, reason = "generated")]
 pub(crate) mod bindings {
@@ -19,6 +24,43 @@ pub(crate) mod bindings {
 }
 
 use bindings::exports::sdk::core::handler;
+use bindings::{Direct, DirectIndices};
+
+/// A component that exports the interface, and where.
+pub(crate) struct Entry {
+    pre: InstancePre<Host>,
+    indices: DirectIndices,
+    /// What sets its globals to what they were at first.
+    restore: Option<ComponentExportIndex>,
+}
+
+impl Entry {
+    pub(crate) fn new(pre: InstancePre<Host>) -> wasmtime::Result<Self> {
+        let indices = DirectIndices::new(&pre)?;
+        let restore = pre.component().get_export_index(None, RESTORE);
+        Ok(Self { pre, indices, restore })
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        self.pre.engine()
+    }
+
+    /// Whether the globals of an instance can be restored.
+    pub(crate) fn is_restorable(&self) -> bool {
+        self.restore.is_some()
+    }
+
+    /// An instance, and what restores its globals.
+    pub(super) async fn instantiate(
+        &self,
+        store: &mut Store<Host>,
+    ) -> wasmtime::Result<(Direct, Option<TypedFunc<(), ()>>)> {
+        let instance = self.pre.instantiate_async(&mut *store).await?;
+        let direct = self.indices.load(&mut *store, &instance)?;
+        let restore = self.restore.map(|restore| instance.get_typed_func(&mut *store, restore)).transpose()?;
+        Ok((direct, restore))
+    }
+}
 
 /// Calls an instance. The request's URI holds path and query as the module is to see them.
 pub(crate) async fn call(

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use tenon_memory::providing;
+use tenon_memory::{Live, providing};
 use wasmtime::Store;
+use wasmtime::component::TypedFunc;
 use wasmtime_wasi_http::p2::bindings::Proxy;
 
 use super::Failure;
@@ -18,9 +19,16 @@ use crate::slots::Slot;
 pub(crate) struct Instance {
     pub(super) store: Store<Host>,
     pub(super) exports: Exports,
+    restoring: Option<Restoring>,
     uses: u64,
     // Behind the store: the slot is free once the instance is gone.
-    _slot: Slot,
+    slot: Slot,
+}
+
+/// What makes an instance what it was when it was made.
+struct Restoring {
+    memory: Live,
+    globals: TypedFunc<(), ()>,
 }
 
 pub(super) enum Exports {
@@ -46,18 +54,40 @@ impl Instance {
         module.info.metrics.count(Count::Instance);
         let instantiated = async {
             Ok::<_, wasmtime::Error>(match &module.entry {
-                Entry::Direct(pre) => Exports::Direct(pre.instantiate_async(&mut store).await?),
-                Entry::WasiHttp(pre) => Exports::WasiHttp(pre.instantiate_async(&mut store).await?),
+                Entry::Direct(entry) => {
+                    let (handler, globals) = entry.instantiate(&mut store).await?;
+                    (Exports::Direct(handler), globals)
+                }
+                Entry::WasiHttp(pre) => (Exports::WasiHttp(pre.instantiate_async(&mut store).await?), None),
             })
         };
-        let exports = providing(module.image.as_ref(), instantiated).await?;
-        Ok(Self { store, exports, uses: 0, _slot: slot })
+        let (made, memory) = providing(module.image.as_ref(), instantiated).await;
+        let (exports, globals) = made?;
+        let restoring = memory.zip(globals).map(|(memory, globals)| Restoring { memory, globals });
+        Ok(Self { store, exports, restoring, uses: 0, slot })
     }
 
     /// Makes it ready for another request.
     pub(crate) fn begin(&mut self, caller: Caller) {
         self.store.data_mut().begin(caller);
         self.store.set_epoch_deadline(1);
+    }
+
+    /// Makes it what it was before its first request. False when it cannot be: then it must not serve another one.
+    pub(crate) async fn restore(&mut self) -> bool {
+        let Some(Restoring { memory, globals }) = &self.restoring else { return false };
+        if !self.store.data_mut().restore() {
+            return false;
+        }
+        // SAFETY: who has the instance alone has the memory alone, and nothing runs in it.
+        let restored = unsafe { memory.restore() };
+        self.store.set_epoch_deadline(1);
+        restored && globals.call_async(&mut self.store, ()).await.is_ok()
+    }
+
+    /// It holds another slot from now on.
+    pub(crate) fn move_to(&mut self, slot: Slot) {
+        self.slot = slot;
     }
 
     /// Counts a request that was served to its end.

@@ -15,7 +15,7 @@ use crate::config::{ms, size};
 use crate::exchange::Exchange;
 use crate::host::Caller;
 use crate::metrics::{self, Count};
-use crate::module::{Entry, Module, ModuleInfo};
+use crate::module::{Entry, Module, ModuleInfo, Reuse};
 use crate::problem::Problem;
 use crate::registry::{Slot, State};
 use crate::route::{Route, with_path};
@@ -112,48 +112,40 @@ impl Runtime {
     ) -> Result<Response<ResponseBody>, Failure> {
         let limit = self.shared.limits.max_response_bytes;
         let request_id = Arc::clone(&caller.request_id);
-        let mut instance = self.instance(module, caller).await?;
-        let warm = module.warm.clone();
-        let give_back = move |mut instance: Instance| {
-            instance.served();
-            match warm {
-                Some(warm) => warm.give(instance),
-                None => drop(instance),
-            }
-            drop(place);
-        };
+        let mut instance = module.instance(&self.shared.engine, &self.shared.surroundings, caller).await?;
+        let module = Arc::clone(module);
         if let Entry::Direct(_) = &module.entry {
             let response = call::direct::call(&mut instance, request, size(limit)).await?;
-            if module.warm.is_some() || here::is_beginning() {
-                // Done at once: to wake another thread for it, which fetches the memory from this one's caches, takes longer.
-                give_back(instance);
+            let at_once = matches!(module.reuse, Reuse::Shared(_)) || here::is_beginning();
+            let take_back = async move {
+                module.take_back(instance).await;
+                drop(place);
+            };
+            if at_once {
+                // To wake another thread for it, which fetches the memory from this one's caches, takes longer.
+                take_back.await;
             } else {
                 // Resetting an instance's memory takes a while, and the client need not wait for it.
-                tokio::spawn(async move { give_back(instance) });
+                tokio::spawn(take_back);
             }
             return Ok(response.map(ResponseBody::from));
         }
-        let info = Arc::clone(&module.info);
         let done = move |ended: Result<Instance, Failure>| match ended {
-            Ok(instance) => give_back(instance),
+            Ok(instance) => {
+                module.keep(instance);
+                drop(place);
+            }
             Err(failure) => {
-                tracing::error!(module = &*info.name, request_id = &*request_id, "what follows came after the answer");
-                report(&info, &request_id, &failure);
+                tracing::error!(
+                    module = &*module.info.name,
+                    request_id = &*request_id,
+                    "what follows came after the answer"
+                );
+                report(&module.info, &request_id, &failure);
             }
         };
         let response = call::wasi_http::call(instance, request, limit, done).await?;
         Ok(response.map(ResponseBody::from))
-    }
-
-    /// An instance for a request: one that waits, or a fresh one.
-    async fn instance(&self, module: &Module, caller: Caller) -> Result<Instance, Failure> {
-        module.idle.call();
-        if let Some(mut instance) = module.warm.as_ref().and_then(|warm| warm.take()) {
-            instance.begin(caller);
-            return Ok(instance);
-        }
-        let slot = self.shared.engine.slots.take().await;
-        Instance::new(module, &self.shared.surroundings, caller, slot).await
     }
 
     async fn health(&self) -> Response<Bytes> {

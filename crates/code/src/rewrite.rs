@@ -1,30 +1,35 @@
-//! Changing how functions of a core module reach each other.
+//! Adding functions to a core module, and changing how its functions reach each other.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
 
-use tenon_code::{Section, sections};
 use wasm_encoder::reencode::{self, Reencode, RoundtripReencoder};
-use wasm_encoder::{CodeSection, Encode, ExportSection, Function, Instruction, Module, RawSection};
+use wasm_encoder::{
+    CodeSection, ConstExpr, Encode, ExportKind, ExportSection, Function, Instruction, Module, RawSection,
+};
 use wasmparser::{
     BinaryReader, CodeSectionReader, CompositeInnerType, ExportSectionReader, ExternalKind, FunctionSectionReader,
-    ImportSectionReader, Operator, TypeRef, TypeSectionReader, ValType,
+    GlobalSectionReader, ImportSectionReader, Operator, TypeRef, TypeSectionReader, ValType,
 };
 
-use crate::section::{CODE, EXPORT, FUNCTION, GLOBAL, IMPORT, PREAMBLE, TYPE, reader};
+use crate::section::{CODE, EXPORT, FUNCTION, GLOBAL, IMPORT, PREAMBLE, Section, TYPE, sections};
+use crate::state::{Global, constant};
 
 /// Why a module cannot be rewritten.
-pub(crate) type Error = Box<dyn std::error::Error + Send + Sync>;
+pub type Error = Box<dyn std::error::Error + Send + Sync>;
 
 /// A function of a module and its type, as numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Known {
-    pub(crate) function: u32,
-    pub(crate) ty: u32,
+pub struct Known {
+    /// The function's number.
+    pub function: u32,
+    /// Its type's.
+    pub ty: u32,
 }
 
 /// A module, and what is to become of it.
-pub(crate) struct Rewrite<'a> {
+#[derive(Debug)]
+pub struct Rewrite<'a> {
     module: &'a [u8],
     sections: Vec<Section>,
     types: Vec<CompositeInnerType>,
@@ -33,14 +38,23 @@ pub(crate) struct Rewrite<'a> {
     imports: Vec<(&'a str, &'a str)>,
     exports: Vec<(&'a str, u32)>,
     globals: u32,
+    imported_globals: u32,
     added: Vec<(u32, Function)>,
-    added_globals: Vec<i32>,
+    /// Whether the type of a function without parameters and results is added.
+    procedures: bool,
+    added_globals: Vec<Global>,
+    added_exports: Vec<(&'a str, u32)>,
     calls: HashMap<u32, u32>,
     shown: HashMap<&'a str, u32>,
 }
 
 impl<'a> Rewrite<'a> {
-    pub(crate) fn of(module: &'a [u8]) -> Result<Self, Error> {
+    /// Reads a module.
+    ///
+    /// # Errors
+    ///
+    /// When it is malformed.
+    pub fn of(module: &'a [u8]) -> Result<Self, Error> {
         let mut rewrite = Self {
             module,
             sections: sections(module, PREAMBLE..module.len())?,
@@ -49,8 +63,11 @@ impl<'a> Rewrite<'a> {
             imports: Vec::new(),
             exports: Vec::new(),
             globals: 0,
+            imported_globals: 0,
             added: Vec::new(),
+            procedures: false,
             added_globals: Vec::new(),
+            added_exports: Vec::new(),
             calls: HashMap::new(),
             shown: HashMap::new(),
         };
@@ -67,7 +84,7 @@ impl<'a> Rewrite<'a> {
                         rewrite.functions.push(ty);
                         rewrite.imports.push((import.module, import.name));
                     }
-                    TypeRef::Global(_) => rewrite.globals += 1,
+                    TypeRef::Global(_) => rewrite.imported_globals += 1,
                     _ => {}
                 }
             }
@@ -78,7 +95,7 @@ impl<'a> Rewrite<'a> {
             }
         }
         if let Some(mut globals) = rewrite.reader(GLOBAL) {
-            rewrite.globals += globals.read_var_u32()?;
+            rewrite.globals = rewrite.imported_globals + globals.read_var_u32()?;
         }
         if let Some(exports) = rewrite.reader(EXPORT) {
             for export in ExportSectionReader::new(exports)? {
@@ -93,17 +110,19 @@ impl<'a> Rewrite<'a> {
 
     fn reader(&self, id: u8) -> Option<BinaryReader<'a>> {
         let section = self.sections.iter().find(|section| section.id == id)?;
-        Some(reader(self.module, section))
+        Some(section.reader(self.module))
     }
 
     /// The function that is imported under a name, from a module whose name starts with `module`.
-    pub(crate) fn imported(&self, module: &str, name: &str) -> Option<Known> {
+    #[must_use]
+    pub fn imported(&self, module: &str, name: &str) -> Option<Known> {
         let index = self.imports.iter().position(|(from, known)| from.starts_with(module) && *known == name)?;
         self.known(u32::try_from(index).ok()?)
     }
 
     /// The function that is exported under a name.
-    pub(crate) fn exported(&self, name: &str) -> Option<Known> {
+    #[must_use]
+    pub fn exported(&self, name: &str) -> Option<Known> {
         self.exports.iter().find(|(known, _)| *known == name).and_then(|(_, function)| self.known(*function))
     }
 
@@ -112,7 +131,8 @@ impl<'a> Rewrite<'a> {
     }
 
     /// Whether a function is of a type.
-    pub(crate) fn takes(&self, Known { ty, .. }: Known, params: &[ValType], results: &[ValType]) -> bool {
+    #[must_use]
+    pub fn takes(&self, Known { ty, .. }: Known, params: &[ValType], results: &[ValType]) -> bool {
         match self.types.get(ty as usize) {
             Some(CompositeInnerType::Func(ty)) => ty.params() == params && ty.results() == results,
             _ => false,
@@ -120,47 +140,108 @@ impl<'a> Rewrite<'a> {
     }
 
     /// How many parameters a function has.
-    pub(crate) fn params(&self, Known { ty, .. }: Known) -> u32 {
+    #[must_use]
+    pub fn params(&self, Known { ty, .. }: Known) -> u32 {
         match self.types.get(ty as usize) {
             Some(CompositeInnerType::Func(ty)) => u32::try_from(ty.params().len()).unwrap_or(u32::MAX),
             _ => 0,
         }
     }
 
+    /// The mutable globals that the module defines, by number, and the value that each starts with: none where that is
+    /// computed, or of a type that [`Global`] does not have.
+    ///
+    /// # Errors
+    ///
+    /// When one is malformed.
+    pub fn mutable_globals(&self) -> Result<Vec<(u32, Option<Global>)>, Error> {
+        let mut mutable = Vec::new();
+        let Some(globals) = self.reader(GLOBAL) else { return Ok(mutable) };
+        for (index, global) in (self.imported_globals..).zip(GlobalSectionReader::new(globals)?) {
+            let global = global?;
+            if global.ty.mutable {
+                mutable.push((index, constant(&global.init_expr)?));
+            }
+        }
+        Ok(mutable)
+    }
+
     /// Adds a function of the same type as another, with locals of type `i32` behind its parameters.
-    pub(crate) fn add(&mut self, like: Known, locals: u32, instructions: &[Instruction<'_>]) -> Result<u32, Error> {
-        let index = self.functions.len() + self.added.len();
+    ///
+    /// # Errors
+    ///
+    /// When there are too many.
+    pub fn add(&mut self, like: Known, locals: u32, instructions: &[Instruction<'_>]) -> Result<u32, Error> {
         let mut function = Function::new(Some((locals, wasm_encoder::ValType::I32)).filter(|(count, _)| *count > 0));
         for instruction in instructions {
             function.instruction(instruction);
         }
         function.instruction(&Instruction::End);
         self.added.push((like.ty, function));
-        Ok(u32::try_from(index)?)
+        Ok(u32::try_from(self.functions.len() + self.added.len() - 1)?)
     }
 
-    /// Adds a mutable global of type `i32`.
-    pub(crate) fn add_global(&mut self, value: i32) -> Result<u32, Error> {
+    /// Adds a function without parameters and results, and exports it under a name that is not taken.
+    ///
+    /// # Errors
+    ///
+    /// When there are too many.
+    pub fn add_exported(&mut self, name: &'a str, instructions: &[Instruction<'_>]) -> Result<(), Error> {
+        let is_procedure = |ty: &CompositeInnerType| match ty {
+            CompositeInnerType::Func(ty) => ty.params().is_empty() && ty.results().is_empty(),
+            _ => false,
+        };
+        let known = self.types.iter().position(is_procedure);
+        self.procedures |= known.is_none();
+        let ty = u32::try_from(known.unwrap_or(self.types.len()))?;
+        let function = self.add(Known { function: 0, ty }, 0, instructions)?;
+        self.added_exports.push((name, function));
+        Ok(())
+    }
+
+    /// Adds a mutable global.
+    ///
+    /// # Errors
+    ///
+    /// When there are too many.
+    pub fn add_global(&mut self, value: Global) -> Result<u32, Error> {
         self.added_globals.push(value);
         Ok(self.globals + u32::try_from(self.added_globals.len() - 1)?)
     }
 
     /// Lets functions that were there call `to` where they call `from`.
-    pub(crate) fn call_instead(&mut self, from: u32, to: u32) {
+    pub fn call_instead(&mut self, from: u32, to: u32) {
         self.calls.insert(from, to);
     }
 
     /// Exports another function under a name that was there.
-    pub(crate) fn export_instead(&mut self, name: &'a str, to: u32) {
+    pub fn export_instead(&mut self, name: &'a str, to: u32) {
         self.shown.insert(name, to);
     }
 
     /// The module that has become of it.
-    pub(crate) fn finish(self) -> Result<Vec<u8>, Error> {
+    ///
+    /// # Errors
+    ///
+    /// When what was added would need a section that the module does not have.
+    pub fn finish(self) -> Result<Vec<u8>, Error> {
+        let needed = [
+            (TYPE, self.procedures),
+            (FUNCTION, !self.added.is_empty()),
+            (GLOBAL, !self.added_globals.is_empty()),
+            (EXPORT, !self.added_exports.is_empty()),
+        ];
+        if needed.iter().any(|(id, needed)| *needed && self.reader(*id).is_none()) {
+            return Err("there is no section for what is added".into());
+        }
         let mut module = Module::new();
         for section in &self.sections {
-            let reader = reader(self.module, section);
+            let reader = section.reader(self.module);
             match section.id {
+                TYPE if self.procedures => {
+                    let add = |made: &mut Vec<u8>| made.extend(PROCEDURE);
+                    module.section(&longer(TYPE, reader, 1, add)?.section())
+                }
                 FUNCTION => module.section(
                     &longer(FUNCTION, reader, self.added.len(), |made| {
                         self.added.iter().for_each(|(ty, _)| ty.encode(made));
@@ -169,15 +250,7 @@ impl<'a> Rewrite<'a> {
                 ),
                 GLOBAL => module.section(
                     &longer(GLOBAL, reader, self.added_globals.len(), |made| {
-                        for value in &self.added_globals {
-                            wasm_encoder::GlobalType {
-                                val_type: wasm_encoder::ValType::I32,
-                                mutable: true,
-                                shared: false,
-                            }
-                            .encode(made);
-                            wasm_encoder::ConstExpr::i32_const(*value).encode(made);
-                        }
+                        self.added_globals.iter().for_each(|value| encode_global(*value, made));
                     })?
                     .section(),
                 ),
@@ -198,6 +271,9 @@ impl<'a> Rewrite<'a> {
                 _ => export.index,
             };
             exports.export(export.name, RoundtripReencoder.export_kind(export.kind)?, index);
+        }
+        for (name, function) in &self.added_exports {
+            exports.export(name, ExportKind::Func, *function);
         }
         Ok(exports)
     }
@@ -226,6 +302,20 @@ impl<'a> Rewrite<'a> {
     }
 }
 
+/// The type of a function without parameters and results, in the binary format.
+const PROCEDURE: [u8; 3] = [0x60, 0, 0];
+
+fn encode_global(value: Global, made: &mut Vec<u8>) {
+    let (val_type, value) = match value {
+        Global::I32(value) => (wasm_encoder::ValType::I32, ConstExpr::i32_const(value)),
+        Global::I64(value) => (wasm_encoder::ValType::I64, ConstExpr::i64_const(value)),
+        Global::F32(bits) => (wasm_encoder::ValType::F32, ConstExpr::f32_const(f32::from_bits(bits).into())),
+        Global::F64(bits) => (wasm_encoder::ValType::F64, ConstExpr::f64_const(f64::from_bits(bits).into())),
+    };
+    wasm_encoder::GlobalType { val_type, mutable: true, shared: false }.encode(made);
+    value.encode(made);
+}
+
 /// A section with entries added at its end.
 struct Longer {
     id: u8,
@@ -247,7 +337,8 @@ fn longer(id: u8, mut was: BinaryReader<'_>, more: usize, add: impl FnOnce(&mut 
 }
 
 /// Functions get other numbers where there are some for them; all else stays.
-pub(crate) struct Renumber<'a>(pub(crate) &'a HashMap<u32, u32>);
+#[derive(Debug)]
+pub struct Renumber<'a>(pub &'a HashMap<u32, u32>);
 
 impl Reencode for Renumber<'_> {
     type Error = Infallible;

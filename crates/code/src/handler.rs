@@ -1,0 +1,210 @@
+//! The handler of a composed component.
+//!
+//! A component that Tenon composes is a handler and a bridge, and exports the handler's own interface beside the bridge's. A
+//! server that knows that interface needs no bridge: neither its code nor an instance of it in each instance.
+
+use std::ops::Range;
+
+use wasmparser::{
+    ComponentAlias, ComponentAliasSectionReader, ComponentExportSectionReader, ComponentExternalKind, ComponentImport,
+    ComponentImportSectionReader, ComponentInstance, ComponentInstanceSectionReader, ComponentInstantiationArg,
+    ComponentTypeRef,
+};
+
+use crate::section::{
+    COMPONENT, COMPONENT_ALIAS, COMPONENT_EXPORT, COMPONENT_IMPORT, COMPONENT_INSTANCE, PREAMBLE, sections,
+};
+use crate::state::StateError;
+
+/// What a handler exports, without its version.
+const HANDLER: &str = "sdk:core/handler@";
+
+/// The component within a component whose handler it exports, when it gets from outside all that it imports: then it can be
+/// called in its stead. Any other component is given back as it is.
+pub(crate) fn within(component: &[u8]) -> &[u8] {
+    let found = Outline::of(component).ok().and_then(|outline| outline.handler());
+    found.map_or(component, |range| &component[range])
+}
+
+/// What stands for an instance in a component.
+enum Instance<'a> {
+    Imported(&'a str),
+    Made {
+        component: u32,
+        arguments: Box<[ComponentInstantiationArg<'a>]>,
+    },
+    /// An export of another instance.
+    Part {
+        of: u32,
+        name: &'a str,
+    },
+    Other,
+}
+
+/// A component's instances and components, by number, and what it exports.
+#[derive(Default)]
+struct Outline<'a> {
+    instances: Vec<Instance<'a>>,
+    /// Where they stand; none of what is imported.
+    components: Vec<Option<Range<usize>>>,
+    exports: Vec<(&'a str, u32)>,
+}
+
+impl<'a> Outline<'a> {
+    fn of(component: &'a [u8]) -> Result<Self, StateError> {
+        let mut outline = Self::default();
+        for section in sections(component, PREAMBLE..component.len())? {
+            let reader = section.reader(component);
+            match section.id {
+                COMPONENT => outline.components.push(Some(section.content)),
+                COMPONENT_IMPORT => {
+                    for import in ComponentImportSectionReader::new(reader)? {
+                        let ComponentImport { name, ty } = import?;
+                        match ty {
+                            ComponentTypeRef::Instance(_) => outline.instances.push(Instance::Imported(name.name)),
+                            ComponentTypeRef::Component(_) => outline.components.push(None),
+                            _ => {}
+                        }
+                    }
+                }
+                COMPONENT_INSTANCE => {
+                    for instance in ComponentInstanceSectionReader::new(reader)? {
+                        outline.instances.push(match instance? {
+                            ComponentInstance::Instantiate { component_index: component, args: arguments } => {
+                                Instance::Made { component, arguments }
+                            }
+                            ComponentInstance::FromExports(_) => Instance::Other,
+                        });
+                    }
+                }
+                COMPONENT_ALIAS => {
+                    for alias in ComponentAliasSectionReader::new(reader)? {
+                        match alias? {
+                            ComponentAlias::InstanceExport {
+                                kind: ComponentExternalKind::Instance,
+                                instance_index: of,
+                                name,
+                            } => outline.instances.push(Instance::Part { of, name }),
+                            ComponentAlias::InstanceExport { kind: ComponentExternalKind::Component, .. }
+                            | ComponentAlias::Outer { kind: wasmparser::ComponentOuterAliasKind::Component, .. } => {
+                                outline.components.push(None);
+                            }
+                            _ => {}
+                        }
+                    }
+                }
+                COMPONENT_EXPORT => {
+                    for export in ComponentExportSectionReader::new(reader)? {
+                        let export = export?;
+                        match export.kind {
+                            // What is exported gets another number, too.
+                            ComponentExternalKind::Instance => {
+                                outline.exports.push((export.name.name, export.index));
+                                outline.instances.push(Instance::Other);
+                            }
+                            ComponentExternalKind::Component => outline.components.push(None),
+                            _ => {}
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(outline)
+    }
+
+    fn instance(&self, index: u32) -> Option<&Instance<'a>> {
+        self.instances.get(index as usize)
+    }
+
+    /// Where the handler stands.
+    fn handler(&self) -> Option<Range<usize>> {
+        let (exported, index) = self.exports.iter().find(|(name, _)| name.starts_with(HANDLER))?;
+        let Instance::Part { of, name } = self.instance(*index)? else { return None };
+        let Instance::Made { component, arguments } = self.instance(*of)? else { return None };
+        let is_passed_on = |argument: &ComponentInstantiationArg<'_>| {
+            argument.kind == ComponentExternalKind::Instance
+                && matches!(self.instance(argument.index), Some(Instance::Imported(name)) if is_same(name, argument.name))
+        };
+        let alone = name == exported && arguments.iter().all(is_passed_on);
+        self.components.get(*component as usize)?.clone().filter(|_| alone)
+    }
+}
+
+/// Whether two names are of one interface, in versions of which one can stand for the other (Semantic Versioning).
+fn is_same(one: &str, other: &str) -> bool {
+    let parts = |name: &str| {
+        let (interface, version) = name.split_once('@').unwrap_or((name, ""));
+        let mut numbers = version.split('.').map(str::to_string);
+        let (major, minor) = (numbers.next().unwrap_or_default(), numbers.next());
+        let minor = if major == "0" { minor } else { None };
+        (interface.to_string(), major, minor)
+    };
+    one == other || parts(one) == parts(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_composed_component_has_its_handler_within() {
+        let handler = tenon_fixtures::echo(200);
+        let composed = tenon_compose::compose(&handler, tenon_compose::BRIDGE).unwrap();
+        assert!(within(&composed) == handler);
+        assert!(within(&handler) == handler);
+        // One that can be called through the bridge only.
+        let bridged = tenon_fixtures::bridged(&handler);
+        assert!(within(&bridged) == bridged);
+        assert_eq!(within(b"no component"), b"no component");
+    }
+
+    /// A component whose handler gets an interface: by this argument, imported under this name.
+    fn given(import: &str, argument: &str) -> Vec<u8> {
+        let text = format!(
+            r#"(component
+                 (import "{import}" (instance $imported (export "f" (func))))
+                 (component $other (type (func)) (import "f" (func (type 0))) (export "f" (func 0)))
+                 (instance $own (instantiate $other (with "f" (func $imported "f"))))
+                 (component $handler
+                   (import "wasi:random/random@0.2.10" (instance (export "f" (func))))
+                   (component $c)
+                   (instance $i (instantiate $c))
+                   (export "sdk:core/handler@0.1.0" (instance $i)))
+                 (instance $h (instantiate $handler (with "wasi:random/random@0.2.10" (instance {argument}))))
+                 (alias export $h "sdk:core/handler@0.1.0" (instance $e))
+                 (export "sdk:core/handler@0.1.0" (instance $e)))"#
+        );
+        wat::parse_str(text).unwrap()
+    }
+
+    #[test]
+    fn a_handler_that_gets_something_from_within_is_not_called_alone() {
+        for import in ["wasi:random/random@0.2.10", "wasi:random/random@0.2.12"] {
+            let component = given(import, "$imported");
+            assert!(within(&component).len() < component.len(), "{import}");
+        }
+        for (import, argument) in [
+            ("wasi:random/random@0.2.10", "$own"),
+            ("wasi:random/insecure@0.2.10", "$imported"),
+            ("wasi:random/random@0.3.0", "$imported"),
+        ] {
+            let component = given(import, argument);
+            assert!(within(&component) == component, "{import} {argument}");
+        }
+    }
+
+    #[test]
+    fn versions_are_compatible_within_a_major_one() {
+        for (one, other, same) in [
+            ("a:b/c", "a:b/c", true),
+            ("a:b/c@1.2.3", "a:b/c@1.9.0", true),
+            ("a:b/c@1.2.3", "a:b/c@2.2.3", false),
+            ("a:b/c@0.2.3", "a:b/c@0.3.3", false),
+            ("a:b/c@0.2.3", "a:b/d@0.2.3", false),
+            ("a:b/c", "a:b/c@0.2.3", false),
+        ] {
+            assert_eq!(is_same(one, other), same, "{one} {other}");
+        }
+    }
+}

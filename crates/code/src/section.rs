@@ -1,0 +1,89 @@
+//! Sections: their identifiers, and what they hold.
+
+use std::ops::Range;
+
+use wasm_encoder::{ComponentSectionId, SectionId};
+use wasmparser::BinaryReader;
+
+use crate::state::StateError;
+
+/// Magic number and version, before the first section.
+pub const PREAMBLE: usize = 8;
+
+/// Sections of a core module (Core 5.5).
+pub const CUSTOM: u8 = SectionId::Custom as u8;
+/// Types.
+pub const TYPE: u8 = SectionId::Type as u8;
+/// Imports.
+pub const IMPORT: u8 = SectionId::Import as u8;
+/// The types of functions.
+pub const FUNCTION: u8 = SectionId::Function as u8;
+/// Tables.
+pub const TABLE: u8 = SectionId::Table as u8;
+/// Memories.
+pub const MEMORY: u8 = SectionId::Memory as u8;
+/// Globals.
+pub const GLOBAL: u8 = SectionId::Global as u8;
+/// Exports.
+pub const EXPORT: u8 = SectionId::Export as u8;
+/// The function that is called first.
+pub const START: u8 = SectionId::Start as u8;
+/// The bodies of functions.
+pub const CODE: u8 = SectionId::Code as u8;
+/// Data.
+pub const DATA: u8 = SectionId::Data as u8;
+/// How much data there is.
+pub const DATA_COUNT: u8 = SectionId::DataCount as u8;
+
+/// Sections of a component (Component Model, Binary).
+pub const CORE_MODULE: u8 = ComponentSectionId::CoreModule as u8;
+/// A nested component.
+pub const COMPONENT: u8 = ComponentSectionId::Component as u8;
+
+/// Instances of components.
+pub const COMPONENT_INSTANCE: u8 = ComponentSectionId::Instance as u8;
+/// Aliases of what is elsewhere.
+pub const COMPONENT_ALIAS: u8 = ComponentSectionId::Alias as u8;
+/// Imports of a component.
+pub const COMPONENT_IMPORT: u8 = ComponentSectionId::Import as u8;
+/// Exports of a component.
+pub const COMPONENT_EXPORT: u8 = ComponentSectionId::Export as u8;
+
+/// A section: its identifier, where it starts and where its content is.
+#[derive(Clone, Debug)]
+pub struct Section {
+    /// See the specification of the binary format.
+    pub id: u8,
+    /// Where its identifier stands.
+    pub start: usize,
+    /// Where its content stands.
+    pub content: Range<usize>,
+}
+
+impl Section {
+    /// Reads what the section holds of `bytes`.
+    #[must_use]
+    pub fn reader<'a>(&self, bytes: &'a [u8]) -> BinaryReader<'a> {
+        BinaryReader::new(&bytes[self.content.clone()], self.content.start)
+    }
+}
+
+/// The sections that stand in `range` of a module or a component.
+///
+/// # Errors
+///
+/// When one is malformed or reaches beyond the range.
+pub fn sections(bytes: &[u8], range: Range<usize>) -> Result<Vec<Section>, StateError> {
+    let content = bytes.get(range.clone()).ok_or(StateError::Foreign("a section is cut short"))?;
+    let mut reader = BinaryReader::new(content, range.start);
+    let mut found = Vec::new();
+    while !reader.eof() {
+        let start = reader.original_position();
+        let id = reader.read_u8()?;
+        let size = reader.read_var_u32()? as usize;
+        let content = reader.original_position();
+        reader.read_bytes(size)?;
+        found.push(Section { id, start, content: content..content + size });
+    }
+    Ok(found)
+}
