@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use crate::region::{PAGE, Region};
+use crate::content::{Content, Pages};
+use crate::region::PAGE;
 
 /// What a memory holds when its instance starts: bytes of a file at some address, and zeros everywhere else.
 pub struct Image {
@@ -13,7 +14,7 @@ pub struct Image {
     /// The address of the first byte, and the size of the memory.
     start: usize,
     size: usize,
-    content: Region,
+    content: Content,
 }
 
 impl Image {
@@ -32,8 +33,7 @@ impl Image {
         if !aligned || !fits || !is_there || length == 0 {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "the image does not fit"));
         }
-        let content = Region::of_file(file.as_fd(), offset, length)?;
-        Ok(Self { file, offset, start, size, content })
+        Ok(Self { file, offset, start, size, content: Content::new(length)? })
     }
 
     /// The size in bytes of the memory that starts with this image.
@@ -42,7 +42,7 @@ impl Image {
         self.size
     }
 
-    /// Lets go of the pages that were read of the file; they are read again when they are wanted.
+    /// Lets go of what was read of the file; it is read again when it is wanted.
     pub fn release(&self) {
         self.content.release();
     }
@@ -55,7 +55,12 @@ impl Image {
         self.start
     }
 
-    pub(crate) fn content(&self) -> &[u8] {
-        self.content.bytes()
+    /// Its length in bytes.
+    pub(crate) fn length(&self) -> usize {
+        self.content.len()
+    }
+
+    pub(crate) fn content(&self) -> Pages<'_> {
+        self.content.of(&self.file, self.offset)
     }
 }

@@ -13,6 +13,7 @@
 //!
 //! Wasmtime does not say for which module it wants a memory, so whoever instantiates one does: [`providing`].
 
+mod content;
 mod image;
 mod memories;
 mod providing;

@@ -40,6 +40,14 @@ impl Memories {
         Self { pool: Arc::new(Pool { waiting: Mutex::default(), kept, used: AtomicUsize::new(0) }) }
     }
 
+    /// Lets go of pages that waiting slots share with an image; they are there again when they are wanted.
+    pub fn release(&self, image: &Arc<Image>) {
+        for slot in self.pool.waiting().iter().filter(|slot| slot.holds(Some(image))) {
+            // SAFETY: nobody uses a slot that waits.
+            unsafe { slot.release() };
+        }
+    }
+
     /// What memories there are at the moment.
     #[must_use]
     pub fn usage(&self) -> Usage {
@@ -133,6 +141,18 @@ impl Live {
         match &mut *locked(&self.slot) {
             Some(slot) if !slot.has_grown() => slot.reset().is_ok(),
             _ => false,
+        }
+    }
+
+    /// Lets go of pages that the memory shares with its image; they are there again when they are wanted.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Live::restore`].
+    pub unsafe fn release(&self) {
+        if let Some(slot) = &*locked(&self.slot) {
+            // SAFETY: the caller's.
+            unsafe { slot.release() };
         }
     }
 }

@@ -27,21 +27,10 @@ impl Region {
         let start = unsafe {
             mmap_anonymous(std::ptr::null_mut(), length, ProtFlags::empty(), MapFlags::PRIVATE | MapFlags::NORESERVE)
         }?;
-        let region = Self::new(start.cast(), length);
+        // A mapping never starts at 0 unless that is asked for.
+        let region = Self { start: NonNull::new(start.cast()).unwrap_or(NonNull::dangling()), length };
         region.keep_pages_small(0, length);
         Ok(region)
-    }
-
-    /// A file's content, to be read.
-    pub(crate) fn of_file(file: BorrowedFd<'_>, offset: u64, length: usize) -> io::Result<Self> {
-        // SAFETY: the system chooses a place where nothing is mapped.
-        let start = unsafe { mmap(std::ptr::null_mut(), length, ProtFlags::READ, MapFlags::PRIVATE, file, offset) }?;
-        Ok(Self::new(start.cast(), length))
-    }
-
-    fn new(start: *mut u8, length: usize) -> Self {
-        // A mapping never starts at 0 unless that is asked for.
-        Self { start: NonNull::new(start).unwrap_or(NonNull::dangling()), length }
     }
 
     pub(crate) fn start(&self) -> *mut u8 {
@@ -50,18 +39,6 @@ impl Region {
 
     pub(crate) fn length(&self) -> usize {
         self.length
-    }
-
-    /// What stands in a region of a file.
-    pub(crate) fn bytes(&self) -> &[u8] {
-        // SAFETY: called for mappings of files only, which can be read, and whose files do not change.
-        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
-    }
-
-    /// Lets go of pages that were read.
-    pub(crate) fn release(&self) {
-        // SAFETY: a mapping that is only read from: the same bytes are read from the file again.
-        let _ = unsafe { madvise(self.start.as_ptr().cast(), self.length, Advice::LinuxDontNeed) };
     }
 
     /// Maps a file, whose pages are copied when they are written to, over part of the region.

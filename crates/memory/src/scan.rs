@@ -1,4 +1,4 @@
-//! Which pages of a mapping were written to: `PAGEMAP_SCAN` (Linux 6.7, Documentation/admin-guide/mm/pagemap.rst).
+//! Which pages of a mapping are there, and whose: `PAGEMAP_SCAN` (Linux 6.7, Documentation/admin-guide/mm/pagemap.rst).
 
 use std::fs::File;
 use std::io;
@@ -15,6 +15,20 @@ const FILE: u64 = 1 << 2;
 const PRESENT: u64 = 1 << 3;
 const SWAPPED: u64 = 1 << 4;
 const ZERO: u64 = 1 << 5;
+
+/// Pages that a scan finds: those that are in none of the categories `not`, in all of `all`, and in one of `any` if it has some.
+#[derive(Clone, Copy)]
+struct Pages {
+    not: u64,
+    all: u64,
+    any: u64,
+}
+
+/// Pages of the process' own: neither the file's nor the one of zeros, which are there when they were only read.
+const OWN: Pages = Pages { not: FILE | ZERO, all: WRITTEN, any: PRESENT | SWAPPED };
+
+/// Pages of the file that is mapped.
+const OF_FILE: Pages = Pages { not: 0, all: FILE | PRESENT, any: 0 };
 
 /// How many runs of pages one scan finds, at most.
 const RUNS: usize = 256;
@@ -48,7 +62,7 @@ struct PageRegion {
 /// This process' page tables. None where the system has none to show.
 static PAGEMAP: LazyLock<Option<File>> = LazyLock::new(|| {
     let file = File::open("/proc/self/pagemap").ok()?;
-    match scan_with(&file, 0..0, |_| {}) {
+    match scan_with(&file, OWN, 0..0, |_| {}) {
         Ok(_) => Some(file),
         Err(error) => {
             tracing::debug!("memories are given back instead of being reset: {error}");
@@ -63,7 +77,7 @@ pub(crate) fn written(range: Range<usize>, most: usize, mut found: impl FnMut(Ra
     let Some(pagemap) = &*PAGEMAP else { return false };
     let (mut at, mut bytes) = (range.start, 0);
     while at < range.end {
-        let scanned = scan_with(pagemap, at..range.end, |run| {
+        let scanned = scan_with(pagemap, OWN, at..range.end, |run| {
             bytes += run.len();
             if bytes <= most {
                 found(run);
@@ -77,8 +91,25 @@ pub(crate) fn written(range: Range<usize>, most: usize, mut found: impl FnMut(Ra
     true
 }
 
+/// Calls `found` with each run of pages in a range of addresses that are the mapped file's, as far as the system can tell.
+pub(crate) fn of_file(range: Range<usize>, mut found: impl FnMut(Range<usize>)) {
+    let Some(pagemap) = &*PAGEMAP else { return };
+    let mut at = range.start;
+    while at < range.end {
+        match scan_with(pagemap, OF_FILE, at..range.end, &mut found) {
+            Ok(end) if end > at => at = end,
+            _ => return,
+        }
+    }
+}
+
 /// One scan; gives the address up to which it came.
-fn scan_with(pagemap: &File, range: Range<usize>, mut found: impl FnMut(Range<usize>)) -> io::Result<usize> {
+fn scan_with(
+    pagemap: &File,
+    Pages { not, all, any }: Pages,
+    range: Range<usize>,
+    mut found: impl FnMut(Range<usize>),
+) -> io::Result<usize> {
     let mut runs = [PageRegion::default(); RUNS];
     let mut arguments = Arguments {
         size: size_of::<Arguments>() as u64,
@@ -89,10 +120,9 @@ fn scan_with(pagemap: &File, range: Range<usize>, mut found: impl FnMut(Range<us
         vec: runs.as_mut_ptr() as u64,
         vec_len: RUNS as u64,
         max_pages: 0,
-        // Pages of the process' own: neither the file's nor the one of zeros, which are there when they were only read.
-        category_inverted: FILE | ZERO,
-        category_mask: WRITTEN | FILE | ZERO,
-        category_anyof_mask: PRESENT | SWAPPED,
+        category_inverted: not,
+        category_mask: all | not,
+        category_anyof_mask: any,
         return_mask: 0,
     };
     // SAFETY: the structure is what the request takes, and has room for as many runs as it says.

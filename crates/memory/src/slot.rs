@@ -61,7 +61,7 @@ impl Slot {
             if let Some(image) = image {
                 let (file, offset) = image.file();
                 // SAFETY: as above.
-                unsafe { self.region.map_file(image.start(), image.content().len(), file, offset)? };
+                unsafe { self.region.map_file(image.start(), image.length(), file, offset)? };
             }
             self.image = image.cloned();
         } else if size < self.accessible {
@@ -89,15 +89,29 @@ impl Slot {
         Ok(())
     }
 
+    /// Lets go of what nobody has written to since it was mapped: it is mapped again when it is wanted.
+    ///
+    /// # Safety
+    ///
+    /// Nobody uses it meanwhile.
+    pub(crate) unsafe fn release(&self) {
+        let start = self.start().addr();
+        scan::of_file(start..start + self.accessible, |run| {
+            // SAFETY: what is given back is the file's, which is what is found there afterwards.
+            if let Err(error) = unsafe { self.region.give_back(run.start - start, run.len()) } {
+                tracing::debug!("pages that were read are not released: {error}");
+            }
+        });
+    }
+
     /// Makes its content what it was when it was prepared. Nobody uses it any more.
     pub(crate) fn reset(&mut self) -> io::Result<()> {
         let start = self.start().addr();
-        let (image, at) = match &self.image {
-            Some(image) => (image.content(), image.start()),
-            None => (&[][..], 0),
-        };
+        let image = self.image.as_ref().map(|image| (image.content(), image.start()));
+        let (at, length) = image.as_ref().map_or((0, 0), |(content, at)| (*at, content.len()));
         let mut resident = 0;
-        let restored = scan::written(start..start + self.accessible, KEPT, |run| {
+        let mut copied = Ok(());
+        let scanned = scan::written(start..start + self.accessible, KEPT, |run| {
             resident += run.len();
             let run = run.start - start..run.end - start;
             assert!(run.end <= self.accessible);
@@ -105,13 +119,14 @@ impl Slot {
             let bytes = unsafe { std::slice::from_raw_parts_mut(self.start().add(run.start), run.len()) };
             // What is before the image, in it, and behind it.
             let first = at.clamp(run.start, run.end);
-            let last = (at + image.len()).clamp(run.start, run.end);
+            let last = (at + length).clamp(run.start, run.end);
             bytes[..first - run.start].fill(0);
-            if first < last {
-                bytes[first - run.start..last - run.start].copy_from_slice(&image[first - at..last - at]);
+            if let Some((image, _)) = image.as_ref().filter(|_| first < last && copied.is_ok()) {
+                copied = image.copy(first - at..last - at, &mut bytes[first - run.start..last - run.start]);
             }
             bytes[last - run.start..].fill(0);
         });
+        let restored = scanned && copied.is_ok();
         self.resident = if restored { resident } else { 0 };
         if !restored {
             // SAFETY: nobody uses it.

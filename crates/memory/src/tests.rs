@@ -109,6 +109,13 @@ fn the_memory_of_an_instance_that_lives_is_restored_unless_it_has_grown() {
         assert!(unsafe { memory.restore() });
         assert_eq!(running.bytes(), (place, before.clone()));
     }
+    // What it lets go of is there when it is wanted, and nothing that was written is lost.
+    running.store(9_000, 0xaa);
+    running.store(0, 0xaa);
+    let (_, written) = running.bytes();
+    // SAFETY: as above.
+    unsafe { memory.release() };
+    assert_eq!(running.bytes(), (place, written));
     assert_eq!(running.grow(1), 2);
     // SAFETY: as above.
     assert!(!unsafe { memory.restore() });

@@ -14,7 +14,11 @@ use crate::error::RuntimeError;
 use crate::slots::Slots;
 
 /// How often a guest that computes lets others run, and how exactly a time-out hits it.
-const EPOCH: Duration = Duration::from_millis(10);
+const EPOCH: Duration = Duration::from_millis(5);
+
+/// After how many epochs it does so first: what is over before that is not interrupted by a clock that happens to tick, while
+/// others would need an instance of their own.
+pub(crate) const FIRST_YIELD: u64 = 2;
 
 /// Memories and stacks that wait for the next instance, and restored instances that wait for the next request: some two
 /// megabytes each. More modules than this take turns with them.

@@ -27,13 +27,17 @@ impl Idle {
         self.called.store(true, Ordering::Relaxed);
     }
 
-    /// Lets go of code that was not called since this was last asked. Code that a long call runs in is mapped again as it
-    /// runs.
-    pub(crate) fn look(&self) {
+    /// Lets go of code that was not called since this was last asked, and says whether it did. Code that a long call runs in is
+    /// mapped again as it runs.
+    pub(crate) fn look(&self) -> bool {
         if self.called.swap(false, Ordering::Relaxed) {
             self.released.store(false, Ordering::Relaxed);
-        } else if !self.released.swap(true, Ordering::Relaxed) {
+            return false;
+        }
+        let release = !self.released.swap(true, Ordering::Relaxed);
+        if release {
             self.code.release();
         }
+        release
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tenon_memory::Image;
+use tenon_memory::{Image, Memories};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 use wasmtime::component::types::ComponentItem;
@@ -159,6 +159,19 @@ impl Module {
             instance.served();
             instance.move_to(place);
             warm.give(instance);
+        }
+    }
+
+    /// Lets go of what it needs to serve when nobody has called it since this was last asked.
+    pub(crate) fn look(&self, memories: &Memories) {
+        if !self.idle.look() {
+            return;
+        }
+        if let Some(waiting) = self.reuse.waiting() {
+            waiting.release();
+        }
+        if let Some(image) = &self.image {
+            memories.release(image);
         }
     }
 

@@ -115,8 +115,8 @@ impl Registry {
     }
 
     fn looked_after(&self, module: Module) -> Arc<Module> {
-        let module = Arc::new(module);
-        watch(&module, ms(self.loader.surroundings.limits.idle_timeout_ms), |module| module.idle.look());
+        let (module, memories) = (Arc::new(module), self.loader.engine.memories.clone());
+        watch(&module, ms(self.loader.surroundings.limits.idle_timeout_ms), move |module| module.look(&memories));
         module
     }
 

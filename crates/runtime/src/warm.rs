@@ -54,6 +54,11 @@ impl Warm {
         }
     }
 
+    /// Lets go of memory that the instances only read; it is mapped again as they serve.
+    pub(crate) fn release(&self) {
+        self.idle().iter_mut().for_each(|(_, instance)| instance.release());
+    }
+
     pub(crate) fn drop_oldest(&self) -> bool {
         // Dropped outside the lock.
         let oldest = self.idle().pop_front();

@@ -10,6 +10,7 @@ use wasmtime_wasi_http::p2::bindings::Proxy;
 use super::Failure;
 use super::direct::bindings::Direct;
 use crate::config::size;
+use crate::engine::FIRST_YIELD;
 use crate::host::{Caller, Host, Surroundings};
 use crate::metrics::Count;
 use crate::module::{Entry, Module};
@@ -19,16 +20,12 @@ use crate::slots::Slot;
 pub(crate) struct Instance {
     pub(super) store: Store<Host>,
     pub(super) exports: Exports,
-    restoring: Option<Restoring>,
+    memory: Option<Live>,
+    /// What sets its globals to what they were at first.
+    globals: Option<TypedFunc<(), ()>>,
     uses: u64,
     // Behind the store: the slot is free once the instance is gone.
     slot: Slot,
-}
-
-/// What makes an instance what it was when it was made.
-struct Restoring {
-    memory: Live,
-    globals: TypedFunc<(), ()>,
 }
 
 pub(super) enum Exports {
@@ -49,7 +46,7 @@ impl Instance {
         let mut store = Store::new(engine, Host::new(surroundings, &module.info, caller));
         store.limiter(|host| &mut host.bounds);
         store.set_hostcall_fuel(size(surroundings.limits.max_hostcall_bytes));
-        store.set_epoch_deadline(1);
+        store.set_epoch_deadline(FIRST_YIELD);
         store.epoch_deadline_async_yield_and_update(1);
         module.info.metrics.count(Count::Instance);
         let instantiated = async {
@@ -63,26 +60,33 @@ impl Instance {
         };
         let (made, memory) = providing(module.image.as_ref(), instantiated).await;
         let (exports, globals) = made?;
-        let restoring = memory.zip(globals).map(|(memory, globals)| Restoring { memory, globals });
-        Ok(Self { store, exports, restoring, uses: 0, slot })
+        Ok(Self { store, exports, memory, globals, uses: 0, slot })
     }
 
     /// Makes it ready for another request.
     pub(crate) fn begin(&mut self, caller: Caller) {
         self.store.data_mut().begin(caller);
-        self.store.set_epoch_deadline(1);
+        self.store.set_epoch_deadline(FIRST_YIELD);
     }
 
     /// Makes it what it was before its first request. False when it cannot be: then it must not serve another one.
     pub(crate) async fn restore(&mut self) -> bool {
-        let Some(Restoring { memory, globals }) = &self.restoring else { return false };
+        let (Some(memory), Some(globals)) = (&self.memory, &self.globals) else { return false };
         if !self.store.data_mut().restore() {
             return false;
         }
         // SAFETY: who has the instance alone has the memory alone, and nothing runs in it.
         let restored = unsafe { memory.restore() };
-        self.store.set_epoch_deadline(1);
+        self.store.set_epoch_deadline(FIRST_YIELD);
         restored && globals.call_async(&mut self.store, ()).await.is_ok()
+    }
+
+    /// Lets go of memory that it only reads.
+    pub(crate) fn release(&mut self) {
+        if let Some(memory) = &self.memory {
+            // SAFETY: as above.
+            unsafe { memory.release() };
+        }
     }
 
     /// It holds another slot from now on.

@@ -1,0 +1,98 @@
+//! What restoring has read of an image.
+//!
+//! A request writes to a few hundred of an image's thousands of pages, and the next one mostly to the same. Mapping the file to
+//! copy them from it would make all of it resident, because the system maps what is around a page, too. So each page is read
+//! when it is first wanted, and kept.
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
+
+use crate::region::{PAGE, Region};
+
+/// Bytes of a file, of which as many pages are in memory as were asked for.
+pub(crate) struct Content {
+    pages: Region,
+    /// Which pages were read.
+    read: Vec<AtomicBool>,
+    /// Held by who reads a page of the file.
+    reading: Mutex<()>,
+    /// Held by who copies pages, and alone by who lets go of them.
+    used: RwLock<()>,
+}
+
+/// The content while nobody lets go of it.
+pub(crate) struct Pages<'a> {
+    content: &'a Content,
+    file: &'a File,
+    offset: u64,
+    _used: RwLockReadGuard<'a, ()>,
+}
+
+impl Content {
+    /// Room for `length` bytes, a multiple of a page.
+    pub(crate) fn new(length: usize) -> io::Result<Self> {
+        let pages = Region::reserve(length)?;
+        pages.protect(0, length, true)?;
+        let read = (0..length / PAGE).map(|_| AtomicBool::new(false)).collect();
+        Ok(Self { pages, read, reading: Mutex::default(), used: RwLock::default() })
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.pages.length()
+    }
+
+    /// To copy from; the content is what stands in `file` from `offset` on.
+    pub(crate) fn of<'a>(&'a self, file: &'a File, offset: u64) -> Pages<'a> {
+        Pages { content: self, file, offset, _used: self.used.read().unwrap_or_else(PoisonError::into_inner) }
+    }
+
+    /// Lets go of what was read; it is read again when it is wanted.
+    pub(crate) fn release(&self) {
+        let _alone = self.used.write().unwrap_or_else(PoisonError::into_inner);
+        for read in &self.read {
+            read.store(false, Ordering::Relaxed);
+        }
+        // SAFETY: who uses the pages holds the lock.
+        if let Err(error) = unsafe { self.pages.give_back(0, self.pages.length()) } {
+            tracing::debug!("the memory of an image is not released: {error}");
+        }
+    }
+}
+
+impl Pages<'_> {
+    pub(crate) fn len(&self) -> usize {
+        self.content.len()
+    }
+
+    /// Copies bytes of the content.
+    pub(crate) fn copy(&self, range: Range<usize>, into: &mut [u8]) -> io::Result<()> {
+        assert!(range.end <= self.len() && range.len() == into.len());
+        for page in range.start / PAGE..range.end.div_ceil(PAGE) {
+            if !self.content.read[page].load(Ordering::Acquire) {
+                self.read(page)?;
+            }
+        }
+        // SAFETY: the range is within the region. Its pages were read, and are not written to while this value lives.
+        unsafe { self.content.pages.start().add(range.start).copy_to_nonoverlapping(into.as_mut_ptr(), into.len()) };
+        Ok(())
+    }
+
+    #[cold]
+    fn read(&self, page: usize) -> io::Result<()> {
+        let _reading = self.content.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = &self.content.read[page];
+        if read.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        // SAFETY: the page is within the region, and nobody else uses it: who reads pages holds the lock, and who copies
+        // them copies those only that were read.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(self.content.pages.start().add(page * PAGE), PAGE) };
+        self.file.read_exact_at(bytes, self.offset + (page * PAGE) as u64)?;
+        read.store(true, Ordering::Release);
+        Ok(())
+    }
+}
