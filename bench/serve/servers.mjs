@@ -80,6 +80,7 @@ export const servers = {
     join(hello, "hello-composed.wasm"),
   ]),
   "Tenon, request": tenon("request"),
+  "Tenon, request, --aot": tenon("request", specialized),
   "Tenon, shared": tenon("shared"),
   "Tenon, shared, --aot": tenon("shared", specialized),
   "Node + Hono": telling(process.execPath, join(here, "hono.mjs")),

@@ -108,11 +108,28 @@ describe("one after another", () => {
     });
   });
 
-  test("nothing of one request is seen by the next", async () => {
-    for (let i = 0; i < 20; i++) {
-      const seen = (await send(server.base, { method: "POST", path: path("/plant") })).json();
+  const created = async () => {
+    const metrics = (await send(server.base, { path: "/metrics" })).body.toString();
+    return Number(/^tenon_instances_created_total\{module="faults"\} (\d+)$/m.exec(metrics)?.[1]);
+  };
+
+  // Instances of the one are restored, those of the other dropped.
+  test.each(["/mark", "/plant"])("nothing of one request is seen by the next: %s", async (where) => {
+    const before = await created();
+    for (let i = 0; i < 50; i++) {
+      const seen = (await send(server.base, { method: "POST", path: path(where) })).json();
       expect(seen).toEqual({ planted: 0, marker: null, kept: 0 });
     }
+    const more = (await created()) - before;
+    if (where === "/mark") expect(more).toBeLessThan(25);
+    // Some may have found one that was restored before.
+    else expect(more).toBeGreaterThan(25);
+  });
+
+  test("an instance that has logged serves no other request", async () => {
+    const before = await created();
+    for (let i = 0; i < 10; i++) await send(server.base, { path: path("/log/1") });
+    expect((await created()) - before).toBeGreaterThan(5);
   });
 });
 

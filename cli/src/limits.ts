@@ -181,7 +181,9 @@ export const limits = {
     min: 1,
     max: 1000000000,
     default: 10000,
-    meaning: 'With `isolation = "shared"`: requests that one instance serves.',
+    meaning:
+      'Requests that one instance serves, as the last one left it with `isolation = "shared"`, and restored ' +
+      "otherwise.",
   },
   max_reuse_memory_bytes: {
     min: 1048576,
@@ -200,8 +202,8 @@ export const limits = {
     max: 86400000,
     default: 60000,
     meaning:
-      'Time after which the code of a module that nobody calls is let go of, and with `isolation = "shared"` an ' +
-      "idle instance beyond these is dropped.",
+      "Time after which the code of a module that nobody calls is let go of, and an idle instance is dropped, " +
+      "unless it is one of these.",
   },
   shutdown_timeout_ms: {
     min: 0,
@@ -294,7 +296,10 @@ export interface Limits {
   readonly maxResources?: number;
   /** What a module logs for one request; the rest is left out. Default: 262144. */
   readonly maxLogBytes?: number;
-  /** With `isolation = "shared"`: requests that one instance serves. Default: 10000. */
+  /**
+   * Requests that one instance serves, as the last one left it with `isolation = "shared"`, and restored otherwise.
+   * Default: 10000.
+   */
   readonly maxReuse?: number;
   /**
    * With `isolation = "shared"`: memory of an instance beyond which it serves no further request. Default:
@@ -307,8 +312,8 @@ export interface Limits {
    */
   readonly warmInstances?: number;
   /**
-   * Time after which the code of a module that nobody calls is let go of, and with `isolation = "shared"` an idle
-   * instance beyond these is dropped. Default: 60000.
+   * Time after which the code of a module that nobody calls is let go of, and an idle instance is dropped, unless it
+   * is one of these. Default: 60000.
    */
   readonly idleTimeoutMs?: number;
   /** Time that requests have to finish once the server is told to stop; they are cut off beyond. Default: 10000. */

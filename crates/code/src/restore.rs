@@ -21,7 +21,7 @@ use wasm_encoder::{
 use wasmparser::{
     CanonicalFunction, CanonicalOption, CodeSectionReader, ComponentAlias, ComponentExternalKind, ComponentType,
     ComponentTypeRef, DataKind, DataSectionReader, ExportSectionReader, ImportSectionReader, Instance,
-    MemorySectionReader, Operator, Parser, Payload, TableSectionReader, TypeRef, Validator,
+    MemorySectionReader, Operator, Parser, Payload, TableSectionReader, TypeRef, Validator, WasmFeatures,
 };
 
 use crate::rewrite::{Error, Rewrite};
@@ -39,6 +39,7 @@ pub const RESTORE: &str = "tenon-restore";
 ///
 /// - it has not one memory, or a memory that is not as its own module says when nothing has run yet;
 /// - code can change tables, or drop data or elements;
+/// - it has objects of the garbage collector;
 /// - a mutable global is imported, starts with a value that is computed, or refers to something;
 /// - code runs before the first call;
 /// - it has components in it that have code, resources of its own, asynchronous functions, or two instances of a module.
@@ -100,7 +101,8 @@ impl Outline {
     fn of(component: &[u8]) -> Result<Self, Error> {
         let mut instances = Vec::new();
         // The functions are the compiler's to check. What is around them says how much of everything there is.
-        let mut validator = Validator::new();
+        // Objects of the garbage collector would be another thing that can change.
+        let mut validator = Validator::new_with_features(WasmFeatures::default().difference(WasmFeatures::GC));
         let mut inside = Vec::new();
         for payload in Parser::new(0).parse_all(component) {
             let payload = payload?;
@@ -506,6 +508,8 @@ mod tests {
         ] {
             assert_eq!(reason(engine, other, around), expected, "{engine} {other} {around}");
         }
+        let object = "(type $s (struct (field (mut i32)))) (global (ref $s) (struct.new $s (i32.const 1)))";
+        assert!(reason(object, "", "").contains("gc"), "{}", reason(object, "", ""));
         assert!(added(b"no component").is_err());
         assert!(added(&tenon_fixtures::core_module()).is_err());
     }

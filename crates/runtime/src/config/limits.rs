@@ -113,14 +113,14 @@ limits! {
     max_resources: 1_024, 16, 1_000_000;
     /// What a module logs for one request; the rest is left out.
     max_log_bytes: 256 * KIB, 0, GIB;
-    /// With `isolation = "shared"`: requests that one instance serves.
+    /// Requests that one instance serves, as the last one left it with `isolation = "shared"`, and restored otherwise.
     max_reuse: 10_000, 1, 1_000_000_000;
     /// With `isolation = "shared"`: memory of an instance beyond which it serves no further request.
     max_reuse_memory_bytes: 128 * MIB, MIB, 4 * GIB;
     /// With `isolation = "shared"`: instances of a module that are kept ready, from before its first request.
     warm_instances: 1, 0, 1_000;
-    /// Time after which the code of a module that nobody calls is let go of, and with `isolation = "shared"` an idle
-    /// instance beyond these is dropped.
+    /// Time after which the code of a module that nobody calls is let go of, and an idle instance is dropped, unless it is one of
+    /// these.
     idle_timeout_ms: 60_000, 1, 24 * HOUR;
     /// Time that requests have to finish once the server is told to stop; they are cut off beyond.
     shutdown_timeout_ms: 10_000, 0, HOUR;
