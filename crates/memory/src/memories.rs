@@ -74,12 +74,11 @@ unsafe impl MemoryCreator for Memories {
         let image = take(minimum);
         let slot = self.pool.take(image.as_ref(), length, minimum);
         let slot = slot.map_err(|error| format!("no memory could be mapped: {error}"))?;
-        let start = slot.start();
         let slot = Arc::new(Mutex::new(Some(slot)));
         if image.is_some() {
             made(Live { slot: Arc::clone(&slot) });
         }
-        Ok(Box::new(Memory { slot, start: Start(start), size: minimum, capacity, pool: Arc::clone(&self.pool) }))
+        Ok(Box::new(Memory { slot, size: minimum, capacity, pool: Arc::clone(&self.pool) }))
     }
 }
 
@@ -167,19 +166,10 @@ fn locked(slot: &Shared) -> MutexGuard<'_, Option<Slot>> {
 /// A memory in its slot.
 struct Memory {
     slot: Shared,
-    start: Start,
     size: usize,
     capacity: usize,
     pool: Arc<Pool>,
 }
-
-/// Where a memory starts.
-struct Start(*mut u8);
-
-// SAFETY: it is an address; who reads and writes there is up to those who hold it.
-unsafe impl Send for Start {}
-// SAFETY: as above.
-unsafe impl Sync for Start {}
 
 // SAFETY: see `Memories`.
 unsafe impl LinearMemory for Memory {
@@ -201,7 +191,7 @@ unsafe impl LinearMemory for Memory {
     }
 
     fn as_ptr(&self) -> *mut u8 {
-        self.start.0
+        locked(&self.slot).as_ref().map_or(std::ptr::null_mut(), Slot::start)
     }
 }
 

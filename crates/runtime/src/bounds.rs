@@ -5,8 +5,8 @@ use wasmtime::{ResourceLimiter, Result};
 use crate::config::{Limits, size};
 
 /// What a component may consist of. One that Tenon composes has about a dozen core instances, two memories (engine and
-/// bridge) and a handful of tables; foreign ones get the same room.
-const CORE_INSTANCES: usize = 24;
+/// bridge) and a handful of tables; foreign ones get the same room, and one instance more for what restores their globals.
+const CORE_INSTANCES: usize = 25;
 pub(crate) const MEMORIES: usize = 4;
 pub(crate) const TABLES: usize = 8;
 
