@@ -1,0 +1,146 @@
+use wasmtime::component::{Component, Instance as Made, Linker};
+use wasmtime::{Engine, Store};
+
+use super::*;
+
+/// A component of an engine with this in it and another module, around them this.
+fn component(engine: &str, other: &str, around: &str) -> Vec<u8> {
+    let text = format!(
+        r#"(component
+             (core module $engine
+               (memory (export "memory") 1)
+               (data (i32.const 8) "state")
+               (table (export "table") 1 funcref)
+               {engine})
+             (core module $other (import "engine" "memory" (memory 0)) {other})
+             (core instance $e (instantiate $engine))
+             (core instance $o (instantiate $other (with "engine" (instance $e))))
+             {around})"#
+    );
+    wat::parse_str(text).unwrap()
+}
+
+fn reason(engine: &str, other: &str, around: &str) -> String {
+    added(&component(engine, other, around)).unwrap_err().to_string()
+}
+
+fn call<T>(store: &mut Store<()>, instance: Made, name: &str) -> T
+where
+    (T,): wasmtime::component::ComponentNamedList + wasmtime::component::Lift,
+{
+    instance.get_typed_func::<(), (T,)>(&mut *store, name).unwrap().call(&mut *store, ()).unwrap().0
+}
+
+#[test]
+fn the_globals_of_all_modules_become_what_they_were_at_first() {
+    let engine = r#"
+        (global $fixed i32 (i32.const 5))
+        (global $a (mut i32) (i32.const 7))
+        (global $b (mut f64) (f64.const 2.5))
+        (func (export "a") (result i32)
+          (global.set $a (i32.add (global.get $a) (global.get $fixed))) (global.get $a))
+        (func (export "b") (result f64)
+          (global.set $b (f64.add (global.get $b) (f64.const 1))) (global.get $b))"#;
+    let other = r#"
+        (global $c (mut i64) (i64.const -1))
+        (global $d (mut f32) (f32.const 0.5))
+        (func (export "c") (result i64)
+          (global.set $c (i64.sub (global.get $c) (i64.const 1))) (global.get $c))
+        (func (export "d") (result f32)
+          (global.set $d (f32.neg (global.get $d))) (global.get $d))"#;
+    let around = r#"
+        (func (export "a") (result s32) (canon lift (core func $e "a")))
+        (func (export "b") (result f64) (canon lift (core func $e "b")))
+        (func (export "c") (result s64) (canon lift (core func $o "c")))
+        (func (export "d") (result f32) (canon lift (core func $o "d")))"#;
+    let made = added(&component(engine, other, around)).unwrap();
+    let engine = Engine::default();
+    let component = Component::new(&engine, made).unwrap();
+    let mut store = Store::new(&engine, ());
+    let instance = Linker::new(&engine).instantiate(&mut store, &component).unwrap();
+    let restore = instance.get_typed_func::<(), ()>(&mut store, RESTORE).unwrap();
+    for _ in 0..3 {
+        for (a, b, c, d) in [(12, 3.5, -2, -0.5), (17, 4.5, -3, 0.5)] {
+            assert_eq!(call::<i32>(&mut store, instance, "a"), a);
+            assert_eq!(call::<f64>(&mut store, instance, "b").to_bits(), f64::to_bits(b));
+            assert_eq!(call::<i64>(&mut store, instance, "c"), c);
+            assert_eq!(call::<f32>(&mut store, instance, "d").to_bits(), f32::to_bits(d));
+        }
+        restore.call(&mut store, ()).unwrap();
+    }
+}
+
+#[test]
+fn what_can_change_otherwise_is_not_restored() {
+    let function = |body: &str| format!("(func $f {body}) (elem declare func $f)");
+    for body in [
+        "(table.set (i32.const 0) (ref.null func))",
+        "(drop (table.grow (ref.null func) (i32.const 1)))",
+        "(table.fill (i32.const 0) (ref.null func) (i32.const 1))",
+        "(table.copy (i32.const 0) (i32.const 0) (i32.const 1))",
+        "(table.init $el (i32.const 0) (i32.const 0) (i32.const 0))",
+    ] {
+        let engine = function(body) + "(elem $el func $f)";
+        assert_eq!(reason(&engine, "", ""), "code can change a table", "{body}");
+    }
+    for body in ["(elem.drop $el)", "(data.drop $d)"] {
+        let engine = function(body) + r#"(elem $el func $f) (data $d "passive")"#;
+        assert_eq!(reason(&engine, "", ""), "code can drop data or elements", "{body}");
+    }
+    for (engine, other, around, expected) in [
+        ("(func $f) (start $f)", "", "", "code runs before the first call"),
+        ("", "(func $f) (start $f)", "", "code runs before the first call"),
+        ("", "(memory 1)", "", "it has not one memory"),
+        ("", r#"(data (i32.const 0) "x")"#, "", "a module writes into another's memory before the first call"),
+        ("(table 1 externref)", "", "", "a table holds other things than functions"),
+        ("(global (mut funcref) (ref.null func))", "", "", "a mutable global starts with what is no constant number"),
+        (
+            r#"(global (export "g") (mut i32) (i32.const 0))"#,
+            r#"(import "engine" "g" (global (mut i32)))"#,
+            "",
+            "it imports a mutable global",
+        ),
+        (
+            "(global (mut i32) (i32.const 0))",
+            "",
+            "(core instance (instantiate $engine))",
+            "it has two instances of a module",
+        ),
+        ("", "", "(type (resource (rep i32)))", "it has a resource of its own"),
+        ("", "", "(core func $b (canon backpressure.inc))", "it has asynchronous functions, or resources of its own"),
+        (
+            "",
+            "",
+            "(component (core module (func)))",
+            "it has components in it that have code, or code that runs before the first call",
+        ),
+        ("", "", r#"(import "m" (core module))"#, "it imports code"),
+        (r#"(func (export "tenon-restore"))"#, "", "", "it exports tenon-restore"),
+        (
+            r#"(func (export "f"))"#,
+            "",
+            r#"(func (export "tenon-restore") (canon lift (core func $e "f")))"#,
+            "it exports tenon-restore",
+        ),
+    ] {
+        assert_eq!(reason(engine, other, around), expected, "{engine} {other} {around}");
+    }
+    let object = "(type $s (struct (field (mut i32)))) (global (ref $s) (struct.new $s (i32.const 1)))";
+    assert!(reason(object, "", "").contains("gc"), "{}", reason(object, "", ""));
+    assert!(added(b"no component").is_err());
+    assert!(added(&tenon_fixtures::core_module()).is_err());
+}
+
+#[test]
+fn components_without_code_are_no_matter() {
+    let around = r#"
+        (func $f (canon lift (core func $e "f")))
+        (component $named
+          (type (func))
+          (import "f" (func (type 0)))
+          (export "f" (func 0)))
+        (instance $i (instantiate $named (with "f" (func $f))))
+        (export "named" (instance $i))"#;
+    let made = added(&component(r#"(func (export "f"))"#, "", around)).unwrap();
+    Validator::new().validate_all(&made).unwrap();
+}
