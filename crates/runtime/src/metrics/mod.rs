@@ -78,13 +78,13 @@ impl Metrics {
         let pool = PoolGauges {
             instances: gauge(
                 "pool_instances",
-                "Component instances that exist, in all runtimes with the same max_concurrent",
+                "Component instances that serve or are kept as they are, in all runtimes with the same max_concurrent",
             ),
             memories: gauge("pool_memories", "Linear memories that exist"),
             stacks: gauge("pool_stacks", "Guest stacks that exist"),
             warm_memories: gauge("pool_warm_memories", "Slots of linear memories that wait to be used again"),
             resident_bytes: gauge("pool_resident_bytes", "Memory that those slots keep"),
-            idle: gauge("instances_idle", "Instances that wait for their next request"),
+            idle: gauge("instances_idle", "Instances that wait for their next request, as they are or restored"),
         };
         Self { registry, requests, modules, sidecar_calls, sidecar_durations, pool, running, queued, connections }
     }
