@@ -10,6 +10,7 @@ use wasmparser::{
     ComponentImportSectionReader, ComponentInstance, ComponentInstanceSectionReader, ComponentInstantiationArg,
     ComponentTypeRef,
 };
+use wasmtime_environ::component::alternate_lookup_key;
 
 use crate::section::{
     COMPONENT, COMPONENT_ALIAS, COMPONENT_EXPORT, COMPONENT_IMPORT, COMPONENT_INSTANCE, PREAMBLE, sections,
@@ -17,7 +18,7 @@ use crate::section::{
 use crate::state::StateError;
 
 /// What a handler exports, without its version.
-const HANDLER: &str = "sdk:core/handler@";
+pub const HANDLER: &str = "sdk:core/handler@";
 
 /// The component within a component whose handler it exports, when it gets from outside all that it imports: then it can be
 /// called in its stead. Any other component is given back as it is.
@@ -131,16 +132,10 @@ impl<'a> Outline<'a> {
     }
 }
 
-/// Whether two names are of one interface, in versions of which one can stand for the other (Semantic Versioning).
+/// Whether two names are of one interface, in versions of which one can stand for the other: by the linker's own rule.
 fn is_same(one: &str, other: &str) -> bool {
-    let parts = |name: &str| {
-        let (interface, version) = name.split_once('@').unwrap_or((name, ""));
-        let mut numbers = version.split('.').map(str::to_string);
-        let (major, minor) = (numbers.next().unwrap_or_default(), numbers.next());
-        let minor = if major == "0" { minor } else { None };
-        (interface.to_string(), major, minor)
-    };
-    one == other || parts(one) == parts(other)
+    let key = |name| alternate_lookup_key(name).map(|(key, _)| key);
+    one == other || key(one).is_some_and(|key_of_one| key(other) == Some(key_of_one))
 }
 
 #[cfg(test)]
@@ -201,6 +196,8 @@ mod tests {
             ("a:b/c@1.2.3", "a:b/c@1.9.0", true),
             ("a:b/c@1.2.3", "a:b/c@2.2.3", false),
             ("a:b/c@0.2.3", "a:b/c@0.3.3", false),
+            ("a:b/c@0.2.3", "a:b/c@0.2.12", true),
+            ("a:b/c@0.0.1", "a:b/c@0.0.2", false),
             ("a:b/c@0.2.3", "a:b/d@0.2.3", false),
             ("a:b/c", "a:b/c@0.2.3", false),
         ] {

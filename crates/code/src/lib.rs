@@ -28,6 +28,7 @@ mod store;
 
 pub use code::Code;
 pub use folder::{Folder, hex};
+pub use handler::HANDLER;
 pub use restore::RESTORE;
 pub use state::{Engine, Global, Segment, State, StateError, constant};
 pub use store::{compile, load};

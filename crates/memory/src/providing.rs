@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
-use std::mem::replace;
+use std::mem;
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -14,7 +14,9 @@ thread_local! {
 }
 
 /// What whoever instantiates a module provides, and gets.
+#[derive(Default)]
 enum Provided {
+    #[default]
     Nothing,
     Image(Arc<Image>),
     Memory(Live),
@@ -31,7 +33,7 @@ pub async fn providing<T>(image: Option<&Arc<Image>>, instantiate: impl Future<O
             let _providing = Providing::new(&mut provided);
             instantiate.as_mut().poll(context)
         };
-        polled.map(|made| match replace(&mut provided, Provided::Nothing) {
+        polled.map(|made| match mem::take(&mut provided) {
             Provided::Memory(memory) => (made, Some(memory)),
             _ => (made, None),
         })
@@ -44,20 +46,20 @@ struct Providing<'a>(&'a mut Provided);
 
 impl<'a> Providing<'a> {
     fn new(left: &'a mut Provided) -> Self {
-        PROVIDED.replace(replace(left, Provided::Nothing));
+        PROVIDED.set(mem::take(left));
         Self(left)
     }
 }
 
 impl Drop for Providing<'_> {
     fn drop(&mut self) {
-        *self.0 = PROVIDED.replace(Provided::Nothing);
+        *self.0 = PROVIDED.take();
     }
 }
 
 /// The image of a memory that starts with so many bytes.
 pub(crate) fn take(size: usize) -> Option<Arc<Image>> {
-    PROVIDED.with_borrow_mut(|provided| match replace(provided, Provided::Nothing) {
+    PROVIDED.with_borrow_mut(|provided| match mem::take(provided) {
         Provided::Image(image) if image.size() == size => Some(image),
         other => {
             *provided = other;

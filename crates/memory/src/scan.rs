@@ -18,17 +18,17 @@ const ZERO: u64 = 1 << 5;
 
 /// Pages that a scan finds: those that are in none of the categories `not`, in all of `all`, and in one of `any` if it has some.
 #[derive(Clone, Copy)]
-struct Pages {
+struct Kind {
     not: u64,
     all: u64,
     any: u64,
 }
 
 /// Pages of the process' own: neither the file's nor the one of zeros, which are there when they were only read.
-const OWN: Pages = Pages { not: FILE | ZERO, all: WRITTEN, any: PRESENT | SWAPPED };
+const OWN: Kind = Kind { not: FILE | ZERO, all: WRITTEN, any: PRESENT | SWAPPED };
 
 /// Pages of the file that is mapped.
-const OF_FILE: Pages = Pages { not: 0, all: FILE | PRESENT, any: 0 };
+const OF_FILE: Kind = Kind { not: 0, all: FILE | PRESENT, any: 0 };
 
 /// How many runs of pages one scan finds, at most.
 const RUNS: usize = 256;
@@ -106,7 +106,7 @@ pub(crate) fn of_file(range: Range<usize>, mut found: impl FnMut(Range<usize>)) 
 /// One scan; gives the address up to which it came.
 fn scan_with(
     pagemap: &File,
-    Pages { not, all, any }: Pages,
+    Kind { not, all, any }: Kind,
     range: Range<usize>,
     mut found: impl FnMut(Range<usize>),
 ) -> io::Result<usize> {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tenon_code::HANDLER;
 use tenon_memory::{Image, Memories};
 use wasmtime::Engine;
 use wasmtime::component::Component;
@@ -237,7 +238,7 @@ enum Export {
 impl Export {
     fn of(engine: &Engine, component: &Component) -> Option<Self> {
         let has = |interface: &str| exports(engine, component).any(|name| name.starts_with(interface));
-        if has("sdk:core/handler@") {
+        if has(HANDLER) {
             Some(Self::Handler)
         } else if has("wasi:http/incoming-handler@") {
             Some(Self::IncomingHandler)

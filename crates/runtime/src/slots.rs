@@ -37,13 +37,8 @@ impl Slots {
     /// A slot, for which an idle instance is dropped when none is free. Waits when all instances run, which they do only
     /// when several runtimes share the engine: within one, requests wait for a place before they get here.
     pub(crate) async fn take(&self) -> Slot {
-        loop {
-            if let Some(slot) = self.try_take() {
-                return slot;
-            }
-            if !self.evict() {
-                break;
-            }
+        if let Some(slot) = self.take_now() {
+            return slot;
         }
         match Arc::clone(&self.free).acquire_owned().await {
             Ok(slot) => slot,
@@ -57,9 +52,14 @@ impl Slots {
         Arc::clone(&self.free).try_acquire_owned().ok()
     }
 
-    /// A slot, for which an idle instance is dropped when none is free.
+    /// A slot, for which an idle instance is dropped when none is free; none when all instances run.
     pub(crate) fn take_now(&self) -> Option<Slot> {
-        self.try_take().or_else(|| if self.evict() { self.try_take() } else { None })
+        loop {
+            let slot = self.try_take();
+            if slot.is_some() || !self.evict() {
+                return slot;
+            }
+        }
     }
 
     /// Drops the oldest idle instance of whoever has the most. False when there is none.
