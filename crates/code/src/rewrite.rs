@@ -209,7 +209,7 @@ impl<'a> Rewrite<'a> {
         Ok(self.globals + u32::try_from(self.added_globals.len() - 1)?)
     }
 
-    /// Lets functions that were there call `to` where they call `from`.
+    /// Lets functions that were there call `to` where they call `from`. References to `from`, as in tables, stay.
     pub fn call_instead(&mut self, from: u32, to: u32) {
         self.calls.insert(from, to);
     }
@@ -280,17 +280,17 @@ impl<'a> Rewrite<'a> {
 
     fn code(&self, reader: BinaryReader<'_>) -> Result<CodeSection, Error> {
         let mut code = CodeSection::new();
-        let mut renumber = Renumber(&self.calls);
+        let mut calls = Calls(&self.calls);
         for body in CodeSectionReader::new(reader)? {
             let body = body?;
-            let mut calls = false;
+            let mut changes = false;
             if !self.calls.is_empty() {
                 for operator in body.get_operators_reader()? {
-                    calls |= matches!(operator?, Operator::Call { function_index } if self.calls.contains_key(&function_index));
+                    changes |= calls.changes(&operator?);
                 }
             }
-            if calls {
-                renumber.parse_function_body(&mut code, body)?;
+            if changes {
+                calls.parse_function_body(&mut code, body)?;
             } else {
                 code.raw(body.as_bytes());
             }
@@ -336,14 +336,65 @@ fn longer(id: u8, mut was: BinaryReader<'_>, more: usize, add: impl FnOnce(&mut 
     Ok(Longer { id, content })
 }
 
-/// Functions get other numbers where there are some for them; all else stays.
+/// Calls reach other functions where there are some for them; all else stays.
 #[derive(Debug)]
-pub struct Renumber<'a>(pub &'a HashMap<u32, u32>);
+struct Calls<'a>(&'a HashMap<u32, u32>);
 
-impl Reencode for Renumber<'_> {
+impl Calls<'_> {
+    fn changes(&self, operator: &Operator<'_>) -> bool {
+        match operator {
+            Operator::Call { function_index } | Operator::ReturnCall { function_index } => {
+                self.0.contains_key(function_index)
+            }
+            _ => false,
+        }
+    }
+
+    fn instead_of(&self, function: u32) -> u32 {
+        self.0.get(&function).copied().unwrap_or(function)
+    }
+}
+
+impl Reencode for Calls<'_> {
     type Error = Infallible;
 
-    fn function_index(&mut self, function: u32) -> Result<u32, reencode::Error> {
-        Ok(self.0.get(&function).copied().unwrap_or(function))
+    fn instruction<'a>(&mut self, operator: Operator<'a>) -> Result<Instruction<'a>, reencode::Error> {
+        match operator {
+            Operator::Call { function_index } => Ok(Instruction::Call(self.instead_of(function_index))),
+            Operator::ReturnCall { function_index } => Ok(Instruction::ReturnCall(self.instead_of(function_index))),
+            other => reencode::utils::instruction(self, other),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wasmtime::{Engine, Instance, Module, Store};
+
+    use super::*;
+
+    #[test]
+    fn calls_reach_another_function_and_references_stay() {
+        let text = r#"(module
+          (table 1 funcref)
+          (func $one (export "one") (result i32) (i32.const 1))
+          (func (export "two") (result i32) (i32.const 2))
+          (elem declare func $one)
+          (func (export "both") (result i32)
+            (table.set (i32.const 0) (ref.func $one))
+            (i32.add (i32.mul (call $one) (i32.const 10)) (call_indirect (result i32) (i32.const 0))))
+          (func (export "last") (result i32) (return_call $one)))"#;
+        let module = wat::parse_str(text).unwrap();
+        let mut rewrite = Rewrite::of(&module).unwrap();
+        let function = |name| rewrite.exported(name).unwrap().function;
+        let (one, two) = (function("one"), function("two"));
+        rewrite.call_instead(one, two);
+        let engine = Engine::default();
+        let mut store = Store::new(&engine, ());
+        let made = Module::new(&engine, rewrite.finish().unwrap()).unwrap();
+        let instance = Instance::new(&mut store, &made, &[]).unwrap();
+        let answers = ["one", "both", "last"]
+            .map(|name| instance.get_typed_func::<(), i32>(&mut store, name).unwrap().call(&mut store, ()).unwrap());
+        assert_eq!(answers, [1, 21, 2]);
     }
 }

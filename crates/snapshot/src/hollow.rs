@@ -12,11 +12,11 @@
 //! A hollow function says which one it was, and the first of them calls every function that hollow ones called: the
 //! splicer renumbers those calls like all others, which tells how to renumber the functions that are put back.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::convert::Infallible;
 
-use tenon_code::rewrite::Renumber;
 use tenon_code::section::{CODE, EXPORT, IMPORT, PREAMBLE, Section, TYPE, sections};
-use wasm_encoder::reencode::Reencode;
+use wasm_encoder::reencode::{self, Reencode};
 use wasm_encoder::{CodeSection, Function, Instruction, Module, RawSection};
 use wasmparser::{
     CodeSectionReader, ExportSectionReader, ExternalKind, FunctionBody, ImportSectionReader, Operator, TypeRef,
@@ -86,6 +86,17 @@ pub fn fill(spliced: &[u8], engine: &[u8]) -> Result<Vec<u8>, SnapshotError> {
         }
     }
     Ok(made.with_code(&code))
+}
+
+/// Functions get other numbers where there are some for them; all else stays.
+struct Renumber<'a>(&'a HashMap<u32, u32>);
+
+impl Reencode for Renumber<'_> {
+    type Error = Infallible;
+
+    fn function_index(&mut self, function: u32) -> Result<u32, reencode::Error> {
+        Ok(self.0.get(&function).copied().unwrap_or(function))
+    }
 }
 
 /// The parts of a module that matter here.
