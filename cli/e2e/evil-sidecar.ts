@@ -1,8 +1,12 @@
-/** Sidecars that are slow, reset, lie about their length, or are in order. */
+/** Sidecars that are slow, reset, lie about their length, or are in order, with short answers or one of 10 MB. */
 import { createServer, type Server, type Socket } from "node:net";
+
+const BIG = 10_000_000;
+const big = `HTTP/1.1 200 OK\r\ncontent-length: ${BIG}\r\n\r\n${"x".repeat(BIG)}`;
 
 /** What each does with a connection whose request has come. */
 const manners = {
+  big: (socket: Socket) => socket.write(big),
   good: (socket: Socket) => socket.write("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\ngood"),
   slow: () => {},
   resets: (socket: Socket) => socket.resetAndDestroy(),

@@ -49,6 +49,7 @@ describe("one after another", () => {
   test.each([
     ["/spin", 504],
     ["/sleep", 504],
+    ["/never", 504],
     ["/allocate", 500],
     ["/recurse", 500],
     ["/throw", 500],
@@ -75,6 +76,26 @@ describe("one after another", () => {
         .join("\n");
     await expect.poll(log).toContain("thrown on purpose");
     await expect.poll(log).toMatch(/src\/handler\.ts:\d+:\d+/);
+  });
+
+  test("what the runtime answers by itself is in the log, too, a line each", async () => {
+    const line = (id: string) =>
+      server
+        .errors()
+        .split("\n")
+        .filter((each) => each.includes(`request_id="${id}"`));
+    await send(server.base, { path: "/run/nobody/", headers: [["x-request-id", "log-404"]] });
+    await expect.poll(() => line("log-404")).toEqual([expect.stringContaining("404: no module is called nobody")]);
+    const large = { method: "POST", path: path("/echo"), body: Buffer.alloc(11 * 1024 * 1024) };
+    await send(server.base, { ...large, headers: [["x-request-id", "log-413"]] });
+    await expect.poll(() => line("log-413")).toEqual([expect.stringContaining("413: the request body is larger")]);
+  });
+
+  test("an answer of ten megabytes arrives, as often as a request asks for it", async () => {
+    const url = encodeURIComponent(`${sidecars.urls.big}/x`);
+    for (let i = 0; i < 3; i++) {
+      expect((await send(server.base, { path: path(`/size?url=${url}`) })).json()).toEqual({ size: 10_000_000 });
+    }
   });
 
   test.each([
@@ -162,6 +183,10 @@ max_concurrent = 4
 max_reuse = 20
 max_reuse_memory_bytes = 67108864
 memory_limit_bytes = 134217728
+max_resources = 2048
+[sidecars]
+good = "${sidecars.urls.good}"
+big = "${sidecars.urls.big}"
 `,
     );
     server = await startTenon([join(faultsProject, "dist/faults.wasm")], "faults", cwd);
@@ -191,6 +216,14 @@ memory_limit_bytes = 134217728
     expect(Math.max(...kept)).toBeLessThanOrEqual(20);
     expect(after.memory).toBeLessThanOrEqual(before.memory * 1.25 + 32);
     expect(after.instances).toBeLessThanOrEqual(4);
+  });
+
+  test("are replaced before what they hold on the host is too much", async () => {
+    const [small, large] = [`${sidecars.urls.good}/x`, `${sidecars.urls.big}/x`].map(encodeURIComponent);
+    for (let i = 0; i < 60; i++) {
+      expect((await send(server.base, { path: path(`/calls/10?url=${small}`) })).status).toBe(200);
+      if (i % 20 === 0) expect((await send(server.base, { path: path(`/size?url=${large}`) })).status).toBe(200);
+    }
   });
 
   test("are dropped after a trap, and no request but that one is harmed", async () => {

@@ -9,8 +9,8 @@ beforeAll(async () => {
 });
 afterAll(() => server?.stop());
 
-const call = (path: string, body?: Buffer) =>
-  send(server.base, {
+const call = (path: string, body?: Buffer, at = server) =>
+  send(at.base, {
     path: `/run/foreign${path}`,
     ...(body === undefined ? {} : { method: "POST", body }),
   });
@@ -32,4 +32,14 @@ test.each([0, 1, 4097, 3 * 1024 * 1024])("a body of %i bytes comes back", async 
   const answer = await call("/echo", body);
   expect(answer.status).toBe(200);
   expect(answer.body.equals(body)).toBe(true);
+});
+
+test('one whose instances serve a single request is answered with isolation = "shared", too', async () => {
+  const shared = await startTenon([foreignComponent], "foreign", undefined, { TENON_SERVER_ISOLATION: "shared" });
+  try {
+    for (let i = 0; i < 5; i++) expect((await call("/x", undefined, shared)).body.toString()).toBe("/x");
+    await expect.poll(shared.errors).toContain("its instances serve one request each");
+  } finally {
+    await shared.stop();
+  }
 });

@@ -166,10 +166,11 @@ export const limits = {
   max_resources: {
     min: 16,
     max: 1000000,
-    default: 1024,
+    default: 65536,
     meaning:
       "Resources (streams, requests, timers and such) that a guest holds on the host; the guest traps beyond: " +
-      "500.",
+      "500. The JavaScript engine holds one for each piece of an outbound answer's body until its instance is " +
+      "gone.",
   },
   max_log_bytes: {
     min: 0,
@@ -290,8 +291,9 @@ export interface Limits {
   /** What a guest hands to the host in one call; the guest traps beyond: 500. Default: 134217728. */
   readonly maxHostcallBytes?: number;
   /**
-   * Resources (streams, requests, timers and such) that a guest holds on the host; the guest traps beyond: 500.
-   * Default: 1024.
+   * Resources (streams, requests, timers and such) that a guest holds on the host; the guest traps beyond: 500. The
+   * JavaScript engine holds one for each piece of an outbound answer's body until its instance is gone. Default:
+   * 65536.
    */
   readonly maxResources?: number;
   /** What a module logs for one request; the rest is left out. Default: 262144. */

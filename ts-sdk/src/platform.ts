@@ -41,7 +41,15 @@ interface PlatformGlobals {
     label: string,
     options: { fatal: boolean; ignoreBOM: boolean },
   ) => { decode(bytes: Uint8Array): string };
-  URL: new (url: string) => { readonly href: string; readonly protocol: string; readonly host: string };
+  URL: new (
+    url: string,
+  ) => {
+    readonly href: string;
+    readonly protocol: string;
+    readonly host: string;
+    readonly username: string;
+    readonly password: string;
+  };
   AbortController?: new () => { readonly signal: unknown; abort(): void };
   crypto: { getRandomValues(bytes: Uint8Array): Uint8Array };
   console: { error(text: string): void };

@@ -1,6 +1,6 @@
 /**
  * The module that is componentized: it connects what the handler module exports with what the world `handler-glue` wants.
- * The SDK looks the environment up by this key when a handler asks for it, never before.
+ * The SDK looks the environment up by this key when a handler asks for it, never before. What it prints, the build shows.
  *
  * @param source absolute path of the handler module
  * @param checkResponses whether a response that does not match its declared type is answered with 500, as in development
@@ -13,6 +13,14 @@ import app from ${JSON.stringify(source)};
 
 if (app?.[Symbol.for("tenon.app")] !== true) {
   throw new TypeError("the default export is not what routes() gives: export default routes({ … })");
+}
+for (const { name, options } of app.operations) {
+  for (const kind of ["path", "query", "body", "response"]) {
+    const { vendor, jsonSchema } = options[kind]?.["~standard"] ?? {};
+    if (vendor && vendor !== "tenon" && !jsonSchema) {
+      console.log(\`warning: \${name}: the schema of its \${kind} (\${vendor}) has no Standard JSON Schema, so there is no OpenAPI document\`);
+    }
+  }
 }
 globalThis[Symbol.for("tenon.environment")] = getEnvironment;
 warmUp(app);

@@ -55,7 +55,7 @@ export class DevServer {
       ...servingOptions(project.config, project.folder),
       modules: [],
       sidecars: options.sidecars,
-      logLevel: "warn",
+      logLevel: "info",
       // It has a log of requests of its own.
       accessLog: false,
     });

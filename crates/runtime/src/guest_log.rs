@@ -1,4 +1,4 @@
-//! What a module writes to its standard output and error, as log lines of the host.
+//! What a module writes to its standard output and error, as log lines of the host: of level `info`, and of level `error`.
 
 use std::io;
 use std::pin::Pin;
@@ -15,33 +15,56 @@ use crate::module::ModuleInfo;
 /// The longest line that is logged as one; a longer one is broken up, so that a module cannot make the host buffer more.
 const MAX_LINE_BYTES: usize = 16 * 1024;
 
-/// The log of one instance, which serves one request at a time. Clones share the line that is being written.
+/// The log of one instance, which serves one request at a time. Clones share the lines that are being written.
 #[derive(Clone)]
 pub(crate) struct GuestLog {
     module: Arc<ModuleInfo>,
     state: Arc<Mutex<State>>,
+    stream: Stream,
+}
+
+#[derive(Clone, Copy)]
+enum Stream {
+    Output,
+    Error,
 }
 
 struct State {
     request_id: Arc<str>,
-    line: Vec<u8>,
+    /// The line that is being written, for each stream.
+    lines: [Vec<u8>; 2],
     /// How many bytes a request may log, and how many are left of that.
     limit: usize,
     left: usize,
+    /// Whether the guest has said that it waits for nothing.
+    is_stuck: bool,
 }
+
+/// What StarlingMonkey says before it traps because a handler's promise is not settled and nothing is left to wait for.
+const STUCK: &str = "event loop error, but no exception is pending";
 
 impl GuestLog {
     pub(crate) fn new(module: Arc<ModuleInfo>, request_id: Arc<str>, limit: usize) -> Self {
-        let state = State { request_id, line: Vec::new(), limit, left: limit };
-        Self { module, state: Arc::new(Mutex::new(state)) }
+        let state = State { request_id, lines: [Vec::new(), Vec::new()], limit, left: limit, is_stuck: false };
+        Self { module, state: Arc::new(Mutex::new(state)), stream: Stream::Output }
+    }
+
+    /// The same log for standard error.
+    pub(crate) fn errors(&self) -> Self {
+        Self { module: Arc::clone(&self.module), state: Arc::clone(&self.state), stream: Stream::Error }
     }
 
     /// From now on lines belong to another request.
     pub(crate) fn begin(&self, request_id: Arc<str>) {
         let mut state = self.state();
-        self.end_line(&mut state);
+        self.end_lines(&mut state);
         state.request_id = request_id;
         state.left = state.limit;
+    }
+
+    /// Whether the guest has said that it waits for what will never come.
+    pub(crate) fn is_stuck(&self) -> bool {
+        self.state().is_stuck
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -52,37 +75,44 @@ impl GuestLog {
         let mut state = self.state();
         let allowed = bytes.get(..state.left).unwrap_or(bytes);
         for byte in allowed {
+            let line = &mut state.lines[self.stream as usize];
             if *byte != b'\n' {
-                state.line.push(*byte);
+                line.push(*byte);
             }
-            if *byte == b'\n' || state.line.len() >= MAX_LINE_BYTES {
-                self.emit(&state);
-                state.line.clear();
+            if *byte == b'\n' || line.len() >= MAX_LINE_BYTES {
+                self.emit(&mut state, self.stream);
             }
         }
         if allowed.len() == state.left && !bytes.is_empty() && state.left > 0 {
-            self.end_line(&mut state);
+            self.end_lines(&mut state);
             let (module, request_id) = (&*self.module.name, &*state.request_id);
             tracing::warn!(module, request_id, "the rest of this request's log is left out (max_log_bytes)");
         }
         state.left -= allowed.len();
     }
 
-    fn end_line(&self, state: &mut State) {
-        if !state.line.is_empty() {
-            self.emit(state);
-            state.line.clear();
+    fn end_lines(&self, state: &mut State) {
+        for stream in [Stream::Output, Stream::Error] {
+            if !state.lines[stream as usize].is_empty() {
+                self.emit(state, stream);
+            }
         }
     }
 
     /// Logs a line. Control characters could rewrite what a terminal shows of other lines, so they are escaped.
-    fn emit(&self, state: &State) {
-        let text: String = String::from_utf8_lossy(&state.line)
+    fn emit(&self, state: &mut State, stream: Stream) {
+        let line = std::mem::take(&mut state.lines[stream as usize]);
+        let text: String = String::from_utf8_lossy(&line)
             .chars()
             .map(|c| if c.is_control() && c != '\t' { char::REPLACEMENT_CHARACTER } else { c })
             .collect();
+        state.is_stuck |= text.contains(STUCK);
         let text = self.module.source_map.apply(&text);
-        tracing::info!(target: "module", module = &*self.module.name, request_id = &*state.request_id, "{text}");
+        let (module, request_id) = (&*self.module.name, &*state.request_id);
+        match stream {
+            Stream::Output => tracing::info!(target: "module", module, request_id, "{text}"),
+            Stream::Error => tracing::error!(target: "module", module, request_id, "{text}"),
+        }
     }
 }
 
@@ -90,7 +120,7 @@ impl Drop for GuestLog {
     fn drop(&mut self) {
         if Arc::strong_count(&self.state) == 1 {
             let mut state = self.state();
-            self.end_line(&mut state);
+            self.end_lines(&mut state);
         }
     }
 }

@@ -49,8 +49,8 @@ pub(crate) struct Host {
     wasi: WasiCtx,
     http: WasiHttpCtx,
     egress: Egress,
-    log: GuestLog,
-    table: ResourceTable,
+    pub(crate) log: GuestLog,
+    pub(crate) table: ResourceTable,
     pub(crate) bounds: Bounds,
     /// Where the monotonic clock starts.
     started: Instant,
@@ -66,7 +66,7 @@ impl Host {
     pub(crate) fn new(surroundings: &Arc<Surroundings>, module: &Arc<ModuleInfo>, caller: Caller) -> Self {
         let limits = &surroundings.limits;
         let log = GuestLog::new(Arc::clone(module), Arc::clone(&caller.request_id), size(limits.max_log_bytes));
-        let wasi = WasiCtx::builder().envs(&surroundings.environment).stdout(log.clone()).stderr(log.clone()).build();
+        let wasi = WasiCtx::builder().envs(&surroundings.environment).stdout(log.clone()).stderr(log.errors()).build();
         let mut http = WasiHttpCtx::new();
         http.set_field_size_limit(size(limits.max_fields_bytes));
         let mut table = ResourceTable::new();

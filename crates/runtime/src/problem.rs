@@ -41,6 +41,8 @@ pub(crate) enum Problem {
     Overloaded,
     /// The request took longer than allowed, in milliseconds.
     TimedOut(u64),
+    /// The module would never have answered.
+    Stuck,
 }
 
 impl Problem {
@@ -56,7 +58,7 @@ impl Problem {
             Self::Crashed => StatusCode::INTERNAL_SERVER_ERROR,
             Self::InvalidResponse(_) => StatusCode::BAD_GATEWAY,
             Self::Overloaded | Self::NotLoaded | Self::NotBuilt => StatusCode::SERVICE_UNAVAILABLE,
-            Self::TimedOut(_) => StatusCode::GATEWAY_TIMEOUT,
+            Self::TimedOut(_) | Self::Stuck => StatusCode::GATEWAY_TIMEOUT,
         }
     }
 
@@ -65,6 +67,17 @@ impl Problem {
         match self.status() {
             StatusCode::PAYLOAD_TOO_LARGE => "Content Too Large",
             status => status.canonical_reason().unwrap_or("Error"),
+        }
+    }
+
+    /// Logs what nobody else does: what the client is told is all there is to say.
+    pub(crate) fn log(&self, request_id: &str) {
+        match self {
+            Self::Overloaded => tracing::warn!(request_id, "503: {self}"),
+            Self::UnknownModule(_) | Self::BodyTooLarge(_) | Self::BodyTimedOut(_) | Self::NotLoaded => {
+                tracing::info!(request_id, "{}: {self}", self.status().as_u16());
+            }
+            _ => {}
         }
     }
 
@@ -109,6 +122,7 @@ impl fmt::Display for Problem {
             Self::InvalidResponse(what) => f.write_str(what),
             Self::Overloaded => f.write_str("too many requests are running; try again soon"),
             Self::TimedOut(limit) => write!(f, "the module did not answer within {limit} ms"),
+            Self::Stuck => f.write_str("the module waits for what will never come"),
         }
     }
 }

@@ -22,7 +22,7 @@ use crate::engine::{SharedEngine, shared_engine};
 use crate::error::RuntimeError;
 use crate::exchange::{Books, Exchange};
 use crate::host::{self, Surroundings};
-use crate::metrics::Metrics;
+use crate::metrics::{Format, Metrics};
 use crate::otlp::Otlp;
 use crate::pages::{Page, Pages};
 use crate::recent::{Recent, RecentRequest};
@@ -107,7 +107,11 @@ impl Runtime {
     /// What has been counted so far, in the text format of Prometheus.
     #[must_use]
     pub fn metrics(&self) -> String {
-        self.shared.books.metrics.text(&self.shared.engine, self.shared.registry.idle())
+        self.metrics_as(Format::Prometheus)
+    }
+
+    fn metrics_as(&self, format: Format) -> String {
+        self.shared.books.metrics.text(format, &self.shared.engine, self.shared.registry.idle())
     }
 
     /// Resolves when the traces of all requests that have been answered are sent, if they are sent anywhere.
@@ -155,7 +159,10 @@ impl Runtime {
         let mut exchange = Exchange::begin(&self.shared.books, &request);
         let mut response = match self.answer(request, &mut exchange).await {
             Ok(response) => response,
-            Err(problem) => problem.response(&exchange.id).map(ResponseBody::from),
+            Err(problem) => {
+                problem.log(&exchange.id);
+                problem.response(&exchange.id).map(ResponseBody::from)
+            }
         };
         if let Ok(value) = HeaderValue::from_str(&exchange.id) {
             response.headers_mut().insert(request_id::HEADER, value);

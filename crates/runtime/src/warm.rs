@@ -1,9 +1,11 @@
 //! Instances that wait for their next request: as the last one left them (`isolation = "shared"`), or restored.
 //!
 //! One serves requests one after another, never two at once: the JavaScript engine is not re-entrant. It is dropped after
-//! a number of requests, when its memory has grown, after any failure, and when it idles for too long.
+//! a number of requests, when its memory has grown or it holds many resources, after any failure, and when it idles for too
+//! long.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -16,6 +18,9 @@ pub(crate) struct Warm {
     idle: Mutex<VecDeque<(Instant, Instance)>>,
     max_reuse: u64,
     max_memory: usize,
+    max_resources: usize,
+    /// Whether nothing is kept any more.
+    closed: AtomicBool,
     kept: usize,
     patience: Duration,
 }
@@ -27,6 +32,9 @@ impl Warm {
             idle: Mutex::default(),
             max_reuse: limits.max_reuse,
             max_memory: size(limits.max_reuse_memory_bytes),
+            // What is left of the limit is the next request's.
+            max_resources: size(limits.max_resources) / 16,
+            closed: AtomicBool::new(false),
             kept: size(kept),
             patience: ms(limits.idle_timeout_ms),
         });
@@ -48,10 +56,21 @@ impl Warm {
     }
 
     /// Keeps an instance for the next request, or drops it when it has served its time.
-    pub(crate) fn give(&self, instance: Instance) {
-        if instance.uses() < self.max_reuse && instance.memory() <= self.max_memory {
+    pub(crate) fn give(&self, mut instance: Instance) {
+        let is_good = instance.uses() < self.max_reuse
+            && instance.memory() <= self.max_memory
+            && instance.resources() <= self.max_resources
+            && !self.closed.load(Ordering::Relaxed);
+        if is_good {
             self.idle().push_back((Instant::now(), instance));
         }
+    }
+
+    /// Keeps no instance from now on: they cannot serve a second request.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Relaxed);
+        let idle = std::mem::take(&mut *self.idle());
+        drop(idle);
     }
 
     /// Lets go of memory that the instances only read; it is mapped again as they serve.

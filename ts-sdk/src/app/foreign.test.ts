@@ -75,7 +75,112 @@ it("answers 500 when a foreign schema throws", async () => {
   reported.mockRestore();
 });
 
+describe("a message", () => {
+  const refused = async (body: StandardSchema, json: unknown) => {
+    const answer = await testApp(routes({ a: post("/", { body }, () => ok({})) })).post("/", { json });
+    return (answer.json().errors as { detail: string }[]).map(({ detail }) => detail);
+  };
+
+  it.each<[string, StandardSchema, unknown]>([
+    ["escaped", type({ email: "string.email" }), { email: 'hunter2"cret\\x' }],
+    ["of several lines", type({ email: "string.email" }), { email: "hunter2\nret" }],
+    ["of the whole body", type({ a: "string" }).narrow((_, c) => c.mustBe("equal")), { a: "hunter2" }],
+    ["trimmed", type("string.trim").to("string.email"), " hunter2 "],
+    ["trimmed", v.pipe(v.string(), v.trim(), v.email()), " hunter2 "],
+    ["in lower case", v.pipe(v.string(), v.toLowerCase(), v.email()), "Hunter2"],
+    ["as a number", v.pipe(v.string(), v.transform(Number), v.minValue(18)), "07.50"],
+    ["that is a boolean", v.string(), true],
+    [
+      "in the author's words",
+      z.string().refine(() => false, { error: ({ input }) => `no ${JSON.stringify(input)}` }),
+      'hunter2"',
+    ],
+    ["in the author's words, lower case", z.string().refine(() => false, { error: "no hunter2!" }), "HUNTER2"],
+    ["in the author's words, as a number", z.string().refine(() => false, { error: "not 7.5" }), "07.50"],
+  ])("never repeats a value %s", async (_what, schema, json) => {
+    const [detail] = await refused(schema, json);
+    expect(detail).not.toMatch(/hunter2|ret\b|7\.5|true/i);
+  });
+
+  it("stays the author's where it repeats nothing", async () => {
+    expect(await refused(v.object({ a: v.pipe(v.string(), v.email("Not an address.")) }), { a: "x" })).toEqual([
+      "Not an address.",
+    ]);
+    expect(await refused(type({ a: "string.email", b: "number>=18" }), { a: "x", b: 1 })).toEqual([
+      "a must be an email address",
+      "b must be at least 18",
+    ]);
+    expect(await refused(v.object({ a: v.string() }), { a: true })).toEqual(["Invalid type: Expected string"]);
+  });
+});
+
+it("tells ArkType's codes apart, and where they are", async () => {
+  const body = type({
+    n: "number>=18",
+    s: "string<=2",
+    l: "string[]<=1",
+    e: "string.email",
+    c: "'a'|'b'",
+    k: "1",
+    t: "string",
+  });
+  const app = testApp(routes({ a: post("/", { body }, () => ok({})) }));
+  const errors = async (json: unknown) =>
+    (await app.post("/", { json })).json().errors as { pointer: string; code: string }[];
+  const json = { n: 1, s: "abc", l: ["a", "b"], e: "x", c: "z", k: 2, t: 1 };
+  expect(Object.fromEntries((await errors(json)).map(({ pointer, code }) => [pointer, code]))).toEqual({
+    "#/n": "min",
+    "#/s": "max",
+    "#/l": "max",
+    "#/e": "format",
+    "#/c": "enum",
+    "#/k": "enum",
+    "#/t": "type",
+  });
+  expect(await errors(null)).toMatchObject([{ pointer: "#", code: "type", detail: "must be an object" }]);
+});
+
+it.each<[string, StandardSchema]>([
+  ["Zod", z.object({ a: z.string() }).optional()],
+  ["Valibot", v.optional(v.object({ a: v.string() }))],
+])("needs no body where %s says so", async (_name, body) => {
+  const app = testApp(routes({ a: post("/", { body }, (input) => ok({ given: input.body ?? null })) }));
+  expect((await app.post("/")).json()).toEqual({ given: null });
+  const required = testApp(routes({ a: post("/", { body: z.object({}) }, () => ok({})) }));
+  expect((await required.post("/")).json().errors).toEqual([
+    { in: "body", pointer: "#", code: "required", detail: "is required" },
+  ]);
+});
+
 describe("a foreign schema of a query", () => {
+  const parsed = async (query: StandardSchema, text: string) =>
+    (await testApp(routes({ a: get("/", { query }, (input) => ok(input.query)) })).get(`/?${text}`)).json();
+
+  it("gets one text or several where it takes both", async () => {
+    const query = z.object({ t: z.union([z.string(), z.array(z.string())]) });
+    expect(await parsed(query, "t=1&t=2")).toEqual({ t: ["1", "2"] });
+    expect(await parsed(query, "t=1")).toEqual({ t: "1" });
+    expect(await parsed(z.object({ t: z.array(z.string()).nullish() }), "t=1")).toEqual({ t: ["1"] });
+  });
+
+  it("gets lists beside what JSON Schema can't express", async () => {
+    const query = z.object({ t: z.array(z.string()), d: z.coerce.date() });
+    expect(await parsed(query, "t=1&d=2000-01-01")).toEqual({ t: ["1"], d: "2000-01-01T00:00:00.000Z" });
+  });
+
+  it("gets the other form where there is no JSON Schema and the first is refused", async () => {
+    const query = v.object({ page: v.pipe(v.string(), v.transform(Number), v.number()), t: v.array(v.string()) });
+    expect(await parsed(query, "page=1&page=2&t=a")).toEqual({ page: 2, t: ["a"] });
+    expect(await parsed(query, "page=x&t=a")).toMatchObject({ errors: [{ pointer: "#/page" }] });
+  });
+
+  it("is not asked about keys that it does not declare", async () => {
+    expect(await parsed(z.object({ a: z.string().optional() }), "utm=%zz&a=1")).toEqual({ a: "1" });
+    expect(await parsed(z.object({ a: z.string().optional() }), "a=%zz")).toMatchObject({
+      errors: [{ pointer: "#/a" }],
+    });
+  });
+
   it("gets lists where its JSON Schema says so, else the last text", async () => {
     const query = z.object({ tags: z.array(z.string()).optional(), page: z.string().optional() });
     const app = testApp(routes({ list: get("/", { query }, (input) => ok(input.query)) }));

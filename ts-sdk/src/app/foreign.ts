@@ -2,26 +2,51 @@ import type { InputError, InputKind } from "../http/problem.ts";
 import { type FailureCode, MAX_FAILURES, pointer } from "../schema/failures.ts";
 import type { StandardIssue, StandardResult, StandardSchema } from "../schema/standard.ts";
 
-/** Validates with another library's schema, and puts its issues into the shape of our errors. */
+/**
+ * Validates with another library's schema, and puts its issues into the shape of our errors.
+ *
+ * @param otherwise another form of a value that is refused, which is tried before that; undefined when there is none
+ */
 export function validateForeign(
   schema: StandardSchema,
   kind: InputKind,
   value: unknown,
   errors: InputError[],
+  otherwise?: (issues: readonly StandardIssue[]) => unknown,
 ): unknown {
-  const finish = (result: StandardResult<unknown>): unknown => {
-    if (!result.issues) return result.value;
-    for (const issue of result.issues.slice(0, MAX_FAILURES)) errors.push(inputError(kind, value, issue));
-    return undefined;
+  const validate = (form: unknown, refused: (issues: readonly StandardIssue[]) => unknown): unknown => {
+    const finish = (result: StandardResult<unknown>) => (result.issues ? refused(result.issues) : result.value);
+    const result = schema["~standard"].validate(form);
+    return result instanceof Promise ? result.then(finish) : finish(result);
   };
-  const result = schema["~standard"].validate(value);
-  return result instanceof Promise ? result.then(finish) : finish(result);
+  return validate(value, (issues) => {
+    const report = (wrong: readonly StandardIssue[]) => {
+      for (const issue of wrong.slice(0, MAX_FAILURES)) errors.push(inputError(kind, value, issue));
+    };
+    const other = otherwise?.(issues);
+    if (other === undefined) return report(issues);
+    return validate(other, (again) => {
+      // What is right in one of the two forms is not what is wrong.
+      const keys = new Set(again.map((issue) => pathOf(issue)[0]));
+      const both = issues.filter((issue) => keys.has(pathOf(issue)[0]));
+      report(both.length > 0 ? both : issues);
+    });
+  });
+}
+
+/** The keys that lead to what an issue is about. */
+export function pathOf({ path }: StandardIssue): PropertyKey[] {
+  // Of a class of its own in ArkType, whose `map` makes another thing of an empty one.
+  return Array.from(path ?? [], (step) => (typeof step === "object" ? step.key : step));
 }
 
 function inputError(kind: InputKind, value: unknown, issue: StandardIssue): InputError {
-  const path = (issue.path ?? []).map((step) => (typeof step === "object" ? step.key : step));
+  const path = pathOf(issue);
   const given = valueAt(value, path);
-  const detail = repeats(issue.message, given) ? "is not valid" : issue.message;
+  // What the libraries' own messages end with: "(was …)", "but received …", ": Received …".
+  const message = issue.message.replace(/ \(was .*| but received .*|: Received .*/s, "");
+  if (value === undefined) return { in: kind, pointer: "#", code: "required", detail: "is required" };
+  const detail = repeats(message, given) ? "is not valid" : message;
   return { in: kind, pointer: pointer(path), code: codeOf(issue, given), detail };
 }
 
@@ -34,16 +59,17 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
 
 // Standard Schema has no codes. The libraries give their own issues, and these words in them are stable enough.
 const CODES: readonly (readonly [RegExp, FailureCode])[] = [
-  [/^too_small$|^min_/, "min"],
-  [/^too_big$|^max_/, "max"],
-  [/^invalid_format$|^regex$|^email$|^uuid$|^url$|^ip|^iso_/, "format"],
-  [/^invalid_value$|^picklist$|^enum$|^literal$/, "enum"],
+  [/^too_small$|^min/, "min"],
+  [/^too_big$|^max/, "max"],
+  [/^invalid_format$|^regex$|^pattern$|^email$|^uuid$|^url$|^ip|^iso_/, "format"],
+  [/^invalid_value$|^picklist$|^enum$|^literal$|^unit/, "enum"],
 ];
 
 function codeOf(issue: StandardIssue, given: unknown): FailureCode {
   if (given === undefined) return "required";
-  const { code, type } = issue as { code?: unknown; type?: unknown };
-  const word = String(code ?? type ?? "");
+  const { code, type, errors } = issue as { code?: unknown; type?: unknown; errors?: readonly { code?: unknown }[] };
+  // ArkType has what each branch of a union says.
+  const word = code === "union" ? String(errors?.map((each) => each.code)) : String(code ?? type ?? "");
   return CODES.find(([pattern]) => pattern.test(word))?.[1] ?? "type";
 }
 
@@ -51,27 +77,32 @@ function codeOf(issue: StandardIssue, given: unknown): FailureCode {
 const MAX_COMPARED = 1000;
 
 /**
- * Whether a message quotes the value that was given, as some libraries' do. An error answer never repeats it: it could
- * be a password, and it ends up in logs.
+ * Whether a message quotes the value that was given, as some libraries' do, or what they made of it (trimmed, in other
+ * case, a number): by its words, with or without the escapes of JSON. An error answer never repeats it: it could be a
+ * password, and it ends up in logs.
  */
 function repeats(message: string, given: unknown): boolean {
+  const said = words(message);
+  const numbers = message.match(/-?\d+(?:\.\d+)?/g) ?? [];
   let left = MAX_COMPARED;
   const visit = (value: unknown): boolean => {
     if (left-- <= 0) return true;
     if (typeof value === "object" && value !== null) return Object.values(value).some(visit);
-    return value !== undefined && value !== null && typeof value !== "boolean" && quotes(message, String(value));
+    if (value === undefined || value === null) return false;
+    const text = String(value);
+    const parts = words(text);
+    if (parts === " ") return text !== "" && message.includes(text);
+    if (said.includes(parts) || said.includes(words(JSON.stringify(text)))) return true;
+    return numbers.some((number) => Number(number) === Number(text));
   };
   return visit(given);
 }
 
-/** Whether `word` stands in `message` by itself, not as a part of another word. */
-function quotes(message: string, word: string): boolean {
-  if (word === "") return false;
-  const isWordy = (character: string | undefined) => character !== undefined && /[A-Za-z0-9]/.test(character);
-  for (let at = message.indexOf(word); at >= 0; at = message.indexOf(word, at + 1)) {
-    const startsInside = isWordy(word[0]) && isWordy(message[at - 1]);
-    const endsInside = isWordy(word.at(-1)) && isWordy(message[at + word.length]);
-    if (!startsInside && !endsInside) return true;
-  }
-  return false;
+/** The words and numbers of a text, in lower case, with a space on either side. */
+function words(text: string): string {
+  return ` ${text
+    .toLowerCase()
+    .split(/[\0-/:-@[-`{-\x7f]+/)
+    .join(" ")
+    .trim()} `.replace(/^ +$/, " ");
 }

@@ -1,10 +1,9 @@
 import { HttpError } from "../http/interrupt.ts";
-import { invalidInput, problem } from "../http/problem.ts";
+import { invalidInput, malformed, problem } from "../http/problem.ts";
 import { type RawRequest, Request } from "../http/request.ts";
 import { problemResponse, Response } from "../http/response.ts";
 import type { Operation } from "../routing/operation.ts";
 import type { Match, RouteTable } from "../routing/table.ts";
-import { pointer } from "../schema/failures.ts";
 import { type App, appKey, type CheckResponse, type HandleOptions, type RawResponse } from "./app.ts";
 import { inputReader, type ReadInput } from "./input.ts";
 import { reportError } from "./report.ts";
@@ -22,7 +21,7 @@ export function createApp(operations: readonly Operation[], table: RouteTable): 
       if (match.found !== "operation") return send(withoutOperation(match, request.method), request.method);
       operation = match.operation;
       const handler = options?.insteadOfHandlers ?? operation.handler;
-      const read = (readers.get(operation) as ReadInput)(request, match.params);
+      const read = (readers.get(operation) as ReadInput)(request, match.params, match.malformed);
       const answer =
         read instanceof Promise
           ? read.then(({ input, refusal }) => refusal ?? handler(input as never, request))
@@ -59,12 +58,7 @@ async function settle(
 /** The answer where no handler is to be called. */
 function withoutOperation(match: Exclude<Match, { found: "operation" }>, method: string): Response {
   if (match.found === "nothing") return problemResponse(problem(404, "There is no such path."));
-  if (match.found === "malformed") {
-    const { placeholder } = match;
-    const where = pointer(placeholder === undefined ? [] : [placeholder]);
-    const detail = "must be percent-encoded UTF-8";
-    return problemResponse(invalidInput([{ in: "path", pointer: where, code: "format", detail }]));
-  }
+  if (match.found === "malformed") return problemResponse(invalidInput([malformed("path", [])]));
   const allow = ["allow", match.methods.join(", ")] as const;
   if (method === "OPTIONS") return new Response(204, [allow], undefined);
   return problemResponse(problem(405, "The path is known, but not with this method."), allow);

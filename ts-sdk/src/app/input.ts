@@ -1,6 +1,6 @@
 import { parseJson, saysJson } from "../http/json.ts";
-import { type InputError, type InputKind, inputErrors, invalidInput, problem } from "../http/problem.ts";
-import { contentType, type Request } from "../http/request.ts";
+import { type InputError, type InputKind, inputErrors, invalidInput, malformed, problem } from "../http/problem.ts";
+import { contentType, type Request, rawBody } from "../http/request.ts";
 import { problemResponse, type Response } from "../http/response.ts";
 import type { Operation, RouteOptions } from "../routing/operation.ts";
 import { Failures, INVALID } from "../schema/failures.ts";
@@ -8,10 +8,10 @@ import type { Quick } from "../schema/quick.ts";
 import { isSchema } from "../schema/schema.ts";
 import type { StandardSchema } from "../schema/standard.ts";
 import { validateForeign } from "./foreign.ts";
-import { queryReader } from "./query-string.ts";
+import { otherForm, type QueryValues, queryReader } from "./query-string.ts";
 
 /** The parsed input of a handler, or the answer that says why there is none. */
-export type ReadInput = (request: Request, params: Params) => Input | Promise<Input>;
+export type ReadInput = (request: Request, params: Params, malformed: Malformed) => Input | Promise<Input>;
 
 /** A parsed input, or the answer to give instead of calling the handler. */
 export interface Input {
@@ -22,6 +22,9 @@ export interface Input {
 /** The placeholders' values, decoded. */
 export type Params = Readonly<Record<string, string>>;
 
+/** The placeholders whose value can't be decoded; undefined for another segment. */
+export type Malformed = readonly (string | undefined)[];
+
 /** Reads one kind of input, reporting what is wrong with it to `errors`. */
 type ReadOne = (request: Request, params: Params, errors: InputError[]) => unknown;
 
@@ -31,14 +34,17 @@ const NOTHING: Input = { input: Object.freeze({}) };
 /** Composes, once per operation, what reads its inputs. All failures of all inputs end up in one answer. */
 export function inputReader({ options }: Operation): ReadInput {
   const kinds = KINDS.filter((kind) => options[kind]);
-  if (kinds.length === 0) return () => NOTHING;
+  const undecoded = (names: Malformed) => names.map((name) => malformed("path", name === undefined ? [] : [name]));
+  if (kinds.length === 0) return (_, __, names) => (names.length > 0 ? refused(undecoded(names)) : NOTHING);
   const readers = kinds.map((kind) => reader(kind, options));
   const takesBody = kinds.includes("body");
   // Only another library's schema may keep one waiting.
   const waits = kinds.some((kind) => !isSchema(options[kind]));
-  return (request, params) => {
-    if (takesBody && !saysJson(contentType(request))) return { refusal: problemResponse(UNSUPPORTED) };
-    const errors: InputError[] = [];
+  return (request, params, names) => {
+    if (takesBody && rawBody(request)?.length && !saysJson(contentType(request))) {
+      return { refusal: problemResponse(UNSUPPORTED) };
+    }
+    const errors = names.length > 0 ? undecoded(names) : [];
     const input: Record<string, unknown> = {};
     for (let i = 0; i < kinds.length; i++) {
       input[kinds[i] as InputKind] = (readers[i] as ReadOne)(request, params, errors);
@@ -59,7 +65,9 @@ function settle(input: Record<string, unknown>, errors: readonly InputError[]): 
     const settled = (all: unknown[]) => Object.fromEntries(kinds.map((kind, i) => [kind, all[i]]));
     return Promise.all(values).then((all) => settle(settled(all), errors));
   }
-  return errors.length > 0 ? refused(errors) : { input };
+  // In the order of the inputs, whichever was done first.
+  const ordered = () => [...errors].sort((a, b) => KINDS.indexOf(a.in) - KINDS.indexOf(b.in));
+  return errors.length > 0 ? refused(ordered()) : { input };
 }
 
 const UNSUPPORTED = problem(415, "The body must be application/json.");
@@ -72,13 +80,15 @@ function reader(kind: InputKind, options: RouteOptions): ReadOne {
     const parseQuery = queryReader(schema);
     return (request, _params, errors) => {
       const query = parseQuery(request.query, errors);
-      return query && (accept(query) ?? parse(query, errors));
+      return accept(query) ?? parse(query, errors);
     };
   }
-  const optional = isSchema(schema) && schema.presence !== "required";
+  const own = isSchema(schema);
+  const optional = own && schema.presence !== "required";
   return (request, _params, errors) => {
-    if (optional && !request.body?.length) return undefined;
-    const { value, failure } = parseJson(request.body);
+    const body = rawBody(request);
+    if (!body?.length && (optional || !own)) return own ? undefined : parse(undefined, errors);
+    const { value, failure } = parseJson(body);
     if (failure) return void errors.push(failure);
     return optional && value === null ? undefined : (accept(value) ?? parse(value, errors));
   };
@@ -93,7 +103,12 @@ interface Validator {
 /** What validates a value of a kind: our own closures, or a foreign schema's `validate`, which may be asynchronous. */
 function validator(kind: InputKind, schema: StandardSchema): Validator {
   if (!isSchema(schema)) {
-    return { accept: () => undefined, parse: (value, errors) => validateForeign(schema, kind, value, errors) };
+    const other = kind === "query" ? otherForm(schema) : undefined;
+    return {
+      accept: () => undefined,
+      parse: (value, errors) =>
+        validateForeign(schema, kind, value, errors, other && ((issues) => other(value as QueryValues, issues))),
+    };
   }
   const { parsers } = schema;
   const arrival = kind === "body" ? "json" : "text";

@@ -1,18 +1,18 @@
-import type { InputError } from "../http/problem.ts";
-import { pointer } from "../schema/failures.ts";
+import { type InputError, malformed } from "../http/problem.ts";
 import type { ObjectSchema } from "../schema/object.ts";
 import { isSchema } from "../schema/schema.ts";
-import type { StandardSchema } from "../schema/standard.ts";
+import type { StandardIssue, StandardSchema } from "../schema/standard.ts";
+import { pathOf } from "./foreign.ts";
 
 /** A query string taken apart: one text for a key, or a list of them where the schema has a list. */
 export type QueryValues = Record<string, string | string[]>;
 
 /** Which keys a schema knows, and whether each takes a list. */
 type KnownKeys = (key: string) => Takes | undefined;
-type Takes = "list" | "scalar" | "either";
+type Takes = "list" | "scalar" | "either" | "undeclared";
 
 /** Composes, once per operation, what takes its query string apart. */
-export function queryReader(schema: StandardSchema): (query: string, errors: InputError[]) => QueryValues | undefined {
+export function queryReader(schema: StandardSchema): (query: string, errors: InputError[]) => QueryValues {
   const own = isSchema(schema) ? ownKeys(schema as unknown as ObjectSchema) : [];
   const known = isSchema(schema) ? among(own) : foreignKeys(schema);
   // A key that would have to be encoded is not found as it is.
@@ -25,10 +25,9 @@ export function queryReader(schema: StandardSchema): (query: string, errors: Inp
       readPlain(query, own, values);
       return values;
     }
-    const before = errors.length;
     const pairs = query.split("&");
     for (let i = 0; i < pairs.length; i++) readPair(pairs[i] as string, known, values, errors);
-    return errors.length === before ? values : undefined;
+    return values;
   };
 }
 
@@ -74,12 +73,10 @@ function readPair(pair: string, known: KnownKeys, values: QueryValues, errors: I
   const key = decode(equals < 0 ? pair : pair.slice(0, equals));
   const value = decode(equals < 0 ? "" : pair.slice(equals + 1));
   const takes = key === undefined ? undefined : known(key);
-  if (key === undefined || value === undefined) {
-    const where = takes && key !== undefined ? pointer([key]) : "#";
-    errors.push({ in: "query", pointer: where, code: "format", detail: "must be percent-encoded UTF-8" });
-    return;
-  }
-  if (takes) put(values, key, value, takes);
+  // What no one declared is ignored, however it is written.
+  if (key === undefined || !takes) return;
+  if (value !== undefined) put(values, key, value, takes);
+  else if (takes !== "undeclared") errors.push(malformed("query", [key]));
 }
 
 /** Decodes `+` and `%XX` (the WHATWG URL standard's form encoding); `undefined` when an escape is malformed. */
@@ -102,28 +99,64 @@ function among(own: readonly OwnKey[]): KnownKeys {
   return (key) => takes.get(key);
 }
 
+/** A JSON Schema, as far as it is read here. */
+interface JsonSchema {
+  readonly type?: unknown;
+  readonly items?: unknown;
+  readonly anyOf?: readonly JsonSchema[];
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+}
+
 /** What Standard JSON Schema (https://standardschema.dev/json-schema) adds to a schema, as far as it is read here. */
 interface WithJsonSchema {
-  readonly jsonSchema?: {
-    input(options: { target: string }): { properties?: Record<string, { type?: unknown; items?: unknown }> };
-  };
+  readonly jsonSchema?: { input(options: { target: string; libraryOptions: object }): JsonSchema };
+}
+
+// What tells Zod and Valibot to pass over what JSON Schema can't express, such as a date.
+const LENIENT = { unrepresentable: "any", errorMode: "ignore" };
+
+function propertiesOf(schema: StandardSchema): JsonSchema["properties"] {
+  try {
+    const { jsonSchema } = schema["~standard"] as WithJsonSchema;
+    return jsonSchema?.input({ target: "draft-2020-12", libraryOptions: LENIENT }).properties;
+  } catch {
+    // A schema that JSON Schema can't express is still a schema.
+    return undefined;
+  }
 }
 
 /**
- * For another library's schema: its JSON Schema says which keys take lists. A schema that has none gets a list for a
- * repeated key, and a text for a single one.
+ * For another library's schema: its JSON Schema says which keys take lists. Any other key gets a list when it is repeated,
+ * and a text when it is not.
  */
 function foreignKeys(schema: StandardSchema): KnownKeys {
-  try {
-    const { properties } = (schema["~standard"] as WithJsonSchema).jsonSchema?.input({ target: "draft-2020-12" }) ?? {};
-    if (properties) {
-      const lists = new Map(
-        Object.entries(properties).map(([key, { type, items }]) => [key, type === "array" || items !== undefined]),
-      );
-      return (key) => (lists.has(key) ? (lists.get(key) ? "list" : "scalar") : "either");
+  const properties = propertiesOf(schema);
+  if (properties === undefined) return () => "either";
+  const takes = new Map(Object.entries(properties).map(([key, property]) => [key, takesOf(property)]));
+  return (key) => takes.get(key) ?? "undeclared";
+}
+
+function takesOf({ type, items, anyOf }: JsonSchema): Takes {
+  const [first = "scalar", ...others] = new Set(anyOf?.filter((each) => each.type !== "null").map(takesOf));
+  if (anyOf) return others.length > 0 ? "either" : first;
+  return type === "array" || items !== undefined ? "list" : "scalar";
+}
+
+/**
+ * Where nothing says which keys take lists, a second attempt for a query that is refused: of what is wrong, a list becomes
+ * its last text, and a text a list. Undefined where there is something that says it.
+ */
+export function otherForm(
+  schema: StandardSchema,
+): ((values: QueryValues, issues: readonly StandardIssue[]) => QueryValues) | undefined {
+  if (isSchema(schema) || propertiesOf(schema) !== undefined) return undefined;
+  return (values, issues) => {
+    const other: QueryValues = Object.assign(Object.create(null), values);
+    for (const issue of issues) {
+      const [key] = pathOf(issue);
+      const value = typeof key === "string" ? values[key] : undefined;
+      if (value !== undefined) other[key as string] = typeof value === "string" ? [value] : (value.at(-1) as string);
     }
-  } catch {
-    // A schema that JSON Schema can't express is still a schema.
-  }
-  return () => "either";
+    return other;
+  };
 }

@@ -137,6 +137,20 @@ describe("httpClient", () => {
     },
   );
 
+  it("refuses a password in a URL, and a body of GET", async () => {
+    const thrown = await httpClient.get(base.replace("//", "//ada:hunter2@")).catch((e) => e);
+    expect(thrown).toMatchObject({ code: "invalid", message: expect.stringContaining("no user name and password") });
+    expect(thrown.message).not.toContain("hunter2");
+    const body = httpClient.request().get(`${base}/echo`).body("x");
+    await expect(body.send()).rejects.toMatchObject({ code: "invalid" });
+  });
+
+  it("sends bytes that are JSON as they are, and takes any time-out", async () => {
+    const bytes = new TextEncoder().encode('{"a":1}');
+    const sent = await httpClient.request().post(`${base}/echo`).json(bytes).timeout(Number.POSITIVE_INFINITY).send();
+    expect(sent.json()).toMatchObject({ type: "application/json", body: '{"a":1}' });
+  });
+
   it("refuses headers that can't be sent, naming them", () => {
     expect(() => httpClient.request().header("x-a", "a\r\nb")).toThrow(/header "x-a"/);
   });

@@ -9,6 +9,9 @@ export const DEFAULT_TIMEOUT_MS = 30_000;
 /** How large an answer may be, unless `maxBytes` says otherwise: 10 MiB. */
 export const DEFAULT_MAX_BYTES = 10 * 1024 * 1024;
 
+/** What timers take: a longer time-out is none. */
+const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
+
 /** A request in the making: `await httpClient.request().post(url).header(name, value).json(value).send()`. */
 export class HttpRequest {
   #method = "GET";
@@ -62,10 +65,10 @@ export class HttpRequest {
     return this;
   }
 
-  /** A body of JSON; its content type is set unless a header says otherwise. */
+  /** A body of JSON, of a value or as bytes that are JSON; its content type is set unless a header says otherwise. */
   json(value: unknown): this {
     if (!this.#headers.some(([name]) => name === "content-type")) this.header("content-type", "application/json");
-    return this.body(JSON.stringify(value));
+    return this.body(value instanceof Uint8Array ? value : JSON.stringify(value));
   }
 
   /** A body of bytes, or of text in UTF-8. */
@@ -93,13 +96,19 @@ export class HttpRequest {
    */
   async send(): Promise<HttpResponse> {
     const where = `${this.#method} ${hostOf(this.#url)}`;
+    if (this.#body !== undefined && /^(?:GET|HEAD)$/.test(this.#method)) {
+      throw new HttpClientError("invalid", `${where}: such a request has no body`);
+    }
     const controller = platform.AbortController && new platform.AbortController();
     let timer: unknown;
     const timeout = new Promise<never>((_, reject) => {
-      timer = platform.setTimeout(() => {
-        reject(new HttpClientError("timeout", `${where}: no answer within ${this.#timeout} ms`));
-        controller?.abort();
-      }, this.#timeout);
+      timer = platform.setTimeout(
+        () => {
+          reject(new HttpClientError("timeout", `${where}: no answer within ${this.#timeout} ms`));
+          controller?.abort();
+        },
+        Math.min(this.#timeout, LONGEST_TIMEOUT_MS),
+      );
     });
     try {
       return await Promise.race([this.#exchange(where, controller?.signal), timeout]);
@@ -131,13 +140,19 @@ function unanswered(where: string, code: keyof typeof REASONS, cause?: unknown):
 }
 
 function hostOf(url: string): string {
+  let parsed: InstanceType<typeof platform.URL> | undefined;
   try {
-    const { protocol, host } = new platform.URL(url);
-    if (protocol === "http:" || protocol === "https:") return host;
+    parsed = new platform.URL(url);
   } catch {
     // Said below: the URL itself may hold a password and is not repeated.
   }
-  throw new HttpClientError("invalid", "httpClient: takes an absolute http or https URL");
+  if (parsed === undefined || !/^https?:$/.test(parsed.protocol)) {
+    throw new HttpClientError("invalid", "httpClient: takes an absolute http or https URL");
+  }
+  if (parsed.username + parsed.password !== "") {
+    throw new HttpClientError("invalid", "httpClient: a URL takes no user name and password; send them in a header");
+  }
+  return parsed.host;
 }
 
 /** Requests to sidecars and other hosts, over the runtime's outbound HTTP. */

@@ -120,8 +120,9 @@ describe("storage", () => {
   });
 
   it("refuses what leads elsewhere", async () => {
-    expect(await failure(() => storage.get("../x"))).toMatchObject({ status: 400 });
-    expect(await failure(() => storage.get(".."))).toBeInstanceOf(TypeError);
+    for (const path of ["", "..", "../x", "a/../b", "./a"]) {
+      expect(await failure(() => storage.get(path))).toBeInstanceOf(TypeError);
+    }
   });
 });
 

@@ -72,5 +72,8 @@ export const storage = {
 } as const;
 
 function path(objectPath: string): string {
-  return `/storage/${encodeKey("a path", objectPath)}`;
+  if (typeof objectPath !== "string" || objectPath === "") return encodeKey("a path", objectPath);
+  // Between two slashes there may be nothing.
+  const segments = objectPath.split("/").map((segment) => segment && encodeKey("a segment of a path", segment));
+  return `/storage/${segments.join("/")}`;
 }

@@ -72,15 +72,25 @@ export function encodeValue(value: string): Uint8Array {
 
 // RFC 9110 section 5.1 (field-name is a token) and 5.5 (field values).
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-const FORBIDDEN = /[\0\r\n]|[^\0-\xff]/;
+const FORBIDDEN = /[^\t -~\x80-\xff]/;
+// RFC 9110 section 7.6.1, and what `wasi:http` leaves to its host.
+const KEPT =
+  /^(?:connection|host|http2-settings|keep-alive|proxy-(?:authenticate|authorization|connection)|transfer-encoding|upgrade)$/;
 
 /**
- * A header with its name in lower case.
+ * A header that a handler sends, with its name in lower case.
  *
- * @throws TypeError naming the header when the name is no token, or the value holds NUL, CR, LF or a character that is
- * no byte (above U+00FF).
+ * @throws TypeError naming the header when the name is no token or is one that the connection keeps to itself, or the
+ * value holds a control character or one that is no byte (above U+00FF).
  */
 export function checkHeader(name: string, value: string): readonly [name: string, value: string] {
+  const header = headerPair(name, value);
+  if (KEPT.test(header[0])) throw new TypeError(`header "${name}": it is the connection's, the server sets it`);
+  return header;
+}
+
+/** The same of a header that a request brings, which may be one of the connection's. */
+export function headerPair(name: string, value: string): readonly [name: string, value: string] {
   if (!TOKEN.test(name)) throw new TypeError(`${JSON.stringify(name)} is no header name`);
   return [name.toLowerCase(), checkValue(name, value)];
 }
@@ -89,5 +99,7 @@ export function checkHeader(name: string, value: string): readonly [name: string
 export function checkValue(name: string, value: string): string {
   const text = String(value);
   if (!FORBIDDEN.test(text)) return text;
-  throw new TypeError(`header "${name}": the value may hold no line break, no NUL, and no character above U+00FF`);
+  throw new TypeError(
+    `header "${name}": the value may hold no control character, such as a line break, and none above U+00FF`,
+  );
 }

@@ -41,9 +41,19 @@ export function inputErrors(where: InputKind, failures: readonly Failure[]): Inp
   return failures.map(({ path, code, detail }) => ({ in: where, pointer: pointer(path), code, detail }));
 }
 
-/** What a 400 answer says besides its list of errors. */
+const MALFORMED = "must be percent-encoded UTF-8";
+
+/** The entry for what can't be decoded. */
+export function malformed(where: InputKind, path: readonly PropertyKey[]): InputError {
+  return { in: where, pointer: pointer(path), code: "format", detail: MALFORMED };
+}
+
+/** What a 400 answer says besides its list of errors. Of what can't be decoded nothing else is said. */
 export function invalidInput(errors: readonly InputError[]): ProblemDetails {
-  const shown = errors.slice(0, MAX_FAILURES);
+  const undecoded = errors.filter(({ detail }) => detail === MALFORMED);
+  const shown = errors.slice(0, MAX_FAILURES).filter((error) => {
+    return !undecoded.some((other) => other !== error && other.in === error.in && other.pointer === error.pointer);
+  });
   const detail = `The input is not valid${errors.length < MAX_FAILURES ? "" : `; the first ${MAX_FAILURES} errors are listed`}.`;
   return problem(400, detail, { errors: shown });
 }

@@ -1,3 +1,4 @@
+import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { Headers, type RawHeader } from "./headers.ts";
 import { Request } from "./request.ts";
@@ -33,6 +34,15 @@ describe("headers", () => {
       ["set-cookie", "b"],
     ]);
   });
+});
+
+it("gives the body as bytes of the handler's own realm, the same each time", () => {
+  const foreign = runInNewContext("new Uint8Array([104, 105])");
+  expect(foreign instanceof Uint8Array).toBe(false);
+  const given = request("/", [], foreign);
+  expect(given.body instanceof Uint8Array && given.body.buffer instanceof ArrayBuffer).toBe(true);
+  expect(given.body).toBe(given.body);
+  expect([given.body, given.text()]).toEqual([utf8("hi"), "hi"]);
 });
 
 describe("path, query and url", () => {

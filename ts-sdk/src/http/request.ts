@@ -20,6 +20,7 @@ export interface RawRequest {
 // Where a request keeps what it was made of, and its headers. A private field makes more work for the engine's interpreter.
 const RAW = Symbol();
 const HEADERS = Symbol();
+const BODY = Symbol();
 
 /** The raw request, the second argument of every handler. */
 export class Request {
@@ -29,11 +30,10 @@ export class Request {
   readonly path: string;
   /** What stands after the `?`, still encoded; empty when there is none. */
   readonly query: string;
-  /** The body's bytes; `undefined` when there is none. */
-  readonly body: Uint8Array | undefined;
   /** @internal */
   readonly [RAW]: RawRequest;
   declare private [HEADERS]: Headers | undefined;
+  declare private [BODY]: Uint8Array | undefined;
 
   /** @internal */
   constructor(raw: RawRequest) {
@@ -48,8 +48,15 @@ export class Request {
       this.path = pathWithQuery;
       this.query = "";
     }
-    this.body = raw.body;
     this[RAW] = raw;
+  }
+
+  /** The body's bytes; `undefined` when there is none. */
+  get body(): Uint8Array | undefined {
+    const { body } = this[RAW];
+    // A component's bindings are of another realm: their Uint8Array is not the handler's.
+    if (body !== undefined) this[BODY] ??= new Uint8Array(body);
+    return this[BODY];
   }
 
   /** The headers; read from the host when they are first asked for. */
@@ -75,7 +82,8 @@ export class Request {
 
   /** The body as text; `undefined` when there is no body, or when it is not UTF-8. */
   text(): string | undefined {
-    return this.body === undefined ? undefined : decodeUtf8(this.body);
+    const body = rawBody(this);
+    return body === undefined ? undefined : decodeUtf8(body);
   }
 
   /**
@@ -84,10 +92,15 @@ export class Request {
    * @throws HttpError with status 400 when there is no body or it is no JSON, unless the handler catches it.
    */
   json(): unknown {
-    const parsed = parseJson(this.body);
+    const parsed = parseJson(rawBody(this));
     if (parsed.failure) throw new HttpError(problemResponse(invalidInput([parsed.failure])));
     return parsed.value;
   }
+}
+
+/** The body's bytes as the host gave them, of whatever realm. */
+export function rawBody(request: Request): Uint8Array | undefined {
+  return request[RAW].body;
 }
 
 /** The value of `content-type`, for which the other headers need not be read where the host tells it. */

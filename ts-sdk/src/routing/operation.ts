@@ -5,16 +5,19 @@ import type { StandardSchema } from "../schema/standard.ts";
 /** The methods that a route can have. */
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
+/** Any Standard Schema; of our own schemas of objects, one for this place. */
+type SchemaFor<Role extends string> = StandardSchema & { readonly role?: Role };
+
 /** The options of a route, as they were given. */
 export interface RouteOptions {
   /** The placeholders of the path: a `Path`, or any Standard Schema of an object with the same keys. */
-  readonly path?: StandardSchema;
+  readonly path?: SchemaFor<"path">;
   /** The query: a `Query`, or any Standard Schema of an object of texts and lists of texts. */
-  readonly query?: StandardSchema;
+  readonly query?: SchemaFor<"query">;
   /** The JSON body: a `Type`, a `list`, or any Standard Schema. */
-  readonly body?: StandardSchema;
+  readonly body?: SchemaFor<"type">;
   /** The JSON body of the success answer: a `Type` or a `list`. */
-  readonly response?: StandardSchema;
+  readonly response?: SchemaFor<"type">;
   /** The success status; 200 unless it is given. */
   readonly status?: number;
   /** Marks the operation as deprecated in the OpenAPI document. */

@@ -24,11 +24,17 @@ interface Branch {
 
 /** What a request's path and method came to. */
 export type Match =
-  | { readonly found: "operation"; readonly operation: Operation; readonly params: Readonly<Record<string, string>> }
+  | {
+      readonly found: "operation";
+      readonly operation: Operation;
+      readonly params: Readonly<Record<string, string>>;
+      /** The placeholders in which a percent-encoding is malformed; undefined for a literal segment. */
+      readonly malformed: readonly (string | undefined)[];
+    }
   /** The path is known, with other methods. */
   | { readonly found: "path"; readonly methods: readonly string[] }
-  /** A percent-encoding is malformed, in the placeholder named or elsewhere. */
-  | { readonly found: "malformed"; readonly placeholder: string | undefined }
+  /** The path is not known, and a percent-encoding in it is malformed. */
+  | { readonly found: "malformed" }
   | { readonly found: "nothing" };
 
 /**
@@ -63,23 +69,23 @@ export class RouteTable {
     // What stands before the first slash, and then the segments.
     const segments = path.split("/");
     if (segments[0] !== "") return NOTHING;
-    const malformed = path.includes("%") ? decodeSegments(segments) : 0;
+    const undecoded = path.includes("%") ? decodeSegments(segments) : NONE;
     const values: string[] = [];
     const reached = find(this.#root, segments, 1, values);
     const target = reached?.targets.get(method === "HEAD" ? "GET" : method);
-    if (malformed > 0) {
-      return { found: "malformed", placeholder: target && placeholderAt(target.pattern, malformed - 1) };
-    }
+    if (!target && undecoded.length > 0) return { found: "malformed" };
     if (!target) return reached ? { found: "path", methods: allowed(reached.targets) } : NOTHING;
     const { operation, pattern } = target;
     const { placeholders } = pattern;
     const params: Record<string, string> = {};
     for (let i = 0; i < placeholders.length; i++) params[placeholders[i] as string] = values[i] as string;
-    return { found: "operation", operation, params };
+    const malformed = undecoded.length === 0 ? NONE : undecoded.map((index) => placeholderAt(pattern, index - 1));
+    return { found: "operation", operation, params, malformed };
   }
 }
 
 const NOTHING: Match = { found: "nothing" };
+const NONE: readonly never[] = [];
 
 function place(): Place {
   return { literals: [], byHash: new Map(), placeholder: undefined, targets: new Map() };
@@ -113,19 +119,19 @@ function hash(text: string): number {
   return (((length * 31 + text.charCodeAt(0)) * 31 + middle) * 31 + before) * 65537 + last;
 }
 
-/** Decodes in place; gives the index of the first segment that can't be decoded, which stays as it is, or 0. */
-function decodeSegments(segments: string[]): number {
-  let malformed = 0;
+/** Decodes in place; gives the indexes of the segments that can't be decoded, which stay as they are. */
+function decodeSegments(segments: string[]): number[] {
+  const undecoded: number[] = [];
   for (let i = 1; i < segments.length; i++) {
     const segment = segments[i] as string;
     if (!segment.includes("%")) continue;
     try {
       segments[i] = decodeURIComponent(segment);
     } catch {
-      if (malformed === 0) malformed = i;
+      undecoded.push(i);
     }
   }
-  return malformed;
+  return undecoded;
 }
 
 function placeholderAt({ segments }: Pattern, index: number): string | undefined {

@@ -72,6 +72,22 @@ const maybe = field.bool().optional();
 expectTypeOf<Infer<typeof maybe>>().toEqualTypeOf<boolean | undefined>();
 const level = field.enum("low", "high", { default: "low", docs: "How much" });
 expectTypeOf<Infer<typeof level>>().toEqualTypeOf<"low" | "high">();
+// Words are words where a schema is expected, too.
+const Inline = Type("Inline", {
+  plain: field.enum("a", "b"),
+  docs: field.enum("a", "b", { docs: "x" }),
+  level: field.enum("a", "b", { default: "a" }),
+  all: list(field.enum("a", "b", { docs: "x" })),
+});
+expectTypeOf<Infer<typeof Inline>>().toEqualTypeOf<{
+  plain: "a" | "b";
+  docs: "a" | "b";
+  level: "a" | "b";
+  all: ("a" | "b")[];
+}>();
+const words: string[] = ["a"];
+const anyWord = field.enum(...words, { docs: "x" });
+expectTypeOf<Infer<typeof anyWord>>().toEqualTypeOf<string>();
 
 // The input has exactly the declared kinds.
 
@@ -196,6 +212,12 @@ get("/u", () => ({ id: 1 }));
 get("/u", { querry: Page }, () => ok({}));
 // @ts-expect-error no schema
 get("/u", { query: { page: 1 } }, () => ok({}));
+// @ts-expect-error a Type is no query
+get("/u", { query: Plain }, () => ok({}));
+// @ts-expect-error a Query is no body
+post("/u", { body: Page }, () => ok({}));
+// @ts-expect-error a Path is no response
+get("/u", { response: Id }, () => ok({ id: "1" }));
 // @ts-expect-error no such attribute
 field.string({ minimum: 1 });
 // @ts-expect-error no such attribute
@@ -210,6 +232,8 @@ field.bool({ min: 1 });
 field.u32({ default: "1" });
 // @ts-expect-error a default that is not among the words
 field.enum("a", "b", { default: "c" });
+// @ts-expect-error the same where a schema is expected
+Type("Bad", { a: field.enum("a", "b", { default: "c" }) });
 // @ts-expect-error no such attribute
 field.enum("a", "b", { max: 3 });
 // @ts-expect-error no such attribute

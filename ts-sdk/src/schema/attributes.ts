@@ -72,7 +72,8 @@ export function checkAttributes(
   refuseUnknown(what, attributes, [...own, ...COMMON], /^x_./);
   for (const [name, value] of Object.entries(attributes)) {
     const [has, expected] = TYPES[name] ?? EXTENSION;
-    if (!has(value)) throw new TypeError(`${what}: "${name}" is ${expected}`);
+    // As if it were not given.
+    if (value !== undefined && !has(value)) throw new TypeError(`${what}: "${name}" is ${expected}`);
   }
   const { min, max } = attributes;
   if (min !== undefined && max !== undefined && min > max) {

@@ -37,10 +37,10 @@ export interface FieldKinds {
     attributes?: BoolAttributes<Default>,
   ): WithDefault<boolean, Default>;
   /** One of a few words, compared exactly. Attributes may follow the words: `field.enum("a", "b", { default: "a" })`. */
-  enum<const Value extends string>(...values: Value[]): EnumSchema<Value, "required">;
-  enum<const Value extends string, Default extends string | undefined = undefined>(
-    ...valuesAndAttributes: [...values: Value[], attributes: EnumAttributes<Default & (Value | undefined)>]
-  ): EnumSchema<Value, Default extends undefined ? "required" : "default">;
+  enum<const Values extends readonly string[]>(...values: Values): EnumSchema<Values[number], "required">;
+  enum<const Values extends readonly string[], Default extends Values[number] | undefined = undefined>(
+    ...valuesAndAttributes: [...values: Values, attributes: EnumAttributes<Default>]
+  ): EnumSchema<Values[number], Default extends undefined ? "required" : "default">;
 }
 
 /** The kinds of field, each taking its attributes as one object: `field.u32({ default: 10, max: 100 })`. */

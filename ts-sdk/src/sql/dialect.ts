@@ -23,6 +23,11 @@ export interface Dialect {
   readonly regex: string | undefined;
   /** Whether text may hold U+0000. */
   readonly allowsNul: boolean;
+  /**
+   * Whether a column's type decides what it holds and how a parameter is read. Without it a value has a type of its own:
+   * booleans are 0 and 1, and a number is less than every text.
+   */
+  readonly typedColumns: boolean;
   /** Parameters of one statement. */
   readonly maxParams: number;
 }
@@ -38,6 +43,7 @@ export const postgres: Dialect = Object.freeze({
   escapesByDefault: true,
   regex: "~",
   allowsNul: false,
+  typedColumns: true,
   maxParams: 65_535,
 });
 
@@ -52,5 +58,6 @@ export const sqlite: Dialect = Object.freeze({
   escapesByDefault: false,
   regex: undefined,
   allowsNul: true,
+  typedColumns: false,
   maxParams: 32_766,
 });

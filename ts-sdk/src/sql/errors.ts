@@ -26,6 +26,8 @@ export type FilterErrorCode =
   | "conditions"
   /** more elements in a list than `maxList` */
   | "list"
+  /** more values in a merged filter than the rest of the statement leaves of the database's parameters */
+  | "params"
   /** the text is not JSON, or repeats a key */
   | "json"
   /** the text is too long or too deeply nested to be looked at */

@@ -27,18 +27,24 @@ export function readFilter(
   guard: FilterGuard | undefined,
   dialect: Dialect | undefined,
 ): Condition | undefined {
-  return readObject(filter, 0, guard, dialect);
+  return readObject(filter, undefined, 0, guard, dialect);
 }
 
-/** @param depth the levels of `$and`, `$or` and `$not` around it */
+/**
+ * @param parent the operator it is an operand of
+ * @param depth the levels of `$and`, `$or` and `$not` around it
+ */
 function readObject(
   filter: unknown,
+  parent: string | undefined,
   depth: number,
   guard: FilterGuard | undefined,
   dialect: Dialect | undefined,
 ): Condition | undefined {
-  if (filter === undefined) throw new FilterError("undefined", "a filter is undefined");
-  if (!isPlainObject(filter)) throw new FilterError("shape", "a filter is an object of fields and operators");
+  if (filter === undefined) throw new FilterError("undefined", "a filter is undefined", undefined, parent);
+  if (!isPlainObject(filter)) {
+    throw new FilterError("shape", "a filter is an object of fields and operators", undefined, parent);
+  }
   const items: Condition[] = [];
   const keys = Object.keys(filter);
   for (let i = 0; i < keys.length; i++) {
@@ -54,12 +60,13 @@ function readObject(
 /** A filter inside a filter. Only at the outermost level does an empty object say "no condition". */
 function readInner(
   filter: unknown,
+  parent: string,
   depth: number,
   guard: FilterGuard | undefined,
   dialect: Dialect | undefined,
 ): Condition {
-  const condition = readObject(filter, depth, guard, dialect);
-  if (condition === undefined) throw new FilterError("shape", "a filter inside a filter is empty");
+  const condition = readObject(filter, parent, depth, guard, dialect);
+  if (condition === undefined) throw new FilterError("shape", "a filter inside a filter is empty", undefined, parent);
   return condition;
 }
 
@@ -74,12 +81,12 @@ function readLogical(
   if (depth > HARD_MAX_DEPTH) throw new FilterError("depth", `more than ${HARD_MAX_DEPTH} levels`, undefined, operator);
   guard?.logical(operator, depth);
   if (operand === undefined) throw new FilterError("undefined", "is undefined", undefined, operator);
-  if (operator === "$not") return { kind: "not", item: readInner(operand, depth, guard, dialect) };
+  if (operator === "$not") return { kind: "not", item: readInner(operand, operator, depth, guard, dialect) };
   if (!Array.isArray(operand)) throw new FilterError("value", "takes a list of filters", undefined, operator);
   // An empty $and would hold for every row and an empty $or for none: neither is what anybody means.
   if (operand.length === 0) throw new FilterError("shape", "takes at least one filter", undefined, operator);
   const items: Condition[] = [];
-  for (let i = 0; i < operand.length; i++) items.push(readInner(operand[i], depth, guard, dialect));
+  for (let i = 0; i < operand.length; i++) items.push(readInner(operand[i], operator, depth, guard, dialect));
   return { kind: operator === "$and" ? "and" : "or", items };
 }
 

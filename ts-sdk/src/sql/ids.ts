@@ -1,8 +1,8 @@
 import { SqlError } from "./errors.ts";
 import { isValue, type Value } from "./value.ts";
 
-/** What a field can give; of a row whose types are not known, any value. */
-type IdOf<T> = unknown extends T ? Exclude<Value, null> : Exclude<T, null | undefined>;
+/** What a field can give; of a row whose types are not known, any value. Lists and objects throw, and so are left out. */
+type IdOf<T> = unknown extends T ? Exclude<Value, null> : Exclude<Extract<T, Value>, null>;
 
 /**
  * The values of a field of each row, for an `$in`: distinct, in the order of their first row. NULLs are left out: they

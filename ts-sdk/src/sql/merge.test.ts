@@ -1,5 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { type FilterErrorCode, parseFilter, type ReadOptions, sqlite, sqlRead } from "./index.ts";
+import {
+  Cursor,
+  type Dialect,
+  type Filter,
+  type FilterErrorCode,
+  parseFilter,
+  postgres,
+  type ReadOptions,
+  sqlite,
+  sqlRead,
+} from "./index.ts";
 import { DEFAULT_MAX_CONDITIONS, DEFAULT_MAX_DEPTH, DEFAULT_MAX_LIST } from "./limits.ts";
 
 const read = (merge: unknown, rules: ReadOptions = {}) => sqlRead("t", { ...rules, merge: merge as never });
@@ -119,6 +129,36 @@ describe("bounds", () => {
     expect(() => read({ a: { $in: [1, 2] } }, { allow, maxList: 1 })).toThrow(refused("list", "a", "$in"));
   });
 
+  it("leaves the parameters that the database takes to the rest first", () => {
+    const full = (conditions: number) => ({
+      $and: Array.from({ length: conditions }, () => ({ a: { $in: new Array(1_000).fill(1) } })),
+    });
+    const on = (dialect: Dialect, options: ReadOptions) => sqlRead(dialect, "t", { allow: ["a", "b"], ...options });
+    const alone = { merge: full(33) };
+    expect(() => on(sqlite, alone)).toThrow(refused("params", "a", "$in"));
+    expect(on(postgres, alone)[1]).toHaveLength(33_000);
+    expect(() => on(sqlite, { merge: parseFilter(JSON.stringify(alone.merge)) })).toThrow(
+      "sqlite takes at most 32766 parameters",
+    );
+
+    // Of 32,766: 32,000 in the lists, NULL is none, one for the place's id.
+    const after = new Cursor().null("c").int("id", 7).encode();
+    const rest = { order: ["c", "id"], after, filter: { $or: [{ x: { $in: [1, null] } }, { y: null, z: 2 }] } };
+    const $in = [...new Array(763 - 2).fill(1), null];
+    const filling: Filter = { ...full(32), b: { $in, $between: [1, 2], $ne: null } };
+    expect(on(sqlite, { ...rest, merge: filling })[1]).toHaveLength(32_766);
+    expect(() => on(sqlite, { ...rest, merge: { ...filling, $not: { b: { $gt: 1 } } } })).toThrow(
+      refused("params", "b", "$gt"),
+    );
+    expect(on(sqlite, { merge: { ...filling, $not: { b: { $gt: 1 } } } })[1]).toHaveLength(32_764);
+
+    // The trusted filter's own excess is no mistake of the user's.
+    const filter = { x: { $in: new Array(32_767).fill(1) } };
+    const tooMany = expect.objectContaining({ name: "SqlError", code: "params" });
+    expect(() => on(sqlite, { filter, merge: { a: 1 } })).toThrow(tooMany);
+    expect(() => on(sqlite, { filter })).toThrow(tooMany);
+  });
+
   it("ends at a hundred levels for trusted filters too, cyclic ones among them", () => {
     const cyclic: Record<string, unknown> = {};
     Object.assign(cyclic, { $not: cyclic });
@@ -189,6 +229,16 @@ describe("values", () => {
     for (const operand of [{}, "x", 1, null]) {
       expect(() => read({ $or: operand }, { allow })).toThrow(refused("value", undefined, "$or"));
     }
+  });
+
+  it("names the operator that an empty filter, or none, stands in", () => {
+    for (const inner of [{}, 5, null, [], "x"]) {
+      for (const operator of ["$and", "$or"]) {
+        expect(() => read({ [operator]: [{ a: 1 }, inner] }, { allow })).toThrow(refused("shape", undefined, operator));
+      }
+      expect(() => read({ $or: [{ $not: inner }] }, { allow })).toThrow(refused("shape", undefined, "$not"));
+    }
+    expect(() => read({ $or: [undefined] }, { allow })).toThrow(refused("undefined", undefined, "$or"));
   });
 
   it("never repeats a value, and cuts names short", () => {

@@ -1,10 +1,12 @@
 /** What a filter from a user may say: fields, operators, depth, and how much of it. */
+import type { Kind } from "../schema/schema.ts";
 import type { Dialect } from "./dialect.ts";
 import { FilterError, SqlError } from "./errors.ts";
 import { type FilterGuard, isPlainObject } from "./filter.ts";
+import { holdsKind } from "./kind.ts";
 import { DEFAULT_MAX_CONDITIONS, DEFAULT_MAX_DEPTH, DEFAULT_MAX_LIST, HARD_MAX_DEPTH } from "./limits.ts";
 import { isOperator } from "./operators.ts";
-import { type ColumnKind, holdsKind } from "./table.ts";
+import { countParams } from "./param_count.ts";
 import { isWellFormed } from "./text.ts";
 
 /** The rules as the caller gave them; see `ReadOptions` for their meaning. */
@@ -24,12 +26,14 @@ const OFF_BY_DEFAULT: ReadonlySet<string> = new Set(["$regex"]);
  * The guard of one merged filter; it counts, so it serves once.
  *
  * @param kindOf the kind of a column, where the table has a schema
+ * @param room the parameters that the rest of the statement leaves
  * @throws {SqlError} `option` for rules that are wrong themselves
  */
 export function mergeGuard(
   rules: MergeRules,
   dialect: Dialect,
-  kindOf: (column: string) => ColumnKind | undefined,
+  kindOf: (column: string) => Kind | undefined,
+  room: number,
 ): FilterGuard {
   const allowed = readAllow(rules.allow);
   const denied = readOperators("denyOps", rules.denyOps);
@@ -44,6 +48,7 @@ export function mergeGuard(
   const maxConditions = readBound("maxConditions", rules.maxConditions, DEFAULT_MAX_CONDITIONS, dialect.maxParams);
   const maxList = readBound("maxList", rules.maxList, DEFAULT_MAX_LIST, dialect.maxParams);
   let conditions = 0;
+  let params = 0;
 
   const operatorAllowed = (operator: string, field?: string): void => {
     if (denied.includes(operator) || (OFF_BY_DEFAULT.has(operator) && !enabled.includes(operator))) {
@@ -67,9 +72,17 @@ export function mergeGuard(
         throw new FilterError("conditions", `more than ${maxConditions} conditions`, field);
       }
       const kind = kindOf(field);
-      if (!Array.isArray(operand)) return checkValue(operand, kind, field, operator, dialect);
-      if (operand.length > maxList) throw new FilterError("list", `more than ${maxList} elements`, field, operator);
-      for (let i = 0; i < operand.length; i++) checkValue(operand[i], kind, field, operator, dialect);
+      if (Array.isArray(operand)) {
+        if (operand.length > maxList) throw new FilterError("list", `more than ${maxList} elements`, field, operator);
+        for (let i = 0; i < operand.length; i++) checkValue(operand[i], kind, field, operator, dialect);
+      } else {
+        checkValue(operand, kind, field, operator, dialect);
+      }
+      params += countParams(operand);
+      if (params > room) {
+        const most = `${dialect.name} takes at most ${dialect.maxParams} parameters in one statement`;
+        throw new FilterError("params", most, field, operator);
+      }
     },
   };
 }
@@ -78,13 +91,7 @@ export function mergeGuard(
  * What the database would fail on is the user's mistake, and should not look like the server's: texts that the wire
  * cannot carry, and, where the column's kind is known, values of another kind.
  */
-function checkValue(
-  value: unknown,
-  kind: ColumnKind | undefined,
-  field: string,
-  operator: string,
-  dialect: Dialect,
-): void {
+function checkValue(value: unknown, kind: Kind | undefined, field: string, operator: string, dialect: Dialect): void {
   if (typeof value === "string") {
     if (!isWellFormed(value, dialect))
       throw new FilterError("value", "holds a character that is none", field, operator);

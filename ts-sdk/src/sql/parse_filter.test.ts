@@ -52,6 +52,22 @@ describe("parseFilter", () => {
     expect(() => parseFilter(text)).toThrow(refused(code));
   });
 
+  it.each([
+    ['{"$not":[]}', "$not"],
+    ['{"$not":{}}', "$not"],
+    ['{"$or":[{}]}', "$or"],
+    ['{"$or":[{"$and":[5]}]}', "$and"],
+  ])("names the operator at fault in %s", (text, operator) => {
+    expect(() => parseFilter(text)).toThrow(
+      expect.objectContaining({
+        name: "FilterError",
+        code: "shape",
+        operator,
+        message: expect.stringContaining(operator),
+      }),
+    );
+  });
+
   it("leaves nothing behind of __proto__", () => {
     const filter = parseFilter('{"__proto__": 1, "a": {"$eq": 1}}');
     expect(Object.keys(filter)).toEqual(["__proto__", "a"]);

@@ -7,11 +7,12 @@ import { CursorError, SqlError } from "./errors.ts";
 import { readFilter } from "./filter.ts";
 import type { AnyRow, ColumnOf, Filter } from "./filter_types.ts";
 import { keyset } from "./keyset.ts";
+import { readStored } from "./kind.ts";
 import { mergeGuard } from "./merge.ts";
 import type { FieldOperator, Operator } from "./operators.ts";
 import { readOrder, reversed } from "./order.ts";
+import { countParams, ParamCounter } from "./param_count.ts";
 import { print, type Statement } from "./print.ts";
-import { holdsKind } from "./table.ts";
 import { isWellFormed } from "./text.ts";
 import type { Value } from "./value.ts";
 import { readTrusted } from "./where.ts";
@@ -63,6 +64,8 @@ const OPTIONS: ReadonlySet<string> = new Set<keyof ReadOptions>([
   ...(["order", "key", "limit", "page", "after", "before", "notNull"] as const),
 ]);
 
+// The form with a dialect stands first: of overloads that all fail the compiler explains the last, and it is in the other
+// form that most options are misspelt. (The other statements need no such order: their options cannot be left out.)
 /**
  * A SELECT.
  *
@@ -73,11 +76,11 @@ const OPTIONS: ReadonlySet<string> = new Set<keyof ReadOptions>([
  * @throws {SqlError} when another option is wrong
  */
 export function sqlRead<Row extends object = AnyRow>(
+  dialect: Dialect,
   table: TableArgument<Row>,
   options?: ReadOptions<NoInfer<Row>>,
 ): Statement;
 export function sqlRead<Row extends object = AnyRow>(
-  dialect: Dialect,
   table: TableArgument<Row>,
   options?: ReadOptions<NoInfer<Row>>,
 ): Statement;
@@ -90,10 +93,7 @@ export function sqlRead(first: unknown, second?: unknown, third?: unknown): Stat
   const place = readPlace(options);
   const forward = readOrder(options.order, options.key);
   const order = place?.backward ? reversed(forward) : forward;
-  const where = joinAll(
-    joinMerged(readTrusted(call), readMerged(call)),
-    place === undefined ? undefined : readKeyset(call, order, place.cursor),
-  );
+  const where = readWhere(call, order, place?.cursor);
   return print(dialect, {
     kind: "select",
     table: call.table,
@@ -105,10 +105,24 @@ export function sqlRead(first: unknown, second?: unknown, third?: unknown): Stat
   });
 }
 
-/** The user's filter under its rules. `undefined` and `{}` add no condition. */
-function readMerged({ options, dialect, columns }: Call): Condition | undefined {
-  if (options.merge === undefined) return undefined;
-  const guard = mergeGuard(options, dialect, (column) => columns.get(column)?.kind);
+function readWhere(call: Call, order: readonly OrderTerm[], cursor: Cursor | undefined): Condition | undefined {
+  const values = cursor === undefined ? undefined : readPosition(call, order, cursor);
+  const after = values === undefined ? undefined : readKeyset(call, order, values);
+  if (call.options.merge === undefined) return joinAll(readTrusted(call), after);
+  const counter = new ParamCounter();
+  const filter = readTrusted(call, counter);
+  return joinAll(joinMerged(filter, readMerged(call, counter.count + countParams(values ?? []))), after);
+}
+
+/**
+ * The user's filter under its rules. `{}` adds no condition.
+ *
+ * @param taken the parameters of the rest of the statement
+ */
+function readMerged({ options, dialect, columns }: Call, taken: number): Condition | undefined {
+  // Where the rest alone has too many, the printer refuses it: that is not the user's mistake.
+  const room = taken > dialect.maxParams ? Number.POSITIVE_INFINITY : dialect.maxParams - taken;
+  const guard = mergeGuard(options, dialect, (column) => columns.get(column)?.kind, room);
   return readFilter(options.merge, guard, dialect);
 }
 
@@ -138,18 +152,28 @@ function readPlace({ after, before, page }: RawOptions): Place | undefined {
   return { cursor: Cursor.decode(text as string), backward: text !== after };
 }
 
-function readKeyset({ options, dialect, columns }: Call, order: readonly OrderTerm[], cursor: Cursor): Condition {
+/** The cursor's values, as parameters: one for each term of the order. */
+function readPosition({ dialect, columns }: Call, order: readonly OrderTerm[], cursor: Cursor): readonly Value[] {
   if (order.length === 0) throw new SqlError("option", "is needed beside a cursor", "order");
-  const values = cursor.values(order);
+  const given = cursor.values(order);
+  const values: Value[] = [];
   for (let i = 0; i < order.length; i++) {
     const { column } = order[i] as OrderTerm;
-    const value = values[i] as Value;
+    const value = given[i] as Value;
     const kind = columns.get(column)?.kind;
     const fits = typeof value !== "string" || isWellFormed(value, dialect);
-    if (!fits || (kind !== undefined && !holdsKind(kind, value))) {
-      throw new CursorError("value", "is no value of this column", column);
-    }
+    const stored = kind === undefined ? value : readStored(kind, value, dialect);
+    if (!fits || stored === undefined) throw new CursorError("value", "is no value of this column", column);
+    values.push(stored);
   }
+  return values;
+}
+
+function readKeyset(
+  { options, dialect, columns }: Call,
+  order: readonly OrderTerm[],
+  values: readonly Value[],
+): Condition {
   const notNull = readColumns("notNull", options.notNull);
   return keyset(
     order,

@@ -99,7 +99,7 @@ describe("table", () => {
   });
 
   it("refuses a cursor with values of another kind", () => {
-    for (const after of [new Cursor().string("id", "7"), new Cursor().float("id", 0.5)]) {
+    for (const after of [new Cursor().string("id", "seven"), new Cursor().float("id", 0.5)]) {
       expect(() => sqlRead(users, { order: "id", after: after.encode() })).toThrow(
         expect.objectContaining({ name: "CursorError", code: "value", field: "id" }),
       );

@@ -3,12 +3,9 @@ import type { Kind } from "../schema/schema.ts";
 import { SqlError } from "./errors.ts";
 import { isIdentifier } from "./identifier.ts";
 
-/** The kind of a column, as its schema says it. */
-export type ColumnKind = Kind;
-
 /** What a table's schema says of a column. */
 export interface Column {
-  readonly kind: ColumnKind;
+  readonly kind: Kind;
   /** Whether its field is optional, and so the column may hold NULL. */
   readonly nullable: boolean;
 }
@@ -45,31 +42,4 @@ function tableName(type: string): string {
   if (/(?:ss|x|z|ch|sh)$/.test(snake)) return `${snake}es`;
   if (/[^aeiou]y$/.test(snake)) return `${snake.slice(0, -1)}ies`;
   return snake.endsWith("s") ? snake : `${snake}s`;
-}
-
-/** Whether a column of this kind can be compared with `value`; NULL with each. */
-export function holdsKind(kind: ColumnKind, value: unknown): boolean {
-  if (value === null) return true;
-  switch (kind) {
-    case "string":
-    case "enum":
-      return typeof value === "string";
-    case "bool":
-      return typeof value === "boolean";
-    case "f64":
-      return typeof value === "number" || typeof value === "bigint";
-    case "u32":
-      return isIntegerWithin(value, 0, 2 ** 32 - 1);
-    case "i32":
-      return isIntegerWithin(value, -(2 ** 31), 2 ** 31 - 1);
-    case "i64":
-      return isIntegerWithin(value, -(2 ** 63), 2 ** 63 - 1);
-    default:
-      return false;
-  }
-}
-
-function isIntegerWithin(value: unknown, least: number, most: number): boolean {
-  if (typeof value !== "bigint" && !Number.isInteger(value)) return false;
-  return Number(value) >= least && Number(value) <= most;
 }

@@ -1,5 +1,5 @@
 /** What the compiler rejects: checked by `tsc` over this file, in which each `@ts-expect-error` must be one. */
-import { field, list, Type } from "../index.ts";
+import { field, list, type Row, Type } from "../index.ts";
 import {
   all,
   bool,
@@ -147,6 +147,77 @@ sqlDelete("users");
 // @ts-expect-error
 sqlUpdate("users", { set: { a: 1 } });
 
+// What is wrong is what the compiler points at: the column, the option or the value, and not the call as a whole.
+sqlRead("users", {
+  // @ts-expect-error
+  filtre: {},
+});
+sqlRead("users", {
+  // @ts-expect-error
+  limit: "20",
+});
+sqlRead("users", {
+  limit: 20,
+  filter: {
+    // @ts-expect-error
+    age: { $gtee: 7 },
+  },
+});
+sqlRead(users, {
+  filter: {
+    // @ts-expect-error
+    nme: "x",
+  },
+});
+sqlRead(table(User), {
+  filter: {
+    id: 7,
+    // @ts-expect-error
+    name: 7,
+  },
+});
+sqlRead(users, {
+  limit: 20,
+  // @ts-expect-error
+  order: ["-nme"],
+});
+sqlRead(sqlite, users, {
+  // @ts-expect-error
+  filtre: {},
+});
+sqlCreate(users, {
+  name: "x",
+  // @ts-expect-error
+  nme: "x",
+});
+sqlCreate("users", {
+  // @ts-expect-error
+  name: {},
+});
+sqlUpdate(users, {
+  set: {
+    // @ts-expect-error
+    nme: "x",
+  },
+  filter: all,
+});
+sqlUpdate("users", {
+  set: { name: "x" },
+  // @ts-expect-error
+  filtre: all,
+});
+sqlDelete(users, {
+  filter: {
+    // @ts-expect-error
+    nme: "x",
+  },
+});
+sqlDelete("users", {
+  filter: all,
+  // @ts-expect-error
+  limit: 20,
+});
+
 // Without a schema any column goes, but operators and values are still checked.
 const column: string = "name";
 sqlRead("users", {
@@ -181,6 +252,9 @@ export const texts: string[] = ids([{ user: "x" as string | null }], "user");
 const loose: Record<string, unknown>[] = [];
 sqlRead("users", { filter: { id: { $in: ids(loose) }, team: { $in: ids(loose, "team") } } });
 sqlRead(users, { filter: { id: { $in: ids([{ id: 7 }]) } } });
+const rows: Row[] = [];
+sqlRead("users", { filter: { id: { $in: ids(rows, "user_id") }, team: { $in: ids(rows) } } });
+export const rowIds: (string | number | boolean)[] = ids(rows, "user_id");
 // @ts-expect-error
 ids([{ name: "x" }]);
 // @ts-expect-error

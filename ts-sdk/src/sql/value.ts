@@ -50,13 +50,18 @@ export function int(value: Value): number | bigint | null {
   if (value === null) return null;
   if (typeof value === "number" && Number.isSafeInteger(value)) return value;
   if (typeof value === "boolean") return value ? 1 : 0;
-  if (typeof value === "bigint" || (typeof value === "string" && DECIMAL_INTEGER.test(value))) {
-    const wide = BigInt(typeof value === "string" && value.startsWith("+") ? value.slice(1) : value);
-    if (wide < MIN_INT64 || wide > MAX_INT64) throw wrong("int");
-    const narrow = Number(wide);
-    return Number.isSafeInteger(narrow) ? narrow : wide;
-  }
-  throw wrong("int");
+  const wide = typeof value === "bigint" || typeof value === "string" ? readInt64(value) : undefined;
+  if (wide === undefined) throw wrong("int");
+  return wide;
+}
+
+/** A bigint or decimal digits: a number where that is exact, else a bigint, and `undefined` beyond 64 bits. */
+export function readInt64(value: bigint | string): number | bigint | undefined {
+  if (typeof value === "string" && !DECIMAL_INTEGER.test(value)) return undefined;
+  const wide = BigInt(typeof value === "string" && value.startsWith("+") ? value.slice(1) : value);
+  if (wide < MIN_INT64 || wide > MAX_INT64) return undefined;
+  const narrow = Number(wide);
+  return Number.isSafeInteger(narrow) ? narrow : wide;
 }
 
 /**
@@ -86,9 +91,14 @@ export function float(value: string | number | bigint | null): number | null {
   if (value === null) return null;
   // Only these: Number() takes lists, dates and whatever has a valueOf too.
   const numeric =
-    typeof value === "number" || typeof value === "bigint" || (typeof value === "string" && DECIMAL_NUMBER.test(value));
+    typeof value === "number" || typeof value === "bigint" || (typeof value === "string" && isDecimal(value));
   if (!numeric || !Number.isFinite(Number(value))) throw wrong("float");
   return Number(value);
+}
+
+/** Whether a text is a finite number in decimals, with an exponent or without. */
+export function isDecimal(text: string): boolean {
+  return DECIMAL_NUMBER.test(text) && Number.isFinite(Number(text));
 }
 
 function wrong(hint: string): SqlError {

@@ -2,16 +2,18 @@ import { all } from "./all.ts";
 import type { Condition } from "./ast.ts";
 import type { Call } from "./call.ts";
 import { SqlError } from "./errors.ts";
-import { readFilter } from "./filter.ts";
+import { type FilterGuard, readFilter } from "./filter.ts";
 
 /**
  * The trusted `filter` of a read: no option, an empty object and `all` are no condition.
  *
  * An option that is there but undefined is refused with the rest: it would show every row to whom it was to hide some.
+ *
+ * @param guard sees its conditions, where somebody counts them
  */
-export function readTrusted({ options, dialect }: Call): Condition | undefined {
+export function readTrusted({ options, dialect }: Call, guard?: FilterGuard): Condition | undefined {
   if (!Object.hasOwn(options, "filter") || options.filter === all) return undefined;
-  return readFilter(options.filter, undefined, dialect);
+  return readFilter(options.filter, guard, dialect);
 }
 
 /**

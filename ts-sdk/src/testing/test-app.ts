@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { type App, appKey } from "../app/app.ts";
 import { checkResponse } from "../app/check.ts";
-import { checkHeader, encodeValue, type RawHeader } from "../http/headers.ts";
+import { encodeValue, headerPair, type RawHeader } from "../http/headers.ts";
 import { type EnvironmentEntry, environmentKey, platform } from "../platform.ts";
 import { TestResponse } from "./test-response.ts";
 
@@ -70,7 +70,7 @@ export function testApp(app: App, options: TestOptions = {}): TestApp {
 function rawHeaders({ headers = {}, json }: TestRequest): RawHeader[] {
   const pairs = Symbol.iterator in headers ? [...headers] : Object.entries(headers);
   const raw = pairs.map(([name, value]): RawHeader => {
-    const [checked, text] = checkHeader(name, value);
+    const [checked, text] = headerPair(name, value);
     return [checked, encodeValue(text)];
   });
   if (json !== undefined && !raw.some(([name]) => name === "content-type")) {
@@ -81,6 +81,7 @@ function rawHeaders({ headers = {}, json }: TestRequest): RawHeader[] {
 
 function rawBody({ body, json }: TestRequest): { body?: Uint8Array } {
   const given = json === undefined ? body : JSON.stringify(json);
-  if (given === undefined) return {};
+  // An empty body is none, as it is in the component.
+  if (given === undefined || given.length === 0) return {};
   return { body: typeof given === "string" ? new TextEncoder().encode(given) : given };
 }

@@ -123,7 +123,9 @@ export const bodyRows: Row[] = [
   post("/users", user, 415, { headers: [["content-type", ""], ...json] }),
   // As long a name.
   post("/users", user, 201, { headers: [["x-content-is", "text/plain"], ...json] }),
-  post("/users", undefined, 415, { headers: [["content-type", "text/plain"]] }),
+  // What is not there says nothing.
+  post("/users", undefined, 400, { errors: ["body # required"], headers: [["content-type", "text/plain"]] }),
+  post("/users", "", 400, { errors: ["body # required"], headers: [["content-type", "text/plain"]] }),
   post("/users", undefined, 400, { errors: ["body # required"] }),
   post("/users", "", 400, { errors: ["body # required"], headers: json }),
   post("/users", " ", 400, { errors: ["body # json"] }),
@@ -176,6 +178,10 @@ export const bodyRows: Row[] = [
     errors: ["path #/b type", "query #/n type", "body #/id type", "body #/name required"],
   }),
   post("/all/%zz/1?n=1", user, 400, { errors: ["path #/a format"] }),
+  post("/all/%zz/%ff?n=%zz&other=%zz", "{}", 400, {
+    errors: ["path #/a format", "path #/b format", "query #/n format", "body #/id required", "body #/name required"],
+  }),
+  post("/all/x/1?n=1&%zz=1&other=%zz", user, 200),
   post("/all/x/2?n=3", user, 200, { json: { path: { a: "x", b: 2 }, query: { n: 3 }, body: ada } }),
   post("/all/x/2", "{", 400, { errors: ["query #/n required", "body # json"] }),
   post("/json", '{"a":[1,null]}', 200, { json: { json: { a: [1, null] } } }),

@@ -104,6 +104,11 @@ impl Instance {
         self.uses
     }
 
+    /// How many resources it holds on the host.
+    pub(crate) fn resources(&mut self) -> usize {
+        self.store.data_mut().table.iter_mut().count()
+    }
+
     /// The size of its largest memory in bytes.
     pub(crate) fn memory(&self) -> usize {
         self.store.data().bounds.largest_memory()
@@ -111,6 +116,10 @@ impl Instance {
 
     /// What is wrong with a call that failed, with the limit that the guest had run into.
     pub(super) fn failure(&self, error: wasmtime::Error) -> Failure {
-        Failure::Trap(error, self.store.data().bounds.denied())
+        let host = self.store.data();
+        match host.bounds.denied() {
+            None if host.log.is_stuck() => Failure::Stuck,
+            limit => Failure::Trap(error, limit),
+        }
     }
 }

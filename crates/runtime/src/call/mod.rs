@@ -14,6 +14,10 @@ pub(crate) enum Failure {
     Trap(wasmtime::Error, Option<&'static str>),
     /// The guest's answer is none that HTTP allows.
     InvalidResponse(&'static str),
+    /// The guest ended, and has neither answered nor failed.
+    Unanswered,
+    /// The guest waits for what will never come.
+    Stuck,
     /// There is no room for another instance.
     NoRoom,
 }

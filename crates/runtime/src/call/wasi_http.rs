@@ -5,8 +5,10 @@ use std::pin::Pin;
 use bytes::Bytes;
 use http::{Request, Response};
 use tokio::sync::oneshot;
+use wasmtime::component::Resource;
 use wasmtime_wasi::runtime::{AbortOnDropJoinHandle, spawn};
 use wasmtime_wasi_http::p2::bindings::http::types::Scheme;
+use wasmtime_wasi_http::p2::types::HostResponseOutparam;
 use wasmtime_wasi_http::{Error, WasiBody, WasiHttpView};
 
 use super::instance::Exports;
@@ -61,13 +63,16 @@ pub(crate) async fn call(
     let http = instance.store.data_mut();
     let incoming = http.http().new_incoming_request(Scheme::Http, request.map(whole))?;
     let out = http.http().new_response_outparam(answer)?;
+    let place: Resource<HostResponseOutparam> = Resource::new_borrow(out.rep());
     let (fail, failed) = oneshot::channel();
     let guest = spawn(async move {
         let Instance { store, exports: Exports::WasiHttp(proxy), .. } = &mut instance else {
             return;
         };
         match proxy.wasi_http_incoming_handler().call_handle(store, incoming, out).await {
-            Ok(()) => done(Ok(instance)),
+            // The place for the answer is gone when there was one. Else it goes with the instance.
+            Ok(()) if instance.store.data().table.get(&place).is_err() => done(Ok(instance)),
+            Ok(()) => drop(instance),
             Err(error) => {
                 let failure = instance.failure(error);
                 drop(instance);
@@ -85,7 +90,7 @@ pub(crate) async fn call(
         }
         Err(_) => Err(match failed.await {
             Ok(failure) => failure,
-            Err(_) => Failure::Trap(wasmtime::format_err!("the component ended without an answer"), None),
+            Err(_) => Failure::Unanswered,
         }),
     }
 }

@@ -109,8 +109,9 @@ limits! {
     max_fields_bytes: 128 * KIB, KIB, 16 * MIB;
     /// What a guest hands to the host in one call; the guest traps beyond: 500.
     max_hostcall_bytes: 128 * MIB, 64 * KIB, 4 * GIB;
-    /// Resources (streams, requests, timers and such) that a guest holds on the host; the guest traps beyond: 500.
-    max_resources: 1_024, 16, 1_000_000;
+    /// Resources (streams, requests, timers and such) that a guest holds on the host; the guest traps beyond: 500. The
+    /// JavaScript engine holds one for each piece of an outbound answer's body until its instance is gone.
+    max_resources: 65_536, 16, 1_000_000;
     /// What a module logs for one request; the rest is left out.
     max_log_bytes: 256 * KIB, 0, GIB;
     /// Requests that one instance serves, as the last one left it with `isolation = "shared"`, and restored otherwise.

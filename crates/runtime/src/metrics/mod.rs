@@ -1,10 +1,13 @@
-//! What the runtime counts, and how it tells Prometheus (the text format of OpenMetrics 1.0).
+//! What the runtime counts, and how it tells Prometheus: in its text format, or as OpenMetrics 1.0 to whom asks for that.
 //!
 //! Counters of a module are looked up when it is loaded, so that counting a request touches no table but that of statuses.
 
 mod module;
 mod names;
 
+use std::collections::HashSet;
+
+use http::header::{ACCEPT, HeaderMap, HeaderValue};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -18,8 +21,30 @@ use names::{CallLabels, RequestLabels, SidecarLabel};
 
 use crate::engine::SharedEngine;
 
-/// The content type of [`Metrics::text`].
-pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// How metrics are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// Prometheus' text format 0.0.4.
+    Prometheus,
+    /// OpenMetrics 1.0.
+    OpenMetrics,
+}
+
+impl Format {
+    /// The format that a client asks for by its `accept`.
+    pub(crate) fn accepted(headers: &HeaderMap) -> Self {
+        let mut accepted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+        let asks = accepted.any(|value| value.contains("application/openmetrics-text"));
+        if asks { Self::OpenMetrics } else { Self::Prometheus }
+    }
+
+    pub(crate) fn content_type(self) -> HeaderValue {
+        HeaderValue::from_static(match self {
+            Self::Prometheus => "text/plain; version=0.0.4; charset=utf-8",
+            Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+        })
+    }
+}
 
 /// Upper bounds in seconds: from a reused instance's 50 µs to the usual time-out.
 const BUCKETS: [f64; 15] =
@@ -107,7 +132,7 @@ impl Metrics {
     }
 
     /// Everything as text. `idle` is the number of instances that wait.
-    pub(crate) fn text(&self, engine: &SharedEngine, idle: usize) -> String {
+    pub(crate) fn text(&self, format: Format, engine: &SharedEngine, idle: usize) -> String {
         let memories = engine.memories.usage();
         set(&self.pool.idle, idle);
         set(&self.pool.instances, engine.slots.taken());
@@ -118,10 +143,61 @@ impl Metrics {
         let mut text = String::new();
         // Writing to a string cannot fail.
         let _ = encode(&mut text, &self.registry);
-        text
+        match format {
+            Format::Prometheus => prometheus(&text),
+            Format::OpenMetrics => text,
+        }
     }
+}
+
+/// OpenMetrics in Prometheus' text format, which names a counter as its samples are named, and has no end.
+fn prometheus(open_metrics: &str) -> String {
+    let described = |line: &str| {
+        let mut words = line.strip_prefix("# ")?.splitn(3, ' ').map(str::to_owned);
+        Some((words.next()?, words.next()?, words.next()?))
+    };
+    let counters: HashSet<String> = open_metrics
+        .lines()
+        .filter_map(described)
+        .filter_map(|(what, name, ty)| (what == "TYPE" && ty == "counter").then_some(name))
+        .collect();
+    let mut text = String::with_capacity(open_metrics.len());
+    for line in open_metrics.lines().filter(|line| *line != "# EOF") {
+        match described(line) {
+            Some((what, name, rest)) if counters.contains(&name) => text += &format!("# {what} {name}_total {rest}"),
+            _ => text += line,
+        }
+        text.push('\n');
+    }
+    text
 }
 
 fn set(gauge: &Gauge, value: impl TryInto<i64>) {
     gauge.set(value.try_into().unwrap_or(i64::MAX));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prometheus_names_a_counter_as_its_samples() {
+        let open_metrics = "# HELP a_b Help of it.\n# TYPE a_b counter\na_b_total{x=\"# TYPE\"} 1\n# HELP g Gauge.\n\
+            # TYPE g gauge\ng 2\n# TYPE h histogram\nh_bucket{le=\"+Inf\"} 1\n# EOF\n";
+        let expected = "# HELP a_b_total Help of it.\n# TYPE a_b_total counter\na_b_total{x=\"# TYPE\"} 1\n# HELP g Gauge.\n\
+            # TYPE g gauge\ng 2\n# TYPE h histogram\nh_bucket{le=\"+Inf\"} 1\n";
+        assert_eq!(prometheus(open_metrics), expected);
+    }
+
+    #[test]
+    fn the_format_is_the_one_that_is_asked_for() {
+        let format = |accept: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT, HeaderValue::from_static(accept));
+            Format::accepted(&headers)
+        };
+        assert_eq!(Format::accepted(&HeaderMap::new()), Format::Prometheus);
+        assert_eq!(format("text/plain;version=0.0.4, */*"), Format::Prometheus);
+        assert_eq!(format("application/openmetrics-text;version=1.0.0;q=0.5,text/plain;q=0.2"), Format::OpenMetrics);
+    }
 }

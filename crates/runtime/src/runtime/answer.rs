@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HOST, HeaderValue};
+use http::header::{CONTENT_TYPE, HOST};
 use http::{Method, Request, Response};
 use http_body::Body;
 
-use super::Runtime;
+use super::{Runtime, Shared};
 use crate::admission::Place;
 use crate::body::{self, ResponseBody};
 use crate::call::{self, Failure, Instance};
 use crate::config::{ms, size};
 use crate::exchange::Exchange;
 use crate::host::Caller;
-use crate::metrics::{self, Count};
+use crate::metrics::{Count, Format};
 use crate::module::{Entry, Module, ModuleInfo, Reuse};
 use crate::problem::Problem;
 use crate::registry::{Slot, State};
@@ -47,7 +47,7 @@ impl Runtime {
             Route::None => return Err(Problem::NotFound),
             _ if parts.method != Method::GET && parts.method != Method::HEAD => return Err(Problem::MethodNotAllowed),
             Route::Health => return Ok(self.health().await.map(ResponseBody::from)),
-            Route::Metrics => return Ok(self.metrics_page()),
+            Route::Metrics => return Ok(self.metrics_page(Format::accepted(&parts.headers))),
         };
         let State::Ready(module) = &slot.state else { return Err(Problem::NotLoaded) };
         exchange.module = Some(Arc::clone(module));
@@ -98,7 +98,8 @@ impl Runtime {
         report(&module.info, &request_id, &failure);
         Err(match failure {
             Failure::InvalidResponse(what) => Problem::InvalidResponse(what),
-            Failure::Trap(..) => Problem::Crashed,
+            Failure::Trap(..) | Failure::Unanswered => Problem::Crashed,
+            Failure::Stuck => Problem::Stuck,
             Failure::NoRoom => Problem::Overloaded,
         })
     }
@@ -111,12 +112,12 @@ impl Runtime {
         place: Place,
     ) -> Result<Response<ResponseBody>, Failure> {
         let limit = self.shared.limits.max_response_bytes;
-        let request_id = Arc::clone(&caller.request_id);
-        let mut instance = module.instance(&self.shared.engine, &self.shared.surroundings, caller).await?;
-        let module = Arc::clone(module);
+        let Shared { engine, surroundings, .. } = &*self.shared;
+        let mut instance = module.instance(engine, surroundings, caller.clone()).await?;
         if let Entry::Direct(_) = &module.entry {
             let response = call::direct::call(&mut instance, request, size(limit)).await?;
             let at_once = matches!(module.reuse, Reuse::Shared(_)) || here::is_beginning();
+            let module = Arc::clone(module);
             let take_back = async move {
                 module.take_back(instance).await;
                 drop(place);
@@ -130,21 +131,22 @@ impl Runtime {
             }
             return Ok(response.map(ResponseBody::from));
         }
-        let done = move |ended: Result<Instance, Failure>| match ended {
-            Ok(instance) => {
-                module.keep(instance);
-                drop(place);
-            }
-            Err(failure) => {
-                tracing::error!(
+        let place = Arc::new(place);
+        let done = || ended(module, &caller.request_id, &place);
+        let again = (instance.uses() > 0).then(|| request.clone());
+        let response = match (call::wasi_http::call(instance, request, limit, done()).await, again, &module.reuse) {
+            (Err(Failure::Unanswered), Some(request), Reuse::Shared(warm)) => {
+                // Some serve one request only, as those do whose `fetch` event comes once.
+                tracing::warn!(
                     module = &*module.info.name,
-                    request_id = &*request_id,
-                    "what follows came after the answer"
+                    "its instances serve one request each: they can't be shared"
                 );
-                report(&module.info, &request_id, &failure);
+                warm.close();
+                let instance = module.instance(engine, surroundings, caller.clone()).await?;
+                call::wasi_http::call(instance, request, limit, done()).await?
             }
+            (answered, ..) => answered?,
         };
-        let response = call::wasi_http::call(instance, request, limit, done).await?;
         Ok(response.map(ResponseBody::from))
     }
 
@@ -153,10 +155,30 @@ impl Runtime {
         health::response(self.shared.started.elapsed(), &self.shared.registry.states(), &sidecars)
     }
 
-    fn metrics_page(&self) -> Response<ResponseBody> {
-        let mut response = Response::new(ResponseBody::from(Bytes::from(self.metrics())));
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(metrics::CONTENT_TYPE));
+    fn metrics_page(&self, format: Format) -> Response<ResponseBody> {
+        let mut response = Response::new(ResponseBody::from(Bytes::from(self.metrics_as(format))));
+        response.headers_mut().insert(CONTENT_TYPE, format.content_type());
         response
+    }
+}
+
+/// What is done when a guest that streams its answer has ended: the place in the module is free then.
+fn ended(
+    module: &Arc<Module>,
+    request_id: &Arc<str>,
+    place: &Arc<Place>,
+) -> impl FnOnce(Result<Instance, Failure>) + Send + 'static {
+    let (module, request_id, place) = (Arc::clone(module), Arc::clone(request_id), Arc::clone(place));
+    move |ended| {
+        match ended {
+            Ok(instance) => module.keep(instance),
+            Err(failure) => {
+                let name = &*module.info.name;
+                tracing::error!(module = name, request_id = &*request_id, "what follows came after the answer");
+                report(&module.info, &request_id, &failure);
+            }
+        }
+        drop(place);
     }
 }
 
@@ -166,19 +188,36 @@ fn report(module: &ModuleInfo, request_id: &str, failure: &Failure) {
         &*module.name,
         match failure {
             Failure::InvalidResponse(_) => Count::InvalidResponse,
-            Failure::Trap(..) => Count::Trap,
+            Failure::Trap(..) | Failure::Unanswered => Count::Trap,
+            Failure::Stuck => Count::Timeout,
             Failure::NoRoom => Count::Overloaded,
         },
     );
     match failure {
         Failure::InvalidResponse(what) => tracing::error!(module = name, request_id, "{what}"),
-        Failure::Trap(error, None) => tracing::error!(module = name, request_id, "the module failed: {error:?}"),
-        Failure::Trap(error, Some(limit)) => {
-            tracing::error!(module = name, request_id, "the module failed after it ran into {limit}: {error:?}");
+        Failure::Trap(error, None) => {
+            tracing::error!(module = name, request_id, "the module failed: {}", in_a_line(error));
         }
+        Failure::Trap(error, Some(limit)) => {
+            tracing::error!(
+                module = name,
+                request_id,
+                "the module failed after it ran into {limit}: {}",
+                in_a_line(error)
+            );
+        }
+        Failure::Unanswered => tracing::error!(module = name, request_id, "the module ended without an answer"),
+        Failure::Stuck => tracing::error!(module = name, request_id, "{}", Problem::Stuck),
         Failure::NoRoom => tracing::error!(module = name, request_id, "the pool has no room for another instance"),
     }
     module.metrics.count(event);
+}
+
+/// An error and its causes, the first cause first, as one line: a log is read by lines.
+fn in_a_line(error: &wasmtime::Error) -> String {
+    let causes: Vec<_> = error.chain().map(ToString::to_string).collect();
+    let lines = causes.iter().rev().flat_map(|cause| cause.lines()).map(str::trim).filter(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join(" | ")
 }
 
 /// Whether a request says for whom it is, and only once (RFC 9112, section 3.2).
@@ -186,4 +225,15 @@ fn names_one_host(parts: &http::request::Parts) -> bool {
     let mut hosts = parts.headers.get_all(HOST).iter();
     let first = hosts.next();
     hosts.next().is_none() && (first.is_some() || parts.uri.authority().is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_one_line_and_its_first_cause_comes_first() {
+        let error = wasmtime::Error::msg("wasm trap: unreachable").context("wasm backtrace:\n    0: f\n\n    1: g");
+        assert_eq!(in_a_line(&error), "wasm trap: unreachable | wasm backtrace: | 0: f | 1: g");
+    }
 }

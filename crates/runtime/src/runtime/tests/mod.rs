@@ -318,7 +318,12 @@ async fn requests_are_counted_and_remembered() {
     assert_eq!(runtime.recent_requests().len(), 200);
 
     let answer = get(&runtime, "/metrics").await;
-    assert!(answer.headers["content-type"].to_str().unwrap().starts_with("application/openmetrics-text"));
+    assert!(answer.headers["content-type"].to_str().unwrap().starts_with("text/plain; version=0.0.4"));
+    let mut asked = request("GET", "/metrics", "");
+    asked.headers_mut().insert("accept", "application/openmetrics-text".parse().unwrap());
+    let open_metrics = send(&runtime, asked).await;
+    assert!(open_metrics.headers["content-type"].to_str().unwrap().starts_with("application/openmetrics-text"));
+    assert!(open_metrics.body.ends_with(b"# EOF\n"));
     let text = String::from_utf8(answer.body.to_vec()).unwrap();
     for line in [
         r#"tenon_requests_total{module="echo",method="GET",status="200"} 1"#,
