@@ -64,6 +64,26 @@ describe("what builds", () => {
     expect(await answer(at, "awaits")).toEqual({ value: 5 });
   });
 
+  test("another library's schema without JSON Schema, and the build says which route has it", async () => {
+    const schema = (jsonSchema: string) =>
+      `{ "~standard": { version: 1, vendor: "demo", validate: (value: unknown) => ({ value })${jsonSchema} } } as const`;
+    const at = await project("undocumented", {
+      "handler.ts": `import { get, ok, post, routes } from "@tenon/sdk";
+export default routes({
+  it: get("/", () => ok({ value: 1 })),
+  known: post("/known", { body: ${schema(", jsonSchema: { input: () => ({}), output: () => ({}) }")} }, () => ok({})),
+  lacking: post("/lacking", { body: ${schema("")} }, () => ok({})),
+});
+`,
+    });
+    const { status, stderr } = build(at);
+    expect(status, stderr).toBe(0);
+    expect(stderr.match(/warning: .*/g)).toEqual([
+      "warning: lacking: the schema of its body (demo) has no Standard JSON Schema, so there is no OpenAPI document",
+    ]);
+    expect(await answer(at, "undocumented")).toEqual({ value: 1 });
+  });
+
   test("the same sources make the same component", async () => {
     const files = { "handler.ts": answering("made", "const made = Date.now();") };
     const [one, other] = [await project("same", files), await project("same-again", files)];

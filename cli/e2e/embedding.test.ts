@@ -9,7 +9,7 @@ import { Worker } from "node:worker_threads";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Runtime } from "../src/runtime.ts";
 import { send } from "./http.ts";
-import { echoProject, faultsProject, helloProject, root } from "./servers.ts";
+import { echoProject, faultsProject, foreignComponent, helloProject, root } from "./servers.ts";
 
 const hello = join(helloProject, "dist/hello.wasm");
 const echo = join(echoProject, "dist/echo.wasm");
@@ -37,6 +37,9 @@ test("beside an Express app", async () => {
   const added = await send(url, { method: "POST", path: "/run/hello/users", headers, body: '{"name":"Ada"}' });
   expect(added.status).toBe(201);
   expect((await send(url, { path: "/elsewhere" })).status).toBe(404);
+  // More than the runtime reads: the client is told, and its connection is not cut.
+  const large = await send(url, { method: "POST", path: "/run/hello/users", headers, body: Buffer.alloc(12_000_000) });
+  expect([large.status, large.json()]).toEqual([413, expect.objectContaining({ title: "Content Too Large" })]);
   const exited = new Promise((resolve) => child.once("exit", resolve));
   child.kill("SIGTERM");
   expect(await exited).toBe(0);
@@ -75,6 +78,56 @@ test("bodies and headers are what they are behind a socket", async () => {
   const used = new Request("http://tenon.test/run/echo/echo", { method: "POST", body: "x" });
   await used.text();
   await expect(runtime.fetch(used)).rejects.toThrow(TypeError);
+});
+
+test("a body beyond its limit is refused as on a socket, and not read to its end", async () => {
+  const runtime = await Runtime.create({ modules: [echo], maxConcurrent: 8, maxBodyBytes: 100_000, logLevel: "off" });
+  const { url } = await runtime.listen();
+  const piece = new Uint8Array(65_536);
+  let pulled = 0;
+  let cancelled = false;
+  const endless = new ReadableStream({
+    pull(controller) {
+      pulled++;
+      controller.enqueue(piece);
+    },
+    cancel() {
+      cancelled = true;
+    },
+  });
+  const sent = (body: BodyInit, base: string) =>
+    new Request(`${base}/run/echo/echo`, {
+      method: "POST",
+      headers: { "x-request-id": "mine" },
+      body,
+      duplex: "half",
+    } as RequestInit);
+  const answer = await runtime.fetch(sent(endless, "http://tenon.test"));
+  const expected = await fetch(sent(new Uint8Array(200_000), url));
+  expect([answer.status, answer.headers.get("content-type"), await answer.json()]).toEqual([
+    413,
+    expected.headers.get("content-type"),
+    await expected.json(),
+  ]);
+  expect([answer.status, cancelled]).toEqual([413, true]);
+  // One more may be pulled ahead.
+  expect(pulled).toBeLessThanOrEqual(3);
+  expect((await runtime.fetch(sent(new Uint8Array(100_001), "http://tenon.test"))).status).toBe(413);
+  const most = await runtime.fetch(sent(new Uint8Array(100_000), "http://tenon.test"));
+  expect([most.status, (await most.arrayBuffer()).byteLength]).toEqual([200, 100_000]);
+  expect(runtime.metrics()).toContain('method="POST",status="413"} 3');
+  await runtime.close();
+});
+
+test("an answer to HEAD has no body, whoever made the component", async () => {
+  const runtime = await Runtime.create({ modules: { echo, foreign: foreignComponent }, maxConcurrent: 8 });
+  for (const path of ["/run/echo/empty", "/run/foreign/x", "/run/foreign/stream"]) {
+    const got = await runtime.fetch(get(path));
+    const headed = await runtime.fetch(`http://tenon.test${path}`, { method: "HEAD" });
+    expect([headed.status, headed.headers.get("content-type")]).toEqual([got.status, got.headers.get("content-type")]);
+    expect([headed.body, await headed.text()]).toEqual([null, ""]);
+  }
+  await runtime.close();
 });
 
 test("an instance is as if its engine had never been called", async () => {
@@ -162,24 +215,73 @@ test("a call that computes without end holds up neither Node nor other calls", a
   await runtime.close();
 });
 
-test("nothing keeps Node alive, closed or not", async () => {
-  for (const [name, end] of [
-    ["closed", "await runtime.close();"],
-    ["open", ""],
-  ]) {
+test("closing lets calls of modules finish, and cuts off what takes longer", async () => {
+  const faults = join(faultsProject, "dist/faults.wasm");
+  const options = { modules: [faults], maxConcurrent: 4, logLevel: "off" } as const;
+  const closedWhileRunning = async (runtime: Runtime) => {
+    await expect.poll(() => runtime.metrics()).toContain("tenon_requests_running 1");
+    await runtime.close();
+    return "closed";
+  };
+  const patient = await Runtime.create({ ...options, requestTimeoutMs: 1_000 });
+  const answered = patient.fetch(get("/run/faults/spin")).then(({ status }) => status);
+  const closed = closedWhileRunning(patient);
+  expect(await Promise.race([answered, closed])).toBe(504);
+  await closed;
+  const hasty = await Runtime.create({ ...options, shutdownTimeoutMs: 200 });
+  const cut = expect(hasty.fetch(get("/run/faults/spin"))).rejects.toMatchObject({
+    name: "TenonError",
+    code: "RESPONSE",
+    message: "the runtime was closed before the request was answered",
+  });
+  await closedWhileRunning(hasty);
+  await cut;
+  // It is cancelled in the module, too.
+  await expect.poll(() => hasty.metrics()).toContain("tenon_requests_running 0");
+  await expect.poll(() => hasty.recentRequests().at(-1)).toMatchObject({ path: "/run/faults/spin", status: 499 });
+});
+
+test("a server keeps Node alive until it is closed, and nothing else does", async () => {
+  const run = async (name: string, body: string) => {
     const file = join(folder, `${name}.mjs`);
     await writeFile(
       file,
       `import { Runtime } from ${JSON.stringify(built)};
-       const runtime = await Runtime.create({ modules: [process.argv[2]], maxConcurrent: 8 });
-       const { url } = await runtime.listen();
-       await (await fetch(url + "/health", { headers: { connection: "close" } })).text();
-       await runtime.fetch(new Request("http://x/run/hello/"));
-       ${end}`,
+       const runtime = await Runtime.create({ modules: [process.argv[2]], maxConcurrent: 8, shutdownTimeoutMs: 100 });
+       ${body}`,
     );
-    const child = spawn(process.execPath, [file, hello], { stdio: "inherit" });
-    expect(await new Promise((resolve) => child.once("exit", resolve))).toBe(0);
-  }
+    const child = spawn(process.execPath, [file, hello], { stdio: ["ignore", "pipe", "inherit"] });
+    const exited = new Promise((resolve) => child.once("exit", resolve));
+    return { child, exited };
+  };
+  const fetches = 'await runtime.fetch(new Request("http://x/run/hello/"));';
+  const listens = "const { url } = await runtime.listen();";
+  expect(await (await run("open", fetches)).exited).toBe(0);
+  expect(
+    await (await run("closed", `${fetches} ${listens} ${listens.replace("url", "url: b")} await runtime.close();`))
+      .exited,
+  ).toBe(0);
+  expect(
+    await (
+      await run(
+        "refused",
+        `${listens} await runtime.listen({ port: Number(new URL(url).port) }).catch(() => {}); await runtime.close();`,
+      )
+    ).exited,
+  ).toBe(0);
+
+  const { child, exited } = await run(
+    "listening",
+    `${listens}
+     process.stdout.write(url);
+     process.once("SIGTERM", () => runtime.close());`,
+  );
+  const url = await new Promise<string>((resolve) => child.stdout.once("data", (data) => resolve(String(data))));
+  // By now its script is over: the file ends with what it printed.
+  for (let i = 0; i < 100; i++) expect((await send(url, { path: "/run/hello/hello/Ada" })).status).toBe(200);
+  expect(child.exitCode).toBe(null);
+  child.kill("SIGTERM");
+  expect(await exited).toBe(0);
 });
 
 test("a thousand fetches at once are answered, and Node's event loop goes on", async () => {

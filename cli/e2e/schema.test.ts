@@ -77,6 +77,31 @@ describe("in a package", () => {
   });
 });
 
+test.each([
+  ["broken", "{bad", /package\.json: .*JSON/],
+  ["no-name", '{"version":"1"}', /package\.json has no "name"/],
+  ["list", "[]", /package\.json is no JSON object/],
+  ["null", "null", /package\.json is no JSON object/],
+  ["version", '{"name":"p","version":1}', /package\.json: "version" is not a text but 1/],
+])("names a package.json that is wrong: %s", async (name, text, message) => {
+  const at = await files(`manifest-${name}`, { "package.json": text, "src/handler.ts": handler("/") });
+  for (const args of [["schema"], ["schema", "-w"], ["schema", "--check"]]) {
+    const { status, stderr } = run(args, at);
+    expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringMatching(message) });
+    expect(stderr).not.toMatch(/bug|^\s+at /m);
+  }
+});
+
+test("a top level that awaits is run", async () => {
+  const at = await files("awaits", {
+    "package.json": manifest("awaits"),
+    "src/handler.ts": `const path = await Promise.resolve("/one");\n${handler("/").replace('"/"', "path")}`,
+  });
+  expect(run(["schema"], at)).toMatchObject({ status: 0 });
+  const text = await readFile(join(at, "openapi.json"), "utf8");
+  expect(JSON.parse(text).paths["/one"].get.summary).toBe("One.");
+});
+
 test("in a workspace each package with routes writes its own", async () => {
   const at = await files("workspace", {
     "package.json": JSON.stringify({ name: "all", private: true, workspaces: ["apps/*", "lib", "!apps/left-out"] }),
@@ -103,4 +128,13 @@ test("in a workspace each package with routes writes its own", async () => {
   const inside = join(at, "apps/one");
   expect(JSON.parse(run(["schema", "--json"], inside).stdout)).toHaveLength(1);
   expect(JSON.parse(run(["schema", "--json", "-w"], inside).stdout)).toHaveLength(2);
+
+  // From elsewhere in it: none, unless all are asked for.
+  for (const elsewhere of ["lib", "lib/src", "apps"]) {
+    expect(run(["schema"], join(at, elsewhere))).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(/there is no package with a src\/handler\.ts in this folder[\s\S]*--workspaces/),
+    });
+    expect(JSON.parse(run(["schema", "--json", "-w"], join(at, elsewhere)).stdout)).toHaveLength(2);
+  }
 });

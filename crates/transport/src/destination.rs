@@ -178,14 +178,33 @@ fn is_idempotent(method: &Method) -> bool {
     [Method::GET, Method::HEAD, Method::PUT, Method::DELETE, Method::OPTIONS, Method::TRACE].contains(method)
 }
 
-/// Path and query in the request line, and the authority in `Host` (RFC 9112, section 3.2.1).
+/// Path and query in the request line, and the authority in `Host`, without user name and password (RFC 9112, sections 3.2.1
+/// and 3.2; RFC 9110, section 4.2.4).
 fn origin_form<B>(mut request: Request<B>) -> Request<B> {
+    let authority = request.uri().authority().map(|authority| authority.as_str());
+    let host = authority.map(|authority| authority.rsplit_once('@').map_or(authority, |(_, host)| host));
     if !request.headers().contains_key(HOST)
-        && let Some(host) = request.uri().authority().and_then(|host| HeaderValue::from_str(host.as_str()).ok())
+        && let Some(host) = host.and_then(|host| HeaderValue::from_str(host).ok())
     {
         request.headers_mut().insert(HOST, host);
     }
     let path = request.uri().path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/"));
     *request.uri_mut() = Uri::from(path);
     request
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_host_is_told_without_user_name_and_password() {
+        for (uri, host) in
+            [("http://a:1/x?y", "a:1"), ("http://ada:secret@a:1/", "a:1"), ("http://u@[::1]:2", "[::1]:2")]
+        {
+            let request = origin_form(Request::get(uri).body(()).unwrap());
+            assert_eq!(request.headers()[HOST], host);
+            assert_eq!(request.uri().authority(), None);
+        }
+    }
 }
