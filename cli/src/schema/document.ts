@@ -24,7 +24,8 @@ export function packageDocument(folder: string): string {
   return asTenonError(() => packageJson(folder));
 }
 
-function asTenonError<T>(run: () => T): T {
+/** Runs what reads or describes a package; what can't be read or described becomes a TenonError `SCHEMA`. */
+export function asTenonError<T>(run: () => T): T {
   try {
     return run();
   } catch (error) {

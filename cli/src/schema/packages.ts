@@ -1,25 +1,28 @@
-import { relative } from "node:path";
+import { relative, resolve } from "node:path";
 import { findPackage, isHandlerPackage } from "@tenon/sdk/openapi";
 import { TenonError } from "../errors.ts";
 import { workspaceMembers } from "../project/workspace.ts";
+import { asTenonError } from "./document.ts";
 
 /**
- * The folders whose documents are asked for from `folder`: of the package with a handler that it is in, or else of every
- * package with a handler in the npm workspace that it is in.
+ * The folders whose documents are asked for from `folder`: of the package with a handler that it is in, or, at the root of
+ * an npm workspace, of every package with a handler in it.
  *
- * @param all every package of the workspace, also when `folder` is in one of them
- * @throws TenonError `NO_PROJECT` when there is none
+ * @param all every package of the workspace that `folder` is in, wherever in it that is
+ * @throws TenonError `NO_PROJECT` when there is none, `SCHEMA` or `CONFIG` when a `package.json` is wrong
  */
 export function packagesFrom(folder: string, all: boolean): string[] {
-  const own = findPackage(folder)?.folder;
+  const own = asTenonError(() => findPackage(folder)?.folder);
   if (own !== undefined && !all) return [own];
   const members = workspaceMembers(folder);
-  const found = [...new Set(own === undefined ? members : [own, ...members])].filter(isHandlerPackage);
+  const meant = all || members[0] === resolve(folder) ? members : [];
+  const found = [...new Set(own === undefined ? meant : [own, ...meant])].filter(isHandlerPackage);
   if (found.length === 0) {
+    const elsewhere = members.some(isHandlerPackage) ? "; --workspaces means all packages of the workspace" : "";
     throw new TenonError(
       "NO_PROJECT",
       `there is no package with a src/handler.ts in ${relative(process.cwd(), folder) || "this folder"} or above it`,
-      "go to a project's folder, or to the root of an npm workspace that has some",
+      `go to a project's folder, or to the root of an npm workspace that has some${elsewhere}`,
     );
   }
   return found;

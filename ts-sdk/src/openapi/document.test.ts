@@ -17,6 +17,7 @@ import {
   Type,
 } from "../index.ts";
 import type { Document } from "./document.ts";
+import { OpenApiError } from "./errors.ts";
 import { json } from "./json.ts";
 import { identifierOf, tagOf } from "./names.ts";
 
@@ -144,6 +145,19 @@ it("says whether a body must be sent", () => {
   expect(paths["/may"]?.put?.requestBody?.required).toBe(false);
 });
 
+it("has the body of any method", () => {
+  const { paths } = document({
+    drop: del("/a", { body: User, status: 204 }, () => noContent()),
+    find: get("/a", { body: User }, anything),
+  });
+  const requestBody = {
+    required: true,
+    content: { "application/json": { schema: { $ref: "#/components/schemas/User" } } },
+  };
+  expect(paths["/a"]?.delete?.requestBody).toEqual(requestBody);
+  expect(paths["/a"]?.get?.requestBody).toEqual(requestBody);
+});
+
 it.each([
   ["/users/{id}", "Users"],
   ["/api/v1/users", "Users"],
@@ -174,12 +188,23 @@ it.each<[string, Record<string, Route>, RegExp]>([
     { one: get("/", anything), two: get("", anything) },
     /^one and two both answer GET \/ in OpenAPI/,
   ],
-  ["a body of GET", { one: get("/a", { body: User }, anything) }, /^one \(GET \/a\): OpenAPI 3\.0 has no body for GET/],
 ])("refuses %s", (_what, definitions, message) => {
   expect(() => document(definitions)).toThrow(message);
 });
 
-it("refuses what is no app, and a manifest without a name", () => {
+it("refuses what is no app", () => {
   expect(() => json({} as never, manifest)).toThrow(TypeError);
-  expect(() => json(routes({}), {} as never)).toThrow('the manifest has no "name"');
+});
+
+it.each<[unknown, string]>([
+  [undefined, 'json: the manifest has no "name"'],
+  [null, 'json: the manifest has no "name"'],
+  [{}, 'json: the manifest has no "name"'],
+  [{ name: "" }, 'json: the manifest has no "name"'],
+  [{ name: 5 }, 'json: the manifest: "name" is not a text but 5'],
+  [{ name: "p", version: 1 }, 'json: the manifest: "version" is not a text but 1'],
+  [{ name: "p", version: null }, 'json: the manifest: "version" is not a text but null'],
+  [{ name: "p", description: ["a"] }, 'json: the manifest: "description" is not a text but ["a"]'],
+])("refuses the manifest %j", (wrong, message) => {
+  expect(() => json(routes({}), wrong as typeof manifest)).toThrow(new OpenApiError(message));
 });

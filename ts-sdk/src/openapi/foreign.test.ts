@@ -1,5 +1,5 @@
 import { toStandardJsonSchema } from "@valibot/to-json-schema";
-import { type } from "arktype";
+import { scope, type } from "arktype";
 import * as v from "valibot";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -101,21 +101,169 @@ describe("Valibot", () => {
   });
 });
 
-it("says which library can't write OpenAPI 3.0", () => {
-  expect(() => ofBody(type({ name: "string" }))).toThrow(/^add \(POST \/add\), body #: arktype can't write it/);
+describe("ArkType", () => {
+  it("is asked for a draft of JSON Schema, whose words are translated", () => {
+    const Order = type({
+      name: "string",
+      note: "string | null",
+      kind: "'big' | 'small'",
+      only: "'z'",
+      "price?": "0 < number <= 9",
+      lines: "unknown[]",
+      "gone?": "'a' | undefined",
+      "+": "reject",
+    });
+    const { body, response } = ofBody(Order);
+    const properties = {
+      name: { type: "string" },
+      note: { type: "string", nullable: true },
+      kind: { enum: ["big", "small"] },
+      only: { type: "string", enum: ["z"] },
+      price: { type: "number", minimum: 0, exclusiveMinimum: true, maximum: 9 },
+      lines: { type: "array", items: {} },
+      gone: { anyOf: [{ type: "string", enum: ["a"] }, { not: {} }] },
+    };
+    const required = ["kind", "lines", "name", "note", "only"];
+    expect(body).toEqual({
+      type: "object",
+      properties,
+      required: expect.arrayContaining(required),
+      additionalProperties: false,
+    });
+    expect(response).toMatchObject({ properties });
+  });
+
+  it("tells what goes in from what comes out", () => {
+    const Text = type({ n: "string.numeric.parse" });
+    const { body, response } = ofBody(Text);
+    expect(body).toMatchObject({ properties: { n: { type: "string" } } });
+    expect(response).toMatchObject({ properties: { n: { type: "number" } } });
+  });
+
+  it("has components for a type that holds itself, under names that do not depend on other types", () => {
+    const tree = () => scope({ node: { value: "string", "next?": "node" } }).export().node;
+    tree();
+    const { body, schemas } = ofBody(tree(), z.string());
+    expect(body).toEqual({ $ref: "#/components/schemas/AddBody1" });
+    expect(schemas["AddBody1"]).toMatchObject({
+      properties: { value: { type: "string" }, next: { $ref: "#/components/schemas/AddBody1" } },
+    });
+  });
+
+  it.each<[string, StandardSchema, RegExp]>([
+    ["a tuple", type({ pair: ["string", "number"] }), /^add \(POST \/add\), body #\/pair: OpenAPI 3\.0 has no tuples/],
+    ["a date", type({ a: { at: "Date" } }), /^add \(POST \/add\), body #\/a\/at: arktype can't write it .* \(date\)$/],
+    ["a bigint", type({ n: "bigint" }), /^add \(POST \/add\), body #\/n: arktype can't write it .* \(domain\)$/],
+    ["a union with a date", type("Date | string"), /^add \(POST \/add\), body #: arktype can't write it/],
+  ])("names the field that JSON can't express: %s", (_what, schema, message) => {
+    expect(() => ofBody(schema)).toThrow(message);
+  });
+});
+
+/** A schema of a library that writes for some targets only. */
+function written(by: Record<string, object>, vendor = "other"): StandardSchema {
+  const convert = ({ target }: { target: string }) => {
+    if (by[target] === undefined) throw new Error(`no ${target}`);
+    return by[target];
+  };
+  const jsonSchema = { input: convert, output: convert };
+  return { "~standard": { version: 1, vendor, validate: () => ({ value: 1 }), jsonSchema } } as StandardSchema;
+}
+
+it.each<[string, Record<string, object>]>([
+  ["OpenAPI", { "openapi-3.0": { type: "string" }, "draft-07": { type: "number" } }],
+  ["draft-07", { "draft-07": { type: "string" }, "draft-2020-12": { type: "number" } }],
+  ["draft-2020-12", { "draft-2020-12": { type: "string" } }],
+])("asks for %s first, of what a library can write", (_target, by) => {
+  expect(ofBody(written(by)).body).toEqual({ type: "string" });
+});
+
+it("says which library can't write any", () => {
+  expect(() => ofBody(written({}))).toThrow(
+    "add (POST /add), body #: other can't write it for OpenAPI 3.0: no openapi-3.0; no draft-07; no draft-2020-12",
+  );
+});
+
+it.each<[string, object, object]>([
+  [
+    "$defs of 2020-12",
+    { $ref: "#/$defs/A", $defs: { A: { type: ["string", "null"] } } },
+    { type: "string", nullable: true },
+  ],
+  [
+    "definitions of draft-07",
+    { $ref: "#/definitions/A", definitions: { A: { const: 1 } } },
+    { type: "number", enum: [1] },
+  ],
+])("makes components of %s", (_what, schema, expected) => {
+  const { body, schemas } = ofBody(written({ "draft-2020-12": schema }), z.string());
+  expect(body).toEqual({ $ref: "#/components/schemas/A" });
+  expect(schemas["A"]).toEqual(expected);
+});
+
+it("reads a schema that is true or false", () => {
+  const schema = { type: "object", properties: { any: true, none: false }, additionalProperties: false };
+  expect(ofBody(written({ "draft-07": schema }), z.string()).body).toEqual({
+    type: "object",
+    properties: { any: {}, none: { not: {} } },
+    additionalProperties: false,
+  });
+});
+
+it("takes the first of examples, and keeps the title", () => {
+  const { body } = ofBody(z.object({ name: z.string().meta({ examples: ["x", "y"], title: "T" }) }));
+  expect(body).toMatchObject({ properties: { name: { type: "string", example: "x", title: "T" } } });
+});
+
+it.each([
+  ["My Type", "My_Type"],
+  ["Page<User>", "Page_User_"],
+  ["Ünï", "Uni"],
+  ["a/b", "a_b"],
+  ["a~b", "a_b"],
+  ["a~1b", "a_1b"],
+  ["a%20b", "a_20b"],
+  ["100%", "100_"],
+  ["用户", "u7528u6237"],
+  ["v1.User-2", "v1.User-2"],
+])("makes a component's name of %s: %s", (id, name) => {
+  const { body, response, schemas } = ofBody(z.object({ n: z.object({ x: z.string() }).meta({ id }) }));
+  const n = { $ref: `#/components/schemas/${name}` };
+  expect(body).toMatchObject({ properties: { n } });
+  expect(response).toMatchObject({ properties: { n } });
+  expect(Object.keys(schemas)).toEqual(expect.arrayContaining([name, "ProblemDetails"]));
+  expect(Object.keys(schemas)).toHaveLength(2);
+});
+
+it("follows a reference that is percent-encoded", () => {
+  const schema = { $ref: "#/definitions/My%20Type", definitions: { "My Type": { type: "string" } } };
+  expect(ofBody(written({ "openapi-3.0": schema })).body).toEqual({ $ref: "#/components/schemas/My_Type" });
+});
+
+it("gives the second component of a renamed type its name, too", () => {
+  const { body, response } = ofBody(z.object({ n: z.int().default(1) }).meta({ id: "My Type" }));
+  expect(body).toEqual({ $ref: "#/components/schemas/My_Type" });
+  expect(response).toEqual({ $ref: "#/components/schemas/My_TypeOutput" });
+});
+
+it("refuses two definitions that would have one name", () => {
+  const both = z.object({ a: z.object({ x: z.string() }).meta({ id: "A B" }), b: z.object({}).meta({ id: "A_B" }) });
+  expect(() => ofBody(both)).toThrow('two different types are called "A_B": one in add (POST /add), body');
 });
 
 it.each<[string, object, RegExp]>([
-  ["a keyword", { properties: { a: { const: 1 } } }, /body #\/a: OpenAPI 3\.0 has no "const"/],
+  ["a keyword", { properties: { a: { if: {} } } }, /body #\/a: OpenAPI 3\.0 has no "if"/],
+  ["a type", { properties: { a: { type: "any" } } }, /#\/a: OpenAPI 3\.0 has no type "any"/],
+  ["a tuple", { properties: { a: { prefixItems: [{}] } } }, /#\/a: OpenAPI 3\.0 has no "prefixItems"/],
+  ["draft-07's tuple", { type: "array", items: [{}] }, /#: OpenAPI 3\.0 has no tuples: "items" is one schema for all/],
   [
-    "two types",
-    { properties: { a: { type: ["string", "null"] } } },
-    /#\/a: OpenAPI 3\.0 has no type \["string","null"\]/,
+    "a bound",
+    { items: { exclusiveMinimum: "1" }, type: "array" },
+    /in OpenAPI 3\.0 "exclusiveMinimum" is true or false/,
   ],
-  ["a bound", { items: { exclusiveMinimum: 1 }, type: "array" }, /in OpenAPI 3\.0 "exclusiveMinimum" is true or false/],
   ["a reference", { anyOf: [{ $ref: "#/definitions/Gone" }] }, /the reference #\/definitions\/Gone leads nowhere/],
-])("refuses %s that 3.0 does not have, and names the field", (_what, written, message) => {
-  const jsonSchema = { input: () => written, output: () => written };
-  const schema = { "~standard": { version: 1, vendor: "other", validate: () => ({ value: 1 }), jsonSchema } };
-  expect(() => ofBody(schema as StandardSchema)).toThrow(message);
+  ["a reference to a field", { anyOf: [{ $ref: "#/properties/a" }] }, /the reference #\/properties\/a leads nowhere/],
+  ["a reference that is no URI", { items: { $ref: "#/$defs/%" } }, /the reference #\/\$defs\/% leads nowhere/],
+])("refuses %s that 3.0 does not have, and names the field", (_what, schema, message) => {
+  expect(() => ofBody(written({ "openapi-3.0": schema }))).toThrow(message);
 });

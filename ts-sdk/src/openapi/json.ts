@@ -4,7 +4,7 @@ import { type App, appKey } from "../app/app.ts";
 import type { DocComments } from "./doc-comment.ts";
 import { createDocument } from "./document.ts";
 import { bundle } from "./load.ts";
-import type { Manifest } from "./manifest.ts";
+import { checkManifest, type Manifest } from "./manifest.ts";
 import { findPackage, type HandlerPackage, isHandlerPackage, openPackage } from "./project.ts";
 import { routeComments } from "./route-comments.ts";
 import { workspaceFolders } from "./workspace.ts";
@@ -23,12 +23,12 @@ export interface JsonOptions {
  *
  * @param app the default export of a handler module
  * @param manifest `package.json`, or what of it counts
- * @throws OpenApiError naming route and field of what OpenAPI 3.0 can't express
+ * @throws OpenApiError naming route and field of what OpenAPI 3.0 can't express, or the manifest's key that is no text
  * @throws TypeError when the first argument is no app
  */
 export function json(app: App, manifest: Manifest, options: JsonOptions = {}): string {
   if (app?.[appKey] !== true) throw new TypeError("json: takes the app that routes() gives");
-  if (typeof manifest?.name !== "string") throw new TypeError('json: the manifest has no "name"');
+  checkManifest(manifest, "json: the manifest");
   return serialize(app, manifest, comments(manifest, options));
 }
 

@@ -1,7 +1,8 @@
-import { dirname, relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { compileFunction } from "node:vm";
-import { type BuildFailure, buildSync } from "esbuild";
+import { type BuildFailure, buildSync, type Message } from "esbuild";
 import { type App, appKey } from "../app/app.ts";
+import { runAwaiting } from "./awaiting.ts";
 import { OpenApiError } from "./errors.ts";
 import { SourceGraph } from "./source-graph.ts";
 
@@ -9,6 +10,8 @@ import { SourceGraph } from "./source-graph.ts";
 export interface Bundled {
   readonly code: string;
   readonly graph: SourceGraph;
+  /** Where the first `await` at a top level stands; the code is an ES module then, and else CommonJS. */
+  readonly awaits?: string;
 }
 
 /**
@@ -18,49 +21,88 @@ export interface Bundled {
  */
 export function bundle(source: string): Bundled {
   try {
-    const { outputFiles, metafile } = buildSync({
-      entryPoints: [source],
-      absWorkingDir: dirname(source),
-      bundle: true,
-      write: false,
-      metafile: true,
-      format: "cjs",
-      platform: "node",
-      mainFields: ["module", "main"],
-      conditions: ["tenon", "worker", "import", "default"],
-      target: "node20",
-      external: ["wasi:*"],
-      logLevel: "silent",
-    });
-    return { code: outputFiles[0]?.text ?? "", graph: new SourceGraph(source, metafile) };
+    return bundleAs("cjs", source);
   } catch (error) {
-    const [first] = (error as BuildFailure).errors ?? [];
-    if (first === undefined) throw error;
-    const { location } = first;
-    const place = location ? `:${location.line}:${location.column + 1}` : "";
-    throw new OpenApiError(`${shown(source)}${place}: ${first.text}`);
+    const awaits = placeOf(source, firstOf(error));
+    try {
+      // CommonJS has no await at the top level: if that was all, it is well as an ES module.
+      return { ...bundleAs("esm", source), awaits };
+    } catch (error) {
+      const message = firstOf(error);
+      throw new OpenApiError(`${placeOf(source, message)}: ${message.text}`);
+    }
   }
+}
+
+function bundleAs(format: "cjs" | "esm", source: string): Bundled {
+  const { outputFiles, metafile } = buildSync({
+    entryPoints: [source],
+    absWorkingDir: dirname(source),
+    bundle: true,
+    write: false,
+    metafile: true,
+    format,
+    platform: "node",
+    mainFields: ["module", "main"],
+    conditions: ["tenon", "worker", "import", "default"],
+    target: "node20",
+    external: ["wasi:*"],
+    // As in CommonJS: what is bundled does not run as a module.
+    ...(format === "esm" ? { define: { "import.meta": "{}" } } : {}),
+    logLevel: "silent",
+  });
+  return { code: outputFiles[0]?.text ?? "", graph: new SourceGraph(source, metafile) };
+}
+
+/** esbuild's first message; another error is thrown on. */
+function firstOf(error: unknown): Message {
+  const [first] = (error as BuildFailure).errors ?? [];
+  if (first === undefined) throw error;
+  return first;
+}
+
+/** `src/users.ts:3:11`, and without a location the handler module. */
+function placeOf(source: string, { location }: Message): string {
+  if (location === null) return shown(source);
+  return `${shown(join(dirname(source), location.file))}:${location.line}:${location.column + 1}`;
 }
 
 /**
  * Runs a bundled handler module and gives the app that it exports. It is compiled as a function, not imported: that can
  * be forgotten again, where `tenon dev` loads a module after every change.
  *
- * @throws OpenApiError when its top level throws, or exports no app
+ * @throws OpenApiError when its top level throws, awaits what does not come, or exports no app
  */
-export function evaluate(source: string, code: string): App {
-  const module: { exports: { default?: App } } = { exports: {} };
-  try {
-    compileFunction(code, ["module", "exports", "require"], { filename: source })(module, module.exports, absent);
-  } catch (error) {
-    const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-    throw new OpenApiError(`${shown(source)}: the module's top level failed: ${reason}`, { cause: error });
-  }
-  const app = module.exports.default;
+export function evaluate(source: string, bundled: Bundled): App {
+  const app = topLevel(source, bundled);
   if (app?.[appKey] === true) return app;
   throw new OpenApiError(
     `${shown(source)}: the default export is not what routes() gives: export default routes({ … })`,
   );
+}
+
+/** Gives the default export. */
+function topLevel(source: string, { code, awaits }: Bundled): App | undefined {
+  const module: { exports: { default?: App } } = { exports: {} };
+  let done = true;
+  try {
+    if (awaits === undefined) {
+      compileFunction(code, ["module", "exports", "require"], { filename: source })(module, module.exports, absent);
+    } else done = runAwaiting(code, module, absent, source);
+  } catch (error) {
+    throw new OpenApiError(`${shown(source)}: the module's top level failed: ${reasonOf(error)}`, { cause: error });
+  }
+  if (done) return module.exports.default;
+  throw new OpenApiError(
+    `${awaits}: the module's top level awaits what does not come by itself: timers, answers and the work of other ` +
+      "threads, such as crypto.subtle, belong into handlers",
+  );
+}
+
+/** Of an error from any realm, which need not be an instance of this one's Error. */
+function reasonOf(error: unknown): string {
+  const { name, message } = Object(error) as { name?: unknown; message?: unknown };
+  return message === undefined ? String(error) : `${name}: ${message}`;
 }
 
 function absent(name: string): never {

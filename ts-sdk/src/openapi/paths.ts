@@ -109,9 +109,7 @@ function requestOf(
 ): Pick<OperationObject, "parameters" | "requestBody"> {
   const given = parameters(operation, placeholders, components, at);
   const { body } = operation.options;
-  if (body !== undefined && (operation.method === "GET" || operation.method === "DELETE")) {
-    throw new OpenApiError(`${at}: OpenAPI 3.0 has no body for ${operation.method}; use another method, or the query`);
-  }
+  // One of GET or DELETE too: 3.0.0 permits it there, only "consumers" may pass over it (section 4.7.10).
   const schema = body && contentSchema(body, "input", components, `${at}, body`);
   const required = !(body && isSchema(body) && body.presence !== "required");
   return {

@@ -1,7 +1,6 @@
-import { existsSync, readFileSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
-import { OpenApiError } from "./errors.ts";
-import type { Manifest } from "./manifest.ts";
+import { existsSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { checkManifest, type Manifest, readManifest } from "./manifest.ts";
 
 /** A package with a handler. */
 export interface HandlerPackage {
@@ -12,7 +11,11 @@ export interface HandlerPackage {
   readonly source: string;
 }
 
-/** The package with a handler that a folder is in: the nearest `package.json` upwards with a `src/handler.ts` beside it. */
+/**
+ * The package with a handler that a folder is in: the nearest `package.json` upwards with a `src/handler.ts` beside it.
+ *
+ * @throws OpenApiError as {@link openPackage} does
+ */
 export function findPackage(folder: string): HandlerPackage | undefined {
   for (let at = resolve(folder); ; at = dirname(at)) {
     if (isHandlerPackage(at)) return openPackage(at);
@@ -25,18 +28,10 @@ export function isHandlerPackage(folder: string): boolean {
   return existsSync(join(folder, "package.json")) && existsSync(sourceOf(folder));
 }
 
-/** @throws OpenApiError when its `package.json` can't be read, or has no name */
+/** @throws OpenApiError when its `package.json` can't be read, has no name, or something else than a text where one belongs */
 export function openPackage(folder: string): HandlerPackage {
-  const file = join(folder, "package.json");
-  let manifest: Partial<Manifest>;
-  try {
-    manifest = JSON.parse(readFileSync(file, "utf8"));
-  } catch (error) {
-    throw new OpenApiError(`${relative(process.cwd(), file)}: ${(error as Error).message}`);
-  }
-  const { name } = manifest;
-  if (typeof name !== "string") throw new OpenApiError(`${relative(process.cwd(), file)} has no "name"`);
-  return { folder, manifest: { ...manifest, name }, source: sourceOf(folder) };
+  const { content, called } = readManifest(join(folder, "package.json"));
+  return { folder, manifest: checkManifest(content, called), source: sourceOf(folder) };
 }
 
 function sourceOf(folder: string): string {

@@ -96,6 +96,60 @@ export { own as renamed };`,
   });
 });
 
+it("follows calls of functions that return an object", () => {
+  const files = {
+    "handler.ts": `${SDK}
+import { imported } from "./made.ts";
+import another, * as made from "./made.ts";
+function declared() { return { /** Declared. */ declared: get("/1") }; }
+const arrow = (path: string) => ({ /** Arrow. */ arrow: get(path), ...declared() } as const);
+const expression = function () { return { /** Expression. */ expression: get("/3") }; };
+export default routes({
+  ...arrow("/2"), ...expression(), ...imported(), ...made.member(), ...another(),
+  ...(() => ({ /** At once. */ atOnce: get("/") }))(),
+  ...wrapped({ /** Given. */ given: get("/given") }),
+});
+function wrapped(given: object) { return { ...given, /** Added. */ added: get("/added") }; }`,
+    "made.ts": `${SDK}
+const one = { /** Of the module. */ one: get("/one"), /** Hidden. */ hidden: get("/hidden") };
+export function imported() {
+  /** Above a variable. */
+  const near = get("/near");
+  return { ...one, near };
+}
+export const member = (one: object, { two }: { two: object }) => ({ ...one, ...two, /** Member. */ member: get("/member") });
+const two = { /** Not this. */ two: get("/two") };
+export default function () { return { /** By default. */ other: get("/other") }; }`,
+  };
+  expect(summaries(files)).toEqual({
+    arrow: "Arrow.",
+    declared: "Declared.",
+    expression: "Expression.",
+    one: "Of the module.",
+    hidden: "Hidden.",
+    near: "Above a variable.",
+    member: "Member.",
+    other: "By default.",
+    atOnce: "At once.",
+    given: "Given.",
+    added: "Added.",
+  });
+});
+
+it("follows no function that does more, and takes no parameter or variable for what the module calls so", () => {
+  const files = {
+    "handler.ts": `${SDK}
+const users = { /** Not this. */ one: get("/1") };
+function parameter(users: object) { return { ...users }; }
+function variable() { const { users } = other; return { ...users }; }
+function more() { if (users) return {}; return { /** Nor this. */ two: get("/2") }; }
+function nothing() {}
+export default routes({ ...parameter(1), ...variable(), ...more(), ...nothing(), ...itself() });
+function itself() { return { ...itself(), /** Once. */ three: get("/3") }; }`,
+  };
+  expect(summaries(files)).toEqual({ three: "Once." });
+});
+
 it("takes the last of two routes of one name, and is not caught in a circle", () => {
   const files = {
     "handler.ts": `${SDK}

@@ -1,20 +1,13 @@
-import type { Expression, Node, ObjectExpression } from "oxc-parser";
+import type { CallExpression, Node, ObjectExpression } from "oxc-parser";
 import { type DocComment, type DocComments, parseDocComment } from "./doc-comment.ts";
+import { returnedBy } from "./returned.ts";
 import type { SourceGraph } from "./source-graph.ts";
-import { type Binding, nameOf, type SourceModule } from "./source-module.ts";
-
-/** Something in a module. */
-interface Place {
-  readonly module: SourceModule;
-  readonly node: Node;
-  /** The statement that declares it, where its doc comment stands. */
-  readonly statement?: Node;
-}
+import { type Binding, nameOf, type Place, type SourceModule, unwrap } from "./source-module.ts";
 
 /**
  * The doc comments of a handler module's routes, found in the source's syntax tree: above each key of the object that
- * `routes(…)` is given, or, where the key has none, above the declaration that its value names. Spread objects, imports
- * and re-exports are followed.
+ * `routes(…)` is given, or, where the key has none, above the declaration that its value names. Spread objects, imports,
+ * re-exports and calls of functions that do nothing but return an object are followed.
  */
 export function routeComments(graph: SourceGraph): DocComments {
   const found = new Map<string, DocComment>();
@@ -24,12 +17,20 @@ export function routeComments(graph: SourceGraph): DocComments {
     if (seen.has(node)) return;
     seen.add(node);
     const inner = unwrap(node);
-    if (inner.type === "CallExpression") for (const argument of inner.arguments) visit({ module, node: argument });
+    if (inner.type === "CallExpression") visitCall(module, inner);
     else if (inner.type === "ObjectExpression") visitObject(module, inner);
     else {
       const place = lookUp(module, inner);
       if (place !== undefined) visit(place);
     }
+  }
+
+  /** The objects that a function is given, as `routes` is, and then the one that it returns. */
+  function visitCall(module: SourceModule, { callee, arguments: given }: CallExpression): void {
+    for (const argument of given) visit({ module, node: argument });
+    const inner = unwrap(callee);
+    const returned = returnedBy(lookUp(module, inner) ?? { module, node: inner });
+    if (returned !== undefined && unwrap(returned.node).type === "ObjectExpression") visit(returned);
   }
 
   function visitObject(module: SourceModule, { properties }: ObjectExpression): void {
@@ -121,19 +122,6 @@ export function routeComments(graph: SourceGraph): DocComments {
 
 /** How far a chain of names is followed; modules may import each other in a circle. */
 const MAX_STEPS = 50;
-
-/** The expression inside `as`, `satisfies`, `!` and parentheses. */
-function unwrap(node: Node): Node {
-  switch (node.type) {
-    case "TSAsExpression":
-    case "TSSatisfiesExpression":
-    case "TSNonNullExpression":
-    case "ParenthesizedExpression":
-      return unwrap((node as { expression: Expression }).expression);
-    default:
-      return node;
-  }
-}
 
 /** The doc comment right above something: between the two is nothing but space and other comments. */
 function commentBefore({ text, comments }: SourceModule, { start }: Node): DocComment | undefined {

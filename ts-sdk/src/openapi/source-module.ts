@@ -3,7 +3,7 @@ import { OpenApiError } from "./errors.ts";
 
 /** Where a name of a module comes from. */
 export type Binding =
-  | { readonly from: "here"; readonly value: Expression; readonly statement: Node }
+  | { readonly from: "here"; readonly value: Node; readonly statement: Node }
   | { readonly from: "module"; readonly specifier: string; readonly name: string }
   | { readonly from: "namespace"; readonly specifier: string };
 
@@ -20,6 +20,14 @@ export interface SourceModule {
   readonly stars: readonly string[];
 }
 
+/** Something in a module. */
+export interface Place {
+  readonly module: SourceModule;
+  readonly node: Node;
+  /** The statement that declares it, where its doc comment stands. */
+  readonly statement?: Node;
+}
+
 /** Parses a module and lists what it declares, imports and exports. */
 export function parseModule(file: string, text: string): SourceModule {
   const { program, comments, errors } = parseSync(file, text);
@@ -31,7 +39,7 @@ export function parseModule(file: string, text: string): SourceModule {
     declare(statement, statement, names);
     switch (statement.type) {
       case "ExportDefaultDeclaration":
-        exports.set("default", { from: "here", value: statement.declaration as Expression, statement });
+        exports.set("default", { from: "here", value: statement.declaration, statement });
         break;
       case "ExportAllDeclaration":
         if (statement.exported === null) stars.push(statement.source.value);
@@ -51,8 +59,8 @@ export function parseModule(file: string, text: string): SourceModule {
   return { file, text, comments, names, exports, stars };
 }
 
-/** Adds what a statement declares or imports; gives the names of its variables. */
-function declare(declaration: Statement, statement: Node, names: Map<string, Binding>): string[] {
+/** Adds what a statement declares or imports; gives the names of its variables and functions. */
+export function declare(declaration: Statement, statement: Node, names: Map<string, Binding>): string[] {
   if (declaration.type === "ImportDeclaration") {
     const specifier = declaration.source.value;
     for (const each of declaration.specifiers) {
@@ -62,6 +70,10 @@ function declare(declaration: Statement, statement: Node, names: Map<string, Bin
         names.set(each.local.name, { from: "module", specifier, name });
       }
     }
+  }
+  if (declaration.type === "FunctionDeclaration" && declaration.id) {
+    names.set(declaration.id.name, { from: "here", value: declaration, statement });
+    return [declaration.id.name];
   }
   if (declaration.type !== "VariableDeclaration") return [];
   const declared: string[] = [];
@@ -77,4 +89,17 @@ function declare(declaration: Statement, statement: Node, names: Map<string, Bin
 export function nameOf(node: { readonly type: string }): string {
   const { name, value } = node as { name?: string; value?: unknown };
   return name ?? String(value);
+}
+
+/** The expression inside `as`, `satisfies`, `!` and parentheses. */
+export function unwrap(node: Node): Node {
+  switch (node.type) {
+    case "TSAsExpression":
+    case "TSSatisfiesExpression":
+    case "TSNonNullExpression":
+    case "ParenthesizedExpression":
+      return unwrap((node as { expression: Expression }).expression);
+    default:
+      return node;
+  }
 }

@@ -1,13 +1,13 @@
-import { existsSync, readFileSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import { existsSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { globSync } from "tinyglobby";
-import { OpenApiError } from "./errors.ts";
+import { readManifest } from "./manifest.ts";
 
 /**
  * The packages of the npm workspace that a folder is in: the folders with a `package.json` that its root names, sorted, the
  * root itself first. None outside of any workspace.
  *
- * @throws OpenApiError when a `package.json` on the way is no JSON
+ * @throws OpenApiError when a `package.json` on the way is no JSON object
  */
 export function workspaceFolders(folder: string): string[] {
   for (let at = resolve(folder); ; at = dirname(at)) {
@@ -19,13 +19,9 @@ export function workspaceFolders(folder: string): string[] {
 
 function workspacePatterns(file: string): readonly string[] | undefined {
   if (!existsSync(file)) return undefined;
-  try {
-    const { workspaces } = JSON.parse(readFileSync(file, "utf8")) as { workspaces?: unknown };
-    if (Array.isArray(workspaces)) return workspaces.filter((pattern) => typeof pattern === "string");
-    return (workspaces as { packages?: string[] } | undefined)?.packages;
-  } catch (error) {
-    throw new OpenApiError(`${relative(process.cwd(), file)}: ${(error as Error).message}`);
-  }
+  const { workspaces } = readManifest(file).content as { workspaces?: { packages?: unknown } };
+  const patterns = Array.isArray(workspaces) ? workspaces : workspaces?.packages;
+  return Array.isArray(patterns) ? patterns.filter((pattern) => typeof pattern === "string") : undefined;
 }
 
 function members(root: string, patterns: readonly string[]): string[] {

@@ -24,11 +24,11 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 afterEach(() => vi.restoreAllMocks());
 
-function project(name: string, handler: string, packageJson: object = manifest): string {
+function project(name: string, handler: string, packageJson: unknown = manifest): string {
   const at = join(folder, name);
   mkdirSync(join(at, "src"), { recursive: true });
   mkdirSync(join(at, "test"));
-  writeFileSync(join(at, "package.json"), JSON.stringify(packageJson));
+  writeFileSync(join(at, "package.json"), typeof packageJson === "string" ? packageJson : JSON.stringify(packageJson));
   writeFileSync(join(at, "src/handler.ts"), handler);
   return at;
 }
@@ -66,6 +66,10 @@ it("finds a package by its name in the workspace, too", () => {
   expect(summary(json(app, { name: "other" }))).toBeUndefined();
   writeFileSync(join(folder, "package.json"), "{");
   expect(() => workspaceFolders(folder)).toThrow(/^package\.json: /);
+  writeFileSync(join(folder, "package.json"), "null");
+  expect(() => workspaceFolders(folder)).toThrow("package.json is no JSON object");
+  writeFileSync(join(folder, "package.json"), '{ "workspaces": { "packages": "demo" } }');
+  expect(workspaceFolders(folder)).not.toContain(folder);
   rmSync(join(folder, "package.json"));
 });
 
@@ -77,13 +81,80 @@ it("writes openapi.json beside package.json and prints its size, for the test of
 });
 
 it.each([
-  ["no-name", HANDLER, {}, /package\.json has no "name"/],
+  ["no-name", HANDLER, {}, /no-name\/package\.json has no "name"/],
+  ["version", HANDLER, { name: "x", version: 1 }, /version\/package\.json: "version" is not a text but 1/],
+  ["description", HANDLER, { name: "x", description: 5 }, /package\.json: "description" is not a text but 5/],
+  ["list", HANDLER, [], /list\/package\.json is no JSON object/],
+  ["null", HANDLER, null, /null\/package\.json is no JSON object/],
+  ["broken", HANDLER, "{bad", /broken\/package\.json: .*JSON/],
   ["syntax", "export default (", manifest, /src\/handler\.ts:1:17: Unexpected end of file/],
   ["throws", "throw new RangeError('too much'); export default 1;", manifest, /top level failed: RangeError: too much/],
+  ["throws-text", "throw 'text'; export default 1;", manifest, /top level failed: text/],
   ["no-app", "export default 1;", manifest, /the default export is not what routes\(\) gives/],
   ["node", 'import fs from "node:fs"; export default fs;', manifest, /"node:fs" is not part of a handler/],
+  ["await-no-app", "export default await 1;", manifest, /the default export is not what routes\(\) gives/],
+  ["await-throws", "await 1; throw new RangeError('late'); export {};", manifest, /top level failed: RangeError: late/],
+  [
+    "await-node",
+    'import fs from "node:fs"; await 1; export default fs;',
+    manifest,
+    /"node:fs" is not part of a handler/,
+  ],
+  ["await-all-of-node", 'export * from "node:fs"; await 1;', manifest, /"node:fs" is not part of a handler/],
+  ["await-syntax", "await 1;\nexport default (", manifest, /src\/handler\.ts:2:17: Unexpected end of file/],
+  [
+    "await-timer",
+    "const n = 1;\n  await new Promise((done) => setTimeout(done, 0));\nexport default n;",
+    manifest,
+    /await-timer\/src\/handler\.ts:2:3: the module's top level awaits what does not come by itself/,
+  ],
 ])("says what is wrong: %s", (name, handler, packageJson, message) => {
-  expect(() => writeTo(join(project(name, handler, packageJson), "openapi.json"))).toThrow(message);
+  expect(() => writeTo(join(project(name, handler, packageJson), "openapi.json"))).toThrow(
+    expect.objectContaining({ name: "OpenApiError", message: expect.stringMatching(message) }),
+  );
+});
+
+it("names the module that is wrong, where it is not the handler's own", () => {
+  const at = project("imports", 'import "./wrong.ts";\nexport default 1;');
+  writeFileSync(join(at, "src/wrong.ts"), "\nexport const (");
+  expect(() => writeTo(join(at, "openapi.json"))).toThrow(/imports\/src\/wrong\.ts:2:14: /);
+});
+
+it("runs a module that awaits at its top level, and modules that it imports", () => {
+  const handler = `import { field, get, list, ok, post, routes, Type } from "@tenon/sdk";
+import { users, path } from "./users.ts";
+const { title } = await import("./late.ts");
+for await (const each of [Promise.resolve(1)]) if (each !== 1) throw new Error("wrong");
+const meta = typeof import.meta.url;
+const Item = Type(title, { tags: list(field.string()), at: field.string({ default: new URL("http://a/" + meta).pathname }) });
+export const version = 1;
+export default routes({
+  /** The index. */
+  index: get("/", () => ok({})),
+  add: post(path, { body: Item }, () => ok({})),
+  ...users,
+});
+`;
+  const at = project("awaits", handler);
+  writeFileSync(
+    join(at, "src/users.ts"),
+    `import { get, ok } from "@tenon/sdk";
+export const path = await Promise.all(["/", "items"]).then((parts) => parts.join(""));
+export const users = { /** Users. */ users: get("/users", () => ok([])) };
+`,
+  );
+  writeFileSync(join(at, "src/late.ts"), `export const title = await Promise.resolve("Item");\n`);
+  const { path } = writeTo(join(at, "openapi.json"));
+  const document = JSON.parse(readFileSync(path, "utf8"));
+  expect(Object.keys(document.paths)).toEqual(["/", "/items", "/users"]);
+  expect(summary(JSON.stringify(document))).toBe("The index.");
+  expect(document.paths["/users"].get.summary).toBe("Users.");
+  expect(document.components.schemas.Item.properties).toEqual({
+    tags: { type: "array", items: { type: "string" } },
+    at: { type: "string", default: "/undefined" },
+  });
+  // Whoever runs the app himself has its comments, too.
+  expect(summary(json(app, manifest, { source: join(at, "src/handler.ts") }))).toBe("The index.");
 });
 
 it("says that there is no package", () => {

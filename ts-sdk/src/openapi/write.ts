@@ -27,8 +27,8 @@ export function packageJson(folder: string): string {
  * @throws OpenApiError when the module can't be loaded or OpenAPI 3.0 can't express it
  */
 export function moduleJson(source: string, manifest: Manifest): string {
-  const { code, graph } = bundle(source);
-  return serialize(evaluate(source, code), manifest, routeComments(graph));
+  const bundled = bundle(source);
+  return serialize(evaluate(source, bundled), manifest, routeComments(bundled.graph));
 }
 
 /**

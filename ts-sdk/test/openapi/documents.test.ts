@@ -9,7 +9,8 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import Ajv from "ajv-draft-04";
 import addFormats from "ajv-formats";
 import { describe, expect, it } from "vitest";
-import { packageJson } from "../../src/openapi/index.ts";
+import { json, packageJson } from "../../src/openapi/index.ts";
+import unusual from "./unusual.ts";
 
 const require = createRequire(import.meta.url);
 const here = fileURLToPath(new URL(".", import.meta.url));
@@ -23,16 +24,20 @@ const official = JSON.parse(
   ),
 );
 
-describe.each([
-  ["hello", join(here, "../../../examples/hello"), join(here, "../../../examples/hello/openapi.json")],
-  ["every feature", join(here, "every"), join(here, "every/openapi.json")],
-])("%s", (name, folder, snapshot) => {
-  const text = packageJson(folder);
+const documents = {
+  hello: packageJson(join(here, "../../../examples/hello")),
+  "every feature": packageJson(join(here, "every")),
+  unusual: json(unusual, { name: "unusual", version: "1.0.0" }, { source: join(here, "unusual.ts") }),
+};
 
-  it("is what was read line by line against the specification's table", async () => {
-    await expect(text).toMatchFileSnapshot(snapshot);
-  });
+it.each([
+  ["hello", join(here, "../../../examples/hello/openapi.json")],
+  ["every feature", join(here, "every/openapi.json")],
+] as const)("%s is what was read line by line against the specification's table", async (name, snapshot) => {
+  await expect(documents[name]).toMatchFileSnapshot(snapshot);
+});
 
+describe.each(Object.entries(documents))("%s", (name, text) => {
   it("is valid by the official JSON schema", () => {
     expect(official.id).toMatch(/^https:\/\/spec\.openapis\.org\/oas\/3\.0\/schema\//);
     const ajv = new Ajv.default({ strict: false });

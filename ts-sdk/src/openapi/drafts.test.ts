@@ -1,0 +1,103 @@
+import { expect, it } from "vitest";
+import type { SchemaObject } from "./components.ts";
+import { fromDraft } from "./drafts.ts";
+
+const NULL = { type: "string", nullable: true, enum: [null] };
+
+it.each<[string, SchemaObject, SchemaObject]>([
+  ["a type or null", { type: ["string", "null"], minLength: 1 }, { type: "string", minLength: 1, nullable: true }],
+  [
+    "null or a type, of an enum with null",
+    { type: ["null", "string"], enum: ["a", null] },
+    { type: "string", enum: ["a", null], nullable: true },
+  ],
+  ["null that the enum leaves out", { type: ["string", "null"], enum: ["a"] }, { type: "string", enum: ["a"] }],
+  [
+    "several types",
+    { type: ["string", "array", "null"], items: { type: "number" }, title: "T" },
+    {
+      title: "T",
+      anyOf: [
+        { type: "string", nullable: true },
+        { type: "array", items: { type: "number" }, nullable: true },
+      ],
+    },
+  ],
+  [
+    "several types beside anyOf",
+    { type: ["string", "number"], anyOf: [{ minLength: 1 }] },
+    { anyOf: [{ minLength: 1 }], allOf: [{ anyOf: [{ type: "string" }, { type: "number" }] }] },
+  ],
+  ["a list of anything", { type: "array" }, { type: "array", items: {} }],
+  ["null", { type: "null", description: "Nothing" }, { ...NULL, description: "Nothing" }],
+  ["the constant null", { const: null }, NULL],
+  ["a constant text", { const: "z" }, { type: "string", enum: ["z"] }],
+  ["a constant number, with its type", { type: "integer", const: 1 }, { type: "integer", enum: [1] }],
+  ["a constant object", { const: { a: 1 } }, { enum: [{ a: 1 }] }],
+  [
+    "a schema or null",
+    { anyOf: [{ type: ["string"], description: "Inner", maxLength: 4 }, { type: "null" }], description: "Outer" },
+    { type: "string", maxLength: 4, description: "Outer", nullable: true },
+  ],
+  [
+    "a constant or null",
+    { oneOf: [{ const: "x" }, { const: null }] },
+    { type: "string", enum: ["x", null], nullable: true },
+  ],
+  [
+    "an enum or null",
+    { anyOf: [{ type: "null" }, { enum: ["x", "y"] }] },
+    { type: "string", enum: ["x", "y", null], nullable: true },
+  ],
+  [
+    "a bound beside a schema or null",
+    { anyOf: [{ type: "string", minLength: 2 }, { type: "null" }], minLength: 1 },
+    { anyOf: [{ type: "string", minLength: 2 }, { type: "null" }], minLength: 1 },
+  ],
+  [
+    "a reference or null: beside a reference nothing counts",
+    { anyOf: [{ $ref: "#/$defs/A" }, { type: "null" }] },
+    { anyOf: [{ $ref: "#/$defs/A" }, { type: "null" }] },
+  ],
+  [
+    "two schemas or null",
+    { anyOf: [{ type: "string" }, { type: "number" }, { type: "null" }] },
+    { anyOf: [{ type: "string" }, { type: "number" }, { type: "null" }] },
+  ],
+  ["what stands beside a reference", { $ref: "#/$defs/A", title: "T" }, { title: "T", allOf: [{ $ref: "#/$defs/A" }] }],
+  ["a reference alone", { $ref: "#/$defs/A" }, { $ref: "#/$defs/A" }],
+  [
+    "a reference that is nullable",
+    { nullable: true, allOf: [{ $ref: "#/$defs/A" }], title: "T" },
+    { title: "T", anyOf: [{ $ref: "#/$defs/A" }, NULL] },
+  ],
+  [
+    "several schemas that are nullable",
+    { nullable: true, allOf: [{ minLength: 1 }, { maxLength: 2 }] },
+    { anyOf: [{ allOf: [{ minLength: 1 }, { maxLength: 2 }] }, NULL] },
+  ],
+  [
+    "a type that is nullable",
+    { type: "object", nullable: true, allOf: [{}] },
+    { type: "object", nullable: true, allOf: [{}] },
+  ],
+  [
+    "excluded bounds",
+    { type: "number", exclusiveMinimum: 0, exclusiveMaximum: 9 },
+    { type: "number", minimum: 0, exclusiveMinimum: true, maximum: 9, exclusiveMaximum: true },
+  ],
+  [
+    "excluded bounds that allow less",
+    { minimum: 1, exclusiveMinimum: 1, maximum: 9, exclusiveMaximum: 5 },
+    { minimum: 1, exclusiveMinimum: true, maximum: 5, exclusiveMaximum: true },
+  ],
+  [
+    "excluded bounds that allow more",
+    { minimum: 2, exclusiveMinimum: 1, maximum: 4, exclusiveMaximum: 5 },
+    { minimum: 2, maximum: 4 },
+  ],
+  ["bounds in OpenAPI's own form", { minimum: 2, exclusiveMinimum: true }, { minimum: 2, exclusiveMinimum: true }],
+  ["examples", { type: "string", examples: ["x", "y"] }, { type: "string", example: "x" }],
+  ["examples beside an example", { examples: ["x"], example: "own" }, { example: "own" }],
+  ["no examples", { examples: [] }, {}],
+])("says %s in the words of OpenAPI 3.0", (_what, draft, expected) => expect(fromDraft(draft)).toEqual(expected));
