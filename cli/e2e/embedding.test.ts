@@ -1,6 +1,7 @@
 /** The runtime inside other programs: beside Express, in worker threads, several at once, and gone without a trace. */
 import { spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { Agent, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
@@ -37,9 +38,21 @@ test("beside an Express app", async () => {
   const added = await send(url, { method: "POST", path: "/run/hello/users", headers, body: '{"name":"Ada"}' });
   expect(added.status).toBe(201);
   expect((await send(url, { path: "/elsewhere" })).status).toBe(404);
-  // More than the runtime reads: the client is told, and its connection is not cut.
-  const large = await send(url, { method: "POST", path: "/run/hello/users", headers, body: Buffer.alloc(12_000_000) });
-  expect([large.status, large.json()]).toEqual([413, expect.objectContaining({ title: "Content Too Large" })]);
+  // More than the runtime reads: clients are told, and their connection stays.
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  for (let i = 0; i < 4; i++) {
+    const status = await new Promise((resolve, reject) => {
+      const sent = request(`${url}/run/hello/users`, {
+        agent,
+        method: "POST",
+        headers: { "content-length": 12_000_000 },
+      });
+      sent.on("error", reject).on("response", (answer) => answer.resume().on("end", () => resolve(answer.statusCode)));
+      sent.end(Buffer.alloc(12_000_000));
+    });
+    expect(status).toBe(413);
+  }
+  agent.destroy();
   const exited = new Promise((resolve) => child.once("exit", resolve));
   child.kill("SIGTERM");
   expect(await exited).toBe(0);
@@ -95,7 +108,7 @@ test("a body beyond its limit is refused as on a socket, and not read to its end
       cancelled = true;
     },
   });
-  const sent = (body: BodyInit, base: string) =>
+  const sent = (body: RequestInit["body"], base: string) =>
     new Request(`${base}/run/echo/echo`, {
       method: "POST",
       headers: { "x-request-id": "mine" },

@@ -1,45 +1,19 @@
 import type { Runtime as NativeRuntime, Server as NativeServer } from "@tenon/native";
-import { defaultCacheFolder } from "./cache-folder.ts";
-import type { Calls } from "./calls.ts";
 import { TenonError } from "./errors.ts";
-import { type Limits, limits } from "./limits.ts";
+import type { Fetched, Fetching } from "./fetching.ts";
+import { limits } from "./limits.ts";
 import { fromNative, native } from "./native.ts";
-import { sidecarNamesProblem } from "./project/config/addresses.ts";
+import type { BodyLimits } from "./request-body.ts";
+import {
+  isFile,
+  type ListenOptions,
+  listenOptions,
+  nativeOptions,
+  pathOf,
+  type RuntimeOptions,
+} from "./runtime-options.ts";
 
-/** What a {@link Runtime} is told, its limits among it. */
-export interface RuntimeOptions extends Limits {
-  /** Component files, each called after its file without `.wasm` and `-composed`; or files by the names to call them. */
-  readonly modules: readonly string[] | Readonly<Record<string, string>>;
-  /** Addresses of sidecars by name: `http://host:port` or `unix:///path`. */
-  readonly sidecars?: Readonly<Record<string, string>>;
-  /**
-   * Hosts that modules may call besides: `host`, `host:port`, or either behind `http://` or `https://`. A name that
-   * resolves to a private address is refused unless that address is listed as well.
-   */
-  readonly outboundAllow?: readonly string[];
-  /** Environment variables that every module sees. Nothing of the process's own environment is added. */
-  readonly env?: Readonly<Record<string, string>>;
-  /**
-   * What requests to one module share: nothing (`request`, the default), or instances, one request after another
-   * (`shared`): faster, but a request may see what an earlier one left in memory.
-   */
-  readonly isolation?: "request" | "shared";
-  /** The files of a certificate with its chain and of its key, in PEM; `listen` serves HTTPS then. */
-  readonly tls?: { readonly certificate: string; readonly key: string };
-  /** Where compiled code is kept; false compiles anew each time. The user's cache folder when left out. */
-  readonly cacheFolder?: string | false;
-  /** What is logged to standard error; `warn` when left out. The first runtime of a process decides. */
-  readonly logLevel?: "off" | "error" | "warn" | "info" | "debug";
-  /** How it is logged; `readable` when left out. The first runtime of a process decides. */
-  readonly logFormat?: "readable" | "json";
-  /** Whether each request is a line in the log, whatever the level. */
-  readonly accessLog?: boolean;
-  /**
-   * Where traces are sent: `http://host:port` or `https://host:port` of an OpenTelemetry collector that takes OTLP over
-   * HTTP. None are sent when left out.
-   */
-  readonly otlpEndpoint?: string;
-}
+export type { ListenOptions, RuntimeOptions };
 
 /** A page that is served from memory. */
 export interface Page {
@@ -67,12 +41,6 @@ export interface RecentRequest {
   readonly duration_ms: number;
 }
 
-/** Where to listen; 127.0.0.1 and a free port when left out. */
-export interface ListenOptions {
-  readonly host?: string;
-  readonly port?: number;
-}
-
 /** An address that is listened on. */
 export interface Listening {
   readonly host: string;
@@ -87,13 +55,24 @@ export interface Listening {
  */
 export class Runtime {
   readonly #runtime: NativeRuntime;
-  #calls: Calls | undefined;
-  readonly #servers = new Set<NativeServer>();
   readonly #scheme: "http" | "https";
+  readonly #bodyLimits: BodyLimits;
+  readonly #shutdownTimeoutMs: number;
+  #loading: Promise<Fetching> | undefined;
+  #fetching: Fetching | undefined;
+  readonly #servers = new Set<NativeServer>();
+  /** Keeps the process alive while there is a server: the addon's own does not. */
+  #alive: NodeJS.Timeout | undefined;
+  #closing: Promise<void> | undefined;
 
-  private constructor(runtime: NativeRuntime, scheme: "http" | "https") {
+  private constructor(runtime: NativeRuntime, options: RuntimeOptions) {
     this.#runtime = runtime;
-    this.#scheme = scheme;
+    this.#scheme = options.tls === undefined ? "http" : "https";
+    this.#bodyLimits = {
+      maxBodyBytes: options.maxBodyBytes ?? limits.max_body_bytes.default,
+      bodyTimeoutMs: options.bodyTimeoutMs ?? limits.body_timeout_ms.default,
+    };
+    this.#shutdownTimeoutMs = options.shutdownTimeoutMs ?? limits.shutdown_timeout_ms.default;
   }
 
   /**
@@ -102,29 +81,7 @@ export class Runtime {
    * @throws TenonError `CONFIG`, `ENGINE`, `MODULE_READ`, `MODULE_COMPILE` or `MODULE_LINK`
    */
   static async create(options: RuntimeOptions): Promise<Runtime> {
-    const {
-      modules,
-      cacheFolder = defaultCacheFolder(),
-      logLevel = "warn",
-      sidecars,
-      env,
-      outboundAllow,
-      ...others
-    } = options;
-    const problem = sidecarNamesProblem(Object.keys(sidecars ?? {}));
-    if (problem !== undefined) throw new TenonError("CONFIG", `sidecars: ${problem}`);
-    const created = native().Runtime.create({
-      ...nativeOptions(others),
-      modules: Array.isArray(modules)
-        ? modules.map((path) => ({ path }))
-        : Object.entries(modules).map(([name, path]) => ({ name, path })),
-      logLevel,
-      ...(sidecars === undefined ? {} : { sidecars: { ...sidecars } }),
-      ...(env === undefined ? {} : { env: { ...env } }),
-      ...(outboundAllow === undefined ? {} : { outboundAllow: [...outboundAllow] }),
-      ...(cacheFolder === false ? {} : { cacheDir: cacheFolder }),
-    });
-    return new Runtime(await fromNative(created), options.tls === undefined ? "http" : "https");
+    return new Runtime(await fromNative(native().Runtime.create(nativeOptions(options))), options);
   }
 
   /** The addon's own runtime, for what else of the addon works with it. @internal */
@@ -143,8 +100,9 @@ export class Runtime {
    *
    * @throws TenonError `CONFIG`, `MODULE_READ`, `MODULE_COMPILE` or `MODULE_LINK`; the old module goes on serving
    */
-  async reload(name: string, file?: string): Promise<void> {
-    await fromNative(this.#runtime.reload(name, file));
+  async reload(name: string, file?: string | URL): Promise<void> {
+    if (file !== undefined && !isFile(file)) throw new TenonError("CONFIG", "`file` must be a path or a file: URL");
+    await fromNative(this.#runtime.reload(name, file === undefined ? file : pathOf(file)));
   }
 
   /** What has been counted so far, in the text format of Prometheus, as `/metrics` has it. */
@@ -179,59 +137,74 @@ export class Runtime {
   }
 
   /**
-   * Answers a request as a server would at the same URL, `/run/<module>/…` included, without a socket in between.
+   * Answers a request as a server would at the same URL, `/run/<module>/…` included, without a socket in between. It takes
+   * what the global `fetch` takes.
    *
-   * Aborting the request's signal cancels it in the module, too.
+   * Aborting the request's signal cancels it in the module, too. The limits of bodies hold here as well: of one that is too
+   * large (413) or does not come in time (408) the rest is not read, and its stream is cancelled.
    *
-   * @throws TenonError `RESPONSE` when the module's answer breaks off
-   * @throws the signal's reason when it is aborted
+   * @throws TenonError `RESPONSE` when the module's answer breaks off, or the runtime is closed and its time is over
+   * @throws TenonError `REQUEST` when HTTP does not allow such a request, or the runtime was closed before
+   * @throws TenonError `CONFIG` when it is neither a request nor a URL
+   * @throws TypeError as `new Request` does, and when the body was read before
+   * @throws the signal's reason when it is aborted, and what the body's stream fails with
    */
-  async fetch(request: Request): Promise<Response> {
-    if (this.#calls === undefined) {
-      // Loaded when it is wanted: Node's `Response` alone takes a fifth of the time in which a server starts.
-      const { Calls } = await import("./calls.ts");
-      this.#calls ??= new Calls(this.#runtime);
-    }
-    request.signal.throwIfAborted();
-    if (request.body === null) return this.#calls.send(request, undefined);
-    const body = Buffer.from(await request.arrayBuffer());
-    request.signal.throwIfAborted();
-    return this.#calls.send(request, body);
+  async fetch(input: Fetched, init?: RequestInit): Promise<Response> {
+    if (this.#closing !== undefined) throw new TenonError("REQUEST", closed);
+    const fetching = this.#fetching ?? (await this.#load());
+    return fetching.fetch(input, init);
   }
 
   /**
-   * Listens for HTTP.
+   * Listens for HTTP. As with a server of Node's own, the process does not end by itself until {@link close} is called.
    *
-   * @throws TenonError `ADDRESS_IN_USE` or `LISTEN`
+   * @throws TenonError `CONFIG`, `ADDRESS_IN_USE` or `LISTEN`, the last one also when the runtime is closed
    */
   async listen(options: ListenOptions = {}): Promise<Listening> {
-    const { host = "127.0.0.1", port = 0 } = options;
+    if (this.#closing !== undefined) throw new TenonError("LISTEN", closed);
+    const { host, port } = listenOptions(options);
     const server = await fromNative(this.#runtime.listen(host, port), (code) =>
       code === "ADDRESS_IN_USE" ? "another program listens there; choose another port with --port" : undefined,
     );
+    // It may have been closed meanwhile.
+    if (this.#closing !== undefined) {
+      await server.close();
+      throw new TenonError("LISTEN", closed);
+    }
     this.#servers.add(server);
+    this.#alive ??= setInterval(() => {}, 2 ** 30);
     const shown = server.host.includes(":") ? `[${server.host}]` : server.host;
     return { host: server.host, port: server.port, url: `${this.#scheme}://${shown}:${server.port}` };
   }
 
-  /** Stops listening, and resolves when running requests have finished or their time is over and all traces are sent. */
-  async close(): Promise<void> {
-    const servers = [...this.#servers];
-    this.#servers.clear();
-    await Promise.all(servers.map((server) => server.close()));
-    await fromNative(this.#runtime.flush());
+  /**
+   * Stops listening, and resolves when running requests, those of `fetch` among them, have finished or their time is over
+   * (`shutdownTimeoutMs`) and all traces are sent. From now on `fetch` and `listen` reject.
+   */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    // What called `fetch` while its code was being loaded waits for that, too, and goes on before this does.
+    const fetches = this.#loading?.then((fetching) => fetching.end(this.#shutdownTimeoutMs));
+    try {
+      await Promise.all([fetches, ...[...this.#servers].map((server) => server.close())]);
+      await fromNative(this.#runtime.flush());
+    } finally {
+      clearInterval(this.#alive);
+    }
+  }
+
+  /** Loaded when it is wanted: Node's `Response` alone takes a fifth of the time in which a server starts. */
+  #load(): Promise<Fetching> {
+    this.#loading ??= import("./fetching.ts").then(({ Fetching }) => {
+      this.#fetching = new Fetching(this.#runtime, this.#bodyLimits);
+      return this.#fetching;
+    });
+    return this.#loading;
   }
 }
 
-/** Limits as the addon takes them, by their names in `tenon.toml`, and apart from the other options. */
-function nativeOptions<T extends Limits>(options: T): Omit<T, keyof Limits> & { limits: Record<string, number> } {
-  const others = { ...options } as Record<string, unknown>;
-  const given: Record<string, number> = {};
-  for (const name of Object.keys(limits)) {
-    const option = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
-    const value = others[option];
-    if (typeof value === "number") given[name] = value;
-    delete others[option];
-  }
-  return { ...(others as Omit<T, keyof Limits>), limits: given };
-}
+const closed = "the runtime is closed";

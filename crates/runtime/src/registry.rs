@@ -1,6 +1,6 @@
 //! The modules by name: how they are loaded, replaced while they serve, and what becomes of one that cannot be loaded.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -102,12 +102,8 @@ impl Registry {
         let Some(path) = path.or(known) else {
             return Err(RuntimeError::Config(format!("no module is called {name}, and no file is given for it")));
         };
-        if !is_name(name) {
-            return Err(RuntimeError::Config(format!(
-                "{name:?} cannot be the name of a module: it is a part of a path"
-            )));
-        }
         let source = ModuleSource { name: name.to_string(), path };
+        check_name(&source)?;
         let (source, loaded) = load(Arc::clone(&self.loader), source).await;
         let module = self.looked_after(loaded?);
         self.put(source, State::Ready(module));
@@ -169,22 +165,27 @@ async fn load(loader: Arc<Loader>, source: ModuleSource) -> (ModuleSource, Resul
 }
 
 fn refuse_duplicates(modules: &[ModuleSource]) -> Result<(), RuntimeError> {
-    let mut names = std::collections::HashSet::new();
-    for ModuleSource { name, .. } in modules {
-        if !is_name(name) {
+    let mut known = HashMap::new();
+    for source @ ModuleSource { name, path } in modules {
+        check_name(source)?;
+        if let Some(other) = known.insert(name, path) {
+            let (one, two) = (other.display(), path.display());
             return Err(RuntimeError::Config(format!(
-                "{name:?} cannot be the name of a module: it is a part of a path"
+                "two modules are called {name}; rename one of the files {one} and {two}"
             )));
-        }
-        if !names.insert(name) {
-            return Err(RuntimeError::Config(format!("two modules are called {name}; rename one of the files")));
         }
     }
     Ok(())
 }
 
-/// Whether a path can name a module: one segment that needs no escaping (RFC 3986, section 2.3).
-fn is_name(name: &str) -> bool {
+/// A name is a segment of a path that needs no escaping (RFC 3986, section 2.3).
+fn check_name(ModuleSource { name, path }: &ModuleSource) -> Result<(), RuntimeError> {
     let unreserved = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_' | '~');
-    !name.is_empty() && name.chars().all(unreserved)
+    if !name.is_empty() && name.chars().all(unreserved) {
+        return Ok(());
+    }
+    let path = path.display();
+    Err(RuntimeError::Config(format!(
+        "{name:?} cannot be the name of a module: it is a part of a URL and has letters of ASCII, digits, \"-\", \".\", \"_\" and \"~\"; rename {path}"
+    )))
 }

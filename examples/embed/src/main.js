@@ -20,9 +20,11 @@ app.use(async (request, response, next) => {
     new Request(new URL(request.url, `http://${request.headers.host}`), {
       method: request.method,
       headers,
-      ...(hasBody ? { body: request, duplex: "half" } : {}),
+      // A body that is too large is not read to its end, and must not take the connection with it.
+      ...(hasBody ? { body: request.iterator({ destroyOnReturn: false }), duplex: "half" } : {}),
     }),
   );
+  request.resume();
   response.status(answer.status);
   for (const [name, value] of answer.headers) response.append(name, value);
   response.end(Buffer.from(await answer.arrayBuffer()));

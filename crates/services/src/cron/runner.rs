@@ -69,8 +69,8 @@ impl Runner {
                     let until = next.and_then(|next| (next - now).to_std().ok()).unwrap_or(LONGEST_SLEEP);
                     tokio::select! {
                         () = tokio::time::sleep(until.min(LONGEST_SLEEP)) => {}
-                        // A job that was added now is due from now on.
-                        () = self.changed.notified() => from = from.max(now),
+                        // A job that was added now is due from now on; what has just become due stays so.
+                        () = self.changed.notified() => from = from.max(before(next, Utc::now())),
                     }
                 }
             }
@@ -112,5 +112,24 @@ impl Runner {
             Ok(answer) => answer,
             Err(_) => Err(format!("no answer within {} s", TIMEOUT.as_secs())),
         }
+    }
+}
+
+/// Now, or a moment before what is due when that is over already.
+fn before(due: Option<DateTime<Utc>>, now: DateTime<Utc>) -> DateTime<Utc> {
+    due.map_or(now, |due| now.min(due - chrono::TimeDelta::milliseconds(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_job_is_due_from_now_on_and_none_that_is_due_is_passed_over() {
+        let now = Utc::now();
+        let later = now + chrono::TimeDelta::seconds(5);
+        assert_eq!(before(None, now), now);
+        assert_eq!(before(Some(later), now), now);
+        assert!(before(Some(now), later) < now);
     }
 }

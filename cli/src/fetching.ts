@@ -1,0 +1,137 @@
+import { randomBytes } from "node:crypto";
+import type { Runtime as NativeRuntime } from "@tenon/native";
+import { Answer } from "./answer.ts";
+import { Calls } from "./calls.ts";
+import { TenonError } from "./errors.ts";
+import { type Abortable, type BodyLimits, BodyTimedOut, readBody } from "./request-body.ts";
+
+/** What `Runtime.fetch` takes: a request, or what `new Request` makes one of. */
+export type Fetched = Request | string | URL;
+
+/** The requests of this process that are being answered: what `Runtime.fetch` does, and its end. */
+export class Fetching {
+  readonly #calls: Calls;
+  readonly #limits: BodyLimits;
+  readonly #running = new Set<Exchange>();
+  #idle: (() => void) | undefined;
+
+  constructor(runtime: NativeRuntime, limits: BodyLimits) {
+    this.#calls = new Calls(runtime);
+    this.#limits = limits;
+  }
+
+  /** As `Runtime.fetch` has it. */
+  async fetch(input: Fetched, init: RequestInit | undefined): Promise<Response> {
+    const request = requestOf(input, init);
+    const exchange = new Exchange(request);
+    this.#running.add(exchange);
+    try {
+      if (exchange.aborted) throw exchange.reason;
+      const body = request.body === null ? undefined : await readBody(request, exchange, this.#limits);
+      if (exchange.aborted) throw exchange.reason;
+      const answer = await this.#calls.send(exchange as unknown as Request, body);
+      // Modules may answer HEAD as they answer GET; it is who sends the answer on that leaves the body away (RFC 9110,
+      // section 9.3.2), which on a connection is hyper.
+      return request.method === "HEAD" ? new Response(null, answer) : answer;
+    } catch (error) {
+      if (error instanceof BodyTimedOut) return timedOut(request, this.#limits.bodyTimeoutMs);
+      throw error;
+    } finally {
+      this.#running.delete(exchange);
+      if (this.#running.size === 0) this.#idle?.();
+    }
+  }
+
+  /** Resolves when what runs has been answered; what takes longer than so many milliseconds is cut off. */
+  async end(timeoutMs: number): Promise<void> {
+    if (this.#running.size === 0) return;
+    const idle = new Promise<void>((resolve) => {
+      this.#idle = resolve;
+    });
+    const cut = new TenonError("RESPONSE", "the runtime was closed before the request was answered");
+    const late = setTimeout(() => {
+      for (const exchange of this.#running) exchange.end(cut);
+    }, timeoutMs);
+    await idle;
+    clearTimeout(late);
+  }
+}
+
+/**
+ * A request as {@link Calls} takes it. Its signal is aborted with the request's own, and when the runtime ends. It is that
+ * signal itself: a real `AbortSignal` that follows two others would cost a quarter of what a small call does.
+ */
+class Exchange implements Abortable {
+  readonly #request: Request;
+  #ended: TenonError | undefined;
+  #listener: (() => void) | undefined;
+
+  constructor(request: Request) {
+    this.#request = request;
+  }
+
+  get method(): string {
+    return this.#request.method;
+  }
+
+  get url(): string {
+    return this.#request.url;
+  }
+
+  get headers(): Headers {
+    return this.#request.headers;
+  }
+
+  get signal(): this {
+    return this;
+  }
+
+  get aborted(): boolean {
+    return this.#ended !== undefined || this.#request.signal.aborted;
+  }
+
+  get reason(): unknown {
+    return this.#ended ?? this.#request.signal.reason;
+  }
+
+  /** There is one listener at a time: of who reads the body, and then of who waits for the answer. */
+  addEventListener(event: string, listener: () => void): void {
+    this.#listener = listener;
+    this.#request.signal.addEventListener(event, listener, { once: true });
+  }
+
+  removeEventListener(event: string, listener: () => void): void {
+    this.#listener = undefined;
+    this.#request.signal.removeEventListener(event, listener);
+  }
+
+  end(reason: TenonError): void {
+    if (this.aborted) return;
+    this.#ended = reason;
+    this.#listener?.();
+  }
+}
+
+function requestOf(input: Fetched, init: RequestInit | undefined): Request {
+  // By its name, since there are others than Node's own, such as those of the package undici.
+  const isRequest = Object.prototype.toString.call(input) === "[object Request]";
+  if (isRequest && init === undefined) return input as Request;
+  if (isRequest || typeof input === "string" || input instanceof URL) return new Request(input, init);
+  throw new TenonError("CONFIG", "`fetch` takes a Request, or a URL and what `new Request` takes besides");
+}
+
+/** What the server answers then. */
+function timedOut(request: Request, timeoutMs: number): Response {
+  // As `crates/runtime/src/request_id.rs` has it.
+  const given = request.headers.get("x-request-id") ?? "";
+  const id = /^[!-~]{1,128}$/.test(given) ? given : randomBytes(16).toString("hex");
+  const problem = {
+    type: "about:blank",
+    title: "Request Timeout",
+    status: 408,
+    detail: `the request body did not come within ${timeoutMs} ms`,
+    request_id: id,
+  };
+  const head = ["content-type", "application/problem+json", "x-request-id", id];
+  return new Answer(problem.status, head.join("\n"), new TextEncoder().encode(JSON.stringify(problem)));
+}

@@ -1,0 +1,129 @@
+import { pathToFileURL } from "node:url";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { limits } from "./limits.ts";
+import { type ListenOptions, Runtime, type RuntimeOptions } from "./runtime.ts";
+import { nativeOptions } from "./runtime-options.ts";
+
+const create = (options?: unknown) => Runtime.create(options as RuntimeOptions);
+
+/** Options, and what is said of them. */
+const wrong: [unknown, string][] = [
+  [undefined, "`Runtime.create` takes an object of options, with `modules` at least"],
+  [null, "`Runtime.create` takes an object of options, with `modules` at least"],
+  [["a.wasm"], "`Runtime.create` takes an object of options, with `modules` at least"],
+  [{}, "`modules` is missing: it must be a list of component files, or an object of files by the names to call them"],
+  [
+    { modules: "dist/x.wasm" },
+    "`modules` must be a list of component files, or an object of files by the names to call them",
+  ],
+  [
+    { modules: new Map([["x", "x.wasm"]]) },
+    "`modules` must be a list of component files, or an object of files by the names to call them",
+  ],
+  [
+    { modules: new URL("file:///x.wasm") },
+    "`modules` must be a list of component files, or an object of files by the names to call them",
+  ],
+  [{ modules: ["a.wasm", 1] }, "`modules[1]` must be a path or a file: URL"],
+  [{ modules: { a: null } }, "`modules.a` must be a path or a file: URL"],
+  [{ modules: [new URL("http://host/x.wasm")] }, "`modules[0]` must be a path or a file: URL"],
+  [{ modules: [new URL("file://host/x.wasm")] }, "`modules[0]` must be a path or a file: URL"],
+  [{ modules: [], requestTimeoutMS: 5 }, "unknown option `requestTimeoutMS`; did you mean `requestTimeoutMs`?"],
+  [{ modules: [], request_timeout_ms: 5 }, "unknown option `request_timeout_ms`; did you mean `requestTimeoutMs`?"],
+  [{ modules: [], module: "a" }, "unknown option `module`; did you mean `modules`?"],
+  [{ modules: [], port: 1 }, "unknown option `port`; it is an option of `listen`"],
+  [{ modules: [], constructor: 1 }, "unknown option `constructor`; known are modules, sidecars, "],
+  [{ modules: [], requestTimeoutMs: "100" }, "`requestTimeoutMs` must be a whole number from 1 to 3600000"],
+  [{ modules: [], requestTimeoutMs: Number.NaN }, "`requestTimeoutMs` must be a whole number from 1 to 3600000"],
+  [{ modules: [], maxQueued: -1 }, "`maxQueued` must be a whole number from 0 to 100000"],
+  [{ modules: [], maxHeaders: 1.5 }, "`maxHeaders` must be a whole number from 1 to 1000"],
+  [{ modules: [], env: { A: 1 } }, "`env.A` must be a string"],
+  [{ modules: [], env: { A: undefined } }, "`env.A` must be a string"],
+  [{ modules: [], env: { "A=B": "x" } }, "`A=B` is no name for `env`: any text without ="],
+  [{ modules: [], env: ["A=B"] }, "`env` must be an object of texts by the names of variables"],
+  [{ modules: [], sidecars: { db: 1 } }, "`sidecars.db` must be a string"],
+  [{ modules: [], sidecars: "http://db" }, "`sidecars` must be an object of addresses by the names of sidecars"],
+  [{ modules: [], sidecars: { db: "ftp://db" } }, "ftp://db"],
+  [{ modules: [], outboundAllow: "x" }, "`outboundAllow` must be a list of strings"],
+  [{ modules: [], isolation: "none" }, '`isolation` must be "request" or "shared"'],
+  [{ modules: [], tls: { certificate: "c.pem" } }, "`tls` must be an object with the paths `certificate` and `key`"],
+  [{ modules: [], tls: true }, "`tls` must be an object with the paths `certificate` and `key`"],
+  [
+    { modules: [], tls: { certificate: "c.pem", key: "k.pem", ca: "a.pem" } },
+    "`tls` must be an object with the paths `certificate` and `key`",
+  ],
+  [{ modules: [], cacheFolder: true }, "`cacheFolder` must be a string or false"],
+  [{ modules: [], logLevel: "loud" }, '`logLevel` must be "off" or "error" or "warn" or "info" or "debug"'],
+  [{ modules: [], logFormat: 1 }, '`logFormat` must be "readable" or "json"'],
+  [{ modules: [], accessLog: "yes" }, "`accessLog` must be true or false"],
+  [{ modules: [], otlpEndpoint: 4318 }, "`otlpEndpoint` must be a string"],
+];
+
+test.each(wrong)("%o is refused", async (options, message) => {
+  const created = create(options);
+  await expect(created).rejects.toMatchObject({ name: "TenonError", code: "CONFIG" });
+  await expect(created).rejects.toThrow(message);
+});
+
+test("all that is wrong is told at once, and no value", async () => {
+  const created = create({ modules: [], foo: "secret-1", env: { A: ["secret-2"] }, accessLog: "secret-3" });
+  await expect(created).rejects.toThrow(/`foo`.*\n.*`env\.A`.*\n.*`accessLog`/);
+  await expect(created).rejects.not.toThrow("secret");
+});
+
+test("what is undefined is left out, and what is null is not", async () => {
+  const none = { sidecars: undefined, env: undefined, outboundAllow: undefined, tls: undefined, maxQueued: undefined };
+  await (await create({ modules: [], cacheFolder: undefined, logLevel: "off", isolation: undefined, ...none })).close();
+  await expect(create({ modules: [], isolation: null })).rejects.toThrow("`isolation` must be");
+});
+
+test("every limit is an option, and the addon is given it by its own name", () => {
+  const camel = (name: string) => name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+  const given = Object.fromEntries(Object.entries(limits).map(([name, { min }]) => [camel(name), min]));
+  const expected = Object.fromEntries(Object.entries(limits).map(([name, { min }]) => [name, min]));
+  expect(nativeOptions({ modules: [], ...given }).limits).toEqual(expected);
+});
+
+test("files are paths or URLs", async () => {
+  const url = pathToFileURL("/a b/x.wasm");
+  expect(nativeOptions({ modules: ["y.wasm", url] }).modules).toEqual([{ path: "y.wasm" }, { path: "/a b/x.wasm" }]);
+  expect(nativeOptions({ modules: { x: url } }).modules).toEqual([{ name: "x", path: "/a b/x.wasm" }]);
+  // An environment as the process has it is none of a plain object's.
+  expect(nativeOptions({ modules: [], env: process.env as Record<string, string> }).env).toEqual({ ...process.env });
+});
+
+let runtime: Runtime;
+beforeAll(async () => {
+  runtime = await create({ modules: [], maxConcurrent: 4, cacheFolder: false, logLevel: "off" });
+});
+afterAll(() => runtime.close());
+
+test.each<[unknown, string]>([
+  [3000, "`listen` takes an object: { host, port }, or nothing"],
+  ["127.0.0.1:3000", "`listen` takes an object: { host, port }, or nothing"],
+  [null, "`listen` takes an object: { host, port }, or nothing"],
+  [{ port: 99_999 }, "`port` must be a whole number from 0 to 65535"],
+  [{ port: -1 }, "`port` must be a whole number from 0 to 65535"],
+  [{ port: Number.NaN }, "`port` must be a whole number from 0 to 65535"],
+  [{ port: "3000" }, "`port` must be a whole number from 0 to 65535"],
+  [{ host: 1 }, "`host` must be a string"],
+  [{ prot: 1 }, "unknown option `prot`; did you mean `port`?"],
+  [{ maxQueued: 1 }, "unknown option `maxQueued`; it is an option of `Runtime.create`"],
+])("listening at %o is refused", async (options, message) => {
+  const listening = runtime.listen(options as ListenOptions);
+  await expect(listening).rejects.toMatchObject({ name: "TenonError", code: "CONFIG" });
+  await expect(listening).rejects.toThrow(message);
+});
+
+test("where to listen may be left out", async () => {
+  for (const options of [undefined, {}, { host: undefined, port: undefined }]) {
+    const { url, host, port } = await runtime.listen(options as ListenOptions);
+    expect([url, host]).toEqual([`http://127.0.0.1:${port}`, "127.0.0.1"]);
+  }
+});
+
+test("a file to reload is a path or a URL", async () => {
+  await expect(runtime.reload("x", 5 as never)).rejects.toThrow("`file` must be a path or a file: URL");
+  await expect(runtime.reload("x", new URL("http://host/x"))).rejects.toMatchObject({ code: "CONFIG" });
+  await expect(runtime.reload("x", new URL("file:///none/x.wasm"))).rejects.toThrow(/\/none\/x\.wasm/);
+});

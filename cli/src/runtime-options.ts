@@ -1,0 +1,223 @@
+/** What a runtime is told: its options, what is wrong with those that are given, and how the addon takes them. */
+import { fileURLToPath } from "node:url";
+import type { RuntimeOptions as NativeOptions } from "@tenon/native";
+import { defaultCacheFolder } from "./cache-folder.ts";
+import { TenonError } from "./errors.ts";
+import { type Limits, limits } from "./limits.ts";
+import { nearest } from "./nearest.ts";
+import { sidecarNamesProblem } from "./project/config/addresses.ts";
+import { camelCase } from "./project/config/key.ts";
+import { sections } from "./project/config/keys.ts";
+import { type Kind, oneOf, text, textList, wholeNumber } from "./project/config/kinds.ts";
+
+/** What a `Runtime` is told, its limits among it. */
+export interface RuntimeOptions extends Limits {
+  /**
+   * Component files, paths or `file:` URLs, each called after its file without `.wasm` and `-composed`; or files by the
+   * names to call them.
+   */
+  readonly modules: readonly (string | URL)[] | Readonly<Record<string, string | URL>>;
+  /** Addresses of sidecars by name: `http://host:port` or `unix:///path`. */
+  readonly sidecars?: Readonly<Record<string, string>>;
+  /**
+   * Hosts that modules may call besides: `host`, `host:port`, or either behind `http://` or `https://`. A name that
+   * resolves to a private address is refused unless that address is listed as well.
+   */
+  readonly outboundAllow?: readonly string[];
+  /** Environment variables that every module sees. Nothing of the process's own environment is added. */
+  readonly env?: Readonly<Record<string, string>>;
+  /**
+   * What requests to one module share: nothing (`request`, the default), or instances, one request after another
+   * (`shared`): faster, but a request may see what an earlier one left in memory.
+   */
+  readonly isolation?: "request" | "shared";
+  /** The files of a certificate with its chain and of its key, in PEM; `listen` serves HTTPS then. */
+  readonly tls?: { readonly certificate: string; readonly key: string };
+  /** Where compiled code is kept; false compiles anew each time. The user's cache folder when left out. */
+  readonly cacheFolder?: string | false;
+  /** What is logged to standard error; `warn` when left out. The first runtime of a process decides. */
+  readonly logLevel?: "off" | "error" | "warn" | "info" | "debug";
+  /** How it is logged; `readable` when left out. The first runtime of a process decides. */
+  readonly logFormat?: "readable" | "json";
+  /** Whether each request is a line in the log, whatever the level. */
+  readonly accessLog?: boolean;
+  /**
+   * Where traces are sent: `http://host:port` or `https://host:port` of an OpenTelemetry collector that takes OTLP over
+   * HTTP. None are sent when left out.
+   */
+  readonly otlpEndpoint?: string;
+}
+
+/** Where to listen; 127.0.0.1 and a free port when left out. */
+export interface ListenOptions {
+  readonly host?: string;
+  readonly port?: number;
+}
+
+/** What is wrong with the value of an option; `path` is what to call it. The value is not repeated: it may be a secret. */
+type Check = (path: string, value: unknown) => string[];
+
+type Checks = Readonly<Record<string, Check>>;
+
+const { keys: server } = sections.server;
+
+/** What the options of `Runtime.create` take. What an address or a host may be is the addon's matter. */
+const runtimeChecks: Readonly<Record<keyof RuntimeOptions, Check>> = {
+  modules: checkModules,
+  sidecars: textsByName("an object of addresses by the names of sidecars"),
+  outboundAllow: checkKind(textList),
+  env: textsByName("an object of texts by the names of variables", sections.env.names),
+  isolation: checkKind(server.isolation.kind),
+  tls: check("an object with the paths `certificate` and `key`", isTls),
+  cacheFolder: check("a string or false", (value) => typeof value === "string" || value === false),
+  logLevel: checkKind(oneOf("off", "error", "warn", "info", "debug")),
+  logFormat: checkKind(server.log_format.kind),
+  accessLog: checkKind(server.access_log.kind),
+  otlpEndpoint: checkKind(server.otlp_endpoint.kind),
+  ...(Object.fromEntries(
+    Object.entries(limits).map(([name, { min, max }]) => [camelCase(name), checkKind(wholeNumber(min, max))]),
+  ) as Record<keyof Limits, Check>),
+};
+
+const listenChecks: Readonly<Record<keyof ListenOptions, Check>> = {
+  host: checkKind(text),
+  port: checkKind(server.port.kind),
+};
+
+/**
+ * Options of `Runtime.create` as the addon takes them.
+ *
+ * @throws TenonError `CONFIG`, naming every option that is unknown, missing or of the wrong kind
+ */
+export function nativeOptions(options: RuntimeOptions): NativeOptions {
+  if (!isRecord(options as unknown)) {
+    throw new TenonError("CONFIG", "`Runtime.create` takes an object of options, with `modules` at least");
+  }
+  const problems = problemsOf(options, runtimeChecks, (name) =>
+    Object.hasOwn(listenChecks, name) ? "an option of `listen`" : undefined,
+  );
+  if (options.modules === undefined) problems.push(`\`modules\` is missing: it must be ${whatModulesAre}`);
+  refuse(problems);
+  const together = sidecarNamesProblem(Object.keys(options.sidecars ?? {}));
+  if (together !== undefined) refuse([`sidecars: ${together}`]);
+  const { modules, cacheFolder = defaultCacheFolder(), logLevel = "warn", ...rest } = options;
+  const { sidecars, env, outboundAllow, ...others } = rest;
+  return {
+    ...withLimits(others),
+    modules: Array.isArray(modules)
+      ? modules.map((file) => ({ path: pathOf(file) }))
+      : Object.entries(modules).map(([name, file]) => ({ name, path: pathOf(file) })),
+    logLevel,
+    ...(sidecars === undefined ? {} : { sidecars: { ...sidecars } }),
+    ...(env === undefined ? {} : { env: { ...env } }),
+    ...(outboundAllow === undefined ? {} : { outboundAllow: [...outboundAllow] }),
+    ...(cacheFolder === false ? {} : { cacheDir: cacheFolder }),
+  };
+}
+
+/**
+ * Options of `listen`, with what they are when left out.
+ *
+ * @throws TenonError `CONFIG`, as `nativeOptions`
+ */
+export function listenOptions(options: ListenOptions): Required<ListenOptions> {
+  if (!isRecord(options as unknown))
+    throw new TenonError("CONFIG", "`listen` takes an object: { host, port }, or nothing");
+  refuse(
+    problemsOf(options, listenChecks, (name) =>
+      Object.hasOwn(runtimeChecks, name) ? "an option of `Runtime.create`" : undefined,
+    ),
+  );
+  const { host = "127.0.0.1", port = 0 } = options;
+  return { host, port };
+}
+
+/**
+ * The path of a file that is given as such or as a URL.
+ *
+ * @throws TypeError when the URL is not that of a file
+ */
+export function pathOf(file: string | URL): string {
+  return typeof file === "string" ? file : fileURLToPath(file);
+}
+
+/** Limits as the addon takes them, by their names in `tenon.toml`, and apart from the other options. */
+function withLimits<T extends Limits>(options: T): Omit<T, keyof Limits> & { limits: Record<string, number> } {
+  const others = { ...options } as Record<string, unknown>;
+  const given: Record<string, number> = {};
+  for (const name of Object.keys(limits)) {
+    const option = camelCase(name);
+    const value = others[option];
+    if (typeof value === "number") given[name] = value;
+    delete others[option];
+  }
+  return { ...(others as Omit<T, keyof Limits>), limits: given };
+}
+
+function problemsOf(options: object, checks: Checks, home: (name: string) => string | undefined): string[] {
+  return Object.entries(options).flatMap(([name, value]) => {
+    const known = Object.hasOwn(checks, name) ? checks[name] : undefined;
+    if (known !== undefined) return value === undefined ? [] : known(name, value);
+    const other = home(name);
+    if (other !== undefined) return [`unknown option \`${name}\`; it is ${other}`];
+    const near = nearest(name, Object.keys(checks));
+    const rest = near === undefined ? `known are ${Object.keys(checks).join(", ")}` : `did you mean \`${near}\`?`;
+    return [`unknown option \`${name}\`; ${rest}`];
+  });
+}
+
+function refuse(problems: readonly string[]): void {
+  if (problems.length > 0) throw new TenonError("CONFIG", problems.join("\n"));
+}
+
+function check(description: string, fits: (value: unknown) => boolean): Check {
+  return (path, value) => (fits(value) ? [] : [`\`${path}\` must be ${description}`]);
+}
+
+function checkKind({ description, read }: Kind<unknown>): Check {
+  return check(description, (value) => read(value) !== undefined);
+}
+
+function textsByName(description: string, names?: { readonly pattern: RegExp; readonly description: string }): Check {
+  const each = checkKind(text);
+  return (path, value) => {
+    if (!isRecord(value)) return [`\`${path}\` must be ${description}`];
+    return Object.entries(value).flatMap(([name, given]) =>
+      names?.pattern.test(name) === false
+        ? [`\`${name}\` is no name for \`${path}\`: ${names.description}`]
+        : each(`${path}.${name}`, given),
+    );
+  };
+}
+
+const whatModulesAre = "a list of component files, or an object of files by the names to call them";
+
+function checkModules(path: string, value: unknown): string[] {
+  const each = check("a path or a file: URL", isFile);
+  if (Array.isArray(value)) return [...value.entries()].flatMap(([index, file]) => each(`${path}[${index}]`, file));
+  if (!isRecord(value)) return [`\`${path}\` must be ${whatModulesAre}`];
+  return Object.entries(value).flatMap(([name, file]) => each(`${path}.${name}`, file));
+}
+
+/** Whether {@link pathOf} can tell its path. */
+export function isFile(value: unknown): value is string | URL {
+  if (typeof value === "string") return true;
+  if (!(value instanceof URL)) return false;
+  try {
+    fileURLToPath(value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isTls(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  const { certificate, key, ...more } = value;
+  return typeof certificate === "string" && typeof key === "string" && Object.keys(more).length === 0;
+}
+
+/** Whether it is an object whose properties are what it holds, as those of lists, maps and URLs are not. */
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !(Symbol.iterator in value) && !(value instanceof URL);
+}
