@@ -58,6 +58,10 @@ pub fn load(engine: &Engine, file: &Path, folder: Option<&Path>, components: usi
         }
     }
     let bytes = fs::read(file)?;
+    // The compiler takes WebAssembly as text, too, and would say where that is wrong.
+    if !bytes.starts_with(b"\0asm") {
+        return Ok(Err(wasmtime::Error::msg("it is no WebAssembly")));
+    }
     let made = match store {
         // By their own digest: the file may have changed since.
         Some(store) => store.component(&bytes),

@@ -7,6 +7,8 @@ use croner::parser::{CronParser, Year};
 
 /// Reads an expression; `@hourly` and its like are expressions too. One that never fires is an error.
 pub(crate) fn parse(expression: &str) -> Result<Cron, String> {
+    // croner has all of the usual names but this one.
+    let expression = if expression.eq_ignore_ascii_case("@midnight") { "@daily" } else { expression };
     let parser = CronParser::builder().year(Year::Disallowed).build();
     let cron = parser.parse(expression).map_err(|error| match error {
         CronError::EmptyPattern => "`schedule` must not be empty".to_string(),
@@ -37,6 +39,7 @@ mod tests {
             ("*/10 * * * * *", "2026-03-01T10:00:40Z"),
             ("0 0 29 2 *", "2028-02-29T00:00:00Z"),
             ("@daily", "2026-03-02T00:00:00Z"),
+            ("@midnight", "2026-03-02T00:00:00Z"),
             ("30 9 * * MON-FRI", "2026-03-02T09:30:00Z"),
         ] {
             assert_eq!(next(&parse(expression).unwrap(), from), Some(at.parse().unwrap()), "{expression}");

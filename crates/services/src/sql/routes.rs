@@ -61,6 +61,9 @@ async fn batch<S: SqlStore>(
 ) -> Result<Response, Problem> {
     let body = body::read_json(&headers, body, shared.limits.max_body_bytes).await?;
     let statements = Statement::batch_from_json(body, &shared.limits)?;
+    if statements.is_empty() {
+        return Ok(json("{\"results\":[]}".to_owned()));
+    }
     let outcomes = shared.store.run(statements, Mode::Transaction).await.map_err(|Failed { statement, error }| {
         let problem = Problem::from(error);
         problem.of_statement(statement)

@@ -42,8 +42,8 @@ impl Statement {
         let Some(Value::Array(statements)) = value.get_mut("statements").map(Value::take) else {
             return Err(Problem::bad_request("`statements` must be a list"));
         };
-        if statements.is_empty() || statements.len() > limits.max_statements {
-            return Err(Problem::bad_request(format!("a batch has 1 to {} statements", limits.max_statements)));
+        if statements.len() > limits.max_statements {
+            return Err(Problem::bad_request(format!("a batch has at most {} statements", limits.max_statements)));
         }
         statements.into_iter().map(|statement| Self::from_json(statement, limits)).collect()
     }

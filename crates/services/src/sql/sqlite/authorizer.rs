@@ -38,14 +38,16 @@ pub(crate) struct Authorizer {
     own: Arc<AtomicBool>,
     /// Why the last statement was refused, which SQLite itself does not say.
     reason: Reason,
+    /// Set once a statement makes what only its connection has.
+    temporary: Arc<AtomicBool>,
 }
 
 /// A place for a reason.
 pub(crate) type Reason = Arc<Mutex<&'static str>>;
 
 impl Authorizer {
-    pub(crate) fn new(access: SqlAccess, own: Arc<AtomicBool>, reason: Reason) -> Self {
-        Self { access, own, reason }
+    pub(crate) fn new(access: SqlAccess, own: Arc<AtomicBool>, reason: Reason, temporary: Arc<AtomicBool>) -> Self {
+        Self { access, own, reason, temporary }
     }
 
     pub(crate) fn decide(&self, context: &AuthContext<'_>) -> Authorization {
@@ -81,7 +83,18 @@ impl Authorizer {
                 listed.or((!known).then_some("this pragma is not allowed"))
             }
             // What is left changes the schema.
-            _ => read_only.or(listed),
+            action => {
+                if matches!(
+                    action,
+                    A::CreateTempTable { .. }
+                        | A::CreateTempView { .. }
+                        | A::CreateTempIndex { .. }
+                        | A::CreateTempTrigger { .. }
+                ) {
+                    self.temporary.store(true, Ordering::Relaxed);
+                }
+                read_only.or(listed)
+            }
         }
     }
 

@@ -35,6 +35,8 @@ struct Inner {
 struct Member {
     connection: Connection,
     own: Arc<AtomicBool>,
+    /// Whether it may have temporary tables or their like, which are none of the next request's business.
+    temporary: Arc<AtomicBool>,
     deadline: Arc<Mutex<Option<Instant>>>,
     refusal: Reason,
 }
@@ -78,7 +80,8 @@ impl Pool {
     fn connect(&self) -> Result<Member, ServicesError> {
         let Inner { path, access, timeout, .. } = &*self.0;
         let mut connection = sqlite_file::open(path)?;
-        let (own, deadline) = (Arc::default(), Arc::<Mutex<Option<Instant>>>::default());
+        let (own, temporary) = (Arc::default(), Arc::default());
+        let deadline = Arc::<Mutex<Option<Instant>>>::default();
         let refusal = Reason::default();
         let set_up = |connection: &mut Connection| -> rusqlite::Result<()> {
             connection.busy_timeout(*timeout)?;
@@ -90,7 +93,8 @@ impl Pool {
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DDL, false)?;
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-            let authorizer = Authorizer::new(access.clone(), Arc::clone(&own), Arc::clone(&refusal));
+            let authorizer =
+                Authorizer::new(access.clone(), Arc::clone(&own), Arc::clone(&refusal), Arc::clone(&temporary));
             connection
                 .authorizer(Some(move |context: rusqlite::hooks::AuthContext<'_>| authorizer.decide(&context)))?;
             let watched = Arc::clone(&deadline);
@@ -102,11 +106,11 @@ impl Pool {
         };
         set_up(&mut connection)
             .map_err(|error| ServicesError::Folder { path: path.clone(), reason: error.to_string() })?;
-        Ok(Member { connection, own, deadline, refusal })
+        Ok(Member { connection, own, temporary, deadline, refusal })
     }
 }
 
-/// A connection that goes back when it is dropped, unless something is left open on it.
+/// A connection that goes back when it is dropped, unless something is left open or made on it.
 pub(crate) struct Pooled {
     member: Option<Member>,
     pool: Pool,
@@ -160,7 +164,7 @@ impl Pooled {
 impl Drop for Pooled {
     fn drop(&mut self) {
         let Some(member) = self.member.take() else { return };
-        if member.connection.is_autocommit() {
+        if member.connection.is_autocommit() && !member.temporary.load(Ordering::Relaxed) {
             *member.deadline.lock().unwrap_or_else(PoisonError::into_inner) = None;
             self.pool.idle().push(member);
         }
