@@ -109,7 +109,7 @@ describe("what fails says where, and what to do", () => {
     [
       "the time",
       answering("started", "const started = performance.now();"),
-      /the module's top level failed: it calls what exists only while a request is answered/,
+      /error: src\/handler\.ts: the module's top level failed: it calls what exists only while a request is answered/,
       /hint: the top level runs while building/,
     ],
     [
@@ -121,10 +121,45 @@ describe("what fails says where, and what to do", () => {
     [
       "more memory than there is",
       answering("1", "const all = [];\nfor (;;) all.push(new Array(1_000_000).fill(7));"),
-      /the top level needs more than 384 MiB of memory/,
+      /error: src\/handler\.ts: the top level needs more than 384 MiB of memory/,
       /hint: the top level runs while building/,
     ],
-    ["a promise that is rejected", answering("1", "await Promise.reject(new Error('refused'));"), /refused/, /hint:/],
+    [
+      "a promise that is rejected",
+      answering("1", "await Promise.reject(new Error('refused'));"),
+      /error: src\/handler\.ts:2:22: the module's top level failed: Error: refused\n/,
+      /hint:/,
+    ],
+    [
+      "a promise that is rejected and that nobody waits for",
+      answering("1", "console.log('said'); Promise.reject(new Error('refused'));"),
+      /error: src\/handler\.ts:2:37: the module's top level failed: it rejects a promise that nobody handles: refused\n {2}2 \|/,
+      /hint: the top level runs while building/,
+    ],
+    [
+      "a promise that stays open",
+      answering("1", "await new Promise(() => {});"),
+      /error: src\/handler\.ts: the module's top level failed: it waits for something that never comes\n/,
+      /hint: the top level runs while building/,
+    ],
+    [
+      "a text that is thrown",
+      answering("1", "throw 'a string';"),
+      /error: src\/handler\.ts: the module's top level failed: uncaught exception: a string\n/,
+      /hint: throw an Error instead/,
+    ],
+    [
+      "a route twice",
+      'import { get, ok, routes } from "@tenon/sdk";\nexport default routes({\n  a: get("/a/{x}", () => ok({})),\n  b: get("/a/{y}", () => ok({})),\n});\n',
+      /error: src\/handler\.ts:2:16: the module's top level failed: TypeError: two routes answer the same requests: a \(GET "\/a\/\{x\}"\) and b .*\n {2}2 \| export default routes/,
+      /hint:/,
+    ],
+    [
+      "an attribute that is unknown",
+      'import { field, get, ok, routes } from "@tenon/sdk";\nconst unknown = () => field.u32({ mx: 3 } as any);\nexport default routes({ it: get("/", { response: unknown() }, () => ok(1)) });\n',
+      /error: src\/handler\.ts:2:29: the module's top level failed: TypeError: field\.u32: unknown "mx"/,
+      /hint:/,
+    ],
   ])("%s", async (name, handler, message, hint) => {
     const at = await project(name.toLowerCase().replaceAll(" ", "-"), { "handler.ts": handler });
     const { status, stderr } = build(at);
@@ -132,6 +167,31 @@ describe("what fails says where, and what to do", () => {
     expect(stderr).toMatch(hint);
     expect(status).toBe(1);
     await expect(readdir(join(at, "dist"))).rejects.toThrow();
+  });
+
+  test("what is exported and is no application", async () => {
+    const at = await project("exports", { "handler.ts": "export default { foo: 1 };\n" });
+    const { status, stderr } = build(at);
+    expect(stderr).toMatch(/error: src\/handler\.ts: the default export is not what routes\(\) gives: .*\n$/);
+    expect(status).toBe(1);
+  });
+
+  test("a package that throws, and one that another calls", async () => {
+    const at = await project("packages", {
+      "handler.ts": answering("1", 'import { call } from "calls";\ncall(() => {});\nimport "throws";'),
+    });
+    const packages: Readonly<Record<string, string>> = {
+      calls: "export const call = (f) => { if (!f.given) throw new Error('not given'); };",
+      throws: "if (globalThis.reached) throw new Error('reached');",
+    };
+    const install = async (name: string, text: string | undefined) => {
+      await mkdir(join(at, "node_modules", name), { recursive: true });
+      await writeFile(join(at, "node_modules", name, "index.js"), text ?? "");
+    };
+    for (const [name, text] of Object.entries(packages)) await install(name, text);
+    expect(build(at).stderr).toMatch(/error: src\/handler\.ts:3:1: .*: Error: not given\n/);
+    await install("throws", "throw new Error('reached');");
+    expect(build(at).stderr).toMatch(/error: node_modules\/throws\/index\.js:1:7: .*: Error: reached\n/);
   });
 });
 

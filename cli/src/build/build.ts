@@ -1,4 +1,4 @@
-import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { access, constants, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import { systemReason, TenonError } from "../errors.ts";
 import { fromNative, native } from "../native.ts";
@@ -99,7 +99,7 @@ async function componentizer(options: BuildOptions, terminal: Terminal): Promise
 
 async function requireSource(project: Project): Promise<void> {
   try {
-    await stat(project.source);
+    await access(project.source, constants.R_OK);
   } catch (error) {
     const shown = relative(process.cwd(), project.source);
     throw new TenonError(

@@ -1,16 +1,17 @@
 import { mkdir } from "node:fs/promises";
 import { builtinModules } from "node:module";
-import { dirname, join, relative } from "node:path";
+import { dirname, join } from "node:path";
 import { build, type Message, type Plugin } from "esbuild";
-import { TenonError } from "../errors.ts";
 import type { Project } from "../project/project.ts";
-import { codeFrame } from "./code-frame.ts";
-import { entryModule } from "./entry.ts";
+import { bundleError } from "./bundle-error.ts";
+import { entryModule, entryName } from "./entry.ts";
 import { stripDocs } from "./strip-docs.ts";
 
 /** A handler and all it imports as one ES module, on disk with its source map beside it. */
 export interface Bundle {
   readonly file: string;
+  /** The handler module; absolute. */
+  readonly source: string;
   readonly sourceMap: string;
   /** Bytes of JavaScript. */
   readonly size: number;
@@ -24,9 +25,6 @@ export interface BundleOptions {
   /** See `entryModule`. */
   readonly checkResponses: boolean;
 }
-
-/** The entry's name in errors; it is generated, so an error in it is about what the handler module exports. */
-const entryNamespace = "tenon-entry";
 
 /**
  * Bundles the project's handler.
@@ -42,7 +40,7 @@ export async function bundle(project: Project, options: BundleOptions): Promise<
       stdin: {
         contents: entryModule(project.source, options.checkResponses),
         resolveDir: project.folder,
-        sourcefile: entryNamespace,
+        sourcefile: entryName,
         loader: "js",
       },
       outfile: file,
@@ -63,12 +61,12 @@ export async function bundle(project: Project, options: BundleOptions): Promise<
     });
     const output = Object.values(result.metafile.outputs).find((each) => each.entryPoint !== undefined);
     const inputs = Object.keys(result.metafile.inputs)
-      .filter((input) => input !== entryNamespace && !input.includes("node_modules/"))
+      .filter((input) => input !== entryName && !input.includes("node_modules/"))
       .map((input) => join(project.folder, input));
-    return { file, sourceMap: `${file}.map`, size: output?.bytes ?? 0, inputs };
+    return { file, source: project.source, sourceMap: `${file}.map`, size: output?.bytes ?? 0, inputs };
   } catch (error) {
     if (error !== null && typeof error === "object" && "errors" in error)
-      throw failure(project, error.errors as Message[]);
+      throw bundleError(project, error.errors as Message[]);
     throw error;
   }
 }
@@ -86,19 +84,3 @@ const explainNode: Plugin = {
     });
   },
 };
-
-function failure(project: Project, errors: readonly Message[]): TenonError {
-  const shown = errors.map(({ text, location, notes }) => {
-    const source = relative(process.cwd(), project.source);
-    if (location === null || location.file === entryNamespace || location.file.startsWith("<")) {
-      return text.includes('"default"') || text.includes("default")
-        ? `${source}: it has no default export; export what routes() gives: export default routes({ … })`
-        : `${source}: ${text}`;
-    }
-    const file = relative(process.cwd(), join(project.folder, location.file));
-    const place = `${file}:${location.line}:${location.column + 1}: ${text}`;
-    const remarks = notes.map((note) => `  ${note.text}\n`).join("");
-    return `${place}\n${codeFrame(location.lineText, location.line, location.column + 1, location.length)}\n${remarks}`.trimEnd();
-  });
-  return new TenonError("BUILD", shown.join("\n"));
-}

@@ -1,3 +1,6 @@
+/** The entry's name in errors and in the source map; it is generated, so an error in it is about what the handler module exports. */
+export const entryName = "tenon-entry";
+
 /**
  * The module that is componentized: it connects what the handler module exports with what the world `handler-glue` wants.
  * The SDK looks the environment up by this key when a handler asks for it, never before. What it prints, the build shows.

@@ -1,8 +1,11 @@
-import { basename } from "node:path";
+import { basename, relative } from "node:path";
 import { TenonError } from "../errors.ts";
 import type { Bundle } from "./bundle.ts";
 import { codeFrame } from "./code-frame.ts";
+import { type Failure, failureIn, rejectionIn } from "./engine-output.ts";
+import { entryName } from "./entry.ts";
 import { type Place, SourceMap } from "./place.ts";
+import { isOfSdk } from "./sdk-names.ts";
 
 /** What to do about a top level that fails. */
 const topLevelHint =
@@ -17,46 +20,62 @@ export async function topLevelError(error: unknown, bundle: Bundle): Promise<unk
     case "TOP_LEVEL_CALL":
     case "TOP_LEVEL_ENDLESS":
     case "TOP_LEVEL_MEMORY":
-      return new TenonError("BUILD", error.message, topLevelHint, error);
+      return new TenonError("BUILD", `${shown(bundle)}: ${error.message}`, topLevelHint, error);
     default:
       return error;
   }
 }
 
 /** Turns what the engine printed into an error that points into the user's sources. */
-export async function explain(output: string, bundle: Bundle): Promise<TenonError> {
-  const map = await SourceMap.read(bundle.sourceMap);
-  const frame = new RegExp(`${basename(bundle.file).replaceAll(".", "\\.")}:(\\d+):(\\d+)`, "g");
-  const places = [...output.matchAll(frame)]
-    .map(([, line, column]) => map.place(Number(line), Number(column)))
-    .filter((place): place is Place => place !== undefined);
-  const reason = reasonIn(output);
-  const [first] = places.filter((place) => !place.file.includes("node_modules"));
-  if (first === undefined)
-    return new TenonError("BUILD", `the module's top level failed: ${reason}`, topLevelHint, output);
-  const shown = first.text === undefined ? "" : `\n${codeFrame(first.text, first.line, first.column)}`;
-  return new TenonError(
-    "BUILD",
-    `${first.file}:${first.line}:${first.column}: the module's top level failed: ${reason}${shown}`,
-    hintFor(reason),
-    output,
-  );
+export function explain(output: string, bundle: Bundle): Promise<TenonError> {
+  return errorOf(failureIn(output, basename(bundle.file)), bundle);
 }
 
-/** The line that says what was thrown. */
-function reasonIn(output: string): string {
-  // What the engine's C++ says when the clock is asked for before there is a request.
-  if (output.includes("bad_optional_access")) {
-    return "it calls what exists only while a request is answered, such as performance.now()";
-  }
-  const exception =
-    /(?:Exception while evaluating top-level script|Exception|Error)[^\n]*\n?\s*(?:\([^)]*\): )?([^\n]+)/.exec(output);
-  return exception?.[1]?.trim() ?? output.trim();
+/**
+ * Refuses a top level that ended well and left a promise rejected.
+ *
+ * @param printed what the engine printed
+ * @throws TenonError `BUILD` with the place in the TypeScript
+ */
+export async function requireHandled(printed: string, bundle: Bundle): Promise<void> {
+  const rejected = rejectionIn(printed, basename(bundle.file));
+  if (rejected !== undefined) throw await errorOf(rejected, bundle);
 }
+
+async function errorOf({ reason, frames }: Failure, bundle: Bundle): Promise<TenonError> {
+  const map = await SourceMap.read(bundle.sourceMap);
+  const places = frames
+    .map(({ line, column }) => map.place(line, column))
+    .filter((place): place is Place => place !== undefined);
+  // What the entry throws is about the handler module as a whole.
+  if (places[0] !== undefined && isOfEntry(places[0]))
+    return new TenonError("BUILD", `${shown(bundle)}: ${reason.replace(/^TypeError: /, "")}`);
+  const said = `the module's top level failed: ${reason}`;
+  const place = await placeToTell(places);
+  if (place === undefined) return new TenonError("BUILD", `${shown(bundle)}: ${said}`, hintFor(reason));
+  const code = place.text === undefined ? "" : `\n${codeFrame(place.text, place.line, place.column)}`;
+  return new TenonError("BUILD", `${place.file}:${place.line}:${place.column}: ${said}${code}`, hintFor(reason));
+}
+
+/** The innermost place in the user's own files, or else in a package. The SDK says what is wrong with what it was given. */
+async function placeToTell(places: readonly Place[]): Promise<Place | undefined> {
+  let inPackage: Place | undefined;
+  for (const place of places) {
+    if (isOfEntry(place) || (await isOfSdk(place.file))) continue;
+    if (!place.file.includes("node_modules")) return place;
+    inPackage ??= place;
+  }
+  return inPackage;
+}
+
+const isOfEntry = ({ file }: Place) => basename(file) === entryName;
+
+const shown = ({ source }: Bundle) => relative(process.cwd(), source);
 
 function hintFor(reason: string): string {
   if (/invalid property name in regular expression/.test(reason)) {
     return "the JavaScript engine has no tables of Unicode: write the characters out, such as [A-Za-zÀ-ÖØ-öø-ÿ], instead of \\p{…}";
   }
+  if (reason.startsWith("uncaught exception:")) return "throw an Error instead, which knows its place";
   return topLevelHint;
 }

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { resolve as absolute, dirname, join } from "node:path";
 import { type EcmaScriptModule, parseSync } from "oxc-parser";
 
 /** What takes attributes of the SDK's exports: `field`, one of its kinds, and `list`. */
@@ -99,13 +99,30 @@ export function importOf(module: EcmaScriptModule, local: string): Import | unde
 export async function usesSdk(file: string): Promise<boolean> {
   if (!/\.[cm]?[jt]sx?$/.test(file)) return false;
   if (!/[\\/]node_modules[\\/]/.test(file)) return true;
-  for (let folder = dirname(file); dirname(folder) !== folder; folder = dirname(folder)) {
+  const { dependencies, peerDependencies } = await packageOf(file);
+  return Object.hasOwn({ ...dependencies, ...peerDependencies }, SDK);
+}
+
+/** Whether a file is one of the SDK's own, installed or linked. */
+export async function isOfSdk(file: string): Promise<boolean> {
+  return (await packageOf(file)).name === SDK;
+}
+
+/** What is read of a `package.json`. */
+interface Package {
+  readonly name?: string;
+  readonly dependencies?: object;
+  readonly peerDependencies?: object;
+}
+
+/** The package that a file belongs to; nothing is known of one outside of any. */
+async function packageOf(file: string): Promise<Package> {
+  for (let folder = dirname(absolute(file)); dirname(folder) !== folder; folder = dirname(folder)) {
     try {
-      const { dependencies, peerDependencies } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
-      return Object.hasOwn({ ...dependencies, ...peerDependencies }, SDK);
+      return JSON.parse(await readFile(join(folder, "package.json"), "utf8")) ?? {};
     } catch {
       // None here, or one that can't be read: esbuild says so where it matters.
     }
   }
-  return false;
+  return {};
 }

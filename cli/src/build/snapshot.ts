@@ -5,13 +5,13 @@ import { fromNative } from "../native.ts";
 import { version } from "../package.ts";
 import type { Terminal } from "../terminal.ts";
 import type { Componentizer } from "./componentize.ts";
-import { topLevelError } from "./explain.ts";
+import { requireHandled, topLevelError } from "./explain.ts";
 
 /**
  * Tenon's own way: the top level runs in an engine that is compiled already, and the memory that it leaves is written into
  * a component that is encoded already. A release does not say what tools made it.
  *
- * @throws TenonError `BUILD` with the place in the TypeScript when the module's top level throws
+ * @throws TenonError `BUILD` with the place in the TypeScript when the module's top level fails
  */
 export function snapshotComponentizer(
   engine: SnapshotEngine,
@@ -23,6 +23,7 @@ export function snapshotComponentizer(
     const source = await readFile(bundle.file);
     try {
       const { component, stateBytes, printed } = await fromNative(engine.build(basename(bundle.file), source, tools));
+      await requireHandled(printed, bundle);
       if (printed.trim() !== "") terminal.say(printed.trimEnd());
       terminal.detail(`${stateBytes} bytes of the component are the handler's`);
       return component;

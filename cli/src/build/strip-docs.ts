@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
-import { dirname, extname } from "node:path";
+import { dirname, extname, relative } from "node:path";
 import type { Loader, Plugin } from "esbuild";
 import { parseSync } from "oxc-parser";
+import { systemReason } from "../errors.ts";
 import { docsProperties } from "./docs-properties.ts";
 import { SdkNames, usesSdk } from "./sdk-names.ts";
 
@@ -20,7 +21,13 @@ export const stripDocs: Plugin = {
     });
     onLoad({ filter: /\.[cm]?[jt]sx?$/ }, async ({ path }) => {
       if (!(await usesSdk(path))) return undefined;
-      const contents = await withoutDocs(path, await readFile(path, "utf8"), names);
+      let text: string;
+      try {
+        text = await readFile(path, "utf8");
+      } catch (error) {
+        return { errors: [{ text: `cannot read ${relative(process.cwd(), path)}: ${systemReason(error)}` }] };
+      }
+      const contents = await withoutDocs(path, text, names);
       return { contents, loader: extname(path).replace(/^\.[cm]?/, "") as Loader };
     });
   },

@@ -1,0 +1,64 @@
+import { join, relative } from "node:path";
+import type { Location, Message } from "esbuild";
+import { TenonError } from "../errors.ts";
+import type { Project } from "../project/project.ts";
+import { codeFrame } from "./code-frame.ts";
+import { entryName } from "./entry.ts";
+
+/** Turns what esbuild says into an error with file, line, column and the line itself, for each failure. */
+export function bundleError(project: Project, messages: readonly Message[]): TenonError {
+  const shown = withoutRepeated(messages).map((message) => {
+    const { text, location } = message;
+    const remarks = remarksOn(message).map((remark) => `\n  ${remark}`);
+    if (!isInSource(location)) {
+      const source = relative(process.cwd(), project.source);
+      return text.endsWith('for import "default"')
+        ? `${source}: it has no default export; export what routes() gives: export default routes({ … })`
+        : [`${source}: ${text}`, ...remarks].join("");
+    }
+    const { line, lineText } = location;
+    const [column, length] = inCharacters(location);
+    const file = relative(process.cwd(), join(project.folder, location.file));
+    const place = `${file}:${line}:${column}: ${text}`;
+    return [`${place}\n${codeFrame(lineText, line, column, length)}`, ...remarks].join("");
+  });
+  return new TenonError("BUILD", shown.join("\n"));
+}
+
+/** Whether a place is in a file, not in what was generated. */
+function isInSource(location: Location | null): location is Location {
+  return location !== null && location.file !== entryName && !location.file.startsWith("<");
+}
+
+/** esbuild counts columns in bytes, from 0. Here as everywhere else in characters, from 1; and the length of what is meant. */
+function inCharacters({ lineText, column, length }: Location): [column: number, length: number] {
+  const bytes = Buffer.from(lineText);
+  const characters = (start: number, end: number) => bytes.toString("utf8", start, end).length;
+  return [characters(0, column) + 1, characters(column, column + length)];
+}
+
+/** A package that is missing is missing wherever it is imported: told once, in a file of the user's if there is one. */
+function withoutRepeated(messages: readonly Message[]): Message[] {
+  return messages.filter((message) => {
+    if (missingPackage(message) === undefined) return true;
+    const same = messages.filter(({ text }) => text === message.text);
+    return message === (same.find(({ location }) => isInSource(location)) ?? same[0]);
+  });
+}
+
+/** What there is to know besides; not that esbuild could leave an import as it is, which no component could follow. */
+function remarksOn(message: Message): string[] {
+  const missing = missingPackage(message);
+  if (missing !== undefined)
+    return [`install it: \`npm install\` when package.json names it, otherwise \`npm install ${missing}\``];
+  return ownNotes(message);
+}
+
+const ownNotes = ({ notes }: Message): string[] =>
+  notes.map(({ text }) => text).filter((text) => !/^You can mark the path .* as external/.test(text));
+
+/** The package that is not installed. Of one that is and lacks what is imported, esbuild has more to say. */
+function missingPackage(message: Message): string | undefined {
+  const unresolved = /^Could not resolve "((?:@[a-z0-9][\w.~-]*\/)?[a-z0-9][\w.~-]*)(?:\/[^"]*)?"$/.exec(message.text);
+  return ownNotes(message).length === 0 ? unresolved?.[1] : undefined;
+}
