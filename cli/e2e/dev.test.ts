@@ -1,5 +1,5 @@
 /** `tenon dev` on a terminal: what somebody sees and what clients get while sources change, break and are mended. */
-import { readdir, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { develop, developing, freePort, project, served } from "./develop.ts";
@@ -44,6 +44,8 @@ test("edit, break, mend, and leave", { timeout: 600_000 }, async () => {
   const source = join(at, "src/handler.ts");
   const terminal = develop(at);
   const { base, url, services } = await served(terminal, "shop");
+  const [sign = ""] = await readdir(join(at, ".tenon/running"));
+  expect(await readFile(join(at, ".tenon/running", sign), "utf8")).toBe(services);
   expect(url).toBe(`http://127.0.0.1:${port}`);
   expect(await text(base)).toEqual({ text: "one" });
   await terminal.sees(/GET \/run\/shop\/ 200 \S+ ms/);
@@ -63,6 +65,7 @@ test("edit, break, mend, and leave", { timeout: 600_000 }, async () => {
   let from = terminal.mark;
   await writeFile(source, handler('"three" oops'));
   await terminal.sees(/error: src\/handler.ts:5:\d+: /, from);
+  await terminal.sees(/Wait for a change; the last build that worked goes on serving\n/, from);
   expect(await text(base)).toEqual({ text: "two" });
   const page = await ask(base, "/", [["accept", "text/html"]]);
   expect(page.status).toBe(500);
@@ -111,6 +114,60 @@ test("edit, break, mend, and leave", { timeout: 600_000 }, async () => {
   await expect(send(services, { path: "/health" })).rejects.toThrow("ECONNREFUSED");
   const files = await readdir(join(at, ".tenon"), { recursive: true, withFileTypes: true });
   expect(files.filter((file) => file.isSocket())).toEqual([]);
+  expect(await readdir(join(at, ".tenon/running"))).toEqual([]);
+});
+
+test("a first build that fails leaves nothing that serves, and it says so", { timeout: 600_000 }, async () => {
+  const none = /Wait for a change; no build has worked yet, so nothing serves\n/;
+  const config = `[server]\nport = ${await freePort()}\n`;
+  const at = await project("unbuilt", handler('"one" oops'), config);
+  let terminal = develop(at);
+  let { base } = await served(terminal, "unbuilt");
+  expect(terminal.screen()).toMatch(none);
+  expect((await ask(base, "/")).status).toBe(503);
+  let from = terminal.mark;
+  await writeFile(join(at, "src/handler.ts"), handler('"one"'));
+  await terminal.sees(/Build unbuilt after src\/handler.ts/, from);
+  await expect.poll(() => text(base)).toEqual({ text: "one" });
+  await writeFile(join(at, "src/handler.ts"), handler('"two" oops'));
+  await terminal.sees(/Wait for a change; the last build that worked goes on serving\n/, from);
+  terminal.type("q");
+  expect(await terminal.exited()).toBe(0);
+
+  // What an earlier one has built is not served, whatever begins anew.
+  terminal = develop(at);
+  ({ base } = await served(terminal, "unbuilt"));
+  expect(terminal.screen()).toMatch(none);
+  from = terminal.mark;
+  await project("unbuilt", handler('"two" oops'), `${config}[env]\nGREETING = "hi"\n`);
+  await terminal.sees(/Restart at/, from);
+  await terminal.sees(none, from);
+  expect((await ask(base, "/")).status).toBe(503);
+});
+
+test("--fresh is refused while another one of the project runs, and not after it was killed", {
+  timeout: 600_000,
+}, async () => {
+  const at = await project("kept", handler('"one"'), `[server]\nport = ${await freePort()}\n`);
+  const first = develop(at);
+  const { services } = await served(first, "kept");
+  const set = await send(services, { method: "PUT", path: "/kv/a", body: "acknowledged" });
+  expect([200, 201, 204]).toContain(set.status);
+  const second = develop(at, "--fresh");
+  expect(await second.exited()).toBe(1);
+  expect(second.screen()).toMatch(
+    /--fresh would delete what another `tenon dev` .* process \d+\nhint: end that one first/,
+  );
+  expect((await send(services, { path: "/kv/a" })).body.toString()).toBe("acknowledged");
+
+  const [dev] = (await readdir(join(at, ".tenon/running"))).map(Number);
+  expect(dev).toBeGreaterThan(0);
+  process.kill(dev ?? 0, "SIGKILL");
+  await first.exited();
+  expect(await readdir(join(at, ".tenon/running"))).toEqual([String(dev)]);
+  const third = develop(at, "--fresh");
+  const anew = await served(third, "kept");
+  expect((await send(anew.services, { path: "/kv/a" })).status).toBe(404);
 });
 
 test("a second one finds its own ports, and says which; --port is this port or none", {

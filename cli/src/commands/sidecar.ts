@@ -23,7 +23,11 @@ interface Options extends CommonOptions {
 /** What a kind is, where its URL may come from, and what such a URL looks like. */
 const kinds = {
   sql: { summary: "SQL from PostgreSQL or SQLite", variable: "DATABASE_URL", example: "sqlite:/path/to/file.db" },
-  kv: { summary: "keys from Redis", variable: "REDIS_URL", example: "redis://127.0.0.1:6379/0" },
+  kv: {
+    summary: "keys from Redis or SQLite",
+    variable: "REDIS_URL",
+    example: "redis://127.0.0.1:6379/0 or sqlite:/path/to/file.db",
+  },
   storage: { summary: "objects from S3 or a folder", variable: "STORAGE_URL", example: "s3://bucket or file:/path" },
 } as const satisfies Record<SidecarKind, { summary: string; variable: string; example: string }>;
 
@@ -90,7 +94,7 @@ async function serve(kind: SidecarKind, options: Options): Promise<void> {
     ...given("maxBodyBytes", options.maxBody),
   });
   const lifecycle = new Lifecycle();
-  const sidecar = await lifecycle.starting(started);
+  const sidecar = await lifecycle.starting(started).catch(asUsage);
   terminal.note("Serve", `${kind} at ${sidecar.address}`);
   if (options.json) process.stdout.write(`${JSON.stringify({ kind, address: sidecar.address })}\n`);
   process.exitCode = await lifecycle.ended;
@@ -101,6 +105,14 @@ async function serve(kind: SidecarKind, options: Options): Promise<void> {
 
 function given<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
   return value === undefined ? {} : ({ [key]: value } as { [P in K]?: V });
+}
+
+/** An address to listen on, or a URL, that means nothing is wrong usage: no store was asked yet. */
+function asUsage(error: unknown): never {
+  if (error instanceof TenonError && error.code === "CONFIG") {
+    throw new TenonError("USAGE", error.message, undefined, error);
+  }
+  throw error;
 }
 
 /** The store's URL. A password on a command line is seen by every user of the machine, and so is refused. */

@@ -30,6 +30,7 @@ export class DevServer {
   readonly #name: string;
   readonly #terminal: Terminal;
   readonly #stopLog: () => void;
+  #hasBuild = false;
 
   private constructor(
     runtime: Runtime,
@@ -67,9 +68,15 @@ export class DevServer {
     return server;
   }
 
+  /** Whether a build of the project serves. */
+  get hasBuild(): boolean {
+    return this.#hasBuild;
+  }
+
   /** Puts a newly built component in the place of the one that serves. */
   async swap(component: string, build: number): Promise<void> {
     await this.runtime.reload(this.#name, component);
+    this.#hasBuild = true;
     this.runtime.setBuildError(this.#name, undefined);
     this.#setState(build);
   }

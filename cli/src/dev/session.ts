@@ -10,6 +10,7 @@ import { Services } from "../services.ts";
 import { Terminal } from "../terminal.ts";
 import { Latest } from "./latest.ts";
 import { listenNear } from "./ports.ts";
+import { othersRunning, RunningSign } from "./running.ts";
 import { DevServer, docsPath } from "./server.ts";
 import { type Watching, watch } from "./watch.ts";
 
@@ -36,6 +37,7 @@ export class DevSession {
   readonly #terminal: Terminal;
   readonly #update = new Latest(() => this.#run());
   #pending = new Set<string>();
+  #sign: RunningSign | undefined;
   #services: Services | undefined;
   #server: DevServer | undefined;
   #watching: Watching | undefined;
@@ -66,12 +68,16 @@ export class DevSession {
   /**
    * Listens, builds for the first time, whatever comes of it, and begins to watch.
    *
-   * @throws TenonError when it cannot listen
+   * @throws TenonError when it cannot listen, or would delete what another one of the project works with
    */
   async start(): Promise<void> {
     const folder = join(this.#project.folder, ".tenon", "services");
     const { fresh } = this.#options;
+    // Before it looks for others, so that of two that begin at once each finds the other.
+    this.#sign = await RunningSign.up(this.#project.folder);
+    if (fresh) await refuseBesideOthers(this.#project.folder);
     this.#services = await listenNear(servicesPort, (port) => Services.start({ folder, port, fresh }));
+    await this.#sign.name(this.#services.url);
     const found = Number(new URL(this.#services.url).port);
     if (found !== servicesPort) {
       this.#terminal.note("Port", `${servicesPort} is taken by another program; the services are at ${found}`);
@@ -96,7 +102,7 @@ export class DevSession {
   /** Closes all of it, each part whatever becomes of the others: what stayed open would keep the process alive. */
   async stop(): Promise<void> {
     const failures: unknown[] = [];
-    for (const part of [this.#watching, this.#server, this.#services]) {
+    for (const part of [this.#watching, this.#server, this.#services, this.#sign]) {
       await part?.close().catch((error: unknown) => failures.push(error));
     }
     if (failures.length > 0) throw failures[0];
@@ -151,9 +157,11 @@ export class DevSession {
     if (serving(before) === serving(this.#project)) return;
     const moved = before.config.server.port !== this.#project.config.server.port && this.#options.port === undefined;
     const port = moved ? this.#project.config.server.port : (this.#server?.port ?? 0);
+    // Not one that an earlier `tenon dev` has left.
+    const hasBuild = this.#server?.hasBuild === true;
     await this.#server?.close();
     this.#server = await this.#serve(port);
-    if (existsSync(this.#project.component)) await this.#server.swap(this.#project.component, this.#builds);
+    if (hasBuild && existsSync(this.#project.component)) await this.#server.swap(this.#project.component, this.#builds);
     this.#terminal.note("Restart", `at ${this.url}, as ${configFile} says now`);
   }
 
@@ -195,12 +203,27 @@ export class DevSession {
     this.#server?.showError(error, this.#builds);
     if (error instanceof TenonError) this.#terminal.failure(error.message, error.hint);
     else this.#terminal.failure(error instanceof Error ? (error.stack ?? error.message) : String(error));
-    this.#terminal.note("Wait", "for a change; the last build that worked goes on serving");
+    const meanwhile =
+      this.#server?.hasBuild === true
+        ? "the last build that worked goes on serving"
+        : "no build has worked yet, so nothing serves";
+    this.#terminal.note("Wait", `for a change; ${meanwhile}`);
   }
 
   #shown(path: string): string {
     return relative(this.#project.folder, path);
   }
+}
+
+/** `--fresh` deletes files that another `tenon dev` of the project may have open, and what it has acknowledged. */
+async function refuseBesideOthers(folder: string): Promise<void> {
+  const [other] = await othersRunning(folder);
+  if (other === undefined) return;
+  throw new TenonError(
+    "FOLDER",
+    `--fresh would delete what another \`tenon dev\` of this project works with; it is process ${other}`,
+    "end that one first, or leave --fresh out",
+  );
 }
 
 /** A build for development is no build to deploy: it goes where `tenon run` does not look. */

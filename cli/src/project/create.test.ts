@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { componentEmbed } from "@bytecodealliance/jco";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { templateFolder, witFolder } from "../package.ts";
 import { parseConfig } from "./config.ts";
@@ -65,6 +66,24 @@ test.each(Object.keys(templates))("nothing of the template %s keeps the example'
   expect(parseConfig(await read("tenon.toml"), "tenon.toml").project.name).toBe("my-shop");
   expect(await read("wit/world.wit")).toContain("package app:my-shop;");
   expect(await read("wit/world.wit")).toContain("world my-shop {");
+  const { example } = templates[template] ?? { example: "" };
+  for (const file of ["src/handler.ts", "test/handler.test.ts"]) expect(await read(file)).not.toContain(`"${example}"`);
+});
+
+test("a name that is a keyword of WIT names the package and the world nevertheless", async () => {
+  const keywords =
+    "use type func u8 u16 u32 u64 s8 s16 s32 s64 f32 f64 char resource own borrow record flags variant enum bool string " +
+    "option result future stream error-context list map as from static interface tuple world import export package " +
+    "constructor include with async";
+  for (const name of keywords.split(" ")) {
+    const folder = join(parent, name);
+    await createProject(folder, name, "hello");
+    const world = await readFile(join(folder, "wit/world.wit"), "utf8");
+    expect(world).toContain(`world %${name} {`);
+    // Without what is in deps/, which this parser isn't given.
+    const witSource = world.replace(/^ *include .*$/m, "");
+    await expect(componentEmbed({ witSource, dummy: true }), name).resolves.toBeInstanceOf(Uint8Array);
+  }
 });
 
 test("nothing is written over", async () => {

@@ -101,15 +101,31 @@ async function personalize(folder: string, example: string, name: string): Promi
     return `${JSON.stringify({ ...manifest, name, devDependencies: sorted(devDependencies) }, null, 2)}\n`;
   });
   await edit("tenon.toml", (text) => text.replace(`name = "${example}"`, `name = ${JSON.stringify(name)}`));
+  const identifier = witIdentifier(name);
   await edit("wit/world.wit", (text) =>
     text
-      .replace(`package app:${example};`, `package app:${witName(name)};`)
-      .replace(`world ${example} `, `world ${witName(name)} `),
+      .replace(`package app:${example};`, `package app:${identifier};`)
+      .replace(`world ${example} `, `world ${identifier} `),
   );
   await edit("src/handler.ts", (text) => text.replace(`service: "${example}"`, `service: ${JSON.stringify(name)}`));
   await edit("test/handler.test.ts", (text) =>
     text.replace(`service: "${example}"`, `service: ${JSON.stringify(name)}`),
   );
+}
+
+/** The keywords of WIT that a project's name can be, those of features to come included (wit-parser, `ast/lex.rs`). */
+const witKeywords = new Set(
+  (
+    "as async bool borrow char constructor enum error-context export f32 f64 flags float32 float64 from func future " +
+    "import include interface list map option own package record resource result s16 s32 s64 s8 static stream string " +
+    "tuple type u16 u32 u64 u8 use variant with world"
+  ).split(" "),
+);
+
+/** The project's name in WIT, where a keyword names something behind a `%` only. */
+function witIdentifier(name: string): string {
+  const identifier = witName(name);
+  return witKeywords.has(identifier) ? `%${identifier}` : identifier;
 }
 
 function sorted(record: Record<string, string>): Record<string, string> {

@@ -154,7 +154,7 @@ describe("credentials", () => {
     const wrong = fails(["sql", "--listen", "127.0.0.1:0"], { DATABASE_URL: "postgres://u:hunter2@127.0.0.1:1/x" });
     expect([wrong.code, wrong.said]).toEqual([1, expect.stringContaining("PostgreSQL")]);
     const nonsense = fails(["sql", "--listen", "127.0.0.1:0"], { DATABASE_URL: "hunter2" });
-    expect(nonsense.code).toBe(1);
+    expect(nonsense.code).toBe(2);
     expect(wrong.said + nonsense.said).not.toContain("hunter2");
   });
 });
@@ -166,14 +166,24 @@ describe("usage", () => {
     [["kv", "--listen", "127.0.0.1:0"], 2, /REDIS_URL/],
     [["storage", "--listen", "127.0.0.1:0"], 2, /STORAGE_URL/],
     [["mail"], 2, /./],
-    [["sql", "--listen", "nowhere", "--url", store], 1, /unix:\/\/\/run\/db.sock/],
+    ...["nowhere", "7001", "127.0.0.1:abc", "unix://rel.sock"].map(
+      (listen) => [["sql", "--listen", listen, "--url", store], 2, /unix:\/\/\/run\/db.sock/] as const,
+    ),
     [["sql", "--listen", "127.0.0.1:0", "--url", store, "--tables", "a b"], 2, /tables/],
     [["sql", "--listen", "127.0.0.1:0", "--url", store, "--pool-size", "0"], 2, /pool-size/],
-    [["sql", "--listen", "127.0.0.1:0", "--url", "mysql://x/y"], 1, /postgres:\/\//],
+    [["sql", "--listen", "127.0.0.1:0", "--url", "mysql://x/y"], 2, /postgres:\/\//],
+    [["kv", "--listen", "127.0.0.1:0", "--url", "rediss://h"], 2, /redis:\/\/.* or sqlite:/],
+    [["kv", "--listen", "127.0.0.1:0", "--url", "redis://127.0.0.1:1"], 1, /Redis/],
     [["sql", "--listen", "127.0.0.1:0", "--url-file", "/nowhere"], 1, /no such file/],
   ] as const)("%j ends with %i", (args, code, said) => {
     const run = fails(args);
     expect([run.code, run.said]).toEqual([code, expect.stringMatching(said)]);
+  });
+
+  it("is told for every store of a kind", () => {
+    const { stdout } = spawnSync(process.execPath, [tenon, "sidecar", "kv", "--help"], { encoding: "utf8" });
+    expect(stdout).toContain("keys from Redis or SQLite");
+    expect(stdout).toMatch(/--url <url>[^-]*redis:[^-]*sqlite:/);
   });
 
   it("says that a port is in use", async () => {

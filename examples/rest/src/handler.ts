@@ -20,6 +20,7 @@ import {
   time,
 } from "@tenon/sdk";
 
+export const Banner = Type("Banner", { service: field.string(), message: field.string() });
 export const Task = Type("Task", {
   id: field.string({ format: "uuid" }),
   title: field.string(),
@@ -51,6 +52,9 @@ async function read(key: string) {
 }
 
 export default routes({
+  /** Service banner. */
+  index: get(["/", ""], { response: Banner }, () => ok({ service: "rest", message: "Tasks are at /tasks" })),
+
   /** List tasks, one page at a time. */
   listTasks: get("/tasks", { query: Page, response: Tasks }, async ({ query }) => {
     const { keys, next } = await cache.list({ prefix, ...query });

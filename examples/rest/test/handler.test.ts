@@ -15,6 +15,10 @@ async function create(title: string) {
   return response.json() as { id: string; title: string; done: boolean };
 }
 
+test("the banner", async () => {
+  expect((await api.get("/")).json()).toEqual({ service: "rest", message: "Tasks are at /tasks" });
+});
+
 test("a task is created, read, changed and deleted", async () => {
   const task = await create("Write a handler");
   expect(task.done).toBe(false);

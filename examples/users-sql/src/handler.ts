@@ -27,7 +27,7 @@ import {
   sqlUpdate,
   str,
 } from "@tenon/sdk";
-import { Changes, NewUser, Search, User, UserId, Users } from "./users.ts";
+import { Banner, Changes, NewUser, Search, User, UserId, Users } from "./users.ts";
 
 type Row = Infer<typeof User>;
 
@@ -61,6 +61,9 @@ async function unlessTaken<T>(run: () => Promise<T>): Promise<T | undefined> {
 }
 
 export default routes({
+  /** Service banner. */
+  index: get(["/", ""], { response: Banner }, () => ok({ service: "users-sql", message: "Users are at /users" })),
+
   /** List users, newest first: by a filter, one page at a time. */
   listUsers: get("/users", { query: Search, response: Users }, async ({ query }) => {
     const { filter, after, before, limit } = query;

@@ -1,5 +1,7 @@
 import { field, list, Path, Query, Type } from "@tenon/sdk";
 
+export const Banner = Type("Banner", { service: field.string(), message: field.string() });
+
 export const User = Type("User", {
   id: field.u32(),
   name: field.string(),

@@ -39,6 +39,10 @@ describe.each(databases)("users on %s", (dialect) => {
   const add = async (name: string, more: object = {}) => (await api.post("/users", { json: { name, ...more } })).json();
   const names = (body: { users: { name: string }[] }) => body.users.map((user) => user.name);
 
+  test("the banner", async () => {
+    expect((await api.get("/")).json()).toEqual({ service: "users-sql", message: "Users are at /users" });
+  });
+
   test("users are created, read, changed and deleted", async () => {
     const response = await api.post("/users", { json: { name: "Ada", email: "ada@example.com", age: 36 } });
     expect(response.status).toBe(201);
