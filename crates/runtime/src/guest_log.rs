@@ -60,6 +60,7 @@ impl GuestLog {
         self.end_lines(&mut state);
         state.request_id = request_id;
         state.left = state.limit;
+        state.is_stuck = false;
     }
 
     /// Whether the guest has said that it waits for what will never come.

@@ -52,7 +52,8 @@ export function malformed(where: InputKind, path: readonly PropertyKey[]): Input
 export function invalidInput(errors: readonly InputError[]): ProblemDetails {
   const undecoded = errors.filter(({ detail }) => detail === MALFORMED);
   const shown = errors.slice(0, MAX_FAILURES).filter((error) => {
-    return !undecoded.some((other) => other !== error && other.in === error.in && other.pointer === error.pointer);
+    const said = undecoded.find((other) => other.in === error.in && other.pointer === error.pointer);
+    return said === undefined || said === error;
   });
   const detail = `The input is not valid${errors.length < MAX_FAILURES ? "" : `; the first ${MAX_FAILURES} errors are listed`}.`;
   return problem(400, detail, { errors: shown });

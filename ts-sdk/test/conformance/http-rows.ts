@@ -182,6 +182,8 @@ export const bodyRows: Row[] = [
     errors: ["path #/a format", "path #/b format", "query #/n format", "body #/id required", "body #/name required"],
   }),
   post("/all/x/1?n=1&%zz=1&other=%zz", user, 200),
+  post("/all/x/1?n=%zz&n=%ff&n=1", user, 400, { errors: ["query #/n format"] }),
+  post("/users/%zz/%ff", user, 400, { errors: ["path # format"] }),
   post("/all/x/2?n=3", user, 200, { json: { path: { a: "x", b: 2 }, query: { n: 3 }, body: ada } }),
   post("/all/x/2", "{", 400, { errors: ["query #/n required", "body # json"] }),
   post("/json", '{"a":[1,null]}', 200, { json: { json: { a: [1, null] } } }),
