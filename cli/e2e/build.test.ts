@@ -207,6 +207,21 @@ describe("builds that meet, and builds that end early", () => {
     expect((await readdir(join(at, "dist"))).sort()).toEqual(["meets-composed.wasm", "meets.wasm", "meets.wasm.map"]);
   });
 
+  test("one that is interrupted says so by its exit code", async () => {
+    const at = await project("interrupted", { "handler.ts": answering("1", "for (;;);") });
+    const child = spawn(process.execPath, [tenon, "build"], { cwd: at, stdio: ["ignore", "ignore", "pipe"] });
+    const ended = new Promise((resolve) => child.once("exit", (code, signal) => resolve({ code, signal })));
+    let said = "";
+    await new Promise<void>((bundled) => {
+      child.stderr.on("data", (data) => {
+        said += data;
+        if (said.includes("Bundle")) bundled();
+      });
+    });
+    child.kill("SIGINT");
+    expect(await ended).toEqual({ code: 130, signal: null });
+  });
+
   test("one that is killed leaves the component as it was", async () => {
     const at = await project("killed", { "handler.ts": answering("1") });
     expect(build(at).status).toBe(0);

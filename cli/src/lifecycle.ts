@@ -54,3 +54,8 @@ export class Lifecycle {
     this.#end(code);
   }
 }
+
+/** Lets Ctrl-C end a command that serves nothing with the code for that: the default leaves the code to the shell. */
+export function exitOnInterrupt(): void {
+  process.once("SIGINT", () => process.exit(exitCode.interrupted));
+}

@@ -55,6 +55,9 @@ export class Terminal {
       this.#repaint();
     }
     const timer = this.#lively ? setInterval(() => this.#repaint?.(), 100) : undefined;
+    // Whatever ends the process, the next line on the terminal is not begun.
+    const atExit = () => this.#endStep();
+    process.once("exit", atExit);
     try {
       const result = await run();
       this.#endStep();
@@ -65,6 +68,7 @@ export class Terminal {
       throw error;
     } finally {
       clearInterval(timer);
+      process.off("exit", atExit);
     }
   }
 

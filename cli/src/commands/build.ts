@@ -2,6 +2,7 @@ import { relative } from "node:path";
 import { type Command, Option } from "commander";
 import type { BuildOptions, BuildResult } from "../build/build.ts";
 import { TenonError } from "../errors.ts";
+import { exitOnInterrupt } from "../lifecycle.ts";
 import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
 import { configFile, type Project, projectsFrom } from "../project/project.ts";
 
@@ -34,6 +35,7 @@ export function buildCommand(program: Command): void {
   withCommonOptions(command).action(async (options: Options) => {
     // Partial evaluation is for serving, and takes too long for anything else.
     if (options.aot && !options.release) command.error("error: option '--aot' is for releases: tenon build -r --aot");
+    exitOnInterrupt();
     const terminal = terminalFor(options);
     const projects = await projectsFrom(process.cwd());
     const wanted: BuildOptions = {
