@@ -102,17 +102,20 @@ impl GuestLog {
 
     /// Logs a line. Control characters could rewrite what a terminal shows of other lines, so they are escaped.
     fn emit(&self, state: &mut State, stream: Stream) {
-        let line = std::mem::take(&mut state.lines[stream as usize]);
-        let text: String = String::from_utf8_lossy(&line)
+        let line = &mut state.lines[stream as usize];
+        let text: String = String::from_utf8_lossy(line)
             .chars()
             .map(|c| if c.is_control() && c != '\t' { char::REPLACEMENT_CHARACTER } else { c })
             .collect();
-        state.is_stuck |= text.contains(STUCK);
+        line.clear();
         let text = self.module.source_map.apply(&text);
         let (module, request_id) = (&*self.module.name, &*state.request_id);
         match stream {
             Stream::Output => tracing::info!(target: "module", module, request_id, "{text}"),
-            Stream::Error => tracing::error!(target: "module", module, request_id, "{text}"),
+            Stream::Error => {
+                tracing::error!(target: "module", module, request_id, "{text}");
+                state.is_stuck |= text.contains(STUCK);
+            }
         }
     }
 }

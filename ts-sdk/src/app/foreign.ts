@@ -1,18 +1,19 @@
 import type { InputError, InputKind } from "../http/problem.ts";
 import { type FailureCode, MAX_FAILURES, pointer } from "../schema/failures.ts";
 import type { StandardIssue, StandardResult, StandardSchema } from "../schema/standard.ts";
+import type { OtherForm, QueryValues } from "./query-string.ts";
 
 /**
  * Validates with another library's schema, and puts its issues into the shape of our errors.
  *
- * @param otherwise another form of a value that is refused, which is tried before that; undefined when there is none
+ * @param otherForm for a query: gives another form of what is refused, to try before that
  */
 export function validateForeign(
   schema: StandardSchema,
   kind: InputKind,
   value: unknown,
   errors: InputError[],
-  otherwise?: (issues: readonly StandardIssue[]) => unknown,
+  otherForm?: OtherForm,
 ): unknown {
   const validate = (form: unknown, refused: (issues: readonly StandardIssue[]) => unknown): unknown => {
     const finish = (result: StandardResult<unknown>) => (result.issues ? refused(result.issues) : result.value);
@@ -23,9 +24,8 @@ export function validateForeign(
     const report = (wrong: readonly StandardIssue[]) => {
       for (const issue of wrong.slice(0, MAX_FAILURES)) errors.push(inputError(kind, value, issue));
     };
-    const other = otherwise?.(issues);
-    if (other === undefined) return report(issues);
-    return validate(other, (again) => {
+    if (otherForm === undefined) return report(issues);
+    return validate(otherForm(value as QueryValues, issues), (again) => {
       // What is right in one of the two forms is not what is wrong.
       const keys = new Set(again.map((issue) => pathOf(issue)[0]));
       const both = issues.filter((issue) => keys.has(pathOf(issue)[0]));

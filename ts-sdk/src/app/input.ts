@@ -8,7 +8,7 @@ import type { Quick } from "../schema/quick.ts";
 import { isSchema } from "../schema/schema.ts";
 import type { StandardSchema } from "../schema/standard.ts";
 import { validateForeign } from "./foreign.ts";
-import { otherForm, type QueryValues, queryReader } from "./query-string.ts";
+import { type OtherForm, queryReader } from "./query-string.ts";
 
 /** The parsed input of a handler, or the answer that says why there is none. */
 export type ReadInput = (request: Request, params: Params, malformed: Malformed) => Input | Promise<Input>;
@@ -74,15 +74,16 @@ const UNSUPPORTED = problem(415, "The body must be application/json.");
 
 function reader(kind: InputKind, options: RouteOptions): ReadOne {
   const schema = options[kind] as StandardSchema;
-  const { accept, parse } = validator(kind, schema);
-  if (kind === "path") return (_request, params, errors) => accept(params) ?? parse(params, errors);
   if (kind === "query") {
-    const parseQuery = queryReader(schema);
+    const { read, otherForm } = queryReader(schema);
+    const { accept, parse } = validator(kind, schema, otherForm);
     return (request, _params, errors) => {
-      const query = parseQuery(request.query, errors);
+      const query = read(request.query, errors);
       return accept(query) ?? parse(query, errors);
     };
   }
+  const { accept, parse } = validator(kind, schema);
+  if (kind === "path") return (_request, params, errors) => accept(params) ?? parse(params, errors);
   const own = isSchema(schema);
   const optional = own && schema.presence !== "required";
   return (request, _params, errors) => {
@@ -101,13 +102,11 @@ interface Validator {
 }
 
 /** What validates a value of a kind: our own closures, or a foreign schema's `validate`, which may be asynchronous. */
-function validator(kind: InputKind, schema: StandardSchema): Validator {
+function validator(kind: InputKind, schema: StandardSchema, otherForm?: OtherForm): Validator {
   if (!isSchema(schema)) {
-    const other = kind === "query" ? otherForm(schema) : undefined;
     return {
       accept: () => undefined,
-      parse: (value, errors) =>
-        validateForeign(schema, kind, value, errors, other && ((issues) => other(value as QueryValues, issues))),
+      parse: (value, errors) => validateForeign(schema, kind, value, errors, otherForm),
     };
   }
   const { parsers } = schema;

@@ -11,12 +11,35 @@ export type QueryValues = Record<string, string | string[]>;
 type KnownKeys = (key: string) => Takes | undefined;
 type Takes = "list" | "scalar" | "either" | "undeclared";
 
+/** How an operation reads its query. */
+export interface QueryReader {
+  /** Takes a query string apart. */
+  read(query: string, errors: InputError[]): QueryValues;
+  /**
+   * Where nothing says which keys take lists, a second attempt for values that are refused: of what is wrong, a list
+   * becomes its last text, and a text a list.
+   */
+  readonly otherForm?: OtherForm;
+}
+
+/** Gives other values to try, of those that are refused. */
+export type OtherForm = (values: QueryValues, issues: readonly StandardIssue[]) => QueryValues;
+
 /** Composes, once per operation, what takes its query string apart. */
-export function queryReader(schema: StandardSchema): (query: string, errors: InputError[]) => QueryValues {
-  const own = isSchema(schema) ? ownKeys(schema as unknown as ObjectSchema) : [];
-  const known = isSchema(schema) ? among(own) : foreignKeys(schema);
+export function queryReader(schema: StandardSchema): QueryReader {
+  if (isSchema(schema)) {
+    const own = ownKeys(schema as unknown as ObjectSchema);
+    return { read: readerOf(among(own), own) };
+  }
+  const properties = propertiesOf(schema);
+  if (properties === undefined) return { read: readerOf(() => "either"), otherForm };
+  return { read: readerOf(foreignKeys(properties)) };
+}
+
+/** @param own the keys of a schema of our own, which can be read without looking them up */
+function readerOf(known: KnownKeys, own: readonly OwnKey[] = []): QueryReader["read"] {
   // A key that would have to be encoded is not found as it is.
-  const plain = isSchema(schema) && own.every(({ key }) => /^[^%+&=]+$/.test(key));
+  const plain = own.length > 0 && own.every(({ key }) => /^[^%+&=]+$/.test(key));
   return (query, errors) => {
     // No prototype: a key such as "constructor" finds nothing there.
     const values: QueryValues = Object.create(null);
@@ -129,9 +152,7 @@ function propertiesOf(schema: StandardSchema): JsonSchema["properties"] {
  * For another library's schema: its JSON Schema says which keys take lists. Any other key gets a list when it is repeated,
  * and a text when it is not.
  */
-function foreignKeys(schema: StandardSchema): KnownKeys {
-  const properties = propertiesOf(schema);
-  if (properties === undefined) return () => "either";
+function foreignKeys(properties: NonNullable<JsonSchema["properties"]>): KnownKeys {
   const takes = new Map(Object.entries(properties).map(([key, property]) => [key, takesOf(property)]));
   return (key) => takes.get(key) ?? "undeclared";
 }
@@ -142,21 +163,12 @@ function takesOf({ type, items, anyOf }: JsonSchema): Takes {
   return type === "array" || items !== undefined ? "list" : "scalar";
 }
 
-/**
- * Where nothing says which keys take lists, a second attempt for a query that is refused: of what is wrong, a list becomes
- * its last text, and a text a list. Undefined where there is something that says it.
- */
-export function otherForm(
-  schema: StandardSchema,
-): ((values: QueryValues, issues: readonly StandardIssue[]) => QueryValues) | undefined {
-  if (isSchema(schema) || propertiesOf(schema) !== undefined) return undefined;
-  return (values, issues) => {
-    const other: QueryValues = Object.assign(Object.create(null), values);
-    for (const issue of issues) {
-      const [key] = pathOf(issue);
-      const value = typeof key === "string" ? values[key] : undefined;
-      if (value !== undefined) other[key as string] = typeof value === "string" ? [value] : (value.at(-1) as string);
-    }
-    return other;
-  };
+function otherForm(values: QueryValues, issues: readonly StandardIssue[]): QueryValues {
+  const other: QueryValues = Object.assign(Object.create(null), values);
+  for (const issue of issues) {
+    const [key] = pathOf(issue);
+    const value = typeof key === "string" ? values[key] : undefined;
+    if (value !== undefined) other[key as string] = typeof value === "string" ? [value] : (value.at(-1) as string);
+  }
+  return other;
 }

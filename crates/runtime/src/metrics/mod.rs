@@ -152,11 +152,11 @@ impl Metrics {
 
 /// OpenMetrics in Prometheus' text format, which names a counter as its samples are named, and has no end.
 fn prometheus(open_metrics: &str) -> String {
-    let described = |line: &str| {
-        let mut words = line.strip_prefix("# ")?.splitn(3, ' ').map(str::to_owned);
+    fn described(line: &str) -> Option<(&str, &str, &str)> {
+        let mut words = line.strip_prefix("# ")?.splitn(3, ' ');
         Some((words.next()?, words.next()?, words.next()?))
-    };
-    let counters: HashSet<String> = open_metrics
+    }
+    let counters: HashSet<&str> = open_metrics
         .lines()
         .filter_map(described)
         .filter_map(|(what, name, ty)| (what == "TYPE" && ty == "counter").then_some(name))
@@ -164,7 +164,7 @@ fn prometheus(open_metrics: &str) -> String {
     let mut text = String::with_capacity(open_metrics.len());
     for line in open_metrics.lines().filter(|line| *line != "# EOF") {
         match described(line) {
-            Some((what, name, rest)) if counters.contains(&name) => text += &format!("# {what} {name}_total {rest}"),
+            Some((what, name, rest)) if counters.contains(name) => text += &format!("# {what} {name}_total {rest}"),
             _ => text += line,
         }
         text.push('\n');

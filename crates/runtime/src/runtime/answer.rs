@@ -7,7 +7,7 @@ use http::header::{CONTENT_TYPE, HOST};
 use http::{Method, Request, Response};
 use http_body::Body;
 
-use super::{Runtime, Shared};
+use super::Runtime;
 use crate::admission::Place;
 use crate::body::{self, ResponseBody};
 use crate::call::{self, Failure, Instance};
@@ -111,28 +111,49 @@ impl Runtime {
         request: Request<Bytes>,
         place: Place,
     ) -> Result<Response<ResponseBody>, Failure> {
-        let limit = self.shared.limits.max_response_bytes;
-        let Shared { engine, surroundings, .. } = &*self.shared;
-        let mut instance = module.instance(engine, surroundings, caller.clone()).await?;
-        if let Entry::Direct(_) = &module.entry {
-            let response = call::direct::call(&mut instance, request, size(limit)).await?;
-            let at_once = matches!(module.reuse, Reuse::Shared(_)) || here::is_beginning();
-            let module = Arc::clone(module);
-            let take_back = async move {
-                module.take_back(instance).await;
-                drop(place);
-            };
-            if at_once {
-                // To wake another thread for it, which fetches the memory from this one's caches, takes longer.
-                take_back.await;
-            } else {
-                // Resetting an instance's memory takes a while, and the client need not wait for it.
-                tokio::spawn(take_back);
-            }
-            return Ok(response.map(ResponseBody::from));
+        match &module.entry {
+            Entry::Direct(_) => self.call_directly(module, caller, request, place).await,
+            Entry::WasiHttp(_) => self.call_by_http(module, caller, request, place).await,
         }
+    }
+
+    async fn call_directly(
+        &self,
+        module: &Arc<Module>,
+        caller: Caller,
+        request: Request<Bytes>,
+        place: Place,
+    ) -> Result<Response<ResponseBody>, Failure> {
+        let mut instance = self.instance(module, caller).await?;
+        let limit = size(self.shared.limits.max_response_bytes);
+        let response = call::direct::call(&mut instance, request, limit).await?;
+        let at_once = matches!(module.reuse, Reuse::Shared(_)) || here::is_beginning();
+        let module = Arc::clone(module);
+        let take_back = async move {
+            module.take_back(instance).await;
+            drop(place);
+        };
+        if at_once {
+            // To wake another thread for it, which fetches the memory from this one's caches, takes longer.
+            take_back.await;
+        } else {
+            // Resetting an instance's memory takes a while, and the client need not wait for it.
+            tokio::spawn(take_back);
+        }
+        Ok(response.map(ResponseBody::from))
+    }
+
+    async fn call_by_http(
+        &self,
+        module: &Arc<Module>,
+        caller: Caller,
+        request: Request<Bytes>,
+        place: Place,
+    ) -> Result<Response<ResponseBody>, Failure> {
+        let limit = self.shared.limits.max_response_bytes;
         let place = Arc::new(place);
         let done = || ended(module, &caller.request_id, &place);
+        let instance = self.instance(module, caller.clone()).await?;
         let again = (instance.uses() > 0).then(|| request.clone());
         let response = match (call::wasi_http::call(instance, request, limit, done()).await, again, &module.reuse) {
             (Err(Failure::Unanswered), Some(request), Reuse::Shared(warm)) => {
@@ -142,12 +163,16 @@ impl Runtime {
                     "its instances serve one request each: they can't be shared"
                 );
                 warm.close();
-                let instance = module.instance(engine, surroundings, caller.clone()).await?;
+                let instance = self.instance(module, caller.clone()).await?;
                 call::wasi_http::call(instance, request, limit, done()).await?
             }
             (answered, ..) => answered?,
         };
         Ok(response.map(ResponseBody::from))
+    }
+
+    async fn instance(&self, module: &Module, caller: Caller) -> Result<Instance, Failure> {
+        module.instance(&self.shared.engine, &self.shared.surroundings, caller).await
     }
 
     async fn health(&self) -> Response<Bytes> {
