@@ -58,6 +58,9 @@ describe("in a package", () => {
     const { status, stdout, stderr } = run(["schema", "--check"], at);
     expect(status).toBe(1);
     expect(stdout).toMatch(/^-\s+"\/one": \{$/m);
+    const machine = run(["schema", "--check", "--json"], at);
+    expect(machine.status).toBe(1);
+    expect(JSON.parse(machine.stdout)).toEqual([{ path: "openapi.json", up_to_date: false, difference: stdout }]);
     expect(stdout).toMatch(/^\+\s+"\/two": \{$/m);
     expect(stderr).toContain("out of date: openapi.json");
     expect(stderr).toContain("hint: run `tenon schema` to write it anew");

@@ -22,13 +22,13 @@ export function schemaCommand(program: Command): void {
     )
     .option("--check", "write nothing; fail when the file is out of date, and print the difference")
     .option("-w, --workspaces", "all packages of the workspace, from within one of them too")
-    .option("--json", "print what was written as JSON");
+    .option("--json", "print what was written, or what was found, as JSON");
   withCommonOptions(command).action(async (options: Options) => {
     const terminal = terminalFor(options);
     const { packageDocument, schemaFile } = await import("../schema/document.ts");
     const { packagesFrom } = await import("../schema/packages.ts");
     const folders = packagesFrom(process.cwd(), options.workspaces === true);
-    if (options.check) return check(folders, terminal);
+    if (options.check) return check(folders, terminal, options.json === true);
     const written: { path: string; bytes: number }[] = [];
     for (const folder of folders) {
       const path = relative(process.cwd(), join(folder, schemaFile));
@@ -50,22 +50,31 @@ async function write(path: string, text: string): Promise<void> {
   }
 }
 
+/** What `--check --json` prints of a document. */
+interface Checked {
+  readonly path: string;
+  readonly up_to_date: boolean;
+  /** What writing it anew would change, as a unified diff; empty when nothing. */
+  readonly difference: string;
+}
+
 /** @throws TenonError `SCHEMA_OUTDATED` after all differences are on standard output */
-async function check(folders: readonly string[], terminal: Terminal): Promise<void> {
+async function check(folders: readonly string[], terminal: Terminal, json: boolean): Promise<void> {
   const { createTwoFilesPatch } = await import("diff");
   const { packageDocument, schemaFile } = await import("../schema/document.ts");
-  const outdated: string[] = [];
+  const checked: Checked[] = [];
   for (const folder of folders) {
     const path = relative(process.cwd(), join(folder, schemaFile));
     const wanted = packageDocument(folder);
     const found = await readIfThere(path);
-    if (found === wanted) {
-      terminal.say(`${terminal.bold("Check".padStart(12))} ${path} is up to date`);
-      continue;
-    }
-    outdated.push(path);
-    process.stdout.write(createTwoFilesPatch(path, path, found ?? "", wanted, "on disk", "of the routes"));
+    const same = found === wanted;
+    const difference = same ? "" : createTwoFilesPatch(path, path, found ?? "", wanted, "on disk", "of the routes");
+    checked.push({ path, up_to_date: same, difference });
+    if (same) terminal.say(`${terminal.bold("Check".padStart(12))} ${path} is up to date`);
+    else if (!json) process.stdout.write(difference);
   }
+  if (json) process.stdout.write(`${JSON.stringify(checked)}\n`);
+  const outdated = checked.filter((one) => !one.up_to_date).map(({ path }) => path);
   if (outdated.length > 0) {
     throw new TenonError(
       "SCHEMA_OUTDATED",

@@ -76,6 +76,7 @@ describe.each(sqlTargets)("SQL: $name", (target) => {
       ["INSERT INTO users (name) VALUES ('Ann')", /UNIQUE|unique/],
       ["INSERT INTO users (name) VALUES (NULL)", /NOT NULL|not-null/],
       ["SELECT 1; SELECT 2", /statement|command/],
+      [" -- nothing\n;", /no statement/],
     ] as const) {
       const problem = await query(sql);
       expect([problem.status, problem.headers["content-type"]], sql).toEqual([400, "application/problem+json"]);

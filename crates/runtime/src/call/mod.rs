@@ -18,12 +18,10 @@ pub(crate) enum Failure {
     Unanswered,
     /// The guest waits for what will never come.
     Stuck,
-    /// There is no room for another instance.
-    NoRoom,
 }
 
 impl From<wasmtime::Error> for Failure {
     fn from(error: wasmtime::Error) -> Self {
-        if error.is::<wasmtime::PoolConcurrencyLimitError>() { Self::NoRoom } else { Self::Trap(error, None) }
+        Self::Trap(error, None)
     }
 }

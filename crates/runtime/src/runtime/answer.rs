@@ -100,7 +100,6 @@ impl Runtime {
             Failure::InvalidResponse(what) => Problem::InvalidResponse(what),
             Failure::Trap(..) | Failure::Unanswered => Problem::Crashed,
             Failure::Stuck => Problem::Stuck,
-            Failure::NoRoom => Problem::Overloaded,
         })
     }
 
@@ -215,7 +214,6 @@ fn report(module: &ModuleInfo, request_id: &str, failure: &Failure) {
             Failure::InvalidResponse(_) => Count::InvalidResponse,
             Failure::Trap(..) | Failure::Unanswered => Count::Trap,
             Failure::Stuck => Count::Timeout,
-            Failure::NoRoom => Count::Overloaded,
         },
     );
     match failure {
@@ -233,7 +231,6 @@ fn report(module: &ModuleInfo, request_id: &str, failure: &Failure) {
         }
         Failure::Unanswered => tracing::error!(module = name, request_id, "the module ended without an answer"),
         Failure::Stuck => tracing::error!(module = name, request_id, "{}", Problem::Stuck),
-        Failure::NoRoom => tracing::error!(module = name, request_id, "the pool has no room for another instance"),
     }
     module.metrics.count(event);
 }

@@ -16,6 +16,9 @@ pub(crate) use result::{Cell, Outcome, ResultWriter};
 pub(crate) use routes::routes;
 pub(crate) use statement::Statement;
 
+/// What is said of blanks and comments, which databases take for a statement in ways of their own.
+const NO_STATEMENT: &str = "there is no statement in this text";
+
 /// Why statements have no result.
 #[derive(Debug)]
 pub(crate) enum SqlError {

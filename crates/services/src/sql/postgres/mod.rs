@@ -14,7 +14,7 @@ use futures::TryStreamExt;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 use sqlx::{AssertSqlSafe, Column, Connection, Either, Executor, Row, SqlSafeStr, Statement as _, ValueRef};
 
-use super::{Cell, Failed, Mode, Outcome, ResultWriter, SqlAccess, SqlError, SqlStore, Statement};
+use super::{Cell, Failed, Mode, NO_STATEMENT, Outcome, ResultWriter, SqlAccess, SqlError, SqlStore, Statement};
 use crate::{Limits, ServicesError};
 
 /// How much longer than the database's own time-out is waited before the connection is given up.
@@ -44,10 +44,13 @@ impl PostgresSql {
         let pool = PgPoolOptions::new()
             .max_connections(limits.pool_size)
             .acquire_timeout(limits.queue_timeout)
-            .connect_with(options)
-            .await
-            .map_err(|error| fail(reason(&error)))?;
-        Ok(Self { pool, access, limits })
+            .connect_with(options.clone())
+            .await;
+        match pool {
+            Ok(pool) => Ok(Self { pool, access, limits }),
+            Err(sqlx::Error::PoolTimedOut) => Err(fail(why_unreachable(&options, limits.queue_timeout).await)),
+            Err(error) => Err(fail(error.to_string())),
+        }
     }
 
     async fn run_in_time(
@@ -113,6 +116,9 @@ impl PostgresSql {
     fn checked(&self, statements: Vec<Statement>) -> Result<Vec<Statement>, Failed> {
         let check = |(index, mut statement): (usize, Statement)| {
             let fail = |error| Failed { statement: index, error };
+            if session::is_empty(&statement.sql) {
+                return Err(fail(SqlError::Statement(NO_STATEMENT.to_owned())));
+            }
             session::check(&statement.sql).map_err(|why| fail(SqlError::Forbidden(why.to_owned())))?;
             if self.access.is_listed() {
                 statement.sql = allow::check(&statement.sql, &self.access).map_err(fail)?;
@@ -181,14 +187,15 @@ fn sql_error(error: &sqlx::Error) -> SqlError {
             }
         }
         sqlx::Error::PoolTimedOut => SqlError::Busy,
-        other => SqlError::Internal(format!("PostgreSQL: {}", reason(other))),
+        other => SqlError::Internal(format!("PostgreSQL: {other}")),
     }
 }
 
-/// What a failed connection may say: system and database errors have no password in them.
-fn reason(error: &sqlx::Error) -> String {
-    match error {
-        sqlx::Error::PoolTimedOut => "no connection within the time allowed".to_string(),
-        other => other.to_string(),
+/// What keeps a connection from being made, of which the pool, which tries until its time is up, says nothing. System and
+/// database errors have no password in them.
+async fn why_unreachable(options: &PgConnectOptions, time: std::time::Duration) -> String {
+    match tokio::time::timeout(time, PgConnection::connect_with(options)).await {
+        Ok(Err(error)) => error.to_string(),
+        _ => format!("no connection within {} s", time.as_secs()),
     }
 }

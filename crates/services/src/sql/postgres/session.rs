@@ -62,8 +62,20 @@ pub(crate) fn changes_rows(sql: &str) -> bool {
     }
 }
 
-/// The first word of a statement in lower case, behind spaces, comments, semicolons and parentheses.
+/// Whether there is nothing in a text that would run.
+pub(crate) fn is_empty(sql: &str) -> bool {
+    beginning(sql).is_empty()
+}
+
+/// The first word of a statement in lower case.
 fn first_word(sql: &str) -> String {
+    let rest = beginning(sql);
+    let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+    rest[..end].to_ascii_lowercase()
+}
+
+/// A statement from its first word on, behind spaces, comments, semicolons and parentheses.
+fn beginning(sql: &str) -> &str {
     let mut rest = sql;
     loop {
         rest = rest.trim_start_matches([' ', '\t', '\n', '\r', '\u{c}', '\u{b}', ';', '(']);
@@ -72,11 +84,9 @@ fn first_word(sql: &str) -> String {
         } else if rest.starts_with("/*") {
             rest = behind_comment(rest);
         } else {
-            break;
+            return rest;
         }
     }
-    let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
-    rest[..end].to_ascii_lowercase()
 }
 
 /// PostgreSQL's comments nest.

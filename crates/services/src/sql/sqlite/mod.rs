@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use rusqlite::{CachedStatement, Connection, ErrorCode};
 
-use super::{Failed, Mode, Outcome, ResultWriter, SqlAccess, SqlError, SqlStore, Statement};
+use super::{Failed, Mode, NO_STATEMENT, Outcome, ResultWriter, SqlAccess, SqlError, SqlStore, Statement};
 use crate::{Limits, ServicesError};
 use pool::{Pool, Pooled};
 
@@ -136,6 +136,8 @@ fn sql_error(error: rusqlite::Error) -> SqlError {
     };
     match error.sqlite_error_code() {
         Some(ErrorCode::OperationInterrupted) => SqlError::TimedOut,
+        // What SQLite says when it is asked to run the nothing that it has made of blanks and comments.
+        Some(ErrorCode::ApiMisuse) => SqlError::Statement(NO_STATEMENT.to_owned()),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => SqlError::Busy,
         Some(ErrorCode::AuthorizationForStatementDenied | ErrorCode::ReadOnly) => SqlError::Forbidden(message),
         Some(
