@@ -1,5 +1,5 @@
 import type { OrderTerm } from "./ast.ts";
-import { CursorError } from "./errors.ts";
+import { CursorError, SqlError } from "./errors.ts";
 import { MAX_CURSOR_KEYS, MAX_CURSOR_TEXT } from "./limits.ts";
 import { readOrder } from "./order.ts";
 import { isValue, type Value } from "./value.ts";
@@ -75,11 +75,14 @@ export class Cursor {
    * @param order as in `sqlRead`
    * @param key as in `sqlRead`
    * @throws {CursorError} `keys` for a column that the row does not have, `value` for one that no cursor can carry
+   * @throws {SqlError} `option` when `order` is wrong or empty
    */
   static from(row: object, order: string | readonly string[], key?: string): Cursor {
     if (typeof row !== "object" || row === null) throw new CursorError("value", "a cursor is made from a row");
     const cursor = new Cursor();
-    for (const { column } of readOrder(order, key)) {
+    const terms = readOrder(order, key);
+    if (terms.length === 0) throw new SqlError("option", "is needed to make a cursor", "order");
+    for (const { column } of terms) {
       const name = Object.hasOwn(row, column) ? column : column.slice(column.indexOf(".") + 1);
       const value: unknown = Object.hasOwn(row, name) ? (row as Record<string, unknown>)[name] : undefined;
       if (value === undefined) throw new CursorError("keys", "is in the order, but not in the row", column);

@@ -30,6 +30,10 @@ export interface Dialect {
   readonly typedColumns: boolean;
   /** Parameters of one statement. */
   readonly maxParams: number;
+  /** Conditions that stand in a row of ANDs or ORs. */
+  readonly maxConditions: number;
+  /** UTF-8 bytes of a LIKE pattern. */
+  readonly maxPattern: number;
 }
 
 /** PostgreSQL: `$1`, the default. `maxParams` is the protocol's 16-bit count. */
@@ -45,9 +49,14 @@ export const postgres: Dialect = Object.freeze({
   allowsNul: false,
   typedColumns: true,
   maxParams: 65_535,
+  maxConditions: 65_535,
+  maxPattern: Number.POSITIVE_INFINITY,
 });
 
-/** SQLite: `?1`. `maxParams` is SQLITE_MAX_VARIABLE_NUMBER since 3.32. */
+/**
+ * SQLite: `?1`. `maxParams` is SQLITE_MAX_VARIABLE_NUMBER since 3.32, `maxPattern` SQLITE_MAX_LIKE_PATTERN_LENGTH. A row of ANDs
+ * is an expression as deep as it is long: `maxConditions` stays below SQLITE_MAX_EXPR_DEPTH, 1,000.
+ */
 export const sqlite: Dialect = Object.freeze({
   name: "sqlite",
   placeholder: "?",
@@ -60,4 +69,6 @@ export const sqlite: Dialect = Object.freeze({
   allowsNul: true,
   typedColumns: false,
   maxParams: 32_766,
+  maxConditions: 900,
+  maxPattern: 50_000,
 });

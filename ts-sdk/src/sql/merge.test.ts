@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { field, Type } from "../index.ts";
 import {
   Cursor,
   type Dialect,
@@ -9,6 +10,7 @@ import {
   type ReadOptions,
   sqlite,
   sqlRead,
+  table,
 } from "./index.ts";
 import { DEFAULT_MAX_CONDITIONS, DEFAULT_MAX_DEPTH, DEFAULT_MAX_LIST } from "./limits.ts";
 
@@ -201,6 +203,26 @@ describe("values", () => {
     expect(sqlRead(sqlite, "t", { merge: { a: { $like: "x\\" } }, allow })[1]).toEqual(["x\\"]);
     expect(read({ a: { $like: "x\\\\" } }, { allow })[1]).toEqual(["x\\\\"]);
     expect(read({ a: "\u{1f600}" }, { allow })[1]).toEqual(["\u{1f600}"]);
+    const Measured = table(Type("Measured", { a: field.f64() }));
+    expect(sqlRead(Measured, { merge: { a: { $lt: 1e300 } }, allow })[1]).toEqual([1e300]);
+  });
+
+  it("bounds a pattern by its bytes where the database does", () => {
+    const on = (operator: string, text: string) => sqlRead(sqlite, "t", { merge: { a: { [operator]: text } }, allow });
+    // In front of each `_` goes a backslash.
+    expect(on("$starts_with", "é".repeat(20_000) + "_".repeat(4_999))[1]).toHaveLength(1);
+    expect(() => on("$starts_with", "é".repeat(20_000) + "_".repeat(5_000))).toThrow(
+      refused("value", "a", "$starts_with"),
+    );
+    expect(on("$like", "x".repeat(50_000))[1]).toHaveLength(1);
+    expect(() => on("$ilike", "x".repeat(50_001))).toThrow("is longer than 50000 bytes");
+    expect(read({ a: { $like: "x".repeat(60_000) } }, { allow })[1]).toHaveLength(1);
+  });
+
+  it("bounds conditions by what the database nests", () => {
+    const many = { $or: Array.from({ length: 901 }, () => ({ a: 1 })) };
+    expect(read(many, { allow, maxConditions: 901 })[1]).toHaveLength(901);
+    expect(() => sqlRead(sqlite, "t", { merge: many, allow, maxConditions: 901 })).toThrow("from 0 to 900");
   });
 
   it("refuses undefined anywhere", () => {

@@ -45,7 +45,7 @@ export function mergeGuard(
       throw new SqlError("option", `${operator} is on already; to turn operators off, use denyOps`, "allowOps");
   }
   const maxDepth = readBound("maxDepth", rules.maxDepth, DEFAULT_MAX_DEPTH, HARD_MAX_DEPTH);
-  const maxConditions = readBound("maxConditions", rules.maxConditions, DEFAULT_MAX_CONDITIONS, dialect.maxParams);
+  const maxConditions = readBound("maxConditions", rules.maxConditions, DEFAULT_MAX_CONDITIONS, dialect.maxConditions);
   const maxList = readBound("maxList", rules.maxList, DEFAULT_MAX_LIST, dialect.maxParams);
   let conditions = 0;
   let params = 0;
@@ -95,7 +95,7 @@ function checkValue(value: unknown, kind: Kind | undefined, field: string, opera
   if (typeof value === "string") {
     if (!isWellFormed(value, dialect))
       throw new FilterError("value", "holds a character that is none", field, operator);
-  } else if (typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value)) {
+  } else if (kind !== "f64" && typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value)) {
     throw new FilterError("value", "an integer beyond 2^53 is not exact here", field, operator);
   }
   if (kind !== undefined && !holdsKind(kind, value)) {

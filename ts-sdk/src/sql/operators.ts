@@ -1,4 +1,5 @@
 /** The operators that stand on a field: what each takes, and the node it makes. */
+import { encodeUtf8 } from "../platform.ts";
 import type { Comparison, Condition } from "./ast.ts";
 import type { Dialect } from "./dialect.ts";
 import { FilterError } from "./errors.ts";
@@ -112,7 +113,16 @@ function pattern(call: OperatorCall, insensitive: boolean): Condition {
   if (call.dialect?.escapesByDefault && endsInLoneBackslash(text)) {
     throw refused(call, "must not end with a lone backslash");
   }
-  return { kind: "like", column: call.field, pattern: text, insensitive, escaped: false };
+  return like(call, text, insensitive, false);
+}
+
+function like(call: OperatorCall, pattern: string, insensitive: boolean, escaped: boolean): Condition {
+  const most = call.dialect?.maxPattern ?? Number.POSITIVE_INFINITY;
+  // A UTF-16 unit is three bytes at most.
+  if (pattern.length * 3 > most && encodeUtf8(pattern).length > most) {
+    throw refused(call, `is longer than ${most} bytes, which is all that ${call.dialect?.name} takes of a pattern`);
+  }
+  return { kind: "like", column: call.field, pattern, insensitive, escaped };
 }
 
 function endsInLoneBackslash(text: string): boolean {
@@ -123,7 +133,7 @@ function endsInLoneBackslash(text: string): boolean {
 
 function affix(call: OperatorCall, before: string, after: string): Condition {
   const literal = textOf(call).replace(/[\\%_]/g, "\\$&");
-  return { kind: "like", column: call.field, pattern: before + literal + after, insensitive: false, escaped: true };
+  return like(call, before + literal + after, false, true);
 }
 
 function regex(call: OperatorCall): Condition {

@@ -52,5 +52,10 @@ describe("pageInfo", () => {
     expect(() => pageInfo(rows(1, 2, 3), { order: "missing", limit: 2 })).toThrow(
       expect.objectContaining({ name: "CursorError", code: "keys", field: "missing" }),
     );
+    for (const order of [undefined, []]) {
+      expect(() => pageInfo(rows(1, 2, 3), { order: order as never, limit: 2 })).toThrow(
+        expect.objectContaining({ name: "SqlError", code: "option", field: "order" }),
+      );
+    }
   });
 });

@@ -20,7 +20,7 @@ export interface PageOptions {
   /** As in `sqlRead`. */
   readonly order: string | readonly string[];
   /** As in `sqlRead`. */
-  readonly key?: string;
+  readonly key?: string | undefined;
   /** The page's size: one less than the `limit` the rows were read with. */
   readonly limit: number;
   /** As in `sqlRead`. */
@@ -28,7 +28,7 @@ export interface PageOptions {
   /** As in `sqlRead`. */
   readonly before?: string | null | undefined;
   /** The rows of all pages, where it was counted. */
-  readonly total?: number;
+  readonly total?: number | undefined;
 }
 
 /** A page of rows. */

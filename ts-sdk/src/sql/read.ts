@@ -20,40 +20,43 @@ import { readTrusted } from "./where.ts";
 /** What `sqlRead` selects. All of it is the program's own word, but for `merge`, `after` and `before`. */
 export interface ReadOptions<Row = AnyRow> {
   /** The columns; `*` when omitted. */
-  readonly select?: readonly ColumnOf<Row>[];
+  readonly select?: readonly ColumnOf<Row>[] | undefined;
   /** The trusted condition: it always applies, whatever is merged. */
   readonly filter?: Filter<Row> | All;
   /** A filter from a user, from `parseFilter` or parsed JSON. It can only narrow what `filter` gives. */
   readonly merge?: Filter | Filter<Row> | undefined;
   /** The fields that `merge` may use, or the operators that each may be used with. None when omitted. */
-  readonly allow?: readonly ColumnOf<Row>[] | { readonly [Column in ColumnOf<Row>]?: readonly FieldOperator[] };
+  readonly allow?:
+    | readonly ColumnOf<Row>[]
+    | { readonly [Column in ColumnOf<Row>]?: readonly FieldOperator[] }
+    | undefined;
   /** Operators that `merge` may not use. */
-  readonly denyOps?: readonly Operator[];
+  readonly denyOps?: readonly Operator[] | undefined;
   /** Operators that `merge` may use only when named here. */
-  readonly allowOps?: readonly "$regex"[];
+  readonly allowOps?: readonly "$regex"[] | undefined;
   /** Levels of `$and`, `$or` and `$not` in `merge`; 5 when omitted, 100 at most. */
-  readonly maxDepth?: number;
+  readonly maxDepth?: number | undefined;
   /** Conditions in `merge`; 64 when omitted. */
-  readonly maxConditions?: number;
+  readonly maxConditions?: number | undefined;
   /** Elements of one list in `merge`; 1,000 when omitted. */
-  readonly maxList?: number;
+  readonly maxList?: number | undefined;
   /** Columns to order by, `-` in front for descending. */
-  readonly order?: OrderOf<Row> | readonly OrderOf<Row>[];
+  readonly order?: OrderOf<Row> | readonly OrderOf<Row>[] | undefined;
   /**
    * A unique column without NULLs, such as a primary key; appended to `order` unless it is there. It makes an order total,
    * and so pages exact.
    */
-  readonly key?: ColumnOf<Row>;
+  readonly key?: ColumnOf<Row> | undefined;
   /** Rows at most; a positive integer. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /** The page of `limit` rows, from 1. */
-  readonly page?: number;
+  readonly page?: number | undefined;
   /** A cursor's text: rows after it in the order. No condition when undefined or null. */
   readonly after?: string | null | undefined;
   /** A cursor's text: rows before it, **nearest first**: `pageInfo` puts them right again. */
   readonly before?: string | null | undefined;
   /** Columns that never hold NULL, which need no `OR … IS NULL` beside a cursor. Known by itself for `table(Type)`. */
-  readonly notNull?: readonly ColumnOf<Row>[];
+  readonly notNull?: readonly ColumnOf<Row>[] | undefined;
 }
 
 /** A column to order by. */

@@ -37,6 +37,9 @@ describe("docs/sql.md", () => {
     expect(guide).toContain(
       `${sdk.postgres.maxParams.toLocaleString("en")} | ${sdk.sqlite.maxParams.toLocaleString("en")}`,
     );
+    expect(guide).toContain(`${sdk.sqlite.maxPattern.toLocaleString("en")}; more is`);
+    const { postgres, sqlite } = sdk;
+    expect(guide).toContain(`${postgres.maxConditions.toLocaleString("en")}, in SQLite ${sqlite.maxConditions}`);
   });
 });
 
