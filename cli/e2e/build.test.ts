@@ -113,6 +113,18 @@ describe("what fails says where, and what to do", () => {
       /hint: the top level runs while building/,
     ],
     [
+      "the environment",
+      answering("name", "const name = env('NAME');").replace("{ ", "{ env, "),
+      /error: src\/handler\.ts:2:14: the module's top level failed: Error: env\(\) works in a handler, not at top level/,
+      /hint: the top level runs while building/,
+    ],
+    [
+      "the time as a text",
+      answering("now", "const now = time.nowIso();").replace("{ ", "{ time, "),
+      /error: src\/handler\.ts:2:18: the module's top level failed: Error: time.nowIso\(\) works in a handler/,
+      /hint: the top level runs while building/,
+    ],
+    [
       "a request to somebody else",
       answering("x.status", 'const x = await fetch("http://localhost/");'),
       /src\/handler\.ts:2:\d+: the module's top level failed: .*fetch can only be used during request handling/,

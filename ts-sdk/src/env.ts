@@ -1,12 +1,13 @@
-import { environmentKey, platform } from "./platform.ts";
+import { environmentKey, platform, requireRequest } from "./platform.ts";
 
 /**
  * A variable of the environment that the host injects: `[env]` of `tenon.toml`, and `SIDECAR_<NAME>_URL` for each
  * sidecar. Nothing of the host's own environment is in it. `undefined` when it is not set.
  *
- * Read it in a handler: while the component is built there is no environment yet.
+ * Read it in a handler: while the component is built there is no environment yet, and the build fails.
  */
 export function env(name: string): string | undefined {
+  requireRequest("env");
   for (const [key, value] of platform[environmentKey]?.() ?? []) if (key === name) return value;
   return undefined;
 }

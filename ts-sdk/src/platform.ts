@@ -56,7 +56,8 @@ interface PlatformGlobals {
   fetch(url: string, request: PlatformRequest): Promise<PlatformResponse>;
   setTimeout(callback: () => void, milliseconds: number): unknown;
   clearTimeout(timer: unknown): void;
-  [environment: symbol]: (() => Iterable<EnvironmentEntry>) | undefined;
+  [environmentKey]?: (() => Iterable<EnvironmentEntry>) | undefined;
+  [buildingKey]?: boolean;
 }
 
 /** The engine's globals, typed as narrowly as the SDK uses them. */
@@ -67,6 +68,18 @@ export const platform = globalThis as unknown as PlatformGlobals;
  * `get-environment`; tests set it through `testApp(app, { env })`.
  */
 export const environmentKey: unique symbol = Symbol.for("tenon.environment") as never;
+
+/** The key of a global that is true while `tenon build` runs the top level of a module, and there only. */
+export const buildingKey: unique symbol = Symbol.for("tenon.building") as never;
+
+/**
+ * Refuses what only a request has where there is none: at the top level of a module that is being built.
+ *
+ * @param what what was called, for the error
+ */
+export function requireRequest(what: string): void {
+  if (platform[buildingKey]) throw new Error(`${what}() works in a handler, not at top level`);
+}
 
 const encoder = new platform.TextEncoder();
 const strictDecoder = new platform.TextDecoder("utf-8", { fatal: true, ignoreBOM: true });

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { build, type Message, type Plugin } from "esbuild";
 import type { Project } from "../project/project.ts";
 import { bundleError } from "./bundle-error.ts";
-import { entryModule, entryName } from "./entry.ts";
+import { entryModule, entryName, prologue } from "./entry.ts";
 import { stripDocs } from "./strip-docs.ts";
 
 /** A handler and all it imports as one ES module, on disk with its source map beside it. */
@@ -43,6 +43,7 @@ export async function bundle(project: Project, options: BundleOptions): Promise<
         sourcefile: entryName,
         loader: "js",
       },
+      banner: { js: prologue },
       outfile: file,
       bundle: true,
       format: "esm",

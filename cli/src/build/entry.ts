@@ -1,6 +1,9 @@
 /** The entry's name in errors and in the source map; it is generated, so an error in it is about what the handler module exports. */
 export const entryName = "tenon-entry";
 
+/** What runs before all modules: until the entry's own turn `env` and the like are refused. */
+export const prologue = 'globalThis[Symbol.for("tenon.building")] = true;';
+
 /**
  * The module that is componentized: it connects what the handler module exports with what the world `handler-glue` wants.
  * The SDK looks the environment up by this key when a handler asks for it, never before. What it prints, the build shows.
@@ -26,6 +29,7 @@ for (const { name, options } of app.operations) {
   }
 }
 globalThis[Symbol.for("tenon.environment")] = getEnvironment;
+delete globalThis[Symbol.for("tenon.building")];
 warmUp(app);
 export const handler = {
   handle: ${checkResponses ? "(request) => app.handle(request, { checkResponse })" : "app.handle"},

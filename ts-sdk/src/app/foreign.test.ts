@@ -96,6 +96,36 @@ describe("a message", () => {
       'hunter2"',
     ],
     ["in the author's words, lower case", z.string().refine(() => false, { error: "no hunter2!" }), "HUNTER2"],
+    [
+      "of another field",
+      z.object({ p: z.string(), c: z.string() }).superRefine(({ p }, context) => {
+        context.addIssue({ code: "custom", path: ["c"], message: `must equal ${p}` });
+      }),
+      { p: "hunter2", c: "x" },
+    ],
+    [
+      "of another field",
+      type({ p: "string", c: "string" }).narrow(({ p }, context) =>
+        context.reject({ path: ["c"], expected: `identical to ${p}` }),
+      ),
+      { p: "hunter2", c: "x" },
+    ],
+    [
+      "of another field",
+      v.pipe(
+        v.object({ p: v.string(), c: v.string() }),
+        v.forward(
+          v.partialCheck(
+            [["p"], ["c"]],
+            ({ p, c }) => p === c,
+            ({ input }) => `must equal ${(input as { p: string }).p}`,
+          ),
+          ["c"],
+        ),
+      ),
+      { p: "hunter2", c: "x" },
+    ],
+    ["inside a word", z.string().refine(() => false, { error: "badXhunter2X" }), "hunter2"],
     ["in the author's words, as a number", z.string().refine(() => false, { error: "not 7.5" }), "07.50"],
   ])("never repeats a value %s", async (_what, schema, json) => {
     const [detail] = await refused(schema, json);
@@ -111,6 +141,8 @@ describe("a message", () => {
       "b must be at least 18",
     ]);
     expect(await refused(v.object({ a: v.string() }), { a: true })).toEqual(["Invalid type: Expected string"]);
+    const unequal = z.object({ p: z.string(), c: z.string() }).refine(({ p, c }) => p === c, "must be equal");
+    expect(await refused(unequal, { p: "hunter2", c: "x" })).toEqual(["must be equal"]);
   });
 });
 

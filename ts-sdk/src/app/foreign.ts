@@ -1,5 +1,5 @@
 import type { InputError, InputKind } from "../http/problem.ts";
-import { type FailureCode, MAX_FAILURES, pointer } from "../schema/failures.ts";
+import { type FailureCode, MAX_COLLECTED, pointer } from "../schema/failures.ts";
 import type { StandardIssue, StandardResult, StandardSchema } from "../schema/standard.ts";
 import type { OtherForm, QueryValues } from "./query-string.ts";
 
@@ -22,7 +22,7 @@ export function validateForeign(
   };
   return validate(value, (issues) => {
     const report = (wrong: readonly StandardIssue[]) => {
-      for (const issue of wrong.slice(0, MAX_FAILURES)) errors.push(inputError(kind, value, issue));
+      for (const issue of wrong.slice(0, MAX_COLLECTED)) errors.push(inputError(kind, value, issue));
     };
     if (otherForm === undefined) return report(issues);
     return validate(otherForm(value as QueryValues, issues), (again) => {
@@ -46,7 +46,9 @@ function inputError(kind: InputKind, value: unknown, issue: StandardIssue): Inpu
   // What the libraries' own messages end with: "(was …)", "but received …", ": Received …".
   const message = issue.message.replace(/ \(was .*| but received .*|: Received .*/s, "");
   if (value === undefined) return { in: kind, pointer: "#", code: "required", detail: "is required" };
-  const detail = repeats(message, given) ? "is not valid" : message;
+  // A message of the program's own may speak of any part of the input.
+  const secret = OWN_MESSAGE.test(wordOf(issue)) ? repeats(message, value, true) : repeats(message, given, false);
+  const detail = secret ? "is not valid" : message;
   return { in: kind, pointer: pointer(path), code: codeOf(issue, given), detail };
 }
 
@@ -65,24 +67,45 @@ const CODES: readonly (readonly [RegExp, FailureCode])[] = [
   [/^invalid_value$|^picklist$|^enum$|^literal$|^unit/, "enum"],
 ];
 
-function codeOf(issue: StandardIssue, given: unknown): FailureCode {
-  if (given === undefined) return "required";
+/** The same words for a length that is one number. */
+const EXACT = /^length$|^exactLength$/;
+
+/** Issues that a program makes itself: by `refine` and the like in Zod, `check` in Valibot, `narrow` in ArkType. */
+const OWN_MESSAGE = /^$|^custom$|check|^raw_|^predicate$/;
+
+/** The library's own word for what is wrong; none where it has no such words. */
+function wordOf(issue: StandardIssue): string {
   const { code, type, errors } = issue as { code?: unknown; type?: unknown; errors?: readonly { code?: unknown }[] };
   // ArkType has what each branch of a union says.
-  const word = code === "union" ? String(errors?.map((each) => each.code)) : String(code ?? type ?? "");
+  return code === "union" ? String(errors?.map((each) => each.code)) : String(code ?? type ?? "");
+}
+
+function codeOf(issue: StandardIssue, given: unknown): FailureCode {
+  if (given === undefined) return "required";
+  const word = wordOf(issue);
+  // Of an exact length Valibot and ArkType do not say on which side of it the value is.
+  const { requirement, rule } = issue as { requirement?: unknown; rule?: unknown };
+  if (EXACT.test(word))
+    return Number((given as { length?: unknown } | null)?.length) < Number(requirement ?? rule) ? "min" : "max";
   return CODES.find(([pattern]) => pattern.test(word))?.[1] ?? "type";
 }
 
 /** How many values inside an object are compared with a message before it is given up as unsafe. */
-const MAX_COMPARED = 1000;
+const MAX_COMPARED = 10_000;
+
+/** How long a value is that is looked for inside words, too. */
+const LONG = 4;
 
 /**
  * Whether a message quotes the value that was given, as some libraries' do, or what they made of it (trimmed, in other
  * case, a number): by its words, with or without the escapes of JSON. An error answer never repeats it: it could be a
  * password, and it ends up in logs.
+ *
+ * @param inWords whether it may also stand inside other words
  */
-function repeats(message: string, given: unknown): boolean {
+function repeats(message: string, given: unknown, inWords: boolean): boolean {
   const said = words(message);
+  const lower = message.toLowerCase();
   const numbers = message.match(/-?\d+(?:\.\d+)?/g) ?? [];
   let left = MAX_COMPARED;
   const visit = (value: unknown): boolean => {
@@ -92,6 +115,7 @@ function repeats(message: string, given: unknown): boolean {
     const text = String(value);
     const parts = words(text);
     if (parts === " ") return text !== "" && message.includes(text);
+    if (inWords && text.length >= LONG && lower.includes(text.toLowerCase())) return true;
     if (said.includes(parts) || said.includes(words(JSON.stringify(text)))) return true;
     return numbers.some((number) => Number(number) === Number(text));
   };

@@ -9,6 +9,27 @@ beforeEach(() => {
 });
 afterEach(() => reported.mockRestore());
 
+it("answers with an answer that is thrown", async () => {
+  const app = routes({
+    thrown: get("/", async () => {
+      throw error(418, "teapot", { title: undefined, type: undefined });
+    }),
+  });
+  const answer = await testApp(app).get("/");
+  expect(answer.json()).toEqual({ type: "about:blank", title: "I'm a teapot", status: 418, detail: "teapot" });
+  expect(reported).not.toHaveBeenCalled();
+});
+
+it("says whether there are more failures than it lists", async () => {
+  const test = testApp(routes({ many: post("/", { body: list(field.u32(), { max: 100 }) }, () => ok({})) }));
+  const detailOf = async (count: number) => (await test.post("/", { json: new Array(count).fill("x") })).json();
+  expect(await detailOf(100)).toMatchObject({ detail: "The input is not valid.", errors: { length: 100 } });
+  expect(await detailOf(101)).toMatchObject({
+    detail: "The input is not valid; the first 100 errors are listed.",
+    errors: { length: 100 },
+  });
+});
+
 describe("what was not expected", () => {
   it("answers 500 with nothing of the exception, which goes to stderr with its stack and causes", async () => {
     const app = routes({

@@ -64,12 +64,13 @@ function withoutOperation(match: Exclude<Match, { found: "operation" }>, method:
   return problemResponse(problem(405, "The path is known, but not with this method."), allow);
 }
 
-/** The answer to what a handler threw: its own, or a 500 that says nothing of the exception. */
+/** The answer to what a handler threw: an answer, bare or in an error, or a 500 that says nothing of the exception. */
 function recover(thrown: unknown, operation: Operation | undefined, method: string): RawResponse {
   let uncaught = thrown;
-  if (thrown instanceof HttpError) {
+  const answer = thrown instanceof HttpError ? thrown.response : thrown;
+  if (answer instanceof Response) {
     try {
-      return send(thrown.response, method);
+      return send(answer, method);
     } catch (unsendable) {
       uncaught = unsendable;
     }

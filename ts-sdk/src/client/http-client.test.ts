@@ -81,6 +81,20 @@ describe("httpClient", () => {
     expect(response.ok).toBe(method !== "PUT");
   });
 
+  it("leaves the content type to a header, given before or after", async () => {
+    for (const request of [
+      httpClient.request().post(base).header("Content-Type", "application/x+json").json({}),
+      httpClient.request().post(base).json({}).header("Content-Type", "application/x+json"),
+    ]) {
+      expect((await request.send()).json()).toMatchObject({ type: "application/x+json", body: "{}" });
+    }
+    expect(() => httpClient.request().post(base).json(undefined)).toThrow(TypeError);
+  });
+
+  it.each(["BAD METHOD", "", "G\r\n", "connect", "TRACE"])("refuses the method %j", async (method) => {
+    expect(await codeOf(httpClient.request().method(method, base).send())).toBe("invalid");
+  });
+
   it("sends HEAD, and reads an answer without a body", async () => {
     expect((await httpClient.request().head(`${base}/echo`).send()).bytes()).toHaveLength(0);
     expect((await httpClient.get(`${base}/empty`)).text()).toBe("");

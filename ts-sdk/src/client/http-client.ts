@@ -1,4 +1,5 @@
-import { checkHeader, Headers } from "../http/headers.ts";
+import { checkHeader, Headers, isToken } from "../http/headers.ts";
+import { writeJson } from "../http/json.ts";
 import { encodeUtf8, type PlatformRequest, platform } from "../platform.ts";
 import { EGRESS_HEADER, explainedCode, HttpClientError, networkErrorCode } from "./errors.ts";
 import { readBody } from "./read-body.ts";
@@ -18,6 +19,7 @@ export class HttpRequest {
   #url = "";
   readonly #headers: [string, string][] = [];
   #body: Uint8Array | undefined;
+  #isJson = false;
   #timeout = DEFAULT_TIMEOUT_MS;
   #maxBytes = DEFAULT_MAX_BYTES;
 
@@ -67,13 +69,15 @@ export class HttpRequest {
 
   /** A body of JSON, of a value or as bytes that are JSON; its content type is set unless a header says otherwise. */
   json(value: unknown): this {
-    if (!this.#headers.some(([name]) => name === "content-type")) this.header("content-type", "application/json");
-    return this.body(value instanceof Uint8Array ? value : JSON.stringify(value));
+    this.body(value instanceof Uint8Array ? value : writeJson(value));
+    this.#isJson = true;
+    return this;
   }
 
   /** A body of bytes, or of text in UTF-8. */
   body(body: string | Uint8Array): this {
     this.#body = typeof body === "string" ? encodeUtf8(body) : body;
+    this.#isJson = false;
     return this;
   }
 
@@ -95,7 +99,7 @@ export class HttpRequest {
    * @throws HttpClientError when there is no answer; its `code` says why.
    */
   async send(): Promise<HttpResponse> {
-    const where = `${this.#method} ${hostOf(this.#url)}`;
+    const where = `${methodOf(this.#method)} ${hostOf(this.#url)}`;
     if (this.#body !== undefined && /^(?:GET|HEAD)$/.test(this.#method)) {
       throw new HttpClientError("invalid", `${where}: such a request has no body`);
     }
@@ -122,6 +126,9 @@ export class HttpRequest {
 
   async #exchange(where: string, signal: unknown): Promise<HttpResponse> {
     const headers: [string, string][] = [...this.#headers, [EGRESS_HEADER, "explain"]];
+    if (this.#isJson && !headers.some(([name]) => name === "content-type")) {
+      headers.push(["content-type", "application/json"]);
+    }
     const request: PlatformRequest = { method: this.#method, headers, redirect: "manual" };
     if (this.#body !== undefined) request.body = this.#body;
     if (signal !== undefined) request.signal = signal;
@@ -137,6 +144,14 @@ const REASONS = { refused: "the host refused", unreachable: "the host is unreach
 
 function unanswered(where: string, code: keyof typeof REASONS, cause?: unknown): HttpClientError {
   return new HttpClientError(code, `${where}: ${REASONS[code]}`, { cause });
+}
+
+/** Those that `fetch` refuses too (Fetch standard, section 2.2.1), which the component's engine takes for GET or sends. */
+const FORBIDDEN_METHOD = /^(?:CONNECT|TRACE|TRACK)$/i;
+
+function methodOf(method: string): string {
+  if (isToken(method) && !FORBIDDEN_METHOD.test(method)) return method;
+  throw new HttpClientError("invalid", "httpClient: takes a method such as GET; CONNECT and TRACE can't be sent");
 }
 
 function hostOf(url: string): string {

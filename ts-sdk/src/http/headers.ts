@@ -77,6 +77,11 @@ const FORBIDDEN = /[^\t -~\x80-\xff]/;
 const KEPT =
   /^(?:connection|host|http2-settings|keep-alive|proxy-(?:authenticate|authorization|connection)|transfer-encoding|upgrade)$/;
 
+/** Whether a text is a token, as the names of headers and methods are (RFC 9110, section 5.6.2). */
+export function isToken(text: unknown): text is string {
+  return typeof text === "string" && TOKEN.test(text);
+}
+
 /**
  * A header that a handler sends, with its name in lower case.
  *
@@ -91,12 +96,13 @@ export function checkHeader(name: string, value: string): readonly [name: string
 
 /** The same of a header that a request brings, which may be one of the connection's. */
 export function headerPair(name: string, value: string): readonly [name: string, value: string] {
-  if (!TOKEN.test(name)) throw new TypeError(`${JSON.stringify(name)} is no header name`);
+  if (!isToken(name)) throw new TypeError(`${JSON.stringify(name)} is no header name`);
   return [name.toLowerCase(), checkValue(name, value)];
 }
 
 /** The same of the value alone. */
 export function checkValue(name: string, value: string): string {
+  if (value === undefined || value === null) throw new TypeError(`header "${name}": has no value`);
   const text = String(value);
   if (!FORBIDDEN.test(text)) return text;
   throw new TypeError(

@@ -22,6 +22,41 @@ export function parseJson(body: Uint8Array | undefined): ParsedJson {
   }
 }
 
+/**
+ * A value as JSON.
+ *
+ * @throws TypeError for what has no JSON: a function, a cycle, a bigint.
+ */
+export function writeJson(value: unknown): string {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value);
+  } catch (thrown) {
+    if (thrown instanceof TypeError) throw thrown;
+    // The stack of the component's engine ends some 350 levels deep in it, and in JavaScript of our own 50,000.
+    text = writeDeep(value, "");
+  }
+  if (text === undefined) throw new TypeError(`a ${typeof value} can't be sent as JSON`);
+  return text;
+}
+
+/** What JSON.stringify does, level by level. */
+function writeDeep(given: unknown, key: string): string | undefined {
+  const toJson = (given as { toJSON?: unknown } | null | undefined)?.toJSON;
+  const value: unknown = typeof toJson === "function" ? toJson.call(given, key) : given;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  let text = "";
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) text += `${i > 0 ? "," : ""}${writeDeep(value[i], String(i)) ?? "null"}`;
+    return `[${text}]`;
+  }
+  for (const [name, member] of Object.entries(value)) {
+    const written = writeDeep(member, name);
+    if (written !== undefined) text += `${text === "" ? "" : ","}${JSON.stringify(name)}:${written}`;
+  }
+  return `{${text}}`;
+}
+
 const JSON_MEDIA_TYPE = /^application\/(?:[\w!#$&^.+-]+\+)?json[\t ]*(?:;|$)/i;
 
 /** Whether a `content-type` says JSON, or nothing: `application/json` or `application/…+json` (RFC 6839 section 3.1). */

@@ -33,7 +33,8 @@ export interface InputError {
 /** The problem details of a status, with what `extra` adds. */
 export function problem(status: number, detail?: string, extra?: Readonly<Record<string, unknown>>): ProblemDetails {
   const own = { status, ...(detail === undefined ? undefined : { detail }) };
-  return { type: "about:blank", title: reasonPhrase(status), ...own, ...extra, ...own };
+  const { type = "about:blank", title = reasonPhrase(status), ...others } = extra ?? {};
+  return { type, title, ...own, ...others, ...own } as ProblemDetails;
 }
 
 /** The entries for the failures of one input. */
@@ -55,6 +56,6 @@ export function invalidInput(errors: readonly InputError[]): ProblemDetails {
     const said = undecoded.find((other) => other.in === error.in && other.pointer === error.pointer);
     return said === undefined || said === error;
   });
-  const detail = `The input is not valid${errors.length < MAX_FAILURES ? "" : `; the first ${MAX_FAILURES} errors are listed`}.`;
+  const detail = `The input is not valid${errors.length <= MAX_FAILURES ? "" : `; the first ${MAX_FAILURES} errors are listed`}.`;
   return problem(400, detail, { errors: shown });
 }

@@ -85,11 +85,11 @@ export function noContent(): Response<204, undefined> {
 /** What `error` may add to the problem details. */
 export interface ErrorExtra {
   /** A URI that names the kind of problem. */
-  readonly type?: string;
+  readonly type?: string | undefined;
   /** A short summary of the kind of problem. */
-  readonly title?: string;
+  readonly title?: string | undefined;
   /** A URI that names this occurrence. */
-  readonly instance?: string;
+  readonly instance?: string | undefined;
   /** Extension members. */
   readonly [extension: string]: unknown;
 }
@@ -149,6 +149,6 @@ function headerList(init: HeadersInit): (readonly [string, string])[] {
     return Array.from(pairs, ([name, value]) => checkHeader(name, value));
   }
   return Object.entries(init).flatMap(([name, value]: [string, string | readonly string[]]) =>
-    typeof value === "string" ? [checkHeader(name, value)] : value.map((one) => checkHeader(name, one)),
+    Array.isArray(value) ? value.map((one) => checkHeader(name, one)) : [checkHeader(name, value as string)],
   );
 }

@@ -28,7 +28,9 @@ ${asFunctionBody(code)}
   () => { state.done = true; },
   (value) => { state.error = { value }; },
 );`;
-  const run = compileFunction(body, ["module", "require", "state"], { filename, parsingContext: context });
+  // Lines are told as those of the code: two stand before it.
+  const options = { filename, parsingContext: context, lineOffset: -2 };
+  const run = compileFunction(body, ["module", "require", "state"], options);
   run(module, absent, state);
   runInContext("", context);
   if (state.error !== undefined) throw state.error.value;

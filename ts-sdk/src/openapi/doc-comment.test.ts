@@ -14,6 +14,15 @@ it.each([
     { summary: "See User and a user and a user." },
   ],
   ["*\n * Text.\n * @param x not part of it\n *\n * nor this\n ", { summary: "Text." }],
+  [
+    "*\n * Text.\n *\n * ```ts\n * @decorated\n * class A {}\n * ```\n *\n * More.\n * @returns\n * ```\n ",
+    { summary: "Text.", description: "```ts\n@decorated\nclass A {}\n```\n\nMore." },
+  ],
+  [
+    "*\n * Text.\n *\n * ~~~~\n * ```\n * ~~~\n * @a\n * ~~~~ @b\n * ~~~~\n * @c\n ",
+    { summary: "Text.", description: "~~~~\n```\n~~~\n@a\n~~~~ @b\n~~~~" },
+  ],
+  ["*\n * Text.\n *\n * ```not a fence```\n * @c\n ", { summary: "Text.", description: "```not a fence```" }],
   ["* Mail a@b.example. ", { summary: "Mail a@b.example." }],
   ["* @internal ", undefined],
   ["* ", undefined],

@@ -19,13 +19,25 @@ export function parseDocComment(comment: string): DocComment | undefined {
     .split(/\r?\n/)
     .map((line) => line.replace(/^\s*\* ?/, "").trimEnd());
   lines[0] = (lines[0] ?? "").trim();
-  const end = lines.findIndex((line) => /^\s*@\w/.test(line));
-  const text = plainLinks(lines.slice(0, end < 0 ? undefined : end).join("\n")).trim();
+  const text = plainLinks(lines.slice(0, firstTag(lines)).join("\n")).trim();
   if (text === "") return undefined;
   const [first = "", ...rest] = text.split(/\n[ \t]*\n/);
   const summary = first.replace(/\s+/g, " ").trim();
   const description = rest.join("\n\n").trim();
   return description === "" ? { summary } : { summary, description };
+}
+
+/** The line of the first block tag. In a fenced block of code (CommonMark, section 4.5) there is none: `@` is a decorator's. */
+function firstTag(lines: readonly string[]): number | undefined {
+  let fence: string | undefined;
+  for (const [i, line] of lines.entries()) {
+    const [, mark] = /^\s*(`{3,}(?=[^`]*$)|~{3,})/.exec(line) ?? [];
+    if (fence === undefined) {
+      if (/^\s*@\w/.test(line)) return i;
+      fence = mark;
+    } else if (mark?.startsWith(fence) && line.trim() === mark) fence = undefined;
+  }
+  return undefined;
 }
 
 /** `{@link User}` and `{@link User | a user}` mean nothing outside of the source. */

@@ -76,10 +76,49 @@ it.each<[string, SchemaObject, SchemaObject]>([
     { nullable: true, allOf: [{ minLength: 1 }, { maxLength: 2 }] },
     { anyOf: [{ allOf: [{ minLength: 1 }, { maxLength: 2 }] }, NULL] },
   ],
+  ["a type that is nullable", { nullable: true, type: "object" }, { nullable: true, type: "object" }],
+  ["anything that is nullable", { nullable: true, title: "T" }, { title: "T" }],
   [
-    "a type that is nullable",
-    { type: "object", nullable: true, allOf: [{}] },
-    { type: "object", nullable: true, allOf: [{}] },
+    "a type and a reference that are nullable",
+    { type: "object", nullable: true, allOf: [{ $ref: "#/$defs/A" }] },
+    { type: "object", nullable: true, anyOf: [{ $ref: "#/$defs/A" }, NULL] },
+  ],
+  [
+    "an enum that is nullable",
+    { type: "string", enum: ["a"], nullable: true, default: "a" },
+    { type: "string", enum: ["a", null], nullable: true, default: "a" },
+  ],
+  [
+    "an enum that is nullable, without its type",
+    { enum: [1, 2], nullable: true },
+    { type: "number", enum: [1, 2, null], nullable: true },
+  ],
+  ["an enum of several types that is nullable", { enum: ["a", 1], nullable: true }, { enum: ["a", 1, null] }],
+  ["an enum with null that is nullable", { enum: ["a", 1, null], nullable: true }, { enum: ["a", 1, null] }],
+  [
+    "a constant that is nullable",
+    { const: "a", nullable: true },
+    { type: "string", enum: ["a", null], nullable: true },
+  ],
+  [
+    "a union that is nullable",
+    { nullable: true, anyOf: [{ type: "string" }, { $ref: "#/$defs/A" }], title: "T" },
+    { title: "T", anyOf: [{ type: "string" }, { $ref: "#/$defs/A" }, NULL] },
+  ],
+  [
+    "a union that is nullable, with null in it",
+    { nullable: true, anyOf: [{ type: "string" }, { type: "number", nullable: true }] },
+    { anyOf: [{ type: "string" }, { type: "number", nullable: true }] },
+  ],
+  [
+    "one of several that is nullable",
+    { nullable: true, oneOf: [{ type: "string" }, { type: "number" }] },
+    { anyOf: [{ oneOf: [{ type: "string" }, { type: "number" }] }, NULL] },
+  ],
+  [
+    "a type with branches, or null",
+    { anyOf: [{ type: "object", allOf: [{ $ref: "#/$defs/A" }] }, { type: "null" }] },
+    { anyOf: [{ type: "object", allOf: [{ $ref: "#/$defs/A" }] }, { type: "null" }] },
   ],
   [
     "excluded bounds",

@@ -1,10 +1,13 @@
 import type { SchemaObject } from "./components.ts";
 
 /** Null and nothing else, for which OpenAPI 3.0 has no type: "nullable" counts beside another one only. */
-const NULL: SchemaObject = { type: "string", nullable: true, enum: [null] };
+export const NULL: SchemaObject = { type: "string", nullable: true, enum: [null] };
 
 /** What says nothing of the values that a schema takes, so that it may stand at another schema as well. */
 const ANNOTATIONS = new Set(["title", "description", "default", "example", "deprecated"]);
+
+/** What holds for null as for any other value, also where "nullable" stands beside it. */
+const COMBINATORS = new Set(["allOf", "anyOf", "oneOf", "not", "discriminator"]);
 
 /**
  * A Schema Object for a schema of JSON Schema draft-07 or 2020-12, as far as OpenAPI 3.0 says the same in other words:
@@ -12,7 +15,7 @@ const ANNOTATIONS = new Set(["title", "description", "default", "example", "depr
  * so do the schemas in it, but for one that has nothing beside it but null.
  */
 export function fromDraft(schema: SchemaObject): SchemaObject {
-  const steps = [beside, onlyNull, constant, types, nullBranch, untyped, examples, bound("inimum"), bound("aximum")];
+  const steps = [beside, onlyNull, constant, nullable, types, nullBranch, examples, bound("inimum"), bound("aximum")];
   return steps.reduce((so, step) => step(so), schema);
 }
 
@@ -36,6 +39,30 @@ function constant(schema: SchemaObject): SchemaObject {
   if (!Object.hasOwn(schema, "const")) return schema;
   const { const: value, ...rest } = schema as Keywords;
   return { ...typeOf([value]), ...rest, enum: [value] };
+}
+
+/** "nullable" adds null to a type and to nothing else: an enum and branches have to take it as well. */
+function nullable(schema: SchemaObject): SchemaObject {
+  const { nullable: may, enum: values } = schema as Keywords;
+  if (may !== true) return schema;
+  const listed = Array.isArray(values) ? { ...typeOf(values), ...schema, enum: withNull(values) } : schema;
+  const widened = branchesOrNull(listed);
+  const { nullable: _nullable, ...untyped } = widened as Keywords;
+  return untyped.type === undefined ? untyped : widened;
+}
+
+/** The same, but that null gets past its branches: as one more of "anyOf", or as the other way than all that they say. */
+function branchesOrNull(schema: SchemaObject): SchemaObject {
+  const entries = Object.entries(schema);
+  const combined = Object.fromEntries(entries.filter(([key]) => COMBINATORS.has(key))) as Keywords;
+  const rest = Object.fromEntries(entries.filter(([key]) => !COMBINATORS.has(key)));
+  const keys = Object.keys(combined).join();
+  if (keys === "") return schema;
+  const any = keys === "anyOf" ? listOf(combined.anyOf) : [];
+  if (any.some((branch) => isNull(branch) || branch["nullable"] === true)) return schema;
+  if (any.length > 0) return { ...rest, anyOf: [...any, NULL] };
+  const [only, ...more] = keys === "allOf" ? listOf(combined.allOf) : [];
+  return { ...rest, anyOf: [only !== undefined && more.length === 0 ? only : combined, NULL] };
 }
 
 function types(schema: SchemaObject): SchemaObject {
@@ -63,20 +90,12 @@ function nullBranch(schema: SchemaObject): SchemaObject {
     const { enum: values, ...one } = fromDraft(other) as Keywords;
     const typed = { ...typeOf(values), ...one };
     const clash = Object.keys(rest).some((name) => name in typed && !ANNOTATIONS.has(name));
-    if (typeof typed.type !== "string" || clash || rest["enum"] !== undefined) continue;
-    const allowed = Array.isArray(values) ? { enum: [...new Set([...values, null])] } : {};
+    const combined = Object.keys(typed).some((name) => COMBINATORS.has(name));
+    if (typeof typed.type !== "string" || clash || combined || rest["enum"] !== undefined) continue;
+    const allowed = Array.isArray(values) ? { enum: withNull(values) } : {};
     return { ...typed, ...allowed, ...rest, nullable: true };
   }
   return schema;
-}
-
-/** `nullable` without a type counts for nothing: Zod writes it so beside a reference. */
-function untyped(schema: SchemaObject): SchemaObject {
-  const { nullable, allOf, ...rest } = schema as Keywords;
-  if (nullable !== true || rest.type !== undefined || rest.anyOf !== undefined) return schema;
-  const [only, ...more] = listOf(allOf);
-  if (only === undefined) return schema;
-  return { ...rest, anyOf: [more.length === 0 ? only : { allOf }, NULL] };
 }
 
 function examples(schema: SchemaObject): SchemaObject {
@@ -93,6 +112,10 @@ function bound(end: "inimum" | "aximum"): (schema: SchemaObject) => SchemaObject
     const closer = typeof included === "number" && (end === "inimum" ? included > excluded : included < excluded);
     return closer ? { ...rest, [`m${end}`]: included } : { ...rest, [`m${end}`]: excluded, [`exclusiveM${end}`]: true };
   };
+}
+
+function withNull(values: readonly unknown[]): unknown[] {
+  return [...new Set([...values, null])];
 }
 
 /** The type that values have in common, beside null. */

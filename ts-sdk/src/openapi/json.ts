@@ -1,9 +1,11 @@
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type App, appKey } from "../app/app.ts";
+import type { Operation } from "../routing/operation.ts";
 import type { DocComments } from "./doc-comment.ts";
 import { createDocument } from "./document.ts";
-import { bundle } from "./load.ts";
+import { OpenApiError } from "./errors.ts";
+import { type Bundled, bundle, evaluate } from "./load.ts";
 import { checkManifest, type Manifest } from "./manifest.ts";
 import { findPackage, type HandlerPackage, isHandlerPackage, openPackage } from "./project.ts";
 import { routeComments } from "./route-comments.ts";
@@ -29,7 +31,7 @@ export interface JsonOptions {
 export function json(app: App, manifest: Manifest, options: JsonOptions = {}): string {
   if (app?.[appKey] !== true) throw new TypeError("json: takes the app that routes() gives");
   checkManifest(manifest, "json: the manifest");
-  return serialize(app, manifest, comments(manifest, options));
+  return serialize(app, manifest, comments(app, manifest, options));
 }
 
 /** The document's text. */
@@ -37,13 +39,38 @@ export function serialize(app: App, manifest: Manifest, docs: DocComments): stri
   return `${JSON.stringify(createDocument(app, manifest, docs), null, 2)}\n`;
 }
 
-function comments(manifest: Manifest, { source }: JsonOptions): DocComments {
-  if (source !== undefined) {
-    const file = source instanceof URL || source.startsWith("file:") ? fileURLToPath(source) : resolve(source);
-    return routeComments(bundle(file).graph);
+function comments(app: App, manifest: Manifest, { source }: JsonOptions): DocComments {
+  const file = source === undefined ? sourceNamed(manifest.name) : pathOf(source);
+  if (file === undefined) return new Map();
+  const bundled = bundle(file);
+  return ofSameRoutes(routeComments(bundled.graph), app, appOf(file, bundled));
+}
+
+function pathOf(source: string | URL): string {
+  return source instanceof URL || source.startsWith("file:") ? fileURLToPath(source) : resolve(source);
+}
+
+function sourceNamed(packageName: string): string | undefined {
+  return packagesHere().find(({ manifest: { name } }) => name === packageName)?.source;
+}
+
+/** The app that a module exports; undefined when it can't be told, since it has none or does not run by itself. */
+function appOf(source: string, bundled: Bundled): App | undefined {
+  try {
+    return evaluate(source, bundled);
+  } catch (error) {
+    if (error instanceof OpenApiError) return undefined;
+    throw error;
   }
-  const found = packagesHere().find(({ manifest: { name } }) => name === manifest.name);
-  return found === undefined ? new Map() : routeComments(bundle(found.source).graph);
+}
+
+/** Another app than the module's own may have a route of the same name: a comment is that of one method and its paths. */
+function ofSameRoutes(comments: DocComments, app: App, own: App | undefined): DocComments {
+  if (own === undefined) return comments;
+  const routeOf = ({ name, method, paths }: Operation) => JSON.stringify([name, method, paths]);
+  const known = new Set(own.operations.map(routeOf));
+  const same = new Set(app.operations.filter((each) => known.has(routeOf(each))).map(({ name }) => name));
+  return new Map([...comments].filter(([name]) => same.has(name)));
 }
 
 function packagesHere(): HandlerPackage[] {

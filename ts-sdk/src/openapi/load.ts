@@ -5,10 +5,13 @@ import { type App, appKey } from "../app/app.ts";
 import { runAwaiting } from "./awaiting.ts";
 import { OpenApiError } from "./errors.ts";
 import { SourceGraph } from "./source-graph.ts";
+import { placeOfThrown, type SourcePlace } from "./thrown.ts";
 
 /** A handler module in one piece, and what it was made of. */
 export interface Bundled {
   readonly code: string;
+  /** The code's source map, as JSON text. */
+  readonly map: string;
   readonly graph: SourceGraph;
   /** Where the first `await` at a top level stands; the code is an ES module then, and else CommonJS. */
   readonly awaits?: string;
@@ -40,6 +43,10 @@ function bundleAs(format: "cjs" | "esm", source: string): Bundled {
     absWorkingDir: dirname(source),
     bundle: true,
     write: false,
+    // Only what the map's sources are relative to; a map in the code would have Node change stacks on its own.
+    outfile: join(dirname(source), BUNDLE),
+    sourcemap: "external",
+    sourcesContent: false,
     metafile: true,
     format,
     platform: "node",
@@ -51,8 +58,12 @@ function bundleAs(format: "cjs" | "esm", source: string): Bundled {
     ...(format === "esm" ? { define: { "import.meta": "{}" } } : {}),
     logLevel: "silent",
   });
-  return { code: outputFiles[0]?.text ?? "", graph: new SourceGraph(source, metafile) };
+  const output = (name: string) => outputFiles.find(({ path }) => path.endsWith(name))?.text ?? "";
+  return { code: output(BUNDLE), map: output(`${BUNDLE}.map`), graph: new SourceGraph(source, metafile) };
 }
+
+/** What the bundle would be called, if it were written. */
+const BUNDLE = "tenon-schema.js";
 
 /** esbuild's first message; another error is thrown on. */
 function firstOf(error: unknown): Message {
@@ -64,7 +75,7 @@ function firstOf(error: unknown): Message {
 /** `src/users.ts:3:11`, and without a location the handler module. */
 function placeOf(source: string, { location }: Message): string {
   if (location === null) return shown(source);
-  return `${shown(join(dirname(source), location.file))}:${location.line}:${location.column + 1}`;
+  return shownAt({ ...location, file: join(dirname(source), location.file), column: location.column + 1 });
 }
 
 /**
@@ -82,7 +93,7 @@ export function evaluate(source: string, bundled: Bundled): App {
 }
 
 /** Gives the default export. */
-function topLevel(source: string, { code, awaits }: Bundled): App | undefined {
+function topLevel(source: string, { code, map, awaits }: Bundled): App | undefined {
   const module: { exports: { default?: App } } = { exports: {} };
   let done = true;
   try {
@@ -90,7 +101,9 @@ function topLevel(source: string, { code, awaits }: Bundled): App | undefined {
       compileFunction(code, ["module", "exports", "require"], { filename: source })(module, module.exports, absent);
     } else done = runAwaiting(code, module, absent, source);
   } catch (error) {
-    throw new OpenApiError(`${shown(source)}: the module's top level failed: ${reasonOf(error)}`, { cause: error });
+    const place = placeOfThrown(error, source, map);
+    const where = place === undefined ? shown(source) : shownAt(place);
+    throw new OpenApiError(`${where}: the module's top level failed: ${reasonOf(error)}`, { cause: error });
   }
   if (done) return module.exports.default;
   throw new OpenApiError(
@@ -107,6 +120,10 @@ function reasonOf(error: unknown): string {
 
 function absent(name: string): never {
   throw new TypeError(`"${name}" is not part of a handler: there is no Node in a component`);
+}
+
+function shownAt({ file, line, column }: SourcePlace): string {
+  return `${shown(file)}:${line}:${column}`;
 }
 
 function shown(source: string): string {

@@ -38,28 +38,36 @@ export default routes({
   five: get("/5"),
   /** Computed. */
   ["six"]: get("/6"),
+  /** Of a template. */
+  [\`seven\`]: get("/7"),
+  /** Of what is not known. */
+  [\`\${of}8\`]: get("/8"),
 } as const satisfies object);`;
   expect(summaries({ "handler.ts": handler })).toEqual({
     one: "Grüße 😀.",
     "thr-ee": "Three.",
     five: "Five.",
     six: "Computed.",
+    seven: "Of a template.",
   });
 });
 
 it("follows names, spreads, imports and re-exports", () => {
   const files = {
     "handler.ts": `${SDK}
+
 import { users } from "./barrel";
 import * as items from "./items.ts";
 import * as more from "./more.ts";
 import single, { renamed as other } from "./single.js";
+
 /** Local. */
 const local = get("/local");
 export const app = routes({ ...more, ...users, ...items.all, list: items.list, local, single, /** Nearer. */ other });
 export { app as default };`,
     "barrel/index.ts": `export * from "../items.ts"; export { everyone as users } from "../users.ts";`,
     "more.ts": `${SDK}
+
 export * from "./most.ts";
 /** Exported. */
 export const exported = get("/exported");`,
@@ -81,6 +89,7 @@ export const all = { find: map.find };`,
 /** By default. */
 export default get("/single");
 const own = get("/own");
+
 export { own as renamed };`,
   };
   expect(summaries(files)).toEqual({
@@ -96,14 +105,82 @@ export { own as renamed };`,
   });
 });
 
+it("follows members of members, of namespaces and of classes", () => {
+  const files = {
+    "handler.ts": `${SDK}
+
+import * as all from "./all.ts";
+
+const inner = { /** Inner. */ inner: get("/inner") };
+const group = { inner, "own": { /** Own. */ own: get("/own") } };
+const users = { group };
+class Class {
+  /** Of a class. */
+  static list = get("/list");
+  /** Not this. */
+  other = get("/other");
+  static made() { return { /** Made. */ made: get("/made") }; }
+}
+const itself = itself.itself;
+export default routes({
+  ...users.group.inner, ...users["group"].own, ...all.more, ...all.more.map, ...Class.made(), ...itself.itself.deeper,
+  list: Class.list,
+  other: Class.other,
+  last: all.more.map.find,
+});`,
+    "all.ts": `export * as more from "./more.ts";`,
+    "more.ts": `${SDK}
+/** Exported. */
+export const exported = get("/exported");
+export const map = { /** Found. */ find: get("/find") };`,
+  };
+  expect(summaries(files)).toEqual({
+    inner: "Inner.",
+    own: "Own.",
+    exported: "Exported.",
+    find: "Found.",
+    made: "Made.",
+    list: "Of a class.",
+    last: "Found.",
+  });
+  expect(
+    summaries({ ...files, "handler.ts": `import * as all from "./more.ts"; export default <unknown>all;` }),
+  ).toEqual({
+    exported: "Exported.",
+  });
+});
+
+it("follows both sides of a condition, of which the first counts", () => {
+  const handler = `${SDK}
+const on = SDK as boolean;
+const one = { /** One. */ one: get("/1") };
+const other = { /** Other. */ one: get("/1"), /** Other's two. */ two: get("/2") };
+export default <any>routes(<object>{
+  /** Before. */ five: get("/5"),
+  ...(on ? one : other),
+  ...(on ? { three: get("/3") } : { /** Three. */ three: get("/3"), five: get("/5") }),
+  ...(on && { /** Four. */ four: get("/4") }),
+  ...(on ? {} : { six: get("/6") }),
+});`;
+  expect(summaries({ "handler.ts": handler })).toEqual({
+    one: "One.",
+    two: "Other's two.",
+    three: "Three.",
+    four: "Four.",
+    five: "Before.",
+  });
+});
+
 it("follows calls of functions that return an object", () => {
   const files = {
     "handler.ts": `${SDK}
-import { imported } from "./made.ts";
+
 import another, * as made from "./made.ts";
+import { imported } from "./made.ts";
+
 function declared() { return { /** Declared. */ declared: get("/1") }; }
 const arrow = (path: string) => ({ /** Arrow. */ arrow: get(path), ...declared() } as const);
-const expression = function () { return { /** Expression. */ expression: get("/3") }; };
+const expression = () => ({ /** Expression. */ expression: get("/3") });
 export default routes({
   ...arrow("/2"), ...expression(), ...imported(), ...made.member(), ...another(),
   ...(() => ({ /** At once. */ atOnce: get("/") }))(),
@@ -153,6 +230,7 @@ function itself() { return { ...itself(), /** Once. */ three: get("/3") }; }`,
 it("takes the last of two routes of one name, and is not caught in a circle", () => {
   const files = {
     "handler.ts": `${SDK}
+
 import { b } from "./b.ts";
 export const a = { /** First. */ one: get("/"), /** Gone. */ two: get("/2"), ...b };
 export default routes({ ...a, two: get("/2") });`,
@@ -167,5 +245,5 @@ it("finds nothing where there is nothing to read", () => {
 });
 
 it("names the place of a syntax error", () => {
-  expect(() => summaries({ "handler.ts": "export default {\n  oops(\n};" })).toThrow(/handler\.ts:3:1: /);
+  expect(() => summaries({ "handler.ts": "export default {\n  oops(\n};" })).toThrow(/handler.ts:3:1: /);
 });

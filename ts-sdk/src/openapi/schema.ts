@@ -4,13 +4,14 @@ import type { ListSchema } from "../schema/list.ts";
 import type { ObjectSchema } from "../schema/object.ts";
 import type { Schema } from "../schema/schema.ts";
 import type { Components, SchemaObject } from "./components.ts";
+import { NULL } from "./drafts.ts";
 
 /** A value in a JSON body: what is optional may be null. Types become components. */
 export function bodySchema(schema: Schema, components: Components, at: string): SchemaObject {
   const value = valueSchema(schema, components, at);
   if (!schema.nullable) return { ...value, ...annotations(schema.attributes) };
-  // Beside a $ref nothing else counts in OpenAPI 3.0, and "nullable" counts beside a "type" only.
-  const { enum: words, ...rest }: Value = "$ref" in value ? { type: "object", allOf: [value] } : value;
+  // Beside a $ref nothing else counts in OpenAPI 3.0, and what "nullable" adds to the type, a branch has to take, too.
+  const { enum: words, ...rest }: Value = "$ref" in value ? { type: "object", anyOf: [value, NULL] } : value;
   const nullable = words === undefined ? { nullable: true } : { enum: [...words, null], nullable: true };
   return { ...rest, ...nullable, ...annotations(schema.attributes) };
 }

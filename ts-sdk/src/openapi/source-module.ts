@@ -10,6 +10,7 @@ export type Binding =
 /** A TypeScript module, as far as routes can be followed through it. */
 export interface SourceModule {
   readonly file: string;
+  readonly program: Program;
   readonly text: string;
   readonly comments: readonly Comment[];
   /** Top-level names. */
@@ -30,12 +31,13 @@ export interface Place {
 
 /** Parses a module and lists what it declares, imports and exports. */
 export function parseModule(file: string, text: string): SourceModule {
-  const { program, comments, errors } = parseSync(file, text);
+  const { program: parsed, comments, errors } = parseSync(file, text);
   if (errors.length > 0) throw new OpenApiError(`${file}: ${errors[0]?.message}`);
   const names = new Map<string, Binding>();
   const exports = new Map<string, Binding | { from: "name"; name: string }>();
   const stars: string[] = [];
-  for (const statement of (program as Program).body) {
+  const program = parsed as Program;
+  for (const statement of program.body) {
     declare(statement, statement, names);
     switch (statement.type) {
       case "ExportDefaultDeclaration":
@@ -56,10 +58,10 @@ export function parseModule(file: string, text: string): SourceModule {
       }
     }
   }
-  return { file, text, comments, names, exports, stars };
+  return { file, program, text, comments, names, exports, stars };
 }
 
-/** Adds what a statement declares or imports; gives the names of its variables and functions. */
+/** Adds what a statement declares or imports; gives the names of its variables, functions and classes. */
 export function declare(declaration: Statement, statement: Node, names: Map<string, Binding>): string[] {
   if (declaration.type === "ImportDeclaration") {
     const specifier = declaration.source.value;
@@ -71,7 +73,7 @@ export function declare(declaration: Statement, statement: Node, names: Map<stri
       }
     }
   }
-  if (declaration.type === "FunctionDeclaration" && declaration.id) {
+  if ((declaration.type === "FunctionDeclaration" || declaration.type === "ClassDeclaration") && declaration.id) {
     names.set(declaration.id.name, { from: "here", value: declaration, statement });
     return [declaration.id.name];
   }
@@ -91,12 +93,20 @@ export function nameOf(node: { readonly type: string }): string {
   return name ?? String(value);
 }
 
-/** The expression inside `as`, `satisfies`, `!` and parentheses. */
+/** The name of a property or a class's member, as far as the source shows it. */
+export function keyOf(key: Node, computed: boolean): string | undefined {
+  if (!computed || key.type === "Literal") return nameOf(key);
+  const [only, ...more] = key.type === "TemplateLiteral" ? key.quasis : [];
+  return more.length === 0 ? (only?.value.cooked ?? undefined) : undefined;
+}
+
+/** The expression inside `as`, `satisfies`, `!`, a type in angle brackets and parentheses. */
 export function unwrap(node: Node): Node {
   switch (node.type) {
     case "TSAsExpression":
     case "TSSatisfiesExpression":
     case "TSNonNullExpression":
+    case "TSTypeAssertion":
     case "ParenthesizedExpression":
       return unwrap((node as { expression: Expression }).expression);
     default:

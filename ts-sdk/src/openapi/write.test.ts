@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
-import { get, ok, routes } from "../index.ts";
+import { get, ok, post, routes } from "../index.ts";
 import { json, workspaceFolders, writeSchema, writeTo } from "./index.ts";
 
 const HANDLER = `import { get, ok, routes } from "@tenon/sdk";
@@ -34,6 +34,7 @@ function project(name: string, handler: string, packageJson: unknown = manifest)
 }
 
 const summary = (text: string) => JSON.parse(text).paths["/"].get.summary;
+const anything = () => ok({});
 const app = routes({ index: get("/", () => ok({ service: "demo" })) });
 
 it("writes the document of the package that the file is in, a path or a URL", () => {
@@ -73,6 +74,38 @@ it("finds a package by its name in the workspace, too", () => {
   rmSync(join(folder, "package.json"));
 });
 
+it("gives another app no comments of the project's, where its routes are others", () => {
+  vi.spyOn(process, "cwd").mockReturnValue(join(folder, "demo"));
+  const source = join(folder, "demo/src/handler.ts");
+  const summariesOf = (text: string) =>
+    Object.values(JSON.parse(text).paths as Record<string, object>).flatMap((item) =>
+      Object.values(item).map((operation) => operation.summary),
+    );
+  for (const options of [{}, { source }]) {
+    for (const route of [get("/x", anything), post("/", anything), get(["/", "/x"], anything)])
+      expect(summariesOf(json(routes({ index: route }), manifest, options))).not.toContain("The index.");
+    const larger = routes({ index: get("/", anything), other: get("/other", anything) });
+    expect(summariesOf(json(larger, manifest, options))).toEqual(["The index.", undefined]);
+  }
+});
+
+it("matches routes whose paths and groups only running tells", () => {
+  const handler = `import { get, ok, routes } from "@tenon/sdk";
+const base = ["", "users"].join("/");
+const users = (at: string) => ({ /** Users. */ users: get([at, at + "s"], () => ok([])) });
+const app = routes({ ...users(base) });
+export { app as default };`;
+  const source = join(project("computed", handler), "src/handler.ts");
+  const same = routes({ users: get(["/users", "/userss"], anything) });
+  expect(JSON.parse(json(same, manifest, { source })).paths["/users"].get.summary).toBe("Users.");
+});
+
+it("takes comments by name from a module that does not run by itself", () => {
+  const handler = `${HANDLER}await new Promise((done) => setTimeout(done, 0));`;
+  const source = join(project("waits", handler), "src/handler.ts");
+  expect(summary(json(app, manifest, { source }))).toBe("The index.");
+});
+
 it("writes openapi.json beside package.json and prints its size, for the test of a project", () => {
   const printed = vi.spyOn(process.stdout, "write").mockReturnValue(true);
   const { path, bytes } = writeSchema(join(folder, "demo/test/handler.test.ts"));
@@ -88,12 +121,27 @@ it.each([
   ["null", HANDLER, null, /null\/package\.json is no JSON object/],
   ["broken", HANDLER, "{bad", /broken\/package\.json: .*JSON/],
   ["syntax", "export default (", manifest, /src\/handler\.ts:1:17: Unexpected end of file/],
-  ["throws", "throw new RangeError('too much'); export default 1;", manifest, /top level failed: RangeError: too much/],
-  ["throws-text", "throw 'text'; export default 1;", manifest, /top level failed: text/],
+  [
+    "throws",
+    "throw new RangeError('too much'); export default 1;",
+    manifest,
+    /throws\/src\/handler\.ts:1:7: the module's top level failed: RangeError: too much$/,
+  ],
+  [
+    "throws-text",
+    "throw 'text'; export default 1;",
+    manifest,
+    /throws-text\/src\/handler\.ts: the module's top level failed: text$/,
+  ],
   ["no-app", "export default 1;", manifest, /the default export is not what routes\(\) gives/],
   ["node", 'import fs from "node:fs"; export default fs;', manifest, /"node:fs" is not part of a handler/],
   ["await-no-app", "export default await 1;", manifest, /the default export is not what routes\(\) gives/],
-  ["await-throws", "await 1; throw new RangeError('late'); export {};", manifest, /top level failed: RangeError: late/],
+  [
+    "await-throws",
+    "await 1; throw new RangeError('late'); export {};",
+    manifest,
+    /throws\/src\/handler\.ts:1:16: .* failed: RangeError: late$/,
+  ],
   [
     "await-node",
     'import fs from "node:fs"; await 1; export default fs;',
@@ -111,6 +159,40 @@ it.each([
 ])("says what is wrong: %s", (name, handler, packageJson, message) => {
   expect(() => writeTo(join(project(name, handler, packageJson), "openapi.json"))).toThrow(
     expect.objectContaining({ name: "OpenApiError", message: expect.stringMatching(message) }),
+  );
+});
+
+it.each([
+  ["runs", ""],
+  ["awaits", "await 1;"],
+])("names the line and column of the TypeScript where a top level that %s throws", (name, first) => {
+  const users = `type Id = string;
+${first}
+interface User {
+  id: Id;
+}
+const check = (user: User): never => {
+  throw new RangeError(user.id);
+};
+export const checked = check({ id: "x" });
+`;
+  const at = project(`place-${name}`, 'import { checked } from "./users.ts";\nexport default checked;');
+  writeFileSync(join(at, "src/users.ts"), users);
+  const message = new RegExp(`place-${name}/src/users\\.ts:7:9: the module's top level failed: RangeError: x$`);
+  expect(() => writeTo(join(at, "openapi.json"))).toThrow(message);
+
+  const handler = `import { field, get, ok, routes, Type } from "@tenon/sdk";
+interface Unused {}
+${first}
+export default routes({
+  one: get("/", () => ok({})),
+  two: get("/{", () => ok({})),
+});
+`;
+  writeFileSync(join(at, "src/handler.ts"), handler);
+  // The SDK's own places say nothing to whoever called it.
+  expect(() => writeTo(join(at, "openapi.json"))).toThrow(
+    new RegExp(`place-${name}/src/handler\\.ts:4:16: the module's top level failed: TypeError`),
   );
 });
 

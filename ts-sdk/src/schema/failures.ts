@@ -13,8 +13,11 @@ export interface Failure {
 /** What a parser returns instead of a value that is not valid. */
 export const INVALID: unique symbol = Symbol("invalid");
 
-/** At most this many failures are collected for one request; a hostile body must not buy a large answer. */
+/** At most this many failures are answered to one request; a hostile body must not buy a large answer. */
 export const MAX_FAILURES = 100;
+
+/** One more is collected, which tells that there are more. */
+export const MAX_COLLECTED = MAX_FAILURES + 1;
 
 /** Collects the failures of one value in one pass. */
 export class Failures {
@@ -32,7 +35,7 @@ export type Parse = (value: unknown, failures: Failures) => unknown;
 
 /** Reports a failure of the value at hand; its parents put their keys in front with {@link within}. */
 export function fail(failures: Failures, code: FailureCode, detail: string): typeof INVALID {
-  if (failures.list.length < MAX_FAILURES) failures.list.push({ path: [], code, detail });
+  if (failures.list.length < MAX_COLLECTED) failures.list.push({ path: [], code, detail });
   return INVALID;
 }
 

@@ -1,5 +1,5 @@
 import { type Attributes, checkAttributes, checkCounts, type ListAttributes } from "./attributes.ts";
-import { fail, failCount, INVALID, MAX_FAILURES, type Parse, within } from "./failures.ts";
+import { fail, failCount, INVALID, MAX_COLLECTED, type Parse, within } from "./failures.ts";
 import { type WriteQuick, writePart } from "./quick.ts";
 import { createSchema, isSchema, type Optional, type Presence, type Schema } from "./schema.ts";
 
@@ -40,10 +40,9 @@ function parseList(parse: Parse, min: number, max: number): Parse {
   return (value, failures) => {
     if (!Array.isArray(value)) return fail(failures, "type", "must be a list");
     const { length } = value;
-    let valid = length >= min;
-    if (!valid) failCount(failures, "min", min, "item");
-    // Items beyond the bound are not looked at: that is what the bound is for.
-    if (length > max) return failCount(failures, "max", max, "item");
+    let valid = length >= min && length <= max;
+    if (length < min) failCount(failures, "min", min, "item");
+    if (length > max) failCount(failures, "max", max, "item");
     const result = [];
     let from = failures.list.length;
     for (let i = 0; i < length; i++) {
@@ -52,7 +51,7 @@ function parseList(parse: Parse, min: number, max: number): Parse {
         valid = false;
         within(failures, from, i);
         from = failures.list.length;
-        if (from >= MAX_FAILURES) return INVALID;
+        if (from >= MAX_COLLECTED) return INVALID;
       } else if (valid) result[i] = parsed;
     }
     return valid ? result : INVALID;

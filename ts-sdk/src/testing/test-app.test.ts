@@ -44,8 +44,28 @@ it("has a method for each, and any by name", async () => {
   expect((await test.options("/env")).headers.get("Allow")).toBe("GET, HEAD, OPTIONS");
   expect((await test.patch("/env")).status).toBe(405);
   expect((await test.delete("/env")).status).toBe(405);
+  expect((await test.del("/env")).status).toBe(405);
   expect((await test.request("TRACE", "/env")).status).toBe(405);
   expect((await test.options("/env")).bytes()).toHaveLength(0);
+});
+
+it("trims the values of headers, as a server does", async () => {
+  expect((await testApp(app).post("/echo", { headers: { "x-a": " 1\t" } })).json().x).toEqual(["1"]);
+});
+
+it("refuses what would be another request than was meant", async () => {
+  const test = testApp(app) as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>;
+  for (const [method, args, said] of [
+    ["post", ["/echo", { body: { n: 1 } }], "{ json: … }"],
+    ["post", ["/echo", { body: new URLSearchParams("a=1") }], "a text or a Uint8Array"],
+    ["post", ["/echo", { n: 1 }], 'not "n"'],
+    ["post", ["/echo", "text"], "{ headers, body, json }"],
+    ["get", ["env"], 'begins with "/"'],
+    ["get", ["http://localhost/env"], 'begins with "/"'],
+    ["request", [new Request("http://localhost/env")], 'request("GET", "/users")'],
+  ] as const) {
+    await expect(test[method]?.(...args)).rejects.toThrow(said);
+  }
 });
 
 it("gives each app its own environment, side by side, and nothing of the process's", async () => {

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { type App, appKey } from "../app/app.ts";
 import { checkResponse } from "../app/check.ts";
-import { encodeValue, headerPair, type RawHeader } from "../http/headers.ts";
+import { encodeValue, headerPair, isToken, type RawHeader } from "../http/headers.ts";
 import { type EnvironmentEntry, environmentKey, platform } from "../platform.ts";
 import { TestResponse } from "./test-response.ts";
 
@@ -31,6 +31,8 @@ export interface TestApp {
   put(pathWithQuery: string, request?: TestRequest): Promise<TestResponse>;
   patch(pathWithQuery: string, request?: TestRequest): Promise<TestResponse>;
   delete(pathWithQuery: string, request?: TestRequest): Promise<TestResponse>;
+  /** The same, by the name that routes have for it. */
+  del(pathWithQuery: string, request?: TestRequest): Promise<TestResponse>;
   /** Any method. */
   request(method: string, pathWithQuery: string, request?: TestRequest): Promise<TestResponse>;
 }
@@ -51,6 +53,7 @@ export function testApp(app: App, options: TestOptions = {}): TestApp {
   platform[environmentKey] = () => environments.getStore() ?? [];
 
   async function request(method: string, pathWithQuery: string, given: TestRequest = {}): Promise<TestResponse> {
+    checkCall(method, pathWithQuery, given);
     const raw = { method, pathWithQuery, headers: rawHeaders(given), ...rawBody(given) };
     return new TestResponse(await environments.run(entries, () => app.handle(raw, how)));
   }
@@ -63,15 +66,34 @@ export function testApp(app: App, options: TestOptions = {}): TestApp {
     put: withMethod("PUT"),
     patch: withMethod("PATCH"),
     delete: withMethod("DELETE"),
+    del: withMethod("DELETE"),
     request,
   };
+}
+
+/** Tests are often run without a type check: what would be another request than was meant is refused. */
+function checkCall(method: unknown, pathWithQuery: unknown, given: unknown): void {
+  if (!isToken(method)) throw new TypeError(`testApp: takes a method and a path: request("GET", "/users")`);
+  if (typeof pathWithQuery !== "string" || !/^(?:\/|$|\?)/.test(pathWithQuery)) {
+    throw new TypeError(`testApp: takes a path, which begins with "/": get("/users?page=2")`);
+  }
+  if (typeof given !== "object" || given === null) throw new TypeError("testApp: takes { headers, body, json }");
+  const unknown = Object.keys(given).find((key) => !/^(?:headers|body|json)$/.test(key));
+  if (unknown !== undefined) {
+    throw new TypeError(`testApp: takes { headers, body, json }, not "${unknown}"; a JSON body is { json: … }`);
+  }
+  const { body } = given as { body?: unknown };
+  if (body !== undefined && typeof body !== "string" && !(body instanceof Uint8Array)) {
+    throw new TypeError("testApp: body takes a text or a Uint8Array; a JSON body is { json: … }");
+  }
 }
 
 function rawHeaders({ headers = {}, json }: TestRequest): RawHeader[] {
   const pairs = Symbol.iterator in headers ? [...headers] : Object.entries(headers);
   const raw = pairs.map(([name, value]): RawHeader => {
     const [checked, text] = headerPair(name, value);
-    return [checked, encodeValue(text)];
+    // As a server reads it (RFC 9112, section 5.1).
+    return [checked, encodeValue(text.replace(/^[\t ]+|[\t ]+$/g, ""))];
   });
   if (json !== undefined && !raw.some(([name]) => name === "content-type")) {
     raw.push(["content-type", encodeValue("application/json")]);

@@ -19,6 +19,9 @@ const ada = { id: 1, name: "Ada" };
 const typed = (type: string, status: number): Row =>
   post("/users", user, status, { headers: [["Content-Type", type]], has: status === 201 ? JSON_TYPE : PROBLEM });
 
+/** Deeper than JSON.stringify gets in the component's engine, with what it leaves out and what it writes as null. */
+const deep = `${'[{"a":'.repeat(500)}"é\\n"${"}]".repeat(500)}`;
+
 /** Routing and methods. */
 export const routingRows: Row[] = [
   get("/", 200, { json: { service: "conformance" }, has: JSON_TYPE }),
@@ -261,5 +264,6 @@ export const responseRows: Row[] = [
   post("/raw", bytes(), 200, {
     json: { text: "", length: 0, url: "http://localhost/raw", one: null, all: [], joined: null },
   }),
+  post("/json", deep, 200, { text: `{"json":${deep}}` }),
   get("/env", 200, { json: { greeting: "hello", missing: null } }),
 ];

@@ -98,7 +98,7 @@ export const shapeRows: Row[] = [
     "/0/address required",
     "/1/name type",
   ]),
-  body("people", "[1,2,3]", "max"),
+  body("people", "[1,2,3]", ["max", "/0 type", "/1 type", "/2 type"]),
   body("matrix", "[[1,2],[],[-3]]", gives([[1, 2], [], [-3]])),
   body("matrix", '[[1],[2,"3"],4]', ["/1/1 type", "/2 type"]),
   body("optionalAddress", "", gives(undefined)),

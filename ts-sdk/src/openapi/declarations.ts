@@ -1,0 +1,81 @@
+import type { ClassElement, MethodDefinition, Node, PropertyDefinition } from "oxc-parser";
+import type { SourceGraph } from "./source-graph.ts";
+import { type Binding, keyOf, type Place, type SourceModule, unwrap } from "./source-module.ts";
+
+/** How far a chain of names is followed; modules may import each other in a circle. */
+export const MAX_STEPS = 50;
+
+/** Follows names to where they are declared, through the modules of a handler. */
+export class Declarations {
+  readonly #graph: SourceGraph;
+
+  constructor(graph: SourceGraph) {
+    this.#graph = graph;
+  }
+
+  /** What a name or a member such as `users.admin.list` stands for; for all that a module exports, its program. */
+  lookUp({ module, node }: Place, depth = 0): Place | undefined {
+    if (depth > MAX_STEPS) return undefined;
+    const inner = unwrap(node);
+    if (inner.type === "Identifier") return this.#follow(module, module.names.get(inner.name));
+    if (inner.type !== "MemberExpression") return undefined;
+    const key = keyOf(inner.property, inner.computed);
+    const object = this.#value({ module, node: inner.object }, depth + 1);
+    return object && key !== undefined ? this.#member(object, key) : undefined;
+  }
+
+  /** What a module exports by a name. */
+  exported(module: SourceModule | undefined, name: string, depth = 0): Place | undefined {
+    if (module === undefined || depth > MAX_STEPS) return undefined;
+    const binding = module.exports.get(name);
+    if (binding?.from === "name") return this.#follow(module, module.names.get(binding.name));
+    if (binding !== undefined) return this.#follow(module, binding);
+    for (const specifier of module.stars) {
+      const place = this.exported(this.#graph.resolve(module.file, specifier), name, depth + 1);
+      if (place !== undefined) return place;
+    }
+    return undefined;
+  }
+
+  #follow(module: SourceModule, binding: Binding | undefined): Place | undefined {
+    if (binding?.from === "here") return { module, node: binding.value, statement: binding.statement };
+    const other = binding && this.#graph.resolve(module.file, binding.specifier);
+    if (binding?.from === "module") return this.exported(other, binding.name);
+    return other && { module: other, node: other.program };
+  }
+
+  /** What is no name any more. */
+  #value(place: Place, depth: number): Place | undefined {
+    const { type } = unwrap(place.node);
+    if (type !== "Identifier" && type !== "MemberExpression") return place;
+    const next = this.lookUp(place, depth);
+    return next && depth < MAX_STEPS ? this.#value(next, depth + 1) : undefined;
+  }
+
+  /** A property of an object, a static member of a class, or an export. */
+  #member({ module, node }: Place, key: string): Place | undefined {
+    const inner = unwrap(node);
+    if (inner.type === "Program") return this.exported(module, key);
+    for (const member of membersOf(inner)) {
+      if (member.value && keyOf(member.key, member.computed) === key)
+        return { module, node: member.value, statement: member };
+    }
+    return undefined;
+  }
+}
+
+function membersOf(node: Node) {
+  switch (node.type) {
+    case "ObjectExpression":
+      return node.properties.filter((each) => each.type === "Property");
+    case "ClassDeclaration":
+    case "ClassExpression":
+      return node.body.body.filter(isStatic);
+    default:
+      return [];
+  }
+}
+
+function isStatic(element: ClassElement): element is MethodDefinition | PropertyDefinition {
+  return (element.type === "PropertyDefinition" || element.type === "MethodDefinition") && element.static;
+}
