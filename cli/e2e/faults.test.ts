@@ -57,6 +57,8 @@ describe("one after another", () => {
     ["/newline", 500],
     ["/huge", 500],
     ["/nothing", 404],
+    ["/late", 500],
+    ["/headers/33000", 502],
   ])("%s is %i, with problem details and the request id", async (where, status) => {
     const answer = await send(server.base, { path: path(where), headers: [["x-request-id", `id${where.slice(1)}`]] });
     expect(answer.status).toBe(status);
@@ -64,6 +66,11 @@ describe("one after another", () => {
     expect(answer.header("x-request-id")).toBe(`id${where.slice(1)}`);
     expect(answer.body.toString()).not.toContain("on purpose");
     await good(server, 7);
+  });
+
+  test("an exception in a timer is in the log, with its place in the TypeScript", async () => {
+    await send(server.base, { path: path("/late") });
+    await expect.poll(server.errors).toMatch(/src\/handler\.ts:\d+:\d+ Error: late on purpose/);
   });
 
   test("an exception is in the log, with its place in the TypeScript and the request id", async () => {
@@ -201,6 +208,13 @@ big = "${sidecars.urls.big}"
     for (let i = 0; i < 60; i++) seen.push((await post("/plant"))["kept"]);
     expect(Math.max(...seen.map(Number))).toBe(19);
     expect(seen.filter((kept) => kept === 0).length).toBeGreaterThanOrEqual(3);
+  });
+
+  test("run no timer that an earlier request left behind", async () => {
+    for (let i = 0; i < 8; i++) {
+      expect((await send(server.base, { path: path("/later") })).status).toBe(200);
+      expect((await send(server.base, { path: path("/waits") })).json()).toEqual({ planted: 0 });
+    }
   });
 
   test("are replaced before what they leak fills them", async () => {

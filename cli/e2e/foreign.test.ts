@@ -34,6 +34,20 @@ test.each([0, 1, 4097, 3 * 1024 * 1024])("a body of %i bytes comes back", async 
   expect(answer.body.equals(body)).toBe(true);
 });
 
+test("one that stops writing its answer is cut off, and its place is free again", async () => {
+  const limited = await startTenon([foreignComponent], "foreign", undefined, {
+    TENON_SERVER_REQUEST_TIMEOUT_MS: "500",
+    TENON_SERVER_MAX_CONCURRENT: "1",
+  });
+  try {
+    for (const path of ["/spin", "/stall", "/spin"]) await expect(call(path, undefined, limited)).rejects.toThrow();
+    await expect.poll(limited.errors).toContain("nothing more of its answer came within 500 ms: it is cut off");
+    expect((await call("/x", undefined, limited)).body.toString()).toBe("/x");
+  } finally {
+    await limited.stop();
+  }
+});
+
 test('one whose instances serve a single request is answered with isolation = "shared", too', async () => {
   const shared = await startTenon([foreignComponent], "foreign", undefined, { TENON_SERVER_ISOLATION: "shared" });
   try {

@@ -7,7 +7,8 @@ export const limits = {
     max: 3600000,
     default: 30000,
     meaning:
-      "Time from the whole request to the head of its response, whether the guest computes or waits; 504 beyond.",
+      "Time from the whole request to the head of its response, whether the guest computes or waits; 504 beyond. " +
+      "One that is streamed breaks off when it takes as long until the next piece of its body.",
   },
   max_body_bytes: {
     min: 0,
@@ -155,7 +156,9 @@ export const limits = {
     min: 1024,
     max: 16777216,
     default: 131072,
-    meaning: "Headers that a guest holds on the host, for requests and responses of its own; the guest traps beyond.",
+    meaning:
+      "Headers that a guest holds on the host, for requests and responses of its own; the guest traps beyond, or " +
+      "its response is 502.",
   },
   max_hostcall_bytes: {
     min: 65536,
@@ -217,8 +220,8 @@ export const limits = {
 /** The limits of a runtime. The ending is the unit; what is left out has its default. */
 export interface Limits {
   /**
-   * Time from the whole request to the head of its response, whether the guest computes or waits; 504 beyond.
-   * Default: 30000.
+   * Time from the whole request to the head of its response, whether the guest computes or waits; 504 beyond. One
+   * that is streamed breaks off when it takes as long until the next piece of its body. Default: 30000.
    */
   readonly requestTimeoutMs?: number;
   /** A request's body; 413 beyond. Default: 10485760. */
@@ -284,8 +287,8 @@ export interface Limits {
    */
   readonly breakerPauseMs?: number;
   /**
-   * Headers that a guest holds on the host, for requests and responses of its own; the guest traps beyond. Default:
-   * 131072.
+   * Headers that a guest holds on the host, for requests and responses of its own; the guest traps beyond, or its
+   * response is 502. Default: 131072.
    */
   readonly maxFieldsBytes?: number;
   /** What a guest hands to the host in one call; the guest traps beyond: 500. Default: 134217728. */

@@ -1,8 +1,10 @@
+import { ownTimers } from "./own-timers.ts";
+
 /** The entry's name in errors and in the source map; it is generated, so an error in it is about what the handler module exports. */
 export const entryName = "tenon-entry";
 
 /** What runs before all modules: until the entry's own turn `env` and the like are refused. */
-export const prologue = 'globalThis[Symbol.for("tenon.building")] = true;';
+export const prologue = `globalThis[Symbol.for("tenon.building")] = true;\n(${ownTimers})();`;
 
 /**
  * The module that is componentized: it connects what the handler module exports with what the world `handler-glue` wants.
@@ -31,8 +33,12 @@ for (const { name, options } of app.operations) {
 globalThis[Symbol.for("tenon.environment")] = getEnvironment;
 delete globalThis[Symbol.for("tenon.building")];
 warmUp(app);
+const forgetTimers = globalThis[Symbol.for("tenon.timers")];
 export const handler = {
-  handle: ${checkResponses ? "(request) => app.handle(request, { checkResponse })" : "app.handle"},
+  handle(request) {
+    forgetTimers();
+    return app.handle(request${checkResponses ? ", { checkResponse }" : ""});
+  },
 };
 `;
 }

@@ -44,7 +44,7 @@ export function runCommand(program: Command): void {
     const { url } = await lifecycle.starting(
       runtime.listen({ host: options.host ?? server.host, port: options.port ?? server.port }),
     );
-    announce(url, runtime.modules, options, terminal);
+    await announce(url, runtime, options, terminal);
     process.exitCode = await lifecycle.ended;
     terminal.note("Stop", "after running requests; Ctrl-C again stops at once");
     await runtime.close();
@@ -121,8 +121,12 @@ async function load(
   return terminal.step("Load", names, create);
 }
 
-function announce(url: string, modules: readonly string[], options: Options, terminal: Terminal): void {
+/** Says where modules are served. Of one that could not be loaded the log has said why. */
+async function announce(url: string, runtime: Runtime, options: Options, terminal: Terminal): Promise<void> {
+  const health = await runtime.fetch(new Request(`${url}/health`));
+  const { modules: states } = (await health.json()) as { modules: Readonly<Record<string, string>> };
+  const modules = runtime.modules.filter((name) => states[name] === "ready");
   const urls = modules.map((name) => `${url}/run/${name}/`);
   for (const each of urls) terminal.note("Serve", each);
-  if (options.json) process.stdout.write(`${JSON.stringify({ url, modules: [...modules], urls })}\n`);
+  if (options.json) process.stdout.write(`${JSON.stringify({ url, modules, urls })}\n`);
 }

@@ -94,8 +94,11 @@ export async function dependencies(project: Project): Promise<string[]> {
   const folder = join(project.folder, "modules");
   if (!existsSync(folder)) return [];
   const files = await readdir(folder);
-  return files
-    .filter((file) => file.endsWith(".wasm"))
-    .sort()
-    .map((file) => join(folder, file));
+  return (
+    files
+      // What begins with a dot is hidden, such as what macOS leaves beside a file on foreign disks.
+      .filter((file) => file.endsWith(".wasm") && !file.startsWith("."))
+      .sort()
+      .map((file) => join(folder, file))
+  );
 }

@@ -5,7 +5,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::HeaderMap;
-use http::header::{CONTENT_LENGTH, EXPECT};
+use http::header::{CONTENT_LENGTH, EXPECT, TRANSFER_ENCODING};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use thiserror::Error;
@@ -73,12 +73,16 @@ const DISCARD_BYTES: usize = 32 * 1024 * 1024;
 ///
 /// # Errors
 ///
-/// [`Problem::BodyTooLarge`], [`Problem::BodyTimedOut`], or [`Problem::UnreadableBody`] when it breaks off.
+/// [`Problem::UnknownCoding`], [`Problem::BodyTooLarge`], [`Problem::BodyTimedOut`], or [`Problem::UnreadableBody`] when it breaks off.
 pub(crate) async fn read<B>(headers: &HeaderMap, body: B, limits: &Limits) -> Result<Bytes, Problem>
 where
     B: Body<Data = Bytes>,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
+    // Decoding is the recipient's, and no module could tell that it has to (RFC 9112, section 6.1).
+    if headers.get_all(TRANSFER_ENCODING).iter().any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"chunked")) {
+        return Err(Problem::UnknownCoding);
+    }
     if body.is_end_stream() && !headers.contains_key(CONTENT_LENGTH) {
         return Ok(Bytes::new());
     }

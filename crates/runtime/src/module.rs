@@ -204,14 +204,19 @@ impl Reuse {
     }
 }
 
+/// The size of a page of memory, as all toolchains have it (WebAssembly core specification, section 4.2.8).
+const PAGE_BYTES: u64 = 64 * 1024;
+
 /// Whether an instance of a component is within the limits when it starts; why not.
 fn check_size(component: &Component, limits: &Limits) -> Result<(), String> {
     // None of a component that imports modules, which the linker refuses.
     let Some(needed) = component.resources_required() else { return Ok(()) };
+    // Wasmtime counts pages.
+    let memory = needed.max_initial_memory_size.unwrap_or(0).saturating_mul(PAGE_BYTES);
     let most = [
         ("memories", u64::from(needed.num_memories), MEMORIES as u64),
         ("tables", u64::from(needed.num_tables), TABLES as u64),
-        ("bytes of memory", needed.max_initial_memory_size.unwrap_or(0), limits.memory_limit_bytes),
+        ("bytes of memory", memory, limits.memory_limit_bytes),
         ("table elements", needed.max_initial_table_size.unwrap_or(0), limits.max_table_elements),
     ];
     match most.iter().find(|(_, needed, most)| needed > most) {

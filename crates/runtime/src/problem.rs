@@ -11,7 +11,9 @@ use http::{Response, StatusCode};
 pub(crate) enum Problem {
     /// The body broke off or its framing was wrong.
     UnreadableBody,
-    /// No `Host` header, or more than one.
+    /// A body that comes in another coding than `chunked`.
+    UnknownCoding,
+    /// No `Host` header, more than one, or none that is valid.
     NoHost,
     /// No such path of the runtime's own.
     NotFound,
@@ -49,6 +51,7 @@ impl Problem {
     fn status(&self) -> StatusCode {
         match self {
             Self::UnreadableBody | Self::NoHost => StatusCode::BAD_REQUEST,
+            Self::UnknownCoding => StatusCode::NOT_IMPLEMENTED,
             Self::NotFound | Self::UnknownModule(_) => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::BodyTooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
@@ -107,6 +110,7 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UnreadableBody => f.write_str("the request body could not be read to its end"),
+            Self::UnknownCoding => f.write_str("chunked is the only transfer coding that is understood"),
             Self::NoHost => f.write_str("the request must name its host, once"),
             Self::NotFound => f.write_str("modules are served under /run/<module>/"),
             Self::UnknownModule(name) => write!(f, "no module is called {name}"),

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use proptest::prelude::*;
 
+use crate::call::Failure;
 use crate::call::direct::bindings::exports::sdk::core::handler;
 use crate::call::direct::{lift, lower};
 use crate::{Limits, ModuleSource, Runtime, RuntimeConfig};
@@ -28,11 +29,31 @@ fn headers() -> impl Strategy<Value = Vec<(String, Vec<u8>)>> {
     prop::collection::vec((name, prop::collection::vec(any::<u8>(), 0..12)), 0..8)
 }
 
+/// Bodies of 48 bytes at most.
+fn limits() -> Limits {
+    Limits { max_response_bytes: 48, ..Limits::default() }
+}
+
+#[test]
+fn as_many_headers_as_fit_are_a_response_and_more_are_refused() {
+    let lifted = |count: usize, value: usize, limits: &Limits| {
+        let headers = (0..count).map(|index| (format!("x-{index:05}"), vec![b'a'; value])).collect();
+        lift(handler::Response { status: 200, headers, body: None }, false, limits)
+    };
+    assert_eq!(lifted(10_000, 0, &limits()).unwrap().headers().len(), 10_001);
+    assert!(lifted(1, 128 * 1024 - 7, &limits()).is_ok());
+    for (count, value) in [(1, 128 * 1024 - 6), (100_000, 1)] {
+        assert!(matches!(lifted(count, value, &limits()), Err(Failure::InvalidResponse(_))), "{count} of {value}");
+    }
+    let more_than_a_map_takes = lifted(33_000, 0, &Limits { max_fields_bytes: 16 * 1024 * 1024, ..limits() });
+    assert!(matches!(more_than_a_map_takes, Err(Failure::InvalidResponse(_))));
+}
+
 #[test]
 fn a_length_that_a_handler_announces_is_that_of_its_body() {
     let announced = |lengths: &[&str], head| {
         let headers = lengths.iter().map(|length| ("Content-Length".to_string(), length.as_bytes().to_vec())).collect();
-        let lifted = lift(handler::Response { status: 200, headers, body: Some(b"body".to_vec()) }, head, 48);
+        let lifted = lift(handler::Response { status: 200, headers, body: Some(b"body".to_vec()) }, head, &limits());
         lifted.ok().map(|response| response.headers()["content-length"].to_str().unwrap().to_string())
     };
     for head in [false, true] {
@@ -71,7 +92,7 @@ proptest! {
         head in any::<bool>(),
     ) {
         let given = handler::Response { status, headers, body };
-        if let Ok(response) = lift(given.clone(), head, 48) {
+        if let Ok(response) = lift(given.clone(), head, &limits()) {
             prop_assert_eq!(response.status().as_u16(), status);
             prop_assert!((200..=599).contains(&status));
             prop_assert!(response.body().len() <= 48);

@@ -178,10 +178,10 @@ fn refuse_duplicates(modules: &[ModuleSource]) -> Result<(), RuntimeError> {
     Ok(())
 }
 
-/// A name is a segment of a path that needs no escaping (RFC 3986, section 2.3).
+/// A name is a segment of a path that needs no escaping (RFC 3986, section 2.3), and that no client takes for another folder.
 fn check_name(ModuleSource { name, path }: &ModuleSource) -> Result<(), RuntimeError> {
     let unreserved = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_' | '~');
-    if !name.is_empty() && name.chars().all(unreserved) {
+    if name.chars().all(unreserved) && !matches!(name.as_str(), "" | "." | "..") {
         return Ok(());
     }
     let path = path.display();

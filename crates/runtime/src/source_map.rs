@@ -8,6 +8,9 @@ use std::sync::OnceLock;
 /// The largest map that is read.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
+/// The script that calls the bundle, which has a map of its own or none.
+const GLUE: &str = "__bindings.js";
+
 /// The map beside a component, read when the first stack is logged. Without one, stacks stay as they are.
 pub(crate) struct SourceMap {
     file: PathBuf,
@@ -36,26 +39,39 @@ impl SourceMap {
         Self { file: component.with_file_name(format!("{bare}.map")), lines: OnceLock::new() }
     }
 
-    /// A line of a log, with its place in the sources when it is a line of a stack: `function@file.js:line:column`.
+    /// A line of a log, with its place in the sources when it is a line of a stack, `function@file.js:line:column`, or what the
+    /// engine itself says of an exception, `file.js:line:column Error: …`.
     pub(crate) fn apply<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let Some((function, line, column)) = frame(text) else { return Cow::Borrowed(text) };
-        let map = self.lines.get_or_init(|| read(&self.file));
-        match map.as_ref().and_then(|map| map.place(line, column)) {
-            Some(place) => Cow::Owned(format!("{function}@{place}")),
-            None => Cow::Borrowed(text),
-        }
+        let mapped = match frame(text) {
+            Some((function, line, column)) => self.place(line, column).map(|place| format!("{function}@{place}")),
+            None => text.split_once(' ').and_then(|(place, said)| {
+                let (line, column) = in_bundle(place)?;
+                self.place(line, column).map(|place| format!("{place} {said}"))
+            }),
+        };
+        mapped.map_or(Cow::Borrowed(text), Cow::Owned)
+    }
+
+    fn place(&self, line: usize, column: i64) -> Option<String> {
+        self.lines.get_or_init(|| read(&self.file)).as_ref()?.place(line, column)
     }
 }
 
 /// What stands before the `@`, the line and the column, both from 1.
 fn frame(text: &str) -> Option<(&str, usize, i64)> {
-    let (rest, column) = text.trim_end().rsplit_once(':')?;
-    let (rest, line) = rest.rsplit_once(':')?;
-    let (function, file) = rest.rsplit_once('@')?;
-    if !file.ends_with(".js") {
+    let (function, place) = text.trim_end().rsplit_once('@')?;
+    let (line, column) = in_bundle(place)?;
+    Some((function, line, column))
+}
+
+/// The line and the column of a place in the bundle, both from 1.
+fn in_bundle(place: &str) -> Option<(usize, i64)> {
+    let (rest, column) = place.rsplit_once(':')?;
+    let (file, line) = rest.rsplit_once(':')?;
+    if !file.ends_with(".js") || file.trim_start_matches('/') == GLUE {
         return None;
     }
-    Some((function, line.parse().ok()?, column.parse().ok()?))
+    Some((line.parse().ok()?, column.parse().ok()?))
 }
 
 fn read(file: &Path) -> Option<Map> {
@@ -146,7 +162,17 @@ mod tests {
             assert_eq!(map.apply("handle@app.js:2:1"), "handle@src/handler.ts:3:1");
             assert_eq!(map.apply("@app.js:2:12"), "@src/handler.ts:3:10");
             assert_eq!(map.apply("f@app.js:3:4"), "f@node_modules/x/y.js:2:1");
-            for other in ["", "text", "a:1:2", "f@app.js:x:1", "f@app.js:99:1", "f@app.js:0:0", "f@app.wasm:2:1"] {
+            assert_eq!(map.apply("app.js:2:1 Error: a@b"), "src/handler.ts:3:1 Error: a@b");
+            for other in [
+                "",
+                "text",
+                "a:1:2",
+                "f@app.js:x:1",
+                "f@app.js:99:1",
+                "f@app.js:0:0",
+                "f@app.wasm:2:1",
+                "f@/__bindings.js:2:1",
+            ] {
                 assert_eq!(map.apply(other), other);
             }
         }

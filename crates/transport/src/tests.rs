@@ -244,6 +244,34 @@ async fn an_exchange_that_breaks_is_not_repeated() {
     assert_eq!(count.load(std::sync::atomic::Ordering::SeqCst), 1);
 }
 
+/// A request body that breaks off.
+struct Torn;
+
+impl Body for Torn {
+    type Data = Bytes;
+    type Error = std::io::Error;
+
+    fn poll_frame(
+        self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Result<http_body::Frame<Bytes>, std::io::Error>>> {
+        std::task::Poll::Ready(Some(Err(std::io::ErrorKind::Other.into())))
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_breaks_off_is_not_the_fault_of_the_sidecar() {
+    let there = server(|_, stream| async move { serve(stream).await }).await;
+    let transport: Transport<Torn> = Transport::new(at(&there), Vec::new(), config());
+    for _ in 0..5 {
+        let request = Request::post(&there).body(Torn).unwrap();
+        let route = transport.route(request.uri()).unwrap();
+        let error = transport.send(&route, request, None).await.map(drop).unwrap_err();
+        assert!(matches!(error, SendError::Exchange { .. }), "{error}");
+    }
+    assert_eq!(transport.health().await, [("db".to_string(), true)]);
+}
+
 #[tokio::test]
 async fn a_slow_sidecar_and_one_that_lies_about_its_length() {
     let slow = server(|_, stream| async move {

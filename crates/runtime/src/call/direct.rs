@@ -10,6 +10,7 @@ use wasmtime::{Engine, Store};
 
 use super::instance::Exports;
 use super::{Failure, Instance};
+use crate::config::{Limits, size};
 use crate::egress::is_forbidden;
 use crate::host::Host;
 
@@ -66,14 +67,14 @@ impl Entry {
 pub(crate) async fn call(
     instance: &mut Instance,
     request: Request<Bytes>,
-    max_response_bytes: usize,
+    limits: &Limits,
 ) -> Result<Response<Bytes>, Failure> {
     let head = request.method() == Method::HEAD;
     let Instance { store, exports: Exports::Direct(exports), .. } = instance else {
         return Err(Failure::InvalidResponse("the module is called by another interface than it exports"));
     };
     match exports.sdk_core_handler().call_handle(store, &lower(request)).await {
-        Ok(record) => lift(record, head, max_response_bytes),
+        Ok(record) => lift(record, head, limits),
         Err(error) => Err(instance.failure(error)),
     }
 }
@@ -103,23 +104,24 @@ pub(crate) fn lower(request: Request<Bytes>) -> handler::Request {
 }
 
 /// The response of a record, held to the rules that the bridge holds it to on other servers (`crates/bridge`).
-pub(crate) fn lift(
-    record: handler::Response,
-    head: bool,
-    max_response_bytes: usize,
-) -> Result<Response<Bytes>, Failure> {
+pub(crate) fn lift(record: handler::Response, head: bool, limits: &Limits) -> Result<Response<Bytes>, Failure> {
     let status = match StatusCode::from_u16(record.status) {
         Ok(status) if (200..=599).contains(&record.status) => status,
         _ => return Err(Failure::InvalidResponse("the handler answered with a status outside 200 to 599")),
     };
     let body = Bytes::from(record.body.unwrap_or_default());
-    if body.len() > max_response_bytes {
+    if body.len() > size(limits.max_response_bytes) {
         return Err(Failure::InvalidResponse("the handler answered with more than max_response_bytes"));
     }
     let mut response = Response::new(if head { Bytes::new() } else { body.clone() });
     *response.status_mut() = status;
     let headers = response.headers_mut();
-    headers.reserve(record.headers.len() + 1);
+    let too_many = || Failure::InvalidResponse("the handler answered with headers beyond max_fields_bytes");
+    let bytes: usize = record.headers.iter().map(|(name, value)| name.len() + value.len()).sum();
+    if bytes > size(limits.max_fields_bytes) {
+        return Err(too_many());
+    }
+    headers.try_reserve(record.headers.len() + 1).map_err(|_| too_many())?;
     let not_allowed = || Failure::InvalidResponse("the handler answered with a header that is not allowed");
     for (name, value) in record.headers {
         let name = HeaderName::try_from(name).map_err(|_| not_allowed())?;
@@ -130,7 +132,7 @@ pub(crate) fn lift(
         if name == CONTENT_LENGTH && headers.get(CONTENT_LENGTH).is_some_and(|announced| *announced != value) {
             return Err(Failure::InvalidResponse("the handler announced more than one content-length"));
         }
-        headers.append(name, value);
+        headers.try_append(name, value).map_err(|_| too_many())?;
     }
     let length = body.len() as u64;
     let wrong_length =

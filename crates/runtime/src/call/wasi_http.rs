@@ -1,10 +1,13 @@
 //! Calling `wasi:http/incoming-handler`: the response's head when the guest sets it, its body while the guest writes it.
 
 use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response};
 use tokio::sync::oneshot;
+use tokio::time::{Sleep, sleep};
 use wasmtime::component::Resource;
 use wasmtime_wasi::runtime::{AbortOnDropJoinHandle, spawn};
 use wasmtime_wasi_http::p2::bindings::http::types::Scheme;
@@ -13,13 +16,27 @@ use wasmtime_wasi_http::{Error, WasiBody, WasiHttpView};
 
 use super::instance::Exports;
 use super::{Failure, Instance};
+use crate::config::{Limits, ms};
 use crate::host::whole;
 
-/// A body that keeps its guest running until it is read to its end or dropped.
+/// A body that keeps its guest running until it is read to its end or dropped. It breaks off when it grows too large, and when
+/// the guest is asked for more of it and writes nothing for as long as an answer may take.
 pub(crate) struct GuestBody {
     body: WasiBody,
     left: u64,
+    patience: Duration,
+    waiting: Option<Pin<Box<Sleep>>>,
+    stalled: Option<Box<dyn FnOnce() + Send + Sync>>,
     _guest: AbortOnDropJoinHandle<()>,
+}
+
+impl GuestBody {
+    /// Whether the guest has been waited for too long.
+    fn has_stalled(&mut self, cx: &mut Context<'_>) -> bool {
+        let patience = self.patience;
+        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(patience)));
+        waiting.as_mut().poll(cx).is_ready()
+    }
 }
 
 impl http_body::Body for GuestBody {
@@ -28,14 +45,25 @@ impl http_body::Body for GuestBody {
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
-        cx: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Option<Result<http_body::Frame<Bytes>, Error>>> {
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<http_body::Frame<Bytes>, Error>>> {
         let polled = Pin::new(&mut self.body).poll_frame(cx);
-        if let std::task::Poll::Ready(Some(Ok(frame))) = &polled {
+        if polled.is_pending() {
+            if !self.has_stalled(cx) {
+                return Poll::Pending;
+            }
+            if let Some(stalled) = self.stalled.take() {
+                stalled();
+            }
+            return Poll::Ready(Some(Err(Error::HttpResponseTimeout)));
+        }
+        // A client that takes nothing does not ask for more, and no time passes for the guest.
+        self.waiting = None;
+        if let Poll::Ready(Some(Ok(frame))) = &polled {
             let length = frame.data_ref().map_or(0, Bytes::len) as u64;
             match self.left.checked_sub(length) {
                 Some(left) => self.left = left,
-                None => return std::task::Poll::Ready(Some(Err(Error::HttpResponseBodySize(None)))),
+                None => return Poll::Ready(Some(Err(Error::HttpResponseBodySize(None)))),
             }
         }
         polled
@@ -52,12 +80,13 @@ impl http_body::Body for GuestBody {
 
 /// Calls an instance. `done` is called when the guest has ended, which may be later than this call: with the instance when
 /// the end was a good one, or with what went wrong when nobody waits for the answer any more. It is dropped, called or
-/// not, no earlier than the guest ends.
+/// not, no earlier than the guest ends. `stalled` is called when its body is cut off because nothing more of it comes.
 pub(crate) async fn call(
     mut instance: Instance,
     request: Request<Bytes>,
-    max_response_bytes: u64,
+    limits: &Limits,
     done: impl FnOnce(Result<Instance, Failure>) + Send + 'static,
+    stalled: impl FnOnce() + Send + Sync + 'static,
 ) -> Result<Response<GuestBody>, Failure> {
     let (answer, answered) = oneshot::channel();
     let http = instance.store.data_mut();
@@ -84,7 +113,14 @@ pub(crate) async fn call(
         }
     });
     match answered.await {
-        Ok(Ok(response)) => Ok(response.map(|body| GuestBody { body, left: max_response_bytes, _guest: guest })),
+        Ok(Ok(response)) => Ok(response.map(|body| GuestBody {
+            body,
+            left: limits.max_response_bytes,
+            patience: ms(limits.request_timeout_ms),
+            waiting: None,
+            stalled: Some(Box::new(stalled)),
+            _guest: guest,
+        })),
         Ok(Err(code)) => {
             Err(Failure::Trap(wasmtime::format_err!("the component answered with an error: {code:?}"), None))
         }

@@ -56,7 +56,8 @@ const GIB: u64 = 1024 * MIB;
 const HOUR: u64 = 3_600_000;
 
 limits! {
-    /// Time from the whole request to the head of its response, whether the guest computes or waits; 504 beyond.
+    /// Time from the whole request to the head of its response, whether the guest computes or waits; 504 beyond. One that is
+    /// streamed breaks off when it takes as long until the next piece of its body.
     request_timeout_ms: 30_000, 1, HOUR;
     /// A request's body; 413 beyond.
     max_body_bytes: 10 * MIB, 0, 4 * GIB;
@@ -105,7 +106,8 @@ limits! {
     breaker_failures: 5, 1, 1_000;
     /// Time that such a sidecar is left alone before one call may try again; doubled each time that fails, up to 30 s.
     breaker_pause_ms: 1_000, 1, 30_000;
-    /// Headers that a guest holds on the host, for requests and responses of its own; the guest traps beyond.
+    /// Headers that a guest holds on the host, for requests and responses of its own; the guest traps beyond, or its response
+    /// is 502.
     max_fields_bytes: 128 * KIB, KIB, 16 * MIB;
     /// What a guest hands to the host in one call; the guest traps beyond: 500.
     max_hostcall_bytes: 128 * MIB, 64 * KIB, 4 * GIB;

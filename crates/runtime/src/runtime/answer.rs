@@ -3,15 +3,17 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HOST};
-use http::{Method, Request, Response};
+use http::header::{CONTENT_TYPE, HOST, HeaderValue};
+use http::request::Parts;
+use http::uri::Authority;
+use http::{Method, Request, Response, Version};
 use http_body::Body;
 
 use super::Runtime;
 use crate::admission::Place;
 use crate::body::{self, ResponseBody};
 use crate::call::{self, Failure, Instance};
-use crate::config::{ms, size};
+use crate::config::ms;
 use crate::exchange::Exchange;
 use crate::host::Caller;
 use crate::metrics::{Count, Format};
@@ -37,6 +39,7 @@ impl Runtime {
             return Ok(page.map(ResponseBody::from));
         }
         limits::check_head(&parts, &self.shared.limits)?;
+        name_host(&mut parts)?;
         let (slot, rest) = match Route::of(&parts.uri) {
             Route::Module { name, rest } => {
                 if let Some(page) = self.shared.pages.build_error(name, &parts.headers) {
@@ -51,9 +54,6 @@ impl Runtime {
         };
         let State::Ready(module) = &slot.state else { return Err(Problem::NotLoaded) };
         exchange.module = Some(Arc::clone(module));
-        if !names_one_host(&parts) {
-            return Err(Problem::NoHost);
-        }
         let body = body::read(&parts.headers, body, &self.shared.limits).await?;
         parts.uri = with_path(parts.uri, rest);
         let place = match self.shared.admission.admit(&slot.places).await {
@@ -124,8 +124,7 @@ impl Runtime {
         place: Place,
     ) -> Result<Response<ResponseBody>, Failure> {
         let mut instance = self.instance(module, caller).await?;
-        let limit = size(self.shared.limits.max_response_bytes);
-        let response = call::direct::call(&mut instance, request, limit).await?;
+        let response = call::direct::call(&mut instance, request, &self.shared.limits).await?;
         let at_once = matches!(module.reuse, Reuse::Shared(_)) || here::is_beginning();
         let module = Arc::clone(module);
         let take_back = async move {
@@ -149,12 +148,14 @@ impl Runtime {
         request: Request<Bytes>,
         place: Place,
     ) -> Result<Response<ResponseBody>, Failure> {
-        let limit = self.shared.limits.max_response_bytes;
+        let limits = &self.shared.limits;
         let place = Arc::new(place);
         let done = || ended(module, &caller.request_id, &place);
+        let stalled = || stalled(module, &caller.request_id, limits.request_timeout_ms);
         let instance = self.instance(module, caller.clone()).await?;
         let again = (instance.uses() > 0).then(|| request.clone());
-        let response = match (call::wasi_http::call(instance, request, limit, done()).await, again, &module.reuse) {
+        let answered = call::wasi_http::call(instance, request, limits, done(), stalled()).await;
+        let response = match (answered, again, &module.reuse) {
             (Err(Failure::Unanswered), Some(request), Reuse::Shared(warm)) => {
                 // Some serve one request only, as those do whose `fetch` event comes once.
                 tracing::warn!(
@@ -163,7 +164,7 @@ impl Runtime {
                 );
                 warm.close();
                 let instance = self.instance(module, caller.clone()).await?;
-                call::wasi_http::call(instance, request, limit, done()).await?
+                call::wasi_http::call(instance, request, limits, done(), stalled()).await?
             }
             (answered, ..) => answered?,
         };
@@ -206,6 +207,20 @@ fn ended(
     }
 }
 
+/// What is done when a guest that streams its answer writes nothing more of it.
+fn stalled(module: &Arc<Module>, request_id: &Arc<str>, limit: u64) -> impl FnOnce() + Send + Sync + 'static {
+    let (module, request_id) = (Arc::clone(module), Arc::clone(request_id));
+    move || {
+        let name = &*module.info.name;
+        tracing::error!(
+            module = name,
+            request_id = &*request_id,
+            "nothing more of its answer came within {limit} ms: it is cut off"
+        );
+        module.info.metrics.count(Count::Timeout);
+    }
+}
+
 /// Logs and counts a failure of a module.
 fn report(module: &ModuleInfo, request_id: &str, failure: &Failure) {
     let (name, event) = (
@@ -242,16 +257,57 @@ fn in_a_line(error: &wasmtime::Error) -> String {
     lines.collect::<Vec<_>>().join(" | ")
 }
 
-/// Whether a request says for whom it is, and only once (RFC 9112, section 3.2).
-fn names_one_host(parts: &http::request::Parts) -> bool {
+/// Sees to it that a request says for whom it is: once, and without a user name (RFC 9112, section 3.2; RFC 9110, section
+/// 4.2.4). Before HTTP/1.1 it need not, and is for a name that the server has (RFC 9112, section 3.3).
+fn name_host(parts: &mut Parts) -> Result<(), Problem> {
     let mut hosts = parts.headers.get_all(HOST).iter();
-    let first = hosts.next();
-    hosts.next().is_none() && (first.is_some() || parts.uri.authority().is_some())
+    let (first, second) = (hosts.next(), hosts.next());
+    let said = [parts.uri.authority().map(|authority| authority.as_str().as_bytes()), first.map(HeaderValue::as_bytes)];
+    let valid = |host: &[u8]| !host.contains(&b'@') && Authority::try_from(host).is_ok();
+    if second.is_some() || !said.iter().flatten().all(|host| valid(host)) {
+        return Err(Problem::NoHost);
+    }
+    if said == [None, None] {
+        if parts.version > Version::HTTP_10 {
+            return Err(Problem::NoHost);
+        }
+        parts.headers.insert(HOST, HeaderValue::from_static("localhost"));
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_request_names_one_host() {
+        let named = |uri: &str, hosts: &[&str], version| {
+            let mut builder = Request::builder().uri(uri).version(version);
+            for host in hosts {
+                builder = builder.header(HOST, *host);
+            }
+            let mut parts = builder.body(()).unwrap().into_parts().0;
+            name_host(&mut parts).ok().map(|()| parts.headers.get(HOST).map(|host| host.to_str().unwrap().to_string()))
+        };
+        for host in ["a", "a.example:80", "127.0.0.1:3000", "[::1]:3000", "a_b"] {
+            assert_eq!(named("/x", &[host], Version::HTTP_11), Some(Some(host.to_string())), "{host}");
+        }
+        assert_eq!(named("http://a/x", &[], Version::HTTP_2), Some(None));
+        assert_eq!(named("http://a/x", &["b"], Version::HTTP_11), Some(Some("b".to_string())));
+        assert_eq!(named("/x", &[], Version::HTTP_10), Some(Some("localhost".to_string())));
+        for (uri, hosts) in [
+            ("/x", &[][..]),
+            ("/x", &["a", "a"]),
+            ("/x", &["a b/c"]),
+            ("/x", &["a/c"]),
+            ("/x", &["u@a"]),
+            ("/x", &[""]),
+            ("http://u:p@a/x", &["a"]),
+        ] {
+            assert_eq!(named(uri, hosts, Version::HTTP_11), None, "{uri} {hosts:?}");
+        }
+    }
 
     #[test]
     fn an_error_is_one_line_and_its_first_cause_comes_first() {

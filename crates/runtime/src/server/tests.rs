@@ -130,7 +130,17 @@ async fn smuggled_pipelined_and_broken_requests() {
     let answer = raw(address, &format!("{one}{one}{last}")).await;
     assert_eq!(answer.matches("HTTP/1.1 200 OK").count(), 3, "{answer}");
 
+    let old = raw(address, "GET /run/echo/ HTTP/1.0\r\n\r\n").await;
+    assert!(old.starts_with("HTTP/1.0 200"), "before HTTP/1.1 no host need be named: {old}");
+    let coded = "POST /run/echo/ HTTP/1.1\r\nhost: x\r\nconnection: close\r\ntransfer-encoding: gzip, chunked\r\n\r\n\
+                 1\r\nx\r\n0\r\n\r\n";
+    let answer = raw(address, coded).await;
+    assert!(answer.starts_with("HTTP/1.1 501"), "{answer}");
+
     for broken in [
+        "GET /health HTTP/1.1\r\nconnection: close\r\n\r\n",
+        "GET /run/echo/ HTTP/1.1\r\nhost: a b/c@d\r\nconnection: close\r\n\r\n",
+        "GET http://u:p@x/run/echo/ HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n",
         "POST /run/echo/ HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\ncontent-length: 5\r\n\r\nbody",
         "POST /run/echo/ HTTP/1.1\r\nhost: x\r\ntransfer-encoding: gzip\r\n\r\nbody",
         "GET /run/echo/ HTTP/1.1\r\nhost : x\r\n\r\n",

@@ -212,6 +212,13 @@ async fn modules_that_cannot_be_served_are_named() {
     assert!(twice.contains("a.wasm and ") && twice.ends_with("a-composed.wasm"), "{twice}");
     let unnamed = error(vec![("my mod.wasm", fixtures::echo(200))]).await.to_string();
     assert!(unnamed.starts_with("\"my mod\" cannot be the name of a module") && unnamed.ends_with("my mod.wasm"));
+    let vast = error(vec![("vast.wasm", fixtures::vast(65_536))]).await.to_string();
+    assert!(vast.ends_with("it needs 4294967296 bytes of memory; 268435456 are allowed"), "{vast}");
+    for name in [".", ".."] {
+        let modules = vec![ModuleSource { name: name.to_string(), path: "echo.wasm".into() }];
+        let dots = Runtime::new(RuntimeConfig { modules, limits: small(), ..RuntimeConfig::default() }).await;
+        assert!(dots.map(drop).unwrap_err().to_string().contains("cannot be the name of a module"));
+    }
     let modules = vec![ModuleSource::from_path("nowhere/gone.wasm").unwrap()];
     let gone = Runtime::new(RuntimeConfig { modules, limits: small(), ..RuntimeConfig::default() }).await;
     assert_eq!(gone.map(drop).unwrap_err().code(), "MODULE_READ");
