@@ -55,6 +55,7 @@ describe("cron", () => {
     [{ schedule: "" }, /schedule/],
     [{ name: "a/b" }, /name/],
     [{ name: "" }, /name/],
+    [{ name: ".." }, /name/],
     [{ module: "" }, /module/],
     [{ path: "x" }, /path/],
     [{ method: "TRACE" }, /method/],

@@ -79,6 +79,7 @@ describe.each(kvTargets)("key-value: $name", (target) => {
   it("refuses what is no key, no page, or too large", async () => {
     expect((await ask("GET", "/kv/")).status).toBe(400);
     expect((await ask("GET", "/kv/%zz")).status).toBe(400);
+    for (const dots of [".", "..", "%2e%2e"]) expect((await ask("PUT", `/kv/${dots}`, { body: "x" })).status).toBe(400);
     expect((await ask("PUT", `/kv/${"k".repeat(1025)}`, { body: "x" })).status).toBe(400);
     expect((await ask("PUT", `/kv/${"k".repeat(1024)}`, { body: "x" })).status).toBe(204);
     await ask("DELETE", `/kv/${"k".repeat(1024)}`);

@@ -130,11 +130,23 @@ describe.each(sqlTargets)("SQL: $name", (target) => {
     }
   });
 
+  it.runIf(postgres)("leaves no lock behind", async () => {
+    expect((await query("SELECT pg_try_advisory_lock(7) AS locked")).json.rows).toEqual([{ locked: true }]);
+    const locks = async () => (await query("SELECT FROM pg_locks WHERE locktype = 'advisory'")).json.rows;
+    await expect.poll(locks).toEqual([]);
+  });
+
   it("refuses results that are too large", async () => {
     const rows = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 10001) SELECT x FROM c";
     expect((await query(rows)).json.detail).toMatch(/more than 10000 rows/);
     expect((await query(`${rows} LIMIT 10000`)).json.rows).toHaveLength(10_000);
     expect((await query("SELECT 1 AS a")).json.rows).toEqual([{ a: 1 }]);
+  });
+
+  it("makes no value that is larger than any result", async () => {
+    const large = postgres ? "repeat('x', 20000000)" : "zeroblob(900000000)";
+    const problem = await query(`SELECT ${large} AS z`);
+    expect([problem.status, problem.json.detail]).toEqual([400, expect.stringMatching(/too big|larger than 10485760/)]);
   });
 
   it("takes requests side by side", async () => {

@@ -140,6 +140,12 @@ describe.each([...storageTargets, ...s3Targets])("storage: $name", (target) => {
     }
   });
 
+  it("takes no part for the whole", async () => {
+    const part = { body: "abc", headers: { "content-range": "bytes 0-2/10" } };
+    expect((await ask("PUT", "/storage/part", part)).status).toBe(400);
+    expect((await ask("GET", "/storage/part")).status).toBe(404);
+  });
+
   it("refuses what is too large", async () => {
     expect((await ask("PUT", "/storage/large", { body: Buffer.alloc(11_000_000) })).status).toBe(413);
     expect((await ask("PUT", "/storage/large", { body: Buffer.alloc(10 * 1024 * 1024, 7) })).status).toBe(201);

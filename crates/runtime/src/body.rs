@@ -92,6 +92,16 @@ where
     }
 }
 
+/// Reads the body of a request that is answered without it, and throws it away: see [`DISCARD_BYTES`].
+pub(crate) async fn leave<B: Body<Data = Bytes>>(headers: &HeaderMap, body: B, limits: &Limits) {
+    // A client that asks first has not begun to send (RFC 9110, section 10.1.1).
+    if !body.is_end_stream() && !headers.contains_key(EXPECT) {
+        let body = std::pin::pin!(body);
+        // One that takes too long sees its connection close.
+        let _ = tokio::time::timeout(ms(limits.body_timeout_ms), discard(body)).await;
+    }
+}
+
 async fn read_within<B>(headers: &HeaderMap, body: B, limit: u64) -> Result<Bytes, Problem>
 where
     B: Body<Data = Bytes>,

@@ -63,7 +63,7 @@ impl DevServices {
         let health = Health::new("development services");
         let routes =
             routes.merge(page::routes(slot.clone())).route("/health", get(|| async move { axum::Json(health.up()) }));
-        let running = Running::start(listener, app(routes, Guard::Loopback, None), Limits::default().shutdown_timeout);
+        let running = Running::start(listener, app(routes, Guard::Loopback, None), &Limits::default());
         Ok(Self { running, clock: cron.start(), host: slot })
     }
 

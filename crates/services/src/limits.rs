@@ -7,6 +7,11 @@ use std::time::Duration;
 pub struct Limits {
     /// Bytes of a request's body; 413 beyond. As the runtime has it.
     pub max_body_bytes: usize,
+    /// How long a client may take for the head of a request, or to begin the next one; the connection is closed beyond. Longer than
+    /// the runtime keeps a connection that it does not use: it is not the sidecar that closes first.
+    pub header_timeout: Duration,
+    /// How long a client may take for the body of a request; 408 beyond. As the runtime has it.
+    pub body_timeout: Duration,
     /// Bytes of a key or a storage path; 400 beyond. What S3 allows.
     pub max_key_bytes: usize,
     /// Keys or objects of one page of a list, when `limit` does not say.
@@ -21,6 +26,9 @@ pub struct Limits {
     pub max_rows: usize,
     /// Bytes of one result as JSON.
     pub max_result_bytes: usize,
+    /// Bytes of a value or a row inside of SQLite, whatever becomes of it; the statement fails beyond. More than a request and
+    /// a result have room for, so that what was stored piece by piece can be read piece by piece.
+    pub max_sqlite_bytes: usize,
     /// Time that a request's statements may take in all.
     pub statement_timeout: Duration,
     /// Connections to the database.
@@ -35,6 +43,8 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             max_body_bytes: 10 * 1024 * 1024,
+            header_timeout: Duration::from_secs(75),
+            body_timeout: Duration::from_secs(30),
             max_key_bytes: 1024,
             list_page: 100,
             max_list_page: 1000,
@@ -42,6 +52,7 @@ impl Default for Limits {
             max_params: 32_766,
             max_rows: 10_000,
             max_result_bytes: 10 * 1024 * 1024,
+            max_sqlite_bytes: 32 * 1024 * 1024,
             statement_timeout: Duration::from_secs(10),
             pool_size: 8,
             queue_timeout: Duration::from_secs(5),

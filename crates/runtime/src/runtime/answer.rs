@@ -23,6 +23,13 @@ use crate::registry::{Slot, State};
 use crate::route::{Route, with_path};
 use crate::{health, here, limits};
 
+/// What is to answer a request.
+enum Found {
+    Module(Arc<Slot>, Arc<Module>),
+    /// The runtime itself, and does.
+    Page(Response<ResponseBody>),
+}
+
 impl Runtime {
     pub(super) async fn answer<B>(
         &self,
@@ -34,28 +41,20 @@ impl Runtime {
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let (mut parts, body) = request.into_parts();
-        if let Some((page, listed)) = self.shared.pages.page(parts.uri.path()) {
-            exchange.listed = listed;
-            return Ok(page.map(ResponseBody::from));
-        }
-        limits::check_head(&parts, &self.shared.limits)?;
-        name_host(&mut parts)?;
-        let (slot, rest) = match Route::of(&parts.uri) {
-            Route::Module { name, rest } => {
-                if let Some(page) = self.shared.pages.build_error(name, &parts.headers) {
-                    return Ok(page.map(ResponseBody::from));
-                }
-                (self.slot(name)?, rest)
+        let found = self.find(&mut parts, exchange).await;
+        let (slot, module) = match found {
+            Ok(Found::Module(slot, module)) => (slot, module),
+            Ok(Found::Page(page)) => {
+                body::leave(&parts.headers, body, &self.shared.limits).await;
+                return Ok(page);
             }
-            Route::None => return Err(Problem::NotFound),
-            _ if parts.method != Method::GET && parts.method != Method::HEAD => return Err(Problem::MethodNotAllowed),
-            Route::Health => return Ok(self.health().await.map(ResponseBody::from)),
-            Route::Metrics => return Ok(self.metrics_page(Format::accepted(&parts.headers))),
+            Err(problem) => {
+                body::leave(&parts.headers, body, &self.shared.limits).await;
+                return Err(problem);
+            }
         };
-        let State::Ready(module) = &slot.state else { return Err(Problem::NotLoaded) };
-        exchange.module = Some(Arc::clone(module));
+        let module = &module;
         let body = body::read(&parts.headers, body, &self.shared.limits).await?;
-        parts.uri = with_path(parts.uri, rest);
         let place = match self.shared.admission.admit(&slot.places).await {
             Ok(place) => place,
             Err(problem) => {
@@ -65,6 +64,33 @@ impl Runtime {
         };
         let caller = Caller { request_id: Arc::clone(&exchange.id), traceparent: exchange.traceparent.clone() };
         self.call_in_time(module, caller, Request::from_parts(parts, body), place).await
+    }
+
+    /// What is to answer a request, by its head. Of one for a module the path is that which the module sees, from here on.
+    async fn find(&self, parts: &mut Parts, exchange: &mut Exchange<'_>) -> Result<Found, Problem> {
+        if let Some((page, listed)) = self.shared.pages.page(parts.uri.path()) {
+            exchange.listed = listed;
+            return Ok(Found::Page(page.map(ResponseBody::from)));
+        }
+        limits::check_head(parts, &self.shared.limits)?;
+        name_host(parts)?;
+        let (slot, rest) = match Route::of(&parts.uri) {
+            Route::Module { name, rest } => {
+                if let Some(page) = self.shared.pages.build_error(name, &parts.headers) {
+                    return Ok(Found::Page(page.map(ResponseBody::from)));
+                }
+                (self.slot(name)?, rest)
+            }
+            Route::None => return Err(Problem::NotFound),
+            _ if parts.method != Method::GET && parts.method != Method::HEAD => return Err(Problem::MethodNotAllowed),
+            Route::Health => return Ok(Found::Page(self.health().await.map(ResponseBody::from))),
+            Route::Metrics => return Ok(Found::Page(self.metrics_page(Format::accepted(&parts.headers)))),
+        };
+        let State::Ready(module) = &slot.state else { return Err(Problem::NotLoaded) };
+        let module = Arc::clone(module);
+        exchange.module = Some(Arc::clone(&module));
+        parts.uri = with_path(std::mem::take(&mut parts.uri), rest);
+        Ok(Found::Module(slot, module))
     }
 
     fn slot(&self, name: &str) -> Result<Arc<Slot>, Problem> {

@@ -151,6 +151,26 @@ async fn smuggled_pipelined_and_broken_requests() {
 }
 
 #[tokio::test]
+async fn what_is_refused_by_its_head_is_answered_once_its_body_is_sent() {
+    let (_server, address, ..) = server(&[("echo", tenon_fixtures::echo(200))], limits()).await;
+    let body = "x".repeat(5 << 20);
+    for (line, status) in
+        [("POST /run/nope/", "404"), ("POST /nowhere", "404"), ("POST /health", "405"), ("GET /health", "200")]
+    {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let head = format!("{line} HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n", body.len());
+        // A client that writes before it reads.
+        stream.write_all(head.as_bytes()).await.unwrap();
+        for piece in body.as_bytes().chunks(64 << 10) {
+            stream.write_all(piece).await.unwrap();
+        }
+        let mut answer = [0; 12];
+        stream.read_exact(&mut answer).await.unwrap();
+        assert_eq!(String::from_utf8_lossy(&answer), format!("HTTP/1.1 {status}"), "{line}");
+    }
+}
+
+#[tokio::test]
 async fn closing_cuts_off_what_does_not_finish_in_time() {
     let limits = Limits { shutdown_timeout_ms: 50, ..limits() };
     let (server, address, runtime, _folder) = server(&[("spin", tenon_fixtures::spin())], limits).await;

@@ -73,7 +73,9 @@ impl Job {
 
     fn check(&self) -> Result<(), String> {
         if !is_name(&self.name) {
-            return Err(format!("`name` must be 1 to {MAX_NAME_BYTES} letters, digits, `_`, `-` and `.`"));
+            return Err(format!(
+                "`name` must be 1 to {MAX_NAME_BYTES} letters, digits, `_`, `-` and `.`, and neither `.` nor `..`"
+            ));
         }
         if self.module.is_empty() || self.module.contains('/') {
             return Err("`module` must name a module".to_string());
@@ -90,7 +92,9 @@ impl Job {
 
 /// Whether a text can be a job's name.
 pub(crate) fn is_name(text: &str) -> bool {
+    // Clients take `.` and `..` in a URL for folders, and never ask for them.
     (1..=MAX_NAME_BYTES).contains(&text.len())
+        && !matches!(text, "." | "..")
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
 }
 

@@ -46,7 +46,7 @@ async fn list(State((cron, _)): Shared) -> Result<axum::Json<Jobs>, Problem> {
 }
 
 async fn add(State((cron, limits)): Shared, headers: HeaderMap, body: Body) -> Result<Response, Problem> {
-    let body = body::read_json(&headers, body, limits.max_body_bytes).await?;
+    let body = body::read_json(&headers, body, &limits).await?;
     let job = Job::from_json(body).map_err(Problem::bad_request)?;
     if !cron.book.add(job.clone()).await.map_err(Problem::internal)? {
         return Err(Problem::new(StatusCode::CONFLICT, "there is a job of this name"));
@@ -67,7 +67,7 @@ async fn change(
     headers: HeaderMap,
     body: Body,
 ) -> Result<axum::Json<Described>, Problem> {
-    let body = body::read_json(&headers, body, limits.max_body_bytes).await?;
+    let body = body::read_json(&headers, body, &limits).await?;
     let job = find(&cron, &name).await?.patched(body).map_err(Problem::bad_request)?;
     cron.book.replace(job.clone()).await.map_err(Problem::internal)?;
     cron.runner.jobs_changed();

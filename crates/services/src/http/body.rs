@@ -8,13 +8,25 @@ use http_body_util::BodyExt;
 use serde_json::Value;
 
 use super::problem::Problem;
+use crate::Limits;
 
 /// How much more of a body is read and thrown away once it is known to be too large. A client that is still sending when
 /// its connection is closed sees an error instead of the answer.
-const DISCARD_BYTES: usize = 32 * 1024 * 1024;
+pub(super) const DISCARD_BYTES: usize = 32 * 1024 * 1024;
 
-/// Reads a body to its end.
-pub(crate) async fn read(headers: &HeaderMap, mut body: Body, limit: usize) -> Result<Bytes, Problem> {
+/// Reads a body to its end, within the limits of size and time.
+pub(crate) async fn read(headers: &HeaderMap, body: Body, limits: &Limits) -> Result<Bytes, Problem> {
+    let patience = limits.body_timeout;
+    match tokio::time::timeout(patience, read_within(headers, body, limits.max_body_bytes)).await {
+        Ok(read) => read,
+        Err(_) => {
+            let detail = format!("the request body did not come within {} ms", patience.as_millis());
+            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, detail))
+        }
+    }
+}
+
+async fn read_within(headers: &HeaderMap, mut body: Body, limit: usize) -> Result<Bytes, Problem> {
     let too_large =
         || Problem::new(StatusCode::PAYLOAD_TOO_LARGE, format!("the request body is larger than {limit} bytes"));
     let declared = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
@@ -39,12 +51,12 @@ pub(crate) async fn read(headers: &HeaderMap, mut body: Body, limit: usize) -> R
 }
 
 /// Reads a body as JSON; it may say nothing of its type, and nothing but JSON.
-pub(crate) async fn read_json(headers: &HeaderMap, body: Body, limit: usize) -> Result<Value, Problem> {
+pub(crate) async fn read_json(headers: &HeaderMap, body: Body, limits: &Limits) -> Result<Value, Problem> {
     if !says_json(headers) {
         let detail = "the body must be JSON, with the content type application/json";
         return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
     }
-    let bytes = read(headers, body, limit).await?;
+    let bytes = read(headers, body, limits).await?;
     serde_json::from_slice(&bytes).map_err(|error| {
         // What serde says may repeat what it was given.
         let (line, column) = (error.line(), error.column());

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_SECURITY_POLICY, HOST, ORIGIN, X_CONTENT_TYPE_OPTIONS};
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -44,16 +45,14 @@ impl Guard {
 
 /// Whether a `Host` is a loopback address or a name that always leads to one.
 fn names_this_machine(host: &str) -> bool {
-    let name = match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or(""),
-        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
-    };
-    let name = name.to_ascii_lowercase();
-    name == "localhost"
-        || name.ends_with(".localhost")
-        // What a runtime calls the Unix socket of a sidecar.
-        || name.ends_with(".sidecar.internal")
-        || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+    let Ok(authority) = host.parse::<Authority>() else { return false };
+    // More than a name and a port is another host to somebody.
+    let is_plain = authority.host().len() == host.len() || authority.port_u16().is_some();
+    if !is_plain || host.contains('@') {
+        return false;
+    }
+    let name = authority.host().trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
+    name == "localhost" || name.ends_with(".localhost") || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
 /// Refuses with 403.
@@ -87,10 +86,23 @@ mod tests {
 
     #[test]
     fn loopback_answers_its_own_names() {
-        for host in ["127.0.0.1:9919", "localhost", "LOCALHOST:1", "[::1]:9919", "127.9.9.9", "db.sidecar.internal"] {
+        for host in ["127.0.0.1:9919", "localhost", "LOCALHOST:1", "[::1]:9919", "[::1]", "127.9.9.9", "a.localhost:1"]
+        {
             assert!(!refuses(Guard::Loopback, &[("host", host)]), "{host}");
         }
-        for host in ["evil.example:9919", "127.0.0.1.evil.example", "10.0.0.1", "localhost.evil.example", ""] {
+        for host in [
+            "evil.example:9919",
+            "127.0.0.1.evil.example",
+            "10.0.0.1",
+            "localhost.evil.example",
+            "",
+            "db.sidecar.internal",
+            "127.0.0.1:9919, evil.example",
+            "127.0.0.1:evil@x",
+            "x@127.0.0.1",
+            "127.0.0.1:evil",
+            "127.0.0.1:99999",
+        ] {
             assert!(refuses(Guard::Loopback, &[("host", host)]), "{host}");
         }
         assert!(refuses(Guard::Loopback, &[]));

@@ -11,15 +11,18 @@ use std::time::{Duration, Instant};
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
+use hyper_util::server::graceful::GracefulShutdown;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 
+use super::connection;
 use super::guard::{self, Guard};
 use super::metrics::{self, Metrics};
 use super::problem;
 use super::token::{self, Token};
-use crate::ServicesError;
+use crate::{Limits, ServicesError};
 
 /// Wraps routes into what every server here has: guard, token, metrics and `/metrics`, problems.
 pub(crate) fn app(routes: Router, guard: Guard, token: Option<Token>) -> Router {
@@ -39,13 +42,25 @@ pub(crate) fn app(routes: Router, guard: Guard, token: Option<Token>) -> Router 
 /// What is listened on.
 pub(crate) enum Listener {
     Tcp(TcpListener),
-    Unix(UnixListener, SocketFile),
+    Unix { listener: UnixListener, _file: SocketFile },
 }
 
 impl Listener {
     pub(crate) async fn tcp(address: SocketAddr) -> Result<Self, ServicesError> {
         let listener = TcpListener::bind(address).await;
         Ok(Self::Tcp(listener.map_err(|source| ServicesError::listen(address.to_string(), source))?))
+    }
+
+    async fn accept(&self) -> io::Result<Box<dyn Stream>> {
+        Ok(match self {
+            Self::Tcp(listener) => {
+                let (stream, _) = listener.accept().await?;
+                // A client that is gone already is seen by whoever reads.
+                let _ = stream.set_nodelay(true);
+                Box::new(stream)
+            }
+            Self::Unix { listener, .. } => Box::new(listener.accept().await?.0),
+        })
     }
 
     /// A Unix socket with the given mode. The file of a server that is gone is replaced; one that answers is left alone.
@@ -60,7 +75,7 @@ impl Listener {
             .and_then(|()| fs::metadata(&beside))
             .and_then(|metadata| fs::rename(&beside, path).map(|()| metadata.ino()));
         match placed {
-            Ok(inode) => Ok(Self::Unix(listener, SocketFile { path: path.to_path_buf(), inode })),
+            Ok(inode) => Ok(Self::Unix { listener, _file: SocketFile { path: path.to_path_buf(), inode } }),
             Err(error) => {
                 let _ = fs::remove_file(&beside);
                 Err(fail(error))
@@ -68,6 +83,11 @@ impl Listener {
         }
     }
 }
+
+/// A connection of either kind.
+pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
 /// The file of a socket, which goes with it; not if another server has put its own there since.
 pub(crate) struct SocketFile {
@@ -103,24 +123,14 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Serves `app` on `listener`; on stop, requests have `patience` to finish.
-    pub(crate) fn start(listener: Listener, app: Router, patience: Duration) -> Self {
+    /// Serves `app` on `listener`; on stop, requests have some time to finish.
+    pub(crate) fn start(listener: Listener, app: Router, limits: &Limits) -> Self {
         let (stop, stopped) = watch::channel(false);
-        let until = |mut stopped: watch::Receiver<bool>| async move {
-            let _ = stopped.wait_for(|stop| *stop).await;
+        let address = match &listener {
+            Listener::Tcp(listener) => listener.local_addr().ok(),
+            Listener::Unix { .. } => None,
         };
-        let (address, serving) = match listener {
-            Listener::Tcp(listener) => {
-                let address = listener.local_addr().ok();
-                let served = axum::serve(listener, app).with_graceful_shutdown(until(stopped.clone()));
-                (address, tokio::spawn(finish(served.into_future(), stopped, patience, None)))
-            }
-            Listener::Unix(listener, file) => {
-                let served = axum::serve(listener, app).with_graceful_shutdown(until(stopped.clone()));
-                (None, tokio::spawn(finish(served.into_future(), stopped, patience, Some(file))))
-            }
-        };
-        Self { stop, serving, address }
+        Self { stop, serving: tokio::spawn(serve(listener, app, stopped, limits.clone())), address }
     }
 
     /// The TCP address, with the real port when 0 was asked for.
@@ -135,21 +145,32 @@ impl Running {
     }
 }
 
-async fn finish(
-    served: impl Future<Output = io::Result<()>>,
-    mut stopped: watch::Receiver<bool>,
-    patience: Duration,
-    file: Option<SocketFile>,
-) {
-    let deadline = async {
-        let _ = stopped.wait_for(|stop| *stop).await;
-        // The name goes first: no new client may find a server that is closing.
-        drop(file);
-        tokio::time::sleep(patience).await;
-    };
-    tokio::select! {
-        result = served => if let Err(error) = result { tracing::error!("serving failed: {error}") },
-        () = deadline => tracing::warn!("requests were cut off that did not finish within {patience:?}"),
+/// How long is waited when no connection can be accepted, as when there are no descriptors left.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+async fn serve(listener: Listener, app: Router, mut stopped: watch::Receiver<bool>, limits: Limits) {
+    let graceful = GracefulShutdown::new();
+    let mut connections = JoinSet::new();
+    loop {
+        let stream = tokio::select! {
+            accepted = listener.accept() => accepted,
+            Some(_) = connections.join_next() => continue,
+            _ = stopped.wait_for(|stop| *stop) => break,
+        };
+        match stream {
+            Ok(stream) => {
+                connections.spawn(connection::serve(stream, app.clone(), limits.clone(), graceful.watcher()));
+            }
+            Err(error) => {
+                tracing::warn!("no connection can be accepted: {error}");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+    // The name goes first: no new client may find a server that is closing.
+    drop(listener);
+    if tokio::time::timeout(limits.shutdown_timeout, graceful.shutdown()).await.is_err() {
+        tracing::warn!("requests were cut off that did not finish within {:?}", limits.shutdown_timeout);
     }
 }
 

@@ -50,7 +50,7 @@ async fn write<S: KvStore>(
 ) -> Result<StatusCode, Problem> {
     let key = key_of(&uri, &shared.limits)?;
     let ttl = ttl_of(&uri, &headers)?;
-    let value = body::read(&headers, body, shared.limits.max_body_bytes).await?;
+    let value = body::read(&headers, body, &shared.limits).await?;
     let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).map(str::to_owned);
     shared.store.put(key, Entry { value, content_type }, ttl).await.map_err(Problem::internal)?;
     Ok(StatusCode::NO_CONTENT)
@@ -84,6 +84,9 @@ fn key_of(uri: &Uri, limits: &Limits) -> Result<Key, Problem> {
     let bytes = decode(uri.path().strip_prefix("/kv/").unwrap_or(""))?;
     if bytes.is_empty() {
         return Err(Problem::bad_request("a key must not be empty"));
+    }
+    if bytes == b"." || bytes == b".." {
+        return Err(Problem::bad_request("a key must not be . or .., which clients take for folders"));
     }
     if bytes.len() > limits.max_key_bytes {
         return Err(Problem::bad_request(format!("a key must not be longer than {} bytes", limits.max_key_bytes)));

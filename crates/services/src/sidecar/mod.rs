@@ -52,12 +52,11 @@ impl Sidecar {
             return Err(ServicesError::Config("the token must not be empty".to_string()));
         }
         let kind = backend.kind();
-        let shutdown_timeout = limits.shutdown_timeout;
-        let (routes, ping) = backend.open(limits).await?;
+        let (routes, ping) = backend.open(limits.clone()).await?;
         let routes = with_health(routes, Health::new(kind), ping);
         let (listener, guard, shown) = listen.bind().await?;
         let app = app(routes, guard, token.as_deref().map(Token::new));
-        let running = Running::start(listener, app, shutdown_timeout);
+        let running = Running::start(listener, app, &limits);
         let address = match running.address() {
             Some(address) => format!("http://{address}"),
             None => shown,

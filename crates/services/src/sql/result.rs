@@ -82,6 +82,11 @@ impl ResultWriter {
         }
     }
 
+    /// Whether a value of so many bytes, as the database has it, may be part of the result: asked before it is copied.
+    pub(crate) fn require_room(bytes: usize, limits: &Limits) -> Result<(), SqlError> {
+        if bytes > limits.max_result_bytes { Err(too_large(limits.max_result_bytes)) } else { Ok(()) }
+    }
+
     /// Adds a row; `cell` is asked for each column by its index.
     pub(crate) fn push(&mut self, mut cell: impl FnMut(usize) -> Result<Cell, SqlError>) -> Result<(), SqlError> {
         if self.count == self.max_rows {
@@ -100,12 +105,12 @@ impl ResultWriter {
                 Cell::Value(value) => rows.push_str(&value.to_string()),
                 Cell::Json(text) => rows.push_str(&text),
             }
+            if rows.len() > self.max_bytes {
+                return Err(too_large(self.max_bytes));
+            }
         }
         rows.push('}');
         self.count += 1;
-        if rows.len() > self.max_bytes {
-            return Err(SqlError::TooMuch(format!("the result is larger than {} bytes; use LIMIT", self.max_bytes)));
-        }
         Ok(())
     }
 
@@ -113,6 +118,10 @@ impl ResultWriter {
         self.outcome.rows_affected = rows_affected;
         self.outcome
     }
+}
+
+fn too_large(limit: usize) -> SqlError {
+    SqlError::TooMuch(format!("the result is larger than {limit} bytes; use LIMIT"))
 }
 
 #[cfg(test)]

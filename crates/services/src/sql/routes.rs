@@ -59,7 +59,7 @@ async fn batch<S: SqlStore>(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let body = body::read_json(&headers, body, shared.limits.max_body_bytes).await?;
+    let body = body::read_json(&headers, body, &shared.limits).await?;
     let statements = Statement::batch_from_json(body, &shared.limits)?;
     if statements.is_empty() {
         return Ok(json("{\"results\":[]}".to_owned()));
@@ -79,7 +79,7 @@ async fn batch<S: SqlStore>(
 }
 
 async fn single<S: SqlStore>(shared: &Shared<S>, headers: &HeaderMap, body: Body) -> Result<Outcome, Problem> {
-    let body = body::read_json(headers, body, shared.limits.max_body_bytes).await?;
+    let body = body::read_json(headers, body, &shared.limits).await?;
     let statement = Statement::from_json(body, &shared.limits)?;
     let outcomes = shared.store.run(vec![statement], Mode::Single).await.map_err(|failed| failed.error)?;
     outcomes.into_iter().next().ok_or_else(|| Problem::internal("a statement without an outcome"))

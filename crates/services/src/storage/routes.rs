@@ -83,7 +83,11 @@ async fn write<S: BlobStore>(
     body: Body,
 ) -> Result<Response, Problem> {
     let path = path_of(&uri, &shared.limits)?;
-    let bytes = body::read(&headers, body, shared.limits.max_body_bytes).await?;
+    // To take a part for the whole would lose the rest (RFC 9110, section 14.5).
+    if headers.contains_key(CONTENT_RANGE) {
+        return Err(Problem::bad_request("an object is written whole, without Content-Range"));
+    }
+    let bytes = body::read(&headers, body, &shared.limits).await?;
     let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or(DEFAULT_TYPE);
     let written = shared.store.write(&path, bytes, content_type, &Conditions::of(&headers)).await?;
     let etag = header(written.etag);

@@ -103,7 +103,7 @@ impl PostgresSql {
         while let Some(step) = rows.try_next().await.map_err(|error| sql_error(&error))? {
             match step {
                 Either::Left(done) => affected += done.rows_affected(),
-                Either::Right(row) => writer.push(|index| cell(&row, index))?,
+                Either::Right(row) => writer.push(|index| cell(&row, index, &self.limits))?,
             }
         }
         drop(rows);
@@ -157,13 +157,14 @@ impl SqlStore for PostgresSql {
 /// What PostgreSQL says of a prepared statement whose table has changed.
 const STALE_PLAN: &str = "cached plan must not change result type";
 
-fn cell(row: &sqlx::postgres::PgRow, index: usize) -> Result<Cell, SqlError> {
+fn cell(row: &sqlx::postgres::PgRow, index: usize, limits: &Limits) -> Result<Cell, SqlError> {
     let raw = row.try_get_raw(index).map_err(|error| sql_error(&error))?;
     if raw.is_null() {
         return Ok(Cell::null());
     }
     let info = raw.type_info().into_owned();
     let bytes = raw.as_bytes().map_err(|error| SqlError::Internal(error.to_string()))?;
+    ResultWriter::require_room(bytes.len(), limits)?;
     decode::cell(bytes, &info).map_err(|error| error.of_column(row.column(index).name(), &info))
 }
 

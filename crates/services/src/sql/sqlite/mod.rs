@@ -86,7 +86,11 @@ fn run_one(connection: &Connection, statement: &Statement, limits: &Limits) -> R
     let mut rows = prepared.raw_query();
     while let Some(row) = rows.next().map_err(sql_error)? {
         let (writer, booleans) = shape.get_or_insert_with(|| shape_of(row.as_ref(), limits));
-        writer.push(|index| Ok(values::to_cell(row.get_ref(index).map_err(sql_error)?, booleans[index])))?;
+        writer.push(|index| {
+            let value = row.get_ref(index).map_err(sql_error)?;
+            ResultWriter::require_room(values::length(value), limits)?;
+            Ok(values::to_cell(value, booleans[index]))
+        })?;
     }
     drop(rows);
     let (writer, _) = shape.unwrap_or_else(|| shape_of(&prepared, limits));

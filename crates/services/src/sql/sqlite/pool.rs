@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
+use rusqlite::limits::Limit;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::authorizer::{Authorizer, Reason};
@@ -28,6 +29,8 @@ struct Inner {
     access: SqlAccess,
     wait: Duration,
     timeout: Duration,
+    /// Bytes of a value or a row.
+    most: i32,
     places: Arc<Semaphore>,
     idle: Mutex<Vec<Member>>,
 }
@@ -48,6 +51,7 @@ impl Pool {
             access,
             wait: limits.queue_timeout,
             timeout: limits.statement_timeout,
+            most: i32::try_from(limits.max_sqlite_bytes).unwrap_or(i32::MAX),
             places: Arc::new(Semaphore::new(limits.pool_size.max(1) as usize)),
             idle: Mutex::default(),
         }));
@@ -78,7 +82,7 @@ impl Pool {
     }
 
     fn connect(&self) -> Result<Member, ServicesError> {
-        let Inner { path, access, timeout, .. } = &*self.0;
+        let Inner { path, access, timeout, most, .. } = &*self.0;
         let mut connection = sqlite_file::open(path)?;
         let (own, temporary) = (Arc::default(), Arc::default());
         let deadline = Arc::<Mutex<Option<Instant>>>::default();
@@ -86,6 +90,7 @@ impl Pool {
         let set_up = |connection: &mut Connection| -> rusqlite::Result<()> {
             connection.busy_timeout(*timeout)?;
             connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
+            connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, *most)?;
             connection.pragma_update(None, "foreign_keys", true)?;
             connection.pragma_update(None, "query_only", access.read_only)?;
             // What is no name must not pass as a text, nor a statement corrupt the file or the schema call what it likes.

@@ -24,6 +24,14 @@ pub(crate) fn is_boolean(declared: Option<&str>) -> bool {
     declared.is_some_and(|name| name.eq_ignore_ascii_case("boolean") || name.eq_ignore_ascii_case("bool"))
 }
 
+/// The bytes of a text or a blob.
+pub(crate) fn length(value: ValueRef<'_>) -> usize {
+    match value {
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes.len(),
+        ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => 0,
+    }
+}
+
 /// A value of a row.
 pub(crate) fn to_cell(value: ValueRef<'_>, boolean: bool) -> Cell {
     match value {
