@@ -1,5 +1,6 @@
 /** The command as somebody meets it who types something wrong. */
 import { spawn, spawnSync } from "node:child_process";
+import { closeSync, openSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
@@ -95,6 +96,35 @@ describe("failures are 1, on standard error, with a hint", () => {
       { name: "two", component: { path: "two/dist/two.wasm" } },
     ]);
     expect(status).toBe(0);
+  });
+
+  test("in a workspace what can be built is, whatever becomes of the others", async () => {
+    const at = join(folder, "workspace");
+    await project("oops oops", "workspace/broken", '[project]\nname = "broken"\n');
+    await writeFile(join(at, "broken/package.json"), "{}");
+    const { status, stdout, stderr } = run(["build", "--json", "--quiet"], at);
+    expect([status, stdout.trim().split("\n").length]).toEqual([1, 2]);
+    expect(stderr).toContain("broken/src/handler.ts:1:");
+    expect(stderr).toContain("of 3 projects these were not built: broken");
+  });
+
+  test("what the machine refuses is said in a line", async () => {
+    const at = await project(
+      'import { ok, get, routes } from "@tenon/sdk";\nexport default routes({ a: get("/", () => ok(1)) });',
+      "refused",
+    );
+    await writeFile(join(at, "dist"), "a file");
+    const { status, stderr } = run(["build"], at);
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^error: .*dist.*: a part of the path is a file$/m);
+    expect(stderr).not.toMatch(/bug in tenon|\n {4}at /);
+    const full = openSync("/dev/full", "w");
+    const unwritten = spawnSync(process.execPath, [tenon, "completions", "bash"], { stdio: ["ignore", full, "pipe"] });
+    closeSync(full);
+    expect([unwritten.status, String(unwritten.stderr)]).toEqual([
+      1,
+      "error: cannot write to standard output: the disk is full\n",
+    ]);
   });
 
   test("nothing built yet", async () => {

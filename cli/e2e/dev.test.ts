@@ -117,6 +117,25 @@ test("edit, break, mend, and leave", { timeout: 600_000 }, async () => {
   expect(await readdir(join(at, ".tenon/running"))).toEqual([]);
 });
 
+test("until the first build is over its module is answered 503", { timeout: 600_000 }, async () => {
+  const port = await freePort();
+  const at = await project("early", handler('"one"'), `[server]\nport = ${port}\n`);
+  const terminal = develop(at);
+  const answers = new Set<number>();
+  for (;;) {
+    const status = await ask(`http://127.0.0.1:${port}/run/early`, "/").then(
+      (answer) => answer.status,
+      () => undefined,
+    );
+    if (status !== undefined) answers.add(status);
+    if (status === 200) break;
+  }
+  answers.delete(503);
+  expect([...answers]).toEqual([200]);
+  terminal.type("q");
+  expect(await terminal.exited()).toBe(0);
+});
+
 test("a first build that fails leaves nothing that serves, and it says so", { timeout: 600_000 }, async () => {
   const none = /Wait for a change; no build has worked yet, so nothing serves\n/;
   const config = `[server]\nport = ${await freePort()}\n`;

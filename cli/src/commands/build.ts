@@ -45,9 +45,21 @@ export function buildCommand(program: Command): void {
     };
     if (wanted.compose) for (const project of projects) requireComposable(project);
     const { buildProject } = await import("../build/build.ts");
+    const failed: string[] = [];
     for (const project of projects) {
-      const result = await buildProject(project, wanted, terminal);
-      if (options.json) process.stdout.write(`${JSON.stringify(summary(project.config.project.name, result))}\n`);
+      const { name } = project.config.project;
+      try {
+        const result = await buildProject(project, wanted, terminal);
+        if (options.json) process.stdout.write(`${JSON.stringify(summary(name, result))}\n`);
+      } catch (error) {
+        // In a workspace the others are built all the same.
+        if (projects.length === 1 || !(error instanceof TenonError)) throw error;
+        terminal.failure(error.message, error.hint);
+        failed.push(name);
+      }
+    }
+    if (failed.length > 0) {
+      throw new TenonError("BUILD", `of ${projects.length} projects these were not built: ${failed.join(", ")}`);
     }
   });
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { TenonError } from "../errors.ts";
-import { buildState, errorPage } from "./error-page.ts";
+import { buildingPage, buildState, errorPage } from "./error-page.ts";
 
 const error = new TenonError(
   "BUILD",
@@ -24,4 +24,10 @@ test("nothing of an error is markup", () => {
   expect(page).toContain("look &lt;here&gt;");
   expect(page).toContain("<title>Build failed · &lt;i&gt;</title>");
   expect(errorPage("demo", new Error("</script><script>"), 1).match(/<script>/g)).toHaveLength(1);
+});
+
+test("before the first build there is a page that waits for it", () => {
+  const page = buildingPage("<i>");
+  expect(page).toContain("<title>Building · &lt;i&gt;</title>");
+  expect(page).toContain('const known = {"build":0}.build;');
 });

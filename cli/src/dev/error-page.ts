@@ -16,20 +16,32 @@ export function buildState(number: number): string {
  */
 export function errorPage(name: string, error: unknown, number: number): string {
   const { message, hint } = describe(error);
+  return page("Build failed", name, number, [
+    `<p class="subject"><b>${escapeHtml(name)}</b> cannot be built from the sources as they are now.</p>`,
+    ...message.map(problem),
+    ...(hint === undefined ? [] : [`<p class="hint"><b>Hint</b> ${escapeHtml(hint)}</p>`]),
+    "<footer>Save a change and this page reloads. Other clients are answered by the last build that worked, if there is one.</footer>",
+  ]);
+}
+
+/** The page that a browser gets before the first build is over; it reloads itself as well. */
+export function buildingPage(name: string): string {
+  return page("Building", name, 0, [`<p class="subject"><b>${escapeHtml(name)}</b> is being built.</p>`]);
+}
+
+function page(title: string, name: string, number: number, content: readonly string[]): string {
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Build failed · ${escapeHtml(name)}</title>
+<title>${title} · ${escapeHtml(name)}</title>
 <style>${style}</style>
 </head>
 <body>
 <main>
-<h1>Build failed</h1>
-<p class="subject"><b>${escapeHtml(name)}</b> cannot be built from the sources as they are now.</p>
-${message.map(problem).join("\n")}
-${hint === undefined ? "" : `<p class="hint"><b>Hint</b> ${escapeHtml(hint)}</p>\n`}<footer>Save a change and this page reloads. Other clients are answered by the last build that worked, if there is one.</footer>
+<h1>${title}</h1>
+${content.join("\n")}
 </main>
 <script>
 const known = ${buildState(number).replaceAll("<", "\\u003c")}.build;

@@ -5,7 +5,7 @@ import { Runtime } from "../runtime.ts";
 import { schemaFile } from "../schema/document.ts";
 import { referencePage } from "../schema/reference-page.ts";
 import type { Terminal } from "../terminal.ts";
-import { buildState, errorPage, statePath } from "./error-page.ts";
+import { buildingPage, buildState, errorPage, statePath } from "./error-page.ts";
 import { listenNear } from "./ports.ts";
 import { logRequests } from "./request-log.ts";
 
@@ -60,6 +60,8 @@ export class DevServer {
       // It has a log of requests of its own.
       accessLog: false,
     });
+    // Until there is a build: clients are told that there will be one.
+    runtime.setBuildError(project.config.project.name, buildingPage(project.config.project.name));
     const { host, port, near } = options;
     const listen = (at: number) => runtime.listen({ host, port: at });
     const listening = near ? await listenNear(port, listen) : await listen(port);
@@ -94,12 +96,14 @@ export class DevServer {
     for (const { path, ...page } of referencePage({ title: this.#name, specUrl })) this.runtime.setPage(path, page);
   }
 
-  /** Loads a component of `modules/`, anew when it is loaded already. */
-  async loadDependency(file: string): Promise<void> {
+  /** Loads a component of `modules/`, anew when it is loaded already; whether it can be served. */
+  async loadDependency(file: string): Promise<boolean> {
     try {
       await this.runtime.reload(moduleName(file), file);
+      return true;
     } catch (error) {
       this.#terminal.failure(`modules/${basename(file)}: ${error instanceof Error ? error.message : String(error)}`);
+      return false;
     }
   }
 

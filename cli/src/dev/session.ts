@@ -193,8 +193,7 @@ export class DevSession {
         this.#terminal.note("Gone", `${this.#shown(path)}; it is served until tenon dev is started again`);
         continue;
       }
-      await this.#server?.loadDependency(path);
-      this.#terminal.note("Reload", this.#shown(path));
+      if (await this.#server?.loadDependency(path)) this.#terminal.note("Reload", this.#shown(path));
     }
   }
 

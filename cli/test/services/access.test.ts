@@ -110,5 +110,8 @@ describe.each([
     const small = await sidecar({ maxRows: 1, maxBodyBytes: 100 });
     expect((await small("SELECT 1 UNION SELECT 2")).json.detail).toMatch(/more than 1 rows/);
     expect((await small("SELECT 1 -- ", "x".repeat(100))).status).toBe(413);
+    const large = await sidecar({ maxBodyBytes: 50_000_000 });
+    const text = "x".repeat(40_000_000);
+    expect((await large("SELECT length(CAST($1 AS TEXT)) AS n", text)).json.rows).toEqual([{ n: text.length }]);
   });
 });

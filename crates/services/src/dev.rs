@@ -56,14 +56,14 @@ impl DevServices {
         let listener = Listener::tcp(SocketAddr::new(host, port)).await?;
         let slot = HostSlot::default();
         let opened = tokio::task::spawn_blocking({
-            let slot = slot.clone();
+            let (slot, limits) = (slot.clone(), limits.clone());
             move || open(&folder, fresh, slot, &limits)
         });
         let (routes, cron) = opened.await.map_err(|error| ServicesError::Config(error.to_string()))??;
         let health = Health::new("development services");
         let routes =
             routes.merge(page::routes(slot.clone())).route("/health", get(|| async move { axum::Json(health.up()) }));
-        let running = Running::start(listener, app(routes, Guard::Loopback, None), &Limits::default());
+        let running = Running::start(listener, app(routes, Guard::Loopback, None), &limits);
         Ok(Self { running, clock: cron.start(), host: slot })
     }
 

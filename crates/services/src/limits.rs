@@ -26,9 +26,6 @@ pub struct Limits {
     pub max_rows: usize,
     /// Bytes of one result as JSON.
     pub max_result_bytes: usize,
-    /// Bytes of a value or a row inside of SQLite, whatever becomes of it; the statement fails beyond. More than a request and
-    /// a result have room for, so that what was stored piece by piece can be read piece by piece.
-    pub max_sqlite_bytes: usize,
     /// Time that a request's statements may take in all.
     pub statement_timeout: Duration,
     /// Connections to the database.
@@ -37,6 +34,14 @@ pub struct Limits {
     pub queue_timeout: Duration,
     /// How long running requests may take to finish once the server is told to stop.
     pub shutdown_timeout: Duration,
+}
+
+impl Limits {
+    /// Bytes of a value or a row inside of SQLite, whatever becomes of it; the statement fails beyond. A row that one answer
+    /// has room for, and what one request adds to it: all that is stored by requests can be changed and read by them.
+    pub(crate) fn max_sqlite_bytes(&self) -> usize {
+        self.max_result_bytes.saturating_add(self.max_body_bytes)
+    }
 }
 
 impl Default for Limits {
@@ -52,7 +57,6 @@ impl Default for Limits {
             max_params: 32_766,
             max_rows: 10_000,
             max_result_bytes: 10 * 1024 * 1024,
-            max_sqlite_bytes: 32 * 1024 * 1024,
             statement_timeout: Duration::from_secs(10),
             pool_size: 8,
             queue_timeout: Duration::from_secs(5),

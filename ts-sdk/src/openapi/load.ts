@@ -4,6 +4,7 @@ import { type BuildFailure, buildSync, type Message } from "esbuild";
 import { type App, appKey } from "../app/app.ts";
 import { runAwaiting } from "./awaiting.ts";
 import { OpenApiError } from "./errors.ts";
+import { runTopLevel } from "./run.ts";
 import { SourceGraph } from "./source-graph.ts";
 import { placeOfThrown, type SourcePlace } from "./thrown.ts";
 
@@ -97,10 +98,13 @@ function topLevel(source: string, { code, map, awaits }: Bundled): App | undefin
   const module: { exports: { default?: App } } = { exports: {} };
   let done = true;
   try {
-    if (awaits === undefined) {
+    done = runTopLevel(() => {
+      if (awaits !== undefined) return runAwaiting(code, module, absent, source);
       compileFunction(code, ["module", "exports", "require"], { filename: source })(module, module.exports, absent);
-    } else done = runAwaiting(code, module, absent, source);
+      return true;
+    });
   } catch (error) {
+    if (error instanceof OpenApiError) throw new OpenApiError(`${shown(source)}: ${error.message}`);
     const place = placeOfThrown(error, source, map);
     const where = place === undefined ? shown(source) : shownAt(place);
     throw new OpenApiError(`${where}: the module's top level failed: ${reasonOf(error)}`, { cause: error });

@@ -39,7 +39,8 @@ export function readManifest(file: string): {
   const called = relative(process.cwd(), file);
   let content: unknown;
   try {
-    content = JSON.parse(readFileSync(file, "utf8"));
+    // As npm has it, a byte order mark is no part of it.
+    content = JSON.parse(readFileSync(file, "utf8").replace(/^\ufeff/, ""));
   } catch (error) {
     throw new OpenApiError(`${called}: ${(error as Error).message}`);
   }

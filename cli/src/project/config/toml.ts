@@ -37,18 +37,47 @@ export class TomlMistake extends Error {
  */
 export function readToml(text: string): TomlEntries {
   const root: TomlEntries = new Map();
-  let program: AST.TOMLProgram;
-  try {
-    program = parseTOML(text, { tomlVersion: "1.0" });
-  } catch (error) {
-    if (!(error instanceof ParseError)) throw error;
-    throw new TomlMistake(error.message, { line: error.lineNumber, column: error.column + 1, length: 1 });
-  }
-  for (const node of program.body[0].body) {
+  const parsed = parse(text);
+  if (parsed instanceof ParseError) throw mistakeOf(parsed, text);
+  for (const node of parsed.body[0].body) {
     if (node.type === "TOMLKeyValue") putPair(root, node);
     else putTable(root, node);
   }
   return root;
+}
+
+function parse(text: string): AST.TOMLProgram | ParseError {
+  try {
+    return parseTOML(text, { tomlVersion: "1.0" });
+  } catch (error) {
+    if (error instanceof ParseError) return error;
+    throw error;
+  }
+}
+
+/**
+ * The parser looks for what is missing at the end of a line, such as a value or a bracket, on the lines after it, and names
+ * the place where it gave up. When the lines before that are wrong by themselves, the mistake is where they end.
+ */
+function mistakeOf({ message, lineNumber, column }: ParseError, text: string): TomlMistake {
+  const lines = text.split(/\r?\n/);
+  const before = lines.slice(0, lineNumber - 1);
+  const start = lines[lineNumber - 1]?.slice(0, column) ?? "";
+  const isLast = lines.slice(lineNumber).every(isNothing) && lines[lineNumber - 1]?.length === column;
+  if (isLast) before.push(start);
+  if (isLast || isNothing(start)) {
+    while (isNothing(before.at(-1) ?? "x")) before.pop();
+    const last = before.at(-1)?.trimEnd();
+    const wrong = last === undefined ? undefined : parse(before.join("\n"));
+    if (last !== undefined && wrong instanceof ParseError)
+      return new TomlMistake(wrong.message, { line: before.length, column: last.length + 1, length: 1 });
+  }
+  return new TomlMistake(message, { line: lineNumber, column: column + 1, length: 1 });
+}
+
+/** Whether a line is empty or a comment alone. */
+function isNothing(line: string): boolean {
+  return /^\s*(#|$)/.test(line);
 }
 
 function putTable(root: TomlEntries, node: AST.TOMLTable): void {

@@ -12,7 +12,7 @@ use crate::http::problem::Problem;
 use axum::http::StatusCode;
 
 pub use policy::SqlAccess;
-pub(crate) use result::{Cell, Outcome, ResultWriter};
+pub(crate) use result::{Cell, Outcome, ResultWriter, too_large};
 pub(crate) use routes::routes;
 pub(crate) use statement::Statement;
 

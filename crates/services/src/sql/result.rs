@@ -120,7 +120,8 @@ impl ResultWriter {
     }
 }
 
-fn too_large(limit: usize) -> SqlError {
+/// A result of more bytes than it may have.
+pub(crate) fn too_large(limit: usize) -> SqlError {
     SqlError::TooMuch(format!("the result is larger than {limit} bytes; use LIMIT"))
 }
 

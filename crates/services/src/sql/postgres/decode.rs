@@ -5,7 +5,7 @@ use sqlx::TypeInfo;
 use sqlx::postgres::{PgTypeInfo, PgTypeKind};
 
 use super::{numeric, time};
-use crate::sql::{Cell, SqlError};
+use crate::sql::{Cell, SqlError, too_large};
 
 /// Why a value has no form in JSON.
 #[derive(Debug)]
@@ -14,6 +14,8 @@ pub(crate) enum Unreadable {
     Type,
     /// The bytes are not what they should be.
     Bytes,
+    /// It is larger than a result may be, which has this many bytes.
+    TooLarge(usize),
 }
 
 impl Unreadable {
@@ -24,16 +26,19 @@ impl Unreadable {
                 "column \"{column}\" has the type {name}, which JSON has no form for: select {column}::text"
             )),
             Self::Bytes => SqlError::Internal(format!("PostgreSQL: a value of the type {name} could not be read")),
+            Self::TooLarge(most) => too_large(*most),
         }
     }
 }
 
-/// A value that is not NULL.
-pub(crate) fn cell(bytes: &[u8], info: &PgTypeInfo) -> Result<Cell, Unreadable> {
+/// A value that is not NULL, unless it comes to more than `most` bytes, which is seen before it is copied.
+pub(crate) fn cell(bytes: &[u8], info: &PgTypeInfo, most: usize) -> Result<Cell, Unreadable> {
     match info.kind() {
-        PgTypeKind::Domain(inner) => cell(bytes, inner),
+        PgTypeKind::Domain(inner) => cell(bytes, inner, most),
+        // Shorter as JSON or longer, as its elements are.
+        PgTypeKind::Array(element) => array(bytes, element, most),
+        _ if bytes.len() > most => Err(Unreadable::TooLarge(most)),
         PgTypeKind::Enum(_) => text(bytes),
-        PgTypeKind::Array(element) => array(bytes, element),
         _ => scalar(bytes, info.name()),
     }
 }
@@ -64,7 +69,7 @@ fn scalar(bytes: &[u8], name: &str) -> Result<Cell, Unreadable> {
 }
 
 /// An array of any number of dimensions, as lists of lists.
-fn array(bytes: &[u8], element: &PgTypeInfo) -> Result<Cell, Unreadable> {
+fn array(bytes: &[u8], element: &PgTypeInfo, most: usize) -> Result<Cell, Unreadable> {
     let mut reader = Reader(bytes);
     let dimensions = reader.int()?;
     reader.take(8)?;
@@ -76,31 +81,49 @@ fn array(bytes: &[u8], element: &PgTypeInfo) -> Result<Cell, Unreadable> {
     if lengths.is_empty() {
         return Ok(Cell::Json("[]".to_string()));
     }
-    let mut json = String::new();
-    list(&mut reader, element, &lengths, &mut json)?;
-    Ok(Cell::Json(json))
+    let mut list = List { reader, element, json: String::new(), most };
+    list.read(&lengths)?;
+    Ok(Cell::Json(list.json))
 }
 
-fn list(reader: &mut Reader<'_>, element: &PgTypeInfo, lengths: &[usize], json: &mut String) -> Result<(), Unreadable> {
-    json.push('[');
-    for index in 0..lengths[0] {
-        if index > 0 {
-            json.push(',');
+/// An array that is being read.
+struct List<'a> {
+    reader: Reader<'a>,
+    element: &'a PgTypeInfo,
+    json: String,
+    most: usize,
+}
+
+impl List<'_> {
+    fn read(&mut self, lengths: &[usize]) -> Result<(), Unreadable> {
+        self.json.push('[');
+        for index in 0..lengths[0] {
+            if index > 0 {
+                self.json.push(',');
+            }
+            if lengths.len() > 1 {
+                self.read(&lengths[1..])?;
+            } else {
+                self.element()?;
+            }
+            if self.json.len() > self.most {
+                return Err(Unreadable::TooLarge(self.most));
+            }
         }
-        if lengths.len() > 1 {
-            list(reader, element, &lengths[1..], json)?;
-            continue;
-        }
-        match usize::try_from(reader.int()?) {
-            Err(_) => json.push_str("null"),
-            Ok(length) => match cell(reader.take(length)?, element)? {
-                Cell::Value(value) => json.push_str(&value.to_string()),
-                Cell::Json(text) => json.push_str(&text),
+        self.json.push(']');
+        Ok(())
+    }
+
+    fn element(&mut self) -> Result<(), Unreadable> {
+        match usize::try_from(self.reader.int()?) {
+            Err(_) => self.json.push_str("null"),
+            Ok(length) => match cell(self.reader.take(length)?, self.element, self.most)? {
+                Cell::Value(value) => self.json.push_str(&value.to_string()),
+                Cell::Json(text) => self.json.push_str(&text),
             },
         }
+        Ok(())
     }
-    json.push(']');
-    Ok(())
 }
 
 struct Reader<'a>(&'a [u8]);
@@ -138,4 +161,35 @@ fn uuid(bytes: &[u8]) -> String {
         text.push_str(&format!("{byte:02x}"));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use sqlx::{Postgres, Type};
+
+    use super::*;
+
+    /// One dimension of elements, as PostgreSQL sends it; their type is not looked at.
+    fn array_of(element: &[u8], count: usize) -> Vec<u8> {
+        let int = |number: usize| i32::try_from(number).unwrap().to_be_bytes();
+        let one = [&int(element.len()), element].concat();
+        [int(1), int(0), int(0), int(count), int(1)].concat().into_iter().chain(one.repeat(count)).collect()
+    }
+
+    #[test]
+    fn too_large_values_are_refused_before_they_are_copied() {
+        let (text, bytes) = (<str as Type<Postgres>>::type_info(), <[u8] as Type<Postgres>>::type_info());
+        assert!(cell(b"12345", &text, 5).is_ok());
+        // Were it looked at, it would be no UTF-8.
+        assert!(matches!(cell(&[0xff; 6], &text, 5), Err(Unreadable::TooLarge(5))));
+        assert!(matches!(cell(&[0; 6], &bytes, 5), Err(Unreadable::TooLarge(5))));
+    }
+
+    #[test]
+    fn arrays_are_as_large_as_their_json() {
+        let integers = <Vec<i64> as Type<Postgres>>::type_info();
+        let bytes = array_of(&1_i64.to_be_bytes(), 1000);
+        assert!(matches!(cell(&bytes, &integers, 2001), Ok(Cell::Json(json)) if json.len() == 2001));
+        assert!(matches!(cell(&bytes, &integers, 1000), Err(Unreadable::TooLarge(1000))));
+    }
 }

@@ -164,8 +164,8 @@ fn cell(row: &sqlx::postgres::PgRow, index: usize, limits: &Limits) -> Result<Ce
     }
     let info = raw.type_info().into_owned();
     let bytes = raw.as_bytes().map_err(|error| SqlError::Internal(error.to_string()))?;
-    ResultWriter::require_room(bytes.len(), limits)?;
-    decode::cell(bytes, &info).map_err(|error| error.of_column(row.column(index).name(), &info))
+    let read = decode::cell(bytes, &info, limits.max_result_bytes);
+    read.map_err(|error| error.of_column(row.column(index).name(), &info))
 }
 
 /// What the database says is the client's, unless it speaks of itself.

@@ -51,7 +51,7 @@ impl Pool {
             access,
             wait: limits.queue_timeout,
             timeout: limits.statement_timeout,
-            most: i32::try_from(limits.max_sqlite_bytes).unwrap_or(i32::MAX),
+            most: i32::try_from(limits.max_sqlite_bytes()).unwrap_or(i32::MAX),
             places: Arc::new(Semaphore::new(limits.pool_size.max(1) as usize)),
             idle: Mutex::default(),
         }));
