@@ -81,7 +81,7 @@ describe.each(kinds)("hello on $name", ({ name, start, sharesInstances }) => {
 
   test("GET /search", async () => {
     expect((await get("/search?q=a+b%26c")).json()).toEqual({ query: "a b&c", page: 1, limit: 20 });
-    expect((await get("/search")).json()).toEqual({ page: 1, limit: 20 });
+    expect((await get("/search")).json()).toEqual({ query: null, page: 1, limit: 20 });
   });
 
   test("POST /users/search", async () => {

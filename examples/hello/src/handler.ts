@@ -91,7 +91,7 @@ export default routes({
 
   /** Search; it answers what it would search for. */
   search: get("/search", { query: Search, response: Found }, ({ query: { q, page, limit } }) =>
-    ok({ ...(q === undefined ? {} : { query: q }), page, limit }),
+    ok({ query: q ?? null, page, limit }),
   ),
 
   /** Search users by a filter, such as {"name":{"$starts_with":"A"}}; it answers the statement for a database sidecar. */

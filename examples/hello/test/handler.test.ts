@@ -37,6 +37,11 @@ test("a new user has a location", async () => {
   expect(response.json()).toEqual({ id: 51, name: "Ada" });
 });
 
+test("a search says what it would search for, also without a word", async () => {
+  expect((await api.get("/search?q=ada")).json()).toEqual({ query: "ada", page: 1, limit: 20 });
+  expect((await api.get("/search")).json()).toEqual({ query: null, page: 1, limit: 20 });
+});
+
 test("filters reach the database as parameters", async () => {
   const response = await api.post("/users/search?limit=5", { json: { name: { $starts_with: "A" } } });
   expect(response.json()).toMatchObject({ params: ["A%"], limit: 5 });

@@ -65,12 +65,11 @@ function mistakeOf({ message, lineNumber, column }: ParseError, text: string): T
   const start = lines[lineNumber - 1]?.slice(0, column) ?? "";
   const isLast = lines.slice(lineNumber).every(isNothing) && lines[lineNumber - 1]?.length === column;
   if (isLast) before.push(start);
-  if (isLast || isNothing(start)) {
-    while (isNothing(before.at(-1) ?? "x")) before.pop();
-    const last = before.at(-1)?.trimEnd();
-    const wrong = last === undefined ? undefined : parse(before.join("\n"));
-    if (last !== undefined && wrong instanceof ParseError)
-      return new TomlMistake(wrong.message, { line: before.length, column: last.length + 1, length: 1 });
+  const last = isLast || isNothing(start) ? before.map(isNothing).lastIndexOf(false) : -1;
+  const alone = last < 0 ? undefined : parse(before.slice(0, last + 1).join("\n"));
+  if (alone instanceof ParseError) {
+    const end = before[last]?.trimEnd().length ?? 0;
+    return new TomlMistake(alone.message, { line: last + 1, column: end + 1, length: 1 });
   }
   return new TomlMistake(message, { line: lineNumber, column: column + 1, length: 1 });
 }
