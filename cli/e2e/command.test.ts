@@ -102,10 +102,15 @@ describe("failures are 1, on standard error, with a hint", () => {
     const at = join(folder, "workspace");
     await project("oops oops", "workspace/broken", '[project]\nname = "broken"\n');
     await writeFile(join(at, "broken/package.json"), "{}");
+    // One where a folder cannot be made, too.
+    const blocked = await project("export default 1;\n", "workspace/blocked", '[project]\nname = "blocked"\n');
+    await writeFile(join(blocked, "package.json"), "{}");
+    await writeFile(join(blocked, ".tenon"), "a file");
     const { status, stdout, stderr } = run(["build", "--json", "--quiet"], at);
     expect([status, stdout.trim().split("\n").length]).toEqual([1, 2]);
     expect(stderr).toContain("broken/src/handler.ts:1:");
-    expect(stderr).toContain("of 3 projects these were not built: broken");
+    expect(stderr).toMatch(/cannot make .*blocked/);
+    expect(stderr).toContain("of 4 projects these were not built: blocked, broken");
   });
 
   test("what the machine refuses is said in a line", async () => {
@@ -116,8 +121,13 @@ describe("failures are 1, on standard error, with a hint", () => {
     await writeFile(join(at, "dist"), "a file");
     const { status, stderr } = run(["build"], at);
     expect(status).toBe(1);
-    expect(stderr).toMatch(/^error: .*dist.*: a part of the path is a file$/m);
-    expect(stderr).not.toMatch(/bug in tenon|\n {4}at /);
+    expect(stderr).toMatch(/^error: cannot write .*refused\.wasm\S*: a part of the path is a file$/m);
+    await rm(join(at, ".tenon"), { recursive: true });
+    await writeFile(join(at, ".tenon"), "a file");
+    const scratch = run(["build"], at);
+    expect(scratch.status).toBe(1);
+    expect(scratch.stderr).toMatch(/^error: cannot make .*\.tenon\S*: a part of the path is a file$/m);
+    for (const said of [stderr, scratch.stderr]) expect(said).not.toMatch(/bug in tenon|\n {4}at /);
     const full = openSync("/dev/full", "w");
     const unwritten = spawnSync(process.execPath, [tenon, "completions", "bash"], { stdio: ["ignore", full, "pipe"] });
     closeSync(full);

@@ -1,5 +1,5 @@
 /** `tenon dev` on a terminal: what somebody sees and what clients get while sources change, break and are mended. */
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { develop, developing, freePort, project, served } from "./develop.ts";
@@ -115,6 +115,20 @@ test("edit, break, mend, and leave", { timeout: 600_000 }, async () => {
   const files = await readdir(join(at, ".tenon"), { recursive: true, withFileTypes: true });
   expect(files.filter((file) => file.isSocket())).toEqual([]);
   expect(await readdir(join(at, ".tenon/running"))).toEqual([]);
+});
+
+test("a module that does not load is told, and not called loaded anew", { timeout: 600_000 }, async () => {
+  const at = await project("beside", handler('"one"'), `[server]\nport = ${await freePort()}\n`);
+  await mkdir(join(at, "modules"));
+  const terminal = develop(at);
+  const { base } = await served(terminal, "beside");
+  const from = terminal.mark;
+  await writeFile(join(at, "modules/bad.wasm"), "no component");
+  await terminal.sees(/error: modules\/bad\.wasm: /, from);
+  // Once this is done, so is that.
+  await writeFile(join(at, "src/handler.ts"), handler('"two"'));
+  await until(base, "two", () => {});
+  expect(terminal.screen(from)).not.toContain("Reload");
 });
 
 test("until the first build is over its module is answered 503", { timeout: 600_000 }, async () => {

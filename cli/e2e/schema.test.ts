@@ -35,7 +35,10 @@ test("the committed document of examples/hello is what its routes say", () => {
 
 describe("in a package", () => {
   test("what the top level prints is no part of the JSON, and its timers keep nobody waiting", async () => {
-    const noisy = `console.log("said at top level");\nsetInterval(() => {}, 1000);\n${handler("/one")}`;
+    const late = ["setTimeout", "setImmediate", "Promise.resolve().then"].map(
+      (how) => `${how}(() => console.log("late"));`,
+    );
+    const noisy = `console.log("said at top level");\n${late.join("")}\nsetInterval(() => {}, 1000);\n${handler("/one")}`;
     const at = await files("noisy", { "package.json": `\ufeff${manifest("noisy")}`, "src/handler.ts": noisy });
     const { status, stdout, stderr } = run(["schema", "--json"], at);
     expect([status, JSON.parse(stdout)]).toEqual([0, [{ path: "openapi.json", bytes: expect.any(Number) }]]);

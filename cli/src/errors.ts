@@ -59,12 +59,38 @@ export function systemReason(error: unknown): string {
     case "EPERM":
       return "permission denied";
     case "ENOTDIR":
+    // Of a folder that is made with those above it.
+    case "EEXIST":
       return "a part of the path is a file";
     case "EISDIR":
       return "it is a folder";
     case "ENOSPC":
       return "the disk is full";
     default:
-      return error instanceof Error ? error.message : String(error);
+      return error instanceof Error ? error.message.replace(/^[A-Z0-9]+: (.+?), .*$/s, "$1") : String(error);
   }
 }
+
+/** What to say of a failure that is no bug of ours, in any case: a {@link TenonError}, or what the system has refused. */
+export function failureToTell(error: unknown): { readonly message: string; readonly hint?: string } | undefined {
+  if (error instanceof TenonError) {
+    return error.hint === undefined ? { message: error.message } : { message: error.message, hint: error.hint };
+  }
+  const { syscall, path } = Object(error) as Partial<NodeJS.ErrnoException>;
+  if (!(error instanceof Error) || syscall === undefined) return undefined;
+  const what = [refused[syscall] ?? syscall, path].filter((part) => part !== undefined).join(" ");
+  return { message: `cannot ${what}: ${systemReason(error)}` };
+}
+
+/** What people call the system's operations, where the name is another. */
+const refused: Readonly<Record<string, string>> = {
+  mkdir: "make",
+  mkdtemp: "make",
+  scandir: "read",
+  stat: "read",
+  lstat: "read",
+  rm: "delete",
+  rmdir: "delete",
+  unlink: "delete",
+  copyfile: "copy",
+};

@@ -1,5 +1,5 @@
 import { CommanderError } from "commander";
-import { exitCode, systemReason, TenonError } from "./errors.ts";
+import { exitCode, failureToTell, systemReason, TenonError } from "./errors.ts";
 import { createProgram } from "./program.ts";
 import { Terminal } from "./terminal.ts";
 
@@ -22,22 +22,15 @@ function report(error: unknown): number {
   // Commander has printed its message by itself; --help and --version end this way too, with 0.
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCode.done : exitCode.usage;
   const terminal = new Terminal();
-  if (error instanceof TenonError) {
-    terminal.failure(error.message, error.hint);
-    return error.code === "USAGE" || error.code === "NAME" ? exitCode.usage : exitCode.failed;
-  }
-  if (isOfSystem(error)) {
-    terminal.failure(error.path === undefined ? systemReason(error) : `${error.path}: ${systemReason(error)}`);
-    return exitCode.failed;
+  const told = failureToTell(error);
+  if (told !== undefined) {
+    terminal.failure(told.message, told.hint);
+    const isUsage = error instanceof TenonError && (error.code === "USAGE" || error.code === "NAME");
+    return isUsage ? exitCode.usage : exitCode.failed;
   }
   terminal.failure(
     error instanceof Error ? (error.stack ?? error.message) : String(error),
     "this is a bug in tenon; please report it",
   );
   return exitCode.failed;
-}
-
-/** Whether the machine said no: of a file, a folder, a socket. */
-function isOfSystem(error: unknown): error is NodeJS.ErrnoException {
-  return error instanceof Error && typeof (error as NodeJS.ErrnoException).syscall === "string";
 }

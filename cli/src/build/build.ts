@@ -130,7 +130,8 @@ async function write(path: string, bytes: Uint8Array): Promise<Artifact> {
     await writeFile(partial, bytes);
     await rename(partial, path);
   } catch (error) {
-    await rm(partial, { force: true });
+    // What is in the way of the file is in its way, too.
+    await rm(partial, { force: true }).catch(() => {});
     throw new TenonError("WRITE", `cannot write ${path}: ${systemReason(error)}`);
   }
   return { path, bytes: bytes.byteLength };

@@ -1,7 +1,7 @@
 import { relative } from "node:path";
 import { type Command, Option } from "commander";
 import type { BuildOptions, BuildResult } from "../build/build.ts";
-import { TenonError } from "../errors.ts";
+import { failureToTell, TenonError } from "../errors.ts";
 import { exitOnInterrupt } from "../lifecycle.ts";
 import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
 import { configFile, type Project, projectsFrom } from "../project/project.ts";
@@ -43,18 +43,19 @@ export function buildCommand(program: Command): void {
       compose: options.compose === true,
       ...(options.reference ? { way: "reference" } : options.aot ? { way: "aot" } : {}),
     };
-    if (wanted.compose) for (const project of projects) requireComposable(project);
     const { buildProject } = await import("../build/build.ts");
     const failed: string[] = [];
     for (const project of projects) {
       const { name } = project.config.project;
       try {
+        if (wanted.compose) requireComposable(project);
         const result = await buildProject(project, wanted, terminal);
         if (options.json) process.stdout.write(`${JSON.stringify(summary(name, result))}\n`);
       } catch (error) {
         // In a workspace the others are built all the same.
-        if (projects.length === 1 || !(error instanceof TenonError)) throw error;
-        terminal.failure(error.message, error.hint);
+        const told = failureToTell(error);
+        if (projects.length === 1 || told === undefined) throw error;
+        terminal.failure(told.message, told.hint);
         failed.push(name);
       }
     }

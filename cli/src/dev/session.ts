@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { buildProject } from "../build/build.ts";
 import { prepareEngine } from "../build/engine.ts";
-import { TenonError } from "../errors.ts";
+import { failureToTell, TenonError } from "../errors.ts";
 import { sidecarVariable } from "../project/config/addresses.ts";
 import { configFile, type Project, requireProject } from "../project/project.ts";
 import { documentFor } from "../schema/document.ts";
@@ -200,7 +200,8 @@ export class DevSession {
   #fail(error: unknown): void {
     this.#builds += 1;
     this.#server?.showError(error, this.#builds);
-    if (error instanceof TenonError) this.#terminal.failure(error.message, error.hint);
+    const told = failureToTell(error);
+    if (told !== undefined) this.#terminal.failure(told.message, told.hint);
     else this.#terminal.failure(error instanceof Error ? (error.stack ?? error.message) : String(error));
     const meanwhile =
       this.#server?.hasBuild === true

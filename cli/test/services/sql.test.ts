@@ -151,12 +151,15 @@ describe.each(sqlTargets)("SQL: $name", (target) => {
     expect([problem.status, problem.json.detail]).toEqual([400, expect.stringMatching(said)]);
   });
 
-  it.runIf(postgres)("measures lists by their JSON, which is shorter than what PostgreSQL sends, or longer", async () => {
-    const list = (number: string, count: number) =>
-      query(`SELECT array_agg(${number}) AS a FROM generate_series(1, ${count})`);
-    expect((await list("1::int8", 1_000_000)).json.rows[0].a).toHaveLength(1_000_000);
-    expect((await list("1e131071::numeric", 100)).json.detail).toMatch(/larger than 10485760/);
-  });
+  it.runIf(postgres)(
+    "measures lists by their JSON, which is shorter than what PostgreSQL sends, or longer",
+    async () => {
+      const list = (number: string, count: number) =>
+        query(`SELECT array_agg(${number}) AS a FROM generate_series(1, ${count})`);
+      expect((await list("1::int8", 1_000_000)).json.rows[0].a).toHaveLength(1_000_000);
+      expect((await list("1e131071::numeric", 100)).json.detail).toMatch(/larger than 10485760/);
+    },
+  );
 
   it("takes requests side by side", async () => {
     const insert = (n: number) => execute("INSERT INTO users (name) VALUES ($1)", `side ${n}`);

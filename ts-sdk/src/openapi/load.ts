@@ -100,7 +100,10 @@ function topLevel(source: string, { code, map, awaits }: Bundled): App | undefin
   try {
     done = runTopLevel(() => {
       if (awaits !== undefined) return runAwaiting(code, module, absent, source);
-      compileFunction(code, ["module", "exports", "require"], { filename: source })(module, module.exports, absent);
+      // Kept beyond this run, for what promises of the module do later.
+      const contextExtensions = [{ console, setTimeout, setInterval, setImmediate }];
+      const run = compileFunction(code, ["module", "exports", "require"], { filename: source, contextExtensions });
+      run(module, module.exports, absent);
       return true;
     });
   } catch (error) {

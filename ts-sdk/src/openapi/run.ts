@@ -8,29 +8,28 @@ const MAX_RUN_MS = 30_000;
 /** What is to run, where the script finds it that bounds its time. */
 const runKey = Symbol.for("tenon.openapi.run");
 
-interface Surroundings {
-  console: unknown;
-  setTimeout: (...args: unknown[]) => { unref?: () => unknown };
-  setInterval: Surroundings["setTimeout"];
-  [runKey]?: () => void;
-}
+/** As in a build, a timer that a top level leaves behind is not run. */
+const noTimer = () => 0;
 
 /**
  * Runs a module's top level in this process, which goes on after it: what it prints goes to standard error, since
- * standard output is the command's own; no timer of it keeps the process alive; and it ends.
+ * standard output is the command's own; no timer of it runs; and it ends.
  *
  * @throws what it throws, or an OpenApiError when it runs too long
  */
 export function runTopLevel<T>(run: () => T, limit: number = MAX_RUN_MS): T {
-  const here = globalThis as unknown as Surroundings;
-  const { console, setTimeout, setInterval } = here;
+  const here = globalThis as unknown as Record<string | symbol, unknown>;
+  const { console, setTimeout, setInterval, setImmediate } = globalThis;
   let result: { readonly value: T } | undefined;
-  here.console = new Console(process.stderr, process.stderr);
-  here.setTimeout = (...args) => released(setTimeout(...args));
-  here.setInterval = (...args) => released(setInterval(...args));
-  here[runKey] = () => {
-    result = { value: run() };
-  };
+  Object.assign(here, {
+    console: new Console(process.stderr, process.stderr),
+    setTimeout: noTimer,
+    setInterval: noTimer,
+    setImmediate: noTimer,
+    [runKey]: () => {
+      result = { value: run() };
+    },
+  });
   try {
     // Of all that is synchronous only a script can be told when to stop, with what it calls.
     new Script('globalThis[Symbol.for("tenon.openapi.run")]()').runInThisContext({
@@ -41,13 +40,8 @@ export function runTopLevel<T>(run: () => T, limit: number = MAX_RUN_MS): T {
     if ((error as NodeJS.ErrnoException | undefined)?.code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw error;
     throw new OpenApiError(`the module's top level runs for more than ${limit / 1000} s`);
   } finally {
-    Object.assign(here, { console, setTimeout, setInterval });
+    Object.assign(here, { console, setTimeout, setInterval, setImmediate });
     delete here[runKey];
   }
   return (result as { readonly value: T }).value;
-}
-
-function released<Timer extends { unref?: () => unknown }>(timer: Timer): Timer {
-  timer.unref?.();
-  return timer;
 }
