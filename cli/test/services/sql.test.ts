@@ -143,6 +143,16 @@ describe.each(sqlTargets)("SQL: $name", (target) => {
     expect((await query("SELECT 1 AS a")).json.rows).toEqual([{ a: 1 }]);
   });
 
+  it("refuses a batch whose results are too large together", async () => {
+    const half = postgres ? "SELECT repeat('x', 6000000) AS a" : "SELECT hex(zeroblob(3000000)) AS a";
+    const statements = [{ sql: half }, { sql: half }];
+    expect((await run("batch", { statements: [{ sql: half }] })).status).toBe(200);
+    expect((await run("batch", { statements })).json).toMatchObject({
+      status: 400,
+      detail: expect.stringMatching(/statement 1: the result is larger than 10485760/),
+    });
+  });
+
   it("makes no value that is larger than any result", async () => {
     const large = postgres ? "repeat('x', 20000000)" : "zeroblob(900000000)";
     const problem = await query(`SELECT ${large} AS z`);

@@ -24,7 +24,7 @@ pub struct Limits {
     pub max_params: usize,
     /// Rows of one result; more is refused, not cut off.
     pub max_rows: usize,
-    /// Bytes of one result as JSON.
+    /// Bytes of the results of one answer as JSON.
     pub max_result_bytes: usize,
     /// Time that a request's statements may take in all.
     pub statement_timeout: Duration,

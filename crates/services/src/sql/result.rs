@@ -63,10 +63,13 @@ pub(crate) struct ResultWriter {
     count: usize,
     max_rows: usize,
     max_bytes: usize,
+    /// Bytes of the results before it in the same answer.
+    taken: usize,
 }
 
 impl ResultWriter {
-    pub(crate) fn new(names: &[String], limits: &Limits) -> Self {
+    /// `taken` is how many bytes the results before it have, in the same answer.
+    pub(crate) fn new(names: &[String], limits: &Limits, taken: usize) -> Self {
         let last = |index: usize, name: &String| !names[index + 1..].contains(name);
         let keys = names
             .iter()
@@ -79,6 +82,7 @@ impl ResultWriter {
             count: 0,
             max_rows: limits.max_rows,
             max_bytes: limits.max_result_bytes,
+            taken,
         }
     }
 
@@ -105,7 +109,7 @@ impl ResultWriter {
                 Cell::Value(value) => rows.push_str(&value.to_string()),
                 Cell::Json(text) => rows.push_str(&text),
             }
-            if rows.len() > self.max_bytes {
+            if self.taken + rows.len() > self.max_bytes {
                 return Err(too_large(self.max_bytes));
             }
         }
@@ -132,7 +136,7 @@ mod tests {
     #[test]
     fn rows_are_objects_in_the_order_of_their_columns() {
         let names = ["b", "a", "b"].map(str::to_string);
-        let mut writer = ResultWriter::new(&names, &Limits::default());
+        let mut writer = ResultWriter::new(&names, &Limits::default(), 0);
         for _ in 0..2 {
             writer.push(|index| Ok(Cell::integer(i64::try_from(index).unwrap()))).unwrap();
         }
@@ -144,9 +148,18 @@ mod tests {
     #[test]
     fn too_many_rows_are_refused() {
         let limits = Limits { max_rows: 1, ..Limits::default() };
-        let mut writer = ResultWriter::new(&["a".to_string()], &limits);
+        let mut writer = ResultWriter::new(&["a".to_string()], &limits, 0);
         writer.push(|_| Ok(Cell::null())).unwrap();
         assert!(matches!(writer.push(|_| Ok(Cell::null())), Err(SqlError::TooMuch(_))));
+    }
+
+    #[test]
+    fn results_of_one_answer_share_its_bytes() {
+        let limits = Limits { max_result_bytes: 20, ..Limits::default() };
+        let push = |taken| ResultWriter::new(&["a".to_string()], &limits, taken).push(|_| Ok(Cell::integer(7)));
+        assert!(push(13).is_ok());
+        let refused = push(16).unwrap_err();
+        assert!(matches!(refused, SqlError::TooMuch(text) if text == "the result is larger than 20 bytes; use LIMIT"));
     }
 
     #[test]

@@ -72,23 +72,31 @@ impl PostgresSql {
     ) -> Result<Vec<Outcome>, Failed> {
         let guarded = self.access.read_only || self.access.is_listed();
         if mode == Mode::Single && !guarded {
-            let outcome = self.run_one(connection, &statements[0]).await.map_err(Failed::before)?;
+            let outcome = self.run_one(connection, &statements[0], 0).await.map_err(Failed::before)?;
             return Ok(vec![outcome]);
         }
         // What a statement sets for itself ends with the transaction, and a read-only one cannot become another.
         let begin = if self.access.read_only { "BEGIN READ ONLY" } else { "BEGIN" };
         let mut transaction = connection.begin_with(begin).await.map_err(|error| Failed::before(sql_error(&error)))?;
-        let mut outcomes = Vec::with_capacity(statements.len());
+        let mut outcomes: Vec<Outcome> = Vec::with_capacity(statements.len());
+        let mut taken = 0;
         for (index, statement) in statements.iter().enumerate() {
-            let outcome = self.run_one(&mut transaction, statement).await;
-            outcomes.push(outcome.map_err(|error| Failed { statement: index, error })?);
+            let outcome = self.run_one(&mut transaction, statement, taken).await;
+            let outcome = outcome.map_err(|error| Failed { statement: index, error })?;
+            taken += outcome.rows.len();
+            outcomes.push(outcome);
         }
         let last = statements.len() - 1;
         transaction.commit().await.map_err(|error| Failed { statement: last, error: sql_error(&error) })?;
         Ok(outcomes)
     }
 
-    async fn run_one(&self, connection: &mut PgConnection, statement: &Statement) -> Result<Outcome, SqlError> {
+    async fn run_one(
+        &self,
+        connection: &mut PgConnection,
+        statement: &Statement,
+        taken: usize,
+    ) -> Result<Outcome, SqlError> {
         let sql = AssertSqlSafe(statement.sql.as_str()).into_sql_str();
         let prepared = connection.prepare(sql).await.map_err(|error| sql_error(&error))?;
         let types = match prepared.parameters() {
@@ -97,7 +105,7 @@ impl PostgresSql {
         };
         let arguments = encode::arguments(&statement.params, types)?;
         let names: Vec<String> = prepared.columns().iter().map(|column| column.name().to_owned()).collect();
-        let mut writer = ResultWriter::new(&names, &self.limits);
+        let mut writer = ResultWriter::new(&names, &self.limits, taken);
         let mut affected = 0;
         let mut rows = connection.fetch_many(prepared.query_with(arguments));
         while let Some(step) = rows.try_next().await.map_err(|error| sql_error(&error))? {

@@ -51,10 +51,14 @@ fn run(mut pooled: Pooled, statements: &[Statement], mode: Mode, limits: &Limits
         let begin = if pooled.is_read_only() { "BEGIN" } else { "BEGIN IMMEDIATE" };
         pooled.control(begin).map_err(|error| Failed::before(sql_error(error)))?;
     }
-    let mut outcomes = Vec::with_capacity(statements.len());
+    let mut outcomes: Vec<Outcome> = Vec::with_capacity(statements.len());
+    let mut taken = 0;
     for (index, statement) in statements.iter().enumerate() {
-        match run_one(pooled.connection(), statement, limits) {
-            Ok(outcome) => outcomes.push(outcome),
+        match run_one(pooled.connection(), statement, limits, taken) {
+            Ok(outcome) => {
+                taken += outcome.rows.len();
+                outcomes.push(outcome);
+            }
             Err(error) => {
                 let error = match error {
                     SqlError::Forbidden(text) if text == "not authorized" => {
@@ -77,7 +81,7 @@ fn run(mut pooled: Pooled, statements: &[Statement], mode: Mode, limits: &Limits
     Ok(outcomes)
 }
 
-fn run_one(connection: &Connection, statement: &Statement, limits: &Limits) -> Result<Outcome, SqlError> {
+fn run_one(connection: &Connection, statement: &Statement, limits: &Limits, taken: usize) -> Result<Outcome, SqlError> {
     let before = connection.total_changes();
     let mut prepared = connection.prepare_cached(&statement.sql).map_err(sql_error)?;
     bind(&mut prepared, statement)?;
@@ -85,7 +89,7 @@ fn run_one(connection: &Connection, statement: &Statement, limits: &Limits) -> R
     let mut shape: Option<(ResultWriter, Vec<bool>)> = None;
     let mut rows = prepared.raw_query();
     while let Some(row) = rows.next().map_err(sql_error)? {
-        let (writer, booleans) = shape.get_or_insert_with(|| shape_of(row.as_ref(), limits));
+        let (writer, booleans) = shape.get_or_insert_with(|| shape_of(row.as_ref(), limits, taken));
         writer.push(|index| {
             let value = row.get_ref(index).map_err(sql_error)?;
             ResultWriter::require_room(values::length(value), limits)?;
@@ -93,17 +97,17 @@ fn run_one(connection: &Connection, statement: &Statement, limits: &Limits) -> R
         })?;
     }
     drop(rows);
-    let (writer, _) = shape.unwrap_or_else(|| shape_of(&prepared, limits));
+    let (writer, _) = shape.unwrap_or_else(|| shape_of(&prepared, limits, taken));
     // `changes` keeps the count of an earlier statement when this one changed nothing.
     let changed = if connection.total_changes() == before { 0 } else { connection.changes() };
     Ok(writer.finish(changed))
 }
 
 /// The columns of a result, and which of them are booleans.
-fn shape_of(statement: &rusqlite::Statement<'_>, limits: &Limits) -> (ResultWriter, Vec<bool>) {
+fn shape_of(statement: &rusqlite::Statement<'_>, limits: &Limits, taken: usize) -> (ResultWriter, Vec<bool>) {
     let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let booleans = statement.columns().map(|column| values::is_boolean(column.decl_type())).collect();
-    (ResultWriter::new(&names, limits), booleans)
+    (ResultWriter::new(&names, limits, taken), booleans)
 }
 
 /// Binds by position, and `$1` as `?1`: what is written for PostgreSQL means the same here.
