@@ -88,6 +88,6 @@ function example(schema: Schema | undefined): unknown {
     case "object":
       return Object.fromEntries(Object.entries(fieldsOf(schema)).map(([key, field]) => [key, example(field)]));
     default:
-      return min;
+      return schema?.parsers.sample?.(example) ?? min;
   }
 }

@@ -2,7 +2,7 @@ import type { Node, ObjectExpression, ParseResult, Program } from "oxc-parser";
 import { importOf, type Origin, type SdkNames } from "./sdk-names.ts";
 
 /**
- * The properties `docs` in what a module gives to `field.…` and `list`: in the call, or in a constant that only such calls
+ * The properties `docs` in what a module gives to `field.…`, `list` and `record`: in the call, or in a constant that only such calls
  * use. What means something else besides, or may, is not among them.
  */
 export async function docsProperties(file: string, parsed: ParseResult, names: SdkNames): Promise<Node[]> {
@@ -39,7 +39,8 @@ export async function docsProperties(file: string, parsed: ParseResult, names: S
   const attributes = new Attributes(module);
   for (const { callee, given } of module.calls) {
     const origin = await originOfNode(callee);
-    if (origin === "kind" || origin === "list") for (const each of given) attributes.collect(each, undefined);
+    if (origin === "kind" || origin === "list" || origin === "record")
+      for (const each of given) attributes.collect(each, undefined);
   }
   return attributes.docs();
 }

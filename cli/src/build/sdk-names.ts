@@ -2,8 +2,8 @@ import { readFile } from "node:fs/promises";
 import { resolve as absolute, dirname, join } from "node:path";
 import { type EcmaScriptModule, parseSync } from "oxc-parser";
 
-/** What takes attributes of the SDK's exports: `field`, one of its kinds, and `list`. */
-export type Origin = "field" | "kind" | "list" | Namespace;
+/** The SDK's exports that take attributes: `field`, one of its kinds, `list` and `record`. */
+export type Origin = "field" | "kind" | "list" | "record" | Namespace;
 
 /** All that a module exports, as `import * as …` or `export * as …` names it. */
 export interface Namespace {
@@ -15,7 +15,7 @@ export interface Namespace {
 export type Resolve = (specifier: string, importer: string) => Promise<string | undefined>;
 
 const SDK = "@tenon/sdk";
-const KINDS = new Set(["string", "u32", "i32", "i64", "f64", "bool", "enum"]);
+const KINDS = new Set(["string", "u32", "i32", "i64", "f64", "bool", "enum", "json"]);
 
 /** Follows names to where they come from: the SDK, directly or through modules that pass it on, or something else. */
 export class SdkNames {
@@ -38,7 +38,7 @@ export class SdkNames {
   }
 
   async #follow(specifier: string, name: string, importer: string, seen: Set<string>): Promise<Origin | undefined> {
-    if (specifier === SDK) return name === "field" || name === "list" ? name : undefined;
+    if (specifier === SDK) return name === "field" || name === "list" || name === "record" ? name : undefined;
     const file = await this.#resolve(specifier, importer);
     // Modules may pass each other on in a ring.
     if (file === undefined || seen.has(`${file} ${name}`)) return undefined;

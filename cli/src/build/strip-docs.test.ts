@@ -40,6 +40,7 @@ test.each([
     "docs by name",
     'const f = (n: number) => n; const common = { docs: "M", x_a: 1 } as const; field.string({ ...common, min: 1 }); field.string(common); const a = { ...b }; const b = { ...a, docs: "M" }; many(a)',
   ],
+  ["docs of any JSON and of records", 'sdk.record(field.json({ docs: "M" }), { docs: "M", max: 3 })'],
   ["docs by namespace", 'sdk.field.f64({ docs: "M" }); sdk.list(sdk.field.f64(), { docs: "M" })'],
   [
     "docs by aliases",

@@ -91,7 +91,7 @@ function reader(kind: InputKind, options: RouteOptions): ReadOne {
     if (!body?.length && (optional || !own)) return own ? undefined : parse(undefined, errors);
     const { value, failure } = parseJson(body);
     if (failure) return void errors.push(failure);
-    return optional && value === null ? undefined : (accept(value) ?? parse(value, errors));
+    return own && value === null && schema.nullIsAbsent ? undefined : (accept(value) ?? parse(value, errors));
   };
 }
 

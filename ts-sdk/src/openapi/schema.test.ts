@@ -1,9 +1,22 @@
 import { expect, it } from "vitest";
-import { field, list, type Schema, Type } from "../index.ts";
+import { field, list, oneOf, partial, pick, record, type Schema, Type } from "../index.ts";
 import { Components } from "./components.ts";
 import { bodySchema, parameterSchema } from "./schema.ts";
 
 const Zip = Type("Zip", { code: field.string() });
+const Village = Type("Village", { kind: field.enum("village", "hamlet"), zip: Zip });
+const shape = oneOf("kind", { zip: Zip, village: Village, hamlet: Village });
+const union = {
+  oneOf: [{ $ref: "#/components/schemas/ZipWithKind" }, { $ref: "#/components/schemas/Village" }],
+  discriminator: {
+    propertyName: "kind",
+    mapping: {
+      zip: "#/components/schemas/ZipWithKind",
+      village: "#/components/schemas/Village",
+      hamlet: "#/components/schemas/Village",
+    },
+  },
+};
 const u32 = { type: "integer", minimum: 0, maximum: 4294967295 };
 const zip = { $ref: "#/components/schemas/Zip" };
 
@@ -35,6 +48,28 @@ it.each<[Schema, object]>([
   [Zip, zip],
   // Beside a $ref nothing else counts, beside no type "nullable" does not, and what a branch refuses is refused.
   [Zip.optional(), { type: "object", anyOf: [zip, { type: "string", nullable: true, enum: [null] }], nullable: true }],
+  [field.string().nullable(), { type: "string", nullable: true }],
+  [field.string().nullable().optional(), { type: "string", nullable: true }],
+  [field.enum("a", "b").nullable(), { type: "string", enum: ["a", "b", null], nullable: true }],
+  [Zip.nullable(), { type: "object", anyOf: [zip, { type: "string", nullable: true, enum: [null] }], nullable: true }],
+  [list(field.u32().nullable()), { type: "array", items: { ...u32, nullable: true } }],
+  [record(Zip), { type: "object", additionalProperties: zip, maxProperties: 1000 }],
+  [
+    record(field.bool(), { min: 1, max: 3, docs: "Flags", default: { a: true } }).nullable(),
+    {
+      ...{ type: "object", additionalProperties: { type: "boolean" }, minProperties: 1, maxProperties: 3 },
+      ...{ description: "Flags", default: { a: true }, nullable: true },
+    },
+  ],
+  // A schema without a type takes every value, null among them.
+  [field.json(), {}],
+  [field.json({ docs: "Anything", default: null }).optional(), { description: "Anything", default: null }],
+  [shape, union],
+  // Beside the branches nothing else takes null.
+  [
+    shape.nullable(),
+    { type: "object", anyOf: [union, { type: "string", nullable: true, enum: [null] }], nullable: true },
+  ],
 ])("%#: %o", (schema, expected) => {
   expect(bodySchema(schema, new Components(), "here")).toEqual(expected);
 });
@@ -57,6 +92,40 @@ it("lists as required what has neither a default nor is optional; nested types a
   expect(components.get("Person")).toMatchObject({ type: "object", required: ["name", "home"] });
   expect(components.get("Person")).toMatchObject({ properties: { home: zip } });
   expect(components.get("Nothing")).not.toHaveProperty("required");
+});
+
+it("requires of a variant its tag, which leads to it", () => {
+  const components = new Components();
+  bodySchema(shape, components, "here");
+  expect(components.get("ZipWithKind")).toEqual({
+    type: "object",
+    properties: { kind: { type: "string", enum: ["zip"] }, code: { type: "string" } },
+    required: ["kind", "code"],
+  });
+  expect(Object.keys(components.toJSON())).toEqual(["ProblemDetails", "Village", "Zip", "ZipWithKind"]);
+});
+
+it("has Types that are made of others as components of their own, what may be null being required", () => {
+  const components = new Components();
+  const Person = Type("Person", {
+    name: field.string(),
+    note: field.string().nullable(),
+    age: field.u32({ default: 1 }),
+  });
+  bodySchema(Person, components, "here");
+  bodySchema(partial(Person), components, "here");
+  bodySchema(pick(Person, ["name", "note"]), components, "here");
+  bodySchema(pick(Person, ["note", "name"]), components, "there");
+  expect(components.get("Person")).toMatchObject({ required: ["name", "note"] });
+  expect(components.get("PartialPerson")).toEqual({
+    type: "object",
+    properties: {
+      name: { type: "string", nullable: true },
+      note: { type: "string", nullable: true },
+      age: { ...u32, nullable: true },
+    },
+  });
+  expect(components.get("PersonNameAndNote")).toMatchObject({ required: ["name", "note"] });
 });
 
 it("refuses two shapes of one name, and names where each is used", () => {

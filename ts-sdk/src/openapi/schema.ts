@@ -2,16 +2,20 @@ import type { Attributes } from "../schema/attributes.ts";
 import type { EnumSchema } from "../schema/enum.ts";
 import type { ListSchema } from "../schema/list.ts";
 import type { ObjectSchema } from "../schema/object.ts";
+import type { UnionSchema } from "../schema/one-of.ts";
+import type { RecordSchema } from "../schema/record.ts";
 import type { Schema } from "../schema/schema.ts";
 import type { Components, SchemaObject } from "./components.ts";
 import { NULL } from "./drafts.ts";
 
-/** A value in a JSON body: what is optional may be null. Types become components. */
+/** A value in a JSON body: what is optional or nullable may be null. Types become components. */
 export function bodySchema(schema: Schema, components: Components, at: string): SchemaObject {
   const value = valueSchema(schema, components, at);
-  if (!schema.nullable) return { ...value, ...annotations(schema.attributes) };
+  const orNull = (schema.takesNull || schema.nullIsAbsent) && schema.kind !== "json";
+  if (!orNull) return { ...value, ...annotations(schema.attributes) };
   // Beside a $ref nothing else counts in OpenAPI 3.0, and what "nullable" adds to the type, a branch has to take, too.
-  const { enum: words, ...rest }: Value = "$ref" in value ? { type: "object", anyOf: [value, NULL] } : value;
+  const branches = "$ref" in value || "oneOf" in value;
+  const { enum: words, ...rest }: Value = branches ? { type: "object", anyOf: [value, NULL] } : value;
   const nullable = words === undefined ? { nullable: true } : { enum: [...words, null], nullable: true };
   return { ...rest, ...nullable, ...annotations(schema.attributes) };
 }
@@ -42,9 +46,26 @@ function valueSchema(schema: Schema, components: Components, at: string): Schema
       const { name } = schema as ObjectSchema;
       return components.add(name, objectSchema(schema as ObjectSchema, components, at), at);
     }
+    case "record": {
+      const additionalProperties = bodySchema((schema as RecordSchema).items, components, `${at}/*`);
+      return defined({ type: "object", additionalProperties, minProperties: min, maxProperties: max });
+    }
+    case "union":
+      return unionSchema(schema as UnionSchema, components, at);
+    case "json":
+      return {};
     default:
       return numberSchema(schema.kind, min, max);
   }
+}
+
+/** The components of the variants, and the value of the tag that leads to each. */
+function unionSchema({ tag, variants }: UnionSchema, components: Components, at: string): SchemaObject {
+  const refs = Object.entries(variants).map(
+    ([value, type]) => [value, bodySchema(type, components, at)["$ref"] as string] as const,
+  );
+  const oneOf = [...new Set(refs.map(([, $ref]) => $ref))].map(($ref) => ({ $ref }));
+  return { oneOf, discriminator: { propertyName: tag, mapping: Object.fromEntries(refs) } };
 }
 
 /** What is refused outside of these bounds is said so: a document that allowed more would promise too much. */

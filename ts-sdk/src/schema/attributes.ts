@@ -51,6 +51,19 @@ export interface ListAttributes<Default = readonly unknown[] | undefined>
   max?: number;
 }
 
+/** Attributes of `record`. */
+export interface RecordAttributes<Default = { readonly [key: string]: unknown } | undefined>
+  extends FieldAttributes,
+    DefaultAttribute<Default> {
+  /** The least number of keys. */
+  min?: number;
+  /** The greatest number of keys; 1,000 unless it is given. */
+  max?: number;
+}
+
+/** Attributes of `field.json`. */
+export interface JsonAttributes<Default = unknown> extends FieldAttributes, DefaultAttribute<Default> {}
+
 /** Any field's attributes, as a schema keeps them. */
 export interface Attributes extends FieldAttributes {
   min?: number;

@@ -13,7 +13,7 @@ export interface EnumSchema<out Value extends string = string, out P extends Pre
 }
 
 /** Makes the schema of a few words, which attributes may follow; its types are those of `field.enum`. */
-export function oneOf(...args: (string | Attributes)[]): Schema {
+export function enumOf(...args: (string | Attributes)[]): Schema {
   const last = args.at(-1);
   const attributes = typeof last === "object" && last !== null ? last : {};
   const values = attributes === last ? args.slice(0, -1) : args;

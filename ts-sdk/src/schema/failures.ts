@@ -39,12 +39,12 @@ export function fail(failures: Failures, code: FailureCode, detail: string): typ
   return INVALID;
 }
 
-/** Reports a length or a number of items that is out of bounds. */
+/** Reports a length, or a number of items or keys, that is out of bounds. */
 export function failCount(
   failures: Failures,
   bound: "min" | "max",
   count: number,
-  unit: "character" | "item",
+  unit: "character" | "item" | "key",
 ): typeof INVALID {
   const units = `${count} ${unit}${count === 1 ? "" : "s"}`;
   return fail(failures, bound, `must have at ${bound === "min" ? "least" : "most"} ${units}`);

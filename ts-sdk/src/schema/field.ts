@@ -1,6 +1,13 @@
-import type { BoolAttributes, EnumAttributes, NumberAttributes, StringAttributes } from "./attributes.ts";
+import type {
+  BoolAttributes,
+  EnumAttributes,
+  JsonAttributes,
+  NumberAttributes,
+  StringAttributes,
+} from "./attributes.ts";
 import { bool } from "./bool.ts";
-import { type EnumSchema, oneOf } from "./enum.ts";
+import { type EnumSchema, enumOf } from "./enum.ts";
+import { type Json, json } from "./json.ts";
 import { f64, i32, i64, u32 } from "./number.ts";
 import type { WithDefault } from "./schema.ts";
 import { string } from "./string.ts";
@@ -41,7 +48,9 @@ export interface FieldKinds {
   enum<const Values extends readonly string[], Default extends Values[number] | undefined = undefined>(
     ...valuesAndAttributes: [...values: Values, attributes: EnumAttributes<Default>]
   ): EnumSchema<Values[number], Default extends undefined ? "required" : "default">;
+  /** Any JSON value; `null` is one of them, also after `.optional()`. What stands inside it is not looked at. */
+  json<Default extends Json | undefined = undefined>(attributes?: JsonAttributes<Default>): WithDefault<Json, Default>;
 }
 
 /** The kinds of field, each taking its attributes as one object: `field.u32({ default: 10, max: 100 })`. */
-export const field = { string, u32, i32, i64, f64, bool, enum: oneOf } as FieldKinds;
+export const field = { string, u32, i32, i64, f64, bool, enum: enumOf, json } as FieldKinds;

@@ -66,7 +66,7 @@ function writeList(items: Schema, min: number, max: number): WriteQuick {
     const result = code.variable("[]");
     const i = code.variable("0");
     code.write(`for(;${i}<${length};${i}++){`);
-    const parsed = writePart(items, code.variable(`${value}[${i}]`), code, arrival);
+    const parsed = writePart(items.parsers, code.variable(`${value}[${i}]`), code, arrival);
     code.write(`${result}[${i}]=${parsed}}`);
     return result;
   };

@@ -1,7 +1,9 @@
 import type { Attributes } from "./attributes.ts";
 import { type Failures, fail, INVALID, type Parse, within } from "./failures.ts";
+import { isSchema } from "./is-schema.ts";
+import type { ListSchema } from "./list.ts";
 import { type Arrival, type WriteQuick, writePart } from "./quick.ts";
-import { createSchema, isSchema, type Optional, type Presence, type Schema } from "./schema.ts";
+import type { Kind, Optional, Presence, Schema, SchemaParts } from "./schema.ts";
 
 /** Where an object schema stands: in a body, in the path, or in the query. */
 export type Role = "type" | "path" | "query";
@@ -40,22 +42,42 @@ export type OutputOf<F extends Fields> = Split<F, OptionalKey<F>>;
 // In two steps: two mapped types that each asked every field for its presence would cost the type checker a third more.
 type OptionalKey<F extends Fields> = { [K in keyof F]: F[K]["presence"] extends "optional" ? K : never }[keyof F];
 type Split<F extends Fields, Optional extends keyof F> = Flat<
-  { [K in Exclude<keyof F, Optional>]: ValueOf<F[K]> } & { [K in Optional]?: ValueOf<F[K]> | undefined }
+  { [K in Exclude<keyof F, Optional>]: ValueOf<F[K]> } & { -readonly [K in Optional]?: ValueOf<F[K]> | undefined }
 >;
 
 type ValueOf<S> = S extends Schema<infer Output> ? Output : never;
-// Through `infer` the result has no name of its own, so that an editor shows the object and not how it was made.
-type Flat<T> = T extends infer O ? { [K in keyof O]: O[K] } : never;
+/** The same object type, through `infer`: an editor then shows its members and not how it was made. */
+export type Flat<T> = T extends infer O ? { [K in keyof O]: O[K] } : never;
 
 // A component's name in OpenAPI 3.0: "Components Object", fixed fields.
 const NAME = /^[A-Za-z0-9._-]+$/;
 
-/** Makes an object schema. The public functions `Type`, `Path` and `Query` say which fields each may have. */
-export function createObject(label: string, role: Role, name: string, fields: Fields): Schema {
+/**
+ * The parts of an object's schema.
+ *
+ * @throws TypeError for a name or a field that can't be.
+ */
+export function objectParts(label: string, role: Role, name: string, fields: Fields): SchemaParts {
   if (typeof name !== "string" || !NAME.test(name)) {
     throw new TypeError(`${label}: a name has letters, digits, ".", "_" and "-" only, not ${JSON.stringify(name)}`);
   }
   const what = `${label} ${name}`;
+  checkFields(what, fields);
+  if (role !== "type") for (const [key, field] of Object.entries(fields)) checkText(what, role, key, field);
+  const frozen = Object.freeze({ ...fields });
+  return {
+    kind: "object",
+    attributes: {},
+    json: parseObject(frozen, "json"),
+    text: parseObject(frozen, "text"),
+    writeQuick: writeObject(frozen),
+    extra: { role, name, fields: frozen },
+    textual: role !== "type",
+  };
+}
+
+/** Refuses what is no object of schemas. */
+export function checkFields(what: string, fields: Fields): void {
   if (typeof fields !== "object" || fields === null) throw new TypeError(`${what}: the fields must be an object`);
   // { __proto__: … } in a literal sets the prototype and would lose the field without a word.
   if (Object.getPrototypeOf(fields) !== Object.prototype || Object.hasOwn(fields, "__proto__")) {
@@ -64,16 +86,23 @@ export function createObject(label: string, role: Role, name: string, fields: Fi
   for (const [key, schema] of Object.entries(fields)) {
     if (!isSchema(schema)) throw new TypeError(`${what}: the field "${key}" is no schema`);
   }
-  const frozen = Object.freeze({ ...fields });
-  return createSchema(what, {
-    kind: "object",
-    attributes: {},
-    json: parseObject(frozen, "json"),
-    text: parseObject(frozen, "text"),
-    writeQuick: writeObject(frozen),
-    extra: { role, name, fields: frozen },
-    textual: role !== "type",
-  });
+}
+
+/** The kinds that a single text can't be. */
+const COMPOUND: readonly Kind[] = ["list", "object", "record", "union", "json"];
+
+/** Refuses a field that a path or a query has no text for. */
+function checkText(what: string, role: Role, key: string, field: Schema): void {
+  const value = role === "query" && field.kind === "list" ? (field as ListSchema).items : field;
+  if (COMPOUND.includes(value.kind)) {
+    throw new TypeError(
+      `${what}: "${key}" must be a single value${role === "query" ? " or a list of single values" : ""}`,
+    );
+  }
+  if (field.takesNull || value.takesNull) throw new TypeError(`${what}: "${key}" is a text, it can't be null`);
+  if (role === "path" && field.presence !== "required") {
+    throw new TypeError(`${what}: "${key}" is always there, it can't be ${field.presence}`);
+  }
 }
 
 function parseObject(fields: Fields, arrival: Arrival): Parse {
@@ -95,8 +124,8 @@ function parseObject(fields: Fields, arrival: Arrival): Parse {
       const key = keys[i] as string;
       const given = ownOnly || Object.hasOwn(source, key) ? source[key] : undefined;
       const parsed =
-        given === undefined || given === null
-          ? absent(schemas[i] as Schema, given, failures, parsers[i] as Parse)
+        given === undefined || (given === null && schemas[i]?.nullIsAbsent)
+          ? absent(schemas[i] as Schema, failures)
           : (parsers[i] as Parse)(given, failures);
       if (parsed === INVALID) {
         valid = false;
@@ -123,11 +152,11 @@ function writeObject(fields: Fields): WriteQuick {
     const result = code.variable("{}");
     for (const [key, schema] of Object.entries(fields)) {
       if (isInherited(key)) code.require("false");
-      const { presence, nullable, attributes } = schema;
+      const { presence, nullIsAbsent, attributes, parsers } = schema;
       const at = `[${JSON.stringify(key)}]`;
       const given = code.variable(value + at);
-      if (presence !== "required") code.write(`if(${given}${nullable ? "!=null" : "!==undefined"}){`);
-      code.write(`${result}${at}=${writePart(schema, given, code, arrival)};`);
+      if (presence !== "required") code.write(`if(${given}${nullIsAbsent ? "!=null" : "!==undefined"}){`);
+      code.write(`${result}${at}=${writePart(parsers, given, code, arrival)};`);
       if (presence !== "required") code.write("}");
       if (presence === "default") code.write(`else ${result}${at}=${code.constant(() => fallback(attributes))}();`);
     }
@@ -135,16 +164,14 @@ function writeObject(fields: Fields): WriteQuick {
   };
 }
 
-/** The value of a field that is absent or null: its default, nothing when it is optional, else a failure. */
-function absent(schema: Schema, given: null | undefined, failures: Failures, parse: Parse): unknown {
-  const { presence, nullable, attributes } = schema;
-  if (given === null && !nullable) return parse(given, failures);
+/** The value of a field that is absent: its default, nothing when it is optional, else a failure. */
+function absent({ presence, attributes }: Schema, failures: Failures): unknown {
   if (presence === "optional") return undefined;
   if (presence === "required" || failures.outgoing) return fail(failures, "required", "is required");
   return fallback(attributes);
 }
 
-/** A field's default; of a list a copy, for handlers may change what they are given. */
+/** A field's default; of a list or an object a copy, for handlers may change what they are given. */
 function fallback({ default: value }: Attributes): unknown {
-  return Array.isArray(value) ? JSON.parse(JSON.stringify(value)) : value;
+  return typeof value === "object" ? JSON.parse(JSON.stringify(value)) : value;
 }

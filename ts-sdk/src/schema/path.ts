@@ -1,5 +1,5 @@
-import { createObject, type OutputOf, type PathSchema } from "./object.ts";
-import type { Schema } from "./schema.ts";
+import type { OutputOf, PathSchema } from "./object.ts";
+import { createObject, type Schema } from "./schema.ts";
 import { string } from "./string.ts";
 
 /** The fields of a `Path`: a placeholder is always there, and is one value. */
@@ -12,12 +12,7 @@ export type PathFields = Readonly<Record<string, Schema<string | number | boolea
  * @throws TypeError at definition: a field that is optional, has a default, or is no single value.
  */
 export function Path<F extends PathFields>(name: string, fields: F): PathSchema<OutputOf<F>> {
-  const schema = createObject("Path", "path", name, fields) as unknown as PathSchema<OutputOf<F>>;
-  for (const [key, { kind, presence }] of Object.entries(schema.fields)) {
-    if (kind === "list" || kind === "object") throw new TypeError(`Path ${name}: "${key}" must be a single value`);
-    if (presence !== "required") throw new TypeError(`Path ${name}: "${key}" is always there, it can't be ${presence}`);
-  }
-  return schema;
+  return createObject("Path", "path", name, fields) as unknown as PathSchema<OutputOf<F>>;
 }
 
 /** The usual path: one text named `id`. */

@@ -65,15 +65,16 @@ export class Code {
   }
 }
 
-/** A schema, as far as it is needed here. */
+/** A schema's parsers, as far as they are needed here. */
 interface Part {
-  readonly kind: string;
-  readonly parsers: { readonly writeQuick: WriteQuick; quick(arrival: Arrival): Quick };
+  readonly writeQuick: WriteQuick;
+  readonly shared: boolean;
+  quick(arrival: Arrival): Quick;
 }
 
 /** Writes what accepts a part of a value: an object by its own function, which all that have such a part share. */
-export function writePart({ kind, parsers }: Part, value: string, code: Code, arrival: Arrival): string {
-  if (kind !== "object") return parsers.writeQuick(value, code, arrival);
+export function writePart(parsers: Part, value: string, code: Code, arrival: Arrival): string {
+  if (!parsers.shared) return parsers.writeQuick(value, code, arrival);
   const parsed = code.variable(`${code.constant(parsers.quick(arrival))}(${value})`);
   code.require(`${parsed}!==undefined`);
   return parsed;

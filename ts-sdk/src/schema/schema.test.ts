@@ -122,12 +122,18 @@ describe("a schema as data", () => {
     expect(Users).toMatchObject({ kind: "object", role: "type", name: "Users", presence: "required" });
     expect(Object.keys(Users.fields)).toEqual(["users", "page"]);
     expect(Users.fields["users"]).toMatchObject({ kind: "list", items: User });
-    expect(Users.fields["page"]).toMatchObject({ kind: "u32", presence: "default", nullable: false });
+    expect(Users.fields["page"]).toMatchObject({
+      kind: "u32",
+      presence: "default",
+      nullIsAbsent: false,
+      takesNull: false,
+    });
     expect(User.fields["role"]).toMatchObject({
       kind: "enum",
       values: ["a", "b"],
       presence: "optional",
-      nullable: true,
+      nullIsAbsent: true,
+      takesNull: false,
     });
     expect(User.optional()).toMatchObject({ name: "User", fields: User.fields, presence: "optional" });
     expect(Id).toMatchObject({ role: "path", name: "Id", fields: { id: { kind: "string" } } });

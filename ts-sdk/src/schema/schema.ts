@@ -1,10 +1,15 @@
 import type { Attributes } from "./attributes.ts";
 import { Failures, INVALID, type Parse } from "./failures.ts";
-import { type Arrival, compileQuick, type Quick, type WriteQuick } from "./quick.ts";
+import { type Fields, objectParts, type Role } from "./object.ts";
+import { type Arrival, compileQuick, type Quick, type WriteQuick, writePart } from "./quick.ts";
 import type { StandardProps, StandardResult } from "./standard.ts";
 
+export { isSchema } from "./is-schema.ts";
+
 /** What kind of value a schema describes. */
-export type Kind = "string" | "u32" | "i32" | "i64" | "f64" | "bool" | "enum" | "list" | "object";
+export type Kind =
+  | ("string" | "u32" | "i32" | "i64" | "f64" | "bool" | "enum")
+  | ("list" | "object" | "record" | "union" | "json");
 
 /** Whether a field must be given: `default` fills it when it is absent, `optional` leaves it out. */
 export type Presence = "required" | "optional" | "default";
@@ -16,12 +21,16 @@ export type Presence = "required" | "optional" | "default";
 export interface Schema<out Output = unknown, out P extends Presence = Presence> {
   readonly kind: Kind;
   readonly presence: P;
-  /** True after `.optional()`: `null` in a JSON body counts as absent. */
-  readonly nullable: boolean;
+  /** True when `null` is a value of its own: after `.nullable()`, and for `field.json()`. */
+  readonly takesNull: boolean;
+  /** True after `.optional()` unless `null` is a value: `null` in a JSON body then counts as absent. */
+  readonly nullIsAbsent: boolean;
   /** The attributes as they were given. */
   readonly attributes: Attributes;
-  /** The same schema for a value that may be absent. In a JSON body `null` counts as absent. */
+  /** The same schema for a value that may be absent. In a JSON body `null` counts as absent, unless it is `.nullable()`. */
   optional(): Schema<Output, Optional<P>>;
+  /** The same schema for a value that may be `null`. In a JSON body `null` is then kept and no longer counts as absent. */
+  nullable(): Schema<Output | null, P>;
   /** Standard Schema v1. Path and query schemas also take text, as it stands in a URL. */
   readonly "~standard": StandardProps<unknown, P extends "optional" ? Output | undefined : Output>;
   /** @internal */
@@ -39,9 +48,18 @@ export interface Parsers {
   readonly text: Parse;
   /** Writes what accepts a valid value in one go. */
   readonly writeQuick: WriteQuick;
+  /** Whether {@link quick} is a function of its own in whatever has such a part; else it is written into that. */
+  readonly shared: boolean;
   /** That, compiled when it is first asked for. */
   quick(arrival: Arrival): Quick;
+  /** {@link createObject}. Fields hold it so that an app without any does not contain it. */
+  readonly createObject: typeof createObject;
+  /** A valid value, where the kind needs code of its own to make one; `example` makes one of another schema. */
+  readonly sample?: Sample | undefined;
 }
+
+/** Makes a value that a schema accepts. */
+export type Sample = (example: (schema: Schema) => unknown) => unknown;
 
 /** A schema for which the default's value is known to the type checker. */
 export type WithDefault<Output, Default> = Schema<Output, Default extends undefined ? "required" : "default">;
@@ -59,6 +77,10 @@ export interface SchemaParts {
   readonly extra?: Readonly<Record<string, unknown>>;
   /** Take text in Standard Schema's `validate`: true for path and query schemas. */
   readonly textual?: boolean;
+  /** Whether `json` and `writeQuick` take null as a value. */
+  readonly takesNull?: boolean;
+  /** See {@link Parsers.sample}. */
+  readonly sample?: Sample | undefined;
 }
 
 /** Makes a schema of its parts. `label` names it in the error when its default does not satisfy it. */
@@ -70,39 +92,61 @@ export function createSchema(label: string, parts: SchemaParts): Schema {
       throw new RangeError(`${label}: "default" ${failures.list[0]?.detail}`);
     }
   }
-  return withPresence(parts, parsersOf(parts), attributes.default === undefined ? "required" : "default", false);
+  const presence = attributes.default === undefined ? "required" : "default";
+  return finish(parts, parsersOf(parts, parts.kind === "object"), presence, parts.takesNull ?? false, false);
 }
 
-function parsersOf({ json, text = json, writeQuick }: SchemaParts): Parsers {
+/** Makes the schema of an object. The public functions `Type`, `Path` and `Query` say which fields each may have. */
+export function createObject(label: string, role: Role, name: string, fields: Fields): Schema {
+  return createSchema(`${label} ${name}`, objectParts(label, role, name, fields));
+}
+
+function parsersOf({ json, text = json, writeQuick, sample }: SchemaParts, shared: boolean): Parsers {
   const compiled: { [A in Arrival]?: Quick } = {};
   const quick = (arrival: Arrival) => {
     compiled[arrival] ??= compileQuick(writeQuick, arrival);
     return compiled[arrival];
   };
-  return { json, text, writeQuick, quick };
+  return { json, text, writeQuick, shared, quick, createObject, sample };
 }
 
-function withPresence<P extends Presence>(
+/** The parsers of the same value or null. Only JSON has a null. */
+function orNull(parts: SchemaParts, inner: Parsers): Parsers {
+  const json: Parse = (value, failures) => (value === null ? null : inner.json(value, failures));
+  const writeQuick: WriteQuick = (value, code, arrival) => {
+    const result = code.variable("null");
+    code.write(`if(${value}!==null){`);
+    code.write(`${result}=${writePart(inner, value, code, arrival)}}`);
+    return result;
+  };
+  return parsersOf({ ...parts, json, text: inner.text, writeQuick }, false);
+}
+
+function finish<P extends Presence>(
   parts: SchemaParts,
   parsers: Parsers,
   presence: P,
-  nullable: boolean,
+  takesNull: boolean,
+  isOptional: boolean,
 ): Schema<unknown, P> {
   const { kind, attributes, extra, textual = false } = parts;
+  const nullIsAbsent = isOptional && !takesNull;
   return Object.freeze({
     ...extra,
     kind,
     presence,
-    nullable,
+    takesNull,
+    nullIsAbsent,
     attributes: Object.freeze({ ...attributes }),
     parsers,
     optional: () =>
-      withPresence(parts, parsers, (presence === "default" ? "default" : "optional") as Optional<P>, true),
+      finish(parts, parsers, (presence === "default" ? "default" : "optional") as Optional<P>, takesNull, true),
+    nullable: () => finish(parts, takesNull ? parsers : orNull(parts, parsers), presence, true, isOptional),
     "~standard": Object.freeze({
       version: 1 as const,
       vendor: "tenon",
       validate: (value: unknown) =>
-        presence !== "required" && (value === undefined || (value === null && nullable))
+        presence !== "required" && (value === undefined || (value === null && nullIsAbsent))
           ? { value: attributes.default as never }
           : validate(parsers, textual, value),
     }),
@@ -116,9 +160,4 @@ function validate({ json, text, quick }: Parsers, textual: boolean, value: unkno
   const parsed = (textual ? text : json)(value, failures);
   if (parsed !== INVALID) return { value: parsed as never };
   return { issues: failures.list.map(({ path, code, detail }) => ({ message: detail, path, code })) };
-}
-
-/** True for one of Tenon's own schemas, false for another library's. */
-export function isSchema(value: unknown): value is Schema {
-  return typeof value === "object" && value !== null && "parsers" in value && "~standard" in value;
 }

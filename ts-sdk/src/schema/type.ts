@@ -1,4 +1,5 @@
-import { createObject, type Fields, type OutputOf, type TypeSchema } from "./object.ts";
+import type { Fields, OutputOf, TypeSchema } from "./object.ts";
+import { createObject } from "./schema.ts";
 
 /**
  * A JSON object with named fields, for request and response bodies. Its name is its component's name in the OpenAPI

@@ -6,6 +6,7 @@
  * conditions, `merge.ts` for what users may say, and `keyset.ts` for cursors; `print.ts` then writes the nodes for a
  * `dialect.ts`. Nothing else writes SQL. Guide: `docs/sql.md`.
  */
+export { PageInfo } from "../schema/page-info.ts";
 export { type All, all } from "./all.ts";
 export { type CreateValues, sqlCreate } from "./create.ts";
 export { Cursor } from "./cursor.ts";
@@ -22,7 +23,7 @@ export {
 export type { AnyRow, Assignments, ColumnOf, Filter } from "./filter_types.ts";
 export { ids } from "./ids.ts";
 export type { FieldOperator, LogicalOperator, Operator } from "./operators.ts";
-export { type Page, type PageInfo, type PageOptions, pageInfo } from "./page.ts";
+export { type Page, type PageOptions, pageInfo } from "./page.ts";
 export { parseFilter } from "./parse_filter.ts";
 export type { Statement } from "./print.ts";
 export { type OrderOf, type ReadOptions, sqlRead } from "./read.ts";

@@ -1,19 +1,6 @@
+import type { PageInfo } from "../schema/page-info.ts";
 import { Cursor } from "./cursor.ts";
 import { SqlError } from "./errors.ts";
-
-/** Where a page stands in the whole; goes to the client as it is. */
-export interface PageInfo {
-  /** Whether rows follow. */
-  has_next: boolean;
-  /** Whether rows precede. */
-  has_prev: boolean;
-  /** For `after`, of the last row; null when no rows follow, or the page is empty. */
-  next_cursor: string | null;
-  /** For `before`, of the first row; null when no rows precede, or the page is empty. */
-  prev_cursor: string | null;
-  /** The rows of all pages, when `pageInfo` was told. */
-  total?: number;
-}
 
 /** How the rows were read. */
 export interface PageOptions {

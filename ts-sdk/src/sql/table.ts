@@ -6,7 +6,7 @@ import { isIdentifier } from "./identifier.ts";
 /** What a table's schema says of a column. */
 export interface Column {
   readonly kind: Kind;
-  /** Whether its field is optional, and so the column may hold NULL. */
+  /** Whether its field is optional or nullable, and so the column may hold NULL. */
   readonly nullable: boolean;
 }
 
@@ -21,7 +21,7 @@ export interface Table<out Row extends object> {
 /**
  * The table in which values of a `Type` are stored, field by column: a statement about it has its columns, filter,
  * values and order checked by the compiler. At run time its schema says which columns may be NULL (those of optional
- * fields), so that a keyset uses the index, and refuses values of another kind in merged filters and cursors.
+ * and nullable fields), so that a keyset uses the index, and refuses values of another kind in merged filters and cursors.
  *
  * @param schema from `Type(…)`
  * @param name the table's name; by default the type's in snake case and the plural: `User` → `users`,
@@ -31,8 +31,8 @@ export interface Table<out Row extends object> {
 export function table<Row extends object>(schema: TypeSchema<Row>, name: string = tableName(schema.name)): Table<Row> {
   if (!isIdentifier(name)) throw new SqlError("identifier", "is no identifier", String(name));
   const columns = new Map<string, Column>();
-  for (const [field, { kind, presence, nullable }] of Object.entries(schema.fields)) {
-    columns.set(field, { kind, nullable: nullable || presence === "optional" });
+  for (const [field, { kind, presence, takesNull, nullIsAbsent }] of Object.entries(schema.fields)) {
+    columns.set(field, { kind, nullable: takesNull || nullIsAbsent || presence === "optional" });
   }
   return Object.freeze({ name, columns });
 }

@@ -1,0 +1,20 @@
+import { derive } from "./derived.ts";
+import { checkFields, type Fields, type Flat, type OutputOf, type TypeSchema } from "./object.ts";
+
+/** An object with more fields, of which one replaces an earlier one of its name. */
+export type Extended<O, F extends Fields> = Flat<Omit<O, keyof F> & OutputOf<F>>;
+
+/**
+ * A `Type` with another's fields and more: `extend(User, "Admin", { level: field.u32() })`. A field of the same name
+ * replaces the other's.
+ *
+ * @throws TypeError at definition: what is no `Type`, a name or a field that can't be
+ */
+export function extend<O, F extends Fields>(
+  type: TypeSchema<O>,
+  name: string,
+  fields: F,
+): TypeSchema<Extended<O, F>, "required"> {
+  checkFields(`extend ${name}`, fields);
+  return derive("extend", type, name, (own) => ({ ...own, ...fields })) as TypeSchema<Extended<O, F>, "required">;
+}

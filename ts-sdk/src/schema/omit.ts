@@ -1,0 +1,20 @@
+import { chosen, derive } from "./derived.ts";
+import { derivedName } from "./derived-name.ts";
+import type { Flat, TypeSchema } from "./object.ts";
+
+/**
+ * A `Type` of all of another's fields but some: `omit(User, ["id"])`.
+ *
+ * @param name by default the other's with the fields: `UserWithoutId`
+ * @throws TypeError at definition: what is no `Type`, and a field that it does not have
+ */
+export function omit<O, K extends keyof O & string>(
+  type: TypeSchema<O>,
+  keys: readonly K[],
+  name?: string,
+): TypeSchema<Flat<Omit<O, K>>, "required"> {
+  const named = name ?? ((of: TypeSchema) => derivedName(of.name, "Without", chosen("omit", of, keys, true)));
+  return derive("omit", type, named, (fields) =>
+    Object.fromEntries(chosen("omit", type, keys, false).map((key) => [key, fields[key] as (typeof fields)[string]])),
+  ) as TypeSchema<Flat<Omit<O, K>>, "required">;
+}

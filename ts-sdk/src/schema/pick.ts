@@ -1,0 +1,21 @@
+import { chosen, derive } from "./derived.ts";
+import { derivedName } from "./derived-name.ts";
+import type { Flat, TypeSchema } from "./object.ts";
+
+/**
+ * A `Type` of some of another's fields: `pick(User, ["id", "name"])`.
+ *
+ * @param name by default the other's with the fields: `UserIdAndName`
+ * @throws TypeError at definition: what is no `Type`, and a field that it does not have
+ */
+export function pick<O, K extends keyof O & string>(
+  type: TypeSchema<O>,
+  keys: readonly K[],
+  name?: string,
+): TypeSchema<Flat<Pick<O, K>>, "required"> {
+  const picked = (of: TypeSchema) => chosen("pick", of, keys, true);
+  const named = name ?? ((of: TypeSchema) => derivedName(of.name, "", picked(of)));
+  return derive("pick", type, named, (fields) =>
+    Object.fromEntries(picked(type).map((key) => [key, fields[key] as (typeof fields)[string]])),
+  ) as TypeSchema<Flat<Pick<O, K>>, "required">;
+}
