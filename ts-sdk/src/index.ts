@@ -40,23 +40,32 @@ export {
 } from "./http/response.ts";
 export { random } from "./random.ts";
 export { type DeclareRoute, del, get, patch, post, put } from "./routing/method.ts";
-export type { Method, Operation, Route, RouteOptions } from "./routing/operation.ts";
+export type { GivenOptions, Method, Operation, Route, RouteOptions } from "./routing/operation.ts";
 export type {
   BoolAttributes,
   EnumAttributes,
   FieldAttributes,
+  JsonAttributes,
   ListAttributes,
   NumberAttributes,
+  RecordAttributes,
   StringAttributes,
 } from "./schema/attributes.ts";
 export type { EnumSchema } from "./schema/enum.ts";
+export { type Extended, extend } from "./schema/extend.ts";
 export type { FailureCode } from "./schema/failures.ts";
 export { type FieldKinds, field } from "./schema/field.ts";
 export type { Format } from "./schema/formats.ts";
+export type { Json } from "./schema/json.ts";
 export { type ListSchema, list } from "./schema/list.ts";
 export type { ObjectSchema, PathSchema, QuerySchema, TypeSchema } from "./schema/object.ts";
+export { omit } from "./schema/omit.ts";
+export { type OneOf, oneOf, type UnionSchema, type Variants } from "./schema/one-of.ts";
+export { type PartialOf, partial } from "./schema/partial.ts";
 export { Id, Path } from "./schema/path.ts";
+export { pick } from "./schema/pick.ts";
 export { Query } from "./schema/query.ts";
+export { type RecordSchema, record } from "./schema/record.ts";
 export type { Kind, Presence, Schema } from "./schema/schema.ts";
 export type { Infer, InferInput, StandardSchema } from "./schema/standard.ts";
 export { Type } from "./schema/type.ts";

@@ -1,8 +1,9 @@
 import { isBodiless } from "../http/status.ts";
-import type { ObjectSchema } from "../schema/object.ts";
+import type { Fields, ObjectSchema } from "../schema/object.ts";
 import { isSchema } from "../schema/schema.ts";
+import type { StandardSchema } from "../schema/standard.ts";
 import { refuseUnknown } from "../schema/unknown.ts";
-import type { AnyHandler, Method, Route, RouteOptions } from "./operation.ts";
+import type { AnyHandler, GivenOptions, Method, Route, RouteOptions } from "./operation.ts";
 import type { Handler, KnownOptions, PathRule, Paths } from "./types.ts";
 
 /** Declares a route: its path or paths, what goes in and out, and the handler. */
@@ -14,7 +15,7 @@ export interface DeclareRoute {
    * @param options what goes in (`path`, `query`, `body`) and out (`response`, `status`), and `deprecated`.
    * @param handler gets the declared inputs, parsed and validated, and the raw request.
    */
-  <const P extends Paths, const O extends RouteOptions>(
+  <const P extends Paths, const O extends GivenOptions>(
     path: P,
     options: O & PathRule<P, O> & KnownOptions<O>,
     handler: Handler<O>,
@@ -37,10 +38,10 @@ function declare(name: string, method: Method): DeclareRoute {
     const label = `${name}(${JSON.stringify(path)})`;
     const [options, handler] = rest.length === 1 ? [{}, rest[0]] : rest;
     if (typeof handler !== "function") throw new TypeError(`${label}: the last argument must be the handler`);
-    checkOptions(label, options);
+    const checked = checkOptions(label, options);
     const paths = typeof path === "string" ? [path] : [...path];
     if (paths.length === 0) throw new TypeError(`${label}: no path is given`);
-    return { method, paths, options: Object.freeze({ ...options }), handler: handler as AnyHandler };
+    return { method, paths, options: Object.freeze(checked), handler: handler as AnyHandler };
   };
 }
 
@@ -49,13 +50,15 @@ const TYPE = ["type", "a Type or a list"] as const;
 const SCHEMAS = { path: ["path", "a Path"], query: ["query", "a Query"], body: TYPE, response: TYPE } as const;
 const OPTIONS = [...Object.keys(SCHEMAS), "status", "deprecated"];
 
-function checkOptions(label: string, given: unknown): asserts given is RouteOptions {
+function checkOptions(label: string, given: unknown): RouteOptions {
   if (typeof given !== "object" || given === null) throw new TypeError(`${label}: the options must be an object`);
   refuseUnknown(label, given, OPTIONS);
-  const options = given as RouteOptions;
+  const options = { ...given } as { -readonly [K in keyof RouteOptions]: RouteOptions[K] };
   for (const [key, [role, words]] of Object.entries(SCHEMAS)) {
-    const schema = options[key as keyof typeof SCHEMAS];
-    if (schema === undefined) continue;
+    const written = options[key as keyof typeof SCHEMAS];
+    if (written === undefined) continue;
+    const schema = role === "type" ? written : withoutInline(label, role, written);
+    options[key as "body"] = schema as StandardSchema;
     if (typeof schema["~standard"]?.validate !== "function") throw new TypeError(`${label}: "${key}" is no schema`);
     if (isSchema(schema) && ((schema as Partial<ObjectSchema>).role ?? "type") !== role) {
       throw new TypeError(`${label}: "${key}" takes ${words}`);
@@ -71,4 +74,11 @@ function checkOptions(label: string, given: unknown): asserts given is RouteOpti
   if (deprecated !== undefined && typeof deprecated !== "boolean") {
     throw new TypeError(`${label}: "deprecated" is true or false`);
   }
+  return options;
+}
+
+/** A Path or a Query, made of the fields that may stand in its place. */
+function withoutInline(label: string, role: "path" | "query", given: StandardSchema | Fields): StandardSchema {
+  const field = isSchema(given) ? undefined : Object.values(given).find(isSchema);
+  return (field?.parsers.createObject(label, role, role, given as Fields) ?? given) as StandardSchema;
 }

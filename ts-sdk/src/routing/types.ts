@@ -1,6 +1,7 @@
 import type { Request } from "../http/request.ts";
 import type { Response } from "../http/response.ts";
 import type { ErrorStatus, RedirectStatus } from "../http/status.ts";
+import type { Fields, OutputOf } from "../schema/object.ts";
 import type { Infer, InferInput, StandardSchema } from "../schema/standard.ts";
 import type { RouteOptions } from "./operation.ts";
 
@@ -28,9 +29,12 @@ export type Answer<O> = Response<StatusOf<O>, BodyOf<O>> | Response<RedirectStat
  * in a type without a name, so that an editor shows them and not the options.
  */
 export type Handler<O> = (
-  input: { [K in keyof O & ("path" | "query" | "body")]: O[K] extends StandardSchema ? Infer<O[K]> : never },
+  input: { [K in keyof O & ("path" | "query" | "body")]: O[K] extends StandardSchema ? Infer<O[K]> : InlineOf<O[K]> },
   request: Request,
 ) => Answer<O> | Promise<Answer<O>>;
+
+/** The object of fields that stand in the place of a schema. */
+type InlineOf<F> = F extends Fields ? OutputOf<F> : never;
 
 /** The names of the placeholders in a path. */
 export type Placeholders<P extends string> = P extends `${string}{${infer Name}}${infer Rest}`
@@ -40,6 +44,15 @@ export type Placeholders<P extends string> = P extends `${string}{${infer Name}}
 /** Nothing when the `path` option has just the fields that every path has as placeholders, else what is wrong. */
 export type PathRule<P extends Paths, O> = O extends { readonly path: infer S extends StandardSchema }
   ? Mismatch<FieldNames<S>, P extends string ? P : P[number]> extends infer Wrong
+    ? [Wrong] extends [never]
+      ? unknown
+      : { readonly path: Wrong }
+    : never
+  : InlinePathRule<P, O>;
+
+/** The same for fields that stand in the place of a `Path`. Apart, since the type checker then asks only for such routes. */
+type InlinePathRule<P extends Paths, O> = O extends { readonly path: infer F extends Fields }
+  ? Mismatch<keyof F & string, P extends string ? P : P[number]> extends infer Wrong
     ? [Wrong] extends [never]
       ? unknown
       : { readonly path: Wrong }
