@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { field, get, list, ok, Path, post, Query, routes, Type, warmUp } from "./index.ts";
+import { field, get, list, ok, oneOf, Path, partial, post, Query, record, routes, Type, warmUp } from "./index.ts";
 
 const reported = vi.spyOn(console, "error").mockImplementation(() => {});
 beforeEach(() => void reported.mockClear());
@@ -54,6 +54,32 @@ it("asks with inputs that the schemas accept, and with others", async () => {
   };
   warmUp(watched);
   expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 400, 204]);
+});
+
+it("makes examples of every kind of schema", async () => {
+  const Circle = Type("Circle", { radius: field.f64() });
+  const shape = oneOf("kind", { circle: Circle, other: Type("Other", {}) });
+  const every = {
+    nullable: field.u32().nullable(),
+    record: record(list(field.string()), { min: 1 }),
+    json: field.json(),
+    shape,
+    shapes: record(shape).nullable(),
+    part: partial(Circle),
+  };
+  const app = routes({
+    write: post("/{id}", { path: { id: field.u32() }, query: { q: field.bool() }, body: Type("B", every) }, () =>
+      ok({}),
+    ),
+  });
+  const answers: ReturnType<typeof app.handle>[] = [];
+  const handle: typeof app.handle = (...args) => {
+    const answer = app.handle(...args);
+    answers.push(answer);
+    return answer;
+  };
+  warmUp({ ...app, handle });
+  expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 400, 404]);
 });
 
 it("leaves another library's schemas alone: they may call what their user wrote", async () => {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 const tsc = fileURLToPath(new URL("../../node_modules/typescript/bin/tsc", import.meta.url));
 // It need not be on disk: an editor's unsaved file.
 const uri = pathToFileURL(fileURLToPath(new URL("unsaved.ts", import.meta.url))).href;
-const text = `import { field, get, type Infer, list, ok, Path, Query, routes, Type } from "@tenon/sdk";
+const text = `import { extend, field, get, type Infer, list, ok, omit, oneOf, Path, partial, pick, Query, record, routes, Type } from "@tenon/sdk";
 const User = Type("User", { id: field.u32(), role: field.enum("a", "b"), tags: list(field.string()).optional() });
 const Page = Query("Page", { page: field.u32({ default: 1 }) });
 const UserId = Path("UserId", { id: field.u32() });
@@ -17,6 +17,13 @@ const route = get("/users/{id}", { path: UserId, query: Page, body: User, respon
 });
 const level = field.enum("low", "high", { default: "low" });
 const app = routes({ route });
+const Shape = oneOf("kind", { circle: Type("Circle", { radius: field.f64() }), square: Type("Square", { side: field.f64() }) });
+const Patch = partial(User);
+const Some = pick(User, ["id"]);
+const Rest = omit(User, ["role", "tags"]);
+const More = extend(Some, "More", { note: field.string().nullable() });
+const counts = record(field.u32());
+const inlined = get("/users/{id}", { path: { id: field.u32() }, query: { q: field.string().optional() } }, (given) => ok(given));
 `;
 
 interface Message {
@@ -91,6 +98,19 @@ it.each([
   ["route =", "const route: Route"],
   ["level =", `const level: EnumSchema<"high" | "low", "default">`],
   ["app =", "const app: App"],
+  [
+    "Shape =",
+    'const Shape: UnionSchema<{ kind: "circle"; radius: number; } | { kind: "square"; side: number; }, "required">',
+  ],
+  [
+    "Patch =",
+    `const Patch: TypeSchema<{ tags?: string[] | undefined; id?: number | undefined; role?: "a" | "b" | undefined; }, "required">`,
+  ],
+  ["Some =", 'const Some: TypeSchema<{ id: number; }, "required">'],
+  ["Rest =", 'const Rest: TypeSchema<{ id: number; }, "required">'],
+  ["More =", 'const More: TypeSchema<{ id: number; note: string | null; }, "required">'],
+  ["counts =", 'const counts: RecordSchema<number, "required">'],
+  ["given)", "(parameter) given: { path: { id: number; }; query: { q?: string | undefined; }; }"],
 ])("%s", async (over, shown) => {
   expect(members(await hover(over))).toEqual(members(shown));
 });

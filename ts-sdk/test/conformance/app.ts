@@ -20,8 +20,10 @@ import {
   put,
   Query,
   type Route,
+  record,
   respond,
   routes,
+  type Schema,
   Type,
 } from "../../src/index.ts";
 import { inBody, inPath, inQuery } from "./fields.ts";
@@ -75,6 +77,22 @@ const app: App = routes({
   odd: post("/odd", { body: Odd }, ({ body }) => ok({ keys: Object.keys(body), body })),
   many: post("/many", { body: list(User) }, ({ body }) => ok(body)),
   maybe: post("/maybe", { body: User.optional() }, ({ body }) => ok({ given: body ?? "nothing" })),
+  nullable: post("/nullable", { body: User.nullable() }, ({ body }) => ok({ given: body ?? "null" })),
+  either: post("/nullable/optional", { body: User.nullable().optional() }, ({ body }) =>
+    ok({ given: body === undefined ? "nothing" : body }),
+  ),
+  shape: post("/shape", { body: inBody["shape"] as Schema }, ({ body }) => ok(body)),
+  counts: post("/counts", { body: record(field.u32()) }, ({ body }) =>
+    ok({ keys: Object.keys(body), own: body["own"] ?? null, inherited: body["toString"] ?? null, body }),
+  ),
+  inline: get(
+    "/inline/{id}/{day}",
+    {
+      path: { id: field.u32({ max: 99 }), day: field.string({ format: "date" }) },
+      query: { page: field.u32({ default: 1 }), tags: list(field.string(), { max: 2 }).optional() },
+    },
+    ({ path, query }) => ok({ path, query }),
+  ),
   create: post("/users", { body: User, response: User, status: 201 }, ({ body }) => {
     guard(body.name !== "", 400, "name must not be empty");
     return created(`/users/${body.id}`, body);

@@ -1,7 +1,33 @@
-import { field, list, type Schema, Type } from "../../src/index.ts";
+import {
+  extend,
+  field,
+  list,
+  omit,
+  oneOf,
+  PageInfo,
+  partial,
+  pick,
+  record,
+  type Schema,
+  Type,
+} from "../../src/index.ts";
 
 const Address = Type("Address", { street: field.string({ min: 1 }), zip: field.string({ min: 5, max: 5 }) });
 const Person = Type("Person", { name: field.string(), address: Address, other: Address.optional() });
+
+const Circle = Type("Circle", { radius: field.f64({ min: 0 }) });
+const Square = Type("Square", {
+  kind: field.enum("square"),
+  side: field.f64({ min: 0 }),
+  label: field.string().optional(),
+});
+const Shape = oneOf("kind", { circle: Circle, square: Square });
+const Note = Type("Note", {
+  id: field.u32(),
+  text: field.string({ max: 5 }).nullable(),
+  tags: list(field.string(), { default: ["new"] }),
+  author: Person.optional(),
+});
 
 /** Fields that stand in a body, a query and a path; the route's name holds the field's name. */
 export const scalars = {
@@ -50,6 +76,30 @@ export const nested = {
   people: list(Person, { max: 2 }),
   matrix: list(list(field.i32())),
   optionalAddress: Address.optional(),
+  nullableString: field.string({ min: 2 }).nullable(),
+  nullableOptional: field.u32().nullable().optional(),
+  optionalNullable: field.u32().optional().nullable(),
+  nullableDefault: field.u32({ default: 7 }).nullable(),
+  nullableEnum: field.enum("a", "b").nullable(),
+  nullableAddress: Address.nullable(),
+  nullableItems: list(field.bool().nullable()),
+  record: record(field.u32({ max: 9 }), { min: 1, max: 3 }),
+  recordOfLists: record(list(field.string().nullable())),
+  recordOfAddresses: record(Address),
+  optionalRecord: record(field.bool()).optional(),
+  defaultRecord: record(field.u32(), { default: { a: 1 } }),
+  json: field.json(),
+  optionalJson: field.json().optional(),
+  shape: Shape,
+  shapes: list(Shape),
+  nullableShape: Shape.nullable(),
+  recordOfShapes: record(Shape),
+  note: Note,
+  partial: partial(Note),
+  picked: pick(Note, ["text", "id"]),
+  omitted: omit(Note, ["tags", "author"]),
+  extended: extend(Address, "Place", { zip: field.u32(), country: field.enum("at", "de") }),
+  page: PageInfo,
 } as const;
 
 export type FieldName = keyof typeof scalars | keyof typeof others | keyof typeof nested;

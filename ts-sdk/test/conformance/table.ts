@@ -6,6 +6,7 @@ import { foreignRows } from "./foreign-rows.ts";
 import { bodyRows, responseRows, routingRows } from "./http-rows.ts";
 import { numberRows } from "./number-rows.ts";
 import type { Row } from "./row.ts";
+import { schemaRows } from "./schema-rows.ts";
 import { shapeRows } from "./shape-rows.ts";
 import { textRows } from "./text-rows.ts";
 
@@ -13,6 +14,7 @@ export const table: readonly Row[] = [
   ...textRows,
   ...numberRows,
   ...shapeRows,
+  ...schemaRows,
   ...routingRows,
   ...bodyRows,
   ...responseRows,

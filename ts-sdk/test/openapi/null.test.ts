@@ -5,10 +5,11 @@ import { type } from "arktype";
 import * as v from "valibot";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { field, ok, post, routes, type StandardSchema, Type } from "../../src/index.ts";
+import { field, ok, oneOf, partial, post, record, routes, type StandardSchema, Type } from "../../src/index.ts";
 import { json } from "../../src/openapi/index.ts";
 
 const Addr = Type("Addr", { street: field.string() });
+const kind = oneOf("t", { a: Addr, b: Type("Other", { t: field.enum("b"), n: field.u32() }) });
 const User = z.object({ street: z.string() }).meta({ id: "User" });
 const valibot = (a: v.GenericSchema) => toStandardJsonSchema(v.object({ a }));
 const days = v.picklist(["mon", "tue"]);
@@ -41,6 +42,13 @@ async function taken(schema: StandardSchema, value: unknown): Promise<boolean> {
 
 it.each<[string, StandardSchema, unknown[]]>([
   ["a Type in a Type", Type("B", { a: Addr.optional() }), [{ street: "x" }]],
+  ["a text", Type("B", { a: field.string().nullable() }), ["x"]],
+  ["words", Type("B", { a: field.enum("mon", "tue").nullable() }), ["mon"]],
+  ["a Type that may be null", Type("B", { a: Addr.nullable() }), [{ street: "x" }]],
+  ["a record", Type("B", { a: record(field.string()).nullable() }), [{ street: "x" }]],
+  ["a union", Type("B", { a: kind.nullable() }), [{ t: "a", street: "x" }, { street: "x" }]],
+  ["any JSON", Type("B", { a: field.json() }), [1, "x", [null]]],
+  ["a part of a Type", partial(Type("B", { a: Addr })), [{ street: "x" }]],
   ["Zod's enum", z.object({ a: z.enum(["mon", "tue"]).nullable() }), ["mon"]],
   ["Zod's literal", z.object({ a: z.literal("mon").nullable() }), ["mon"]],
   ["Zod's literals of several types", z.object({ a: z.literal(["mon", 1]).nullable() }), ["mon", 1]],
@@ -65,6 +73,8 @@ it.each<[string, StandardSchema, unknown[]]>([
 
 it.each<[string, StandardSchema]>([
   ["a Type in a Type", Type("B", { a: Addr })],
+  ["a record", Type("B", { a: record(field.string()) })],
+  ["a union", Type("B", { a: kind })],
   ["Zod's enum", z.object({ a: z.enum(["mon", "tue"]) })],
   ["Zod's union", z.object({ a: z.union([z.string(), z.number()]) })],
   ["Valibot's picklist", valibot(days)],

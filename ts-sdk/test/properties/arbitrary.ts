@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { field, list, type Schema, Type } from "../../src/index.ts";
+import { field, list, oneOf, record, type Schema, Type, type TypeSchema } from "../../src/index.ts";
 
 /** A schema, and values of its type as JSON has them. */
 export interface Sample {
@@ -37,25 +37,68 @@ export const scalar: fc.Arbitrary<Sample> = fc.oneof(texts, wholes, fractions, b
 
 const key = fc.string({ unit: "grapheme", minLength: 1, maxLength: 6 }).filter((name) => name !== "__proto__");
 
-/** Schemas of any shape, nested a few levels deep. */
-export const anySchema: fc.Arbitrary<Sample> = fc.letrec<{ any: Sample; list: Sample; object: Sample }>((tie) => ({
-  any: fc.oneof({ maxDepth: 3, withCrossShrink: true }, scalar, tie("list"), tie("object")),
-  list: tie("any").map(({ schema, valid }) => ({
-    schema: list(schema, { max: 3 }),
-    valid: fc.array(valid, { maxLength: 3 }),
-  })),
-  object: fc.array(fc.tuple(key, tie("any"), fc.boolean()), { maxLength: 4 }).map((entries) => {
+/** An object's schema with its values, without what `left` names. */
+function objects(
+  any: fc.Arbitrary<Sample>,
+  left: string,
+): fc.Arbitrary<Sample & { readonly schema: TypeSchema<unknown, "required"> }> {
+  const entries = fc.array(fc.tuple(key, any, fc.boolean()), { maxLength: 4 });
+  return entries.map((given) => {
     const fields: Record<string, Schema> = {};
     const valid: Record<string, fc.Arbitrary<unknown>> = {};
     const required: string[] = [];
-    for (const [name, one, optional] of new Map(entries.map((entry) => [entry[0], entry])).values()) {
+    for (const [name, one, optional] of new Map(given.map((entry) => [entry[0], entry])).values()) {
+      if (name === left) continue;
+      // Null counts as absent there, unless it is a value.
       fields[name] = optional ? one.schema.optional() : one.schema;
       valid[name] = one.valid;
       if (!optional) required.push(name);
     }
     return { schema: Type("T", fields), valid: fc.record(valid, { requiredKeys: required }) };
-  }),
+  });
+}
+
+/** Schemas of any shape, nested a few levels deep. */
+export const anySchema: fc.Arbitrary<Sample> = fc.letrec<Record<ShapeName, Sample>>((tie) => ({
+  any: fc.oneof(
+    { maxDepth: 3, withCrossShrink: true },
+    scalar,
+    tie("list"),
+    tie("object"),
+    tie("nullable"),
+    tie("record"),
+    tie("union"),
+    tie("json"),
+  ),
+  list: tie("any").map(({ schema, valid }) => ({
+    schema: list(schema, { max: 3 }),
+    valid: fc.array(valid, { maxLength: 3 }),
+  })),
+  object: objects(tie("any"), ""),
+  nullable: tie("any").map(({ schema, valid }) => ({ schema: schema.nullable(), valid: fc.option(valid) })),
+  // A key "__proto__" can't be made with a literal of fast-check's own: the tables have it.
+  record: tie("any").map(({ schema, valid }) => ({
+    schema: record(schema, { max: 3 }),
+    valid: fc.dictionary(key, valid, { maxKeys: 3, noNullPrototype: true }),
+  })),
+  union: fc
+    .tuple(key, fc.uniqueArray(key, { minLength: 1, maxLength: 3 }))
+    .chain(([tag, words]) =>
+      fc.tuple(fc.constant(tag), fc.constant(words), fc.tuple(...words.map(() => objects(tie("any"), tag)))),
+    )
+    .map(([tag, words, types]) => ({
+      schema: oneOf(
+        tag,
+        Object.fromEntries(words.map((word, i) => [word, types[i]?.schema as TypeSchema<unknown, "required">])),
+      ),
+      valid: fc.oneof(
+        ...words.map((word, i) => (types[i] as Sample).valid.map((value) => ({ ...(value as object), [tag]: word }))),
+      ),
+    })),
+  json: fc.constant({ schema: field.json(), valid: fc.jsonValue({ maxDepth: 2 }) }),
 })).any;
+
+type ShapeName = "any" | "list" | "object" | "nullable" | "record" | "union" | "json";
 
 /** A value of a kind, and its neighbours: what JSON can hold. */
 export const anyJson = fc.jsonValue({ maxDepth: 4 });

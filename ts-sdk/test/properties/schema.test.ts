@@ -9,9 +9,11 @@ import {
   Path,
   post,
   Query,
+  type RecordSchema,
   routes,
   type Schema,
   Type,
+  type UnionSchema,
 } from "../../src/index.ts";
 import { Failures, INVALID } from "../../src/schema/failures.ts";
 import { testApp } from "../../src/testing/index.ts";
@@ -20,6 +22,7 @@ import { anyJson, anySchema, scalar } from "./arbitrary.ts";
 /** What `Infer` says of a schema, as a predicate written apart from the parsers. */
 function describes(schema: Schema, value: unknown): boolean {
   if (value === undefined) return schema.presence === "optional";
+  if (value === null) return schema.takesNull;
   switch (schema.kind) {
     case "string":
       return typeof value === "string";
@@ -39,6 +42,18 @@ function describes(schema: Schema, value: unknown): boolean {
       const held = (key: string) => (Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined);
       return known && Object.entries(fields).every(([key, field]) => describes(field, held(key)));
     }
+    case "record": {
+      const { items } = schema as RecordSchema;
+      if (typeof value !== "object" || Object.getPrototypeOf(value) !== null) return false;
+      return Object.values(value).every((item) => describes(items, item));
+    }
+    case "union": {
+      const { tag, variants } = schema as UnionSchema;
+      const word = (value as Record<string, unknown>)[tag];
+      return typeof word === "string" && Object.hasOwn(variants, word) && describes(variants[word] as Schema, value);
+    }
+    case "json":
+      return true;
     default:
       return (
         typeof value === "number" && Number.isFinite(value) && (schema.kind === "f64" || Number.isSafeInteger(value))
@@ -80,7 +95,9 @@ describe("a schema", () => {
     const quickly = (schema: Schema): boolean =>
       Object.entries((schema as ObjectSchema).fields ?? {}).every(
         ([key, field]) => !(key in Object.prototype) && quickly(field),
-      ) && !("items" in schema && !quickly(schema.items as Schema));
+      ) &&
+      Object.values((schema as UnionSchema).variants ?? {}).every(quickly) &&
+      !("items" in schema && !quickly(schema.items as Schema));
     fc.assert(
       fc.property(
         anySchema.chain((one) =>

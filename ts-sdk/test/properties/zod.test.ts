@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { field, list, type Schema, Type } from "../../src/index.ts";
+import { type EnumSchema, field, list, oneOf, record, type Schema, Type, type TypeSchema } from "../../src/index.ts";
 
 interface Pair {
   readonly ours: Schema<unknown, "required">;
@@ -10,7 +10,7 @@ interface Pair {
 }
 
 // Zod counts UTF-16 units where we count code points, so texts are within the Basic Multilingual Plane here; its email
-// and uri are stricter or looser than the RFCs by choice, so they are left out; ours has no recursion, unions, or records.
+// and uri are stricter or looser than the RFCs by choice, so they are left out; ours has no recursion.
 const bounds = fc.tuple(fc.nat(20), fc.nat(20)).map(([a, b]) => ({ min: Math.min(a, b), max: Math.max(a, b) }));
 const leaf: fc.Arbitrary<Pair> = fc.oneof(
   fc.constant({ ours: field.string(), zods: z.string() }),
@@ -31,8 +31,27 @@ const leaf: fc.Arbitrary<Pair> = fc.oneof(
 // No "constructor" and the like: Zod reads them from the prototype when they are absent, we read own keys only.
 const fieldNames = ["a", "b", "sp ace", "é"];
 
-const pair: fc.Arbitrary<Pair> = fc.letrec<{ any: Pair; list: Pair; object: Pair }>((tie) => ({
-  any: fc.oneof({ maxDepth: 3, withCrossShrink: true }, leaf, tie("list"), tie("object")),
+type ShapeName = "any" | "list" | "object" | "nullable" | "record" | "union";
+
+const pair: fc.Arbitrary<Pair> = fc.letrec<Record<ShapeName, Pair>>((tie) => ({
+  any: fc.oneof(
+    { maxDepth: 3, withCrossShrink: true },
+    leaf,
+    tie("list"),
+    tie("object"),
+    tie("nullable"),
+    tie("record"),
+    tie("union"),
+  ),
+  nullable: tie("any").map(({ ours, zods }) => ({ ours: ours.nullable(), zods: zods.nullable() })),
+  record: tie("any").map(({ ours, zods }) => ({ ours: record(ours), zods: z.record(z.string(), zods) })),
+  union: fc.tuple(tie("any"), tie("any")).map(([one, two]) => ({
+    ours: oneOf("kind", { a: Type("A", { a: one.ours }), b: Type("B", { kind: field.enum("b"), é: two.ours }) }),
+    zods: z.discriminatedUnion("kind", [
+      z.object({ kind: z.literal("a"), a: one.zods }),
+      z.object({ kind: z.literal("b"), é: two.zods }),
+    ]),
+  })),
   list: fc.tuple(tie("any"), bounds).map(([{ ours, zods }, { min, max }]) => ({
     ours: list(ours, { min: min % 3, max }),
     zods: z
@@ -50,8 +69,11 @@ const pair: fc.Arbitrary<Pair> = fc.letrec<{ any: Pair; list: Pair; object: Pair
       const zods: Record<string, z.ZodType> = {};
       for (const [name, [one, optional]] of Object.entries(entries)) {
         ours[name] = optional ? one.ours.optional() : one.ours;
-        // With us null in a body counts as absent.
-        zods[name] = optional ? one.zods.nullish().transform((value) => value ?? undefined) : one.zods;
+        // With us null in a body counts as absent, unless it is a value.
+        const orAbsent = one.ours.takesNull
+          ? one.zods.optional()
+          : one.zods.nullish().transform((value) => value ?? undefined);
+        zods[name] = optional ? orAbsent : one.zods;
       }
       return { ours: Type("T", ours), zods: z.object(zods) };
     }),
@@ -90,7 +112,15 @@ const value = fc.letrec((tie) => ({
 /** Values near to what a schema wants, so that about half are accepted. */
 function near({ ours }: Pair): fc.Arbitrary<unknown> {
   const wanted = (schema: Schema): fc.Arbitrary<unknown> => {
-    const parts = schema as Schema & { items: Schema; fields: Record<string, Schema> };
+    const parts = schema as Schema & {
+      items: Schema;
+      fields: Record<string, Schema>;
+      variants: Record<string, TypeSchema>;
+    };
+    if (schema.kind === "record") {
+      return fc.dictionary(fc.constantFrom(...fieldNames), wanted(parts.items), { maxKeys: 3, noNullPrototype: true });
+    }
+    if (schema.kind === "union") return fc.oneof(...Object.values(parts.variants).map(wanted));
     if (schema.kind === "list") return fc.array(wanted(parts.items), { maxLength: 5 });
     if (schema.kind === "object") {
       const fields = Object.fromEntries(
@@ -105,10 +135,10 @@ function near({ ours }: Pair): fc.Arbitrary<unknown> {
       });
     }
     if (schema.kind === "bool") return fc.boolean();
-    if (schema.kind === "enum") return fc.constantFrom("a", "b", "c", "");
+    if (schema.kind === "enum") return fc.constantFrom(...(schema as EnumSchema).values, "c", "");
     return schema.kind === "string" ? text : number;
   };
-  return fc.oneof({ weight: 4, arbitrary: wanted(ours) }, value);
+  return fc.oneof({ weight: 4, arbitrary: wanted(ours) }, value, fc.constant(null));
 }
 
 it("accepts what Zod accepts, with the same result", () => {

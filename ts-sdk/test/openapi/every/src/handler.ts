@@ -1,6 +1,7 @@
 /** An app with every feature that its OpenAPI document can show; each route answers with what it was given. */
 import { get, ok, routes } from "@tenon/sdk";
 import { catalogue } from "./catalogue.ts";
+import { drawings } from "./drawings.ts";
 import * as fields from "./fields.ts";
 import * as jobs from "./jobs.ts";
 
@@ -12,6 +13,7 @@ export default routes({
   ...catalogue,
   ...fields.echoes,
   ...jobs.all,
+  ...drawings,
   // Not a doc comment.
   /** A placeholder that no Path declares. */
   // Nor is this.

@@ -1,4 +1,4 @@
-import { field, list, Path, Query, Type } from "@tenon/sdk";
+import { extend, field, list, omit, oneOf, PageInfo, Path, partial, Query, record, Type } from "@tenon/sdk";
 
 export const Address = Type("Address", {
   street: field.string({ min: 1, docs: "Street and number" }),
@@ -27,3 +27,23 @@ export const Filter = Query("Filter", {
   tags: list(field.string({ min: 1, max: 5 }), { max: 3 }).optional(),
   legacy: field.bool({ deprecated: true }).optional(),
 });
+
+const Circle = Type("Circle", { radius: field.f64({ min: 0, docs: "In metres" }) });
+const Polygon = Type("Polygon", { kind: field.enum("square", "hexagon"), side: field.f64({ min: 0 }) });
+
+export const Drawing = Type("Drawing", {
+  id: field.u32(),
+  title: field.string({ max: 20 }).nullable(),
+  outline: oneOf("kind", { circle: Circle, square: Polygon, hexagon: Polygon }),
+  hole: oneOf("kind", { circle: Circle, square: Polygon, hexagon: Polygon }).nullable(),
+  origin: Address.nullable(),
+  labels: record(field.string({ max: 10 }), { max: 5, docs: "By language" }),
+  layers: record(list(field.u32().nullable(), { max: 3 }), { min: 1, max: 2 }).optional(),
+  extra: field.json({ docs: "Whatever belongs to it" }).optional(),
+});
+
+export const DrawingPatch = partial(omit(Drawing, ["id"]));
+
+export const SignedDrawing = extend(Drawing, "SignedDrawing", { by: field.string({ max: 20 }) });
+
+export const Drawings = Type("Drawings", { drawings: list(Drawing), page: PageInfo });
