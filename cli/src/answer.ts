@@ -1,8 +1,10 @@
 /** A response that costs little to make: nearly all of what a `Response` of Node costs is the stream of its body. */
+import { takenHeaders, takenResponse } from "./platform.ts";
 
-/** Gives instances the prototype of `Response`, without what its constructor makes. */
-const Bare = function Bare() {} as unknown as new () => object;
-Bare.prototype = Response.prototype;
+const Headers = takenHeaders();
+const Response = takenResponse();
+type Headers = globalThis.Headers;
+type Response = globalThis.Response;
 
 const utf8 = new TextDecoder();
 
@@ -10,7 +12,7 @@ const utf8 = new TextDecoder();
  * A `Response` whose body is there already. Its headers are made when they are asked for, and a stream only when `body` is
  * or `clone` is called; from then on a `Response` of Node does the rest.
  */
-export class Answer extends Bare implements Response {
+export class Answer implements Response {
   readonly #status: number;
   readonly #body: Uint8Array<ArrayBuffer> | null;
   readonly #head: string;
@@ -19,8 +21,7 @@ export class Answer extends Bare implements Response {
   #streaming: Response | undefined;
 
   /** `head` is names and values of the headers in turn, a line feed between each two. */
-  constructor(status: number, head: string, body: Uint8Array<ArrayBuffer>) {
-    super();
+  constructor(status: number, head: string, body: Uint8Array<ArrayBuffer> | null) {
     this.#status = status;
     this.#head = head;
     // By the Fetch standard these have none.
@@ -96,7 +97,17 @@ export class Answer extends Bare implements Response {
 
   clone(): Response {
     const { body } = this.#stream().clone();
-    return new Response(body, this);
+    return new Response(body, this.#init());
+  }
+
+  /** The same answer without its body, for HEAD. */
+  withoutBody(): Answer {
+    return new Answer(this.#status, this.#head, null);
+  }
+
+  /** Status and headers as a plain object: a class in the place of `Response` takes instances for its own kind. */
+  #init(): ResponseInit {
+    return { status: this.#status, headers: this.headers };
   }
 
   /** The body, which can be had once. */
@@ -110,15 +121,18 @@ export class Answer extends Bare implements Response {
   /** A response of Node that takes the body over. */
   #rest(): Response {
     const body = this.#streaming === undefined ? this.#take() : this.#streaming.body;
-    return new Response(this.#body === null ? null : body, this);
+    return new Response(this.#body === null ? null : body, this.#init());
   }
 
   #stream(): Response {
     if (this.#streaming === undefined) {
-      this.#streaming = new Response(this.#body, this);
+      this.#streaming = new Response(this.#body, this.#init());
       // What has been read stays read.
       if (this.#used) void this.#streaming.arrayBuffer();
     }
     return this.#streaming;
   }
 }
+
+// Answers are instances of `Response` to `instanceof`, without what its constructor makes.
+Object.setPrototypeOf(Answer.prototype, Response.prototype);

@@ -4,7 +4,7 @@ import { type ErrorCode, TenonError } from "./errors.ts";
 import { native } from "./native.ts";
 
 interface Waiting {
-  readonly resolve: (answer: Response) => void;
+  readonly resolve: (answer: Answer) => void;
   readonly reject: (reason: unknown) => void;
   /** Held, since a request's signal follows another one only while the request is there. */
   readonly request: Request;
@@ -33,7 +33,7 @@ export class Calls {
   }
 
   /** Sends a request with the body that has been read from it. */
-  send(request: Request, body: Buffer | undefined): Promise<Response> {
+  send(request: Request, body: Buffer | undefined): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const { signal } = request;
       const call = this.#native.begin(head(request), body, !this.#answered);

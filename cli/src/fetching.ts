@@ -3,6 +3,7 @@ import type { Runtime as NativeRuntime } from "@tenon/native";
 import { Answer } from "./answer.ts";
 import { Calls } from "./calls.ts";
 import { TenonError } from "./errors.ts";
+import { takenRequest } from "./platform.ts";
 import { type Abortable, type BodyLimits, BodyTimedOut, readBody } from "./request-body.ts";
 
 /** What `Runtime.fetch` takes: a request, or what `new Request` makes one of. */
@@ -32,7 +33,7 @@ export class Fetching {
       const answer = await this.#calls.send(exchange as unknown as Request, body);
       // Modules may answer HEAD as they answer GET; it is who sends the answer on that leaves the body away (RFC 9110,
       // section 9.3.2), which on a connection is hyper.
-      return request.method === "HEAD" ? new Response(null, answer) : answer;
+      return request.method === "HEAD" ? answer.withoutBody() : answer;
     } catch (error) {
       if (error instanceof BodyTimedOut) return timedOut(request, this.#limits.bodyTimeoutMs);
       throw error;
@@ -113,11 +114,27 @@ class Exchange implements Abortable {
 }
 
 function requestOf(input: Fetched, init: RequestInit | undefined): Request {
-  // By its name, since there are others than Node's own, such as those of the package undici.
-  const isRequest = Object.prototype.toString.call(input) === "[object Request]";
-  if (isRequest && init === undefined) return input as Request;
-  if (isRequest || typeof input === "string" || input instanceof URL) return new Request(input, init);
+  // By their names: requests may be those of the package undici or of a server, and URLs those of another realm.
+  const kind = Object.prototype.toString.call(input);
+  const Request = takenRequest();
+  if (kind === "[object Request]") {
+    if (init === undefined) return input as Request;
+    return new Request((input as Request).url, partsOf(input as Request, init));
+  }
+  if (typeof input === "string" || kind === "[object URL]") return new Request(input, init);
   throw new TenonError("CONFIG", "`fetch` takes a Request, or a URL and what `new Request` takes besides");
+}
+
+/** As `new Request(request, init)` has it; but Node's constructor reads requests of its own class only. */
+function partsOf(request: Request, init: RequestInit): RequestInit {
+  return {
+    ...init,
+    method: init.method ?? request.method,
+    headers: init.headers ?? request.headers,
+    body: init.body ?? request.body,
+    signal: init.signal === undefined ? request.signal : init.signal,
+    duplex: "half",
+  };
 }
 
 /** What the server answers then. */

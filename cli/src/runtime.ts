@@ -3,6 +3,8 @@ import { TenonError } from "./errors.ts";
 import type { Fetched, Fetching } from "./fetching.ts";
 import { limits } from "./limits.ts";
 import { fromNative, native } from "./native.ts";
+// Imported with the package, before a server can replace the globals; `fetching.ts` is imported at the first `fetch`.
+import "./platform.ts";
 import type { BodyLimits } from "./request-body.ts";
 import {
   isFile,
