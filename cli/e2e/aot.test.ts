@@ -3,8 +3,9 @@ import { spawnSync } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describeWith } from "../../testing/needs.ts";
 import { send } from "./http.ts";
-import { root, startTenon, tenon, weval } from "./servers.ts";
+import { root, startTenon, tenon } from "./servers.ts";
 
 let folder: string;
 beforeAll(async () => {
@@ -94,7 +95,7 @@ export default routes({
 });
 `;
 
-describe.runIf(weval)("with weval", () => {
+describeWith("weval", "with weval", () => {
   test("a handler that computes gives the same answers, and its component is the same each time", {
     timeout: 600_000,
   }, async () => {

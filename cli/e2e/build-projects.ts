@@ -2,17 +2,8 @@
 import { spawnSync } from "node:child_process";
 import { cp, mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import {
-  aotOf,
-  echoProject,
-  everyProject,
-  faultsProject,
-  helloProject,
-  referenceOf,
-  root,
-  tenon,
-  weval,
-} from "./servers.ts";
+import { findProgram } from "../../testing/programs.ts";
+import { aotOf, echoProject, everyProject, faultsProject, helloProject, referenceOf, root, tenon } from "./servers.ts";
 
 export default async function setup(): Promise<void> {
   // Plain JavaScript, because it also has to run before anything is compiled.
@@ -42,7 +33,7 @@ export default async function setup(): Promise<void> {
     if (project !== echoProject && project !== helloProject) continue;
     for (const [copy, way] of [
       [referenceOf(project), "--reference"],
-      ...(weval === undefined ? [] : [[aotOf(project), "--aot"] as const]),
+      ...(findProgram("weval") === undefined ? [] : [[aotOf(project), "--aot"] as const]),
     ] as const) {
       if (!isStale(`${copy.slice(root.length)}/dist/${name}.wasm`, sources)) continue;
       await mkdir(copy, { recursive: true });

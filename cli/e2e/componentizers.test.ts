@@ -2,8 +2,9 @@
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describeEach } from "../../testing/needs.ts";
 import { type Answer, type Exchange, send } from "./http.ts";
-import { aotOf, echoProject, helloProject, type Running, referenceOf, startTenon, weval } from "./servers.ts";
+import { aotOf, echoProject, helloProject, type Running, referenceOf, startTenon } from "./servers.ts";
 
 const json = [["content-type", "application/json"]] as const;
 const body = (value: unknown) => ({ headers: json, body: JSON.stringify(value) });
@@ -59,19 +60,23 @@ function comparable({ status, headers, body }: Answer): unknown {
   return { status, headers: headers.filter(([name]) => !own.has(name.toLowerCase())), text };
 }
 
-describe.each([
-  ["hello", helloProject],
-  ["echo", echoProject],
-] as const)("%s", (name, project) => {
+const projects = [
+  { name: "hello", project: helloProject },
+  { name: "echo", project: echoProject },
+];
+const cases = projects.flatMap(({ name, project }) => [
+  { name, project, way: "componentize-js", copy: referenceOf(project) },
+  { name, project, way: "--aot", copy: aotOf(project), needs: "weval" as const },
+]);
+
+describeEach("$name by $way", cases, ({ name, project, copy }) => {
   let ours: Running;
-  let others: Running[] = [];
+  let other: Running;
   beforeAll(async () => {
     const start = (at: string) => startTenon([join(at, "dist", `${name}.wasm`)], name);
-    ours = await start(project);
-    others = [await start(referenceOf(project))];
-    if (weval !== undefined) others.push(await start(aotOf(project)));
+    [ours, other] = await Promise.all([start(project), start(copy)]);
   });
-  afterAll(() => Promise.all([ours?.stop(), ...others.map((other) => other.stop())]));
+  afterAll(() => Promise.all([ours?.stop(), other?.stop()]));
 
   test.each(
     (requests[name] ?? []).map((request) => [`${request.method ?? "GET"} ${request.path.slice(0, 60)}`, request]),
@@ -80,10 +85,11 @@ describe.each([
       const { pathname, origin } = new URL(base);
       return comparable(await send(origin, { ...request, path: pathname + request.path }));
     };
-    const answer = await ask(ours);
-    for (const other of others) expect(await ask(other)).toEqual(answer);
+    expect(await ask(other)).toEqual(await ask(ours));
   });
+});
 
+describe.each(projects)("$name", ({ name, project }) => {
   test("the component is not larger, and has a source map", async () => {
     const size = async (at: string) => (await stat(join(at, "dist", `${name}.wasm`))).size;
     expect(await size(project)).toBeLessThanOrEqual((await size(referenceOf(project))) * 1.1);

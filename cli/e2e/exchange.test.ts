@@ -1,6 +1,7 @@
 /** What becomes of bodies, headers, paths and failures on the way through every server that is there. */
 import { createHash } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { describeEach } from "../../testing/needs.ts";
 import { type Answer, type Exchange, raw, send } from "./http.ts";
 import { echoProject, kinds, type Running } from "./servers.ts";
 
@@ -16,7 +17,7 @@ function bytes(size: number): Buffer {
 
 const digest = (content: Uint8Array) => createHash("sha256").update(content).digest("hex");
 
-describe.each(kinds)("echo on $name", ({ start, losesHeaders, sharesInstances, leaksEnvironment }) => {
+describeEach("echo on $name", kinds, ({ start, losesHeaders, sharesInstances, leaksEnvironment }) => {
   let server: Running;
   beforeAll(async () => {
     server = await start(echoProject, "echo");

@@ -10,6 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { testWith } from "../../testing/needs.ts";
 import { type Exchange, raw, send } from "./http.ts";
 import { faultsProject, type Running, startTenon } from "./servers.ts";
 
@@ -167,7 +168,7 @@ test("SIGTERM lets a running request finish, and ends with 0", async () => {
   await expect(get("/good/1", "r", other)).rejects.toThrow();
 });
 
-test("with a certificate it serves HTTPS", async () => {
+testWith("openssl", "with a certificate it serves HTTPS", async () => {
   const secure = await mkdtemp(join(folder, "tls-"));
   const args = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=localhost";
   const made = spawnSync("openssl", [...args.split(" "), "-keyout", "key.pem", "-out", "cert.pem"], { cwd: secure });

@@ -1,25 +1,17 @@
 /** The API reference of `tenon dev` in a browser, as its pages come from a server that has nothing else. */
 import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
 import { cp, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { type Browser, chromium } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { describeWith } from "../../testing/needs.ts";
+import { findProgram } from "../../testing/programs.ts";
 import { requireProject } from "../src/project/project.ts";
 import { documentFor } from "../src/schema/document.ts";
 import { referencePage, type Page as Served } from "../src/schema/reference-page.ts";
 import { helloProject, root, tenon } from "./servers.ts";
-
-const executablePath = [process.env["CHROMIUM"], "/usr/bin/chromium", "/usr/bin/google-chrome"].find(
-  (file) => file !== undefined && existsSync(file),
-);
-if (executablePath === undefined) {
-  process.stderr.write(
-    "e2e: the API reference is not opened, there is no browser: install chromium, or name it in CHROMIUM\n",
-  );
-}
 
 const specUrl = "/run/hello/openapi.json";
 
@@ -34,7 +26,7 @@ test("is one page and what it loads, below /docs", () => {
   expect(String(pages[0]?.body)).toContain("<title>A &#60;/title&#62;&#60;script&#62;</title>");
 });
 
-describe.runIf(executablePath)("in a browser", () => {
+describeWith("chromium", "in a browser", () => {
   let server: Server;
   let browser: Browser;
   let origin: string;
@@ -53,7 +45,7 @@ describe.runIf(executablePath)("in a browser", () => {
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    browser = await chromium.launch({ executablePath: executablePath as string, args: ["--no-sandbox"] });
+    browser = await chromium.launch({ executablePath: findProgram("chromium") as string, args: ["--no-sandbox"] });
   });
 
   afterAll(async () => {

@@ -1,9 +1,10 @@
 /** The nine routes of `examples/hello`, on every server that is there. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { describeEach } from "../../testing/needs.ts";
 import { send } from "./http.ts";
 import { helloProject, kinds, type Running } from "./servers.ts";
 
-describe.each(kinds)("hello on $name", ({ name, start, sharesInstances }) => {
+describeEach("hello on $name", kinds, ({ name, start, sharesInstances }) => {
   let server: Running;
   beforeAll(async () => {
     server = await start(helloProject, "hello");

@@ -1,32 +1,24 @@
 /** What the OpenAPI document says, the server does: schemathesis, with all of its checks, against `tenon run`. */
-import { execFile, spawnSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { describeEach } from "../../testing/needs.ts";
+import { findProgram } from "../../testing/programs.ts";
 import { everyProject, helloProject, type Running, root, startTenon } from "./servers.ts";
-
-// Where .ci/run installs it.
-const cached = join(
-  process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"),
-  "tenon-ci/schemathesis/bin/schemathesis",
-);
-const schemathesis = [process.env["SCHEMATHESIS"], cached, "schemathesis"].find(
-  (file) => file !== undefined && spawnSync(file, ["--version"]).status === 0,
-);
-if (schemathesis === undefined) {
-  process.stderr.write("e2e: schemathesis is left out: pip install schemathesis==4.32.5, or name it in SCHEMATHESIS\n");
-}
 
 /** Of the server, and of schemathesis, which leaves there what it has tried. */
 const cwd = join(root, "cli/e2e/.tenon/schemathesis");
 
-describe.runIf(schemathesis).each([
+const needs = "schemathesis" as const;
+const cases = [
   // All checks but those that its configuration gives reasons against.
-  ["hello", helloProject, "schemathesis-hello.toml"],
-  ["every", everyProject, "schemathesis-every.toml"],
-])("%s", (module, project, config) => {
+  { needs, module: "hello", project: helloProject, config: "schemathesis-hello.toml" },
+  { needs, module: "every", project: everyProject, config: "schemathesis-every.toml" },
+];
+
+describeEach("$module", cases, ({ module, project, config }) => {
   let running: Running;
   beforeAll(async () => {
     // One instance answers all, so that what is created is there and what is deleted is gone: hello keeps its users in
@@ -43,7 +35,7 @@ describe.runIf(schemathesis).each([
     const limits = ["--max-examples", "15", "--seed", "1", "--no-color", "--warnings", "off"];
     const args = [...configuration, "run", join(project, "openapi.json"), "--url", running.base, ...limits];
     // It ends with a failure when it has found one; its report says which, and how to see it again.
-    const { stdout } = await promisify(execFile)(schemathesis as string, args, { cwd, maxBuffer: 2 ** 26 }).catch(
+    const { stdout } = await promisify(execFile)(findProgram(needs) as string, args, { cwd, maxBuffer: 2 ** 26 }).catch(
       (failed: { stdout: string }) => failed,
     );
     expect(stdout).toMatch(/\d{3,} generated, \d{3,} passed\n/);

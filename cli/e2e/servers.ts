@@ -1,7 +1,8 @@
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { createServer } from "node:net";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { findProgram, type ProgramName } from "../../testing/programs.ts";
 import { send } from "./http.ts";
 
 export const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -26,14 +27,11 @@ export interface Kind {
   readonly sharesInstances?: boolean;
   /** Components see the environment of the server's process. */
   readonly leaksEnvironment?: boolean;
+  readonly needs?: ProgramName;
   start(project: string, module: string): Promise<Running>;
 }
 
-const wasmtime = [process.env["WASMTIME"], "wasmtime"].find(
-  (file) => file !== undefined && spawnSync(file, ["--version"]).status === 0,
-);
-
-/** All ways that are there on this machine. */
+/** All ways. */
 export const kinds: readonly Kind[] = [
   {
     name: "tenon run, bare",
@@ -63,37 +61,17 @@ export const kinds: readonly Kind[] = [
       return started(child, `http://127.0.0.1:${port}`, stop);
     },
   },
-  ...(wasmtime === undefined
-    ? []
-    : [
-        {
-          name: "wasmtime serve",
-          start: async (project: string, module: string) => {
-            const port = await freePort();
-            const file = join(project, "dist", `${module}-composed.wasm`);
-            const args = ["serve", "-S", "cli=y", "--addr", `127.0.0.1:${port}`, file];
-            return started(spawn(wasmtime, args), `http://127.0.0.1:${port}`);
-          },
-        },
-      ]),
+  {
+    name: "wasmtime serve",
+    needs: "wasmtime",
+    start: async (project, module) => {
+      const port = await freePort();
+      const file = join(project, "dist", `${module}-composed.wasm`);
+      const args = ["serve", "-S", "cli=y", "--addr", `127.0.0.1:${port}`, file];
+      return started(spawn(findProgram("wasmtime") as string, args), `http://127.0.0.1:${port}`);
+    },
+  },
 ];
-
-if (wasmtime === undefined) {
-  process.stderr.write(
-    "e2e: `wasmtime serve` is left out, there is no wasmtime: cargo install wasmtime-cli@48.0.8, or name it in WASMTIME\n",
-  );
-}
-
-/** weval, for `tenon build --aot`; none when it is not on this machine. */
-export const weval = [process.env["TENON_WEVAL"], "weval"].find(
-  (file) => file !== undefined && spawnSync(file, ["--version"]).status === 0,
-);
-
-if (weval === undefined) {
-  process.stderr.write(
-    "e2e: `tenon build --aot` is left out, there is no weval: cargo install weval --locked --version 0.5.1, or name it in TENON_WEVAL\n",
-  );
-}
 
 /** Starts `tenon run` with the given arguments on a free port; the base is that of `module`. */
 export async function startTenon(

@@ -7,6 +7,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { testWith } from "../../testing/needs.ts";
 import { send } from "./http.ts";
 import { faultsProject, startTenon } from "./servers.ts";
 
@@ -95,7 +96,7 @@ test("a collector is sent a span, and sidecars are told to be below it", async (
   expectSpan(collector, await ask("traced", collector.url));
 });
 
-test("over HTTPS, when its certificate is trusted", async () => {
+testWith("openssl", "over HTTPS, when its certificate is trusted", async () => {
   const args = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=collector";
   const extensions = ["-addext", "subjectAltName=IP:127.0.0.1", "-addext", "basicConstraints=critical,CA:FALSE"];
   const made = spawnSync("openssl", [...args.split(" "), ...extensions, "-keyout", "key.pem", "-out", "cert.pem"], {

@@ -2,7 +2,8 @@
 import { spawnSync } from "node:child_process";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { describeEach } from "../../testing/needs.ts";
 import { Runtime } from "../src/runtime.ts";
 import { Sidecar } from "../src/sidecar.ts";
 import { askAt } from "../test/services/ask.ts";
@@ -16,12 +17,14 @@ beforeAll(() => {
   expect([build.status, build.stderr]).toEqual([0, expect.any(String)]);
 });
 
-describe.each([
+const cases = [
   { dialect: "sqlite", transport: "TCP" },
   { dialect: "sqlite", transport: "a Unix socket" },
-  { dialect: "postgres", transport: "TCP" },
-  { dialect: "postgres", transport: "a Unix socket" },
-])("users-sql on $dialect over $transport", ({ dialect, transport }) => {
+  { dialect: "postgres", transport: "TCP", needs: "postgresql" as const },
+  { dialect: "postgres", transport: "a Unix socket", needs: "postgresql" as const },
+];
+
+describeEach("users-sql on $dialect over $transport", cases, ({ dialect, transport }) => {
   const directory = folder();
   const end: (() => Promise<unknown>)[] = [];
   let runtime: Runtime;

@@ -3,7 +3,8 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Argument, Command, Option } from "commander";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { describeEach } from "../../../testing/needs.ts";
 import { createProgram } from "../program.ts";
 import { bashScript } from "./bash.ts";
 import { fishScript } from "./fish.ts";
@@ -51,7 +52,7 @@ afterAll(() => rm(folder, { recursive: true }));
 
 const offers = (shell: Shell, line: string) => shell.offers(scripts.get(shell.name) ?? "", line, folder).sort();
 
-describe.each(shells)("$name", (shell) => {
+describeEach("$name", shells, (shell) => {
   test.each([
     ["tenon ", ["completions", "help", "new", "run", "sidecar"]],
     ["tenon si", ["sidecar"]],
@@ -119,8 +120,4 @@ describe.each(shells)("$name", (shell) => {
       expect(offered).toEqual(expect.arrayContaining(flags));
     }
   });
-});
-
-test("the shells to test with are there", () => {
-  expect(shells.map(({ name }) => name)).toEqual(["bash", "zsh", "fish"]);
 });

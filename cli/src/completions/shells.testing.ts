@@ -1,19 +1,20 @@
 import { spawnSync } from "node:child_process";
+import type { Needs } from "../../../testing/needs.ts";
 
 /** A shell that completes what is typed: the words it offers for a line with the cursor at its end. */
 export interface Shell {
   readonly name: "bash" | "zsh" | "fish";
+  readonly needs: Needs;
   offers(script: string, line: string, folder: string): string[];
 }
 
-/** The shells of this machine, each run as it is and without anybody's settings. */
-export const shells: readonly Shell[] = (
-  [
-    { name: "bash", offers: inBash },
-    { name: "zsh", offers: inZsh },
-    { name: "fish", offers: inFish },
-  ] as const
-).filter(({ name }) => spawnSync(name, ["--version"]).status === 0);
+/** The shells that completions are written for, each run as it is and without anybody's settings. */
+export const shells: readonly Shell[] = [
+  { name: "bash", needs: "bash", offers: inBash },
+  // bash writes what zsh reads.
+  { name: "zsh", needs: ["zsh", "bash"], offers: inZsh },
+  { name: "fish", needs: "fish", offers: inFish },
+];
 
 /** Splits the line as readline does, with `=` a word of its own, and calls the function that bash would call. */
 function inBash(script: string, line: string, folder: string): string[] {

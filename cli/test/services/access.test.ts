@@ -1,14 +1,17 @@
 /** What a sidecar of a database does not let through: writes, other tables, statements that take too long. */
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { describeEach } from "../../../testing/needs.ts";
 import { Sidecar } from "../../src/sidecar.ts";
 import { type Ask, askAt } from "./ask.ts";
 import { folder, startPostgres } from "./stores.ts";
 
-describe.each([
+const databases = [
   { name: "SQLite", open: async () => ({ url: `sqlite:${join(folder(), "a.db")}`, stop: async () => {} }) },
-  { name: "PostgreSQL", open: startPostgres },
-])("access to $name", ({ name, open }) => {
+  { name: "PostgreSQL", needs: "postgresql" as const, open: startPostgres },
+];
+
+describeEach("access to $name", databases, ({ name, open }) => {
   const started: { close(): Promise<void> }[] = [];
   let store: Awaited<ReturnType<typeof open>>;
   const sidecar = async (options: object): Promise<(sql: string, ...params: unknown[]) => ReturnType<Ask>> => {

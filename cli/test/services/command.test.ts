@@ -9,6 +9,7 @@ import { createInterface } from "node:readline";
 import { json } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describeWith } from "../../../testing/needs.ts";
 import { askAt } from "./ask.ts";
 import { folder, type Store, startPostgres } from "./stores.ts";
 
@@ -116,7 +117,7 @@ describe("a Unix socket", () => {
   });
 });
 
-describe("credentials", () => {
+describeWith("postgresql", "credentials", () => {
   let postgres: Store;
   beforeAll(async () => {
     postgres = await startPostgres();

@@ -1,9 +1,10 @@
 /** The contract of key-value, on everything that keeps to it. */
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { describeEach } from "../../../testing/needs.ts";
 import type { Ask } from "./ask.ts";
 import { kvTargets, type Started } from "./targets.ts";
 
-describe.each(kvTargets)("key-value: $name", (target) => {
+describeEach("key-value: $name", kvTargets, (target) => {
   let started: Started;
   let ask: Ask;
   beforeAll(async () => {

@@ -1,24 +1,17 @@
 /** The services page in a browser, wide and narrow, light and dark. Pictures go where PAGE_PICTURES says. */
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Browser, chromium, type Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { describeWith } from "../../../testing/needs.ts";
+import { findProgram } from "../../../testing/programs.ts";
 import { Runtime } from "../../src/runtime.ts";
 import { Services } from "../../src/services.ts";
 import { type Ask, askAt } from "./ask.ts";
 import { folder } from "./stores.ts";
 
-const executablePath = [process.env["CHROMIUM"], "/usr/bin/chromium", "/usr/bin/google-chrome"].find(
-  (file) => file !== undefined && existsSync(file),
-);
-if (executablePath === undefined) {
-  process.stderr.write(
-    "services: the page is not opened, there is no browser: install chromium, or name it in CHROMIUM\n",
-  );
-}
 const pictures = process.env["PAGE_PICTURES"];
 
-describe.runIf(executablePath)("the services page", () => {
+describeWith("chromium", "the services page", () => {
   let services: Services;
   let runtime: Runtime;
   let ask: Ask;
@@ -50,7 +43,7 @@ describe.runIf(executablePath)("the services page", () => {
     await ask("POST", "/cron", {
       json: { name: "nightly", schedule: "0 3 * * *", module: "hello", path: "/reports", method: "POST" },
     });
-    browser = await chromium.launch({ executablePath: executablePath as string, args: ["--no-sandbox"] });
+    browser = await chromium.launch({ executablePath: findProgram("chromium") as string, args: ["--no-sandbox"] });
   });
   afterAll(async () => {
     await browser?.close();

@@ -1,28 +1,20 @@
-/** Storage on S3: a server that speaks its protocol, moto (PyPI `moto[server]`), when it is there. */
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { existsSync, rmSync } from "node:fs";
+/** Storage on S3: a server that speaks its protocol, moto (PyPI `moto[server]`). */
+import { type ChildProcess, spawn } from "node:child_process";
+import { rmSync } from "node:fs";
 import { createServer } from "node:net";
-import { homedir } from "node:os";
 import { join } from "node:path";
+import { findProgram } from "../../../testing/programs.ts";
 import { Sidecar } from "../../src/sidecar.ts";
 import { askAt } from "./ask.ts";
 import { folder } from "./stores.ts";
 import type { Target } from "./targets.ts";
 
-const cache = process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache");
-const server = [process.env["MOTO_SERVER"], join(cache, "tenon-ci/moto/bin/moto_server")].find(
-  (file) => file !== undefined && existsSync(file) && spawnSync(file, ["--help"]).status === 0,
-);
-
-if (server === undefined) {
-  process.stderr.write(
-    "services: storage on S3 is left out, there is no moto_server: pip install 'moto[server]', and name it in MOTO_SERVER\n",
-  );
-}
-
-/** The sidecar over a bucket; none where there is no server. */
-export const s3Targets: readonly Target[] =
-  server === undefined ? [] : [{ name: "sidecar on S3, Unix", start: () => start(server) }];
+/** The sidecar over a bucket. */
+export const s3Target: Target = {
+  name: "sidecar on S3, Unix",
+  needs: "moto_server",
+  start: () => start(findProgram("moto_server") as string),
+};
 
 async function start(file: string): ReturnType<Target["start"]> {
   const directory = folder();

@@ -1,9 +1,10 @@
 /** The contract of SQL, on everything that keeps to it. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { describeEach } from "../../../testing/needs.ts";
 import type { Answer } from "./ask.ts";
 import { type Started, sqlTargets } from "./targets.ts";
 
-describe.each(sqlTargets)("SQL: $name", (target) => {
+describeEach("SQL: $name", sqlTargets, (target) => {
   let started: Started;
   const run = (route: string, json: unknown): Promise<Answer> => started.ask("POST", `/sql/${route}`, { json });
   const query = (sql: string, ...params: unknown[]) => run("query", { sql, params });

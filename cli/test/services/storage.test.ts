@@ -1,10 +1,11 @@
 /** The contract of storage, on everything that keeps to it. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { describeEach } from "../../../testing/needs.ts";
 import type { Ask } from "./ask.ts";
-import { s3Targets } from "./s3.ts";
+import { s3Target } from "./s3.ts";
 import { type Started, storageTargets } from "./targets.ts";
 
-describe.each([...storageTargets, ...s3Targets])("storage: $name", (target) => {
+describeEach("storage: $name", [...storageTargets, s3Target], (target) => {
   let started: Started;
   let ask: Ask;
   beforeAll(async () => {

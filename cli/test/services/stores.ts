@@ -4,7 +4,8 @@ import { chownSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
-import { findPostgres } from "../../../ts-sdk/test/sql/postgres.ts";
+import { findProgram } from "../../../testing/programs.ts";
+import { postgresProgram } from "../../../ts-sdk/test/sql/postgres.ts";
 
 /** A store that runs. */
 export interface Store {
@@ -19,14 +20,12 @@ export function folder(): string {
 
 /** PostgreSQL, on a socket in a temporary folder. `settings` are added to the server's. */
 export async function startPostgres(): Promise<Store> {
-  const found = findPostgres();
-  if ("missing" in found) throw new Error(found.missing);
   const directory = folder();
   // The server refuses to run as root; as root (in a container) it runs as the package's own user.
   const asRoot = userInfo().uid === 0;
   if (asRoot) chownSync(directory, Number(execFileSync("id", ["-u", "postgres"], { encoding: "utf8" })), -1);
   const run = (program: string, ...args: string[]) => {
-    const command = [join(found.bin, program), ...args];
+    const command = [postgresProgram(program), ...args];
     const [file = "", ...rest] = asRoot ? ["runuser", "-u", "postgres", "--", ...command] : command;
     execFileSync(file, rest, { cwd: directory, stdio: ["ignore", "ignore", "inherit"] });
   };
@@ -47,12 +46,14 @@ export async function startPostgres(): Promise<Store> {
 export async function startRedis(): Promise<Store> {
   const directory = folder();
   const socket = join(directory, "redis.sock");
-  const server = spawn("redis-server", ["--port", "0", "--unixsocket", socket, "--save", "", "--dir", directory], {
-    stdio: "ignore",
-  });
-  const failed = new Promise<never>((_, reject) =>
-    server.once("error", () => reject(new Error("no redis-server: install Debian's package redis-server"))),
+  const server = spawn(
+    findProgram("redis-server") as string,
+    ["--port", "0", "--unixsocket", socket, "--save", "", "--dir", directory],
+    {
+      stdio: "ignore",
+    },
   );
+  const failed = new Promise<never>((_, reject) => server.once("error", reject));
   await Promise.race([failed, answers(socket)]);
   return {
     url: `unix://${socket}`,

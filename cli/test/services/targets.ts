@@ -1,6 +1,7 @@
 /** All that keeps to the contract: the development services, and sidecars over each store and each transport. */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
+import type { ProgramName } from "../../../testing/programs.ts";
 import { Services } from "../../src/services.ts";
 import { Sidecar, type SidecarOptions } from "../../src/sidecar.ts";
 import { type Ask, askAt } from "./ask.ts";
@@ -18,6 +19,8 @@ export interface Target {
   readonly name: string;
   /** Of SQL: what is written to make tables. */
   readonly dialect?: "sqlite" | "postgres";
+  /** The programs of its store. */
+  readonly needs?: ProgramName;
   start(): Promise<Started>;
 }
 
@@ -39,6 +42,9 @@ export const development: Target = {
   },
 };
 
+/** The stores that are programs of their own. */
+const stores: Readonly<Record<string, ProgramName>> = { PostgreSQL: "postgresql", Redis: "redis-server" };
+
 /** A sidecar over a store, listening on TCP or on a Unix socket. */
 export function sidecar(
   kind: SidecarOptions["kind"],
@@ -50,6 +56,7 @@ export function sidecar(
   return {
     name: `sidecar on ${storeName}, ${transport}`,
     dialect: storeName === "PostgreSQL" ? "postgres" : "sqlite",
+    ...(storeName in stores ? { needs: stores[storeName] as ProgramName } : {}),
     start: async () => {
       const directory = folder();
       const store = await start(directory);

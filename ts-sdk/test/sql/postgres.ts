@@ -3,34 +3,30 @@
  * Its locale is C, so that text is ordered by code points, as SQLite's and the tests' own evaluator order it.
  */
 import { execFileSync } from "node:child_process";
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { chownSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import pg from "pg";
+import { findProgram } from "../../../testing/programs.ts";
 import type { Statement } from "../../src/sql/index.ts";
 import type { Database } from "./database.ts";
 
-const ROOT = "/usr/lib/postgresql";
-const MISSING = `no PostgreSQL server under ${ROOT}/<version>/bin: install Debian's package "postgresql" (apt-get install -y postgresql)`;
-
-/** The directory of the newest server's programs, or a sentence on what to install. */
-export function findPostgres(): { bin: string } | { missing: string } {
-  const versions = existsSync(ROOT) ? readdirSync(ROOT).sort((a, b) => Number(b) - Number(a)) : [];
-  const version = versions.find((name) => existsSync(join(ROOT, name, "bin", "initdb")));
-  return version === undefined ? { missing: MISSING } : { bin: join(ROOT, version, "bin") };
+/** The file of one of the server's programs, all of which are in one folder. */
+export function postgresProgram(name: string): string {
+  const initdb = findProgram("postgresql");
+  if (initdb === undefined) throw new Error("PostgreSQL is not installed");
+  return join(dirname(initdb), name);
 }
 
 /** Starts a server and connects to it. */
 export async function startPostgres(): Promise<Database> {
-  const found = findPostgres();
-  if ("missing" in found) throw new Error(found.missing);
   const directory = mkdtempSync(join(tmpdir(), "tenon-pg-"));
   const data = join(directory, "data");
   // The server refuses to run as root; as root (in a container) it runs as the package's own user.
   const asRoot = userInfo().uid === 0;
   if (asRoot) chownSync(directory, Number(execFileSync("id", ["-u", "postgres"], { encoding: "utf8" })), -1);
   const run = (program: string, ...args: string[]) => {
-    const command = [join(found.bin, program), ...args];
+    const command = [postgresProgram(program), ...args];
     const [file = "", ...rest] = asRoot ? ["runuser", "-u", "postgres", "--", ...command] : command;
     execFileSync(file, rest, { cwd: directory, stdio: ["ignore", "ignore", "inherit"] });
   };

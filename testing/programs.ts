@@ -1,0 +1,105 @@
+/** The programs that tests use and that a machine with Node and Rust alone does not have: where they are looked for. */
+import { spawnSync } from "node:child_process";
+import { accessSync, constants, readdirSync } from "node:fs";
+import { homedir } from "node:os";
+import { delimiter, join } from "node:path";
+
+interface Program {
+  /** Files, and names that are looked up on the `PATH`; the first one that runs is taken. */
+  readonly places: readonly string[];
+  /** An environment variable that names the file; it is looked at first. */
+  readonly variable?: string;
+  /** Arguments with which the program ends at once and with 0; left out where its file says enough. */
+  readonly probe?: readonly string[];
+  readonly install: string;
+}
+
+/** Where `.ci/run` keeps what it installs for the tests. */
+const kept = join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "tenon-ci");
+const debian = (name: string) => `apt-get install ${name}`;
+
+const programs = {
+  bash: { places: ["bash"], install: debian("bash") },
+  zsh: { places: ["zsh"], install: debian("zsh") },
+  fish: { places: ["fish"], install: debian("fish") },
+  openssl: { places: ["openssl"], install: debian("openssl") },
+  "redis-server": { places: ["redis-server"], install: debian("redis-server") },
+  // Debian's wrappers on the PATH do not include initdb.
+  postgresql: { places: [...postgresFolders(), "initdb"], install: debian("postgresql") },
+  chromium: {
+    variable: "CHROMIUM",
+    places: ["chromium", "google-chrome"],
+    install: `${debian("chromium")}, or name a browser in CHROMIUM`,
+  },
+  wasmtime: {
+    variable: "WASMTIME",
+    places: [join(kept, "bin/wasmtime"), "wasmtime"],
+    probe: ["--version"],
+    install: "cargo install wasmtime-cli@48.0.8, or name it in WASMTIME",
+  },
+  weval: {
+    variable: "TENON_WEVAL",
+    // Only where `tenon build --aot` looks for it, too.
+    places: ["weval"],
+    probe: ["--version"],
+    install: "cargo install weval --locked --version 0.5.1, or name it in TENON_WEVAL",
+  },
+  schemathesis: {
+    variable: "SCHEMATHESIS",
+    places: [join(kept, "schemathesis/bin/schemathesis"), "schemathesis"],
+    probe: ["--version"],
+    install: "pip install schemathesis==4.32.5, or name it in SCHEMATHESIS",
+  },
+  moto_server: {
+    variable: "MOTO_SERVER",
+    places: [join(kept, "moto/bin/moto_server"), "moto_server"],
+    probe: ["--help"],
+    install: "pip install 'moto[server]==5.*', or name it in MOTO_SERVER",
+  },
+} satisfies Record<string, Program>;
+
+export type ProgramName = keyof typeof programs;
+
+const found = new Map<ProgramName, string | undefined>();
+
+/** The file of a program; undefined when it is not installed. */
+export function findProgram(name: ProgramName): string | undefined {
+  if (!found.has(name)) found.set(name, find(programs[name]));
+  return found.get(name);
+}
+
+/** How to install a program. */
+export function howToInstall(name: ProgramName): string {
+  return programs[name].install;
+}
+
+function find({ variable, places, probe }: Program): string | undefined {
+  const named = variable === undefined ? undefined : process.env[variable];
+  const files = [...(named ? [named] : []), ...places].flatMap(filesOf);
+  return files.find((file) => isExecutable(file) && (probe === undefined || spawnSync(file, probe).status === 0));
+}
+
+function filesOf(place: string): string[] {
+  if (place.includes("/")) return [place];
+  return (process.env["PATH"] ?? "").split(delimiter).map((folder) => join(folder, place));
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Debian keeps each version's programs in a folder of its own; the newest comes first. */
+function postgresFolders(): string[] {
+  const root = "/usr/lib/postgresql";
+  try {
+    const versions = readdirSync(root).sort((a, b) => Number(b) - Number(a));
+    return versions.map((version) => join(root, version, "bin/initdb"));
+  } catch {
+    return [];
+  }
+}
