@@ -49,6 +49,9 @@ function checkTools() {
   if (major < 20 || (major === 20 && minor < 19))
     fail(`Node 20.19 or later is needed; this is ${process.versions.node}`);
   if (spawnSync("cargo", ["--version"]).error) fail("Rust is needed to build the native addon: install it with rustup");
+  if (spawnSync("cc", ["--version"]).error) {
+    fail("a C compiler is needed to build the native addon; on Debian: apt-get install gcc libc6-dev");
+  }
 }
 
 /** Whether a result is missing, or older than one of the files or folders that it is made of. */
