@@ -1,3 +1,5 @@
+import { types } from "node:util";
+
 /** The exit codes of the command. */
 export const exitCode = { done: 0, failed: 1, usage: 2, interrupted: 130 } as const;
 
@@ -67,7 +69,7 @@ export function systemReason(error: unknown): string {
     case "ENOSPC":
       return "the disk is full";
     default:
-      return error instanceof Error ? error.message.replace(/^[A-Z0-9]+: (.+?), .*$/s, "$1") : String(error);
+      return types.isNativeError(error) ? error.message.replace(/^[A-Z0-9]+: (.+?), .*$/s, "$1") : String(error);
   }
 }
 
@@ -77,7 +79,7 @@ export function failureToTell(error: unknown): { readonly message: string; reado
     return error.hint === undefined ? { message: error.message } : { message: error.message, hint: error.hint };
   }
   const { syscall, path } = Object(error) as Partial<NodeJS.ErrnoException>;
-  if (!(error instanceof Error) || syscall === undefined) return undefined;
+  if (!types.isNativeError(error) || syscall === undefined) return undefined;
   const what = [refused[syscall] ?? syscall, path].filter((part) => part !== undefined).join(" ");
   return { message: `cannot ${what}: ${systemReason(error)}` };
 }

@@ -1,4 +1,5 @@
 import { createRequire } from "node:module";
+import { types } from "node:util";
 import type * as Native from "@tenon/native";
 import { type ErrorCode, TenonError } from "./errors.ts";
 
@@ -33,7 +34,8 @@ export async function fromNative<T>(promise: Promise<T>, hint?: (code: string) =
   try {
     return await promise;
   } catch (error) {
-    if (error instanceof Error && "code" in error && typeof error.code === "string") {
+    // The addon makes errors in Node's own realm, and `instanceof` knows only those of this one (Jest, vmThreads).
+    if (types.isNativeError(error) && "code" in error && typeof error.code === "string") {
       throw new TenonError(error.code as ErrorCode, error.message, hint?.(error.code), error);
     }
     throw error;

@@ -202,7 +202,7 @@ function checkModules(path: string, value: unknown): string[] {
 /** Whether {@link pathOf} can tell its path. */
 export function isFile(value: unknown): value is string | URL {
   if (typeof value === "string") return true;
-  if (!(value instanceof URL)) return false;
+  if (!isUrl(value)) return false;
   try {
     fileURLToPath(value);
     return true;
@@ -217,7 +217,12 @@ function isTls(value: unknown): boolean {
   return typeof certificate === "string" && typeof key === "string" && Object.keys(more).length === 0;
 }
 
+/** By its name, since a URL may come from another realm. */
+function isUrl(value: unknown): value is URL {
+  return Object.prototype.toString.call(value) === "[object URL]";
+}
+
 /** Whether it is an object whose properties are what it holds, as those of lists, maps and URLs are not. */
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !(Symbol.iterator in value) && !(value instanceof URL);
+  return typeof value === "object" && value !== null && !(Symbol.iterator in value) && !isUrl(value);
 }

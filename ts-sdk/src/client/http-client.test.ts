@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { HttpClientError, httpClient } from "../index.ts";
 
@@ -68,6 +69,14 @@ describe("httpClient", () => {
   it("posts JSON with headers", async () => {
     const response = await httpClient.request().post(`${base}/echo`).header("x-a", "1").json({ a: "é" }).send();
     expect(response.json()).toMatchObject({ method: "POST", type: "application/json", x: "1", body: '{"a":"é"}' });
+  });
+
+  it("posts bytes that are JSON, of any realm, as they are", async () => {
+    const foreign = runInNewContext("new Uint8Array([123, 125])");
+    for (const bytes of [new Uint8Array([123, 125]), foreign]) {
+      const response = await httpClient.request().post(`${base}/echo`).json(bytes).send();
+      expect(response.json()).toMatchObject({ method: "POST", type: "application/json", body: "{}" });
+    }
   });
 
   it.each(["PUT", "PATCH", "DELETE"] as const)("sends %s with text and bytes, and gives any status", async (method) => {

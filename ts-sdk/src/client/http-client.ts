@@ -1,3 +1,4 @@
+import { isBytes } from "../http/bytes.ts";
 import { checkHeader, Headers, isToken } from "../http/headers.ts";
 import { writeJson } from "../http/json.ts";
 import { encodeUtf8, type PlatformRequest, platform } from "../platform.ts";
@@ -69,7 +70,7 @@ export class HttpRequest {
 
   /** A body of JSON, of a value or as bytes that are JSON; its content type is set unless a header says otherwise. */
   json(value: unknown): this {
-    this.body(value instanceof Uint8Array ? value : writeJson(value));
+    this.body(isBytes(value) ? value : writeJson(value));
     this.#isJson = true;
     return this;
   }

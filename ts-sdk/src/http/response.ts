@@ -1,3 +1,4 @@
+import { isBytes } from "./bytes.ts";
 import { checkHeader, checkValue } from "./headers.ts";
 import { type ProblemDetails, problem } from "./problem.ts";
 import type { ErrorStatus } from "./status.ts";
@@ -136,11 +137,6 @@ export function respond<const Status extends number, const Init extends Response
     headers.unshift(["content-type", "text/plain; charset=utf-8"]);
   }
   return new RawResponse(status, headers, body as Init["body"]);
-}
-
-/** Bytes of any realm: inside the component, those of a request are made in another realm than the handler's own. */
-function isBytes(body: unknown): boolean {
-  return Object.prototype.toString.call(body) === "[object Uint8Array]";
 }
 
 function headerList(init: HeadersInit): (readonly [string, string])[] {

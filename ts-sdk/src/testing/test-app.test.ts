@@ -1,3 +1,4 @@
+import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";
 import { env, get, ok, post, put, routes } from "../index.ts";
 import { testApp } from "./index.ts";
@@ -36,6 +37,11 @@ it("sends JSON, text, bytes and headers", async () => {
   ).toEqual({ text: "é", type: [], x: ["1", "2"] });
   expect((await test.put("/bytes", { body: new Uint8Array([0, 255]) })).json()).toEqual([0, 255]);
   expect((await test.put("/bytes")).json()).toEqual([]);
+});
+
+it("sends bytes of another realm, which all bytes of Node are in Jest", async () => {
+  const body = runInNewContext("new Uint8Array([0, 255])");
+  expect((await testApp(app).put("/bytes", { body })).json()).toEqual([0, 255]);
 });
 
 it("has a method for each, and any by name", async () => {

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { type App, appKey } from "../app/app.ts";
 import { checkResponse } from "../app/check.ts";
+import { isBytes } from "../http/bytes.ts";
 import { encodeValue, headerPair, isToken, type RawHeader } from "../http/headers.ts";
 import { type EnvironmentEntry, environmentKey, platform } from "../platform.ts";
 import { TestResponse } from "./test-response.ts";
@@ -83,7 +84,7 @@ function checkCall(method: unknown, pathWithQuery: unknown, given: unknown): voi
     throw new TypeError(`testApp: takes { headers, body, json }, not "${unknown}"; a JSON body is { json: … }`);
   }
   const { body } = given as { body?: unknown };
-  if (body !== undefined && typeof body !== "string" && !(body instanceof Uint8Array)) {
+  if (body !== undefined && typeof body !== "string" && !isBytes(body)) {
     throw new TypeError("testApp: body takes a text or a Uint8Array; a JSON body is { json: … }");
   }
 }
