@@ -1,6 +1,6 @@
 import type { Assignment } from "./ast.ts";
 import { SqlError } from "./errors.ts";
-import { isValue } from "./value.ts";
+import { isValue, type Value } from "./value.ts";
 
 /**
  * The columns and values of INSERT and SET, in the order written.
@@ -12,11 +12,13 @@ export function readAssignments(values: Record<string, unknown>): Assignment[] {
   const columns = Object.keys(values);
   for (let i = 0; i < columns.length; i++) {
     const column = columns[i] as string;
-    const value = values[column];
-    if (!isValue(value)) {
-      throw new SqlError("value", value === undefined ? "is undefined" : "cannot be a parameter", column);
-    }
-    assignments.push({ column, value });
+    assignments.push({ column, value: readValue(column, values[column]) });
   }
   return assignments;
+}
+
+/** @throws {SqlError} as {@link readAssignments} */
+export function readValue(column: string, value: unknown): Value {
+  if (isValue(value)) return value;
+  throw new SqlError("value", value === undefined ? "is undefined" : "cannot be a parameter", column);
 }

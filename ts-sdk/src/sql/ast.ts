@@ -117,7 +117,7 @@ export interface Assignment {
 }
 
 /** A statement, ready to be printed. */
-export type StatementNode = SelectNode | InsertNode | UpdateNode | DeleteNode;
+export type StatementNode = SelectNode | CountNode | InsertNode | UpdateNode | DeleteNode;
 
 /** SELECT; no columns mean `*`. */
 export interface SelectNode {
@@ -130,12 +130,30 @@ export interface SelectNode {
   readonly offset: number | undefined;
 }
 
-/** INSERT of one row; no assignments mean a row of defaults. */
+/** SELECT COUNT(*); no condition means every row. */
+export interface CountNode {
+  readonly kind: "count";
+  readonly table: string;
+  readonly where: Condition | undefined;
+}
+
+/** INSERT of rows with a value for each column; no columns mean one row of defaults. */
 export interface InsertNode {
   readonly kind: "insert";
   readonly table: string;
-  readonly assignments: readonly Assignment[];
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly Value[])[];
+  readonly conflict: ConflictNode | undefined;
   readonly returning: readonly string[];
+}
+
+/** ON CONFLICT: DO UPDATE of what is set, or of what is excluded; DO NOTHING where both are empty. */
+export interface ConflictNode {
+  /** The columns of the unique index; none mean any index. */
+  readonly columns: readonly string[];
+  readonly set: readonly Assignment[];
+  /** Columns that take the value of the row that was to be inserted. */
+  readonly excluded: readonly string[];
 }
 
 /** UPDATE; no condition means every row, which only `filter: all` makes. */

@@ -33,15 +33,25 @@ const NO_COLUMNS: ReadonlyMap<string, Column> = new Map();
  * @throws {SqlError} `option` when the arguments are neither
  */
 export function readCall(first: unknown, second: unknown, third: unknown): Call {
-  if (first === postgres || first === sqlite) return readTarget(first as Dialect, second, third);
+  if (isDialect(first)) return readTarget(first, second, third);
   return readTarget(postgres, first, second);
+}
+
+export function isDialect(value: unknown): value is Dialect {
+  return value === postgres || value === sqlite;
 }
 
 function readTarget(dialect: Dialect, target: unknown, options: unknown = {}): Call {
   if (!isPlainObject(options)) throw new SqlError("option", "the options are an object");
-  if (typeof target === "string") return { dialect, table: target, columns: NO_COLUMNS, options };
+  const { table, columns } = readTable(target);
+  return { dialect, table, columns, options };
+}
+
+/** The name of a table, and what is known of its columns. */
+export function readTable(target: unknown): Pick<Call, "table" | "columns"> {
+  if (typeof target === "string") return { table: target, columns: NO_COLUMNS };
   if (!isTable(target)) throw new SqlError("option", "takes a name or table(Type)", "table");
-  return { dialect, table: target.name, columns: target.columns, options };
+  return { table: target.name, columns: target.columns };
 }
 
 /** A misspelt option, such as a `filtre`, would silently be none. */

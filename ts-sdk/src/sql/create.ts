@@ -1,41 +1,111 @@
-import { readAssignments } from "./assignments.ts";
-import { readCall, readColumns, type TableArgument } from "./call.ts";
-import type { Dialect } from "./dialect.ts";
+import { readValue } from "./assignments.ts";
+import type { InsertNode } from "./ast.ts";
+import { isDialect, readColumns, readTable, refuseUnknown, type TableArgument } from "./call.ts";
+import { type OnConflict, readConflict } from "./conflict.ts";
+import { type Dialect, postgres } from "./dialect.ts";
 import { SqlError } from "./errors.ts";
+import { isPlainObject } from "./filter.ts";
 import type { AnyRow, Assignments, ColumnOf } from "./filter_types.ts";
 import { print, type Statement } from "./print.ts";
+import type { Value } from "./value.ts";
 
-/** The new row's columns, and beside them `returning`: the columns that the statement gives back. */
+/** What an INSERT takes besides its rows. */
+export interface CreateOptions<Row = AnyRow> {
+  /** Columns that the statement gives back of each row that it inserted or changed. */
+  readonly returning?: readonly ColumnOf<Row>[];
+  /** The action where a row with the same values in a unique index is there already; without it that is an error. */
+  readonly onConflict?: OnConflict<Row>;
+}
+
+/** The new row's columns, and beside them what {@link CreateOptions} has. */
 export type CreateValues<Row = AnyRow> = keyof AnyRow extends keyof Row
-  ? { readonly [column: string]: Assignments<Row>[keyof Assignments<Row>] | readonly string[] }
-  : Assignments<Row> & { readonly returning?: readonly ColumnOf<Row>[] };
+  ? { readonly [column: string]: Assignments<Row>[keyof Assignments<Row>] | readonly string[] | OnConflict }
+  : Assignments<Row> & CreateOptions<Row>;
+
+const OPTIONS: ReadonlySet<string> = new Set<keyof CreateOptions>(["returning", "onConflict"]);
+
+/** One row with the options beside its columns, or a list of rows. */
+export type CreateRows<Row = AnyRow> = CreateValues<Row> | readonly Assignments<Row>[];
 
 /**
- * An INSERT of one row. No column at all gives a row of defaults.
+ * An INSERT of one row or of a list of rows. Beside the columns of one row may stand `returning` and `onConflict`; for a
+ * list they are the last argument. A row without a column gives a row of defaults.
  *
  * @param table a name, or `table(Type)`, which makes the values type-checked
- * @returns the text and its parameters, in the order written
- * @throws {SqlError} for a name or a value that is none; `undefined` is no value
+ * @param rows a row, or a list of at least one; all have the same columns
+ * @param options with it a single row is the same as a list of one: all that stands in it is a column
+ * @returns the text and its parameters, in the order written: those of the rows, then those of `onConflict`
+ * @throws {SqlError} for a name or a value that is none (`undefined` is no value), rows that differ in their columns, and
+ *   options that are wrong
  */
 export function sqlCreate<Row extends object = AnyRow>(
   table: TableArgument<Row>,
-  values: CreateValues<NoInfer<Row>>,
+  rows: CreateRows<NoInfer<Row>>,
+  options?: CreateOptions<NoInfer<Row>>,
 ): Statement;
 export function sqlCreate<Row extends object = AnyRow>(
   dialect: Dialect,
   table: TableArgument<Row>,
-  values: CreateValues<NoInfer<Row>>,
+  rows: CreateRows<NoInfer<Row>>,
+  options?: CreateOptions<NoInfer<Row>>,
 ): Statement;
-export function sqlCreate(first: unknown, second?: unknown, third?: unknown): Statement {
-  const { dialect, table, options } = readCall(first, second, third);
-  const { returning, ...values } = options;
-  if (Object.hasOwn(options, "returning") && returning === undefined) {
-    throw new SqlError("option", "is undefined", "returning");
+export function sqlCreate(...given: unknown[]): Statement {
+  const dialect = isDialect(given[0]) ? given[0] : postgres;
+  const [target, rows = {}, options] = isDialect(given[0]) ? given.slice(1) : given;
+  const { table } = readTable(target);
+  if (Array.isArray(rows)) return print(dialect, readRows(dialect, table, rows, options));
+  return print(dialect, options === undefined ? readRow(table, rows) : readRows(dialect, table, [rows], options));
+}
+
+function readRow(table: string, given: unknown): InsertNode {
+  if (!isPlainObject(given)) throw new SqlError("option", "takes a row or a list of rows", "rows");
+  const { returning, onConflict, ...row } = given;
+  for (const option of OPTIONS) {
+    if (Object.hasOwn(given, option) && given[option] === undefined)
+      throw new SqlError("option", "is undefined", option);
   }
-  return print(dialect, {
-    kind: "insert",
-    table,
-    assignments: readAssignments(values),
-    returning: readColumns("returning", returning),
-  });
+  const columns = Object.keys(row);
+  return insert(table, columns, [readValues(row, columns)], { returning, onConflict });
+}
+
+function readRows(dialect: Dialect, table: string, rows: readonly unknown[], options: unknown = {}): InsertNode {
+  if (!isPlainObject(options)) throw new SqlError("option", "the options are an object");
+  refuseUnknown(options, OPTIONS);
+  if (!isPlainObject(rows[0])) throw new SqlError("option", "takes at least one row", "rows");
+  const columns = Object.keys(rows[0]);
+  if (columns.length === 0) throw new SqlError("option", "needs a column; a row of defaults stands alone", "rows");
+  // Before anything is read: a list that the database takes no part of should cost nothing.
+  if (rows.length * columns.length > dialect.maxParams) {
+    throw new SqlError("params", `${dialect.name} takes at most ${dialect.maxParams} parameters in one statement`);
+  }
+  const values: Value[][] = [];
+  for (let i = 0; i < rows.length; i++) values.push(readValues(rows[i], columns));
+  return insert(table, columns, values, options);
+}
+
+/** The values of one of many rows, in the order of the columns. */
+function readValues(row: unknown, columns: readonly string[]): Value[] {
+  if (!isPlainObject(row)) throw new SqlError("option", "a row is an object of columns", "rows");
+  const given = Object.keys(row);
+  const values: Value[] = [];
+  for (let i = 0; i < columns.length; i++) {
+    const column = columns[i] as string;
+    if (!Object.hasOwn(row, column)) throw new SqlError("value", "is in the first row, but not in another", column);
+    values.push(readValue(column, row[column]));
+  }
+  if (given.length > columns.length) {
+    const surplus = given.find((column) => !columns.includes(column));
+    throw new SqlError("value", "is in a row, but not in the first", surplus);
+  }
+  return values;
+}
+
+function insert(
+  table: string,
+  columns: readonly string[],
+  rows: readonly (readonly Value[])[],
+  { returning, onConflict }: Readonly<Record<string, unknown>>,
+): InsertNode {
+  const conflict = readConflict(onConflict, columns);
+  return { kind: "insert", table, columns, rows, conflict, returning: readColumns("returning", returning) };
 }

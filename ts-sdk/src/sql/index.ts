@@ -3,12 +3,15 @@
  * and keyset pagination, for PostgreSQL and SQLite; it runs nothing: a sidecar does (`db` in `../services`).
  *
  * A statement's way: a call's options are read into plain nodes (`ast.ts`) by one file a statement, with `filter.ts` for
- * conditions, `merge.ts` for what users may say, and `keyset.ts` for cursors; `print.ts` then writes the nodes for a
+ * conditions, `merge.ts` for what users may say, `conflict.ts` for upserts, and `keyset.ts` for cursors; `print.ts` then writes the nodes for a
  * `dialect.ts`. Nothing else writes SQL. Guide: `docs/sql.md`.
  */
 export { PageInfo } from "../schema/page-info.ts";
 export { type All, all } from "./all.ts";
-export { type CreateValues, sqlCreate } from "./create.ts";
+export type { FilterOptions } from "./conditions.ts";
+export type { ConflictNothing, ConflictUpdate, OnConflict } from "./conflict.ts";
+export { type CountOptions, sqlCount } from "./count.ts";
+export { type CreateOptions, type CreateRows, type CreateValues, sqlCreate } from "./create.ts";
 export { Cursor } from "./cursor.ts";
 export { type DeleteOptions, sqlDelete } from "./delete.ts";
 export { type Dialect, postgres, sqlite } from "./dialect.ts";

@@ -5,7 +5,16 @@
  * It appends to one text, and counts its loops: in the engine inside a component, which interprets, a `for…of` over four
  * items takes 30 µs, a `map` 13 µs, a counted loop 4 µs. The same goes for all that runs for each statement.
  */
-import type { Assignment, Condition, GroupNode, Operand, OrderTerm, Shared, StatementNode } from "./ast.ts";
+import type {
+  Assignment,
+  Condition,
+  ConflictNode,
+  GroupNode,
+  Operand,
+  OrderTerm,
+  Shared,
+  StatementNode,
+} from "./ast.ts";
 import type { Dialect } from "./dialect.ts";
 import { SqlError } from "./errors.ts";
 import type { Value } from "./value.ts";
@@ -49,9 +58,14 @@ function writeStatement(out: Output, node: StatementNode): void {
       if (node.limit !== undefined) out.sql += ` LIMIT ${node.limit}`;
       if (node.offset !== undefined) out.sql += ` OFFSET ${node.offset}`;
       return;
+    case "count":
+      out.sql = `SELECT COUNT(*) AS count FROM ${table}`;
+      writeWhere(out, node.where);
+      return;
     case "insert":
       out.sql = `INSERT INTO ${table}`;
-      writeInserted(out, node.assignments);
+      writeInserted(out, node.columns, node.rows);
+      if (node.conflict !== undefined) writeConflict(out, node.conflict);
       break;
     case "update":
       out.sql = `UPDATE ${table} SET `;
@@ -68,20 +82,33 @@ function writeStatement(out: Output, node: StatementNode): void {
   writeNames(out, node.returning);
 }
 
-function writeInserted(out: Output, assignments: readonly Assignment[]): void {
-  if (assignments.length === 0) {
+function writeInserted(out: Output, columns: readonly string[], rows: readonly (readonly Value[])[]): void {
+  if (columns.length === 0) {
     out.sql += " DEFAULT VALUES";
     return;
   }
-  let columns = "";
-  let values = "";
-  for (let i = 0; i < assignments.length; i++) {
-    const { column, value } = assignments[i] as Assignment;
-    const separator = i === 0 ? "" : ", ";
-    columns += separator + out.dialect.identifier(column);
-    values += separator + bind(out, value);
+  out.sql += " (";
+  writeNames(out, columns);
+  out.sql += ") VALUES ";
+  for (let i = 0; i < rows.length; i++) {
+    out.sql += i === 0 ? "(" : ", (";
+    writeValues(out, rows[i] as readonly Value[]);
   }
-  out.sql += ` (${columns}) VALUES (${values})`;
+}
+
+function writeConflict(out: Output, { columns, set, excluded }: ConflictNode): void {
+  out.sql += " ON CONFLICT ";
+  if (columns.length > 0) {
+    out.sql += "(";
+    writeNames(out, columns);
+    out.sql += ") ";
+  }
+  out.sql += set.length + excluded.length > 0 ? "DO UPDATE SET " : "DO NOTHING";
+  writeSet(out, set);
+  for (let i = 0; i < excluded.length; i++) {
+    const column = excluded[i] as string;
+    out.sql += `${(i === 0 ? "" : ", ") + out.dialect.identifier(column)} = ${out.dialect.identifier(`excluded.${column}`)}`;
+  }
 }
 
 function writeSet(out: Output, assignments: readonly Assignment[]): void {

@@ -1,45 +1,22 @@
-import type { All } from "./all.ts";
 import type { Condition, OrderTerm } from "./ast.ts";
 import { type Call, type RawOptions, readCall, readColumns, refuseUnknown, type TableArgument } from "./call.ts";
+import { FILTER_OPTIONS, type FilterOptions, readConditions } from "./conditions.ts";
 import { Cursor } from "./cursor.ts";
 import type { Dialect } from "./dialect.ts";
 import { CursorError, SqlError } from "./errors.ts";
-import { readFilter } from "./filter.ts";
-import type { AnyRow, ColumnOf, Filter } from "./filter_types.ts";
+import type { AnyRow, ColumnOf } from "./filter_types.ts";
 import { keyset } from "./keyset.ts";
 import { readStored } from "./kind.ts";
-import { mergeGuard } from "./merge.ts";
-import type { FieldOperator, Operator } from "./operators.ts";
 import { readOrder, reversed } from "./order.ts";
-import { countParams, ParamCounter } from "./param_count.ts";
+import { countParams } from "./param_count.ts";
 import { print, type Statement } from "./print.ts";
 import { isWellFormed } from "./text.ts";
 import type { Value } from "./value.ts";
-import { readTrusted } from "./where.ts";
 
 /** What `sqlRead` selects. All of it is the program's own word, but for `merge`, `after` and `before`. */
-export interface ReadOptions<Row = AnyRow> {
+export interface ReadOptions<Row = AnyRow> extends FilterOptions<Row> {
   /** The columns; `*` when omitted. */
   readonly select?: readonly ColumnOf<Row>[] | undefined;
-  /** The trusted condition: it always applies, whatever is merged. */
-  readonly filter?: Filter<Row> | All;
-  /** A filter from a user, from `parseFilter` or parsed JSON. It can only narrow what `filter` gives. */
-  readonly merge?: Filter | Filter<Row> | undefined;
-  /** The fields that `merge` may use, or the operators that each may be used with. None when omitted. */
-  readonly allow?:
-    | readonly ColumnOf<Row>[]
-    | { readonly [Column in ColumnOf<Row>]?: readonly FieldOperator[] }
-    | undefined;
-  /** Operators that `merge` may not use. */
-  readonly denyOps?: readonly Operator[] | undefined;
-  /** Operators that `merge` may use only when named here. */
-  readonly allowOps?: readonly "$regex"[] | undefined;
-  /** Levels of `$and`, `$or` and `$not` in `merge`; 5 when omitted, 100 at most. */
-  readonly maxDepth?: number | undefined;
-  /** Conditions in `merge`; 64 when omitted. */
-  readonly maxConditions?: number | undefined;
-  /** Elements of one list in `merge`; 1,000 when omitted. */
-  readonly maxList?: number | undefined;
   /** Columns to order by, `-` in front for descending. */
   readonly order?: OrderOf<Row> | readonly OrderOf<Row>[] | undefined;
   /**
@@ -63,8 +40,8 @@ export interface ReadOptions<Row = AnyRow> {
 export type OrderOf<Row> = ColumnOf<Row> | `-${ColumnOf<Row>}`;
 
 const OPTIONS: ReadonlySet<string> = new Set<keyof ReadOptions>([
-  ...(["select", "filter", "merge", "allow", "denyOps", "allowOps", "maxDepth", "maxConditions", "maxList"] as const),
-  ...(["order", "key", "limit", "page", "after", "before", "notNull"] as const),
+  ...FILTER_OPTIONS,
+  ...(["select", "order", "key", "limit", "page", "after", "before", "notNull"] as const),
 ]);
 
 // The form with a dialect stands first: of overloads that all fail the compiler explains the last, and it is in the other
@@ -111,28 +88,7 @@ export function sqlRead(first: unknown, second?: unknown, third?: unknown): Stat
 function readWhere(call: Call, order: readonly OrderTerm[], cursor: Cursor | undefined): Condition | undefined {
   const values = cursor === undefined ? undefined : readPosition(call, order, cursor);
   const after = values === undefined ? undefined : readKeyset(call, order, values);
-  if (call.options.merge === undefined) return joinAll(readTrusted(call), after);
-  const counter = new ParamCounter();
-  const filter = readTrusted(call, counter);
-  return joinAll(joinMerged(filter, readMerged(call, counter.count + countParams(values ?? []))), after);
-}
-
-/**
- * The user's filter under its rules. `{}` adds no condition.
- *
- * @param taken the parameters of the rest of the statement
- */
-function readMerged({ options, dialect, columns }: Call, taken: number): Condition | undefined {
-  // Where the rest alone has too many, the printer refuses it: that is not the user's mistake.
-  const room = taken > dialect.maxParams ? Number.POSITIVE_INFINITY : dialect.maxParams - taken;
-  const guard = mergeGuard(options, dialect, (column) => columns.get(column)?.kind, room);
-  return readFilter(options.merge, guard, dialect);
-}
-
-/** Each in its own parentheses, so that neither's OR reaches the other. */
-function joinMerged(filter: Condition | undefined, merged: Condition | undefined): Condition | undefined {
-  if (filter === undefined || merged === undefined) return filter ?? merged;
-  return { kind: "and", items: [filter, merged] };
+  return joinAll(readConditions(call, countParams(values ?? [])), after);
 }
 
 function joinAll(filter: Condition | undefined, place: Condition | undefined): Condition | undefined {

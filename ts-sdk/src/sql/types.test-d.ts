@@ -11,6 +11,7 @@ import {
   pageInfo,
   parseFilter,
   type Statement,
+  sqlCount,
   sqlCreate,
   sqlDelete,
   sqlite,
@@ -60,6 +61,59 @@ sqlRead(users, { merge: { name: "x" }, filter: all });
 sqlCreate(users, { name: str(text), age: int(7), email: null, returning: ["id"] });
 sqlUpdate(users, { set: { role: "admin" }, filter: { id: int(7) }, returning: ["id"] });
 sqlDelete(sqlite, users, { filter: all });
+
+// Counts, many rows and conflicts.
+sqlCount(users, { filter: { active: true }, merge: parseFilter("{}"), allow: ["name"], maxDepth: 2 });
+sqlCount(sqlite, users);
+sqlCount("users", { filter: all });
+sqlCreate(users, [
+  { id: 1, name: text },
+  { id: int(7), name: "y" },
+]);
+sqlCreate(sqlite, users, [{ id: 1, email: null }], { returning: ["id"], onConflict: { nothing: true } });
+sqlCreate(users, { id: 1, name: "x", onConflict: { columns: ["id"], set: { name: "y" } }, returning: ["id"] });
+sqlCreate(users, { id: 1, name: "x", onConflict: { columns: ["id"], set: "excluded" } });
+sqlCreate("users", { id: 1, name: "x", onConflict: { columns: ["id"], set: { name: "y" } }, returning: ["id"] });
+sqlCreate("users", [{ id: 1 }], { onConflict: { columns: ["id"], nothing: true } });
+const rowsOf: readonly { readonly id: number; readonly name: string }[] = [];
+sqlCreate(users, rowsOf);
+sqlCreate("users", rowsOf);
+// @ts-expect-error a count has no order
+sqlCount(users, { order: "id" });
+// @ts-expect-error
+sqlCount(users, { filter: { nam: "x" } });
+// @ts-expect-error
+sqlCreate(users, [{ nam: "x" }]);
+// @ts-expect-error
+sqlCreate(users, [{ name: 7 }]);
+// @ts-expect-error a required column is never NULL
+sqlCreate(users, [{ name: null }]);
+// @ts-expect-error
+sqlCreate(users, [{ name: "x" }], { returning: ["nam"] });
+sqlCreate(users, { name: "x" }, { returning: ["id"] });
+// @ts-expect-error
+sqlCreate(sqlite, users, { name: "x" }, { returning: ["nam"] });
+// @ts-expect-error
+sqlCreate(users, [{ name: "x" }], { onConflict: { columns: ["nam"], nothing: true } });
+// @ts-expect-error
+sqlCreate(users, { name: "x", onConflict: { columns: ["id"], set: { nam: "y" } } });
+// @ts-expect-error
+sqlCreate(users, { name: "x", onConflict: { columns: ["id"], set: { name: 7 } } });
+// @ts-expect-error either set or nothing
+sqlCreate(users, { name: "x", onConflict: { columns: ["id"] } });
+// @ts-expect-error either set or nothing
+sqlCreate(users, { name: "x", onConflict: { columns: ["id"], set: { name: "y" }, nothing: true } });
+// @ts-expect-error another word
+sqlCreate(users, { name: "x", onConflict: { columns: ["id"], set: "exclude" } });
+// @ts-expect-error a value is needed
+sqlCreate("users", [{ name: unsure }]);
+
+// A column of a nullable field may be NULL.
+const Note = Type("Note", { id: field.u32(), text: field.string().nullable(), meta: field.json() });
+sqlCreate(table(Note), [{ id: 1, text: null }]);
+sqlUpdate(table(Note), { set: { text: null }, filter: { text: { $ne: null } } });
+// @ts-expect-error any JSON is no single value
+sqlCreate(table(Note), { meta: {} });
 
 // A misspelt column.
 // @ts-expect-error
@@ -193,6 +247,19 @@ sqlCreate(users, {
 sqlCreate("users", {
   // @ts-expect-error
   name: {},
+});
+sqlCreate(users, [
+  {
+    name: "x",
+    // @ts-expect-error
+    nme: "x",
+  },
+]);
+sqlCount(users, {
+  filter: {
+    // @ts-expect-error
+    nme: "x",
+  },
 });
 sqlUpdate(users, {
   set: {

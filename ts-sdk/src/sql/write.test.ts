@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { all, ids, sqlCreate, sqlDelete, sqlite, sqlUpdate } from "./index.ts";
+import { all, ids, postgres, sqlCount, sqlCreate, sqlDelete, sqlite, sqlRead, sqlUpdate } from "./index.ts";
 
 const error = (name: string, code: string, field?: string) =>
   expect.objectContaining(field === undefined ? { name, code } : { name, code, field });
@@ -21,6 +21,174 @@ describe("sqlCreate", () => {
     }
     expect(() => sqlCreate("t", { "a, b": 1 })).toThrow(error("SqlError", "identifier"));
     expect(() => sqlCreate("t", { a: 1, returning: ["*"] })).toThrow(error("SqlError", "identifier"));
+  });
+});
+
+describe("sqlCreate of many rows", () => {
+  it("writes the rows in their order, with the columns of the first", () => {
+    expect(sqlCreate("t", [{ a: 1, b: "x" }])).toEqual(["INSERT INTO t (a, b) VALUES ($1, $2)", [1, "x"]]);
+    expect(
+      sqlCreate(
+        sqlite,
+        "t",
+        [
+          { a: 1, order: null },
+          { order: true, a: 2n },
+        ],
+        { returning: ["id"] },
+      ),
+    ).toEqual(['INSERT INTO t (a, "order") VALUES (?1, ?2), (?3, ?4) RETURNING id', [1, null, 2n, true]]);
+    // Beside a list of rows the options are columns like any other.
+    expect(sqlCreate("t", [{ returning: 1, onConflict: 2 }])[0]).toBe(
+      'INSERT INTO t ("returning", onConflict) VALUES ($1, $2)',
+    );
+  });
+
+  it("refuses rows that differ, or are none", () => {
+    const rows =
+      (...given: unknown[]) =>
+      () =>
+        sqlCreate("t", given as never);
+    expect(rows()).toThrow(error("SqlError", "option", "rows"));
+    expect(rows({})).toThrow(error("SqlError", "option", "rows"));
+    expect(rows({ a: 1 }, {})).toThrow(error("SqlError", "value", "a"));
+    expect(rows({ a: 1 }, { b: 1 })).toThrow(error("SqlError", "value", "a"));
+    expect(rows({ a: 1 }, { a: 1, b: 1 })).toThrow(error("SqlError", "value", "b"));
+    expect(rows({ a: 1, b: 1 }, { a: 1 })).toThrow(error("SqlError", "value", "b"));
+    expect(rows({ a: 1 }, { a: undefined })).toThrow(error("SqlError", "value", "a"));
+    expect(rows({ a: 1 }, Object.create({ a: 1 }))).toThrow(error("SqlError", "option", "rows"));
+    expect(rows({ constructor: 1 }, {})).toThrow(error("SqlError", "value", "constructor"));
+    for (const row of [null, undefined, 1, "a", [1], new Date()]) {
+      expect(rows(row)).toThrow(error("SqlError", "option", "rows"));
+      expect(rows({ a: 1 }, row)).toThrow(error("SqlError", "option", "rows"));
+    }
+    // A list with a hole has no row there.
+    const holed = [{ a: 1 }];
+    holed[2] = { a: 2 };
+    expect(rows(...holed)).toThrow(error("SqlError", "option", "rows"));
+    expect(() => sqlCreate("t", holed)).toThrow(error("SqlError", "option", "rows"));
+  });
+
+  it("refuses more values than the database takes, before it reads them", () => {
+    const read = new Proxy({ a: 1 }, { get: () => expect.unreachable("it was read") });
+    const rows = Array.from({ length: 32_767 }, () => read);
+    expect(() => sqlCreate(sqlite, "t", rows)).toThrow(error("SqlError", "params"));
+    expect(
+      sqlCreate(
+        sqlite,
+        "t",
+        Array.from({ length: 32_766 }, () => ({ a: 1 })),
+      )[1],
+    ).toHaveLength(32_766);
+    const full = Array.from({ length: 32_766 }, () => ({ a: 1 }));
+    expect(() => sqlCreate(sqlite, "t", full, { onConflict: { columns: ["a"], set: { b: 1 } } })).toThrow(
+      error("SqlError", "params"),
+    );
+  });
+
+  it("refuses other options", () => {
+    expect(() => sqlCreate("t", [{ a: 1 }], { filter: all } as never)).toThrow(error("SqlError", "option", "filter"));
+    expect(() => sqlCreate("t", [{ a: 1 }], { returning: [] })).toThrow(error("SqlError", "option", "returning"));
+    expect(() => sqlCreate("t", [{ a: 1 }], null as never)).toThrow(error("SqlError", "option"));
+  });
+
+  it("takes options behind a single row as behind a list of one", () => {
+    const options = { returning: ["id"], onConflict: { columns: ["a"], nothing: true } } as const;
+    expect(sqlCreate("t", { a: 1 }, options)).toEqual(sqlCreate("t", [{ a: 1 }], options));
+    expect(sqlCreate(sqlite, "t", { a: 1, returning: 2 } as never, {})).toEqual([
+      'INSERT INTO t (a, "returning") VALUES (?1, ?2)',
+      [1, 2],
+    ]);
+    // What stands beside the columns is a column then, and no value of one.
+    expect(() => sqlCreate("t", { a: 1, returning: ["id"] }, {})).toThrow(error("SqlError", "value", "returning"));
+  });
+});
+
+describe("onConflict", () => {
+  const row = { email: "a", name: "b", age: 7 };
+
+  it("sets what it is told, after the values of the rows", () => {
+    const onConflict = { columns: ["email"], set: { name: "c", age: null } };
+    expect(sqlCreate("t", { ...row, onConflict, returning: ["id"] })).toEqual([
+      "INSERT INTO t (email, name, age) VALUES ($1, $2, $3) ON CONFLICT (email) DO UPDATE SET name = $4, age = $5 RETURNING id",
+      ["a", "b", 7, "c", null],
+    ]);
+    expect(sqlCreate(sqlite, "t", [row, row], { onConflict })[1]).toEqual(["a", "b", 7, "a", "b", 7, "c", null]);
+  });
+
+  it("takes what was to be inserted, in every column but the conflict's", () => {
+    expect(sqlCreate("t", { ...row, onConflict: { columns: ["email"], set: "excluded" } })[0]).toBe(
+      "INSERT INTO t (email, name, age) VALUES ($1, $2, $3) ON CONFLICT (email) DO UPDATE SET name = excluded.name, age = excluded.age",
+    );
+    expect(sqlCreate(sqlite, "t", [{ id: 1, order: 2 }], { onConflict: { columns: ["id"], set: "excluded" } })[0]).toBe(
+      'INSERT INTO t (id, "order") VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET "order" = excluded."order"',
+    );
+  });
+
+  it("leaves the row that is there", () => {
+    expect(sqlCreate("t", { ...row, onConflict: { columns: ["email", "age"], nothing: true } })[0]).toMatch(
+      / ON CONFLICT \(email, age\) DO NOTHING$/,
+    );
+    expect(sqlCreate("t", [row], { onConflict: { nothing: true } })[0]).toMatch(
+      / \(\$1, \$2, \$3\) ON CONFLICT DO NOTHING$/,
+    );
+  });
+
+  it.each<[string, unknown, string]>([
+    ["what is no object", "nothing", "onConflict"],
+    ["a list", [], "onConflict"],
+    ["undefined", undefined, "onConflict"],
+    ["neither set nor nothing", { columns: ["email"] }, "onConflict"],
+    ["both", { columns: ["email"], set: { name: "c" }, nothing: true }, "onConflict"],
+    ["nothing that is not true", { columns: ["email"], nothing: false }, "nothing"],
+    ["set without columns", { set: { name: "c" } }, "columns"],
+    ["no columns", { columns: [], nothing: true }, "columns"],
+    ["columns that are none", { columns: "email", nothing: true }, "columns"],
+    ["an empty set", { columns: ["email"], set: {} }, "set"],
+    ["a set of another word", { columns: ["email"], set: "EXCLUDED" }, "set"],
+    ["an undefined set", { columns: ["email"], set: undefined }, "set"],
+    ["a set that leaves nothing", { columns: ["email", "name", "age"], set: "excluded" }, "set"],
+    ["another option", { columns: ["email"], set: { name: "c" }, where: {} }, "where"],
+  ])("refuses %s", (_what, onConflict, field) => {
+    expect(() => sqlCreate("t", { ...row, onConflict } as never)).toThrow(error("SqlError", "option", field));
+  });
+
+  it("refuses what is no value, no name, and no row to conflict", () => {
+    const create = (onConflict: object) => () => sqlCreate("t", { ...row, onConflict } as never);
+    expect(create({ columns: ["email"], set: { name: undefined } })).toThrow(error("SqlError", "value", "name"));
+    expect(create({ columns: ["email"], set: { name: {} } })).toThrow(error("SqlError", "value", "name"));
+    expect(create({ columns: ["email"], set: { "a = 1, b": 1 } })).toThrow(error("SqlError", "identifier"));
+    expect(create({ columns: ["email) DO NOTHING --"], nothing: true })).toThrow(error("SqlError", "identifier"));
+    expect(() => sqlCreate("t", { "t.a": 1, b: 2, onConflict: { columns: ["b"], set: "excluded" } })).toThrow(
+      error("SqlError", "identifier"),
+    );
+    expect(() => sqlCreate("t", { onConflict: { nothing: true } })).toThrow(error("SqlError", "option", "onConflict"));
+  });
+});
+
+describe("sqlCount", () => {
+  it("counts what a read with the same filters gives", () => {
+    expect(sqlCount("t")).toEqual(["SELECT COUNT(*) AS count FROM t", []]);
+    expect(sqlCount("t", { filter: all })[0]).toBe("SELECT COUNT(*) AS count FROM t");
+    expect(sqlCount("t", { filter: {} })[0]).toBe("SELECT COUNT(*) AS count FROM t");
+    const given = { filter: { tenant: 7 }, merge: { $or: [{ a: 1 }, { a: { $in: [2, 3] } }] }, allow: ["a"] } as const;
+    for (const dialect of [postgres, sqlite]) {
+      const [sql, params] = sqlCount(dialect, "order", given as never);
+      const [read, values] = sqlRead(dialect, "order", given as never);
+      expect([sql, params]).toEqual([read.replace("*", "COUNT(*) AS count"), values]);
+    }
+  });
+
+  it("refuses what a read refuses, and what has no meaning for a number", () => {
+    expect(() => sqlCount("t", { merge: { a: 1 } })).toThrow(error("FilterError", "field", "a"));
+    expect(() => sqlCount("t", { merge: { a: { $in: [1, 2, 3] } }, allow: ["a"], maxList: 2 })).toThrow(
+      error("FilterError", "list", "a"),
+    );
+    expect(() => sqlCount("t", { filter: undefined } as never)).toThrow(error("FilterError", "undefined"));
+    expect(() => sqlCount("a b")).toThrow(error("SqlError", "identifier"));
+    for (const option of ["limit", "page", "order", "select", "after", "returning", "filtre"]) {
+      expect(() => sqlCount("t", { [option]: 1 } as never)).toThrow(error("SqlError", "option", option));
+    }
   });
 });
 

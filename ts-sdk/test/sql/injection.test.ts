@@ -13,6 +13,7 @@ import {
   postgres,
   SqlError,
   type Statement,
+  sqlCount,
   sqlCreate,
   sqlDelete,
   sqlite,
@@ -101,7 +102,7 @@ const POSTGRES_NODES = new Set([
     "ParamRef",
     "BoolExpr",
   ],
-  ...["NullTest", "List", "RowExpr", "SortBy", "A_Const", "Integer"],
+  ...["NullTest", "List", "RowExpr", "SortBy", "A_Const", "Integer", "FuncCall"],
 ]);
 
 describe.each([postgres, sqlite])("$name", (dialect) => {
@@ -142,6 +143,19 @@ describe.each([postgres, sqlite])("$name", (dialect) => {
       return [
         sqlRead(dialect, "t", { filter, merge: filter, allow: COLUMNS, order: ["-a", "id"], limit: 3, after: cursor }),
         sqlCreate(dialect, "t", { a: one as string, b: two as string }),
+        sqlCount(dialect, "t", { filter, merge: filter, allow: COLUMNS }),
+        sqlCreate(
+          dialect,
+          "t",
+          [
+            { id: 1, a: one as string },
+            { a: two as string, id: 2 },
+          ],
+          {
+            onConflict: { columns: ["id"], set: { a: two as string, b: one as string } },
+            returning: ["id"],
+          },
+        ),
         sqlUpdate(dialect, "t", { set: { a: one as string }, filter }),
         sqlDelete(dialect, "t", { filter }),
       ];
@@ -161,7 +175,9 @@ describe.each([postgres, sqlite])("$name", (dialect) => {
           expect(statements.map(([sql]) => sql)).toEqual(benign.map(([sql]) => sql));
           expect(statements.map(([, params]) => params.length)).toEqual(benign.map(([, params]) => params.length));
           expect(statements[1]?.[1]).toEqual([one, two]);
+          expect(statements[3]?.[1]).toEqual([1, one, 2, two, two, one]);
           expectHarmless(statements[0] as Statement);
+          expectHarmless(statements[2] as Statement);
         },
       ) as never,
     );
@@ -183,6 +199,12 @@ describe.each([postgres, sqlite])("$name", (dialect) => {
           () => sqlCreate(dialect, name, { a: 1 }),
           () => sqlCreate(dialect, "t", { [name]: 1 }),
           () => sqlCreate(dialect, "t", { a: 1, returning: [name] }),
+          () => sqlCreate(dialect, "t", [{ [name]: 1 }, { [name]: 2 }]),
+          () => sqlCreate(dialect, "t", [{ a: 1 }], { onConflict: { columns: [name], nothing: true } }),
+          () => sqlCreate(dialect, "t", [{ a: 1 }], { onConflict: { columns: ["a"], set: { [name]: 1 } } }),
+          () => sqlCreate(dialect, "t", [{ a: 1, [name]: 1 }], { onConflict: { columns: ["a"], set: "excluded" } }),
+          () => sqlCount(dialect, name),
+          () => sqlCount(dialect, "t", { filter: { [name]: 1 } as never }),
           () => sqlUpdate(dialect, "t", { set: { [name]: 1 }, filter: { a: 1 } }),
           () => sqlUpdate(dialect, name, { set: { a: 1 }, filter: { a: 1 } }),
           () => sqlDelete(dialect, name, { filter: { a: 1 } }),
@@ -320,6 +342,9 @@ describe.each([postgres, sqlite])("$name", (dialect) => {
       "notNull",
       "set",
       "returning",
+      "onConflict",
+      "columns",
+      "nothing",
     );
     run(
       fc.property(any, fc.dictionary(key, any, { maxKeys: 4 }), (thing, options) => {
@@ -331,6 +356,13 @@ describe.each([postgres, sqlite])("$name", (dialect) => {
         attempt(() => sqlRead(dialect, "t", { filter: given, order: "a", after: given }));
         attempt(() => sqlRead(dialect, "t", { merge: given, allow: COLUMNS }));
         attempt(() => sqlCreate(dialect, "t", given));
+        attempt(() => sqlCreate(dialect, "t", [given, given]));
+        attempt(() => sqlCreate(dialect, "t", [{ a: 1 }], given));
+        attempt(() => sqlCreate(dialect, "t", [{ a: 1 }], options as never));
+        attempt(() => sqlCreate(dialect, "t", { a: 1, onConflict: given }));
+        attempt(() => sqlCreate(dialect, "t", { a: 1, onConflict: options as never }));
+        attempt(() => sqlCount(dialect, given, given));
+        attempt(() => sqlCount(dialect, "t", options as never));
         attempt(() => sqlUpdate(dialect, "t", options as never));
         attempt(() => sqlUpdate(dialect, "t", { set: given, filter: given }));
         attempt(() => sqlDelete(dialect, "t", { filter: given }));

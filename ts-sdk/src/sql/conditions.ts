@@ -1,0 +1,68 @@
+/** The WHERE of a statement that reads: the trusted filter, and a user's beside it. */
+import type { All } from "./all.ts";
+import type { Condition } from "./ast.ts";
+import type { Call } from "./call.ts";
+import { readFilter } from "./filter.ts";
+import type { AnyRow, ColumnOf, Filter } from "./filter_types.ts";
+import { mergeGuard } from "./merge.ts";
+import type { FieldOperator, Operator } from "./operators.ts";
+import { ParamCounter } from "./param_count.ts";
+import { readTrusted } from "./where.ts";
+
+/** The rows that are meant. All of it is the program's own word, but for `merge`. */
+export interface FilterOptions<Row = AnyRow> {
+  /** The trusted condition: it always applies, whatever is merged. */
+  readonly filter?: Filter<Row> | All;
+  /** A filter from a user, from `parseFilter` or parsed JSON. It can only narrow what `filter` gives. */
+  readonly merge?: Filter | Filter<Row> | undefined;
+  /** The fields that `merge` may use, or the operators that each may be used with. None when omitted. */
+  readonly allow?:
+    | readonly ColumnOf<Row>[]
+    | { readonly [Column in ColumnOf<Row>]?: readonly FieldOperator[] }
+    | undefined;
+  /** Operators that `merge` may not use. */
+  readonly denyOps?: readonly Operator[] | undefined;
+  /** Operators that `merge` may use only when named here. */
+  readonly allowOps?: readonly "$regex"[] | undefined;
+  /** Levels of `$and`, `$or` and `$not` in `merge`; 5 when omitted, 100 at most. */
+  readonly maxDepth?: number | undefined;
+  /** Conditions in `merge`; 64 when omitted. */
+  readonly maxConditions?: number | undefined;
+  /** Elements of one list in `merge`; 1,000 when omitted. */
+  readonly maxList?: number | undefined;
+}
+
+/** The names of {@link FilterOptions}. */
+export const FILTER_OPTIONS = [
+  ...(["filter", "merge", "allow", "denyOps", "allowOps", "maxDepth", "maxConditions", "maxList"] as const),
+] satisfies (keyof FilterOptions)[];
+
+/**
+ * The trusted filter with the merged one.
+ *
+ * @param taken the parameters of the rest of the statement
+ */
+export function readConditions(call: Call, taken: number): Condition | undefined {
+  if (call.options.merge === undefined) return readTrusted(call);
+  const counter = new ParamCounter();
+  const filter = readTrusted(call, counter);
+  return joinMerged(filter, readMerged(call, counter.count + taken));
+}
+
+/**
+ * The user's filter under its rules. `{}` adds no condition.
+ *
+ * @param taken the parameters of the rest of the statement
+ */
+function readMerged({ options, dialect, columns }: Call, taken: number): Condition | undefined {
+  // Where the rest alone has too many, the printer refuses it: that is not the user's mistake.
+  const room = taken > dialect.maxParams ? Number.POSITIVE_INFINITY : dialect.maxParams - taken;
+  const guard = mergeGuard(options, dialect, (column) => columns.get(column)?.kind, room);
+  return readFilter(options.merge, guard, dialect);
+}
+
+/** Each in its own parentheses, so that neither's OR reaches the other. */
+function joinMerged(filter: Condition | undefined, merged: Condition | undefined): Condition | undefined {
+  if (filter === undefined || merged === undefined) return filter ?? merged;
+  return { kind: "and", items: [filter, merged] };
+}
