@@ -65,6 +65,10 @@ const Note = Type("Note", { note: field.string().nullable() });
 post("/", { response: Note }, () => ok({ note: null }));
 // @ts-expect-error null is no absence
 post("/", { response: Note }, () => ok({}));
+get("/", { response: Note.nullable() }, () => ok(null));
+get("/", { response: Note.nullable() }, () => ok({ note: null }));
+// @ts-expect-error this one is never null
+get("/", { response: Note }, () => ok(null));
 // @ts-expect-error a path has no null
 Path("P", { id: field.u32().nullable() });
 // @ts-expect-error a query has no null

@@ -1,5 +1,5 @@
 /** Null as a value, records, any JSON, unions, and Types that are made of others: definitions, plain data, Standard Schema. */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import {
   extend,
   field,
@@ -16,10 +16,12 @@ import {
   pick,
   Query,
   record,
+  routes,
   type Schema,
   Type,
   type TypeSchema,
 } from "../index.ts";
+import { testApp } from "../testing/index.ts";
 import { Failures } from "./failures.ts";
 
 const loose = (make: () => unknown) => make as () => never;
@@ -325,4 +327,38 @@ it("PageInfo is the Type of what pageInfo gives", () => {
   const { page } = pageInfo([{ id: 1 }, { id: 2 }], { order: "id", limit: 1, total: 2 });
   expect(validate(PageInfo, JSON.parse(JSON.stringify(page)))).toEqual({ value: page });
   expect(PageInfo).toMatchObject({ name: "PageInfo", role: "type" });
+});
+
+describe("an answer", () => {
+  const answers = (response: Schema, body: unknown) => {
+    const app = routes({ read: get("/", { response } as never, (() => ok(body)) as never) });
+    return testApp(app).get("/");
+  };
+
+  it.each<[string, Schema, unknown]>([
+    ["null of a nullable Type", Circle.nullable(), null],
+    ["a Type that may be null", Circle.nullable(), { radius: 1 }],
+    ["a record", record(field.u32().nullable()), { a: 1, b: null }],
+    ["a variant", oneOf("kind", { circle: Circle, square: Square }), { kind: "circle", radius: 1 }],
+    ["any JSON", Type("Any", { any: field.json() }), { any: { a: [null] } }],
+    ["a part", partial(User), {}],
+    ["a date in any JSON, which is sent as a text", Type("Any", { any: field.json() }), { any: new Date(0) }],
+  ])("may be %s", async (_what, response, body) => {
+    const answer = await answers(response, body);
+    expect([answer.status, answer.json()]).toEqual([200, JSON.parse(JSON.stringify(body))]);
+  });
+
+  it.each<[string, Schema, unknown, string]>([
+    ["null of what is not nullable", Circle, null, "# must be an object"],
+    ["without what may be null", pick(User, ["note"]), {}, "#/note is required"],
+    ["a record with a wrong value", record(field.u32()), { "a/b": -1 }, "#/a~1b must be a whole number"],
+    ["no variant", oneOf("kind", { circle: Circle }), { kind: "oval" }, '#/kind must be one of "circle"'],
+    ["without any JSON", Type("Any", { any: field.json() }), {}, "#/any is required"],
+  ])("is compared with its type: %s", async (_what, response, body, where) => {
+    const reported = vi.spyOn(console, "error").mockImplementation(() => {});
+    const answer = await answers(response, body);
+    reported.mockRestore();
+    expect(answer.status).toBe(500);
+    expect(answer.json()).toMatchObject({ detail: expect.stringContaining(where) });
+  });
 });
