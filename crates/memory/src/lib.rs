@@ -16,6 +16,7 @@
 mod content;
 mod image;
 mod memories;
+mod per_process;
 mod providing;
 mod region;
 mod scan;
@@ -26,5 +27,6 @@ mod tests;
 
 pub use image::Image;
 pub use memories::{Live, Memories, Usage};
+pub use per_process::PerProcess;
 pub use providing::providing;
 pub use stacks::Stacks;

@@ -3,8 +3,11 @@
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
 use std::sync::LazyLock;
+use std::sync::atomic::Ordering;
+
+use crate::per_process::PerProcess;
 
 /// `_IOWR('f', 16, struct pm_scan_arg)`.
 const PAGEMAP_SCAN: libc::Ioctl = 0xc060_6610_u32 as libc::Ioctl;
@@ -24,8 +27,12 @@ struct Kind {
     any: u64,
 }
 
-/// Pages of the process' own: neither the file's nor the one of zeros, which are there when they were only read.
-const OWN: Kind = Kind { not: FILE | ZERO, all: WRITTEN, any: PRESENT | SWAPPED };
+/// Pages of the process' own where nothing is mapped: not the one of zeros, which is there when they were only read.
+const OVER_ZEROS: Kind = Kind { not: FILE | ZERO, all: WRITTEN, any: PRESENT | SWAPPED };
+
+/// Pages of the process' own where a file is mapped. The page of zeros is one of them: reading gives the file's page, and the
+/// kernel puts zeros there when it merges pages (KSM with `use_zero_pages`) that were overwritten with zeros.
+const OVER_FILE: Kind = Kind { not: FILE, all: WRITTEN, any: PRESENT | SWAPPED };
 
 /// Pages of the file that is mapped.
 const OF_FILE: Kind = Kind { not: 0, all: FILE | PRESENT, any: 0 };
@@ -59,25 +66,82 @@ struct PageRegion {
     categories: u64,
 }
 
-/// This process' page tables. None where the system has none to show.
-static PAGEMAP: LazyLock<Option<File>> = LazyLock::new(|| {
-    let file = File::open("/proc/self/pagemap").ok()?;
-    match scan_with(&file, OWN, 0..0, |_| {}) {
-        Ok(_) => Some(file),
-        Err(error) => {
-            tracing::debug!("memories are given back instead of being reset: {error}");
-            None
+/// The descriptor of this process' page tables.
+///
+/// A descriptor of `/proc/self/pagemap` stays with the process that opened it: after a `fork` the child would scan its
+/// parent's pages, and miss those that it wrote to itself. So a child opens one of its own.
+struct Pagemap {
+    /// The descriptor and one.
+    stored: PerProcess,
+}
+
+/// What is stored before anything was opened.
+const CLOSED: i32 = 0;
+
+/// What is stored when the system shows no page tables.
+const UNAVAILABLE: i32 = -1;
+
+/// None where it cannot be known that this process was forked.
+static PAGEMAP: LazyLock<Option<Pagemap>> =
+    LazyLock::new(|| PerProcess::new().map(|stored| Pagemap { stored }).map_err(report).ok());
+
+impl Pagemap {
+    /// The descriptor for this process, which is opened when it is first wanted.
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        let stored = match self.stored.number().load(Ordering::Acquire) {
+            CLOSED => self.open(),
+            stored => stored,
+        };
+        // SAFETY: a descriptor that is stored is never closed.
+        (stored != UNAVAILABLE).then(|| unsafe { BorrowedFd::borrow_raw(stored - 1) })
+    }
+
+    /// Opens a descriptor and stores it, unless another thread was first. A child keeps its parent's descriptor open as well:
+    /// a program that closes what it inherited may have given that number to another file.
+    #[cold]
+    fn open(&self) -> i32 {
+        let opened = File::open("/proc/self/pagemap").map(OwnedFd::from).and_then(|file| {
+            scan_with(file.as_fd(), OVER_ZEROS, 0..0, |_| {})?;
+            Ok(file)
+        });
+        let opened = opened.map_err(report).ok();
+        let stored = opened.as_ref().map_or(UNAVAILABLE, |file| file.as_raw_fd() + 1);
+        match self.stored.number().compare_exchange(CLOSED, stored, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => {
+                let _ = opened.map(IntoRawFd::into_raw_fd);
+                stored
+            }
+            Err(first) => first,
         }
     }
-});
+}
 
-/// Calls `found` with each run of pages in a range of addresses that differ from what is mapped there, as long as they come to
+fn report(error: io::Error) {
+    tracing::debug!("memories are given back instead of being reset: {error}");
+}
+
+fn pagemap() -> Option<BorrowedFd<'static>> {
+    PAGEMAP.as_ref()?.descriptor()
+}
+
+/// What is mapped where memory was written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Below {
+    Zeros,
+    File,
+}
+
+/// Calls `found` with each run of pages in a range of addresses that differ from what is mapped below, as long as they come to
 /// `most` bytes. False when there are more, or when the system cannot tell: then any may differ.
-pub(crate) fn written(range: Range<usize>, most: usize, mut found: impl FnMut(Range<usize>)) -> bool {
-    let Some(pagemap) = &*PAGEMAP else { return false };
+pub(crate) fn written(range: Range<usize>, below: Below, most: usize, mut found: impl FnMut(Range<usize>)) -> bool {
+    let kind = match below {
+        Below::Zeros => OVER_ZEROS,
+        Below::File => OVER_FILE,
+    };
+    let Some(pagemap) = pagemap() else { return false };
     let (mut at, mut bytes) = (range.start, 0);
     while at < range.end {
-        let scanned = scan_with(pagemap, OWN, at..range.end, |run| {
+        let scanned = scan_with(pagemap, kind, at..range.end, |run| {
             bytes += run.len();
             if bytes <= most {
                 found(run);
@@ -93,7 +157,7 @@ pub(crate) fn written(range: Range<usize>, most: usize, mut found: impl FnMut(Ra
 
 /// Calls `found` with each run of pages in a range of addresses that are the mapped file's, as far as the system can tell.
 pub(crate) fn of_file(range: Range<usize>, mut found: impl FnMut(Range<usize>)) {
-    let Some(pagemap) = &*PAGEMAP else { return };
+    let Some(pagemap) = pagemap() else { return };
     let mut at = range.start;
     while at < range.end {
         match scan_with(pagemap, OF_FILE, at..range.end, &mut found) {
@@ -105,7 +169,7 @@ pub(crate) fn of_file(range: Range<usize>, mut found: impl FnMut(Range<usize>)) 
 
 /// One scan; gives the address up to which it came.
 fn scan_with(
-    pagemap: &File,
+    pagemap: BorrowedFd<'_>,
     Kind { not, all, any }: Kind,
     range: Range<usize>,
     mut found: impl FnMut(Range<usize>),

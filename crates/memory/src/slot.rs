@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::image::Image;
 use crate::region::{PAGE, Region};
-use crate::scan;
+use crate::scan::{self, Below};
 
 /// How much of what an instance has written is restored in place, which stays resident for the next one. What has written
 /// more is given back as a whole: a greedy request must not be paid for by those after it.
@@ -106,32 +106,42 @@ impl Slot {
 
     /// Makes its content what it was when it was prepared. Nobody uses it any more.
     pub(crate) fn reset(&mut self) -> io::Result<()> {
-        let start = self.start().addr();
-        let image = self.image.as_ref().map(|image| (image.content(), image.start()));
-        let (at, length) = image.as_ref().map_or((0, 0), |(content, at)| (*at, content.len()));
-        let mut resident = 0;
-        let mut copied = Ok(());
-        let scanned = scan::written(start..start + self.accessible, KEPT, |run| {
-            resident += run.len();
-            let run = run.start - start..run.end - start;
-            assert!(run.end <= self.accessible);
-            // SAFETY: the run is within what can be accessed, and nobody uses it.
-            let bytes = unsafe { std::slice::from_raw_parts_mut(self.start().add(run.start), run.len()) };
-            // What is before the image, in it, and behind it.
-            let first = at.clamp(run.start, run.end);
-            let last = (at + length).clamp(run.start, run.end);
-            bytes[..first - run.start].fill(0);
-            if let Some((image, _)) = image.as_ref().filter(|_| first < last && copied.is_ok()) {
-                copied = image.copy(first - at..last - at, &mut bytes[first - run.start..last - run.start]);
-            }
-            bytes[last - run.start..].fill(0);
-        });
-        let restored = scanned && copied.is_ok();
-        self.resident = if restored { resident } else { 0 };
-        if !restored {
+        let restored = self.restore_written();
+        self.resident = restored.unwrap_or(0);
+        if restored.is_none() {
             // SAFETY: nobody uses it.
             unsafe { self.region.give_back(0, self.accessible)? };
         }
         Ok(())
+    }
+
+    /// Restores what was written to in place, and gives how many bytes of pages that were. None when they are too many, or cannot
+    /// be found or restored.
+    fn restore_written(&self) -> Option<usize> {
+        let start = self.start().addr();
+        let image = self.image.as_ref().map(|image| (image.content(), image.start()));
+        let (at, end) = image.as_ref().map_or((0, 0), |(content, at)| (*at, at + content.len()));
+        let mut resident = 0;
+        let mut copied = Ok(());
+        for (part, below) in [(0..at, Below::Zeros), (at..end, Below::File), (end..self.accessible, Below::Zeros)] {
+            let left = KEPT - resident;
+            let scanned = scan::written(start + part.start..start + part.end, below, left, |run| {
+                resident += run.len();
+                let run = run.start - start..run.end - start;
+                assert!(part.start <= run.start && run.end <= part.end);
+                // SAFETY: the run is within what can be accessed, and nobody uses it.
+                let bytes = unsafe { std::slice::from_raw_parts_mut(self.start().add(run.start), run.len()) };
+                match &image {
+                    Some((image, at)) if below == Below::File && copied.is_ok() => {
+                        copied = image.copy(run.start - at..run.end - at, bytes);
+                    }
+                    _ => bytes.fill(0),
+                }
+            });
+            if !scanned || copied.is_err() {
+                return None;
+            }
+        }
+        Some(resident)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
@@ -123,6 +124,74 @@ fn the_memory_of_an_instance_that_lives_is_restored_unless_it_has_grown() {
     // SAFETY: there is nothing that could run.
     assert!(!unsafe { memory.restore() });
     assert!(Running::new(&module, None).memory.is_none());
+}
+
+/// A child writes to a page that its parent has not written to, and restores it.
+#[test]
+fn a_process_that_forked_restores_its_own_pages_and_not_its_parents() {
+    let engine = engine(4);
+    let module = module(&engine, "");
+    let mut running = Running::new(&module, Some(&image(&[5; 5_000])));
+    let memory = running.memory.take().unwrap();
+    let (_, before) = running.bytes();
+    running.store(0, 0xaa);
+    // SAFETY: nothing runs.
+    assert!(unsafe { memory.restore() });
+    // SAFETY: the child uses what this thread has made, and ends without unwinding into what the test harness has made.
+    match unsafe { libc::fork() } {
+        0 => {
+            let restored = catch_unwind(AssertUnwindSafe(|| {
+                for at in [9_000, 70_000, 2 * PAGE - 1] {
+                    running.store(at, 0xaa);
+                }
+                // SAFETY: nothing runs.
+                unsafe { memory.restore() && running.bytes().1 == before }
+            }));
+            // SAFETY: it ends the child.
+            unsafe { libc::_exit(if restored.unwrap_or(false) { 0 } else { 1 }) }
+        }
+        child => {
+            let mut status = 0;
+            // SAFETY: the status is this function's.
+            assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+            assert_eq!(status, 0, "the child found what it had written");
+        }
+    }
+}
+
+/// A guest overwrites pages of its image with zeros, and the kernel merges those with its page of zeros: they are the guest's
+/// nevertheless.
+#[test]
+fn a_page_of_the_image_that_the_kernel_merged_with_zeros_is_restored() {
+    let set = |name: &str| std::fs::read_to_string(format!("/sys/kernel/mm/ksm/{name}")).unwrap_or_default();
+    if [set("run"), set("use_zero_pages")].iter().any(|value| value.trim() != "1") {
+        // No test changes how the whole system manages memory.
+        writeln!(std::io::stderr(), "left out: /sys/kernel/mm/ksm/run and use_zero_pages are not 1").unwrap();
+        return;
+    }
+    let merged = || {
+        let stat = std::fs::read_to_string("/proc/self/ksm_stat").unwrap();
+        let count = stat.lines().find_map(|line| line.strip_prefix("ksm_zero_pages ")).unwrap();
+        count.parse::<u64>().unwrap()
+    };
+    let engine = engine(4);
+    let module = module(&engine, "");
+    let mut running = Running::new(&module, Some(&image(&[5; 65_536])));
+    let memory = running.memory.take().unwrap();
+    let (place, before) = running.bytes();
+    for at in 8_192..65_536 {
+        running.store(at, 0);
+    }
+    // SAFETY: merging pages changes nothing of what the memory holds.
+    assert_eq!(unsafe { libc::madvise(place.cast_mut().cast(), 2 * PAGE, libc::MADV_MERGEABLE) }, 0);
+    let began = std::time::Instant::now();
+    while merged() < 12 {
+        assert!(began.elapsed().as_secs() < 60, "the kernel merges pages within a minute");
+        std::thread::yield_now();
+    }
+    // SAFETY: nothing runs.
+    assert!(unsafe { memory.restore() });
+    assert!(running.bytes().1 == before);
 }
 
 #[test]
