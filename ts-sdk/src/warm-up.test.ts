@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { field, get, list, ok, oneOf, Path, partial, post, Query, record, routes, Type, warmUp } from "./index.ts";
+import { formats } from "./schema/formats.ts";
 
 const reported = vi.spyOn(console, "error").mockImplementation(() => {});
 beforeEach(() => void reported.mockClear());
@@ -80,6 +81,15 @@ it("makes examples of every kind of schema", async () => {
   };
   warmUp({ ...app, handle });
   expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 400, 404]);
+});
+
+it("parses every variant of a union, each of which may have a format of its own", () => {
+  const ipv6 = vi.spyOn(formats, "ipv6");
+  const V6 = Type("V6", { address: field.string({ format: "ipv6" }) });
+  const body = oneOf("version", { v4: Type("V4", { address: field.string({ format: "ipv4" }) }), v6: V6 });
+  warmUp(routes({ write: post("/", { body }, () => ok({})) }));
+  expect(ipv6).toHaveBeenCalledWith("::");
+  ipv6.mockRestore();
 });
 
 it("leaves another library's schemas alone: they may call what their user wrote", async () => {

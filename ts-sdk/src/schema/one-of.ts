@@ -1,7 +1,7 @@
 import type { Attributes } from "./attributes.ts";
 import { capitalized, derivedName } from "./derived-name.ts";
 import { type EnumSchema, enumOf } from "./enum.ts";
-import { fail, INVALID, type Parse, within } from "./failures.ts";
+import { Failures, fail, INVALID, type Parse, within } from "./failures.ts";
 import { isSchema } from "./is-schema.ts";
 import type { TypeSchema } from "./object.ts";
 import type { Quick, WriteQuick } from "./quick.ts";
@@ -78,7 +78,15 @@ export function oneOf<const Tag extends string, V extends Variants>(
     json,
     writeQuick,
     extra: { tag, variants: Object.freeze(Object.fromEntries(tagged)) },
-    sample: (example) => example([...tagged.values()][0] as Schema),
+    sample: (example) => {
+      // A body holds one variant, so the others are parsed here.
+      const samples = [...tagged.values()].map((type) => {
+        const value = example(type);
+        type.parsers.json(value, new Failures());
+        return value;
+      });
+      return samples[0];
+    },
   }) as unknown as UnionSchema<OneOf<Tag, V>, "required">;
 }
 
