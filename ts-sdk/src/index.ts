@@ -5,7 +5,9 @@
  */
 export type { App, CheckResponse, HandleOptions, RawResponse } from "./app/app.ts";
 export { checkResponse } from "./app/check.ts";
-export { routes } from "./app/routes.ts";
+export type { Definitions, Group } from "./app/definitions.ts";
+export { group } from "./app/group.ts";
+export { type OnError, type RoutesOptions, routes } from "./app/routes.ts";
 export { type CacheList, type CacheSetOptions, cache } from "./client/cache.ts";
 export { type BatchResult, type Column, db, type Row } from "./client/db.ts";
 export { HttpClientError, type HttpClientErrorCode } from "./client/errors.ts";
@@ -38,6 +40,9 @@ export {
   type ResponseInit,
   respond,
 } from "./http/response.ts";
+export { middleware } from "./middleware/middleware.ts";
+export type { Kit, Middleware, Next, Passed } from "./middleware/types.ts";
+export { use } from "./middleware/use.ts";
 export { random } from "./random.ts";
 export { type DeclareRoute, del, get, patch, post, put } from "./routing/method.ts";
 export type { GivenOptions, Method, Operation, Route, RouteOptions } from "./routing/operation.ts";

@@ -87,6 +87,7 @@ async function hover(over: string): Promise<string | undefined> {
 /** The members of a text, in any order: the type checker has its own. */
 const members = (shown = "") => shown.split(/\s*[{};]\s*/).sort();
 
+const route = `Route<"/users/{id}", { readonly path: PathSchema<{ id: number; }>; readonly query: QuerySchema<{ page: number; }>; readonly body: TypeSchema<USER, "required">; readonly response: TypeSchema<USER, "required">; }, unknown>`;
 const user = `{ tags?: string[] | undefined; id: number; role: "a" | "b"; }`;
 it.each([
   ["User =", `const User: TypeSchema<${user}, "required">`],
@@ -95,9 +96,9 @@ it.each([
   ["Someone =", `type Someone = ${user}`],
   ["input)", `(parameter) input: { path: { id: number; }; query: { page: number; }; body: ${user}; }`],
   ["body }", `const body: ${user}`],
-  ["route =", "const route: Route"],
+  ["route =", `const route: ${route.replaceAll("USER", user)}`],
   ["level =", `const level: EnumSchema<"high" | "low", "default">`],
-  ["app =", "const app: App"],
+  ["app =", `const app: App<{ route: ${route.replaceAll("USER", user)}; }>`],
   [
     "Shape =",
     'const Shape: UnionSchema<{ kind: "circle"; radius: number; } | { kind: "square"; side: number; }, "required">',

@@ -1,6 +1,7 @@
 import type { RawRequest } from "../http/request.ts";
 import type { Response } from "../http/response.ts";
 import type { AnyHandler, Operation } from "../routing/operation.ts";
+import type { Around } from "../routing/step.ts";
 
 /** A response as the component interface takes it (`sdk:core/handler`, record `response`). */
 export interface RawResponse {
@@ -26,9 +27,18 @@ export type CheckResponse = (operation: Operation, response: Response) => Promis
 /** The key of {@link App}'s brand, for telling an app from another default export. */
 export const appKey: unique symbol = Symbol.for("tenon.app") as never;
 
-/** An app, from `routes`: the default export of a handler module. */
-export interface App {
+/**
+ * An app, from `routes`: the default export of a handler module. The type argument serves the type checker alone: the
+ * definitions that it was made of, for a typed client.
+ */
+export interface App<out D = unknown> {
   readonly [appKey]: true;
+  /** Never there: it carries the types. */
+  readonly "~types"?: { readonly definitions: D };
+  /** What the paths of all routes begin with; empty when nothing is given. */
+  readonly prefix: string;
+  /** The middleware around every request, the outermost first. */
+  readonly use: readonly Around[];
   /** The routes as plain data, in the order of declaration; the OpenAPI document is written from them. */
   readonly operations: readonly Operation[];
   /**

@@ -1,58 +1,146 @@
 import { HttpError } from "../http/interrupt.ts";
 import { invalidInput, malformed, problem } from "../http/problem.ts";
 import { type RawRequest, Request } from "../http/request.ts";
-import { problemResponse, Response } from "../http/response.ts";
-import type { Operation } from "../routing/operation.ts";
+import { encodedResponse, problemResponse, Response } from "../http/response.ts";
+import type { AnyHandler, Operation } from "../routing/operation.ts";
+import type { Around, Recover, Step } from "../routing/step.ts";
 import type { Match, RouteTable } from "../routing/table.ts";
 import { type App, appKey, type CheckResponse, type HandleOptions, type RawResponse } from "./app.ts";
 import { inputReader, type ReadInput } from "./input.ts";
 import { reportError } from "./report.ts";
+import type { OnError } from "./routes.ts";
 import { send } from "./send.ts";
 
+/** What holds for all operations of an app. */
+interface AppParts {
+  readonly prefix: string;
+  readonly use: readonly Around[];
+  readonly onError: OnError | undefined;
+}
+
+type Found = Extract<Match, { found: "operation" }>;
+
+/** The context where no middleware has added anything. */
+const NO_CONTEXT = Object.freeze({});
+
 /** Makes the app of its operations and the table that finds them. */
-export function createApp(operations: readonly Operation[], table: RouteTable): App {
+export function createApp(
+  operations: readonly Operation[],
+  table: RouteTable,
+  { prefix, use, onError }: AppParts,
+): App<never> {
   const readers = new Map<Operation, ReadInput>(operations.map((operation) => [operation, inputReader(operation)]));
+  const recover: Recover = (thrown, request, handler) => {
+    const answer = thrown instanceof HttpError ? thrown.response : thrown;
+    if (answer instanceof Response) return answer;
+    return onError && request ? askFor(onError, thrown, request, handler) : failed(thrown, handler);
+  };
+
+  // Inside middleware, each step answers whatever happens: an exception is an answer to the next one outwards.
+
+  const callHandler: Step = (request, context, { match, check }) => {
+    const found = match as Found;
+    try {
+      const answer = call(found, request, found.operation.handler, context);
+      if (answer instanceof Response && !check) return encodedResponse(answer);
+      const settled = settle(answer, found.operation, check).then(encodedResponse);
+      return settled.catch((thrown) => recover(thrown, request, found.operation.name));
+    } catch (thrown) {
+      return recover(thrown, request, found.operation.name);
+    }
+  };
+  const steps = new Map<Operation, Step>();
+  for (const operation of operations) {
+    if (operation.use.length > 0) steps.set(operation, wrap(operation.use, callHandler, recover));
+  }
+  const dispatch: Step = (request, context, arrived) => {
+    const { match } = arrived;
+    if (match.found !== "operation") return withoutOperation(match, request.method);
+    return (steps.get(match.operation) ?? callHandler)(request, context, arrived);
+  };
+  const outermost = use.length > 0 ? wrap(use, dispatch, recover) : undefined;
 
   function handle(raw: RawRequest, options?: HandleOptions): RawResponse | Promise<RawResponse> {
-    let operation: Operation | undefined;
+    const { method } = raw;
+    const check = options?.checkResponse;
+    const instead = options?.insteadOfHandlers;
+    let request: Request | undefined;
+    let name: string | undefined;
     try {
-      const request = new Request(raw);
-      const match = table.match(request.method, request.path);
-      if (match.found !== "operation") return send(withoutOperation(match, request.method), request.method);
-      operation = match.operation;
-      const handler = options?.insteadOfHandlers ?? operation.handler;
-      const read = (readers.get(operation) as ReadInput)(request, match.params, match.malformed);
-      const answer =
-        read instanceof Promise
-          ? read.then(({ input, refusal }) => refusal ?? handler(input as never, request))
-          : (read.refusal ?? handler(read.input as never, request));
+      request = new Request(raw);
+      const match = table.match(method, request.path);
+      // Nothing of the user's runs while an app is warmed up.
+      const step = instead ? undefined : (outermost ?? (match.found === "operation" && steps.get(match.operation)));
+      if (step) return finish(step(request, NO_CONTEXT, { match, check }), request, name);
+      if (match.found !== "operation") return send(withoutOperation(match, method), method);
+      const { operation } = match;
+      name = operation.name;
+      const answer = call(match, request, instead ?? operation.handler, NO_CONTEXT);
       // An asynchronous function costs as much as finding the route does: not for what is there at once.
-      if (answer instanceof Response && !options?.checkResponse) return send(answer, request.method);
-      return settle(answer, operation, raw.method, options?.checkResponse);
+      if (answer instanceof Response && !check) return send(answer, method);
+      return finish(settle(answer, operation, check), request, name);
     } catch (thrown) {
-      return recover(thrown, operation, raw.method);
+      return sendRecovered(thrown, request, method, name);
     }
   }
 
-  return Object.freeze({ [appKey]: true as const, operations: Object.freeze(operations), handle });
+  /** Reads the input and calls the handler. */
+  function call(found: Found, request: Request, handler: AnyHandler, context: object): Response | Promise<Response> {
+    const read = (readers.get(found.operation) as ReadInput)(request, found.params, found.malformed);
+    if (read instanceof Promise) {
+      return read.then(({ input, refusal }) => refusal ?? handler(input as never, request, context as never));
+    }
+    return read.refusal ?? handler(read.input as never, request, context as never);
+  }
+
+  /** Sends an answer once it is there. */
+  async function finish(
+    answer: Response | Promise<Response>,
+    request: Request,
+    name: string | undefined,
+  ): Promise<RawResponse> {
+    try {
+      return send(await answer, request.method);
+    } catch (thrown) {
+      return sendRecovered(thrown, request, request.method, name);
+    }
+  }
+
+  function sendRecovered(
+    thrown: unknown,
+    request: Request | undefined,
+    method: string,
+    name: string | undefined,
+  ): RawResponse | Promise<RawResponse> {
+    const trySend = (answer: Response) => {
+      try {
+        return send(answer, method);
+      } catch (unsendable) {
+        return send(failed(unsendable, name), method);
+      }
+    };
+    const answer = recover(thrown, request, name);
+    return answer instanceof Response ? trySend(answer) : answer.then(trySend);
+  }
+
+  return Object.freeze({ [appKey]: true as const, prefix, use, operations: Object.freeze(operations), handle });
 }
 
-/** What there is to wait for after the handler was called. */
+/** Puts middleware around a step, the first outermost. */
+function wrap(use: readonly Around[], inner: Step, recover: Recover): Step {
+  return use.reduceRight((step, each) => each.around(step, recover), inner);
+}
+
+/** The handler's response, compared with what its route declares where that is asked for. */
 async function settle(
   answer: Response | Promise<Response>,
   operation: Operation,
-  method: string,
   check: CheckResponse | undefined,
-): Promise<RawResponse> {
-  try {
-    let response = await answer;
-    if (!(response instanceof Response))
-      throw new TypeError("the handler returned no response: return ok(…) or the like");
-    if (check) response = await check(operation, response);
-    return send(response, method);
-  } catch (thrown) {
-    return recover(thrown, operation, method);
-  }
+): Promise<Response> {
+  const response = await answer;
+  if (!(response instanceof Response))
+    throw new TypeError("the handler returned no response: return ok(…) or the like");
+  return check ? check(operation, response) : response;
 }
 
 /** The answer where no handler is to be called. */
@@ -64,17 +152,25 @@ function withoutOperation(match: Exclude<Match, { found: "operation" }>, method:
   return problemResponse(problem(405, "The path is known, but not with this method."), allow);
 }
 
-/** The answer to what a handler threw: an answer, bare or in an error, or a 500 that says nothing of the exception. */
-function recover(thrown: unknown, operation: Operation | undefined, method: string): RawResponse {
-  let uncaught = thrown;
-  const answer = thrown instanceof HttpError ? thrown.response : thrown;
-  if (answer instanceof Response) {
-    try {
-      return send(answer, method);
-    } catch (unsendable) {
-      uncaught = unsendable;
-    }
+/** The answer that `onError` gives to an exception; the ordinary 500 when it gives none or throws itself. */
+async function askFor(
+  onError: OnError,
+  thrown: unknown,
+  request: Request,
+  name: string | undefined,
+): Promise<Response> {
+  try {
+    const answer = await onError(thrown, request);
+    if (answer instanceof Response) return encodedResponse(answer);
+    if (answer !== undefined) throw new TypeError("onError: returns a response, or undefined for the ordinary 500");
+  } catch (another) {
+    reportError(name, another);
   }
-  reportError(operation?.name, uncaught);
-  return send(problemResponse(problem(500)), method);
+  return failed(thrown, name);
+}
+
+/** A 500 that says nothing of the exception, which is written to stderr. */
+function failed(thrown: unknown, name: string | undefined): Response {
+  reportError(name, thrown);
+  return problemResponse(problem(500));
 }

@@ -1,14 +1,37 @@
-import type { Operation, Route } from "../routing/operation.ts";
+import type { Request } from "../http/request.ts";
+import type { Response } from "../http/response.ts";
+import { checkMiddleware } from "../middleware/check.ts";
+import type { AddsOf, AnyMiddleware, Chain, Empty } from "../middleware/types.ts";
+import type { Operation } from "../routing/operation.ts";
 import { type Pattern, parsePattern } from "../routing/pattern.ts";
+import type { Around } from "../routing/step.ts";
 import { RouteTable } from "../routing/table.ts";
 import type { ObjectSchema } from "../schema/object.ts";
 import { isSchema } from "../schema/schema.ts";
+import { refuseUnknown } from "../schema/unknown.ts";
 import type { App } from "./app.ts";
+import type { AnyGroup, AnyRoute, Definitions, Provided } from "./definitions.ts";
 import { createApp } from "./handle.ts";
 
+/** What holds for all routes of an app. */
+export interface RoutesOptions<M extends readonly AnyMiddleware[] = readonly []> {
+  /** What the paths of all routes begin with: `/api/v1`. */
+  readonly prefix?: string;
+  /** Middleware around every request, the outermost first: those that match no route and OPTIONS included. */
+  readonly use?: M & Chain<M, Empty>;
+  /**
+   * Receives what a handler or a middleware throws, other than answers. The answer that it returns is sent; `undefined`
+   * means the ordinary 500, and so does an exception of its own.
+   */
+  readonly onError?: OnError;
+}
+
+/** Turns an exception into an answer, or leaves it with `undefined`. */
+export type OnError = (thrown: unknown, request: Request) => Response | undefined | Promise<Response | undefined>;
+
 /**
- * Makes an app of its routes. Each key is its handler's name; the doc comment above it is the operation's summary in
- * the OpenAPI document.
+ * Makes an app of its routes. Each key is its handler's name, behind its group's where there is one; the doc comment above
+ * it is the operation's summary in the OpenAPI document.
  *
  * @example
  * export default routes({
@@ -17,22 +40,63 @@ import { createApp } from "./handle.ts";
  * });
  * @throws TypeError at definition, naming the route that can't be, or both of two that answer the same requests.
  */
-export function routes(definitions: Readonly<Record<string, Route>>): App {
+export function routes<D extends Definitions, const M extends readonly AnyMiddleware[] = readonly []>(
+  definitions: D & Provided<D, AddsOf<M>>,
+  options: RoutesOptions<M> = {},
+): App<D> {
+  refuseUnknown("routes", options, ["prefix", "use", "onError"]);
+  const { prefix = "", use = [], onError } = options as RoutesOptions<readonly AnyMiddleware[]>;
+  if (onError !== undefined && typeof onError !== "function") throw new TypeError('routes: "onError" is a function');
+  const around = checkMiddleware('routes: "use"', use);
   const table = new RouteTable();
-  const operations = Object.entries(definitions).map(([name, route]) => {
-    const operation = nameRoute(name, route);
-    for (const path of operation.paths) table.add(operation, checkedPattern(operation, path));
-    return operation;
-  });
-  return createApp(operations, table);
+  const operations: Operation[] = [];
+  const names = new Set<string>();
+  checkPrefix("routes", prefix);
+  add(definitions, "", prefix, []);
+  return createApp(operations, table, { prefix, use: around, onError });
+
+  function add(all: Definitions, before: string, prefix: string, use: readonly Around[]): void {
+    for (const [key, definition] of Object.entries(all)) {
+      const name = before + key;
+      if (isGroup(definition)) {
+        checkPrefix(name, definition.prefix);
+        add(definition.definitions, `${name}.`, prefix + definition.prefix, [...use, ...definition.use]);
+        continue;
+      }
+      if (names.has(name)) throw new TypeError(`routes: two routes are called "${name}"`);
+      names.add(name);
+      const operation = nameRoute(name, definition, prefix, use);
+      for (const path of operation.paths) table.add(operation, checkedPattern(operation, path));
+      operations.push(operation);
+    }
+  }
 }
 
-function nameRoute(name: string, route: Route): Operation {
-  if (typeof route?.handler !== "function") {
-    throw new TypeError(`routes: "${name}" is no route; make it with get, post, put, patch or del`);
+function isGroup(definition: AnyRoute | AnyGroup | undefined): definition is AnyGroup {
+  return typeof (definition as AnyGroup | undefined)?.definitions === "object";
+}
+
+function checkPrefix(name: string, prefix: string): void {
+  const pattern = atRoute(name, () => parsePattern(prefix));
+  if (prefix.endsWith("/") || pattern.placeholders.length > 0) {
+    throw new TypeError(
+      `routes: "${name}": the prefix ${JSON.stringify(prefix)} must not end in "/" or have placeholders`,
+    );
   }
-  const { status = 200, deprecated = false } = route.options;
-  return Object.freeze({ ...route, name, status, deprecated });
+}
+
+function nameRoute(name: string, route: AnyRoute, prefix: string, use: readonly Around[]): Operation {
+  if (typeof route?.handler !== "function") {
+    throw new TypeError(`routes: "${name}" is no route; make it with get, post, put, patch or del, or with group`);
+  }
+  const { method, options, handler } = route;
+  const { status = 200, deprecated = false } = options;
+  const paths = route.paths.map((path) => {
+    // Checked before the prefix hides what is wrong with it.
+    atRoute(name, () => parsePattern(path));
+    return prefix + path;
+  });
+  return Object.freeze({ method, paths, options, handler, name, status, deprecated, use: [...use, ...route.use] });
 }
 
 function checkedPattern({ name, options }: Operation, path: string): Pattern {

@@ -1,6 +1,6 @@
 import { encodeValue } from "../http/headers.ts";
 import { writeJson } from "../http/json.ts";
-import { JSON_TYPE, PROBLEM_TYPE, type Response, RawResponse as UnencodedResponse } from "../http/response.ts";
+import { JSON_TYPE, PROBLEM_TYPE, type Response, TEXT, RawResponse as UnencodedResponse } from "../http/response.ts";
 import { isBodiless } from "../http/status.ts";
 import { encodeUtf8 } from "../platform.ts";
 import type { RawResponse } from "./app.ts";
@@ -14,7 +14,7 @@ export function send(response: Response, method: string): RawResponse {
   const { status, headers: given, body: value } = response;
   // Nearly every answer is one of `ok`, whose headers are the same each time.
   if (given === JSON_TYPE && value !== undefined && method !== "HEAD") {
-    return { status, headers: JSON_HEADERS, body: encodeUtf8(writeJson(value)) };
+    return { status, headers: JSON_HEADERS, body: encodeUtf8(response[TEXT] ?? writeJson(value)) };
   }
   const headers = encodeHeaders(given);
   if (isBodiless(status)) return { status, headers };
@@ -49,7 +49,7 @@ function encodeBody(response: Response): Uint8Array | undefined {
   const { body } = response;
   if (body === undefined) return undefined;
   if (response instanceof UnencodedResponse) return typeof body === "string" ? encodeUtf8(body) : (body as Uint8Array);
-  return encodeUtf8(writeJson(body));
+  return encodeUtf8(response[TEXT] ?? writeJson(body));
 }
 
 const JSON_HEADER = encodeHeader(JSON_TYPE[0]);

@@ -1,5 +1,6 @@
 import { isBytes } from "./bytes.ts";
 import { checkHeader, checkValue } from "./headers.ts";
+import { writeJson } from "./json.ts";
 import { type ProblemDetails, problem } from "./problem.ts";
 import type { ErrorStatus } from "./status.ts";
 
@@ -18,6 +19,9 @@ export interface ResponseInit {
 // Of these there is one; giving another replaces it. Every other header may be repeated, `set-cookie` above all.
 const SINGLE = new Set(["content-type", "content-length", "location", "etag", "last-modified", "retry-after"]);
 
+/** Where an answer keeps its body as JSON text, once it is written. */
+export const TEXT: unique symbol = Symbol() as never;
+
 /**
  * What a handler answers, as plain data: compare it in a test. It is made by `ok`, `created`, `accepted`, `noContent`,
  * `error` and `respond`.
@@ -28,12 +32,15 @@ export class Response<out Status extends number = number, out Body = unknown> {
   readonly headers: readonly (readonly [name: string, value: string])[];
   /** The value that will be written as JSON; from `respond`, the text or bytes themselves. */
   readonly body: Body;
+  /** @internal */
+  declare readonly [TEXT]?: string;
 
   /** @internal */
-  constructor(status: Status, headers: readonly (readonly [string, string])[], body: Body) {
+  constructor(status: Status, headers: readonly (readonly [string, string])[], body: Body, text?: string) {
     this.status = status;
     this.headers = headers;
     this.body = body;
+    if (text !== undefined) (this as { [TEXT]?: string })[TEXT] = text;
   }
 
   /**
@@ -45,8 +52,13 @@ export class Response<out Status extends number = number, out Body = unknown> {
   header(name: string, value: string): this {
     const added = checkHeader(name, value);
     const kept = SINGLE.has(added[0]) ? this.headers.filter(([given]) => given !== added[0]) : this.headers;
-    const Same = this.constructor as new (status: Status, headers: typeof this.headers, body: Body) => this;
-    return new Same(this.status, [...kept, added], this.body);
+    const Same = this.constructor as new (
+      status: Status,
+      headers: typeof this.headers,
+      body: Body,
+      text?: string,
+    ) => this;
+    return new Same(this.status, [...kept, added], this.body, this[TEXT]);
   }
 }
 
@@ -55,6 +67,17 @@ export class RawResponse<out Status extends number, out Body> extends Response<S
 
 /** An error answer, from `error`; every route may give it, whatever status and body it declares. */
 export interface ErrorResponse extends Response<ErrorStatus, ProblemDetails> {}
+
+/**
+ * The same answer with its body written as JSON, so that sending it can't fail any more.
+ *
+ * @throws TypeError when the body can't be written as JSON.
+ */
+export function encodedResponse(response: Response): Response {
+  const { status, headers, body } = response;
+  if (body === undefined || response instanceof RawResponse || response[TEXT] !== undefined) return response;
+  return new Response(status, headers, body, writeJson(body));
+}
 
 /** The headers of every answer with a JSON body, until one is added. */
 export const JSON_TYPE = Object.freeze([["content-type", "application/json"]] as const);

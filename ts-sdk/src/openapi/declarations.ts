@@ -37,6 +37,11 @@ export class Declarations {
     return undefined;
   }
 
+  /** What a name or a member stands for in the end: an expression that is none of the two. */
+  valueOf(place: Place): Place | undefined {
+    return this.#value(place, 0);
+  }
+
   #follow(module: SourceModule, binding: Binding | undefined): Place | undefined {
     if (binding?.from === "here") return { module, node: binding.value, statement: binding.statement };
     const other = binding && this.#graph.resolve(module.file, binding.specifier);

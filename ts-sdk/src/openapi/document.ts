@@ -21,7 +21,7 @@ export interface Document {
 export function createDocument(app: App, manifest: Manifest, comments: DocComments): Document {
   const { name, version = "0.0.0", description } = manifest;
   const components = new Components();
-  const items = paths(app.operations, name, comments, components);
+  const items = paths(app, name, comments, components);
   return {
     openapi: "3.0.0",
     info: { title: name, version, ...(description === undefined ? {} : { description }) },

@@ -1,3 +1,4 @@
+import type { App } from "../app/app.ts";
 import type { Method, Operation } from "../routing/operation.ts";
 import { parsePattern } from "../routing/pattern.ts";
 import { isSchema } from "../schema/schema.ts";
@@ -42,7 +43,7 @@ interface Place {
 
 /** The paths of the document, sorted, each with its operations. */
 export function paths(
-  operations: readonly Operation[],
+  { operations, prefix }: App,
   packageName: string,
   comments: DocComments,
   components: Components,
@@ -57,7 +58,7 @@ export function paths(
     const item = items.get(path) ?? new Map<Verb, OperationObject>();
     const { method, name, deprecated } = operation;
     item.set(method.toLowerCase() as Verb, {
-      tags: [tagOf(path, packageName)],
+      tags: [tagOf(path.slice(prefix.length), packageName)],
       ...comments.get(name),
       operationId: ids.next(name),
       ...requests[i],

@@ -247,3 +247,38 @@ it("finds nothing where there is nothing to read", () => {
 it("names the place of a syntax error", () => {
   expect(() => summaries({ "handler.ts": "export default {\n  oops(\n};" })).toThrow(/handler.ts:3:1: /);
 });
+
+it("follows groups, wherever they are declared, and names their routes behind them", () => {
+  const files = {
+    "handler.ts": `${SDK}
+const group = (...of: unknown[]) => of;
+import { posts } from "./posts.ts";
+import * as more from "./more.ts";
+/** The group's own. */
+const users = group("/users", { /** List users. */ list: get(""), posts });
+export default routes({
+  users, posts,
+  inline: group("/inline", { /** In a group. */ one: get("/"), deep: group("/deep", { /** Deeper. */ two: get("/") }) }),
+  ...more,
+  circle: more.circle,
+});`,
+    "posts.ts": `${SDK}
+const group = (...of: unknown[]) => of;
+const definitions = { /** List posts. */ list: get("") };
+export const posts = group("/posts", { ...definitions, /** Options are no routes. */ add: get("", { /** No. */ path: 1 }, 2) }, { use: [] });`,
+    "more.ts": `${SDK}
+const group = (...of: unknown[]) => of;
+export const named = group("/named", { /** Of a namespace. */ one: get("") });
+export const circle: unknown = group("/circle", { circle });`,
+  };
+  const found = summaries(files);
+  expect(found).toMatchObject({
+    "users.list": "List users.",
+    "users.posts.list": "List posts.",
+    "posts.list": "List posts.",
+    "posts.add": "Options are no routes.",
+    "inline.one": "In a group.",
+    "inline.deep.two": "Deeper.",
+    "named.one": "Of a namespace.",
+  });
+});

@@ -5,6 +5,9 @@ import { returnedBy } from "./returned.ts";
 import type { SourceGraph } from "./source-graph.ts";
 import { keyOf, type Place, type SourceModule, unwrap } from "./source-module.ts";
 
+/** How deep groups are followed: one may name itself. */
+const MAX_GROUPS = 20;
+
 /**
  * The doc comments of a handler module's routes, found in the source's syntax tree: above each key of the object that
  * `routes(…)` is given, or, where the key has none, above the declaration that its value names. Spread objects, imports,
@@ -12,7 +15,8 @@ import { keyOf, type Place, type SourceModule, unwrap } from "./source-module.ts
  */
 export function routeComments(graph: SourceGraph): DocComments {
   const found = new Map<string, DocComment>();
-  const seen = new Set<Node>();
+  let seen = new Set<Node>();
+  let group = "";
   const declarations = new Declarations(graph);
 
   function visit({ module, node }: Place): void {
@@ -44,9 +48,30 @@ export function routeComments(graph: SourceGraph): DocComments {
       else {
         const name = keyOf(property.key, property.computed);
         if (name === undefined) continue;
-        record(name, commentBefore(module, property) ?? commentOf({ module, node: property.value }));
+        const value = { module, node: property.value };
+        record(name, commentBefore(module, property) ?? commentOf(value));
+        visitGroup(name, value);
       }
     }
+  }
+
+  /**
+   * The routes of a group: the second argument of the call that a value is or names. Names behind a route's options, which
+   * stand there as well, are those of no operation.
+   */
+  function visitGroup(name: string, value: Place): void {
+    const { module, node } = declarations.valueOf(value) ?? value;
+    const inner = unwrap(node);
+    const definitions = inner.type === "CallExpression" ? inner.arguments[1] : undefined;
+    if (definitions === undefined || group.split(".").length > MAX_GROUPS) return;
+    const before = group;
+    group += `${name}.`;
+    // A group may stand in several places, with other names there.
+    const outside = seen;
+    seen = new Set(outside);
+    visit({ module, node: definitions });
+    seen = outside;
+    group = before;
   }
 
   /** Of objects one of which is taken, nobody knows here which: a comment in any of them counts, the first one's first. */
@@ -69,11 +94,16 @@ export function routeComments(graph: SourceGraph): DocComments {
   function visitNamespace(module: SourceModule | undefined, depth = 0): void {
     if (module === undefined || depth > MAX_STEPS) return;
     for (const specifier of module.stars) visitNamespace(graph.resolve(module.file, specifier), depth + 1);
-    for (const name of module.exports.keys()) record(name, commentAt(declarations.exported(module, name)));
+    for (const name of module.exports.keys()) {
+      const value = declarations.exported(module, name);
+      record(name, commentAt(value));
+      if (value !== undefined) visitGroup(name, value);
+    }
   }
 
   /** The last of two of one name is the one that counts, with or without a comment. */
-  function record(name: string, comment: DocComment | undefined): void {
+  function record(key: string, comment: DocComment | undefined): void {
+    const name = group + key;
     if (comment === undefined) found.delete(name);
     else found.set(name, comment);
   }

@@ -4,45 +4,51 @@ import { isSchema } from "../schema/schema.ts";
 import type { StandardSchema } from "../schema/standard.ts";
 import { refuseUnknown } from "../schema/unknown.ts";
 import type { AnyHandler, GivenOptions, Method, Route, RouteOptions } from "./operation.ts";
-import type { Handler, KnownOptions, PathRule, Paths } from "./types.ts";
+import type { Around } from "./step.ts";
+import type { Handler, KnownOptions, PathRule, Paths, Unmet } from "./types.ts";
 
 /** Declares a route: its path or paths, what goes in and out, and the handler. */
-export interface DeclareRoute {
+export interface DeclareRoute<Context = object> {
   /** @param path `/users`, or several: `["/", ""]`. */
-  <const P extends Paths>(path: P, handler: Handler<Record<never, never>>): Route;
+  <const P extends Paths, Asked = unknown>(
+    path: P,
+    handler: Handler<Record<never, never>, Context & Asked>,
+  ): Route<P, Record<never, never>, Unmet<NoInfer<Asked>, Context>>;
   /**
    * @param path `/users/{id}`, or several: `["/", ""]`.
    * @param options what goes in (`path`, `query`, `body`) and out (`response`, `status`), and `deprecated`.
-   * @param handler gets the declared inputs, parsed and validated, and the raw request.
+   * @param handler receives the declared inputs, parsed and validated, the raw request, and the context that middleware
+   *   has added.
    */
-  <const P extends Paths, const O extends GivenOptions>(
+  <const P extends Paths, const O extends GivenOptions, Asked = unknown>(
     path: P,
     options: O & PathRule<P, O> & KnownOptions<O>,
-    handler: Handler<O>,
-  ): Route;
+    handler: Handler<O, Context & Asked>,
+  ): Route<P, O, Unmet<NoInfer<Asked>, Context>>;
 }
 
 /** Declares a GET route. It answers HEAD as well. */
-export const get: DeclareRoute = declare("get", "GET");
+export const get: DeclareRoute = declareRoute("get", "GET", []);
 /** Declares a POST route. */
-export const post: DeclareRoute = declare("post", "POST");
+export const post: DeclareRoute = declareRoute("post", "POST", []);
 /** Declares a PUT route. */
-export const put: DeclareRoute = declare("put", "PUT");
+export const put: DeclareRoute = declareRoute("put", "PUT", []);
 /** Declares a PATCH route. */
-export const patch: DeclareRoute = declare("patch", "PATCH");
+export const patch: DeclareRoute = declareRoute("patch", "PATCH", []);
 /** Declares a DELETE route. */
-export const del: DeclareRoute = declare("del", "DELETE");
+export const del: DeclareRoute = declareRoute("del", "DELETE", []);
 
-function declare(name: string, method: Method): DeclareRoute {
-  return (path: Paths, ...rest: unknown[]): Route => {
+/** Makes a function that declares routes of one method with middleware around each. */
+export function declareRoute(name: string, method: Method, use: readonly Around[]): DeclareRoute {
+  return ((path: Paths, ...rest: unknown[]): Route => {
     const label = `${name}(${JSON.stringify(path)})`;
     const [options, handler] = rest.length === 1 ? [{}, rest[0]] : rest;
     if (typeof handler !== "function") throw new TypeError(`${label}: the last argument must be the handler`);
     const checked = checkOptions(label, options);
     const paths = typeof path === "string" ? [path] : [...path];
     if (paths.length === 0) throw new TypeError(`${label}: no path is given`);
-    return { method, paths, options: Object.freeze(checked), handler: handler as AnyHandler };
-  };
+    return { method, paths, options: Object.freeze(checked), handler: handler as AnyHandler, use };
+  }) as DeclareRoute;
 }
 
 const TYPE = ["type", "a Type or a list"] as const;

@@ -3,6 +3,8 @@ import type { Response } from "../http/response.ts";
 import type { PathFields } from "../schema/path.ts";
 import type { QueryFields } from "../schema/query.ts";
 import type { StandardSchema } from "../schema/standard.ts";
+import type { Around } from "./step.ts";
+import type { Paths } from "./types.ts";
 
 /** The methods that a route can have. */
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -40,20 +42,31 @@ export interface GivenOptions extends PlainOptions {
 }
 
 /** A handler as the pipeline calls it: the types were checked where it was declared. */
-export type AnyHandler = (input: never, request: Request) => Response | Promise<Response>;
+export type AnyHandler = (input: never, request: Request, context: never) => Response | Promise<Response>;
 
-/** What `get`, `post`, … make: a route that has no name yet. */
-export interface Route {
+/**
+ * A route that has no name yet, from `get`, `post`, …
+ *
+ * The type arguments serve the type checker alone: the paths, the options, and the context that the handler asks for and
+ * that the middleware around the route has to add.
+ */
+export interface Route<out P extends Paths = Paths, out Options = unknown, in Needs = unknown> {
   readonly method: Method;
   readonly paths: readonly string[];
   readonly options: RouteOptions;
   readonly handler: AnyHandler;
+  /** The middleware of the kit that declared it, the outermost first. */
+  readonly use: readonly Around[];
+  /** Never there: it carries the types. */
+  readonly "~types"?: { readonly path: P; readonly options: Options; readonly needs: (context: Needs) => void };
 }
 
 /** A route with its handler's name: one entry of {@link App.operations}. */
-export interface Operation extends Route {
-  /** The key under which it stands in `routes({ … })`. */
+export interface Operation extends Omit<Route, "~types"> {
+  /** The key under which it stands in `routes({ … })`; in a group behind the group's name and a dot. */
   readonly name: string;
+  /** The middleware of its groups and of its kit, the outermost first. */
+  readonly use: readonly Around[];
   /** The success status. */
   readonly status: number;
   readonly deprecated: boolean;

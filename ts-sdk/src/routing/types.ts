@@ -15,26 +15,33 @@ export type StatusOf<O> = O extends { readonly status: infer Status extends numb
 export type BodyOf<O> = O extends { readonly response: infer S extends StandardSchema } ? Returned<Infer<S>> : unknown;
 
 /** What may be returned for a type: lists may be readonly, what is optional may be null, as a database gives it. */
-export type Returned<T> = T extends readonly (infer Item)[]
-  ? readonly Returned<Item>[]
-  : T extends object
-    ? { readonly [K in keyof T]: undefined extends T[K] ? Returned<T[K]> | null : Returned<T[K]> }
-    : T;
+export type Returned<T> = T extends string | number | boolean | null | undefined
+  ? T
+  : T extends readonly (infer Item)[]
+    ? readonly Returned<Item>[]
+    : T extends object
+      ? { readonly [K in keyof T]: undefined extends T[K] ? Returned<T[K]> | null : Returned<T[K]> }
+      : T;
 
 /** What a handler may answer: the declared success, or no success at all. */
 export type Answer<O> = Response<StatusOf<O>, BodyOf<O>> | Response<RedirectStatus | ErrorStatus>;
 
 /**
- * A handler of a route with options. It is given exactly the kinds of input that the route declares, parsed and validated:
- * in a type without a name, so that an editor shows them and not the options.
+ * A handler of a route with options. It receives exactly the kinds of input that the route declares, parsed and validated
+ * (in a type without a name, so that an editor shows them and not the options), the request, and the context that the
+ * middleware around it has added.
  */
-export type Handler<O> = (
+export type Handler<O, Context = unknown> = (
   input: { [K in keyof O & ("path" | "query" | "body")]: O[K] extends StandardSchema ? Infer<O[K]> : InlineOf<O[K]> },
   request: Request,
+  context: Context,
 ) => Answer<O> | Promise<Answer<O>>;
 
 /** The object of fields that stand in the place of a schema. */
 type InlineOf<F> = F extends Fields ? OutputOf<F> : never;
+
+/** What is left of a context that is asked for when `Given` is there. */
+export type Unmet<Asked, Given> = [Given] extends [Asked] ? unknown : Omit<Asked, keyof Given>;
 
 /** The names of the placeholders in a path. */
 export type Placeholders<P extends string> = P extends `${string}{${infer Name}}${infer Rest}`
@@ -43,21 +50,23 @@ export type Placeholders<P extends string> = P extends `${string}{${infer Name}}
 
 /** Nothing when the `path` option has just the fields that every path has as placeholders, else what is wrong. */
 export type PathRule<P extends Paths, O> = O extends { readonly path: infer S extends StandardSchema }
-  ? Mismatch<FieldNames<S>, P extends string ? P : P[number]> extends infer Wrong
-    ? [Wrong] extends [never]
-      ? unknown
-      : { readonly path: Wrong }
-    : never
+  ? Fits<FieldNames<S>, P>
   : InlinePathRule<P, O>;
 
 /** The same for fields that stand in the place of a `Path`. Apart, since the type checker then asks only for such routes. */
 type InlinePathRule<P extends Paths, O> = O extends { readonly path: infer F extends Fields }
-  ? Mismatch<keyof F & string, P extends string ? P : P[number]> extends infer Wrong
-    ? [Wrong] extends [never]
-      ? unknown
-      : { readonly path: Wrong }
-    : never
+  ? Fits<keyof F & string, P>
   : unknown;
+
+/** The usual path is right, which is found out without a search for what is wrong. */
+type Fits<Names extends string, P extends Paths> = P extends string
+  ? [Names, Placeholders<P>] extends [Placeholders<P>, Names]
+    ? unknown
+    : Misfit<Names, P>
+  : Misfit<Names, P[number]>;
+
+type Misfit<Names extends string, P extends string> =
+  Mismatch<Names, P> extends infer Wrong ? ([Wrong] extends [never] ? unknown : { readonly path: Wrong }) : never;
 
 type FieldNames<S extends StandardSchema> = string &
   keyof (S extends { readonly role: "path" } ? Infer<S> : InferInput<S>);
@@ -74,4 +83,6 @@ type Mismatch<Names extends string, P extends string> = P extends string
   : never;
 
 /** Nothing when every option is known, else a demand that can't be met. */
-export type KnownOptions<O> = { readonly [K in Exclude<keyof O, keyof RouteOptions>]: never };
+export type KnownOptions<O> = keyof O extends keyof RouteOptions
+  ? unknown
+  : { readonly [K in Exclude<keyof O, keyof RouteOptions>]: never };

@@ -1,0 +1,48 @@
+import type { Lacks } from "../middleware/types.ts";
+import type { Route } from "../routing/operation.ts";
+import type { Around } from "../routing/step.ts";
+import type { Paths } from "../routing/types.ts";
+
+/** What `routes` and `group` take: routes and groups by name. */
+export type Definitions = Readonly<Record<string, AnyRoute | AnyGroup>>;
+
+/** A route, whatever its handler asks for. */
+export type AnyRoute = Route<Paths, unknown, never>;
+/** A group, whatever its handlers ask for. */
+export type AnyGroup = Group<unknown, never>;
+
+/**
+ * Routes under a common prefix, from `group`. The type arguments serve the type checker alone: what is in it, and the context
+ * that its handlers ask for and that nothing in it adds.
+ */
+export interface Group<out D = unknown, in Needs = unknown> {
+  readonly prefix: string;
+  readonly definitions: Definitions;
+  /** The middleware around its routes, the outermost first. */
+  readonly use: readonly Around[];
+  /** Never there: it carries the types. */
+  readonly "~types"?: { readonly definitions: D; readonly needs: (context: Needs) => void };
+}
+
+/** What a route or a group needs. */
+type NeedsOfOne<T> =
+  NonNullable<T extends { readonly "~types"?: infer Types } ? Types : never> extends {
+    readonly needs: (context: infer Needs) => void;
+  }
+    ? Needs
+    : unknown;
+
+/** What all definitions need together. */
+export type NeedsOf<D> =
+  NonNullable<D[keyof D] extends { readonly "~types"?: infer T } ? T : never> extends {
+    readonly needs: (context: infer Needs) => void;
+  }
+    ? Needs
+    : unknown;
+
+/** Nothing when every definition is given what it needs, else what is wrong with those that are not. */
+export type Provided<D, Given> = [Given] extends [NeedsOf<D>]
+  ? unknown
+  : string extends keyof D
+    ? unknown
+    : { readonly [K in keyof D]: [Given] extends [NeedsOfOne<D[K]>] ? unknown : Lacks<NeedsOfOne<D[K]>, Given> };

@@ -1,0 +1,34 @@
+import type { Request } from "../http/request.ts";
+import { Response } from "../http/response.ts";
+import type { Empty, Middleware, Next, Passed } from "./types.ts";
+
+/**
+ * Makes a middleware. It runs before any input is read. `next(context?)` resolves to the answer of everything inside,
+ * errors included, and hands `context` on to it; an answer without `next` ends the request.
+ *
+ * @example
+ * const timed = middleware(async (req, next) => (await next()).header("server-timing", "app"));
+ * @throws TypeError when it is given no function.
+ */
+export function middleware<Adds extends object = Empty, Needs extends object = Empty>(
+  run: (request: Request, next: Next, context: Needs) => Passed<Adds> | Promise<Passed<Adds>>,
+): Middleware<Adds, Needs> {
+  if (typeof run !== "function") throw new TypeError("middleware: takes a function (req, next, context) => answer");
+  return Object.freeze<Middleware<Adds, Needs>>({
+    around: (inner, recover) => async (request, context, arrived) => {
+      let isCalled = false;
+      const next = (added?: object) => {
+        if (isCalled) throw new Error("next() was called twice: a middleware calls what is inside it at most once");
+        isCalled = true;
+        return Promise.resolve(inner(request, added === undefined ? context : { ...context, ...added }, arrived));
+      };
+      try {
+        const answer: unknown = await run(request, next as Next, context as Needs);
+        if (answer instanceof Response) return answer;
+        throw new TypeError("the middleware returned no response: return next(), or an answer such as error(401, …)");
+      } catch (thrown) {
+        return recover(thrown, request, undefined);
+      }
+    },
+  });
+}

@@ -1,0 +1,148 @@
+/** What the type checker must know of contexts, and must refuse. */
+import type { expectTypeOf as expectTypeOfValue } from "vitest";
+import {
+  type App,
+  error,
+  field,
+  get,
+  group,
+  type Kit,
+  type Middleware,
+  middleware,
+  ok,
+  Path,
+  post,
+  respond,
+  routes,
+  Type,
+  use,
+} from "../index.ts";
+
+declare const expectTypeOf: typeof expectTypeOfValue;
+
+interface User {
+  readonly name: string;
+}
+interface Tenant {
+  readonly id: number;
+}
+declare const findUser: (token: string | undefined) => Promise<User | undefined>;
+
+// Both type arguments are inferred: what is added from `next(…)`, what is needed from the parameter's type.
+
+const plain = middleware((_req, next) => next());
+expectTypeOf(plain).toEqualTypeOf<Middleware<Record<never, never>, Record<never, never>>>();
+const headed = middleware(async (_req, next) => (await next()).header("x-a", "b"));
+expectTypeOf(headed).toEqualTypeOf<Middleware<Record<never, never>, Record<never, never>>>();
+const signedIn = middleware(async (req, next) => {
+  const user = await findUser(req.headers.get("authorization"));
+  if (user === undefined) return error(401, "sign in first");
+  return next({ user });
+});
+expectTypeOf(signedIn).toEqualTypeOf<Middleware<{ user: User }, Record<never, never>>>();
+const both = middleware(async (_req, next) => (await next({ tenant: { id: 1 } as Tenant })).header("x-a", "b"));
+expectTypeOf(both).toEqualTypeOf<Middleware<{ tenant: Tenant }, Record<never, never>>>();
+const ends = middleware(() => respond(204));
+expectTypeOf(ends).toExtend<Middleware>();
+
+// Or both are given.
+
+const inTenant = middleware<{ tenant: Tenant }, { user: User }>((_req, next, { user }) =>
+  next({ tenant: { id: user.name.length } }),
+);
+expectTypeOf(inTenant).toEqualTypeOf<Middleware<{ tenant: Tenant }, { user: User }>>();
+const admin = middleware((_req, next, { user }: { user: User }) => (user.name === "root" ? next() : error(403, "no")));
+expectTypeOf(admin).toEqualTypeOf<Middleware<Record<never, never>, { user: User }>>();
+// @ts-expect-error what it says it adds is not handed on
+middleware<{ tenant: Tenant }>((_req, next) => next());
+// @ts-expect-error it is handed on with another type
+middleware<{ tenant: Tenant }>((_req, next) => next({ tenant: { id: "1" } }));
+// @ts-expect-error no answer
+middleware(() => "text");
+// @ts-expect-error nobody has said that there is a user
+middleware((_req, next, { user }) => next({ user }));
+
+// The context of a kit is the third argument of its handlers, merged.
+
+const kit = use(signedIn, inTenant);
+expectTypeOf(kit).toEqualTypeOf<Kit<{ user: User; tenant: Tenant }>>();
+expectTypeOf(use(signedIn).use(inTenant, admin)).toEqualTypeOf<Kit<{ user: User; tenant: Tenant }>>();
+kit.get("/me", (_input, _req, context) => {
+  expectTypeOf(context).toEqualTypeOf<{ user: User; tenant: Tenant }>();
+  return ok(context.user);
+});
+const Item = Type("Item", { name: field.string() });
+const ItemId = Path("ItemId", { id: field.u32() });
+kit.post("/items/{id}", { path: ItemId, body: Item, response: Item }, ({ path, body }, req, { user }) => {
+  expectTypeOf(path.id).toEqualTypeOf<number>();
+  expectTypeOf(req.method).toEqualTypeOf<string>();
+  return ok({ name: body.name + user.name });
+});
+const replaced = use(
+  signedIn,
+  middleware((_req, next) => next({ user: 1 })),
+);
+expectTypeOf(replaced).toEqualTypeOf<Kit<{ user: number }>>();
+
+// @ts-expect-error the kit's routes are checked as all are: the body does not match
+kit.get("/items", { response: Item }, () => ok({ name: 1 }));
+// @ts-expect-error the path has no {id}
+kit.get("/items", { path: ItemId }, () => ok({}));
+// @ts-expect-error no middleware gives a session
+kit.get("/me", (_input, _req, { session }) => ok(session));
+// @ts-expect-error no middleware gives anything
+get("/me", (_input, _req, { user }) => ok(user));
+// @ts-expect-error it needs a user, and stands first
+use(inTenant);
+// @ts-expect-error it needs a user, and stands before who adds one
+use(inTenant, signedIn);
+// @ts-expect-error it needs a user of another type
+replaced.use(admin);
+// @ts-expect-error a function is no middleware
+use((_req: unknown, next: () => unknown) => next());
+// @ts-expect-error it needs what the kit does not have
+use(headed).use(admin);
+
+// What a handler asks for is given by its groups or its app.
+
+const asks = get("/asks", (_input, _req, { user }: { user: User }) => ok(user));
+routes({ asks }, { use: [signedIn] });
+routes({ all: group("/all", { asks }, { use: [signedIn] }) });
+routes({ all: group("/all", { in: group("/in", { asks }) }, { use: [signedIn] }) });
+routes({ all: group("/all", { asks }) }, { prefix: "/api", use: [headed, signedIn] });
+const asksBoth = kit.get("/both", (_input, _req, { user, session }: { user: User; session: string }) =>
+  ok([user, session]),
+);
+const session = middleware((_req, next) => next({ session: "s" }));
+routes({ asksBoth }, { use: [session] });
+
+// @ts-expect-error nobody adds a user
+routes({ asks });
+// @ts-expect-error nobody adds a user
+routes({ all: group("/all", { asks }) });
+// @ts-expect-error not what is needed
+routes({ asks, plain: get("/", () => ok({})) }, { use: [session] });
+// @ts-expect-error the kit gives the user, and nobody the session
+routes({ asksBoth });
+// @ts-expect-error a group's middleware is given what it needs by those before it
+group("/all", { asks }, { use: [admin, signedIn] });
+// @ts-expect-error an app's, too
+routes({}, { use: [admin] });
+// @ts-expect-error a group takes routes
+group("/all", { asks: () => ok({}) });
+// @ts-expect-error no such option
+group("/all", {}, { uses: [] });
+// @ts-expect-error no such option
+routes({}, { perfix: "" });
+routes({}, { onError: (thrown, req) => (thrown instanceof Error ? error(500, req.path) : undefined) });
+// @ts-expect-error onError gives an answer or nothing
+routes({}, { onError: () => "text" });
+
+const app = routes({ asks, more: group("/more", { post: post("", () => ok({})) }) }, { use: [signedIn] });
+expectTypeOf(app).toExtend<App>();
+
+// Definitions of which only the kind is known are taken as they are.
+
+declare const many: Record<string, ReturnType<typeof get>>;
+routes(many);
+routes({ ...many, more: get("/", () => ok({})) });
