@@ -23,6 +23,7 @@ export {
 } from "./client/storage.ts";
 export type { Storable, Stored } from "./client/stored.ts";
 export { env } from "./env.ts";
+export type { CookieOptions, Cookies } from "./http/cookies.ts";
 export { Headers, type RawHeader } from "./http/headers.ts";
 export { ensure, guard, HttpError } from "./http/interrupt.ts";
 export type { InputError, InputKind, ProblemDetails } from "./http/problem.ts";
@@ -38,9 +39,29 @@ export {
   ok,
   type Response,
   type ResponseInit,
+  redirect,
   respond,
 } from "./http/response.ts";
+export { apiKey } from "./middleware/api-key.ts";
+export type { Identified, WithUser } from "./middleware/authenticate.ts";
+export { basicAuth } from "./middleware/basic-auth.ts";
+export { bearer } from "./middleware/bearer.ts";
+export { type CorsOptions, cors } from "./middleware/cors.ts";
+export { etag } from "./middleware/etag.ts";
+export {
+  type JsonWebKey,
+  type JsonWebKeySet,
+  type JwtAlgorithm,
+  type JwtClaims,
+  type JwtKey,
+  type JwtOptions,
+  jwt,
+  type WithClaims,
+} from "./middleware/jwt.ts";
 export { middleware } from "./middleware/middleware.ts";
+export { safeEqual } from "./middleware/safe-equal.ts";
+export { type SecureHeadersOptions, secureHeaders } from "./middleware/secure-headers.ts";
+export { type SignatureOptions, type SignatureScheme, signature } from "./middleware/signature.ts";
 export type { Kit, Middleware, Next, Passed } from "./middleware/types.ts";
 export { use } from "./middleware/use.ts";
 export { random } from "./random.ts";

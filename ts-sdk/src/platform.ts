@@ -35,6 +35,25 @@ export interface PlatformRequest {
   signal?: unknown;
 }
 
+/** A key of {@link PlatformCrypto}. */
+export interface PlatformKey {
+  readonly type: string;
+}
+
+/** The part of `crypto.subtle` that the SDK uses (Web Cryptography API, section 14.3). */
+export interface PlatformCrypto {
+  digest(algorithm: string, data: Uint8Array): Promise<ArrayBuffer>;
+  importKey(
+    format: "raw" | "jwk",
+    key: object,
+    algorithm: object,
+    extractable: false,
+    usages: readonly string[],
+  ): Promise<PlatformKey>;
+  sign(algorithm: string | object, key: PlatformKey, data: Uint8Array): Promise<ArrayBuffer>;
+  verify(algorithm: string | object, key: PlatformKey, signature: Uint8Array, data: Uint8Array): Promise<boolean>;
+}
+
 interface PlatformGlobals {
   TextEncoder: new () => { encode(text: string): Uint8Array };
   TextDecoder: new (
@@ -51,7 +70,9 @@ interface PlatformGlobals {
     readonly password: string;
   };
   AbortController?: new () => { readonly signal: unknown; abort(): void };
-  crypto: { getRandomValues(bytes: Uint8Array): Uint8Array };
+  crypto: { getRandomValues(bytes: Uint8Array): Uint8Array; readonly subtle: PlatformCrypto };
+  atob(text: string): string;
+  btoa(text: string): string;
   console: { error(text: string): void };
   fetch(url: string, request: PlatformRequest): Promise<PlatformResponse>;
   setTimeout(callback: () => void, milliseconds: number): unknown;

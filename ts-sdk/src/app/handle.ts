@@ -1,7 +1,7 @@
 import { HttpError } from "../http/interrupt.ts";
 import { invalidInput, malformed, problem } from "../http/problem.ts";
 import { type RawRequest, Request } from "../http/request.ts";
-import { encodedResponse, problemResponse, Response } from "../http/response.ts";
+import { completedResponse, encodedResponse, problemResponse, Response, SENDING } from "../http/response.ts";
 import type { AnyHandler, Operation } from "../routing/operation.ts";
 import type { Around, Recover, Step } from "../routing/step.ts";
 import type { Match, RouteTable } from "../routing/table.ts";
@@ -77,7 +77,7 @@ export function createApp(
       name = operation.name;
       const answer = call(match, request, instead ?? operation.handler, NO_CONTEXT);
       // An asynchronous function costs as much as finding the route does: not for what is there at once.
-      if (answer instanceof Response && !check) return send(answer, method);
+      if (answer instanceof Response && !check && !answer[SENDING]) return send(answer, method);
       return finish(settle(answer, operation, check), request, name);
     } catch (thrown) {
       return sendRecovered(thrown, request, method, name);
@@ -100,7 +100,8 @@ export function createApp(
     name: string | undefined,
   ): Promise<RawResponse> {
     try {
-      return send(await answer, request.method);
+      const response = await answer;
+      return send(response[SENDING]?.later ? await completedResponse(response) : response, request.method);
     } catch (thrown) {
       return sendRecovered(thrown, request, request.method, name);
     }
@@ -120,7 +121,8 @@ export function createApp(
       }
     };
     const answer = recover(thrown, request, name);
-    return answer instanceof Response ? trySend(answer) : answer.then(trySend);
+    if (answer instanceof Response && !answer[SENDING]) return trySend(answer);
+    return Promise.resolve(answer).then(completedResponse).then(trySend);
   }
 
   return Object.freeze({ [appKey]: true as const, prefix, use, operations: Object.freeze(operations), handle });

@@ -1,6 +1,6 @@
 import { encodeValue } from "../http/headers.ts";
 import { writeJson } from "../http/json.ts";
-import { JSON_TYPE, PROBLEM_TYPE, type Response, TEXT, RawResponse as UnencodedResponse } from "../http/response.ts";
+import { encodedBody, JSON_TYPE, PROBLEM_TYPE, type Response, SENDING } from "../http/response.ts";
 import { isBodiless } from "../http/status.ts";
 import { encodeUtf8 } from "../platform.ts";
 import type { RawResponse } from "./app.ts";
@@ -14,11 +14,11 @@ export function send(response: Response, method: string): RawResponse {
   const { status, headers: given, body: value } = response;
   // Nearly every answer is one of `ok`, whose headers are the same each time.
   if (given === JSON_TYPE && value !== undefined && method !== "HEAD") {
-    return { status, headers: JSON_HEADERS, body: encodeUtf8(response[TEXT] ?? writeJson(value)) };
+    return { status, headers: JSON_HEADERS, body: encodeUtf8(response[SENDING]?.text ?? writeJson(value)) };
   }
   const headers = encodeHeaders(given);
   if (isBodiless(status)) return { status, headers };
-  const body = encodeBody(response);
+  const body = encodedBody(response);
   if (method === "HEAD") {
     const length = ["content-length", encodeValue(String(body?.length ?? 0))] as const;
     return { status, headers: headers.concat([length]) };
@@ -43,13 +43,6 @@ type EncodedHeader = RawResponse["headers"][number];
 
 function encodeHeader(header: Response["headers"][number]): EncodedHeader {
   return [header[0], encodeValue(header[1])];
-}
-
-function encodeBody(response: Response): Uint8Array | undefined {
-  const { body } = response;
-  if (body === undefined) return undefined;
-  if (response instanceof UnencodedResponse) return typeof body === "string" ? encodeUtf8(body) : (body as Uint8Array);
-  return encodeUtf8(response[TEXT] ?? writeJson(body));
 }
 
 const JSON_HEADER = encodeHeader(JSON_TYPE[0]);

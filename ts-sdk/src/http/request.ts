@@ -1,4 +1,5 @@
 import { decodeUtf8, platform } from "../platform.ts";
+import { Cookies } from "./cookies.ts";
 import { Headers, type RawHeader } from "./headers.ts";
 import { HttpError } from "./interrupt.ts";
 import { parseJson } from "./json.ts";
@@ -63,6 +64,13 @@ export class Request {
   get headers(): Headers {
     this[HEADERS] ??= new Headers(this[RAW].headers);
     return this[HEADERS];
+  }
+
+  /** The cookies; read from the host when they are first asked for. */
+  get cookies(): Cookies {
+    const given = this.headers.getAll("cookie");
+    // HTTP/2 may send them in several lines (RFC 9113, section 8.2.3).
+    return new Cookies(given.length === 0 ? undefined : given.join("; "));
   }
 
   /** The absolute URL, of the `host` header; the path is the one the handler declares, without `/run/<module>`. */

@@ -1,4 +1,6 @@
+import { encodeUtf8 } from "../platform.ts";
 import { isBytes } from "./bytes.ts";
+import { type CookieOptions, SIGNATURE_LENGTH, setCookie, signedValue } from "./cookies.ts";
 import { checkHeader, checkValue } from "./headers.ts";
 import { writeJson } from "./json.ts";
 import { type ProblemDetails, problem } from "./problem.ts";
@@ -19,8 +21,16 @@ export interface ResponseInit {
 // Of these there is one; giving another replaces it. Every other header may be repeated, `set-cookie` above all.
 const SINGLE = new Set(["content-type", "content-length", "location", "etag", "last-modified", "retry-after"]);
 
-/** Where an answer keeps its body as JSON text, once it is written. */
-export const TEXT: unique symbol = Symbol() as never;
+/** Where an answer keeps what belongs to its sending. */
+export const SENDING: unique symbol = Symbol() as never;
+
+/** What belongs to the sending of an answer. */
+export interface Sending {
+  /** The body as JSON text, once it is written. */
+  readonly text?: string;
+  /** Headers that take time to make, such as signed cookies. */
+  readonly later?: readonly (() => Promise<readonly [name: string, value: string]>)[];
+}
 
 /**
  * What a handler answers, as plain data: compare it in a test. It is made by `ok`, `created`, `accepted`, `noContent`,
@@ -33,14 +43,14 @@ export class Response<out Status extends number = number, out Body = unknown> {
   /** The value that will be written as JSON; from `respond`, the text or bytes themselves. */
   readonly body: Body;
   /** @internal */
-  declare readonly [TEXT]?: string;
+  declare readonly [SENDING]?: Sending;
 
   /** @internal */
-  constructor(status: Status, headers: readonly (readonly [string, string])[], body: Body, text?: string) {
+  constructor(status: Status, headers: readonly (readonly [string, string])[], body: Body, sending?: Sending) {
     this.status = status;
     this.headers = headers;
     this.body = body;
-    if (text !== undefined) (this as { [TEXT]?: string })[TEXT] = text;
+    if (sending !== undefined) (this as { [SENDING]?: Sending })[SENDING] = sending;
   }
 
   /**
@@ -52,14 +62,55 @@ export class Response<out Status extends number = number, out Body = unknown> {
   header(name: string, value: string): this {
     const added = checkHeader(name, value);
     const kept = SINGLE.has(added[0]) ? this.headers.filter(([given]) => given !== added[0]) : this.headers;
-    const Same = this.constructor as new (
-      status: Status,
-      headers: typeof this.headers,
-      body: Body,
-      text?: string,
-    ) => this;
-    return new Same(this.status, [...kept, added], this.body, this[TEXT]);
+    return copyOf(this, [...kept, added]);
   }
+
+  /**
+   * The same answer with a cookie, whose value is percent-encoded; `Path=/; HttpOnly; Secure; SameSite=Lax` unless the
+   * options say otherwise.
+   *
+   * @throws TypeError or RangeError naming the cookie and what browsers would not take.
+   */
+  cookie(name: string, value: string, options: CookieOptions = {}): this {
+    const { sign } = options;
+    const header = (text: string) => ["set-cookie", setCookie(name, text, options)] as const;
+    if (sign === undefined) return copyOf(this, [...this.headers, header(value)]);
+    // What is wrong with it is said here, and not when it is sent.
+    header(`${value}.${"x".repeat(SIGNATURE_LENGTH)}`);
+    const later = async () => header(await signedValue(name, value, sign));
+    return copyOf(this, this.headers, { ...this[SENDING], later: [...(this[SENDING]?.later ?? []), later] });
+  }
+
+  /** The same answer with a cookie that replaces one of this name, path and domain, and is gone at once. */
+  clearCookie(name: string, options: Pick<CookieOptions, "path" | "domain"> = {}): this {
+    return this.cookie(name, "", { ...options, maxAge: 0, expires: new Date(0) });
+  }
+}
+
+/** The same answer with other headers. */
+function copyOf<R extends Response>(response: R, headers: Response["headers"], sending = response[SENDING]): R {
+  const Same = response.constructor as new (
+    status: number,
+    headers: Response["headers"],
+    body: unknown,
+    sending?: Sending,
+  ) => R;
+  return new Same(response.status, headers, response.body, sending);
+}
+
+/** The same answer with the headers that take time to make. */
+export async function completedResponse(response: Response): Promise<Response> {
+  const { later, ...sending } = response[SENDING] ?? {};
+  if (later === undefined) return response;
+  const made = await Promise.all(later.map((make) => make()));
+  return copyOf(response, [...response.headers, ...made], sending);
+}
+
+/** The same answer with these headers in the place of others of their names. They are sent as they are. */
+export function withHeaders<R extends Response>(response: R, added: Response["headers"]): R {
+  if (added.length === 0) return response;
+  const kept = response.headers.filter(([name]) => !added.some(([other]) => other === name));
+  return copyOf(response, [...kept, ...added]);
 }
 
 /** An answer whose body is sent as it is. */
@@ -75,8 +126,16 @@ export interface ErrorResponse extends Response<ErrorStatus, ProblemDetails> {}
  */
 export function encodedResponse(response: Response): Response {
   const { status, headers, body } = response;
-  if (body === undefined || response instanceof RawResponse || response[TEXT] !== undefined) return response;
-  return new Response(status, headers, body, writeJson(body));
+  if (body === undefined || response instanceof RawResponse || response[SENDING]?.text !== undefined) return response;
+  return new Response(status, headers, body, { ...response[SENDING], text: writeJson(body) });
+}
+
+/** The bytes of an answer's body as they are sent; `undefined` when there is none. */
+export function encodedBody(response: Response): Uint8Array | undefined {
+  const { body } = response;
+  if (body === undefined) return undefined;
+  if (response instanceof RawResponse) return typeof body === "string" ? encodeUtf8(body) : (body as Uint8Array);
+  return encodeUtf8(response[SENDING]?.text ?? writeJson(body));
 }
 
 /** The headers of every answer with a JSON body, until one is added. */
@@ -104,6 +163,20 @@ export function accepted(body?: unknown): Response<202> {
 /** 204, without a body. */
 export function noContent(): Response<204, undefined> {
   return new Response(204, [], undefined);
+}
+
+/**
+ * Sends the client to another place, an absolute URL or a path: 302 unless `status` is given. A path is one of the host, and
+ * not of the module: put `req.base` in front of a route's own.
+ *
+ * @throws RangeError when the status is no redirect (301, 302, 303, 307, 308).
+ */
+export function redirect<const Status extends 301 | 302 | 303 | 307 | 308 = 302>(
+  location: string,
+  status: Status = 302 as Status,
+): Response<Status, undefined> {
+  if (![301, 302, 303, 307, 308].includes(status)) throw new RangeError(`redirect: ${status} is no redirect`);
+  return new Response(status, [["location", checkValue("location", location)]], undefined);
 }
 
 /** What `error` may add to the problem details. */

@@ -1,5 +1,6 @@
-/** A Security Scheme Object of OpenAPI 3.0, and the name of its component. */
+/** How a client authenticates: the OpenAPI document has it as a Security Scheme Object of this name. */
 export interface SecurityScheme {
-  readonly name: string;
-  readonly scheme: Readonly<Record<string, unknown>>;
+  readonly kind: "bearer" | "basic" | "apiKey" | "jwt";
+  /** The header of an API key, in lower case. */
+  readonly header?: string;
 }

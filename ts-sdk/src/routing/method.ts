@@ -13,7 +13,7 @@ export interface DeclareRoute<Context = object> {
   <const P extends Paths, Asked = unknown>(
     path: P,
     handler: Handler<Record<never, never>, Context & Asked>,
-  ): Route<P, Record<never, never>, Unmet<NoInfer<Asked>, Context>>;
+  ): Route<P, Record<never, never>, Unmet<Asked, Context>>;
   /**
    * @param path `/users/{id}`, or several: `["/", ""]`.
    * @param options what goes in (`path`, `query`, `body`) and out (`response`, `status`), and `deprecated`.
@@ -24,7 +24,7 @@ export interface DeclareRoute<Context = object> {
     path: P,
     options: O & PathRule<P, O> & KnownOptions<O>,
     handler: Handler<O, Context & Asked>,
-  ): Route<P, O, Unmet<NoInfer<Asked>, Context>>;
+  ): Route<P, O, Unmet<Asked, Context>>;
 }
 
 /** Declares a GET route. It answers HEAD as well. */

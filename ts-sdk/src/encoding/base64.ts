@@ -1,0 +1,34 @@
+import { platform } from "../platform.ts";
+
+/** The bytes of base64 (RFC 4648, section 4), padded or not; `undefined` when the text is none. */
+export function decodeBase64(text: string): Uint8Array | undefined {
+  try {
+    return bytesOf(platform.atob(text));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The bytes of base64url (RFC 4648, section 5) without padding; `undefined` when the text is none. */
+export function decodeBase64Url(text: string): Uint8Array | undefined {
+  if (!/^[A-Za-z0-9_-]*$/.test(text)) return undefined;
+  return decodeBase64(text.replaceAll("-", "+").replaceAll("_", "/"));
+}
+
+/** Bytes as base64 (RFC 4648, section 4), padded. */
+export function encodeBase64(bytes: Uint8Array): string {
+  let text = "";
+  for (let i = 0; i < bytes.length; i++) text += String.fromCharCode(bytes[i] as number);
+  return platform.btoa(text);
+}
+
+/** Bytes as base64url (RFC 4648, section 5), without padding. */
+export function encodeBase64Url(bytes: Uint8Array): string {
+  return encodeBase64(bytes).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+function bytesOf(binary: string): Uint8Array {
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+  return bytes;
+}

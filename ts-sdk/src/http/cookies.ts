@@ -1,0 +1,114 @@
+import { encodeBase64Url } from "../encoding/base64.ts";
+import { hmac } from "../middleware/hmac.ts";
+import { safeEqual } from "../middleware/safe-equal.ts";
+import { isToken } from "./headers.ts";
+
+/** The attributes of a cookie (RFC 6265bis, section 4.1). */
+export interface CookieOptions {
+  /** Seconds until it is gone; with the browser's session when neither this nor `expires` is given. */
+  readonly maxAge?: number;
+  /** When it is gone. */
+  readonly expires?: Date;
+  /** The paths that it is sent to; `"/"` unless it is given. */
+  readonly path?: string;
+  /** The domain that it is sent to, and those below it; the host itself alone unless it is given. */
+  readonly domain?: string;
+  /** Sent over HTTPS only (and to localhost); true unless it is given. */
+  readonly secure?: boolean;
+  /** Hidden from scripts; true unless it is given. */
+  readonly httpOnly?: boolean;
+  /** Whether requests that other sites cause have it; `"Lax"` unless it is given. */
+  readonly sameSite?: "Strict" | "Lax" | "None";
+  /** Kept apart for each site that embeds this one. */
+  readonly partitioned?: boolean;
+  /** Appends an HMAC-SHA-256 of name and value with this key; `req.cookies.signed` checks it. */
+  readonly sign?: string | Uint8Array;
+}
+
+/** The longest name and value that browsers keep, in bytes (RFC 6265bis, section 5.7). */
+const MAX_BYTES = 4096;
+/** An attribute's value: visible ASCII and spaces but `;`. */
+const ATTRIBUTE = /^[ -:<-~]*$/;
+/** The length of an HMAC-SHA-256 in base64url. */
+export const SIGNATURE_LENGTH = 43;
+const KNOWN = /^(?:maxAge|expires|path|domain|secure|httpOnly|sameSite|partitioned|sign)$/;
+
+/**
+ * The value of a `Set-Cookie` header.
+ *
+ * @throws TypeError or RangeError naming the cookie and what browsers would not take.
+ */
+export function setCookie(name: string, value: string, options: CookieOptions): string {
+  const wrong = (why: string) => new TypeError(`cookie ${JSON.stringify(name)}: ${why}`);
+  if (!isToken(name)) throw wrong("is no name of a cookie");
+  const unknown = Object.keys(options).find((key) => !KNOWN.test(key));
+  if (unknown !== undefined) throw wrong(`unknown "${unknown}"`);
+  const { maxAge, expires, path = "/", domain, secure = true, httpOnly = true, sameSite = "Lax" } = options;
+  const prefix = /^__(host|secure)-/i.exec(name)?.[1]?.toLowerCase();
+  if (!secure && (prefix || sameSite === "None" || options.partitioned)) {
+    throw wrong("its prefix, SameSite=None and Partitioned each need Secure");
+  }
+  if (prefix === "host" && (path !== "/" || domain !== undefined)) throw wrong('__Host- needs path "/" and no domain');
+  if (!path.startsWith("/") || !ATTRIBUTE.test(path)) throw wrong('"path" begins with "/" and has no ";"');
+  if (domain !== undefined && !/^[A-Za-z0-9.-]+$/.test(domain)) throw wrong('"domain" is the name of a host');
+  if (!/^(?:Strict|Lax|None)$/.test(sameSite)) throw wrong('"sameSite" is Strict, Lax or None');
+  if (maxAge !== undefined && !Number.isSafeInteger(maxAge)) throw wrong('"maxAge" is a whole number of seconds');
+  const pair = `${name}=${encodeURIComponent(value)}`;
+  if (pair.length > MAX_BYTES) throw new RangeError(`cookie "${name}": is longer than ${MAX_BYTES} bytes`);
+  return [
+    pair,
+    maxAge !== undefined && `Max-Age=${maxAge}`,
+    expires && `Expires=${expires.toUTCString()}`,
+    domain && `Domain=${domain}`,
+    `Path=${path}`,
+    httpOnly && "HttpOnly",
+    secure && "Secure",
+    `SameSite=${sameSite}`,
+    options.partitioned && "Partitioned",
+  ]
+    .filter(Boolean)
+    .join("; ");
+}
+
+/** A value with the signature that `signed` checks. */
+export async function signedValue(name: string, value: string, key: string | Uint8Array): Promise<string> {
+  if (key.length === 0) throw new TypeError(`cookie "${name}": the key to sign with is empty`);
+  return `${value}.${encodeBase64Url(await hmac(key, `${name}=${value}`))}`;
+}
+
+/** The cookies of a request. */
+export class Cookies {
+  readonly #header: string | undefined;
+
+  /** @internal */
+  constructor(header: string | undefined) {
+    this.#header = header;
+  }
+
+  /** The value of a cookie, percent-decoded; `undefined` when it is absent. Of two of one name the first counts. */
+  get(name: string): string | undefined {
+    for (const pair of this.#header?.split(";") ?? []) {
+      const equals = pair.indexOf("=");
+      if (equals < 0 || pair.slice(0, equals).trim() !== name) continue;
+      const value = pair
+        .slice(equals + 1)
+        .trim()
+        .replace(/^"(.*)"$/, "$1");
+      try {
+        return decodeURIComponent(value);
+      } catch {
+        return value;
+      }
+    }
+    return undefined;
+  }
+
+  /** The value of a cookie that was signed with the key; `undefined` when it is absent or was tampered with. */
+  async signed(name: string, key: string | Uint8Array): Promise<string | undefined> {
+    const given = this.get(name);
+    const dot = given?.lastIndexOf(".") ?? -1;
+    if (given === undefined || dot < 0) return undefined;
+    const value = given.slice(0, dot);
+    return safeEqual(given, await signedValue(name, value, key)) ? value : undefined;
+  }
+}

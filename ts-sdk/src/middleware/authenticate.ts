@@ -1,0 +1,45 @@
+import type { Request } from "../http/request.ts";
+import { type ErrorResponse, error, withHeaders } from "../http/response.ts";
+import { middleware } from "./middleware.ts";
+import type { SecurityScheme } from "./security.ts";
+import type { Middleware } from "./types.ts";
+
+/** Gives the user that a request presents the credentials of; `undefined` or null when there is none. */
+type Identify<User> = (req: Request) => Promise<User | null | undefined>;
+
+/** What a function that identifies somebody returns. */
+export type Identified<User> = User | null | undefined | Promise<User | null | undefined>;
+
+/** The context of middleware that authenticates. */
+export interface WithUser<User> {
+  readonly user: User;
+}
+
+/** A middleware that hands the user on, or answers 401 with a challenge. */
+export function authenticate<User>(
+  security: SecurityScheme,
+  challenge: string,
+  identify: Identify<User>,
+): Middleware<WithUser<User>> {
+  const run = middleware<WithUser<User>>(async (req, next) => {
+    const user = await identify(req);
+    return user === undefined || user === null ? unauthorized(challenge) : next({ user });
+  });
+  return Object.freeze({ ...run, security });
+}
+
+/** 401 with the challenge that RFC 9110 (section 15.5.2) asks for. */
+export function unauthorized(challenge: string, detail = "The request lacks valid credentials."): ErrorResponse {
+  return withHeaders(error(401, detail), [["www-authenticate", challenge]]);
+}
+
+/** @throws TypeError when `verify` is no function. */
+export function checkVerify(what: string, verify: unknown): void {
+  if (typeof verify !== "function") throw new TypeError(`${what}: takes a function that gives the user, or undefined`);
+}
+
+/** The credentials of an `Authorization` header of a scheme (RFC 9110, section 11.4); `undefined` without exactly one. */
+export function credentials(req: Request, scheme: RegExp): string | undefined {
+  const all = req.headers.getAll("authorization");
+  return all.length === 1 ? scheme.exec(all[0] as string)?.[1] : undefined;
+}

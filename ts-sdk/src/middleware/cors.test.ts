@@ -1,0 +1,157 @@
+import { describe, expect, it } from "vitest";
+import { cors, error, field, get, ok, post, routes, Type } from "../index.ts";
+import { testApp } from "../testing/index.ts";
+
+const Body = Type("Body", { name: field.string() });
+const app = (...[options]: Parameters<typeof cors>) =>
+  testApp(
+    routes(
+      {
+        read: get("/read", () => ok({}).header("vary", "Accept")),
+        write: post("/write", { body: Body }, () => ok({})),
+        fails: get("/fails", () => {
+          throw error(409, "no");
+        }),
+        own: get("/own", () => ok({}).header("access-control-allow-origin", "https://own.example")),
+      },
+      { use: [cors(options)] },
+    ),
+  );
+const A = "https://a.example";
+const B = "https://b.example";
+const preflight = { origin: A, "access-control-request-method": "POST" };
+const corsHeaders = (answer: { headers: Iterable<readonly [string, string]> }) =>
+  Object.fromEntries([...answer.headers].filter(([name]) => /^access-control|^vary$/.test(name)));
+
+describe("a list of origins", () => {
+  const test = app({ origin: [A, "http://localhost:5173"] });
+
+  it.each([
+    ["200", "/read", { "access-control-allow-origin": A, vary: "Accept, Origin" }],
+    ["409", "/fails", { "access-control-allow-origin": A, vary: "Origin" }],
+    ["404", "/nowhere", { "access-control-allow-origin": A, vary: "Origin" }],
+    ["200", "/own", { "access-control-allow-origin": A, vary: "Origin" }],
+  ])("%s at %s", async (status, path, headers) => {
+    const answer = await test.get(path, { headers: { origin: A } });
+    expect([String(answer.status), corsHeaders(answer)]).toEqual([status, headers]);
+  });
+
+  it("400, 405 and 415 carry the headers, too", async () => {
+    const headers = { origin: A };
+    const answers = [
+      await test.post("/write", { headers, json: 1 }),
+      await test.del("/write", { headers }),
+      await test.post("/write", { headers: { ...headers, "content-type": "text/plain" }, body: "x" }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([400, 405, 415]);
+    for (const each of answers) expect(each.headers.get("access-control-allow-origin")).toBe(A);
+  });
+
+  it.each([[B], ["null"], ["HTTPS://A.EXAMPLE"], [`${A}:443`], [`${A}.evil.example`], [`${A}, ${B}`]])(
+    "serves %s without any of them",
+    async (origin) => {
+      const answer = await test.get("/fails", { headers: { origin } });
+      expect([answer.status, corsHeaders(answer)]).toEqual([409, { vary: "Origin" }]);
+    },
+  );
+
+  it("varies also for who sends no origin", async () => {
+    expect(corsHeaders(await test.get("/read"))).toEqual({ vary: "Accept, Origin" });
+  });
+
+  it("answers a preflight with 204, whatever the path", async () => {
+    for (const path of ["/write", "/nowhere"]) {
+      const answer = await test.options(path, { headers: preflight });
+      expect([answer.status, answer.headers.get("allow"), corsHeaders(answer)]).toEqual([
+        204,
+        undefined,
+        {
+          "access-control-allow-origin": A,
+          "access-control-allow-methods": "GET, HEAD, POST, PUT, PATCH, DELETE",
+          vary: "Access-Control-Request-Headers, Origin",
+        },
+      ]);
+    }
+  });
+
+  it("leaves OPTIONS that is no preflight, or of another origin, as it is", async () => {
+    for (const headers of [{}, { origin: A }, { ...preflight, origin: B }]) {
+      const answer = await test.options("/write", { headers });
+      expect([answer.status, answer.headers.get("allow")]).toEqual([204, "POST, OPTIONS"]);
+      expect(answer.headers.has("access-control-allow-methods")).toBe(false);
+    }
+  });
+});
+
+it('"*" lets everybody read, and varies by nothing', async () => {
+  const test = app({ origin: "*", expose: ["X-Total", "etag"] });
+  expect(corsHeaders(await test.get("/fails", { headers: { origin: B } }))).toEqual({
+    "access-control-allow-origin": "*",
+    "access-control-expose-headers": "X-Total, etag",
+  });
+  expect(corsHeaders(await test.get("/fails"))).toEqual({});
+});
+
+it("says all that it is told to in a preflight", async () => {
+  const test = app({
+    origin: [A],
+    methods: ["GET", "POST"],
+    headers: ["content-type", "x-key"],
+    credentials: true,
+    maxAge: 600,
+    expose: ["x-a"],
+  });
+  const asked = { ...preflight, "access-control-request-headers": "x-other" };
+  expect(corsHeaders(await test.options("/write", { headers: asked }))).toEqual({
+    "access-control-allow-origin": A,
+    "access-control-allow-methods": "GET, POST",
+    "access-control-allow-headers": "content-type, x-key",
+    "access-control-allow-credentials": "true",
+    "access-control-max-age": "600",
+    vary: "Origin",
+  });
+  expect(corsHeaders(await test.get("/fails", { headers: { origin: A } }))).toEqual({
+    "access-control-allow-origin": A,
+    "access-control-allow-credentials": "true",
+    "access-control-expose-headers": "x-a",
+    vary: "Origin",
+  });
+});
+
+it("allows the headers that are asked for where none are listed", async () => {
+  const headers = { ...preflight, "access-control-request-headers": "x-a, x-b" };
+  const answer = await app({ origin: "*" }).options("/write", { headers });
+  expect(corsHeaders(answer)).toMatchObject({
+    "access-control-allow-headers": "x-a, x-b",
+    vary: "Access-Control-Request-Headers",
+  });
+});
+
+it("a function decides, at once or later", async () => {
+  const isOurs = (origin: string) => origin.endsWith(".a.example");
+  for (const origin of [isOurs, async (given: string) => isOurs(given)]) {
+    const test = app({ origin, credentials: true });
+    const headers = { origin: "https://x.a.example" };
+    expect(corsHeaders(await test.get("/fails", { headers }))).toEqual({
+      "access-control-allow-origin": "https://x.a.example",
+      "access-control-allow-credentials": "true",
+      vary: "Origin",
+    });
+    expect(corsHeaders(await test.get("/fails", { headers: { origin: B } }))).toEqual({ vary: "Origin" });
+  }
+});
+
+it.each([
+  ["credentials for everyone", { origin: "*", credentials: true }, /"credentials" can't be used with origin "\*"/],
+  ["one origin that is no list", { origin: A }, /"origin" is "\*", a list of origins, or a function/],
+  ["a slash behind it", { origin: [`${A}/`] }, /"https:\/\/a.example\/" is no origin/],
+  ["a host alone", { origin: ["a.example"] }, /is no origin/],
+  ["the scheme's own port", { origin: [`${A}:443`] }, /is no origin/],
+  ["upper case", { origin: ["https://A.example"] }, /is no origin/],
+  ["* in a list", { origin: ["*"] }, /is no origin/],
+  ["an unknown option", { origin: "*", origins: [] }, /cors: unknown "origins"/],
+  ["half a second", { origin: "*", maxAge: 0.5 }, /"maxAge"/],
+  ["nothing", undefined, /cors: takes \{ origin/],
+])("refuses %s", (_what, options, message) => {
+  expect(() => cors(options as never)).toThrow(message);
+});

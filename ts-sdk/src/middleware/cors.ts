@@ -1,0 +1,109 @@
+import type { Request } from "../http/request.ts";
+import { type Response, respond, withHeaders } from "../http/response.ts";
+import { refuseUnknown } from "../schema/unknown.ts";
+import { middleware } from "./middleware.ts";
+import type { Middleware } from "./types.ts";
+
+/** What {@link cors} takes. */
+export interface CorsOptions {
+  /**
+   * Who may read the answers: `"*"` for everyone, the list of origins such as `https://app.example`, or a function that
+   * decides.
+   */
+  readonly origin: "*" | readonly string[] | ((origin: string, req: Request) => boolean | Promise<boolean>);
+  /** The methods that a preflight allows; every method of a route unless it is given. */
+  readonly methods?: readonly string[];
+  /** The request headers that a preflight allows; those that it asks for unless it is given. */
+  readonly headers?: readonly string[];
+  /** The response headers that a script may read besides those that it always may. */
+  readonly expose?: readonly string[];
+  /** Whether the browser sends cookies along. It can't be used with `"*"`. */
+  readonly credentials?: boolean;
+  /** Seconds for which a browser keeps the answer to a preflight. */
+  readonly maxAge?: number;
+}
+
+const OPTIONS = ["origin", "methods", "headers", "expose", "credentials", "maxAge"];
+const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
+
+/** As a browser serializes it (RFC 6454, section 6.2), or `null` for a page that has none. */
+const ORIGIN = /^(?:null|[a-z][a-z0-9+.-]*:\/\/[^/?#@\sA-Z]+)$/;
+const DEFAULT_PORT = /^http:.*:80$|^https:.*:443$/;
+
+/**
+ * Answers by the CORS protocol (Fetch standard, section 3.3): preflights with 204, and every other answer, errors too, with
+ * the headers that let a page of an allowed origin read it. Put it into `routes(…, { use: [cors(…)] })`. Another origin gets
+ * none of these headers and is otherwise served: CORS protects browsers' users and is no access control.
+ *
+ * @throws TypeError at definition, for an origin that no browser sends, and for `credentials` with `"*"`.
+ */
+export function cors(options: CorsOptions): Middleware {
+  check(options);
+  const { origin, methods = METHODS, headers, expose = [], credentials = false, maxAge } = options;
+  const isAllowed = async (given: string, req: Request): Promise<boolean> => {
+    if (origin === "*") return true;
+    return typeof origin === "function" ? origin(given, req) : origin.includes(given);
+  };
+  const always: Pair[] = credentials ? [["access-control-allow-credentials", "true"]] : [];
+  const exposed: Pair[] = expose.length > 0 ? [["access-control-expose-headers", expose.join(", ")]] : [];
+  const age: Pair[] = maxAge === undefined ? [] : [["access-control-max-age", String(maxAge)]];
+  const allow = (given: string): Pair => ["access-control-allow-origin", origin === "*" ? "*" : given];
+
+  function preflight(given: string, req: Request): Response {
+    const asked = headers?.join(", ") ?? req.headers.get("access-control-request-headers");
+    const answer = respond(204, {
+      headers: [
+        allow(given),
+        ["access-control-allow-methods", methods.join(", ")],
+        ...(asked ? [["access-control-allow-headers", asked] as const] : []),
+        ...always,
+        ...age,
+      ],
+    });
+    return headers === undefined ? vary(answer, "Access-Control-Request-Headers") : answer;
+  }
+
+  return middleware(async (req, next) => {
+    const given = req.headers.get("origin");
+    const allowed = given !== undefined && (await isAllowed(given, req));
+    const isPreflight = req.method === "OPTIONS" && req.headers.has("access-control-request-method");
+    let answer: Response;
+    if (allowed && isPreflight) answer = preflight(given, req);
+    else {
+      answer = await next();
+      if (allowed) answer = withHeaders(answer, [allow(given), ...always, ...exposed]);
+    }
+    return origin === "*" ? answer : vary(answer, "Origin");
+  });
+}
+
+type Pair = readonly [name: string, value: string];
+
+/** Adds a name to `Vary`, unless it is there or everything varies. */
+export function vary(answer: Response, name: string): Response {
+  const given = answer.headers.flatMap(([key, value]) => (key === "vary" ? value.split(/[\t ]*,[\t ]*/) : []));
+  if (given.some((each) => each === "*" || each.toLowerCase() === name.toLowerCase())) return answer;
+  return withHeaders(answer, [["vary", [...given, name].join(", ")]]);
+}
+
+function check(options: CorsOptions): void {
+  if (typeof options !== "object" || options === null) throw new TypeError("cors: takes { origin, … }");
+  refuseUnknown("cors", options, OPTIONS);
+  const { origin, credentials, maxAge } = options;
+  if (origin !== "*" && typeof origin !== "function" && !Array.isArray(origin)) {
+    throw new TypeError('cors: "origin" is "*", a list of origins, or a function');
+  }
+  for (const each of Array.isArray(origin) ? (origin as readonly string[]) : []) {
+    if (ORIGIN.test(each) && !DEFAULT_PORT.test(each)) continue;
+    throw new TypeError(
+      `cors: ${JSON.stringify(each)} is no origin as browsers send it: scheme and host in lower case, ` +
+        "a port unless it is the scheme's own, and nothing behind it, as https://app.example",
+    );
+  }
+  if (credentials && origin === "*") {
+    throw new TypeError('cors: "credentials" can\'t be used with origin "*": browsers refuse it; list the origins');
+  }
+  if (maxAge !== undefined && !(Number.isSafeInteger(maxAge) && maxAge >= 0)) {
+    throw new RangeError('cors: "maxAge" is a whole number of seconds');
+  }
+}

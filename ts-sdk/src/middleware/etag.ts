@@ -1,0 +1,41 @@
+import { encodeBase64Url } from "../encoding/base64.ts";
+import { encodedBody, type Response, respond, withHeaders } from "../http/response.ts";
+import { platform } from "../platform.ts";
+import { middleware } from "./middleware.ts";
+import type { Middleware } from "./types.ts";
+
+/**
+ * Gives 200 answers to GET and HEAD a strong `ETag`, a digest of their bodies, and answers 304 to who has that already
+ * (RFC 9110, sections 8.8.3 and 13.1.2). An `ETag` that the handler has set is taken as it is.
+ */
+export function etag(): Middleware {
+  return middleware(async (req, next) => {
+    const answer = await next();
+    if ((req.method !== "GET" && req.method !== "HEAD") || answer.status !== 200) return answer;
+    const tag = headerOf(answer, "etag") ?? `"${await digest(encodedBody(answer) ?? new Uint8Array())}"`;
+    const tagged = withHeaders(answer, [["etag", tag]]);
+    const known = req.headers.get("if-none-match");
+    if (known === undefined || !matches(known, tag)) return tagged;
+    // What a 200 would have said of caching (RFC 9110, section 15.4.5).
+    const kept = tagged.headers.filter(([name]) => KEPT.test(name));
+    return respond(304, { headers: kept });
+  });
+}
+
+const KEPT = /^(?:cache-control|content-location|date|etag|expires|vary|set-cookie|access-control-.*)$/;
+
+function headerOf(answer: Response, wanted: string): string | undefined {
+  return answer.headers.find(([name]) => name === wanted)?.[1];
+}
+
+async function digest(bytes: Uint8Array): Promise<string> {
+  const hash = await platform.crypto.subtle.digest("SHA-256", bytes);
+  return encodeBase64Url(new Uint8Array(hash).subarray(0, 18));
+}
+
+/** Whether one of the tags is this one, by the weak comparison. */
+function matches(list: string, tag: string): boolean {
+  if (list.trim() === "*") return true;
+  const opaque = (text: string) => text.replace(/^W\//, "");
+  return (list.match(/(?:W\/)?"[^"]*"/g) ?? []).some((each) => opaque(each) === opaque(tag));
+}

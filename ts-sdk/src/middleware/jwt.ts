@@ -1,0 +1,242 @@
+import { httpClient } from "../client/http-client.ts";
+import { decodeBase64Url } from "../encoding/base64.ts";
+import { isBytes } from "../http/bytes.ts";
+import type { Request } from "../http/request.ts";
+import { decodeUtf8, encodeUtf8, type PlatformKey, platform } from "../platform.ts";
+import { refuseUnknown } from "../schema/unknown.ts";
+import { credentials, unauthorized } from "./authenticate.ts";
+import { BEARER } from "./bearer.ts";
+import { bytesOf, hmac } from "./hmac.ts";
+import { middleware } from "./middleware.ts";
+import { safeEqual } from "./safe-equal.ts";
+import type { Middleware } from "./types.ts";
+
+/** The algorithms that {@link jwt} verifies (RFC 7518, section 3.1). */
+export type JwtAlgorithm = "HS256" | "HS384" | "HS512" | "RS256" | "ES256";
+
+/** A public key of RSA or of the curve P-256, or a secret, as a JSON Web Key (RFC 7517). */
+export interface JsonWebKey {
+  readonly kty: string;
+  readonly kid?: string;
+  readonly alg?: string;
+  readonly use?: string;
+  readonly [member: string]: unknown;
+}
+
+/** A set of keys (RFC 7517, section 5). */
+export interface JsonWebKeySet {
+  readonly keys: readonly JsonWebKey[];
+}
+
+/** A key for {@link jwt}: a text or bytes are the secret of HS256 and its like. */
+export type JwtKey = string | Uint8Array | JsonWebKey;
+
+/** The claims of a verified token (RFC 7519, section 4). */
+export interface JwtClaims {
+  readonly iss?: string;
+  readonly sub?: string;
+  readonly aud?: string | readonly string[];
+  readonly exp?: number;
+  readonly nbf?: number;
+  readonly iat?: number;
+  readonly jti?: string;
+  readonly [claim: string]: unknown;
+}
+
+/** What {@link jwt} takes: `key` or `jwks`, and the algorithms. */
+export interface JwtOptions {
+  /** The key, or a function that gives it, as for a secret: `() => secret("JWT_KEY")`. */
+  readonly key?: JwtKey | ((req: Request) => JwtKey | Promise<JwtKey>);
+  /** A set of keys, or the URL of one, which `[outbound] allow` has to permit. */
+  readonly jwks?: string | JsonWebKeySet;
+  /** The algorithms that are accepted; a token of any other is refused. */
+  readonly algorithms: readonly JwtAlgorithm[];
+  /** The `iss` that a token must have. */
+  readonly issuer?: string;
+  /** What a token's `aud` must name; one of them, where there are several. */
+  readonly audience?: string | readonly string[];
+  /** Seconds by which clocks may differ; 0 unless it is given. */
+  readonly leeway?: number;
+}
+
+/** The context of {@link jwt}. */
+export interface WithClaims {
+  readonly claims: JwtClaims;
+}
+
+/** What an algorithm is to `crypto.subtle`, and the kind of key that it takes. */
+interface Algorithm {
+  readonly kty: "oct" | "RSA" | "EC";
+  readonly hash: "SHA-256" | "SHA-384" | "SHA-512";
+  readonly name?: string;
+}
+
+const ALGORITHMS: Readonly<Record<JwtAlgorithm, Algorithm>> = {
+  HS256: { kty: "oct", hash: "SHA-256" },
+  HS384: { kty: "oct", hash: "SHA-384" },
+  HS512: { kty: "oct", hash: "SHA-512" },
+  RS256: { kty: "RSA", hash: "SHA-256", name: "RSASSA-PKCS1-v1_5" },
+  ES256: { kty: "EC", hash: "SHA-256", name: "ECDSA" },
+};
+
+/** How many seconds a set of keys is kept when its answer does not say. */
+const KEPT_SECONDS = 300;
+/** The least time between two requests for a set of keys, so that unknown key ids can't cause one each. */
+const LEAST_SECONDS = 10;
+/** The longest token that is looked at, in characters. */
+const MAX_TOKEN = 16_384;
+
+/**
+ * Authenticates by a signed JSON Web Token (RFC 7519) of `Authorization: Bearer …`; handlers find its `claims` in their
+ * context. Signature, `exp` and `nbf` are always checked, `iss` and `aud` where they are given here. A token is refused whose
+ * algorithm is not listed or does not fit the key, and one with critical extensions (RFC 8725).
+ *
+ * @throws TypeError at definition, naming the option that can't be.
+ */
+export function jwt(options: JwtOptions): Middleware<WithClaims> {
+  check(options);
+  const { algorithms, issuer, audience, leeway = 0 } = options;
+  const audiences = audience === undefined ? undefined : [audience].flat();
+  const keys = keySource(options);
+
+  const run = middleware<WithClaims>(async (req, next) => {
+    if (!req.headers.has("authorization")) return unauthorized("Bearer");
+    const token = credentials(req, BEARER);
+    const claims = token === undefined ? undefined : await verified(token, req);
+    if (claims === undefined) return unauthorized('Bearer error="invalid_token"', "The token is not valid.");
+    return next({ claims });
+  });
+  return Object.freeze({ ...run, security: { kind: "jwt" as const } });
+
+  async function verified(token: string, req: Request): Promise<JwtClaims | undefined> {
+    const parts = token.split(".");
+    if (token.length > MAX_TOKEN || parts.length !== 3) return undefined;
+    const [header, payload, signature] = parts as [string, string, string];
+    const { alg, kid, crit, b64 } = parseObject(header) ?? {};
+    const known = algorithms.find((each) => each === alg);
+    if (known === undefined || crit !== undefined || b64 !== undefined) return undefined;
+    if (kid !== undefined && typeof kid !== "string") return undefined;
+    const given = decodeBase64Url(signature);
+    if (given === undefined) return undefined;
+    const signed = encodeUtf8(`${header}.${payload}`);
+    let holds = false;
+    for (const key of await keys(req, kid)) {
+      holds = await verify(known, key, signed, given);
+      if (holds) break;
+    }
+    const claims = holds ? (parseObject(payload) as JwtClaims | undefined) : undefined;
+    return claims !== undefined && isCurrent(claims, leeway) && isMeant(claims) ? claims : undefined;
+  }
+
+  function isMeant({ iss, aud }: JwtClaims): boolean {
+    if (issuer !== undefined && iss !== issuer) return false;
+    return audiences === undefined || [aud].flat().some((each) => audiences.includes(each as string));
+  }
+}
+
+/** Gives the keys that may have signed a token. */
+type KeySource = (req: Request, kid: string | undefined) => Promise<readonly JwtKey[]>;
+
+function keySource({ key, jwks }: JwtOptions): KeySource {
+  if (key !== undefined) return async (req) => [typeof key === "function" ? await key(req) : key];
+  if (typeof jwks === "object") return async (_req, kid) => ofKid(jwks, kid);
+  const set = remoteSet(jwks as string);
+  return async (_req, kid) => {
+    const found = ofKid(await set(false), kid);
+    // A key that is not known may have been added meanwhile.
+    return found.length > 0 ? found : ofKid(await set(true), kid);
+  };
+}
+
+/** Keys without an id may have signed anything. */
+function ofKid({ keys }: JsonWebKeySet, kid: string | undefined): readonly JsonWebKey[] {
+  return keys.filter((key) => kid === undefined || key.kid === undefined || key.kid === kid);
+}
+
+/** A set of keys at a URL, which is kept for as long as its answer says. */
+function remoteSet(url: string): (anew: boolean) => Promise<JsonWebKeySet> {
+  let kept: { readonly set: JsonWebKeySet; readonly at: number; readonly until: number } | undefined;
+  return async (anew) => {
+    const now = Date.now() / 1000;
+    // A clock that was set back makes nothing last longer.
+    if (kept && now >= kept.at && now < (anew ? kept.at + LEAST_SECONDS : kept.until)) return kept.set;
+    const response = await httpClient.get(url);
+    if (!response.ok) throw new Error(`jwt: the key set answered ${response.status}`);
+    const set = response.json() as JsonWebKeySet;
+    if (!isKeySet(set)) throw new Error("jwt: the answer of the key set's URL is no set of keys");
+    kept = { set, at: now, until: now + freshSeconds(response.headers.get("cache-control")) };
+    return set;
+  };
+}
+
+function freshSeconds(cacheControl = ""): number {
+  if (/\bno-(?:store|cache)\b/i.test(cacheControl)) return 0;
+  const age = /\bmax-age="?(\d{1,9})/i.exec(cacheControl)?.[1];
+  return age === undefined ? KEPT_SECONDS : Number(age);
+}
+
+async function verify(alg: JwtAlgorithm, key: JwtKey, signed: Uint8Array, signature: Uint8Array): Promise<boolean> {
+  const { kty, hash, name } = ALGORITHMS[alg];
+  const isSecret = typeof key === "string" || isBytes(key);
+  // The key says which algorithms it is for, never the token: a public key is no secret of HS256 (RFC 8725, section 3.1).
+  if (!isSecret && (key.kty !== kty || (key.alg ?? alg) !== alg || (key.use ?? "sig") !== "sig")) return false;
+  if (kty === "oct") {
+    const secret = isSecret ? bytesOf(key) : decodeBase64Url(String(key["k"]));
+    return secret !== undefined && secret.length > 0 && safeEqual(await hmac(secret, signed, hash), signature);
+  }
+  if (isSecret || (kty === "EC" && key["crv"] !== "P-256")) return false;
+  const algorithm = { name, hash, namedCurve: "P-256" };
+  const { n, e, crv, x, y } = key;
+  // Nothing of the key but what is public: a private one does not verify.
+  const jwk = kty === "RSA" ? { kty, n, e } : { kty, crv, x, y };
+  let imported: PlatformKey;
+  try {
+    imported = await platform.crypto.subtle.importKey("jwk", jwk, algorithm, false, ["verify"]);
+  } catch (cause) {
+    throw new Error("jwt: a key can't be used", { cause });
+  }
+  return platform.crypto.subtle.verify(algorithm, imported, signature, signed);
+}
+
+/** `exp` and `nbf` (RFC 7519, sections 4.1.4 and 4.1.5): numbers of seconds, where they are there. */
+function isCurrent({ exp, nbf }: JwtClaims, leeway: number): boolean {
+  const now = Date.now() / 1000;
+  if (exp !== undefined && !(typeof exp === "number" && now < exp + leeway)) return false;
+  return nbf === undefined || (typeof nbf === "number" && now >= nbf - leeway);
+}
+
+/** The JSON object in a part of a token. */
+function parseObject(part: string): Readonly<Record<string, unknown>> | undefined {
+  const bytes = decodeBase64Url(part);
+  const text = bytes === undefined ? undefined : decodeUtf8(bytes);
+  try {
+    const value: unknown = JSON.parse(text ?? "");
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isObject ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isKeySet(set: unknown): set is JsonWebKeySet {
+  const { keys } = Object(set) as { keys?: unknown };
+  return Array.isArray(keys) && keys.every((key) => typeof Object(key).kty === "string");
+}
+
+const OPTIONS = ["key", "jwks", "algorithms", "issuer", "audience", "leeway"];
+
+function check(options: JwtOptions): void {
+  if (typeof options !== "object" || options === null) throw new TypeError("jwt: takes { key, algorithms, … }");
+  refuseUnknown("jwt", options, OPTIONS);
+  const { key, jwks, algorithms, leeway = 0 } = options;
+  if ((key === undefined) === (jwks === undefined)) throw new TypeError('jwt: takes either "key" or "jwks"');
+  if (key === "" || (isBytes(key) && key.length === 0)) throw new TypeError('jwt: "key" is empty');
+  if (jwks !== undefined && typeof jwks !== "string" && !isKeySet(jwks)) {
+    throw new TypeError('jwt: "jwks" is a URL or a set of keys, { keys: […] }');
+  }
+  const known = Object.keys(ALGORITHMS);
+  if (!Array.isArray(algorithms) || algorithms.length === 0 || !algorithms.every((each) => known.includes(each))) {
+    throw new TypeError(`jwt: "algorithms" lists one or more of ${known.join(", ")}`);
+  }
+  if (!(leeway >= 0)) throw new RangeError('jwt: "leeway" is a number of seconds, 0 or more');
+}

@@ -1,0 +1,21 @@
+import { isBytes } from "../http/bytes.ts";
+import { encodeUtf8 } from "../platform.ts";
+
+/**
+ * Compares two secrets without telling by its duration how much of them is the same. Only their lengths show.
+ *
+ * @param a a text, compared by its UTF-8 bytes, or bytes
+ * @throws TypeError when one of them is something else.
+ */
+export function safeEqual(a: string | Uint8Array, b: string | Uint8Array): boolean {
+  const [left, right] = [bytesOf(a), bytesOf(b)];
+  let difference = left.length ^ right.length;
+  for (let i = 0; i < left.length; i++) difference |= (left[i] as number) ^ (right[i % (right.length || 1)] ?? 0);
+  return difference === 0;
+}
+
+function bytesOf(secret: string | Uint8Array): Uint8Array {
+  if (typeof secret === "string") return encodeUtf8(secret);
+  if (isBytes(secret)) return secret;
+  throw new TypeError("safeEqual: takes texts or bytes");
+}
