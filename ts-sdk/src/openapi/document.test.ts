@@ -1,10 +1,15 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import {
   accepted,
+  apiKey,
+  basicAuth,
+  bearer,
   created,
   del,
   field,
   get,
+  group,
+  jwt,
   list,
   noContent,
   ok,
@@ -15,8 +20,9 @@ import {
   type Route,
   routes,
   Type,
+  use,
 } from "../index.ts";
-import type { Document } from "./document.ts";
+import { createDocument, type Document } from "./document.ts";
 import { OpenApiError } from "./errors.ts";
 import { json } from "./json.ts";
 import { identifierOf, tagOf } from "./names.ts";
@@ -207,4 +213,52 @@ it.each<[unknown, string]>([
   [{ name: "p", description: ["a"] }, 'json: the manifest: "description" is not a text but ["a"]'],
 ])("refuses the manifest %j", (wrong, message) => {
   expect(() => json(routes({}), wrong as typeof manifest)).toThrow(new OpenApiError(message));
+});
+
+describe("groups and middleware", () => {
+  const user = () => ({ name: "Ada" });
+  const signedIn = use(bearer(user));
+  const app = routes(
+    {
+      users: group("/users", {
+        list: get("", () => ok({})),
+        me: signedIn.get("/me", () => ok({})),
+        both: signedIn.use(apiKey({ header: "X-Key" }, user)).get("/both", () => ok({})),
+      }),
+      basic: use(basicAuth(user)).get("/basic", () => ok({})),
+      token: use(jwt({ key: "k", algorithms: ["HS256"] })).get("/token", () => ok({})),
+    },
+    { prefix: "/shop/v2" },
+  );
+  const made = createDocument(app, manifest, new Map([["users.list", { summary: "List users." }]]));
+
+  it("names operations behind their groups, and tags them by the path behind the app's prefix", () => {
+    expect(made.paths["/shop/v2/users"]?.get).toMatchObject({
+      operationId: `${identifierOf(manifest.name)}.users.list`,
+      tags: ["Users"],
+      summary: "List users.",
+    });
+  });
+
+  it("says what clients have to present", () => {
+    const of = (path: string) => made.paths[`/shop/v2${path}`]?.get?.security;
+    expect([of("/users"), of("/users/me"), of("/users/both"), of("/basic"), of("/token")]).toEqual([
+      undefined,
+      [{ bearer: [] }],
+      [{ bearer: [], "apiKey_x-key": [] }],
+      [{ basic: [] }],
+      [{ jwt: [] }],
+    ]);
+    expect(made.components.securitySchemes).toEqual({
+      "apiKey_x-key": { type: "apiKey", in: "header", name: "x-key" },
+      basic: { type: "http", scheme: "basic" },
+      bearer: { type: "http", scheme: "bearer" },
+      jwt: { type: "http", scheme: "bearer", bearerFormat: "JWT" },
+    });
+  });
+
+  it("of middleware around the app, too", () => {
+    const all = routes({ a: get("/a", () => ok({})) }, { use: [bearer(user)] });
+    expect(createDocument(all, manifest, new Map()).paths["/a"]?.get?.security).toEqual([{ bearer: [] }]);
+  });
 });

@@ -3,6 +3,7 @@ import { Components, type SchemaObject } from "./components.ts";
 import type { DocComments } from "./doc-comment.ts";
 import type { Manifest } from "./manifest.ts";
 import { type PathItem, paths } from "./paths.ts";
+import { Security, type SecuritySchemeObject } from "./security.ts";
 
 /** An OpenAPI document, as far as Tenon writes it. */
 export interface Document {
@@ -11,7 +12,10 @@ export interface Document {
   readonly servers: readonly { readonly url: string; readonly description: string }[];
   readonly security: readonly never[];
   readonly paths: Readonly<Record<string, PathItem>>;
-  readonly components: { readonly schemas: Readonly<Record<string, SchemaObject>> };
+  readonly components: {
+    readonly schemas: Readonly<Record<string, SchemaObject>>;
+    readonly securitySchemes?: Readonly<Record<string, SecuritySchemeObject>>;
+  };
 }
 
 /**
@@ -21,14 +25,16 @@ export interface Document {
 export function createDocument(app: App, manifest: Manifest, comments: DocComments): Document {
   const { name, version = "0.0.0", description } = manifest;
   const components = new Components();
-  const items = paths(app, name, comments, components);
+  const security = new Security(app);
+  const items = paths(app, name, comments, components, security);
+  const securitySchemes = security.toJSON();
   return {
     openapi: "3.0.0",
     info: { title: name, version, ...(description === undefined ? {} : { description }) },
     servers: [{ url: "/", description: "The component runs on any WASI Preview 2 compliant runtime" }],
-    // Who may call is decided in front of the component, or by the handler itself: nothing that can be declared here.
+    // An operation whose middleware authenticates says so itself; anyone may call the others.
     security: [],
     paths: items,
-    components: { schemas: components.toJSON() },
+    components: { schemas: components.toJSON(), ...(securitySchemes && { securitySchemes }) },
   };
 }

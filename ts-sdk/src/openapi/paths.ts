@@ -9,6 +9,7 @@ import { OpenApiError } from "./errors.ts";
 import { identifierOf, tagOf } from "./names.ts";
 import { type ParameterObject, parameters } from "./parameters.ts";
 import { type ResponseObject, responses } from "./responses.ts";
+import type { Security, SecurityRequirement } from "./security.ts";
 
 /** An Operation Object of OpenAPI 3.0. */
 export interface OperationObject {
@@ -23,6 +24,7 @@ export interface OperationObject {
   };
   readonly responses: Readonly<Record<string, ResponseObject>>;
   readonly deprecated?: boolean;
+  readonly security?: readonly SecurityRequirement[];
 }
 
 type Verb = Lowercase<Method>;
@@ -47,6 +49,7 @@ export function paths(
   packageName: string,
   comments: DocComments,
   components: Components,
+  security: Security,
 ): Record<string, PathItem> {
   const ids = new OperationIds(identifierOf(packageName), operations);
   const places = operations.flatMap(placesOf);
@@ -57,6 +60,7 @@ export function paths(
   for (const [i, { operation, path, at }] of places.entries()) {
     const item = items.get(path) ?? new Map<Verb, OperationObject>();
     const { method, name, deprecated } = operation;
+    const required = security.of(operation);
     item.set(method.toLowerCase() as Verb, {
       tags: [tagOf(path.slice(prefix.length), packageName)],
       ...comments.get(name),
@@ -64,6 +68,7 @@ export function paths(
       ...requests[i],
       responses: responses(operation, components, at),
       ...(deprecated ? { deprecated } : {}),
+      ...(required && { security: required }),
     });
     items.set(path, item);
   }

@@ -1,0 +1,54 @@
+import type { App } from "../app/app.ts";
+import type { SecurityScheme } from "../middleware/security.ts";
+import type { Middleware } from "../middleware/types.ts";
+import type { Operation } from "../routing/operation.ts";
+
+/** A Security Requirement Object of OpenAPI 3.0: all of these schemes are needed. */
+export type SecurityRequirement = Readonly<Record<string, readonly never[]>>;
+
+/** A Security Scheme Object of OpenAPI 3.0. */
+export type SecuritySchemeObject = Readonly<Record<string, string>>;
+
+/** What the authenticating middleware of an app and of its operations asks of clients. */
+export class Security {
+  readonly #app: readonly SecurityScheme[];
+  readonly #schemes = new Map<string, SecuritySchemeObject>();
+
+  constructor(app: App) {
+    this.#app = schemesOf(app.use);
+  }
+
+  /** What an operation needs; `undefined` when anyone may call it. */
+  of(operation: Operation): readonly SecurityRequirement[] | undefined {
+    const schemes = [...this.#app, ...schemesOf(operation.use)];
+    if (schemes.length === 0) return undefined;
+    for (const scheme of schemes) this.#schemes.set(nameOf(scheme), objectOf(scheme));
+    return [Object.fromEntries(schemes.map((scheme) => [nameOf(scheme), []]))];
+  }
+
+  /** `components.securitySchemes`: those that operations need, by name; `undefined` when there are none. */
+  toJSON(): Record<string, SecuritySchemeObject> | undefined {
+    if (this.#schemes.size === 0) return undefined;
+    return Object.fromEntries([...this.#schemes].sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+}
+
+function schemesOf(use: App["use"]): SecurityScheme[] {
+  return (use as readonly Middleware[]).flatMap((each) => each.security ?? []);
+}
+
+/** The name of its component; keys in different headers are different schemes. */
+function nameOf({ kind, header }: SecurityScheme): string {
+  return header === undefined ? kind : `${kind}_${header.replace(/[^A-Za-z0-9._-]/g, "_")}`;
+}
+
+function objectOf({ kind, header }: SecurityScheme): SecuritySchemeObject {
+  switch (kind) {
+    case "apiKey":
+      return { type: "apiKey", in: "header", name: header ?? "" };
+    case "jwt":
+      return { type: "http", scheme: "bearer", bearerFormat: "JWT" };
+    default:
+      return { type: "http", scheme: kind };
+  }
+}
