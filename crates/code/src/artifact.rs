@@ -152,7 +152,11 @@ fn parts(code: &[u8], info: &Section, data: &Section, module: u32, state: &State
         }
         if apart {
             module.memory_initialization = MemoryInitialization::Segmented;
-            if index == engine && matches!(module.startup, ModuleStartup::IfMemoriesNeedInit(_)) {
+            // A module that has nothing to copy need not be started. But wasmtime lays out an instance by whether the module is
+            // started, and what code reads of other data (`memory.init`, `data.drop`) stands behind that: without its place
+            // code would read and write outside the instance.
+            let image_alone = module.runtime_data.len() == 1;
+            if index == engine && image_alone && matches!(module.startup, ModuleStartup::IfMemoriesNeedInit(_)) {
                 module.startup = ModuleStartup::None;
             }
         }

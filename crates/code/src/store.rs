@@ -19,7 +19,7 @@ use crate::restore::{self, RESTORE};
 use crate::state::{self, State, StateError};
 
 /// Raised when other code is made of the same component.
-const EDITION: u32 = 2;
+const EDITION: u32 = 3;
 
 /// Extension of a component's code, and how many are kept besides those that a server has: each save of a file in
 /// `tenon dev` makes one of 40 MB.
@@ -460,6 +460,40 @@ mod tests {
         for folder in [None, Some(folder.path())] {
             assert_eq!(ask(&engine, &two, folder).await, (97, 98));
             assert_eq!(ask(&engine, &twice, folder).await, (97, 97));
+        }
+    }
+
+    /// Code finds passive data by where wasmtime noted it behind the function that starts a module: that has to stay.
+    #[tokio::test]
+    async fn passive_data_are_found_beside_an_image() {
+        let component = |first: &str| {
+            let text = format!(
+                r#"(component
+                     (core module $engine
+                       (memory 1)
+                       (global (mut i32) (i32.const 7))
+                       (data (i32.const 5000) "{first}")
+                       (data $one "one") (data $two "two")
+                       (func (export "byte") (result i32)
+                         (memory.init $one (i32.const 6000) (i32.const 0) (i32.const 3))
+                         (memory.init $two (i32.const 7000) (i32.const 0) (i32.const 3))
+                         (data.drop $one) (data.drop $two)
+                         (i32.add
+                           (i32.load8_u (i32.const 5000))
+                           (i32.add (i32.load8_u (i32.const 6002)) (i32.load8_u (i32.const 7002)))))
+                       (func (export "global") (result i32) (global.get 0)))
+                     (core instance $i (instantiate $engine))
+                     (func (export "byte") (result u32) (canon lift (core func $i "byte")))
+                     (func (export "global") (result u32) (canon lift (core func $i "global"))))"#
+            );
+            wat::parse_str(text).unwrap()
+        };
+        let (engine, folder) = (engine(), tempfile::tempdir().unwrap());
+        for folder in [None, Some(folder.path())] {
+            for first in [b'a', b'b'] {
+                let expected = u32::from(first) + u32::from(b'e') + u32::from(b'o');
+                assert_eq!(ask(&engine, &component(&char::from(first).to_string()), folder).await, (expected, 7));
+            }
         }
     }
 
