@@ -66,6 +66,8 @@ fn register(graph: &mut CompositionGraph, role: &'static str, bytes: &[u8]) -> R
         [0, b'a', b's', b'm', 1, 0, 0, 0, ..] => return Err(not_a_component("it is a core module".to_string())),
         _ => return Err(not_a_component("it does not begin like a WebAssembly binary".to_string())),
     }
+    // The readers below call themselves for what is nested.
+    tenon_screen::screen(bytes).map_err(|refused| not_a_component(refused.to_string()))?;
     let package = Package::from_bytes(&format!("tenon:{role}"), None, bytes, graph.types_mut())
         .map_err(|error| not_a_component(format!("{error:#}")))?;
     graph.register_package(package).map_err(ComposeError::wiring)

@@ -32,6 +32,18 @@ fn something_else_than_a_component_is_refused() {
 }
 
 #[test]
+fn a_component_of_thousands_of_nested_components_is_refused() {
+    for depth in [20_000, 100_000] {
+        let nested = tenon_fixtures::nested(depth);
+        for (handler, bridge) in [(&nested[..], BRIDGE), (&tenon_fixtures::echo(200), &nested)] {
+            let error = compose(handler, bridge).unwrap_err();
+            assert_eq!(error.code(), "NOT_A_COMPONENT");
+            assert!(error.to_string().contains("levels of nested components"), "{error}");
+        }
+    }
+}
+
+#[test]
 fn a_missing_interface_is_named_with_what_there_is() {
     let error = compose(&tenon_fixtures::stranger(), BRIDGE).unwrap_err();
     assert_eq!(
