@@ -2,7 +2,8 @@
 //!
 //! What is kept there is machine code, and loading machine code means running it. So a file counts only if
 //!
-//! - the folder belongs to this user and nobody else may write to it (mode 0700), and
+//! - the folder belongs to this user and nobody else may write to it (mode 0700),
+//! - nobody else can put another folder in its place (`trusted_path`), and
 //! - its digest is the one noted when it was written; a damaged file counts as none.
 //!
 //! The folder keeps attackers out; the digest finds damage, and whoever could write code could note its digest too. So a
@@ -17,6 +18,7 @@ use std::time::{Duration, SystemTime};
 use sha2::{Digest, Sha256};
 
 use crate::seal::Seal;
+use crate::trusted_path;
 
 /// The note beside each file.
 const DIGEST: &str = "sha256";
@@ -38,13 +40,14 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Makes the folder, and refuses one that another user owns or may write to.
+    /// Makes the folder, and refuses one that another user owns, may write to or could replace.
     ///
     /// # Errors
     ///
     /// When it cannot be made, or is not private and cannot be made so.
     pub fn open(path: &Path) -> io::Result<Self> {
         let denied = |reason| Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
+        let path = &trusted_path::resolve(path)?;
         DirBuilder::new().recursive(true).mode(0o700).create(path)?;
         let metadata = fs::symlink_metadata(path)?;
         if !metadata.is_dir() || metadata.uid() != rustix::process::geteuid().as_raw() {
@@ -57,7 +60,7 @@ impl Folder {
         if metadata.mode() & 0o055 != 0 {
             fs::set_permissions(path, fs::Permissions::from_mode(0o700))?;
         }
-        Ok(Self { path: path.to_owned() })
+        Ok(Self { path: path.clone() })
     }
 
     /// The path of a file in the folder, whether it exists or not.

@@ -25,6 +25,7 @@ mod seal;
 pub mod section;
 mod state;
 mod store;
+mod trusted_path;
 
 pub use code::Code;
 pub use folder::{Folder, hex};

@@ -1,0 +1,162 @@
+//! The rule by which a path is trusted: nobody else can put another folder in its place.
+//!
+//! A folder of mode 0700 protects its files only while nobody can rename it. So each folder above it, and each symbolic link
+//! on the way, must be under the control of this user or of the administrator, as OpenSSH demands of `authorized_keys`
+//! (`sshd_config(5)`, `StrictModes`).
+
+use std::ffi::OsString;
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
+
+/// Symbolic links that are followed on one way, as many as Linux follows.
+const MAX_LINKS: usize = 40;
+
+/// Mode bits: writable by the group or by others, and "only owners rename and remove what is inside".
+const WRITABLE: u32 = 0o022;
+const STICKY: u32 = 0o1000;
+
+/// Resolves a path without symbolic links, and checks each folder on the way. The last parts may be missing: whoever makes them
+/// makes them in a folder that was checked.
+///
+/// # Errors
+///
+/// The system's; `PermissionDenied` with the folder's name when another user could replace what is in it.
+pub(crate) fn resolve(path: &Path) -> io::Result<PathBuf> {
+    let absolute = std::path::absolute(path)?;
+    // The parts that are still to be walked, the next one at the end.
+    let mut left: Vec<OsString> = Vec::new();
+    push(&mut left, &absolute);
+    let mut resolved = PathBuf::from("/");
+    let mut links = 0;
+    check(&resolved, &fs::symlink_metadata(&resolved)?)?;
+    while let Some(part) = left.pop() {
+        if part == ".." {
+            resolved.pop();
+            continue;
+        }
+        let next = resolved.join(&part);
+        let metadata = match fs::symlink_metadata(&next) {
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                left.push(part);
+                resolved.extend(left.into_iter().rev());
+                return Ok(resolved);
+            }
+            Err(error) => return Err(error),
+        };
+        if metadata.is_symlink() {
+            check_owner(&next, &metadata)?;
+            links += 1;
+            if links > MAX_LINKS {
+                return Err(io::Error::from_raw_os_error(rustix::io::Errno::LOOP.raw_os_error()));
+            }
+            let target = fs::read_link(&next)?;
+            if target.is_absolute() {
+                resolved = PathBuf::from("/");
+            }
+            push(&mut left, &target);
+            continue;
+        }
+        resolved = next;
+        // The folder itself has a stricter rule of its own.
+        if !left.is_empty() {
+            check(&resolved, &metadata)?;
+        }
+    }
+    Ok(resolved)
+}
+
+fn push(left: &mut Vec<OsString>, path: &Path) {
+    let parts = path.components().rev().filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir));
+    left.extend(parts.map(|part| part.as_os_str().to_owned()));
+}
+
+/// Checks that nobody else can rename or remove what is in a folder that is this user's or the administrator's.
+fn check(folder: &Path, metadata: &Metadata) -> io::Result<()> {
+    check_owner(folder, metadata)?;
+    if metadata.is_dir() && metadata.mode() & WRITABLE != 0 && metadata.mode() & STICKY == 0 {
+        return Err(denied(folder, "others may write to it; chmod go-w it, or choose another folder"));
+    }
+    Ok(())
+}
+
+fn check_owner(path: &Path, metadata: &Metadata) -> io::Result<()> {
+    let own = rustix::process::geteuid().as_raw();
+    if metadata.uid() == own || metadata.uid() == 0 {
+        return Ok(());
+    }
+    Err(denied(path, &format!("it belongs to user {}; choose a folder below your own", metadata.uid())))
+}
+
+fn denied(path: &Path, reason: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::PermissionDenied, format!("{}: {reason}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+
+    use super::*;
+
+    fn refusal(path: &Path) -> String {
+        let error = resolve(path).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{error}");
+        error.to_string()
+    }
+
+    #[test]
+    fn a_folder_below_one_that_others_can_write_to_is_refused() {
+        let root = tempfile::tempdir().unwrap();
+        let (shared, inner) = (root.path().join("shared"), root.path().join("shared/own/cache"));
+        fs::create_dir_all(&inner).unwrap();
+        for mode in [0o777, 0o775, 0o757] {
+            fs::set_permissions(&shared, Permissions::from_mode(mode)).unwrap();
+            for path in [inner.clone(), shared.join("missing/cache")] {
+                let refusal = refusal(&path);
+                assert!(refusal.starts_with(&format!("{}: others may write", shared.display())), "{refusal}");
+            }
+        }
+        // As in /tmp, others cannot rename what is not theirs.
+        fs::set_permissions(&shared, Permissions::from_mode(0o1777)).unwrap();
+        assert_eq!(resolve(&inner).unwrap(), inner);
+        fs::set_permissions(&shared, Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(resolve(&shared.join("missing/cache")).unwrap(), shared.join("missing/cache"));
+    }
+
+    #[test]
+    fn a_symbolic_link_is_followed_where_nobody_else_can_replace_it() {
+        let root = tempfile::tempdir().unwrap();
+        let (real, open) = (root.path().join("real"), root.path().join("open"));
+        fs::create_dir_all(real.join("cache")).unwrap();
+        fs::create_dir(&open).unwrap();
+        symlink(&real, root.path().join("link")).unwrap();
+        symlink("../real", open.join("link")).unwrap();
+        symlink("loop", root.path().join("loop")).unwrap();
+        assert_eq!(resolve(&root.path().join("link/cache")).unwrap(), real.join("cache"));
+        assert_eq!(resolve(&open.join("link/cache/../cache")).unwrap(), real.join("cache"));
+        assert!(resolve(&root.path().join("loop")).is_err());
+        fs::set_permissions(&open, Permissions::from_mode(0o777)).unwrap();
+        assert!(refusal(&open.join("link/cache")).starts_with(&format!("{}: others", open.display())));
+    }
+
+    #[test]
+    fn what_belongs_to_another_user_is_refused() {
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("skipped: only root can give a folder away");
+            return;
+        }
+        let root = tempfile::tempdir().unwrap();
+        let (foreign, link) = (root.path().join("foreign"), root.path().join("link"));
+        fs::create_dir_all(foreign.join("cache")).unwrap();
+        chown(&foreign, Some(12_345), None).unwrap();
+        assert!(refusal(&foreign.join("cache")).contains("belongs to user 12345"));
+        fs::create_dir(root.path().join("own")).unwrap();
+        symlink("own", &link).unwrap();
+        assert!(resolve(&link).is_ok());
+        std::os::unix::fs::lchown(&link, Some(12_345), None).unwrap();
+        assert!(refusal(&link).contains("belongs to user 12345"));
+    }
+}
