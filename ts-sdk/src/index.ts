@@ -81,6 +81,8 @@ export type { EnumSchema } from "./schema/enum.ts";
 export { type Extended, extend } from "./schema/extend.ts";
 export type { FailureCode } from "./schema/failures.ts";
 export { type FieldKinds, field } from "./schema/field.ts";
+export type { FileAttributes, FileSchema, FormFile } from "./schema/file.ts";
+export { Form, type FormFields, type FormSchema } from "./schema/form.ts";
 export type { Format } from "./schema/formats.ts";
 export type { Json } from "./schema/json.ts";
 export { type ListSchema, list } from "./schema/list.ts";

@@ -21,7 +21,7 @@ export interface PlatformResponse {
 /** A readable stream of bytes, as far as the SDK reads it. */
 export interface PlatformStream {
   getReader(): {
-    read(): Promise<{ done: boolean; value?: Uint8Array }>;
+    read(): Promise<{ done: boolean; value?: Uint8Array<ArrayBuffer> }>;
     cancel(): Promise<void>;
   };
 }

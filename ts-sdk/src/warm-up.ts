@@ -4,6 +4,7 @@ import { ok } from "./http/response.ts";
 import { encodeUtf8 } from "./platform.ts";
 import type { AnyHandler, Operation, RouteOptions } from "./routing/operation.ts";
 import type { EnumSchema } from "./schema/enum.ts";
+import type { FormSchema } from "./schema/form.ts";
 import type { Format } from "./schema/formats.ts";
 import type { ListSchema } from "./schema/list.ts";
 import type { Fields, ObjectSchema } from "./schema/object.ts";
@@ -34,16 +35,19 @@ function ask(app: App, request: RawRequest): void {
   void app.handle(request, { insteadOfHandlers });
 }
 
-const JSON_HEADERS: RawRequest["headers"] = [["content-type", encodeUtf8("application/json")]];
-
 /** One that is answered, and one whose input is not valid. */
 function requests({ method, options }: Operation, path: string): RawRequest[] {
   if (usesForeign(options)) return [];
   const at = path.replace(/\{(\w+)\}/g, (_, name) => text(fieldsOf(options.path)[name]));
   const query = Object.entries(fieldsOf(options.query)).map(([key, field]) => `${key}=${text(field)}`);
-  const body = encodeUtf8(JSON.stringify(example(options.body as Schema | undefined)));
+  const { form } = (options.body ?? {}) as Partial<FormSchema>;
+  const sample = form?.sample(text) ?? {
+    contentType: "application/json",
+    body: encodeUtf8(JSON.stringify(example(options.body as Schema | undefined))),
+  };
+  const headers: RawRequest["headers"] = [["content-type", encodeUtf8(sample.contentType)]];
   return [
-    { method, pathWithQuery: `${at}?${query.join("&")}`, headers: JSON_HEADERS, body },
+    { method, pathWithQuery: `${at}?${query.join("&")}`, headers, body: sample.body },
     { method, pathWithQuery: `${at}?+=%20`, headers: [], body: encodeUtf8("{}") },
   ];
 }

@@ -4,6 +4,7 @@ import { contentType, type Request, rawBody } from "../http/request.ts";
 import { problemResponse, type Response } from "../http/response.ts";
 import type { Operation, RouteOptions } from "../routing/operation.ts";
 import { Failures, INVALID } from "../schema/failures.ts";
+import type { FormSchema } from "../schema/form.ts";
 import type { Quick } from "../schema/quick.ts";
 import { isSchema } from "../schema/schema.ts";
 import type { StandardSchema } from "../schema/standard.ts";
@@ -38,11 +39,14 @@ export function inputReader({ options }: Operation): ReadInput {
   if (kinds.length === 0) return (_, __, names) => (names.length > 0 ? refused(undecoded(names)) : NOTHING);
   const readers = kinds.map((kind) => reader(kind, options));
   const takesBody = kinds.includes("body");
+  const form = (options.body as Partial<FormSchema> | undefined)?.form;
+  const takes = form ? form.takes : saysJson;
+  const unsupported = problem(415, `The body must be ${form ? form.contentTypes.join(" or ") : "application/json"}.`);
   // Only another library's schema may keep one waiting.
   const waits = kinds.some((kind) => !isSchema(options[kind]));
   return (request, params, names) => {
-    if (takesBody && rawBody(request)?.length && !saysJson(contentType(request))) {
-      return { refusal: problemResponse(UNSUPPORTED) };
+    if (takesBody && rawBody(request)?.length && !takes(contentType(request))) {
+      return { refusal: problemResponse(unsupported) };
     }
     const errors = names.length > 0 ? undecoded(names) : [];
     const input: Record<string, unknown> = {};
@@ -70,8 +74,6 @@ function settle(input: Record<string, unknown>, errors: readonly InputError[]): 
   return errors.length > 0 ? refused(ordered()) : { input };
 }
 
-const UNSUPPORTED = problem(415, "The body must be application/json.");
-
 function reader(kind: InputKind, options: RouteOptions): ReadOne {
   const schema = options[kind] as StandardSchema;
   if (kind === "query") {
@@ -84,6 +86,16 @@ function reader(kind: InputKind, options: RouteOptions): ReadOne {
   }
   const { accept, parse } = validator(kind, schema);
   if (kind === "path") return (_request, params, errors) => accept(params) ?? parse(params, errors);
+  const { form } = schema as Partial<FormSchema>;
+  if (form !== undefined) {
+    const { presence } = schema as FormSchema;
+    return (request, _params, errors) => {
+      const body = rawBody(request);
+      if (!body?.length && presence !== "required") return undefined;
+      const values = body?.length ? form.read(contentType(request), body, errors) : {};
+      return values === undefined ? undefined : (accept(values) ?? parse(values, errors));
+    };
+  }
   const own = isSchema(schema);
   const optional = own && schema.presence !== "required";
   return (request, _params, errors) => {
@@ -110,7 +122,7 @@ function validator(kind: InputKind, schema: StandardSchema, otherForm?: OtherFor
     };
   }
   const { parsers } = schema;
-  const arrival = kind === "body" ? "json" : "text";
+  const arrival = kind === "body" && !("form" in schema) ? "json" : "text";
   const parse = parsers[arrival];
   return {
     accept: parsers.quick(arrival),

@@ -1,5 +1,5 @@
-import { type InputError, malformed } from "../http/problem.ts";
-import type { ObjectSchema } from "../schema/object.ts";
+import { type InputError, type InputKind, malformed } from "../http/problem.ts";
+import type { Fields, ObjectSchema } from "../schema/object.ts";
 import { isSchema } from "../schema/schema.ts";
 import type { StandardIssue, StandardSchema } from "../schema/standard.ts";
 import { pathOf } from "./foreign.ts";
@@ -28,16 +28,21 @@ export type OtherForm = (values: QueryValues, issues: readonly StandardIssue[]) 
 /** Composes, once per operation, what takes its query string apart. */
 export function queryReader(schema: StandardSchema): QueryReader {
   if (isSchema(schema)) {
-    const own = ownKeys(schema as unknown as ObjectSchema);
-    return { read: readerOf(among(own), own) };
+    return { read: fieldReader((schema as unknown as ObjectSchema).fields, "query") };
   }
   const properties = propertiesOf(schema);
   if (properties === undefined) return { read: readerOf(() => "either"), otherForm };
   return { read: readerOf(foreignKeys(properties)) };
 }
 
+/** Composes what takes the text apart in which fields of our own stand: a query string, or a form that is encoded as one. */
+export function fieldReader(fields: Fields, where: InputKind): QueryReader["read"] {
+  const own = ownKeys(fields);
+  return readerOf(among(own), own, where);
+}
+
 /** @param own the keys of a schema of our own, which can be read without looking them up */
-function readerOf(known: KnownKeys, own: readonly OwnKey[] = []): QueryReader["read"] {
+function readerOf(known: KnownKeys, own: readonly OwnKey[] = [], where: InputKind = "query"): QueryReader["read"] {
   // A key that would have to be encoded is not found as it is.
   const plain = own.length > 0 && own.every(({ key }) => /^[^%+&=]+$/.test(key));
   return (query, errors) => {
@@ -49,7 +54,7 @@ function readerOf(known: KnownKeys, own: readonly OwnKey[] = []): QueryReader["r
       return values;
     }
     const pairs = query.split("&");
-    for (let i = 0; i < pairs.length; i++) readPair(pairs[i] as string, known, values, errors);
+    for (let i = 0; i < pairs.length; i++) readPair(pairs[i] as string, known, values, where, errors);
     return values;
   };
 }
@@ -90,7 +95,7 @@ function put(values: QueryValues, key: string, value: string, takes: Takes): voi
   else given.push(value);
 }
 
-function readPair(pair: string, known: KnownKeys, values: QueryValues, errors: InputError[]): void {
+function readPair(pair: string, known: KnownKeys, values: QueryValues, where: InputKind, errors: InputError[]): void {
   if (pair === "") return;
   const equals = pair.indexOf("=");
   const key = decode(equals < 0 ? pair : pair.slice(0, equals));
@@ -99,7 +104,7 @@ function readPair(pair: string, known: KnownKeys, values: QueryValues, errors: I
   // What no one declared is ignored, however it is written.
   if (key === undefined || !takes) return;
   if (value !== undefined) put(values, key, value, takes);
-  else if (takes !== "undeclared") errors.push(malformed("query", [key]));
+  else if (takes !== "undeclared") errors.push(malformed(where, [key]));
 }
 
 /** Decodes `+` and `%XX` (the WHATWG URL standard's form encoding); `undefined` when an escape is malformed. */
@@ -113,7 +118,7 @@ function decode(text: string): string | undefined {
   }
 }
 
-function ownKeys({ fields }: ObjectSchema): OwnKey[] {
+function ownKeys(fields: Fields): OwnKey[] {
   return Object.entries(fields).map(([key, { kind }]) => ({ key, takes: kind === "list" ? "list" : "scalar" }));
 }
 

@@ -6,10 +6,10 @@ import { HttpClientError } from "./errors.ts";
  *
  * @throws HttpClientError `too_large` as soon as there are more than `limit` bytes; what follows is not read.
  */
-export async function readBody(response: PlatformResponse, limit: number): Promise<Uint8Array> {
+export async function readBody(response: PlatformResponse, limit: number): Promise<Uint8Array<ArrayBuffer>> {
   if (response.body === null) return new Uint8Array();
   const reader = response.body.getReader();
-  const chunks: Uint8Array[] = [];
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
   let length = 0;
   for (;;) {
     const { done, value } = await reader.read();
@@ -21,7 +21,7 @@ export async function readBody(response: PlatformResponse, limit: number): Promi
       throw new HttpClientError("too_large", `the answer is larger than ${limit} bytes`);
     }
   }
-  if (chunks.length === 1) return chunks[0] as Uint8Array;
+  if (chunks.length === 1) return chunks[0] as Uint8Array<ArrayBuffer>;
   const body = new Uint8Array(length);
   let at = 0;
   for (const chunk of chunks) {

@@ -5,10 +5,10 @@ import { decodeUtf8Leniently } from "../platform.ts";
 export class HttpResponse {
   readonly status: number;
   readonly headers: Headers;
-  readonly #body: Uint8Array;
+  readonly #body: Uint8Array<ArrayBuffer>;
 
   /** @internal */
-  constructor(status: number, headers: Headers, body: Uint8Array) {
+  constructor(status: number, headers: Headers, body: Uint8Array<ArrayBuffer>) {
     this.status = status;
     this.headers = headers;
     this.#body = body;
@@ -20,7 +20,7 @@ export class HttpResponse {
   }
 
   /** The body's bytes; none when there is no body. */
-  bytes(): Uint8Array {
+  bytes(): Uint8Array<ArrayBuffer> {
     return this.#body;
   }
 

@@ -10,7 +10,7 @@ export class Stored {
   readonly contentType: string;
   /** Its ETag, with quotes; keys have none. */
   readonly etag: string | undefined;
-  readonly #bytes: Uint8Array;
+  readonly #bytes: Uint8Array<ArrayBuffer>;
 
   /** @internal */
   constructor(response: HttpResponse) {
@@ -19,7 +19,7 @@ export class Stored {
     this.#bytes = response.bytes();
   }
 
-  bytes(): Uint8Array {
+  bytes(): Uint8Array<ArrayBuffer> {
     return this.#bytes;
   }
 

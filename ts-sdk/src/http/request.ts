@@ -34,7 +34,7 @@ export class Request {
   /** @internal */
   readonly [RAW]: RawRequest;
   declare private [HEADERS]: Headers | undefined;
-  declare private [BODY]: Uint8Array | undefined;
+  declare private [BODY]: Uint8Array<ArrayBuffer> | undefined;
 
   /** @internal */
   constructor(raw: RawRequest) {
@@ -53,7 +53,7 @@ export class Request {
   }
 
   /** The body's bytes; `undefined` when there is none. */
-  get body(): Uint8Array | undefined {
+  get body(): Uint8Array<ArrayBuffer> | undefined {
     const { body } = this[RAW];
     // A component's bindings are of another realm: their Uint8Array is not the handler's.
     if (body !== undefined) this[BODY] ??= new Uint8Array(body);

@@ -1,7 +1,11 @@
 import type { App } from "../app/app.ts";
 import type { Method, Operation } from "../routing/operation.ts";
 import { parsePattern } from "../routing/pattern.ts";
+import type { FileSchema } from "../schema/file.ts";
+import type { FormSchema } from "../schema/form.ts";
+import type { ListSchema } from "../schema/list.ts";
 import { isSchema } from "../schema/schema.ts";
+import type { StandardSchema } from "../schema/standard.ts";
 import type { Components, SchemaObject } from "./components.ts";
 import { contentSchema } from "./content.ts";
 import type { DocComments } from "./doc-comment.ts";
@@ -10,6 +14,13 @@ import { identifierOf, tagOf } from "./names.ts";
 import { type ParameterObject, parameters } from "./parameters.ts";
 import { type ResponseObject, responses } from "./responses.ts";
 import type { Security, SecurityRequirement } from "./security.ts";
+
+/** A Media Type Object of OpenAPI 3.0. */
+interface MediaTypeObject {
+  readonly schema: SchemaObject;
+  /** The media types of the files of a form, by their fields. */
+  readonly encoding?: Readonly<Record<string, { readonly contentType: string }>>;
+}
 
 /** An Operation Object of OpenAPI 3.0. */
 export interface OperationObject {
@@ -20,7 +31,7 @@ export interface OperationObject {
   readonly parameters?: readonly ParameterObject[];
   readonly requestBody?: {
     readonly required: boolean;
-    readonly content: Readonly<Record<string, { readonly schema: SchemaObject }>>;
+    readonly content: Readonly<Record<string, MediaTypeObject>>;
   };
   readonly responses: Readonly<Record<string, ResponseObject>>;
   readonly deprecated?: boolean;
@@ -120,8 +131,20 @@ function requestOf(
   const required = !(body && isSchema(body) && body.presence !== "required");
   return {
     ...(given.length === 0 ? {} : { parameters: given }),
-    ...(schema === undefined ? {} : { requestBody: { required, content: { "application/json": { schema } } } }),
+    ...(schema === undefined ? {} : { requestBody: { required, content: mediaTypes(body, schema) } }),
   };
+}
+
+/** JSON, or what a form is sent as. */
+function mediaTypes(body: StandardSchema | undefined, schema: SchemaObject): Record<string, MediaTypeObject> {
+  const { form, fields = {} } = (body ?? {}) as Partial<FormSchema>;
+  if (form === undefined) return { "application/json": { schema } };
+  const encoding = Object.entries(fields).flatMap(([name, field]) => {
+    const { types = [] } = ((field as Partial<ListSchema>).items ?? field) as Partial<FileSchema>;
+    return types.length === 0 ? [] : [[name, { contentType: types.join(", ") }] as const];
+  });
+  const media = encoding.length === 0 ? { schema } : { schema, encoding: Object.fromEntries(encoding) };
+  return Object.fromEntries(form.contentTypes.map((type) => [type, media]));
 }
 
 function inOrder(item: ReadonlyMap<Verb, OperationObject>): PathItem {

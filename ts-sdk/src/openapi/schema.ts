@@ -54,6 +54,8 @@ function valueSchema(schema: Schema, components: Components, at: string): Schema
       return unionSchema(schema as UnionSchema, components, at);
     case "json":
       return {};
+    case "file":
+      return { type: "string", format: "binary" };
     default:
       return numberSchema(schema.kind, min, max);
   }

@@ -53,7 +53,12 @@ export function declareRoute(name: string, method: Method, use: readonly Around[
 
 const TYPE = ["type", "a Type or a list"] as const;
 /** The role of our own schemas that each option takes, and the same in words; another library's may stand anywhere. */
-const SCHEMAS = { path: ["path", "a Path"], query: ["query", "a Query"], body: TYPE, response: TYPE } as const;
+const SCHEMAS = {
+  path: ["path", "a Path"],
+  query: ["query", "a Query"],
+  body: ["type", "a Type, a list or a Form"],
+  response: TYPE,
+} as const;
 const OPTIONS = [...Object.keys(SCHEMAS), "status", "deprecated"];
 
 function checkOptions(label: string, given: unknown): RouteOptions {
@@ -66,7 +71,8 @@ function checkOptions(label: string, given: unknown): RouteOptions {
     const schema = role === "type" ? written : withoutInline(label, role, written);
     options[key as "body"] = schema as StandardSchema;
     if (typeof schema["~standard"]?.validate !== "function") throw new TypeError(`${label}: "${key}" is no schema`);
-    if (isSchema(schema) && ((schema as Partial<ObjectSchema>).role ?? "type") !== role) {
+    const given = isSchema(schema) ? ((schema as Partial<ObjectSchema>).role ?? "type") : role;
+    if (given !== role && !(given === "form" && key === "body")) {
       throw new TypeError(`${label}: "${key}" takes ${words}`);
     }
   }

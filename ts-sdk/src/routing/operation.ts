@@ -14,8 +14,8 @@ type SchemaFor<Role extends string> = StandardSchema & { readonly role?: Role };
 
 /** The options of a route that stay as they are written. */
 interface PlainOptions {
-  /** The JSON body: a `Type`, a `list`, or any Standard Schema. */
-  readonly body?: SchemaFor<"type">;
+  /** The body: a `Type` or a `list` for JSON, a `Form`, or any Standard Schema for JSON. */
+  readonly body?: SchemaFor<"type" | "form">;
   /** The JSON body of the success answer: a `Type` or a `list`. */
   readonly response?: SchemaFor<"type">;
   /** The success status; 200 unless it is given. */

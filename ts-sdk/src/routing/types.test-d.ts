@@ -12,9 +12,12 @@ import {
   del,
   ensure,
   error,
+  Form,
+  type FormFile,
   field,
   get,
   guard,
+  httpClient,
   Id,
   type Infer,
   list,
@@ -289,3 +292,31 @@ expectTypeOf(found).toEqualTypeOf<{ id: number; name: string }>();
 
 // @ts-expect-error a route, not a handler
 routes({ index: () => ok({}) });
+
+// Forms are typed as their fields are.
+
+const Upload = Form("Upload", {
+  title: field.string(),
+  size: field.u32().optional(),
+  file: field.file(),
+  more: list(field.file()),
+});
+post("/upload", { body: Upload }, ({ body }) => {
+  expectTypeOf(body).toEqualTypeOf<{ title: string; size?: number | undefined; file: FormFile; more: FormFile[] }>();
+  expectTypeOf(body.file.bytes).toEqualTypeOf<Uint8Array<ArrayBuffer>>();
+  return ok({});
+});
+// @ts-expect-error a form is no answer
+get("/upload", { response: Upload }, () => ok({}));
+// @ts-expect-error a form has no objects in it
+Form("Nested", { address: Address });
+// @ts-expect-error a file stands in a form
+Query("WithFile", { file: field.file() });
+
+// Bytes are of a buffer that nobody shares, as crypto.subtle takes them.
+
+post("/bytes", async (_input, req) => {
+  expectTypeOf(req.body).toEqualTypeOf<Uint8Array<ArrayBuffer> | undefined>();
+  expectTypeOf((await httpClient.get("http://a/")).bytes()).toEqualTypeOf<Uint8Array<ArrayBuffer>>();
+  return ok({});
+});

@@ -44,7 +44,7 @@ export function failCount(
   failures: Failures,
   bound: "min" | "max",
   count: number,
-  unit: "character" | "item" | "key",
+  unit: "character" | "item" | "byte" | "key",
 ): typeof INVALID {
   const units = `${count} ${unit}${count === 1 ? "" : "s"}`;
   return fail(failures, bound, `must have at ${bound === "min" ? "least" : "most"} ${units}`);

@@ -7,6 +7,7 @@ import type {
 } from "./attributes.ts";
 import { bool } from "./bool.ts";
 import { type EnumSchema, enumOf } from "./enum.ts";
+import { type FileAttributes, type FileSchema, file } from "./file.ts";
 import { type Json, json } from "./json.ts";
 import { f64, i32, i64, u32 } from "./number.ts";
 import type { WithDefault } from "./schema.ts";
@@ -50,7 +51,9 @@ export interface FieldKinds {
   ): EnumSchema<Values[number], Default extends undefined ? "required" : "default">;
   /** Any JSON value; `null` is one of them, also after `.optional()`. What stands inside it is not looked at. */
   json<Default extends Json | undefined = undefined>(attributes?: JsonAttributes<Default>): WithDefault<Json, Default>;
+  /** A file of a `Form`. `max` is its greatest size in bytes, `types` the media types that are taken. */
+  file(attributes?: FileAttributes): FileSchema<"required">;
 }
 
 /** The kinds of field, each taking its attributes as one object: `field.u32({ default: 10, max: 100 })`. */
-export const field = { string, u32, i32, i64, f64, bool, enum: enumOf, json } as FieldKinds;
+export const field = { string, u32, i32, i64, f64, bool, enum: enumOf, json, file } as FieldKinds;

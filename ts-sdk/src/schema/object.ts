@@ -5,8 +5,8 @@ import type { ListSchema } from "./list.ts";
 import { type Arrival, type WriteQuick, writePart } from "./quick.ts";
 import type { Kind, Optional, Presence, Schema, SchemaParts } from "./schema.ts";
 
-/** Where an object schema stands: in a body, in the path, or in the query. */
-export type Role = "type" | "path" | "query";
+/** Where an object schema stands: in a JSON body, in a form, in the path, or in the query. */
+export type Role = "type" | "form" | "path" | "query";
 
 /** The fields of an object schema, by name. */
 export type Fields = Readonly<Record<string, Schema>>;
@@ -63,7 +63,10 @@ export function objectParts(label: string, role: Role, name: string, fields: Fie
   }
   const what = `${label} ${name}`;
   checkFields(what, fields);
-  if (role !== "type") for (const [key, field] of Object.entries(fields)) checkText(what, role, key, field);
+  for (const [key, field] of Object.entries(fields)) {
+    if (role !== "form" && isFile(field)) throw new TypeError(`${what}: "${key}" is a file, which stands in a Form`);
+    if (role !== "type") checkText(what, role, key, field);
+  }
   const frozen = Object.freeze({ ...fields });
   return {
     kind: "object",
@@ -91,12 +94,16 @@ export function checkFields(what: string, fields: Fields): void {
 /** The kinds that a single text can't be. */
 const COMPOUND: readonly Kind[] = ["list", "object", "record", "union", "json"];
 
-/** Refuses a field that a path or a query has no text for. */
+function isFile(field: Schema): boolean {
+  return field.kind === "file" || (field as Partial<ListSchema>).items?.kind === "file";
+}
+
+/** Refuses a field that a path, a query or a form has no text for. */
 function checkText(what: string, role: Role, key: string, field: Schema): void {
-  const value = role === "query" && field.kind === "list" ? (field as ListSchema).items : field;
+  const value = role !== "path" && field.kind === "list" ? (field as ListSchema).items : field;
   if (COMPOUND.includes(value.kind)) {
     throw new TypeError(
-      `${what}: "${key}" must be a single value${role === "query" ? " or a list of single values" : ""}`,
+      `${what}: "${key}" must be a single value${role === "path" ? "" : " or a list of single values"}`,
     );
   }
   if (field.takesNull || value.takesNull) throw new TypeError(`${what}: "${key}" is a text, it can't be null`);

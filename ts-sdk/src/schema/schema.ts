@@ -9,7 +9,7 @@ export { isSchema } from "./is-schema.ts";
 /** What kind of value a schema describes. */
 export type Kind =
   | ("string" | "u32" | "i32" | "i64" | "f64" | "bool" | "enum")
-  | ("list" | "object" | "record" | "union" | "json");
+  | ("list" | "object" | "record" | "union" | "json" | "file");
 
 /** Whether a field must be given: `default` fills it when it is absent, `optional` leaves it out. */
 export type Presence = "required" | "optional" | "default";

@@ -1,0 +1,76 @@
+import { isBytes } from "../http/bytes.ts";
+import type { Attributes, FieldAttributes } from "./attributes.ts";
+import { fail, failCount, type Parse } from "./failures.ts";
+import { createSchema, type Optional, type Presence, type Schema } from "./schema.ts";
+import { refuseUnknown } from "./unknown.ts";
+
+/** A file of a form. Name and type are what the client says: neither is to be trusted as a path or as the file's content. */
+export interface FormFile {
+  /** The name on the client's machine, without folders. */
+  readonly name: string;
+  /** The media type, such as `image/png`; `application/octet-stream` when the client names none. */
+  readonly type: string;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+/** Attributes of `field.file`. */
+export interface FileAttributes extends FieldAttributes {
+  /** The greatest size, in bytes. The server's `max_body_bytes` bounds the whole form. */
+  max?: number;
+  /** The media types that are taken, such as `image/png` or `image/*`; every one unless they are given. */
+  types?: readonly string[];
+}
+
+/** A schema of a file, for a `Form`. */
+export interface FileSchema<out P extends Presence = Presence> extends Schema<FormFile, P> {
+  readonly kind: "file";
+  /** The media types that are taken; empty for every one. */
+  readonly types: readonly string[];
+  optional(): FileSchema<Optional<P>>;
+}
+
+const KNOWN = ["max", "types", "docs", "deprecated"];
+const MEDIA_TYPE = /^[\w!#$&^.+-]+\/(?:\*|[\w!#$&^.+-]+)$/;
+
+/** Makes the schema of a file. @throws TypeError or RangeError naming the attribute that can't be. */
+export function file(attributes: FileAttributes = {}): FileSchema<"required"> {
+  if (typeof attributes !== "object" || attributes === null) {
+    throw new TypeError("field.file: attributes must be an object");
+  }
+  refuseUnknown("field.file", attributes, KNOWN, /^x_./);
+  const { max = Number.POSITIVE_INFINITY, types = [], ...others } = attributes;
+  if (max !== Number.POSITIVE_INFINITY && !(Number.isSafeInteger(max) && max >= 0)) {
+    throw new RangeError(`field.file: "max" is a number of bytes, not ${max}`);
+  }
+  if (!Array.isArray(types) || !types.every((type) => typeof type === "string" && MEDIA_TYPE.test(type))) {
+    throw new TypeError('field.file: "types" lists media types, such as "image/png" or "image/*"');
+  }
+  const json: Parse = (value, failures) => {
+    if (!isFile(value)) return fail(failures, "type", "must be a file");
+    let result: unknown = value;
+    if (value.bytes.length > max) result = failCount(failures, "max", max, "byte");
+    if (!isTaken(value.type, types)) result = fail(failures, "type", `must be a file of ${types.join(" or ")}`);
+    return result;
+  };
+  const kept: Attributes = max === Number.POSITIVE_INFINITY ? others : { ...others, max };
+  // Of files there are few: the parser takes them.
+  const writeQuick = (value: string, code: { require(condition: string): void }) => {
+    code.require("false");
+    return value;
+  };
+  const extra = { types: Object.freeze([...types]) };
+  return createSchema("field.file", { kind: "file", attributes: kept, json, writeQuick, extra }) as never;
+}
+
+function isFile(value: unknown): value is FormFile {
+  return typeof value === "object" && value !== null && isBytes((value as FormFile).bytes);
+}
+
+function isTaken(type: string, types: readonly string[]): boolean {
+  if (types.length === 0) return true;
+  const given = type.split(";")[0]?.trim().toLowerCase() ?? "";
+  return types.some((each) => {
+    const wanted = each.toLowerCase();
+    return wanted === given || (wanted.endsWith("/*") && given.startsWith(wanted.slice(0, -1)));
+  });
+}

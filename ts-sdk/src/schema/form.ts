@@ -1,0 +1,105 @@
+import { fieldReader, type QueryValues } from "../app/query-string.ts";
+import { boundaryOf, type Part, readMultipart } from "../http/multipart.ts";
+import { type InputError, malformed } from "../http/problem.ts";
+import { decodeUtf8, encodeUtf8 } from "../platform.ts";
+import type { FileSchema } from "./file.ts";
+import type { ListSchema } from "./list.ts";
+import { type ObjectSchema, type OutputOf, objectParts } from "./object.ts";
+import { createSchema, type Optional, type Presence, type Schema } from "./schema.ts";
+
+type Scalar = string | number | boolean;
+
+/** The fields of a `Form`: single values, files, and lists of them. */
+export type FormFields = Readonly<Record<string, Schema<Scalar> | FileSchema | ListSchema>>;
+
+/** A form that is sent as a body, from `Form(…)`. */
+export interface FormSchema<out Output = unknown, out P extends Presence = Presence> extends ObjectSchema<Output, P> {
+  readonly role: "form";
+  /** @internal */
+  readonly form: FormReader;
+  optional(): FormSchema<Output, Optional<P>>;
+}
+
+/** How the body of a form becomes values. */
+export interface FormReader {
+  /** What a request has to say that its body is. */
+  readonly contentTypes: readonly string[];
+  /** Whether a body of this content type is one. */
+  takes(contentType: string | undefined): boolean;
+  /** Takes a body apart; `undefined` when it can't be, which `errors` then says. */
+  read(contentType: string | undefined, body: Uint8Array, errors: InputError[]): object | undefined;
+  /** A body for warming up. */
+  sample(text: (field: Schema) => string): { readonly contentType: string; readonly body: Uint8Array };
+}
+
+const URLENCODED = "application/x-www-form-urlencoded";
+const MULTIPART = "multipart/form-data";
+
+/**
+ * A form as a body: `Form("Profile", { name: field.string(), picture: field.file().optional() })`. Text is converted as in a
+ * query; of a repeated name the last one wins, unless the field is a list. With a file among its fields it takes
+ * `multipart/form-data`, without one `application/x-www-form-urlencoded` as well.
+ *
+ * @throws TypeError at definition: a field that is neither a single value nor a file nor a list of them.
+ */
+export function Form<F extends FormFields>(name: string, fields: F): FormSchema<OutputOf<F>, "required"> {
+  const parts = objectParts("Form", "form", name, fields);
+  const form = formReader(fields);
+  return createSchema(`Form ${name}`, { ...parts, extra: { ...parts.extra, form } }) as never;
+}
+
+/** The fields of a form that are files, or lists of them. */
+function isFileField(field: Schema): boolean {
+  return field.kind === "file" || (field.kind === "list" && (field as ListSchema).items.kind === "file");
+}
+
+function formReader(fields: FormFields): FormReader {
+  const hasFile = Object.values(fields).some(isFileField);
+  const contentTypes = hasFile ? [MULTIPART] : [URLENCODED, MULTIPART];
+  const urlencoded = fieldReader(fields, "body");
+  return Object.freeze<FormReader>({
+    contentTypes,
+    takes: (contentType) => contentTypes.includes(mediaTypeOf(contentType)),
+    read(contentType = "", body, errors) {
+      if (mediaTypeOf(contentType) === MULTIPART)
+        return fromParts(readMultipart(body, boundaryOf(contentType)), fields, errors);
+      const text = decodeUtf8(body);
+      if (text !== undefined) return urlencoded(text, errors);
+      errors.push(malformed("body", []));
+      return undefined;
+    },
+    sample(text) {
+      const lines = Object.entries(fields).flatMap(([key, field]) => {
+        const more = isFileField(field) ? '; filename="x"' : "";
+        return ["--x", `Content-Disposition: form-data; name="${key}"${more}`, "", text(field)];
+      });
+      const body = encodeUtf8([...lines, "--x--", ""].join("\r\n"));
+      return { contentType: `${MULTIPART}; boundary=x`, body };
+    },
+  });
+}
+
+function mediaTypeOf(contentType = ""): string {
+  return (contentType.split(";")[0] as string).trim().toLowerCase();
+}
+
+/** The values of the fields that are known; a repeated one fills a list. */
+function fromParts(parts: readonly Part[] | string, fields: FormFields, errors: InputError[]): QueryValues | undefined {
+  if (typeof parts === "string") {
+    errors.push({ in: "body", pointer: "#", code: "format", detail: parts });
+    return undefined;
+  }
+  // No prototype: a name such as "constructor" finds nothing there.
+  const values: Record<string, unknown> = Object.create(null);
+  for (const { name, file, content } of parts) {
+    const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    if (field === undefined) continue;
+    // What a browser sends where no file was chosen.
+    if (file !== undefined && file.name === "" && content.length === 0) continue;
+    const value = file === undefined ? decodeUtf8(content) : { ...file, bytes: content };
+    if (value === undefined) errors.push(malformed("body", [name]));
+    else if (field.kind !== "list") values[name] = value;
+    else values[name] = [...((values[name] as unknown[] | undefined) ?? []), value];
+  }
+  return values as QueryValues;
+}
