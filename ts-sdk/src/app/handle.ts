@@ -1,7 +1,8 @@
 import { HttpError } from "../http/interrupt.ts";
 import { invalidInput, malformed, problem } from "../http/problem.ts";
 import { type RawRequest, Request } from "../http/request.ts";
-import { completedResponse, encodedResponse, problemResponse, Response, SENDING } from "../http/response.ts";
+import { completedResponse, encodedResponse, ok, problemResponse, Response, SENDING } from "../http/response.ts";
+import { type ListedRoute, ROUTES_PATH } from "../http/routes-path.ts";
 import type { AnyHandler, Operation } from "../routing/operation.ts";
 import type { Around, Recover, Step } from "../routing/step.ts";
 import type { Match, RouteTable } from "../routing/table.ts";
@@ -55,7 +56,7 @@ export function createApp(
   }
   const dispatch: Step = (request, context, arrived) => {
     const { match } = arrived;
-    if (match.found !== "operation") return withoutOperation(match, request.method);
+    if (match.found !== "operation") return withoutOperation(match, request, operations);
     return (steps.get(match.operation) ?? callHandler)(request, context, arrived);
   };
   const outermost = use.length > 0 ? wrap(use, dispatch, recover) : undefined;
@@ -72,7 +73,7 @@ export function createApp(
       // Nothing of the user's runs while an app is warmed up.
       const step = instead ? undefined : (outermost ?? (match.found === "operation" && steps.get(match.operation)));
       if (step) return finish(step(request, NO_CONTEXT, { match, check }), request, name);
-      if (match.found !== "operation") return send(withoutOperation(match, method), method);
+      if (match.found !== "operation") return send(withoutOperation(match, request, operations), method);
       const { operation } = match;
       name = operation.name;
       const answer = call(match, request, instead ?? operation.handler, NO_CONTEXT);
@@ -146,8 +147,17 @@ async function settle(
 }
 
 /** The answer where no handler is to be called. */
-function withoutOperation(match: Exclude<Match, { found: "operation" }>, method: string): Response {
-  if (match.found === "nothing") return problemResponse(problem(404, "There is no such path."));
+function withoutOperation(
+  match: Exclude<Match, { found: "operation" }>,
+  { method, path }: Request,
+  operations: readonly Operation[],
+): Response {
+  if (match.found === "nothing") {
+    if (path !== ROUTES_PATH || method !== "GET") return problemResponse(problem(404, "There is no such path."));
+    return ok(
+      Object.fromEntries(operations.map((each): [string, ListedRoute] => [each.name, [each.method, ...each.paths]])),
+    );
+  }
   if (match.found === "malformed") return problemResponse(invalidInput([malformed("path", [])]));
   const allow = ["allow", match.methods.join(", ")] as const;
   if (method === "OPTIONS") return new Response(204, [allow], undefined);

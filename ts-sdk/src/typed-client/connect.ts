@@ -1,0 +1,153 @@
+import { Headers } from "../http/headers.ts";
+import { type ListedRoute, ROUTES_PATH } from "../http/routes-path.ts";
+import type { TestApp } from "../testing/test-app.ts";
+import type { ClientOptions } from "./index.ts";
+import type { Failed, HeadersInput } from "./types.ts";
+
+/** What a call is given, whatever its route. */
+interface AnyInput {
+  readonly path?: Readonly<Record<string, unknown>>;
+  readonly query?: Readonly<Record<string, unknown>>;
+  readonly body?: unknown;
+  readonly form?: Readonly<Record<string, unknown>>;
+  readonly headers?: HeadersInput;
+}
+
+/** What a server answered. */
+interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+type Send = (
+  method: string,
+  path: string,
+  headers: HeadersInput,
+  body: string | FormData | undefined,
+) => Promise<Answer>;
+
+/** What calls a route of a server by its name. */
+export function connect(
+  target: string | URL | TestApp,
+  options: ClientOptions,
+): (name: string, input: object) => Promise<unknown> {
+  const send = isTestApp(target) ? sendToTest(target) : sendTo(target, options.fetch);
+  const common = async () => (typeof options.headers === "function" ? options.headers() : (options.headers ?? {}));
+  let listed: Promise<ReadonlyMap<string, ListedRoute>> | undefined;
+
+  async function list(): Promise<ReadonlyMap<string, ListedRoute>> {
+    const { status, text } = await send("GET", ROUTES_PATH, await common(), undefined);
+    if (status !== 200) throw new Error(`client: the server answered ${status} when it was asked for its routes`);
+    return new Map(Object.entries(JSON.parse(text) as Record<string, ListedRoute>));
+  }
+
+  async function routeOf(name: string): Promise<ListedRoute> {
+    listed ??= list();
+    try {
+      const found = (await listed).get(name);
+      if (found !== undefined) return found;
+    } catch (failed) {
+      // Another call asks again.
+      listed = undefined;
+      throw failed;
+    }
+    throw new Error(`client: the server has no route called "${name}"`);
+  }
+
+  return async (name, given) => {
+    const input = given as AnyInput;
+    const [method, ...paths] = await routeOf(name);
+    const path = pathOf(name, paths, input.path ?? {}) + queryOf(input.query ?? {});
+    const headers: Record<string, string> = { accept: "application/json", ...(await common()), ...input.headers };
+    let body: string | FormData | undefined;
+    if (input.form !== undefined) body = formOf(input.form);
+    else if (input.body !== undefined) {
+      body = JSON.stringify(input.body);
+      headers["content-type"] ??= "application/json";
+    }
+    return resultOf(await send(method, path, headers, body));
+  };
+}
+
+/** The first of a route's paths for which everything is given. */
+function pathOf(name: string, paths: readonly string[], values: Readonly<Record<string, unknown>>): string {
+  const path = paths.find((each) => placeholders(each).every((key) => values[key] !== undefined));
+  if (path === undefined) {
+    throw new TypeError(`client: ${name} needs the path's ${placeholders(paths[0] ?? "").join(", ")}`);
+  }
+  return path.replace(/\{(\w+)\}/g, (_, key) => encodeURIComponent(String(values[key])));
+}
+
+function placeholders(path: string): string[] {
+  return Array.from(path.matchAll(/\{(\w+)\}/g), ([, key]) => key as string);
+}
+
+function queryOf(query: Readonly<Record<string, unknown>>): string {
+  const pairs = new URLSearchParams();
+  for (const [key, value] of Object.entries(query)) {
+    for (const each of Array.isArray(value) ? value : [value]) if (each !== undefined) pairs.append(key, String(each));
+  }
+  const text = pairs.toString();
+  return text === "" ? "" : `?${text}`;
+}
+
+function formOf(form: Readonly<Record<string, unknown>>): FormData {
+  const data = new FormData();
+  for (const [key, value] of Object.entries(form)) {
+    for (const each of Array.isArray(value) ? value : [value]) {
+      if (each !== undefined) data.append(key, each instanceof Blob ? each : String(each));
+    }
+  }
+  return data;
+}
+
+function sendTo(target: string | URL, fetch: ClientOptions["fetch"]): Send {
+  let base: URL;
+  try {
+    base = new URL(target);
+  } catch {
+    throw new TypeError('client: takes the URL of a module, such as "https://host/run/shop", or testApp(app)');
+  }
+  if (!/^https?:$/.test(base.protocol)) throw new TypeError("client: takes an http or https URL");
+  const at = `${base.origin}${base.pathname.replace(/\/$/, "")}`;
+  return async (method, path, headers, body) => {
+    const init: RequestInit = { method, headers: { ...headers } };
+    if (body !== undefined) init.body = body;
+    // Looked up now: a test may have replaced it.
+    const response = await (fetch ?? globalThis.fetch)(at + path, init);
+    return { status: response.status, headers: new Headers([...response.headers]), text: await response.text() };
+  };
+}
+
+function isTestApp(target: string | URL | TestApp): target is TestApp {
+  return typeof (target as Partial<TestApp>).request === "function";
+}
+
+function sendToTest(app: TestApp): Send {
+  return async (method, path, headers, body) => {
+    const given: { headers: Record<string, string>; body?: string | Uint8Array } = { headers: { ...headers } };
+    if (typeof body === "string") given.body = body;
+    else if (body !== undefined) {
+      const encoded = new Response(body);
+      given.headers["content-type"] = encoded.headers.get("content-type") ?? "";
+      given.body = new Uint8Array(await encoded.arrayBuffer());
+    }
+    const answer = await app.request(method, path, given);
+    return { status: answer.status, headers: answer.headers, text: answer.text() ?? "" };
+  };
+}
+
+function resultOf({ status, headers, text }: Answer): object {
+  const value = parsed(headers.get("content-type"), text);
+  if (status >= 200 && status < 300) return { ok: true, status, data: value, headers };
+  const isProblem = typeof value === "object" && value !== null && "title" in value;
+  const problem = isProblem ? value : { type: "about:blank", title: `The server answered ${status}`, status };
+  return { ok: false, status, problem, headers } as Failed;
+}
+
+/** The value of JSON, else the text; `undefined` when there is none. */
+function parsed(contentType = "", text: string): unknown {
+  if (text === "") return undefined;
+  return /^application\/(?:[\w.+-]+\+)?json\b/i.test(contentType) ? JSON.parse(text) : text;
+}

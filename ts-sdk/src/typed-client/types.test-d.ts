@@ -1,0 +1,61 @@
+/** What a client's calls take and give. */
+import type { expectTypeOf as expectTypeOfValue } from "vitest";
+import { created, Form, field, get, group, list, noContent, ok, Path, post, Query, routes, Type } from "../index.ts";
+import { client } from "./index.ts";
+
+declare const expectTypeOf: typeof expectTypeOfValue;
+
+const User = Type("User", { id: field.u32(), name: field.string(), note: field.string().optional() });
+const app = routes({
+  index: get("/", () => ok({ a: 1 })),
+  users: group("/users", {
+    list: get("", { query: Query("Page", { page: field.u32({ default: 1 }) }), response: list(User) }, () => ok([])),
+    one: get("/{id}", { path: Path("UserId", { id: field.u32() }), response: User }, () => ok({ id: 1, name: "a" })),
+    inline: get("/in/{id}", { path: { id: field.u32() }, query: { q: field.string() } }, () => ok({})),
+    create: post("", { body: User, response: User, status: 201 }, ({ body }) => created("/", body)),
+    change: post("/change", { body: User.optional(), status: 204 }, () => noContent()),
+    untyped: get("/raw/{id}/{name}", () => ok({})),
+    deeper: group("/deeper", {
+      upload: post("/upload", { body: Form("Up", { file: field.file(), n: field.u32() }) }, () => ok({})),
+    }),
+  }),
+});
+const api = client<typeof app>("http://a/");
+
+const listed = await api.users.list({ query: { page: 2 } });
+if (listed.ok) {
+  expectTypeOf(listed.status).toEqualTypeOf<200>();
+  expectTypeOf(listed.data).toEqualTypeOf<{ id: number; name: string; note?: string | undefined }[]>();
+} else {
+  expectTypeOf(listed.status).toEqualTypeOf<number>();
+  expectTypeOf(listed.problem.title).toEqualTypeOf<string>();
+  // @ts-expect-error there is no data
+  listed.data;
+}
+await api.users.list();
+await api.index();
+const one = await api.users.one({ path: { id: 1 } });
+if (one.ok) expectTypeOf(one.data.name).toEqualTypeOf<string>();
+await api.users.inline({ path: { id: 1 }, query: { q: "x" } });
+const added = await api.users.create({ body: { id: 1, name: "a" } });
+if (added.ok) expectTypeOf(added.status).toEqualTypeOf<201>();
+await api.users.change();
+await api.users.untyped({ path: { id: 1, name: "x" }, headers: { "x-a": "b" } });
+await api.users.deeper.upload({ form: { file: new Blob([]), n: 1 } });
+
+// @ts-expect-error the path is needed
+await api.users.one();
+// @ts-expect-error of another type
+await api.users.one({ path: { id: "1" } });
+// @ts-expect-error an unknown key of the query
+await api.users.list({ query: { pages: 1 } });
+// @ts-expect-error a body that lacks a field
+await api.users.create({ body: { id: 1 } });
+// @ts-expect-error no such route
+await api.users.other();
+// @ts-expect-error no such group
+await api.posts.list();
+// @ts-expect-error a form is no body
+await api.users.deeper.upload({ body: { file: new Blob([]), n: 1 } });
+// @ts-expect-error a placeholder is missing
+await api.users.untyped({ path: { id: 1 } });
