@@ -61,7 +61,7 @@ describe("routes that can't be", () => {
     [
       "a Query as body",
       () => post("/", { body: Query("Q", {}) } as never, anyHandler),
-      /"body" takes a Type or a list/,
+      /"body" takes a Type, a list or a Form/,
     ],
     ["no schema", () => post("/", { body: {} } as never, anyHandler), /"body" is no schema/],
     [

@@ -22,7 +22,9 @@ type CallsOf<D> = {
 
 /** Calls a route: without an argument when it takes nothing that must be given. */
 export type Call<P extends Paths, O> =
-  Record<never, never> extends Input<P, O> ? (input?: Input<P, O>) => Promise<Result<O>> : (input: Input<P, O>) => Promise<Result<O>>;
+  Record<never, never> extends Input<P, O>
+    ? (input?: Input<P, O>) => Promise<Result<O>>
+    : (input: Input<P, O>) => Promise<Result<O>>;
 
 /** What a call takes: what the route declares, and headers. */
 export type Input<P extends Paths, O> = PathInput<P, O> &
