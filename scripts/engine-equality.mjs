@@ -1,0 +1,114 @@
+// Whether the engine that Tenon serves is still the engine: runs test262 and the Web Platform Tests that StarlingMonkey lists on
+// the unmodified engine and on ours, and compares what became of each test.
+//
+//   node scripts/engine-equality.mjs                                        the tests of our own, some seconds
+//   node scripts/engine-equality.mjs test262 <checkout> [--every 10]        all of test262, or each tenth test
+//   node scripts/engine-equality.mjs wpt <checkout> --starlingmonkey <checkout>
+//
+// Options: `--legs unmodified,ours,…` (scripts/engine/legs.mjs), `--filter <text>` runs tests whose name has it, `--jobs <n>`
+// requests at once for each leg, `--timeout <ms>` a test, `--results <file>` every test's verdicts as lines of tabs,
+// `--wasmtime <program>` serves the unmodified engine with `wasmtime serve`, so that nothing of Tenon is in that leg at all.
+// It ends with 1 when reports differ, or when a test of our own fails.
+import { createWriteStream, mkdirSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { compare } from "./engine/compare.mjs";
+import { known, startLeg } from "./engine/legs.mjs";
+import { sample } from "./engine/sample.mjs";
+import { test262 } from "./engine/test262.mjs";
+import { outbound, startWptServer, wpt } from "./engine/wpt.mjs";
+import { fail, root, say } from "./setup.mjs";
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    legs: { type: "string", default: "unmodified,ours" },
+    every: { type: "string", default: "1" },
+    filter: { type: "string", default: "" },
+    jobs: { type: "string", default: "2" },
+    timeout: { type: "string", default: "30000" },
+    starlingmonkey: { type: "string" },
+    wasmtime: { type: "string" },
+    results: { type: "string" },
+    show: { type: "string", default: "20" },
+  },
+});
+const [suite = "sample", checkout] = positionals;
+const names = values.legs.split(",");
+const unknown = names.find((name) => !Object.hasOwn(known, name));
+if (unknown !== undefined) fail(`there is no leg ${unknown}; known are ${Object.keys(known).join(", ")}`);
+if (!["sample", "test262", "wpt"].includes(suite))
+  fail(`there is no suite ${suite}; known are sample, test262 and wpt`);
+if (suite !== "sample" && checkout === undefined) fail(`${suite} is read from a checkout: name its folder`);
+if (suite === "wpt" && values.starlingmonkey === undefined)
+  fail("its list is in StarlingMonkey: --starlingmonkey <checkout>");
+
+const scratch = join(root, "target/engine");
+mkdirSync(scratch, { recursive: true });
+const stopServer = suite === "wpt" ? await startWptServer(resolve(checkout), scratch) : undefined;
+const legs = [];
+try {
+  const { tests, leftOut } = await read();
+  const options = { timeoutMs: Number(values.timeout), outbound: suite === "wpt" ? outbound : [] };
+  for (const name of names) legs.push(await startLeg(name, { ...options, wasmtime: values.wasmtime }));
+  say(`${suite}: ${tests.length} tests on ${legs.map(({ name, server }) => `${name} (${server})`).join(" and ")}`);
+  const results = values.results === undefined ? undefined : openResults(values.results);
+  const begun = performance.now();
+  const compared = await compare(tests, legs, {
+    jobs: Number(values.jobs),
+    onProgress: (done) => {
+      if (done % 5000 === 0)
+        console.error(`${done} of ${tests.length}, ${Math.round((performance.now() - begun) / 1000)} s`);
+    },
+    onResult: (id, verdicts, reports) => results?.write(`${id}\t${verdicts.join("\t")}\t${reports[0].slice(0, 500)}\n`),
+  });
+  results?.end();
+  await report(compared, leftOut, (performance.now() - begun) / 1000);
+  const isGood = suite !== "sample" || compared.verdicts.get("pass") === compared.ran;
+  process.exitCode = compared.different.length === 0 && compared.ran > 0 && isGood ? 0 : 1;
+} finally {
+  await Promise.all(legs.map((leg) => leg.stop()));
+  await stopServer?.();
+}
+
+async function read() {
+  const { tests, leftOut } =
+    suite === "sample"
+      ? sample()
+      : suite === "test262"
+        ? test262(resolve(checkout))
+        : await wpt(resolve(values.starlingmonkey));
+  const every = Number(values.every);
+  return { tests: tests.filter(({ id }, index) => index % every === 0 && id.includes(values.filter)), leftOut };
+}
+
+function openResults(file) {
+  mkdirSync(dirname(resolve(file)), { recursive: true });
+  return createWriteStream(file);
+}
+
+async function report({ ran, verdicts, different, unsteady, digest, folders }, leftOut, seconds) {
+  const counts = Object.entries(folders).map(([name, count]) => `, ${name} ${count}`);
+  console.log(`ran ${ran} tests in ${Math.round(seconds)} s${suite === "sample" ? "" : counts.join("")}`);
+  if (suite === "wpt") {
+    const sum = (at) => [...verdicts].reduce((all, [verdict, n]) => all + n * Number(verdict.split(" of ")[at]), 0);
+    console.log(`subtests of the first leg: ${sum(0)} of ${sum(1)} pass`);
+  } else {
+    console.log(`verdicts of the first leg: ${[...verdicts].map(([name, n]) => `${name} ${n}`).join(", ")}`);
+  }
+  for (const [reason, count] of leftOut) console.log(`left out ${count}: ${reason}`);
+  for (const leg of legs) console.log(`${leg.name}: ${await leg.used()}`);
+  console.log(`digest of the verdicts: ${digest}`);
+  print("unsteady, with a verdict in common", unsteady);
+  print("DIFFERENT", different);
+}
+
+function print(title, found) {
+  console.log(`${title}: ${found.length}`);
+  for (const { id, reports, verdicts } of found.slice(0, Number(values.show))) {
+    console.log(`  ${id}`);
+    for (const [name, all] of Object.entries(reports)) {
+      for (const each of new Set(all)) console.log(`    ${name} (${verdicts[name]}): ${each.slice(0, 400)}`);
+    }
+  }
+}

@@ -1,0 +1,9 @@
+// The probe on the engine as componentize-js ships it: its own `fetch` event, and nothing of Tenon.
+import { probe } from "./probe.js";
+
+addEventListener("fetch", (event) => event.respondWith(answer(event.request)));
+
+async function answer(request) {
+  const report = await probe(await request.text());
+  return new Response(report, { headers: { "content-type": "application/json" } });
+}
