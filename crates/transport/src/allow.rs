@@ -8,7 +8,8 @@ use http::uri::Scheme;
 use crate::address::{AddressError, host_and_port};
 
 /// One entry: `host`, `host:port`, or either behind `http://` or `https://`. Without a port it stands for the usual port
-/// of the scheme, without a scheme for both. An entry that is an IP address also permits host names that lead there.
+/// of the scheme, without a scheme for both. An entry that is an IP address also permits host names that lead there, on the
+/// same port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allow {
     tls: Option<bool>,
@@ -35,12 +36,17 @@ impl Allow {
     }
 
     fn matches(&self, to: &Outside) -> bool {
-        let port = self.port.unwrap_or(if to.tls { 443 } else { 80 });
-        self.host == to.host && port == to.port && self.tls.is_none_or(|tls| tls == to.tls)
+        self.host == to.host && self.matches_port(to)
     }
 
-    fn address(&self) -> Option<IpAddr> {
-        literal(&self.host)
+    fn matches_port(&self, to: &Outside) -> bool {
+        let port = self.port.unwrap_or(if to.tls { 443 } else { 80 });
+        port == to.port && self.tls.is_none_or(|tls| tls == to.tls)
+    }
+
+    /// Whether this is an address, and permits calls of it by a name, on the name's port and with its scheme.
+    fn permits(&self, address: IpAddr, to: &Outside) -> bool {
+        literal(&self.host).is_some_and(|own| own.to_canonical() == address.to_canonical()) && self.matches_port(to)
     }
 }
 
@@ -79,12 +85,12 @@ impl Rules {
         self.0.iter().any(|rule| rule.matches(to))
     }
 
-    /// Whether an allowed host name may lead to an address: a public one, or one that is listed itself. `localhost` says
-    /// by its name where it leads.
-    pub(crate) fn allow_address(&self, host: &str, address: IpAddr) -> bool {
+    /// Whether an allowed host name may lead to an address: a public one, or one that is listed itself with the port and the
+    /// scheme that are called. `localhost` says by its name where it leads.
+    pub(crate) fn allow_address(&self, to: &Outside, address: IpAddr) -> bool {
         is_public(address)
-            || (host == "localhost" && address.is_loopback())
-            || self.0.iter().any(|rule| rule.address() == Some(address))
+            || (to.host == "localhost" && address.to_canonical().is_loopback())
+            || self.0.iter().any(|rule| rule.permits(address, to))
     }
 }
 
@@ -191,12 +197,21 @@ mod tests {
     }
 
     #[test]
-    fn a_name_leads_inside_only_when_the_address_is_listed() {
-        let rules = |entries: &[&str]| Rules(entries.iter().map(|entry| Allow::parse(entry).unwrap()).collect());
-        let inside: IpAddr = "10.0.0.5".parse().unwrap();
-        assert!(!rules(&["api.test"]).allow_address("api.test", inside));
-        assert!(rules(&["api.test", "10.0.0.5"]).allow_address("api.test", inside));
-        assert!(rules(&["localhost"]).allow_address("localhost", "127.0.0.1".parse().unwrap()));
-        assert!(!rules(&["localhost"]).allow_address("localhost", inside));
+    fn a_name_leads_inside_only_to_the_address_and_port_that_are_listed() {
+        let allows = |entries: &[&str], uri: &str, address: &str| {
+            let rules = Rules(entries.iter().map(|entry| Allow::parse(entry).unwrap()).collect());
+            rules.allow_address(&outside(uri), address.parse().unwrap())
+        };
+        let both = ["api.test:9000", "10.0.0.5:8080"];
+        assert!(!allows(&both, "http://api.test:9000/", "10.0.0.5"), "the port of the name is not that of the address");
+        assert!(allows(&both, "http://api.test:8080/", "10.0.0.5"));
+        assert!(!allows(&["api.test"], "http://api.test/", "10.0.0.5"));
+        assert!(allows(&["api.test", "10.0.0.5"], "http://api.test/", "10.0.0.5"));
+        assert!(allows(&["api.test", "10.0.0.5"], "http://api.test/", "::ffff:10.0.0.5"));
+        assert!(!allows(&["api.test", "10.0.0.5"], "http://api.test:8080/", "10.0.0.5"));
+        assert!(!allows(&["api.test", "https://10.0.0.5:80"], "http://api.test/", "10.0.0.5"));
+        assert!(allows(&["api.test", "[fd00::1]:80"], "http://api.test/", "fd00::1"));
+        assert!(allows(&["localhost:9"], "http://localhost:9/", "127.0.0.1"));
+        assert!(!allows(&["localhost"], "http://localhost/", "10.0.0.5"));
     }
 }

@@ -43,9 +43,8 @@ impl Target {
                 // An address in the URL was allowed as such; a name is held to where it leads. The connection is made to
                 // the very addresses that were looked at: asking again could give others.
                 if literal(&to.host).is_none() {
-                    let refused =
-                        addresses.iter().find(|address| !rules.allow_address(&to.host, address.ip())).copied();
-                    addresses.retain(|address| rules.allow_address(&to.host, address.ip()));
+                    let refused = addresses.iter().find(|address| !rules.allow_address(to, address.ip())).copied();
+                    addresses.retain(|address| rules.allow_address(to, address.ip()));
                     if let (true, Some(address)) = (addresses.is_empty(), refused) {
                         let (host, address) = (to.host.clone(), address.ip());
                         return Err(SendError::PrivateAddress { host, address });
