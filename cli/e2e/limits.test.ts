@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
-import { connect as connectSecurely } from "node:http2";
+import { connect as connectHttp2 } from "node:http2";
 import { request } from "node:https";
 import { type AddressInfo, connect } from "node:net";
 import { tmpdir } from "node:os";
@@ -95,6 +95,38 @@ test("clients that are slow with a head or a body", async () => {
   expect(await raw(hostname, port, "GET /run/faults/good/1 HTTP/1.1\r\nhost: x\r\n")).toBe("");
   const half = "POST /run/faults/echo HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\nhalf";
   expect(await raw(hostname, port, half)).toMatch(/^HTTP\/1.1 408 /);
+});
+
+test("a request with two lengths is refused, and its connection closed", async () => {
+  const { hostname, port } = new URL(server.base);
+  const both = "POST /run/faults/echo HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n";
+  const answer = await raw(hostname, Number(port), `${both}0\r\n\r\nGET /health HTTP/1.1\r\nhost: x\r\n\r\n`);
+  expect(answer).toMatch(/^HTTP\/1.1 400 /);
+  expect(answer.match(/HTTP\/1.1 /g)).toHaveLength(1);
+});
+
+test("uploads that stall stay within max_buffered_bytes, and other clients are served", async () => {
+  const keys =
+    "max_body_bytes = 1000000\nmax_response_bytes = 1000000\nmax_buffered_bytes = 5000000\nqueue_timeout_ms = 100";
+  const { base } = await served(keys);
+  const metric = async (name: string) => {
+    const text = (await send(base, { path: "/metrics" })).body.toString();
+    return Number(new RegExp(`^${name} (\\d+)`, "m").exec(text)?.[1]);
+  };
+  const session = connectHttp2(new URL(base).origin);
+  const statuses: unknown[] = [];
+  for (let i = 0; i < 60; i++) {
+    const stream = session.request({ ":method": "POST", ":path": "/run/faults/echo" });
+    stream.on("error", () => {}).on("response", (head) => statuses.push([head[":status"], head["retry-after"]]));
+    stream.resume().write(Buffer.alloc(900_000));
+  }
+  await expect.poll(() => statuses.length).toBeGreaterThan(10);
+  expect(new Set(statuses.map(String))).toEqual(new Set(["503,1"]));
+  expect(await metric("tenon_buffered_bytes")).toBeLessThan(2_500_000);
+  expect(await metric("tenon_buffer_refusals_total")).toBeGreaterThan(10);
+  expect((await send(base, { path: "/run/faults/good/3" })).status).toBe(200);
+  session.destroy();
+  await expect.poll(() => metric("tenon_buffered_bytes")).toBeLessThan(200_000);
 });
 
 test("more requests than may run and wait, in one module; idle connections take no place", async () => {
@@ -191,7 +223,7 @@ testWith("openssl", "with a certificate it serves HTTPS", async () => {
   expect(JSON.parse(answer)).toEqual({ n: 12, square: 144 });
 
   // Clients that choose HTTP/2 get that.
-  const session = connectSecurely(served.base, { rejectUnauthorized: false });
+  const session = connectHttp2(served.base, { rejectUnauthorized: false });
   const stream = session.request({ ":path": "/run/faults/good/13" });
   const [head] = (await once(stream, "response")) as [Record<string, unknown>];
   expect(head[":status"]).toBe(200);

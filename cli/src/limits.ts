@@ -58,13 +58,37 @@ export const limits = {
     min: 0,
     max: 3600000,
     default: 1000,
-    meaning: "Time that a request waits for a place; 503 with `Retry-After` beyond.",
+    meaning:
+      "Time that a request waits for a place, or for room in `max_buffered_bytes`; 503 with `Retry-After` " + "beyond.",
   },
   max_connections: {
     min: 1,
     max: 1000000,
     default: 4096,
     meaning: "Connections; one more waits to be accepted.",
+  },
+  max_connections_per_client: {
+    min: 0,
+    max: 1000000,
+    default: 0,
+    meaning:
+      "Connections of one client (an IPv4 address, or the /64 network of an IPv6 address); one more is closed. 0 " +
+      "is three quarters of `max_connections`.",
+  },
+  max_streams: {
+    min: 1,
+    max: 10000,
+    default: 100,
+    meaning: "Requests at once on one HTTP/2 connection; the client waits with one more, or has it refused.",
+  },
+  max_buffered_bytes: {
+    min: 0,
+    max: 68719476736,
+    default: 0,
+    meaning:
+      "Bytes that are held for clients: requests that are read, responses that are sent, connections. A request " +
+      "that finds no room waits for `queue_timeout_ms`; 503 with `Retry-After` beyond. One connection gets a " +
+      "third at most, one client half. 0 is four times the larger of `max_body_bytes` and `max_response_bytes`.",
   },
   max_headers: {
     min: 1,
@@ -102,7 +126,9 @@ export const limits = {
     min: 1,
     max: 3600000,
     default: 30000,
-    meaning: "Time in which a client that is being answered takes nothing at all; the connection is closed beyond.",
+    meaning:
+      "Time in which a client that is being answered takes nothing at all, or with HTTP/2 less than 32 KiB of a " +
+      "response; the connection is closed beyond.",
   },
   max_outbound_calls: {
     min: 0,
@@ -241,10 +267,26 @@ export interface Limits {
   readonly maxConcurrentPerModule?: number;
   /** Requests that wait for a place; 503 with `Retry-After` beyond. Default: 1024. */
   readonly maxQueued?: number;
-  /** Time that a request waits for a place; 503 with `Retry-After` beyond. Default: 1000. */
+  /**
+   * Time that a request waits for a place, or for room in `max_buffered_bytes`; 503 with `Retry-After` beyond.
+   * Default: 1000.
+   */
   readonly queueTimeoutMs?: number;
   /** Connections; one more waits to be accepted. Default: 4096. */
   readonly maxConnections?: number;
+  /**
+   * Connections of one client (an IPv4 address, or the /64 network of an IPv6 address); one more is closed. 0 is
+   * three quarters of `max_connections`. Default: 0.
+   */
+  readonly maxConnectionsPerClient?: number;
+  /** Requests at once on one HTTP/2 connection; the client waits with one more, or has it refused. Default: 100. */
+  readonly maxStreams?: number;
+  /**
+   * Bytes that are held for clients: requests that are read, responses that are sent, connections. A request that
+   * finds no room waits for `queue_timeout_ms`; 503 with `Retry-After` beyond. One connection gets a third at most,
+   * one client half. 0 is four times the larger of `max_body_bytes` and `max_response_bytes`. Default: 0.
+   */
+  readonly maxBufferedBytes?: number;
   /** Headers of a request; 431 beyond. Default: 64. */
   readonly maxHeaders?: number;
   /** Names and values of a request's headers together; 431 beyond. Default: 32768. */
@@ -259,8 +301,8 @@ export interface Limits {
   /** Time that a client takes to send the body of a request; 408 beyond. Default: 30000. */
   readonly bodyTimeoutMs?: number;
   /**
-   * Time in which a client that is being answered takes nothing at all; the connection is closed beyond. Default:
-   * 30000.
+   * Time in which a client that is being answered takes nothing at all, or with HTTP/2 less than 32 KiB of a
+   * response; the connection is closed beyond. Default: 30000.
    */
   readonly writeTimeoutMs?: number;
   /** Outbound calls of one request; one more fails in the guest. Default: 64. */

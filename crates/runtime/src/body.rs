@@ -1,42 +1,155 @@
 //! The two bodies of an exchange: the request's, read whole within a limit, and the response's, whole or streamed.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::HeaderMap;
 use http::header::{CONTENT_LENGTH, EXPECT, TRANSFER_ENCODING};
+use http::request::Parts;
 use http_body::{Body, Frame, SizeHint};
-use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use http_body_util::BodyExt;
+use tenon_connection::{Ongoing, Reservation, Turn};
 use thiserror::Error;
 
 use crate::call::wasi_http::GuestBody;
+use crate::client::{Client, Room};
 use crate::config::{Limits, ms, size};
 use crate::problem::Problem;
 
-/// The body of a response: already there, or written by a guest that is still running.
-pub struct ResponseBody(Inner);
+/// Bytes of a whole body that an HTTP/2 stream is given at once: that it takes them shows that its client reads.
+const SLICE: usize = 32 * 1024;
 
-enum Inner {
-    Whole(Full<Bytes>),
-    Guest(GuestBody),
+/// The body of a response: already there, or written by a guest that is still running.
+pub struct ResponseBody {
+    inner: Inner,
+    /// Room for what is held, until it is sent.
+    room: Option<Room>,
+    sending: Option<Sending>,
 }
 
-/// The guest stopped writing before its body was whole.
+enum Inner {
+    Whole(Bytes),
+    Guest(GuestBody, Option<Pending>),
+}
+
+/// A piece of a guest's body that waits for room.
+type Pending = Pin<Box<dyn Future<Output = Result<Bytes, BodyError>> + Send + Sync>>;
+
+/// A response on its way to a client.
+struct Sending {
+    /// The exchange, with HTTP/2. A guest's body is sent in pieces, which share it.
+    ongoing: Arc<Option<Ongoing>>,
+    /// With HTTP/2, how long the client takes.
+    turn: Option<Turn>,
+}
+
+/// The guest stopped writing before its body was whole, or there was no room for more of it.
 #[derive(Debug, Error)]
 #[error("the module's response broke off: {0}")]
 pub struct BodyError(String);
 
+/// Bytes that are held until the last of them is dropped: room for them, and what else lasts as long.
+struct Held<T> {
+    bytes: Bytes,
+    _room: Option<Reservation>,
+    _besides: T,
+}
+
+impl<T> AsRef<[u8]> for Held<T> {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// Bytes whose room is released with the last of them.
+pub(crate) fn held(bytes: Bytes, room: Reservation) -> Bytes {
+    if bytes.is_empty() {
+        return bytes;
+    }
+    Bytes::from_owner(Held { bytes, _room: Some(room), _besides: () })
+}
+
 impl From<Bytes> for ResponseBody {
     fn from(bytes: Bytes) -> Self {
-        Self(Inner::Whole(Full::new(bytes)))
+        Self { inner: Inner::Whole(bytes), room: None, sending: None }
     }
 }
 
 impl From<GuestBody> for ResponseBody {
     fn from(body: GuestBody) -> Self {
-        Self(Inner::Guest(body))
+        Self { inner: Inner::Guest(body, None), room: None, sending: None }
     }
+}
+
+impl ResponseBody {
+    /// Its length when it is whole.
+    pub(crate) fn whole(&self) -> Option<usize> {
+        match &self.inner {
+            Inner::Whole(bytes) => Some(bytes.len()),
+            Inner::Guest(..) => None,
+        }
+    }
+
+    /// The room that it has.
+    pub(crate) fn set_room(&mut self, room: Room) {
+        self.room = Some(room);
+    }
+
+    /// Sends it to a client on a connection: room is kept, and `ongoing` lasts, until its last byte has left the server. With
+    /// `ongoing`, which HTTP/2 has, it is noted how long the client takes.
+    pub(crate) fn send(mut self, ongoing: Option<Ongoing>) -> Self {
+        let turn = || ongoing.as_ref().map(Ongoing::turn);
+        match &mut self.inner {
+            Inner::Whole(bytes) if bytes.is_empty() => {}
+            Inner::Whole(bytes) => {
+                let turn = turn();
+                let room = self.room.as_mut().map(Room::all);
+                *bytes = Bytes::from_owner(Held { bytes: std::mem::take(bytes), _room: room, _besides: ongoing });
+                self.sending = turn.map(|turn| Sending { ongoing: Arc::default(), turn: Some(turn) });
+            }
+            Inner::Guest(..) => {
+                let turn = turn();
+                self.sending = Some(Sending { ongoing: Arc::new(ongoing), turn });
+            }
+        }
+        self
+    }
+}
+
+/// The next piece of a guest's body, once there is room for it.
+fn poll_guest(
+    body: &mut GuestBody,
+    pending: &mut Option<Pending>,
+    room: Option<&mut Room>,
+    ongoing: Option<&Arc<Option<Ongoing>>>,
+    cx: &mut Context<'_>,
+) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+    if pending.is_none() {
+        let polled = Pin::new(body).poll_frame(cx).map_err(|error| BodyError(error.to_string()));
+        match (polled, room, ongoing) {
+            (Poll::Ready(Some(Ok(frame))), Some(room), Some(ongoing)) => match frame.into_data() {
+                Ok(bytes) if !bytes.is_empty() => {
+                    *pending = Some(hold_piece(bytes, room.another(), Arc::clone(ongoing)));
+                }
+                Ok(bytes) => return Poll::Ready(Some(Ok(Frame::data(bytes)))),
+                Err(frame) => return Poll::Ready(Some(Ok(frame))),
+            },
+            (polled, ..) => return polled,
+        }
+    }
+    let Some(waiting) = pending else { return Poll::Pending };
+    let piece = std::task::ready!(waiting.as_mut().poll(cx));
+    *pending = None;
+    Poll::Ready(Some(piece.map(Frame::data)))
+}
+
+fn hold_piece(bytes: Bytes, mut room: Room, ongoing: Arc<Option<Ongoing>>) -> Pending {
+    Box::pin(async move {
+        room.hold(bytes.len()).await.map_err(|problem| BodyError(problem.to_string()))?;
+        Ok(Bytes::from_owner(Held { bytes, _room: Some(room.all()), _besides: ongoing }))
+    })
 }
 
 impl Body for ResponseBody {
@@ -44,41 +157,67 @@ impl Body for ResponseBody {
     type Error = BodyError;
 
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        match &mut self.get_mut().0 {
-            Inner::Whole(body) => Pin::new(body).poll_frame(cx).map_err(|never| match never {}),
-            Inner::Guest(body) => Pin::new(body).poll_frame(cx).map_err(|error| BodyError(error.to_string())),
+        let Self { inner, room, sending } = self.get_mut();
+        let turn = sending.as_ref().and_then(|sending| sending.turn.as_ref());
+        let polled = match inner {
+            Inner::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
+            Inner::Whole(bytes) if turn.is_some() => {
+                Poll::Ready(Some(Ok(Frame::data(bytes.split_to(bytes.len().min(SLICE))))))
+            }
+            Inner::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
+            Inner::Guest(body, pending) => {
+                poll_guest(body, pending, room.as_mut(), sending.as_ref().map(|sending| &sending.ongoing), cx)
+            }
+        };
+        if let Some(turn) = turn {
+            if polled.is_ready() { turn.client() } else { turn.server() }
         }
+        polled
     }
 
     fn is_end_stream(&self) -> bool {
-        match &self.0 {
-            Inner::Whole(body) => body.is_end_stream(),
-            Inner::Guest(body) => body.is_end_stream(),
+        match &self.inner {
+            Inner::Whole(bytes) => bytes.is_empty(),
+            Inner::Guest(body, pending) => pending.is_none() && body.is_end_stream(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
-        match &self.0 {
-            Inner::Whole(body) => body.size_hint(),
-            Inner::Guest(body) => body.size_hint(),
+        match &self.inner {
+            Inner::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Inner::Guest(body, None) => body.size_hint(),
+            // The piece that waits is not in the guest's own.
+            Inner::Guest(_, Some(_)) => SizeHint::default(),
         }
     }
 }
+
+/// The first piece of memory for a body whose length is larger or not known.
+const FIRST_PIECE: usize = 16 * 1024;
 
 /// How much more of a body is read and thrown away once it is known to be too large. A client that is still sending when
 /// its connection is closed sees an error instead of the answer; one that does not stop after this much has to live with it.
 const DISCARD_BYTES: usize = 32 * 1024 * 1024;
 
-/// Reads a request's body to its end, before an instance is taken for it: a slow client holds a connection, no more.
+/// Reads a request's body to its end, before an instance is taken for it: a slow client holds a connection, no more. `room`
+/// is reserved as bytes arrive.
 ///
 /// # Errors
 ///
-/// [`Problem::UnknownCoding`], [`Problem::BodyTooLarge`], [`Problem::BodyTimedOut`], or [`Problem::UnreadableBody`] when it breaks off.
-pub(crate) async fn read<B>(headers: &HeaderMap, body: B, limits: &Limits) -> Result<Bytes, Problem>
+/// [`Problem::UnknownCoding`], [`Problem::BodyTooLarge`], [`Problem::BodyTimedOut`], [`Problem::NoRoom`], or
+/// [`Problem::UnreadableBody`] when it breaks off.
+pub(crate) async fn read<B>(
+    parts: &Parts,
+    body: B,
+    limits: &Limits,
+    client: &Client,
+    room: &mut Room,
+) -> Result<Bytes, Problem>
 where
     B: Body<Data = Bytes>,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
+    let headers = &parts.headers;
     // Decoding is the recipient's, and no module could tell that it has to (RFC 9112, section 6.1).
     if headers.get_all(TRANSFER_ENCODING).iter().any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"chunked")) {
         return Err(Problem::UnknownCoding);
@@ -86,10 +225,31 @@ where
     if body.is_end_stream() && !headers.contains_key(CONTENT_LENGTH) {
         return Ok(Bytes::new());
     }
-    match tokio::time::timeout(ms(limits.body_timeout_ms), read_within(headers, body, limits.max_body_bytes)).await {
+    let declared = declared_length(headers)?;
+    let mut body = std::pin::pin!(body);
+    let mut begun = false;
+    let reading = async {
+        if declared.is_some_and(|declared| declared > limits.max_body_bytes) {
+            return Err(Problem::BodyTooLarge(limits.max_body_bytes));
+        }
+        let _arriving = client.upload(declared.map(size))?;
+        begun = true;
+        read_within(body.as_mut(), declared, limits.max_body_bytes, room).await
+    };
+    let read = match tokio::time::timeout(ms(limits.body_timeout_ms), reading).await {
         Ok(read) => read,
-        Err(_) => Err(Problem::BodyTimedOut(limits.body_timeout_ms)),
+        Err(_) => return Err(Problem::BodyTimedOut(limits.body_timeout_ms)),
+    };
+    if let Err(Problem::BodyTooLarge(_) | Problem::NoRoom) = &read {
+        room.clear();
+        // A client that asks first has not begun to send (RFC 9110, section 10.1.1).
+        let asks = !begun && headers.contains_key(EXPECT);
+        if !asks && Client::must_send_all(parts.version) {
+            // One that takes too long sees its connection close.
+            let _ = tokio::time::timeout(ms(limits.body_timeout_ms), discard(body)).await;
+        }
     }
+    read
 }
 
 /// Reads the body of a request that is answered without it, and throws it away: see [`DISCARD_BYTES`].
@@ -102,32 +262,34 @@ pub(crate) async fn leave<B: Body<Data = Bytes>>(headers: &HeaderMap, body: B, l
     }
 }
 
-async fn read_within<B>(headers: &HeaderMap, body: B, limit: u64) -> Result<Bytes, Problem>
+async fn read_within<B>(
+    mut body: Pin<&mut B>,
+    declared: Option<u64>,
+    limit: u64,
+    room: &mut Room,
+) -> Result<Bytes, Problem>
 where
     B: Body<Data = Bytes>,
-    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    let mut body = std::pin::pin!(body);
-    let declared = declared_length(headers)?;
-    if declared.is_some_and(|declared| declared > limit) {
-        // A client that asks first has not begun to send (RFC 9110, section 10.1.1).
-        if !headers.contains_key(EXPECT) {
-            discard(body).await;
+    // In one piece of its own: frames may be single bytes of large buffers.
+    let mut read = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(frame) = frame else { return Err(Problem::UnreadableBody) };
+        let Ok(data) = frame.into_data() else { continue };
+        let length = read.len() + data.len();
+        if length as u64 > limit {
+            return Err(Problem::BodyTooLarge(limit));
         }
-        return Err(Problem::BodyTooLarge(limit));
+        room.grow(data.len()).await?;
+        if length > read.capacity() {
+            let doubled = length.max(read.capacity() * 2).max(FIRST_PIECE);
+            let enough = declared.map_or(doubled, |declared| doubled.min(size(declared)));
+            read.reserve_exact(enough.max(length) - read.len());
+        }
+        read.extend_from_slice(&data);
     }
-    match Limited::new(body.as_mut(), size(limit)).collect().await {
-        Ok(collected) => {
-            let bytes = collected.to_bytes();
-            let whole = declared.is_none_or(|declared| declared == bytes.len() as u64);
-            if whole { Ok(bytes) } else { Err(Problem::UnreadableBody) }
-        }
-        Err(error) if error.is::<LengthLimitError>() => {
-            discard(body).await;
-            Err(Problem::BodyTooLarge(limit))
-        }
-        Err(_) => Err(Problem::UnreadableBody),
-    }
+    let whole = declared.is_none_or(|declared| declared == read.len() as u64);
+    if whole { Ok(Bytes::from(read)) } else { Err(Problem::UnreadableBody) }
 }
 
 /// The length that a request announces. On a connection hyper has seen to it that it is one and true; a program that embeds

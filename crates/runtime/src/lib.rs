@@ -17,6 +17,7 @@ mod admission;
 mod body;
 mod bounds;
 mod call;
+mod client;
 mod config;
 mod egress;
 mod engine;

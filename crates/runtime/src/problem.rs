@@ -3,7 +3,7 @@
 use std::fmt;
 
 use bytes::Bytes;
-use http::header::{ALLOW, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use http::header::{ALLOW, CONNECTION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use http::{Response, StatusCode};
 
 /// A failure with a status of its own. What it says is fit for a client: nothing of the module's inside is in it.
@@ -11,10 +11,14 @@ use http::{Response, StatusCode};
 pub(crate) enum Problem {
     /// The body broke off or its framing was wrong.
     UnreadableBody,
+    /// Both `Transfer-Encoding` and `Content-Length`.
+    AmbiguousLength,
     /// A body that comes in another coding than `chunked`.
     UnknownCoding,
     /// No `Host` header, more than one, or none that is valid.
     NoHost,
+    /// Another host than this machine is named, where only that may be.
+    OtherHost,
     /// No such path of the runtime's own.
     NotFound,
     /// No such module.
@@ -41,6 +45,8 @@ pub(crate) enum Problem {
     InvalidResponse(&'static str),
     /// Too many requests at once.
     Overloaded,
+    /// No room in `max_buffered_bytes`.
+    NoRoom,
     /// The request took longer than allowed, in milliseconds.
     TimedOut(u64),
     /// The module would never have answered.
@@ -50,7 +56,8 @@ pub(crate) enum Problem {
 impl Problem {
     fn status(&self) -> StatusCode {
         match self {
-            Self::UnreadableBody | Self::NoHost => StatusCode::BAD_REQUEST,
+            Self::UnreadableBody | Self::AmbiguousLength | Self::NoHost => StatusCode::BAD_REQUEST,
+            Self::OtherHost => StatusCode::FORBIDDEN,
             Self::UnknownCoding => StatusCode::NOT_IMPLEMENTED,
             Self::NotFound | Self::UnknownModule(_) => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
@@ -60,7 +67,7 @@ impl Problem {
             Self::TooManyHeaders(_) | Self::HeadersTooLarge(_) => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Self::Crashed => StatusCode::INTERNAL_SERVER_ERROR,
             Self::InvalidResponse(_) => StatusCode::BAD_GATEWAY,
-            Self::Overloaded | Self::NotLoaded | Self::NotBuilt => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Overloaded | Self::NoRoom | Self::NotLoaded | Self::NotBuilt => StatusCode::SERVICE_UNAVAILABLE,
             Self::TimedOut(_) | Self::Stuck => StatusCode::GATEWAY_TIMEOUT,
         }
     }
@@ -76,7 +83,7 @@ impl Problem {
     /// Logs what nobody else does: what the client is told is all there is to say.
     pub(crate) fn log(&self, request_id: &str) {
         match self {
-            Self::Overloaded => tracing::warn!(request_id, "503: {self}"),
+            Self::Overloaded | Self::NoRoom => tracing::warn!(request_id, "503: {self}"),
             Self::UnknownModule(_) | Self::BodyTooLarge(_) | Self::BodyTimedOut(_) | Self::NotLoaded => {
                 tracing::info!(request_id, "{}: {self}", self.status().as_u16());
             }
@@ -99,7 +106,9 @@ impl Problem {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         match self {
             Self::MethodNotAllowed => drop(headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD"))),
-            Self::Overloaded => drop(headers.insert(RETRY_AFTER, HeaderValue::from_static("1"))),
+            // The bytes that follow may be another request to somebody else.
+            Self::AmbiguousLength => drop(headers.insert(CONNECTION, HeaderValue::from_static("close"))),
+            Self::Overloaded | Self::NoRoom => drop(headers.insert(RETRY_AFTER, HeaderValue::from_static("1"))),
             _ => {}
         }
         response
@@ -110,8 +119,12 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UnreadableBody => f.write_str("the request body could not be read to its end"),
+            Self::AmbiguousLength => f.write_str("a request has a Transfer-Encoding or a Content-Length, not both"),
             Self::UnknownCoding => f.write_str("chunked is the only transfer coding that is understood"),
             Self::NoHost => f.write_str("the request must name its host, once"),
+            Self::OtherHost => {
+                f.write_str("the Host must be this machine's own name or address, such as 127.0.0.1 or localhost")
+            }
             Self::NotFound => f.write_str("modules are served under /run/<module>/"),
             Self::UnknownModule(name) => write!(f, "no module is called {name}"),
             Self::MethodNotAllowed => f.write_str("this path answers GET and HEAD only"),
@@ -125,6 +138,7 @@ impl fmt::Display for Problem {
             Self::Crashed => f.write_str("the module failed on this request"),
             Self::InvalidResponse(what) => f.write_str(what),
             Self::Overloaded => f.write_str("too many requests are running; try again soon"),
+            Self::NoRoom => f.write_str("too many bytes are held for clients; try again soon"),
             Self::TimedOut(limit) => write!(f, "the module did not answer within {limit} ms"),
             Self::Stuck => f.write_str("the module waits for what will never come"),
         }

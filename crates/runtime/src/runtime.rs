@@ -11,12 +11,14 @@ use http::header::HeaderValue;
 use http::{Request, Response};
 use http_body::Body;
 use prometheus_client::metrics::gauge::Gauge;
+use tenon_connection::Budget;
 use tenon_transport::{Transport, TransportConfig};
 use tokio::net::TcpListener;
 use wasmtime::component::Linker;
 
 use crate::admission::Admission;
-use crate::body::ResponseBody;
+use crate::body::{self, ResponseBody};
+use crate::client::Client;
 use crate::config::{Limits, RuntimeConfig, count, ms, size};
 use crate::engine::{SharedEngine, shared_engine};
 use crate::error::RuntimeError;
@@ -25,6 +27,7 @@ use crate::host::{self, Surroundings};
 use crate::metrics::{Format, Metrics};
 use crate::otlp::Otlp;
 use crate::pages::{Page, Pages};
+use crate::problem::Problem;
 use crate::recent::{Recent, RecentRequest};
 use crate::registry::{Loader, Registry};
 use crate::request_id;
@@ -45,6 +48,9 @@ struct Shared {
     books: Books,
     pages: Pages,
     tls: Option<Tls>,
+    budget: Budget,
+    /// The program that embeds the runtime.
+    program: Client,
     started: Instant,
 }
 
@@ -84,7 +90,10 @@ impl Runtime {
         let scheme = if tls.is_some() { "https" } else { "http" };
         let books = Books { metrics, recent: Recent::default(), access_log: config.access_log, otlp, scheme };
         let (pages, started) = (Pages::default(), Instant::now());
-        let shared = Shared { engine, registry, surroundings, limits, admission, books, pages, tls, started };
+        let budget = Budget::new(size(limits.buffered_bytes()));
+        let program = Client::embedding(budget.unshared(), ms(limits.queue_timeout_ms));
+        let shared =
+            Shared { engine, registry, surroundings, limits, admission, books, pages, tls, budget, program, started };
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -111,7 +120,7 @@ impl Runtime {
     }
 
     fn metrics_as(&self, format: Format) -> String {
-        self.shared.books.metrics.text(format, &self.shared.engine, self.shared.registry.idle())
+        self.shared.books.metrics.text(format, &self.shared.engine, self.shared.registry.idle(), &self.shared.budget)
     }
 
     /// Resolves when the traces of all requests that have been answered are sent, if they are sent anywhere.
@@ -144,10 +153,22 @@ impl Runtime {
         self.shared.books.metrics.connections.clone()
     }
 
+    /// The bytes that are held for clients.
+    pub(crate) fn budget(&self) -> &Budget {
+        &self.shared.budget
+    }
+
     /// Serves `listener` until the returned server is closed.
     #[must_use]
     pub fn listen(&self, listener: TcpListener) -> Server {
-        Server::start(self.clone(), listener, &self.shared.limits, self.shared.tls.clone())
+        Server::start(self.clone(), listener, &self.shared.limits, self.shared.tls.clone(), false)
+    }
+
+    /// Serves `listener`, and refuses requests that name another host than this machine where it is on a loopback address:
+    /// pages of other sites may not call what is developed (DNS rebinding).
+    #[must_use]
+    pub fn listen_locally(&self, listener: TcpListener) -> Server {
+        Server::start(self.clone(), listener, &self.shared.limits, self.shared.tls.clone(), true)
     }
 
     /// Answers one request, whatever becomes of it: failures are responses too. Each answer carries `X-Request-Id`.
@@ -156,13 +177,33 @@ impl Runtime {
         B: Body<Data = Bytes>,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
+        self.handle_for(&self.shared.program, request).await
+    }
+
+    /// Answers one request of a client.
+    pub(crate) async fn handle_for<B>(&self, client: &Client, request: Request<B>) -> Response<ResponseBody>
+    where
+        B: Body<Data = Bytes>,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
         let mut exchange = Exchange::begin(&self.shared.books, &request);
-        let mut response = match self.answer(request, &mut exchange).await {
-            Ok(response) => response,
-            Err(problem) => {
-                problem.log(&exchange.id);
-                problem.response(&exchange.id).map(ResponseBody::from)
+        let (parts, body) = request.into_parts();
+        let mut response = match client.request(&parts) {
+            Ok(mut room) => {
+                let answered = self.answer(client, parts, body, &mut exchange, &mut room).await;
+                let mut response = answered.unwrap_or_else(|problem| {
+                    room.clear();
+                    explain(&problem, &exchange.id)
+                });
+                response.body_mut().set_room(room);
+                response
             }
+            Err(problem) if Client::must_send_all(parts.version) => {
+                body::leave(&parts.headers, body, &self.shared.limits).await;
+                explain(&problem, &exchange.id)
+            }
+            // A stream that waits for its client to take the body would take memory, and there is no room for it.
+            Err(problem) => explain(&problem, &exchange.id).map(|_| ResponseBody::from(Bytes::new())),
         };
         if let Ok(value) = HeaderValue::from_str(&exchange.id) {
             response.headers_mut().insert(request_id::HEADER, value);
@@ -170,6 +211,11 @@ impl Runtime {
         exchange.finish(response.status());
         response
     }
+}
+
+fn explain(problem: &Problem, request_id: &str) -> Response<ResponseBody> {
+    problem.log(request_id);
+    problem.response(request_id).map(ResponseBody::from)
 }
 
 fn transport_config(limits: &Limits) -> TransportConfig {

@@ -46,7 +46,7 @@ impl Target {
                     let refused = addresses.iter().find(|address| !rules.allow_address(to, address.ip())).copied();
                     addresses.retain(|address| rules.allow_address(to, address.ip()));
                     if let (true, Some(address)) = (addresses.is_empty(), refused) {
-                        let (host, address) = (to.host.clone(), address.ip());
+                        let host = to.host.clone();
                         return Err(SendError::PrivateAddress { host, address });
                     }
                 }

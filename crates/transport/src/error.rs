@@ -1,7 +1,7 @@
 //! Why a request got no response.
 
 use std::io;
-use std::net::IpAddr;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use thiserror::Error;
@@ -19,14 +19,14 @@ pub enum SendError {
     /// An allowed host name leads to an address inside: a name is permission for a public service only, because whoever
     /// owns the name decides where it leads. Nothing was sent.
     #[error(
-        "{host} is refused: it resolves to {address}, which is not public; add that address to [outbound] allow in \
+        "{host} is refused: it leads to {address}, which is not public; add that address to [outbound] allow in \
          tenon.toml if the host is meant to be inside"
     )]
     PrivateAddress {
         /// The host name.
         host: String,
         /// Where it leads.
-        address: IpAddr,
+        address: SocketAddr,
     },
     /// It failed so often that it is left alone for a while. Nothing was sent.
     #[error("{name} failed {failures} times in a row and is left alone for another {} ms", .retry_in.as_millis())]

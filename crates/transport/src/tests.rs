@@ -166,7 +166,9 @@ async fn an_allowed_name_does_not_lead_inside() {
     let error = text(&allowed(vec![name.clone()]), &inside).await.unwrap_err();
     assert!(matches!(error, SendError::PrivateAddress { .. }), "{error}");
     assert!(error.to_string().contains("add that address to [outbound] allow"), "{error}");
-    assert_eq!(text(&allowed(vec![name, "127.0.0.1".to_string()]), &inside).await.unwrap(), "/x");
+    let error = text(&allowed(vec![name.clone(), "127.0.0.1:1".to_string()]), &inside).await.unwrap_err();
+    assert!(matches!(error, SendError::PrivateAddress { .. }), "another port of that address: {error}");
+    assert_eq!(text(&allowed(vec![name, format!("127.0.0.1:{port}")]), &inside).await.unwrap(), "/x");
     // An address that is listed is meant.
     assert_eq!(text(&allowed(vec![format!("127.0.0.1:{port}")]), &format!("{url}/y")).await.unwrap(), "/y");
     assert_eq!(

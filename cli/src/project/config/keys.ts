@@ -84,7 +84,7 @@ export const sections = {
       [],
       "Hosts that modules may call: `host`, `host:port`, or either behind `http://` or `https://`. Without a port the " +
         "usual one is meant. A name that resolves to a private or loopback address is refused, unless that address is in " +
-        "the list as well.",
+        "the list as well, with the port that is called.",
       { problem: outboundProblem, rule: outboundRule },
     ),
   }),

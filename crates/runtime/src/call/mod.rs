@@ -18,6 +18,8 @@ pub(crate) enum Failure {
     Unanswered,
     /// The guest waits for what will never come.
     Stuck,
+    /// The guest has answered, and there is no room to hold its answer for the client.
+    NoRoom,
 }
 
 impl From<wasmtime::Error> for Failure {

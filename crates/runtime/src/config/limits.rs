@@ -55,6 +55,9 @@ const MIB: u64 = 1024 * KIB;
 const GIB: u64 = 1024 * MIB;
 const HOUR: u64 = 3_600_000;
 
+/// Bytes that are held for clients where bodies are small.
+const SMALLEST_BUDGET: u64 = 16 * MIB;
+
 limits! {
     /// Time from the whole request to the head of its response, whether the guest computes or waits; 504 beyond. One that is
     /// streamed breaks off when it takes as long until the next piece of its body.
@@ -74,10 +77,19 @@ limits! {
     max_concurrent_per_module: 0, 0, 10_000;
     /// Requests that wait for a place; 503 with `Retry-After` beyond.
     max_queued: 1_024, 0, 100_000;
-    /// Time that a request waits for a place; 503 with `Retry-After` beyond.
+    /// Time that a request waits for a place, or for room in `max_buffered_bytes`; 503 with `Retry-After` beyond.
     queue_timeout_ms: 1_000, 0, HOUR;
     /// Connections; one more waits to be accepted.
     max_connections: 4_096, 1, 1_000_000;
+    /// Connections of one client (an IPv4 address, or the /64 network of an IPv6 address); one more is closed. 0 is three
+    /// quarters of `max_connections`.
+    max_connections_per_client: 0, 0, 1_000_000;
+    /// Requests at once on one HTTP/2 connection; the client waits with one more, or has it refused.
+    max_streams: 100, 1, 10_000;
+    /// Bytes that are held for clients: requests that are read, responses that are sent, connections. A request that finds no
+    /// room waits for `queue_timeout_ms`; 503 with `Retry-After` beyond. One connection gets a third at most, one client half.
+    /// 0 is four times the larger of `max_body_bytes` and `max_response_bytes`.
+    max_buffered_bytes: 0, 0, 64 * GIB;
     /// Headers of a request; 431 beyond.
     max_headers: 64, 1, 1_000;
     /// Names and values of a request's headers together; 431 beyond.
@@ -88,7 +100,8 @@ limits! {
     header_timeout_ms: 30_000, 1, HOUR;
     /// Time that a client takes to send the body of a request; 408 beyond.
     body_timeout_ms: 30_000, 1, HOUR;
-    /// Time in which a client that is being answered takes nothing at all; the connection is closed beyond.
+    /// Time in which a client that is being answered takes nothing at all, or with HTTP/2 less than 32 KiB of a response; the
+    /// connection is closed beyond.
     write_timeout_ms: 30_000, 1, HOUR;
     /// Outbound calls of one request; one more fails in the guest.
     max_outbound_calls: 64, 0, 100_000;
@@ -149,7 +162,35 @@ impl Limits {
     /// Whether every limit is within its range; the first that is not, in words.
     pub(crate) fn check(&self) -> Result<(), String> {
         let mut copy = self.clone();
-        Self::KEYS.iter().try_for_each(|key| copy.set(key.name, (key.get)(self)))
+        Self::KEYS.iter().try_for_each(|key| copy.set(key.name, (key.get)(self)))?;
+        let least = self.largest_body().saturating_mul(3).saturating_add(MIB);
+        match self.max_buffered_bytes {
+            bytes @ 1.. if bytes < least => Err(format!(
+                "max_buffered_bytes is {bytes}: it must be at least {least}, which is 1 MiB and three times the larger of \
+                 max_body_bytes and max_response_bytes; or 0"
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn largest_body(&self) -> u64 {
+        self.max_body_bytes.max(self.max_response_bytes)
+    }
+
+    /// Bytes that are held for clients.
+    pub(crate) fn buffered_bytes(&self) -> u64 {
+        match self.max_buffered_bytes {
+            0 => self.largest_body().saturating_mul(4).max(SMALLEST_BUDGET),
+            some => some,
+        }
+    }
+
+    /// Connections of one client.
+    pub(crate) fn connections_per_client(&self) -> u64 {
+        match self.max_connections_per_client {
+            0 => (self.max_connections * 3).div_ceil(4),
+            some => some,
+        }
     }
 
     /// Requests that run at once in one module.
@@ -192,6 +233,10 @@ mod tests {
         assert_eq!(limits.max_body_bytes, 5);
         assert!(limits.set("max_concurrent", 0).unwrap_err().contains("from 1 to 10000"));
         assert!(limits.set("no_such_limit", 1).unwrap_err().contains("no_such_limit"));
+        limits.set("max_buffered_bytes", 64 * MIB).unwrap();
+        assert!(limits.check().unwrap_err().contains("at least 202375168"));
+        limits.max_response_bytes = 10 * MIB;
+        assert_eq!((limits.check(), limits.buffered_bytes()), (Ok(()), 64 * MIB));
         limits.max_queued = u64::MAX;
         assert!(limits.check().unwrap_err().starts_with("max_queued is"));
     }

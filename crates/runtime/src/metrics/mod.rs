@@ -14,6 +14,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
+use tenon_connection::Budget;
 
 use module::ByModule;
 pub(crate) use module::{Count, ModuleMetrics};
@@ -68,6 +69,8 @@ pub(crate) struct Metrics {
     pub(crate) running: Gauge,
     pub(crate) queued: Gauge,
     pub(crate) connections: Gauge,
+    buffered: Gauge,
+    no_room: Counter,
 }
 
 /// The pool of instances, read when somebody asks.
@@ -100,6 +103,7 @@ impl Metrics {
         let running = gauge("requests_running", "Requests that have a place in a module");
         let queued = gauge("requests_queued", "Requests that wait for a place");
         let connections = gauge("connections", "Connections that are open");
+        let buffered = gauge("buffered_bytes", "Bytes that are held for clients (max_buffered_bytes)");
         let pool = PoolGauges {
             instances: gauge(
                 "pool_instances",
@@ -111,7 +115,22 @@ impl Metrics {
             resident_bytes: gauge("pool_resident_bytes", "Memory that those slots keep"),
             idle: gauge("instances_idle", "Instances that wait for their next request, as they are or restored"),
         };
-        Self { registry, requests, modules, sidecar_calls, sidecar_durations, pool, running, queued, connections }
+        let no_room = Counter::default();
+        let help = "Times that max_buffered_bytes left no room for a request, a response or a connection";
+        registry.register("buffer_refusals", help, Counter::clone(&no_room));
+        Self {
+            registry,
+            requests,
+            modules,
+            sidecar_calls,
+            sidecar_durations,
+            pool,
+            running,
+            queued,
+            connections,
+            buffered,
+            no_room,
+        }
     }
 
     /// The counters of one module. A module that is loaded again goes on with its old ones.
@@ -132,7 +151,10 @@ impl Metrics {
     }
 
     /// Everything as text. `idle` is the number of instances that wait.
-    pub(crate) fn text(&self, format: Format, engine: &SharedEngine, idle: usize) -> String {
+    pub(crate) fn text(&self, format: Format, engine: &SharedEngine, idle: usize, budget: &Budget) -> String {
+        set(&self.buffered, budget.used());
+        // Another thread may have written the metrics meanwhile.
+        self.no_room.inc_by((budget.refused() as u64).saturating_sub(self.no_room.get()));
         let memories = engine.memories.usage();
         set(&self.pool.idle, idle);
         set(&self.pool.instances, engine.slots.taken());

@@ -13,6 +13,7 @@ use super::Runtime;
 use crate::admission::Place;
 use crate::body::{self, ResponseBody};
 use crate::call::{self, Failure, Instance};
+use crate::client::{Client, Room};
 use crate::config::ms;
 use crate::exchange::Exchange;
 use crate::host::Caller;
@@ -33,19 +34,26 @@ enum Found {
 impl Runtime {
     pub(super) async fn answer<B>(
         &self,
-        request: Request<B>,
+        client: &Client,
+        mut parts: Parts,
+        body: B,
         exchange: &mut Exchange<'_>,
+        room: &mut Room,
     ) -> Result<Response<ResponseBody>, Problem>
     where
         B: Body<Data = Bytes>,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        let (mut parts, body) = request.into_parts();
-        let found = self.find(&mut parts, exchange).await;
+        let found = match limits::check_length(&parts) {
+            Ok(()) if !client.may_name(&parts) => Err(Problem::OtherHost),
+            Ok(()) => self.find(&mut parts, exchange).await,
+            Err(problem) => Err(problem),
+        };
         let (slot, module) = match found {
             Ok(Found::Module(slot, module)) => (slot, module),
             Ok(Found::Page(page)) => {
                 body::leave(&parts.headers, body, &self.shared.limits).await;
+                room.hold(page.body().whole().unwrap_or(0)).await?;
                 return Ok(page);
             }
             Err(problem) => {
@@ -54,7 +62,7 @@ impl Runtime {
             }
         };
         let module = &module;
-        let body = body::read(&parts.headers, body, &self.shared.limits).await?;
+        let body = body::read(&parts, body, &self.shared.limits, client, room).await?;
         let place = match self.shared.admission.admit(&slot.places).await {
             Ok(place) => place,
             Err(problem) => {
@@ -63,7 +71,7 @@ impl Runtime {
             }
         };
         let caller = Caller { request_id: Arc::clone(&exchange.id), traceparent: exchange.traceparent.clone() };
-        self.call_in_time(module, caller, Request::from_parts(parts, body), place).await
+        self.call_in_time(module, caller, Request::from_parts(parts, body), place, room).await
     }
 
     /// What is to answer a request, by its head. Of one for a module the path is that which the module sees, from here on.
@@ -107,10 +115,11 @@ impl Runtime {
         caller: Caller,
         request: Request<Bytes>,
         place: Place,
+        room: &mut Room,
     ) -> Result<Response<ResponseBody>, Problem> {
         let limit = self.shared.limits.request_timeout_ms;
         let request_id = Arc::clone(&caller.request_id);
-        let called = self.call(module, caller, request, place);
+        let called = self.call(module, caller, request, place, room);
         let failure = match tokio::time::timeout(ms(limit), called).await {
             Ok(Ok(response)) => return Ok(response),
             Ok(Err(failure)) => failure,
@@ -126,6 +135,7 @@ impl Runtime {
             Failure::InvalidResponse(what) => Problem::InvalidResponse(what),
             Failure::Trap(..) | Failure::Unanswered => Problem::Crashed,
             Failure::Stuck => Problem::Stuck,
+            Failure::NoRoom => Problem::NoRoom,
         })
     }
 
@@ -135,10 +145,11 @@ impl Runtime {
         caller: Caller,
         request: Request<Bytes>,
         place: Place,
+        room: &mut Room,
     ) -> Result<Response<ResponseBody>, Failure> {
         match &module.entry {
-            Entry::Direct(_) => self.call_directly(module, caller, request, place).await,
-            Entry::WasiHttp(_) => self.call_by_http(module, caller, request, place).await,
+            Entry::Direct(_) => self.call_directly(module, caller, request, place, room).await,
+            Entry::WasiHttp(_) => self.call_by_http(module, caller, request, place, room).await,
         }
     }
 
@@ -148,9 +159,12 @@ impl Runtime {
         caller: Caller,
         request: Request<Bytes>,
         place: Place,
+        room: &mut Room,
     ) -> Result<Response<ResponseBody>, Failure> {
         let mut instance = self.instance(module, caller).await?;
         let response = call::direct::call(&mut instance, request, &self.shared.limits).await?;
+        // Before its place is free: what is held for slow clients is within the budget, and what runs is within the places.
+        let held = room.hold(response.body().len()).await;
         let at_once = matches!(module.reuse, Reuse::Shared(_)) || here::is_beginning();
         let module = Arc::clone(module);
         let take_back = async move {
@@ -164,6 +178,7 @@ impl Runtime {
             // Resetting an instance's memory takes a while, and the client need not wait for it.
             tokio::spawn(take_back);
         }
+        held.map_err(|_| Failure::NoRoom)?;
         Ok(response.map(ResponseBody::from))
     }
 
@@ -173,7 +188,9 @@ impl Runtime {
         caller: Caller,
         request: Request<Bytes>,
         place: Place,
+        room: &mut Room,
     ) -> Result<Response<ResponseBody>, Failure> {
+        let request = request.map(|body| body::held(body, room.body()));
         let limits = &self.shared.limits;
         let place = Arc::new(place);
         let done = || ended(module, &caller.request_id, &place);
@@ -255,6 +272,7 @@ fn report(module: &ModuleInfo, request_id: &str, failure: &Failure) {
             Failure::InvalidResponse(_) => Count::InvalidResponse,
             Failure::Trap(..) | Failure::Unanswered => Count::Trap,
             Failure::Stuck => Count::Timeout,
+            Failure::NoRoom => Count::Overloaded,
         },
     );
     match failure {
@@ -272,6 +290,8 @@ fn report(module: &ModuleInfo, request_id: &str, failure: &Failure) {
         }
         Failure::Unanswered => tracing::error!(module = name, request_id, "the module ended without an answer"),
         Failure::Stuck => tracing::error!(module = name, request_id, "{}", Problem::Stuck),
+        // The problem itself is logged.
+        Failure::NoRoom => {}
     }
     module.metrics.count(event);
 }

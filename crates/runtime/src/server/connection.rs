@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::Request;
@@ -9,22 +10,31 @@ use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::graceful::Watcher;
+use tenon_connection::{Account, Activity, Ended, Framed, Framing, Timed, Timeouts, Uploads, drive};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
-use super::timed::Timed;
 use super::tls::Tls;
 use crate::Runtime;
 use crate::body::ResponseBody;
+use crate::client::Client;
 use crate::config::{Limits, count, ms, size};
+use crate::limits::AmbiguousLength;
 
 /// What every HTTP/2 connection begins with (RFC 9113, section 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Requests at once on one HTTP/2 connection.
-const MAX_STREAMS: u32 = 200;
+/// Bytes of requests that arrive unasked on an HTTP/2 connection, on all streams together.
+const WINDOW: u32 = 256 * 1024;
+
+/// Bytes of a response that a stream of HTTP/2 holds before its client takes them.
+const SEND_BUFFER: usize = 64 * 1024;
+
+/// What a connection takes: its task, the socket's, and hyper's first buffer; more with HTTP/2; more with TLS.
+const CONNECTION_BYTES: usize = 16 * 1024;
+const HTTP2_BYTES: usize = 32 * 1024;
+const TLS_BYTES: usize = 32 * 1024;
 
 /// How often a silent HTTP/2 connection is asked whether it is still there, and how long it has to say so.
 const PING: Duration = Duration::from_secs(20);
@@ -38,6 +48,8 @@ pub(super) struct Connections {
     pub(super) limits: Limits,
     pub(super) tls: Option<Tls>,
     pub(super) stopped: watch::Receiver<bool>,
+    /// Whether requests must name this machine.
+    pub(super) local: bool,
 }
 
 enum Protocol {
@@ -47,23 +59,39 @@ enum Protocol {
 
 impl Connections {
     /// Serves one connection to its end. What a client does wrong with it is no news.
-    pub(super) async fn serve(&self, stream: TcpStream, watcher: Watcher) {
+    pub(super) async fn serve(&self, stream: TcpStream, account: &Account) {
         let mut stopped = self.stopped.clone();
+        // What a client has not sent in time is a time-out, and so is what the server has no room for.
         let begun = async {
-            let patience = ms(self.limits.header_timeout_ms);
-            tokio::time::timeout(patience, self.begin(stream)).await.unwrap_or(Err(io::ErrorKind::TimedOut.into()))
+            let timeout = ms(self.limits.header_timeout_ms);
+            let begin = async {
+                let bytes = CONNECTION_BYTES + self.tls.as_ref().map_or(0, |_| TLS_BYTES);
+                let mut room = account.nothing();
+                if !room.grow(bytes, ms(self.limits.queue_timeout_ms)).await {
+                    return Err(io::Error::other("max_buffered_bytes has no room for it"));
+                }
+                let (begun, protocol) = self.begin(stream).await?;
+                if matches!(protocol, Protocol::Http2) && !room.try_grow(HTTP2_BYTES) {
+                    return Err(io::Error::other("max_buffered_bytes has no room for HTTP/2"));
+                }
+                Ok((begun, protocol, room))
+            };
+            tokio::time::timeout(timeout, begin).await.unwrap_or(Err(io::ErrorKind::TimedOut.into()))
         };
         // Before its first bytes a connection has nothing to finish.
         let begun = tokio::select! {
             begun = begun => begun,
             _ = stopped.changed() => return,
         };
-        let served = match begun {
-            Ok((Begun::Plain(stream), Protocol::Http1)) => self.http1(stream, watcher).await,
-            Ok((Begun::Plain(stream), Protocol::Http2)) => self.http2(stream, watcher).await,
-            Ok((Begun::Tls(stream), Protocol::Http1)) => self.http1(*stream, watcher).await,
-            Ok((Begun::Tls(stream), Protocol::Http2)) => self.http2(*stream, watcher).await,
+        let (begun, protocol, _room) = match begun {
+            Ok(begun) => begun,
             Err(error) => return tracing::debug!("a connection did not begin: {error}"),
+        };
+        let served = match (begun, protocol) {
+            (Begun::Plain(stream), Protocol::Http1) => self.http1(stream, account).await,
+            (Begun::Plain(stream), Protocol::Http2) => self.http2(stream, account).await,
+            (Begun::Tls(stream), Protocol::Http1) => self.http1(*stream, account).await,
+            (Begun::Tls(stream), Protocol::Http2) => self.http2(*stream, account).await,
         };
         if let Err(error) = served {
             tracing::debug!("a connection ended: {error}");
@@ -84,43 +112,59 @@ impl Connections {
     async fn http1(
         &self,
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-        watcher: Watcher,
-    ) -> hyper::Result<()> {
+        account: &Account,
+    ) -> Result<(), Ended> {
+        let buffer = size(self.limits.max_header_bytes + self.limits.max_url_bytes).max(16 * 1024) * 2;
         let mut builder = http1::Builder::new();
-        builder
-            .timer(TokioTimer::new())
-            .header_read_timeout(ms(self.limits.header_timeout_ms))
-            .max_buf_size(size(self.limits.max_header_bytes + self.limits.max_url_bytes).max(16 * 1024) * 2);
+        builder.timer(TokioTimer::new()).header_read_timeout(ms(self.limits.header_timeout_ms)).max_buf_size(buffer);
         // hyper refuses what is beyond these by itself, with an empty answer; the runtime's own limits come first.
         if size(self.limits.max_headers) > FREE_HEADERS {
             builder.max_headers(size(self.limits.max_headers) + 1);
         }
-        let connection = builder.serve_connection(self.io(stream), self.service());
-        watcher.watch(connection).await
+        let (stream, framing) = Framed::new(stream, account);
+        let (activity, client) = (Activity::default(), self.client(account, buffer));
+        let connection = builder.serve_connection(self.io(stream), self.service(client, &activity, Some(framing)));
+        // hyper closes a connection that idles, and `Timed` one that is blocked.
+        drive(connection, account, &activity, None, self.stopped.clone()).await
     }
 
     async fn http2(
         &self,
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-        watcher: Watcher,
-    ) -> hyper::Result<()> {
+        account: &Account,
+    ) -> Result<(), Ended> {
         let mut builder = http2::Builder::new(TokioExecutor::new());
         builder
             .timer(TokioTimer::new())
-            .max_concurrent_streams(MAX_STREAMS)
+            .max_concurrent_streams(count(self.limits.max_streams))
+            .initial_stream_window_size(WINDOW)
+            .initial_connection_window_size(WINDOW)
+            .max_send_buf_size(SEND_BUFFER)
             .max_header_list_size(count(self.limits.max_header_bytes + self.limits.max_url_bytes).saturating_mul(2))
             .keep_alive_interval(PING)
             .keep_alive_timeout(PING);
-        let connection = builder.serve_connection(self.io(stream), self.service());
-        watcher.watch(connection).await
+        let (activity, client) = (Activity::default(), self.client(account, WINDOW as usize));
+        let connection = builder.serve_connection(self.io(stream), self.service(client, &activity, None));
+        let timeouts = Timeouts { idle: ms(self.limits.header_timeout_ms), write: ms(self.limits.write_timeout_ms) };
+        drive(connection, account, &activity, Some(timeouts), self.stopped.clone()).await
+    }
+
+    /// The client of a connection on which `window` bytes arrive unasked.
+    fn client(&self, account: &Account, window: usize) -> Client {
+        let uploads = Uploads::new(account, window);
+        Client::connected(account.clone(), uploads, ms(self.limits.queue_timeout_ms), self.local)
     }
 
     fn io<S: AsyncRead + AsyncWrite + Unpin>(&self, stream: S) -> TokioIo<Timed<S>> {
         TokioIo::new(Timed::new(stream, ms(self.limits.write_timeout_ms)))
     }
 
+    /// Answers requests. `framing` is that of HTTP/1.1 requests.
     fn service(
         &self,
+        client: Client,
+        activity: &Activity,
+        framing: Option<Arc<Framing>>,
     ) -> impl Service<
         Request<Incoming>,
         Response = http::Response<ResponseBody>,
@@ -128,10 +172,20 @@ impl Connections {
         Future: Send + 'static,
     > + Send
     + 'static {
-        let runtime = self.runtime.clone();
-        service_fn(move |request| {
-            let runtime = runtime.clone();
-            async move { Ok(runtime.handle(request).await) }
+        let (runtime, client, activity) = (self.runtime.clone(), Arc::new(client), activity.clone());
+        service_fn(move |mut request: Request<Incoming>| {
+            if framing.as_ref().is_some_and(|framing| !framing.next_is_sound()) {
+                request.extensions_mut().insert(AmbiguousLength);
+            }
+            let (runtime, client) = (runtime.clone(), Arc::clone(&client));
+            let mut ongoing = framing.is_none().then(|| activity.begin());
+            async move {
+                let response = runtime.handle_for(&client, request).await;
+                if let Some(ongoing) = &mut ongoing {
+                    ongoing.answered();
+                }
+                Ok(response.map(|body| body.send(ongoing)))
+            }
         })
     }
 }

@@ -2,7 +2,6 @@
 //! shutdown that lets running requests finish.
 
 mod connection;
-mod timed;
 mod tls;
 
 use std::io;
@@ -10,7 +9,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper_util::server::graceful::GracefulShutdown;
+use tenon_connection::TooManyConnections;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::{JoinHandle, JoinSet};
@@ -33,10 +32,18 @@ pub struct Server {
 }
 
 impl Server {
-    pub(crate) fn start(runtime: Runtime, listener: TcpListener, limits: &Limits, tls: Option<Tls>) -> Self {
+    /// Serves a listener. `local`: requests must name this machine, where its address is a loopback one.
+    pub(crate) fn start(
+        runtime: Runtime,
+        listener: TcpListener,
+        limits: &Limits,
+        tls: Option<Tls>,
+        local: bool,
+    ) -> Self {
         let address = listener.local_addr().ok();
+        let local = local && address.is_some_and(|address| address.ip().is_loopback());
         let (stop, stopped) = watch::channel(false);
-        let serving = tokio::spawn(serve(runtime, listener, stopped, limits.clone(), tls));
+        let serving = tokio::spawn(serve(runtime, listener, stopped, limits.clone(), tls, local));
         Self { address, stop, serving }
     }
 
@@ -60,12 +67,13 @@ async fn serve(
     mut stopped: watch::Receiver<bool>,
     limits: Limits,
     tls: Option<Tls>,
+    local: bool,
 ) {
     let shutdown_timeout = ms(limits.shutdown_timeout_ms);
-    let graceful = GracefulShutdown::new();
     let places = Arc::new(Semaphore::new(size(limits.max_connections)));
     let open = runtime.connections_gauge();
-    let connections = Arc::new(Connections { runtime, limits, tls, stopped: stopped.clone() });
+    let (budget, per_client) = (runtime.budget().clone(), size(limits.connections_per_client()));
+    let connections = Arc::new(Connections { runtime, limits, tls, stopped: stopped.clone(), local });
     let mut tasks = JoinSet::new();
     loop {
         // A connection beyond the limit waits in the system's queue.
@@ -73,9 +81,13 @@ async fn serve(
             let place = Arc::clone(&places).acquire_owned().await.ok();
             (listener.accept().await, place)
         };
-        let (stream, place) = tokio::select! {
+        let (stream, (place, account)) = tokio::select! {
             (accepted, place) = accept => match accepted {
-                Ok((stream, _)) => (stream, place),
+                // A client that has too many is not told: it would take a connection more.
+                Ok((stream, peer)) => match budget.connection(peer.ip(), per_client) {
+                    Ok(account) => (stream, (place, account)),
+                    Err(TooManyConnections) => continue,
+                },
                 Err(error) => {
                     pause_after(&error).await;
                     continue;
@@ -86,14 +98,15 @@ async fn serve(
         };
         // Latency over throughput: responses are written whole, or in large chunks.
         let _ = stream.set_nodelay(true);
-        let (connections, watcher, open) = (Arc::clone(&connections), graceful.watcher(), Counted::new(&open));
+        let (connections, open) = (Arc::clone(&connections), Counted::new(&open));
         tasks.spawn(async move {
-            connections.serve(stream, watcher).await;
-            drop((place, open));
+            connections.serve(stream, &account).await;
+            drop((account, place, open));
         });
     }
     drop(listener);
-    if tokio::time::timeout(shutdown_timeout, graceful.shutdown()).await.is_err() {
+    let ended = async { while tasks.join_next().await.is_some() {} };
+    if tokio::time::timeout(shutdown_timeout, ended).await.is_err() {
         tracing::warn!("requests were cut off that did not finish within {shutdown_timeout:?}");
     }
     tasks.shutdown().await;

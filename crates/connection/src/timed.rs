@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
 /// A client that stops reading would hold its response in memory for ever.
-pub(super) struct Timed<S> {
+pub struct Timed<S> {
     stream: S,
     patience: Duration,
     /// Runs while a write waits.
@@ -17,7 +17,8 @@ pub(super) struct Timed<S> {
 }
 
 impl<S> Timed<S> {
-    pub(super) fn new(stream: S, patience: Duration) -> Self {
+    /// A stream that waits for its other side for as long as `patience`.
+    pub fn new(stream: S, patience: Duration) -> Self {
         Self { stream, patience, timer: None }
     }
 

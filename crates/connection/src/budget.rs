@@ -1,0 +1,499 @@
+//! The byte budget of a server: one bound for all bytes that it holds for its clients.
+//!
+//! Bytes are reserved as they arrive, and released when the last of them is dropped. A reservation that does not fit waits a
+//! bounded time, then fails, and its request is refused: no set of requests that wait for each other lasts.
+//!
+//! Shares follow the scheme of dynamic thresholds (Choudhury and Hahne, 1998): a client may hold as much as is free, and one
+//! of its connections half as much as is free. So one greedy client gets half of the budget, two get a third each, and there
+//! is room for another. Small amounts ([`SMALL`]) of a connection are served from what the greedy ones must leave. Those who
+//! came first may hold more than is fair once others come. So a client that wants no more than an even share, and finds no
+//! room, has the greediest connection closed, if its client holds more than that.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+/// Bytes that a connection may hold whatever its client holds elsewhere, while the client has less than three quarters of
+/// the budget.
+const SMALL: usize = 64 * 1024;
+
+/// Reservations that may wait at once. One more fails at once: each release wakes all that wait.
+const MAX_WAITING: usize = 1024;
+
+/// Connections that one reservation may have closed. Looking for them takes longer than a reservation.
+const MAX_CLOSED: usize = 4;
+
+/// The bytes that a server holds for its clients. Cloning shares it.
+#[derive(Clone, Debug)]
+pub struct Budget(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    total: usize,
+    used: AtomicUsize,
+    waiting: AtomicUsize,
+    refused: AtomicUsize,
+    released: Notify,
+    clients: Mutex<HashMap<IpAddr, Connections>>,
+}
+
+/// The connections of one client, and what they hold together.
+#[derive(Debug, Default)]
+struct Connections {
+    client: Arc<Client>,
+    accounts: Vec<Weak<AccountInner>>,
+}
+
+/// One client: an IPv4 address, or the /64 network of an IPv6 address.
+#[derive(Debug, Default)]
+struct Client {
+    used: AtomicUsize,
+}
+
+/// The share of one connection, or of the program that embeds the server. Cloning shares it.
+#[derive(Clone, Debug)]
+pub struct Account(Arc<AccountInner>);
+
+#[derive(Debug)]
+struct AccountInner {
+    shared: Arc<Shared>,
+    client: Option<(IpAddr, Arc<Client>)>,
+    used: AtomicUsize,
+    revoked: Notify,
+}
+
+/// The client has as many connections as it may.
+#[derive(Debug)]
+pub struct TooManyConnections;
+
+impl Budget {
+    /// A budget of `total` bytes.
+    #[must_use]
+    pub fn new(total: usize) -> Self {
+        Self(Arc::new(Shared {
+            total,
+            used: AtomicUsize::new(0),
+            waiting: AtomicUsize::new(0),
+            refused: AtomicUsize::new(0),
+            released: Notify::new(),
+            clients: Mutex::default(),
+        }))
+    }
+
+    /// Bytes that are held.
+    #[must_use]
+    pub fn used(&self) -> usize {
+        self.0.used.load(Ordering::Relaxed)
+    }
+
+    /// Reservations that have failed so far.
+    #[must_use]
+    pub fn refused(&self) -> usize {
+        self.0.refused.load(Ordering::Relaxed)
+    }
+
+    /// The share of whoever is no client on a network: it has no bound but the budget's.
+    #[must_use]
+    pub fn unshared(&self) -> Account {
+        Account(Arc::new(AccountInner {
+            shared: Arc::clone(&self.0),
+            client: None,
+            used: AtomicUsize::new(0),
+            revoked: Notify::new(),
+        }))
+    }
+
+    /// The share of one more connection of the client at `address`.
+    ///
+    /// # Errors
+    ///
+    /// [`TooManyConnections`] when the client has `max_connections` already.
+    pub fn connection(&self, address: IpAddr, max_connections: usize) -> Result<Account, TooManyConnections> {
+        let address = network(address);
+        let mut clients = self.0.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        let connections = clients.entry(address).or_default();
+        connections.accounts.retain(|account| account.strong_count() > 0);
+        if connections.accounts.len() >= max_connections {
+            return Err(TooManyConnections);
+        }
+        let account = Arc::new(AccountInner {
+            shared: Arc::clone(&self.0),
+            client: Some((address, Arc::clone(&connections.client))),
+            used: AtomicUsize::new(0),
+            revoked: Notify::new(),
+        });
+        connections.accounts.push(Arc::downgrade(&account));
+        Ok(Account(account))
+    }
+}
+
+/// What counts as one client: who has an IPv6 address has its whole /64.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & !u128::from(u64::MAX))),
+        v4 @ IpAddr::V4(_) => v4,
+    }
+}
+
+impl Drop for AccountInner {
+    fn drop(&mut self) {
+        let Some((address, _)) = self.client.take() else { return };
+        let mut clients = self.shared.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        if clients
+            .get(&address)
+            .is_some_and(|connections| connections.accounts.iter().all(|each| each.strong_count() == 0))
+        {
+            clients.remove(&address);
+        }
+    }
+}
+
+impl Shared {
+    /// Has the greediest connection closed, for the client at `address` that wants `bytes` more, and no more than an even
+    /// share.
+    fn make_room(&self, address: IpAddr, bytes: usize) {
+        let clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        let used = |connections: &Connections| connections.client.used.load(Ordering::SeqCst);
+        let sharing = clients.iter().filter(|(each, connections)| **each == address || used(connections) > 0).count();
+        let even = self.total / sharing.max(1);
+        let wanted = clients.get(&address).map_or(0, used).saturating_add(bytes);
+        let Some(greediest) = clients.values().max_by_key(|each| used(each)) else { return };
+        if wanted > even || used(greediest) <= even {
+            return;
+        }
+        let accounts = greediest.accounts.iter().filter_map(Weak::upgrade);
+        let account = accounts.max_by_key(|account| account.used.load(Ordering::SeqCst));
+        // The last reference may be this one, and dropping it takes the lock.
+        drop(clients);
+        if let Some(account) = account {
+            account.revoked.notify_one();
+        }
+    }
+}
+
+impl AccountInner {
+    /// Adds bytes when they fit. Shares are exact to what others add in the same moment, and the budget is exact.
+    fn take(&self, bytes: usize) -> bool {
+        if bytes == 0 {
+            return true;
+        }
+        let total = self.shared.total;
+        let with = |held: &AtomicUsize| held.load(Ordering::SeqCst).saturating_add(bytes);
+        let fits = |used: usize| {
+            let all = used.checked_add(bytes).filter(|all| *all <= total)?;
+            let free = total - all;
+            let within_share = self.client.as_ref().is_none_or(|(_, client)| {
+                let (own, client) = (with(&self.used), with(&client.used));
+                (own <= SMALL && client <= total / 4 * 3) || (client <= free && own <= free / 2)
+            });
+            within_share.then_some(all)
+        };
+        if self.shared.used.fetch_update(Ordering::SeqCst, Ordering::SeqCst, fits).is_err() {
+            return false;
+        }
+        self.used.fetch_add(bytes, Ordering::SeqCst);
+        if let Some((_, client)) = &self.client {
+            client.used.fetch_add(bytes, Ordering::SeqCst);
+        }
+        true
+    }
+
+    fn release(&self, bytes: usize) {
+        if bytes == 0 {
+            return;
+        }
+        if let Some((_, client)) = &self.client {
+            client.used.fetch_sub(bytes, Ordering::SeqCst);
+        }
+        self.used.fetch_sub(bytes, Ordering::SeqCst);
+        self.shared.used.fetch_sub(bytes, Ordering::SeqCst);
+        if self.shared.waiting.load(Ordering::SeqCst) > 0 {
+            self.shared.released.notify_waiters();
+        }
+    }
+
+    async fn take_within(&self, bytes: usize, timeout: Duration) -> bool {
+        if self.take(bytes) {
+            return true;
+        }
+        let _waiting = Waiting::new(&self.shared.waiting);
+        let taken = self.shared.waiting.load(Ordering::SeqCst) <= MAX_WAITING
+            && (tokio::time::timeout(timeout, self.taken(bytes)).await.is_ok()
+                // Others may have given up at the same moment.
+                || self.take(bytes));
+        if !taken {
+            self.shared.refused.fetch_add(1, Ordering::Relaxed);
+        }
+        taken
+    }
+
+    async fn taken(&self, bytes: usize) {
+        let mut attempts = MAX_CLOSED;
+        loop {
+            let mut released = std::pin::pin!(self.shared.released.notified());
+            // From here on no release is missed.
+            released.as_mut().enable();
+            if self.take(bytes) {
+                return;
+            }
+            if let Some((address, _)) = &self.client
+                && attempts > 0
+            {
+                attempts -= 1;
+                self.shared.make_room(*address, bytes);
+            }
+            released.await;
+        }
+    }
+}
+
+/// Counts a reservation that waits.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    fn new(waiting: &'a AtomicUsize) -> Self {
+        waiting.fetch_add(1, Ordering::SeqCst);
+        Self(waiting)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Account {
+    /// Returns when the connection is to be closed, because it holds more than its share while others find no room.
+    pub async fn revoked(&self) {
+        self.0.revoked.notified().await;
+    }
+
+    /// A reservation of no bytes, which can grow.
+    #[must_use]
+    pub fn nothing(&self) -> Reservation {
+        Reservation { account: self.clone(), bytes: 0 }
+    }
+
+    /// Reserves bytes; none when they do not fit now.
+    #[must_use]
+    pub fn try_reserve(&self, bytes: usize) -> Option<Reservation> {
+        let mut reservation = self.nothing();
+        if reservation.try_grow(bytes) {
+            return Some(reservation);
+        }
+        self.0.shared.refused.fetch_add(1, Ordering::Relaxed);
+        None
+    }
+
+    /// Reserves bytes; none when they do not fit within `timeout`.
+    pub async fn reserve(&self, bytes: usize, timeout: Duration) -> Option<Reservation> {
+        let mut reservation = self.nothing();
+        reservation.grow(bytes, timeout).await.then_some(reservation)
+    }
+}
+
+/// Bytes of an account. They are released when it is dropped.
+#[derive(Debug)]
+pub struct Reservation {
+    account: Account,
+    bytes: usize,
+}
+
+impl Reservation {
+    /// Reserves more bytes, and returns whether they fit now.
+    #[must_use]
+    pub fn try_grow(&mut self, bytes: usize) -> bool {
+        let taken = self.account.0.take(bytes);
+        if taken {
+            self.bytes += bytes;
+        }
+        taken
+    }
+
+    /// Reserves more bytes, and returns whether they fit within `timeout`.
+    #[must_use]
+    pub async fn grow(&mut self, bytes: usize, timeout: Duration) -> bool {
+        let taken = self.account.0.take_within(bytes, timeout).await;
+        if taken {
+            self.bytes += bytes;
+        }
+        taken
+    }
+
+    /// Reserves or releases bytes until they are `bytes`, and returns whether they fit within `timeout`.
+    #[must_use]
+    pub async fn resize(&mut self, bytes: usize, timeout: Duration) -> bool {
+        match bytes.checked_sub(self.bytes) {
+            Some(more) => self.grow(more, timeout).await,
+            None => {
+                self.shrink_to(bytes);
+                true
+            }
+        }
+    }
+
+    /// Takes `bytes` of the reservation, or all that it has.
+    #[must_use]
+    pub fn split(&mut self, bytes: usize) -> Self {
+        let bytes = bytes.min(self.bytes);
+        self.bytes -= bytes;
+        Self { account: self.account.clone(), bytes }
+    }
+
+    /// Releases what is beyond `bytes`.
+    pub fn shrink_to(&mut self, bytes: usize) {
+        if let Some(less) = self.bytes.checked_sub(bytes) {
+            self.account.0.release(less);
+            self.bytes = bytes;
+        }
+    }
+
+    /// The bytes that are reserved.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.account.0.release(self.bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: usize = 1 << 20;
+    const NOW: Duration = Duration::ZERO;
+
+    fn address(last: u8) -> IpAddr {
+        IpAddr::from([192, 0, 2, last])
+    }
+
+    fn account(budget: &Budget, last: u8) -> Account {
+        budget.connection(address(last), usize::MAX).unwrap()
+    }
+
+    /// Reserves MiB by MiB until one more does not fit.
+    fn fill(account: &Account) -> Reservation {
+        let mut reservation = account.nothing();
+        while reservation.try_grow(MIB) {}
+        reservation
+    }
+
+    #[test]
+    fn one_connection_gets_a_third_and_one_client_half() {
+        let budget = Budget::new(120 * MIB);
+        let first = fill(&account(&budget, 1));
+        assert_eq!(first.bytes(), 40 * MIB);
+        let _more: Vec<_> = (0..50).map(|_| fill(&account(&budget, 1))).collect();
+        let held = budget.used();
+        assert!((55 * MIB..=60 * MIB).contains(&held), "{held}");
+        // Whoever comes now finds room, and so does the greedy client's own small request.
+        assert!(account(&budget, 2).try_reserve(10 * MIB).is_some());
+        assert!(account(&budget, 1).try_reserve(SMALL).is_some());
+        assert!(account(&budget, 1).try_reserve(10 * MIB).is_none());
+        drop(first);
+        assert!(account(&budget, 1).try_reserve(10 * MIB).is_some());
+    }
+
+    #[test]
+    fn one_client_never_takes_all_by_small_requests_either() {
+        let budget = Budget::new(8 * MIB);
+        let many: Vec<_> = (0..500).filter_map(|_| account(&budget, 1).try_reserve(SMALL)).collect();
+        assert_eq!(many.len(), 8 * MIB / 4 * 3 / SMALL);
+        assert!(account(&budget, 2).try_reserve(SMALL).is_some());
+        assert!(budget.refused() > 0);
+        drop(many);
+        assert_eq!(budget.used(), 0);
+    }
+
+    #[tokio::test]
+    async fn who_wants_no_more_than_an_even_share_has_the_greediest_connection_closed() {
+        let budget = Budget::new(110 * MIB);
+        let accounts: Vec<_> = (1..=10).map(|client| account(&budget, client)).collect();
+        let mut held: Vec<_> = accounts.iter().map(fill).collect();
+        let (modest, greedy) = (account(&budget, 11), account(&budget, 12));
+        assert!(greedy.reserve(11 * MIB, NOW).await.is_none());
+        let modest = tokio::spawn(async move { modest.reserve(4 * MIB, Duration::from_secs(60)).await.is_some() });
+        // The first one came when all was free.
+        accounts[0].revoked().await;
+        assert!(!modest.is_finished());
+        held.remove(0);
+        assert!(modest.await.unwrap());
+    }
+
+    #[test]
+    fn a_client_is_an_ipv4_address_or_an_ipv6_network() {
+        let same = |one: &str, other: &str| network(one.parse().unwrap()) == network(other.parse().unwrap());
+        assert!(same("2001:db8:1:2::1", "2001:db8:1:2:ffff:ffff:ffff:ffff"));
+        assert!(!same("2001:db8:1:2::1", "2001:db8:1:3::1"));
+        assert!(same("192.0.2.1", "::ffff:192.0.2.1"));
+        assert!(!same("192.0.2.1", "192.0.2.2"));
+    }
+
+    #[test]
+    fn connections_of_a_client_are_bounded_and_forgotten() {
+        let budget = Budget::new(MIB);
+        let first = budget.connection(address(1), 2).unwrap();
+        let second = budget.connection(address(1), 2).unwrap();
+        assert!(budget.connection(address(1), 2).is_err());
+        assert!(budget.connection(address(2), 2).is_ok());
+        let held = first.try_reserve(1);
+        drop((first, second));
+        // What a connection has sent may outlive it.
+        assert!(budget.connection(address(1), 2).is_ok());
+        drop(held);
+        assert!(budget.0.clients.lock().unwrap().is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_reservation_waits_for_room_and_fails_after_its_time() {
+        let budget = Budget::new(MIB);
+        let all = budget.unshared().try_reserve(MIB).unwrap();
+        assert!(budget.unshared().reserve(1, NOW).await.is_none());
+        let waiting = tokio::spawn({
+            let account = budget.unshared();
+            async move { account.reserve(MIB, Duration::from_secs(60)).await.map(|taken| taken.bytes()) }
+        });
+        while budget.0.waiting.load(Ordering::SeqCst) == 0 {
+            tokio::task::yield_now().await;
+        }
+        drop(all);
+        assert_eq!(waiting.await.unwrap(), Some(MIB));
+        assert_eq!((budget.used(), budget.0.waiting.load(Ordering::SeqCst)), (0, 0));
+    }
+
+    #[tokio::test]
+    async fn requests_that_wait_for_each_other_do_not_wait_for_ever() {
+        let budget = Budget::new(10 * MIB);
+        let tasks: Vec<_> = (0..4)
+            .map(|_| {
+                let account = budget.unshared();
+                tokio::spawn(async move {
+                    let mut body = account.nothing();
+                    for _ in 0..5 {
+                        if !body.grow(MIB, Duration::from_millis(50)).await {
+                            return false;
+                        }
+                        tokio::task::yield_now().await;
+                    }
+                    true
+                })
+            })
+            .collect();
+        let mut whole = 0;
+        for task in tasks {
+            whole += usize::from(task.await.unwrap());
+        }
+        assert!(whole >= 2, "{whole} were read to their end");
+        assert_eq!(budget.used(), 0);
+    }
+}

@@ -1,0 +1,398 @@
+//! The framing of HTTP/1.1 requests: finds a request with both `Transfer-Encoding` and `Content-Length`.
+//!
+//! Such a request is how requests are smuggled past a proxy that reads the other header (RFC 9112, section 6.3). hyper drops
+//! one of the two before a service sees them. So the bytes are followed on their way to hyper: heads line by line, bodies by
+//! their length or chunk by chunk, as strictly as hyper reads them. Bytes that cannot be followed count as an attack.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::{Account, Reservation};
+
+/// The requests of one connection, numbered in their order. Shared by the stream that follows them and the service that
+/// answers them.
+#[derive(Debug)]
+pub struct Framing {
+    /// The number of the first request that must be refused.
+    refused: AtomicU64,
+    /// Requests that the service has begun.
+    begun: AtomicU64,
+}
+
+impl Framing {
+    /// Takes the next request of the connection, in order, and returns whether its framing is unambiguous. A request with
+    /// another answer than true must be refused with 400, and the connection closed.
+    pub fn next_is_sound(&self) -> bool {
+        self.begun.fetch_add(1, Ordering::Relaxed) < self.refused.load(Ordering::Acquire)
+    }
+}
+
+/// A stream of HTTP/1.1 requests whose framing is followed.
+pub struct Framed<S> {
+    stream: S,
+    scanner: Scanner,
+    framing: Arc<Framing>,
+    head: Reservation,
+}
+
+/// Bytes of a head that hyper's first buffer has room for.
+const SMALL_HEAD: usize = 8 * 1024;
+
+impl<S> Framed<S> {
+    /// Follows the requests that are read from `stream`, and reserves room for heads that grow large while they come.
+    pub fn new(stream: S, account: &Account) -> (Self, Arc<Framing>) {
+        let framing = Arc::new(Framing { refused: AtomicU64::new(u64::MAX), begun: AtomicU64::new(0) });
+        let head = account.nothing();
+        (Self { stream, scanner: Scanner::default(), framing: Arc::clone(&framing), head }, framing)
+    }
+
+    /// Reserves room for the head that is being read; false when there is none.
+    fn hold_head(&mut self) -> bool {
+        let bytes = self.scanner.head.bytes.saturating_sub(SMALL_HEAD);
+        // hyper doubles its buffer.
+        let needed = if bytes == 0 { 0 } else { self.scanner.head.bytes.next_power_of_two() };
+        match needed.checked_sub(self.head.bytes()) {
+            Some(more) => self.head.try_grow(more),
+            None => {
+                self.head.shrink_to(needed);
+                true
+            }
+        }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Framed<S> {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let before = buf.filled().len();
+        let polled = Pin::new(&mut this.stream).poll_read(cx, buf);
+        if polled.is_ready() && !this.scanner.is_blind() {
+            this.scanner.scan(&buf.filled()[before..]);
+            if this.scanner.is_blind() {
+                this.framing.refused.store(this.scanner.heads, Ordering::Release);
+            }
+            if !this.hold_head() {
+                return Poll::Ready(Err(io::Error::other("there is no room for a large head")));
+            }
+        }
+        polled
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Framed<S> {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.get_mut().stream).poll_write(cx, buf)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().stream).poll_shutdown(cx)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.get_mut().stream).poll_write_vectored(cx, bufs)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+}
+
+const TRANSFER_ENCODING: &[u8] = b"transfer-encoding";
+const CONTENT_LENGTH: &[u8] = b"content-length";
+
+/// Follows requests byte by byte.
+#[derive(Debug, Default)]
+struct Scanner {
+    state: State,
+    /// Heads that have ended and were sound.
+    heads: u64,
+    head: Head,
+}
+
+/// What the current head has said so far.
+#[derive(Debug, Default)]
+struct Head {
+    request_line: bool,
+    encoded: bool,
+    length: Option<u64>,
+    /// Its size so far, with all of the read that it began in.
+    bytes: usize,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    /// The beginning of a line of a head.
+    #[default]
+    Line,
+    /// Behind the CR of an empty line.
+    EmptyLine,
+    /// Within a name that is so far the beginning of this one.
+    Name(&'static [u8], usize),
+    /// Within the value of `Content-Length`.
+    Length,
+    /// Within a line that says nothing of framing.
+    OtherLine,
+    /// Within a body with as many bytes left.
+    Body(u64),
+    /// Within a chunked body.
+    Chunked(Chunk),
+    /// Behind a request that is refused, or bytes that cannot be followed.
+    Blind,
+}
+
+/// The states of hyper's own decoder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Chunk {
+    Start,
+    Size(u64),
+    SizeSpace(u64),
+    Extension(u64),
+    SizeLf(u64),
+    Data(u64),
+    DataCr,
+    DataLf,
+    EndCr,
+    EndLf,
+    Trailer,
+    TrailerLf,
+}
+
+impl Scanner {
+    fn is_blind(&self) -> bool {
+        self.state == State::Blind
+    }
+
+    fn scan(&mut self, bytes: &[u8]) {
+        self.follow(bytes);
+        if self.is_in_head() && self.head.request_line {
+            self.head.bytes = self.head.bytes.saturating_add(bytes.len());
+        }
+    }
+
+    fn is_in_head(&self) -> bool {
+        matches!(self.state, State::Line | State::EmptyLine | State::Name(..) | State::Length | State::OtherLine)
+    }
+
+    fn follow(&mut self, mut bytes: &[u8]) {
+        while let Some((&byte, rest)) = bytes.split_first() {
+            match self.state {
+                State::Body(left) => bytes = self.skip(bytes, left, State::Body, State::Line),
+                State::Chunked(Chunk::Data(left)) => {
+                    let more = |left| State::Chunked(Chunk::Data(left));
+                    bytes = self.skip(bytes, left, more, State::Chunked(Chunk::DataCr));
+                }
+                State::OtherLine => match memchr::memchr(b'\n', bytes) {
+                    Some(end) => {
+                        self.state = State::Line;
+                        bytes = &bytes[end + 1..];
+                    }
+                    None => return,
+                },
+                State::Blind => return,
+                state => {
+                    self.state = self.step(state, byte);
+                    bytes = rest;
+                }
+            }
+        }
+    }
+
+    /// Skips bytes of a body. The state is `then` when it is over, and `more` of what is left before.
+    fn skip<'a>(&mut self, bytes: &'a [u8], left: u64, more: impl FnOnce(u64) -> State, then: State) -> &'a [u8] {
+        let here = usize::try_from(left).map_or(bytes.len(), |left| left.min(bytes.len()));
+        let left = left - here as u64;
+        self.state = if left == 0 { then } else { more(left) };
+        &bytes[here..]
+    }
+
+    fn step(&mut self, state: State, byte: u8) -> State {
+        match state {
+            State::Line => self.begin_line(byte),
+            State::EmptyLine if byte == b'\n' => self.end_head(),
+            State::Name(name, at) => self.name(name, at, byte),
+            State::Length => match byte {
+                b'0'..=b'9' => {
+                    let length = self.head.length.and_then(|length| length.checked_mul(10));
+                    self.head.length = length.and_then(|length| length.checked_add(u64::from(byte - b'0')));
+                    if self.head.length.is_some() { State::Length } else { State::Blind }
+                }
+                b' ' | b'\t' | b'\r' => State::Length,
+                b'\n' => State::Line,
+                _ => State::Blind,
+            },
+            State::Chunked(chunk) => chunk.step(byte),
+            _ => State::Blind,
+        }
+    }
+
+    fn begin_line(&mut self, byte: u8) -> State {
+        let request_line = std::mem::replace(&mut self.head.request_line, true);
+        match byte {
+            // Empty lines before a request are skipped (RFC 9112, section 2.2).
+            b'\r' | b'\n' if !request_line => {
+                self.head.request_line = false;
+                State::Line
+            }
+            b'\r' => State::EmptyLine,
+            b'\n' => self.end_head(),
+            b't' | b'T' if request_line => State::Name(TRANSFER_ENCODING, 1),
+            b'c' | b'C' if request_line => State::Name(CONTENT_LENGTH, 1),
+            _ => State::OtherLine,
+        }
+    }
+
+    fn name(&mut self, name: &'static [u8], at: usize, byte: u8) -> State {
+        match name.get(at) {
+            Some(expected) if byte.eq_ignore_ascii_case(expected) => State::Name(name, at + 1),
+            None if byte == b':' && name == TRANSFER_ENCODING => {
+                self.head.encoded = true;
+                State::OtherLine
+            }
+            None if byte == b':' => {
+                self.head.length = Some(0);
+                State::Length
+            }
+            _ if byte == b'\n' => State::Line,
+            _ => State::OtherLine,
+        }
+    }
+
+    fn end_head(&mut self) -> State {
+        match std::mem::take(&mut self.head) {
+            Head { encoded: true, length: Some(_), .. } => return State::Blind,
+            Head { encoded: true, .. } => self.state = State::Chunked(Chunk::Start),
+            Head { length: Some(length @ 1..), .. } => self.state = State::Body(length),
+            _ => self.state = State::Line,
+        }
+        self.heads += 1;
+        self.state
+    }
+}
+
+impl Chunk {
+    fn step(self, byte: u8) -> State {
+        State::Chunked(match (self, byte) {
+            (Self::Start, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => return Self::Size(0).step(byte),
+            (Self::Size(size), b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
+                let digit = char::from(byte).to_digit(16).map_or(0, u64::from);
+                match size.checked_mul(16).and_then(|size| size.checked_add(digit)) {
+                    Some(size) => Self::Size(size),
+                    None => return State::Blind,
+                }
+            }
+            (Self::Size(size) | Self::SizeSpace(size), b' ' | b'\t') => Self::SizeSpace(size),
+            (Self::Size(size) | Self::SizeSpace(size), b';') => Self::Extension(size),
+            (Self::Size(size) | Self::SizeSpace(size) | Self::Extension(size), b'\r') => Self::SizeLf(size),
+            (Self::Extension(size), byte) if byte != b'\n' => Self::Extension(size),
+            (Self::SizeLf(0), b'\n') => Self::EndCr,
+            (Self::SizeLf(size), b'\n') => Self::Data(size),
+            (Self::DataCr, b'\r') => Self::DataLf,
+            (Self::DataLf, b'\n') => Self::Start,
+            (Self::EndCr, b'\r') => Self::EndLf,
+            (Self::EndLf, b'\n') => return State::Line,
+            (Self::Trailer | Self::EndCr, byte) if byte != b'\r' => Self::Trailer,
+            (Self::Trailer, _) => Self::TrailerLf,
+            (Self::TrailerLf, b'\n') => Self::EndCr,
+            _ => return State::Blind,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Sound heads before the scanner went blind, and whether it did.
+    fn scanned(bytes: &[u8]) -> (u64, bool) {
+        let mut scanner = Scanner::default();
+        scanner.scan(bytes);
+        (scanner.heads, scanner.is_blind())
+    }
+
+    const GET: &str = "GET /transfer-encoding: HTTP/1.1\r\nhost: x\r\n\r\n";
+
+    #[test]
+    fn both_headers_are_found_in_any_order_and_spelling() {
+        for head in [
+            "content-length: 4\r\ntransfer-encoding: chunked\r\n",
+            "Transfer-Encoding: chunked\r\nHost: x\r\nContent-Length: 4\r\n",
+            "TRANSFER-ENCODING:chunked\nCONTENT-LENGTH:4\n",
+            "transfer-encoding: chunked\r\ncontent-length:\r\n",
+            "content-length: 4\r\ncontent-length: 4\r\ntransfer-encoding: x, chunked\r\n",
+        ] {
+            assert_eq!(scanned(format!("POST / HTTP/1.1\r\n{head}\r\n").as_bytes()), (0, true), "{head:?}");
+            let behind = format!("\r\n{GET}{GET}POST / HTTP/1.1\r\n{head}\r\n{GET}");
+            assert_eq!(scanned(behind.as_bytes()), (2, true), "{head:?}");
+        }
+    }
+
+    #[test]
+    fn other_requests_are_sound() {
+        for sound in [
+            "POST / HTTP/1.1\r\ncontent-length: 4\r\n\r\nte\r\n",
+            "POST / HTTP/1.1\r\ncontent-length:  0 \r\n\r\n",
+            "POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n4\r\ntest\r\n0\r\n\r\n",
+            "POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n1F ;a=b\r\n0123456789012345678901234567890\r\n0\r\n\
+             content-length: 4\r\nx: y\r\n\r\n",
+            "content-length: 4 HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+            "POST / HTTP/1.1\r\nx-content-length: 4\r\ncontent-lengths: 4\r\nc: 4\r\nt\r\ntransfer-encoding: chunked\r\n\r\n\
+             0\r\n\r\n",
+            "POST / HTTP/1.1\r\nx: y\r\nx: content-length: 4\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+        ] {
+            assert_eq!(scanned(format!("{sound}{GET}").as_bytes()), (2, false), "{sound:?}");
+        }
+    }
+
+    #[test]
+    fn bytes_that_cannot_be_followed_refuse_the_next_request() {
+        for chunks in
+            ["x\r\n", "4\ntest\r\n", "4\r\ntestx\r\n", "11111111111111111\r\n", "1;\n", "0\r\n\rx", "0\r\nx\rx"]
+        {
+            let bytes = format!("POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n{chunks}");
+            assert_eq!(scanned(bytes.as_bytes()), (1, true), "{chunks:?}");
+        }
+        for length in ["x", "-1", "99999999999999999999"] {
+            let bytes = format!("POST / HTTP/1.1\r\ncontent-length: {length}\r\n\r\n");
+            assert_eq!(scanned(bytes.as_bytes()), (0, true), "{length:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn where_reads_end_makes_no_difference(
+            cuts in prop::collection::vec(1_usize..40, 0..40),
+            requests in prop::collection::vec(prop::sample::select(vec![
+                GET,
+                "POST / HTTP/1.1\r\ncontent-length: 30\r\n\r\ntransfer-encoding: chunked\r\n\r\n",
+                "POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n12\r\ncontent-length: 12\r\n0\r\n\r\n",
+                "POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\ncontent-length: 1\r\n\r\n0\r\n\r\n",
+            ]), 0..6),
+        ) {
+            let bytes = requests.concat().into_bytes();
+            let mut scanner = Scanner::default();
+            let mut rest = &bytes[..];
+            for cut in cuts {
+                let (now, later) = rest.split_at(cut.min(rest.len()));
+                scanner.scan(now);
+                rest = later;
+            }
+            scanner.scan(rest);
+            prop_assert_eq!((scanner.heads, scanner.is_blind()), scanned(&bytes));
+        }
+    }
+}

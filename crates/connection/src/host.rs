@@ -1,0 +1,17 @@
+//! Names of this machine. A page of another site can have a name of its own lead to 127.0.0.1, and then call what listens there
+//! as its own origin (DNS rebinding); the name that it calls gives it away.
+
+use std::net::IpAddr;
+
+/// Whether the authority of a request, such as its `Host`, is a loopback address or a name that always leads to one.
+#[must_use]
+pub fn names_this_machine(authority: &str) -> bool {
+    let Ok(parsed) = authority.parse::<http::uri::Authority>() else { return false };
+    // More than a name and a port is another host to somebody.
+    let is_plain = parsed.host().len() == authority.len() || parsed.port_u16().is_some();
+    if !is_plain || authority.contains('@') {
+        return false;
+    }
+    let name = parsed.host().trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
+    name == "localhost" || name.ends_with(".localhost") || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
