@@ -12,6 +12,12 @@ pub struct Limits {
     pub header_timeout: Duration,
     /// How long a client may take for the body of a request; 408 beyond. As the runtime has it.
     pub body_timeout: Duration,
+    /// How long a client that is being answered may take nothing at all; the connection is closed beyond. As the runtime has it.
+    pub write_timeout: Duration,
+    /// Connections; one more waits to be accepted.
+    pub max_connections: usize,
+    /// Bytes that are held for clients: bodies that are read, answers that are sent, connections; 503 beyond.
+    pub max_buffered_bytes: usize,
     /// Bytes of a key or a storage path; 400 beyond. What S3 allows.
     pub max_key_bytes: usize,
     /// Keys or objects of one page of a list, when `limit` does not say.
@@ -50,6 +56,9 @@ impl Default for Limits {
             max_body_bytes: 10 * 1024 * 1024,
             header_timeout: Duration::from_secs(75),
             body_timeout: Duration::from_secs(30),
+            write_timeout: Duration::from_secs(30),
+            max_connections: 1024,
+            max_buffered_bytes: 256 * 1024 * 1024,
             max_key_bytes: 1024,
             list_page: 100,
             max_list_page: 1000,

@@ -9,6 +9,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::header::EXPECT;
 use axum::http::{Request, StatusCode};
+use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http_body::{Body as _, Frame, SizeHint};
 use http_body_util::BodyExt;
@@ -16,65 +17,166 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::Watcher;
+use tenon_connection::{Account, Activity, Framed, Reservation, Timed, drive};
+use tokio::sync::watch;
 use tower::ServiceExt;
 
 use super::body::DISCARD_BYTES;
+use super::problem::Problem;
 use super::serve::Stream;
 use crate::Limits;
 
+/// What a connection and a request on it take besides its bodies: their tasks, and hyper's buffers.
+const CONNECTION_BYTES: usize = 32 * 1024;
+
+/// Bytes that hyper reads ahead of whoever reads a body.
+const READ_AHEAD: usize = 64 * 1024;
+
 /// Serves a connection to its end; a client has some time for the head of each request.
-pub(super) async fn serve(stream: Box<dyn Stream>, app: Router, limits: Limits, watcher: Watcher) {
+pub(super) async fn serve(
+    stream: Box<dyn Stream>,
+    app: Router,
+    limits: Limits,
+    account: Account,
+    stop: watch::Receiver<bool>,
+) {
+    let Some(_room) = account.reserve(CONNECTION_BYTES, limits.queue_timeout).await else {
+        return tracing::warn!("a connection was closed: too many bytes are held for clients");
+    };
     let patience = limits.body_timeout;
+    let (stream, framing) = Framed::new(stream, &account);
+    let owner = account.clone();
     let service = service_fn(move |request: Request<Incoming>| {
-        let app = app.clone();
+        let (app, account) = (app.clone(), owner.clone());
+        let is_sound = framing.next_is_sound();
         async move {
+            if !is_sound {
+                return Ok(Problem::ambiguous_length().into_response());
+            }
             // A client that asks first has not begun to send (RFC 9110, section 10.1.1).
             let asks_first = request.headers().contains_key(EXPECT);
             let (parts, body) = request.into_parts();
-            let body = Kept(Arc::new(Mutex::new(body)));
+            let body = Kept::new(body, account.nothing());
             let given = Request::from_parts(parts, Body::new(Kept(Arc::clone(&body.0))));
             let Ok(response) = app.oneshot(given).await;
+            let response = if body.state().found_no_room { Problem::busy().into_response() } else { response };
+            body.state().release();
             // One that came too slowly is not waited for again.
             if !asks_first && response.status() != StatusCode::REQUEST_TIMEOUT {
                 let _ = tokio::time::timeout(patience, discard(body)).await;
             }
-            Ok::<_, Infallible>(response)
+            Ok::<_, Infallible>(hold(response, &account))
         }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.header_timeout)
-        .serve_connection(TokioIo::new(stream), service);
+        .max_buf_size(READ_AHEAD)
+        .serve_connection(TokioIo::new(Timed::new(stream, limits.write_timeout)), service);
     // What a client does wrong with it is no news.
-    if let Err(error) = watcher.watch(connection).await {
+    if let Err(error) = drive(connection, &account, &Activity::default(), None, stop).await {
         tracing::debug!("a connection ended: {error}");
     }
 }
 
-/// A body that is still there when whoever was given it has dropped it.
-struct Kept(Arc<Mutex<Incoming>>);
+/// A response for whose body there is room until it is sent, or 503.
+fn hold(response: Response, account: &Account) -> Response {
+    // One that is streamed is read as it is sent.
+    let Some(bytes) = response.body().size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok()) else {
+        return response;
+    };
+    if bytes == 0 {
+        return response;
+    }
+    let Some(room) = account.try_reserve(bytes) else { return Problem::busy().into_response() };
+    let room = Arc::new(room);
+    response.map(|body| Body::new(Sent { body, room }))
+}
+
+/// A body that is sent. Room for it is kept until hyper has sent the last of its bytes.
+struct Sent {
+    body: Body,
+    room: Arc<Reservation>,
+}
+
+/// A piece of such a body.
+struct Held(Bytes, #[allow(dead_code, reason = "kept as long as the bytes are")] Arc<Reservation>);
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl http_body::Body for Sent {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let room = Arc::clone(&self.room);
+        Pin::new(&mut self.body)
+            .poll_frame(cx)
+            .map_ok(|frame| frame.map_data(|data| Bytes::from_owner(Held(data, room))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// A body that is still there when whoever was given it has dropped it. There is room for what was read of it.
+struct Kept(Arc<Mutex<State>>);
+
+struct State {
+    body: Incoming,
+    /// None once nobody holds what is read.
+    room: Option<Reservation>,
+    found_no_room: bool,
+}
+
+impl State {
+    fn release(&mut self) {
+        self.room = None;
+    }
+}
 
 impl Kept {
-    fn body(&self) -> MutexGuard<'_, Incoming> {
+    fn new(body: Incoming, room: Reservation) -> Self {
+        Self(Arc::new(Mutex::new(State { body, room: Some(room), found_no_room: false })))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl http_body::Body for Kept {
     type Data = Bytes;
-    type Error = hyper::Error;
+    type Error = axum::BoxError;
 
-    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
-        Pin::new(&mut *self.body()).poll_frame(cx)
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::BoxError>>> {
+        let mut state = self.state();
+        let polled = Pin::new(&mut state.body).poll_frame(cx).map_err(Into::into);
+        if let Poll::Ready(Some(Ok(frame))) = &polled {
+            let bytes = frame.data_ref().map_or(0, Bytes::len);
+            if state.room.as_mut().is_some_and(|room| !room.try_grow(bytes)) {
+                state.found_no_room = true;
+                return Poll::Ready(Some(Err("too many bytes are held for clients".into())));
+            }
+        }
+        polled
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body().is_end_stream()
+        self.state().body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body().size_hint()
+        self.state().body.size_hint()
     }
 }
 
@@ -139,6 +241,29 @@ mod tests {
         let answer = answer(half).await;
         assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
         assert!(answer.contains("the request body did not come within 50 ms"), "{answer}");
+    }
+
+    #[tokio::test]
+    async fn bodies_find_no_room_beyond_the_budget_and_release_what_they_took() {
+        let (_running, address) = server(Limits { max_buffered_bytes: 1 << 20, ..Limits::default() }).await;
+        for (length, status) in [(2_000_000, "503"), (900_000, "200"), (2_000_000, "503"), (900_000, "200")] {
+            let head =
+                format!("PUT /read HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n");
+            let mut stream = connected(address, head.as_bytes()).await;
+            stream.write_all(&vec![b'x'; length]).await.unwrap();
+            let answer = answer(stream).await;
+            assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{length}: {answer}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_request_with_two_lengths_is_refused_and_its_connection_closed() {
+        let (_running, address) = server(Limits::default()).await;
+        let both = "PUT /read HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\ntransfer-encoding: chunked\r\n\r\n\
+                    0\r\n\r\nPUT /read HTTP/1.1\r\nhost: x\r\n\r\n";
+        let answer = answer(connected(address, both.as_bytes()).await).await;
+        assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
+        assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{answer}");
     }
 
     #[tokio::test]

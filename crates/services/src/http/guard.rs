@@ -1,14 +1,12 @@
 //! Keeps web pages out. Services on this machine are within reach of every page that its browser shows: by a request from
 //! another site, and by a name that an attacker lets point to 127.0.0.1 (DNS rebinding).
 
-use std::net::IpAddr;
-
 use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_SECURITY_POLICY, HOST, ORIGIN, X_CONTENT_TYPE_OPTIONS};
-use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use tenon_connection::names_this_machine;
 
 use super::problem::Problem;
 
@@ -41,18 +39,6 @@ impl Guard {
         let foreign = is("sec-fetch-site", &["cross-site", "same-site"]);
         (foreign && !is("sec-fetch-mode", &["navigate"])).then_some("pages of other sites may not ask here")
     }
-}
-
-/// Whether a `Host` is a loopback address or a name that always leads to one.
-fn names_this_machine(host: &str) -> bool {
-    let Ok(authority) = host.parse::<Authority>() else { return false };
-    // More than a name and a port is another host to somebody.
-    let is_plain = authority.host().len() == host.len() || authority.port_u16().is_some();
-    if !is_plain || host.contains('@') {
-        return false;
-    }
-    let name = authority.host().trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
-    name == "localhost" || name.ends_with(".localhost") || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
 /// Refuses with 403.

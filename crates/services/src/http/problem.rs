@@ -1,7 +1,7 @@
 //! Errors as problem details (RFC 9457).
 
 use axum::extract::Request;
-use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::header::{CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -23,6 +23,12 @@ impl Problem {
     /// 400: the request is wrong, and `detail` says how.
     pub(crate) fn bad_request(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, detail)
+    }
+
+    /// 400 for a request with both `Transfer-Encoding` and `Content-Length` (RFC 9112, section 6.3). The connection closes.
+    pub(crate) fn ambiguous_length() -> Self {
+        Self::bad_request("a request has a Transfer-Encoding or a Content-Length, not both")
+            .with_header(CONNECTION, HeaderValue::from_static("close"))
     }
 
     /// 404.

@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
-use hyper_util::server::graceful::GracefulShutdown;
+use tenon_connection::Budget;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::connection;
@@ -149,17 +149,29 @@ impl Running {
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 async fn serve(listener: Listener, app: Router, mut stopped: watch::Receiver<bool>, limits: Limits) {
-    let graceful = GracefulShutdown::new();
+    let budget = Budget::new(limits.max_buffered_bytes);
+    let places = Arc::new(Semaphore::new(limits.max_connections));
     let mut connections = JoinSet::new();
     loop {
-        let stream = tokio::select! {
-            accepted = listener.accept() => accepted,
+        // A connection beyond the limit waits in the system's queue.
+        let accept = async {
+            let place = Arc::clone(&places).acquire_owned().await.ok();
+            listener.accept().await.map(|stream| (stream, place))
+        };
+        let accepted = tokio::select! {
+            accepted = accept => accepted,
             Some(_) = connections.join_next() => continue,
             _ = stopped.wait_for(|stop| *stop) => break,
         };
-        match stream {
-            Ok(stream) => {
-                connections.spawn(connection::serve(stream, app.clone(), limits.clone(), graceful.watcher()));
+        match accepted {
+            Ok((stream, place)) => {
+                // Clients are runtimes, which share what there is: no one of them has a part of its own.
+                let serving =
+                    connection::serve(stream, app.clone(), limits.clone(), budget.unshared(), stopped.clone());
+                connections.spawn(async move {
+                    serving.await;
+                    drop(place);
+                });
             }
             Err(error) => {
                 tracing::warn!("no connection can be accepted: {error}");
@@ -169,7 +181,8 @@ async fn serve(listener: Listener, app: Router, mut stopped: watch::Receiver<boo
     }
     // The name goes first: no new client may find a server that is closing.
     drop(listener);
-    if tokio::time::timeout(limits.shutdown_timeout, graceful.shutdown()).await.is_err() {
+    let ended = async { while connections.join_next().await.is_some() {} };
+    if tokio::time::timeout(limits.shutdown_timeout, ended).await.is_err() {
         tracing::warn!("requests were cut off that did not finish within {:?}", limits.shutdown_timeout);
     }
 }
