@@ -49,8 +49,11 @@ export declare class Runtime {
   setPage(path: string, page?: NativePage | undefined | null): void
   /** For development: while it is set, browsers that ask for the module get this page with status 500. */
   setBuildError(module: string, html?: string | undefined | null): void
-  /** Listens on a host name or address and a port; 0 takes a free one. Rejects with `ADDRESS_IN_USE` or `LISTEN`. */
-  listen(host: string, port: number): Promise<Server>
+  /**
+   * Listens on a host name or address and a port; 0 takes a free one. `localNames`: requests must name this machine,
+   * where the address is a loopback one. Rejects with `ADDRESS_IN_USE` or `LISTEN`.
+   */
+  listen(host: string, port: number, localNames: boolean): Promise<Server>
 }
 
 /** An address that a runtime listens on. */

@@ -110,9 +110,16 @@ impl Runtime {
         self.runtime.set_build_error(module, html.map(Bytes::from));
     }
 
-    /// Listens on a host name or address and a port; 0 takes a free one. Rejects with `ADDRESS_IN_USE` or `LISTEN`.
+    /// Listens on a host name or address and a port; 0 takes a free one. `localNames`: requests must name this machine,
+    /// where the address is a loopback one. Rejects with `ADDRESS_IN_USE` or `LISTEN`.
     #[napi]
-    pub fn listen<'env>(&self, env: &'env Env, host: String, port: u16) -> Result<PromiseRaw<'env, Server>> {
+    pub fn listen<'env>(
+        &self,
+        env: &'env Env,
+        host: String,
+        port: u16,
+        local_names: bool,
+    ) -> Result<PromiseRaw<'env, Server>> {
         let runtime = self.runtime.clone();
         let listen = async move {
             let unknown = |reason: String| Failure::new("LISTEN", format!("cannot listen on {host}:{port}: {reason}"));
@@ -123,7 +130,7 @@ impl Runtime {
                 .ok_or_else(|| unknown("the name has no address".to_string()))?;
             let listener =
                 TcpListener::bind(address).await.map_err(|source| RuntimeError::Listen { address, source })?;
-            Ok(runtime.listen(listener))
+            Ok(if local_names { runtime.listen_locally(listener) } else { runtime.listen(listener) })
         };
         promise(env, listen, Server::new)
     }

@@ -21,7 +21,7 @@ export interface RuntimeOptions extends Limits {
   readonly sidecars?: Readonly<Record<string, string>>;
   /**
    * Hosts that modules may call besides: `host`, `host:port`, or either behind `http://` or `https://`. A name that
-   * resolves to a private address is refused unless that address is listed as well.
+   * resolves to a private address is refused unless that address is listed as well, with the port that is called.
    */
   readonly outboundAllow?: readonly string[];
   /** Environment variables that every module sees. Nothing of the process's own environment is added. */
@@ -52,6 +52,11 @@ export interface RuntimeOptions extends Limits {
 export interface ListenOptions {
   readonly host?: string;
   readonly port?: number;
+  /**
+   * Whether requests must name this machine (`127.0.0.1`, `localhost` and such), where the address is a loopback one; false
+   * when left out. It keeps out pages whose own name leads here (DNS rebinding).
+   */
+  readonly localNames?: boolean;
 }
 
 /** What is wrong with the value of an option; `path` is what to call it. The value is not repeated: it may be a secret. */
@@ -82,6 +87,7 @@ const runtimeChecks: Readonly<Record<keyof RuntimeOptions, Check>> = {
 const listenChecks: Readonly<Record<keyof ListenOptions, Check>> = {
   host: checkKind(text),
   port: checkKind(server.port.kind),
+  localNames: checkKind(server.access_log.kind),
 };
 
 /**
@@ -128,8 +134,8 @@ export function listenOptions(options: ListenOptions): Required<ListenOptions> {
       Object.hasOwn(runtimeChecks, name) ? "an option of `Runtime.create`" : undefined,
     ),
   );
-  const { host = "127.0.0.1", port = 0 } = options;
-  return { host, port };
+  const { host = "127.0.0.1", port = 0, localNames = false } = options;
+  return { host, port, localNames };
 }
 
 /**

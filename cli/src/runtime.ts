@@ -164,8 +164,8 @@ export class Runtime {
    */
   async listen(options: ListenOptions = {}): Promise<Listening> {
     if (this.#closing !== undefined) throw new TenonError("LISTEN", closed);
-    const { host, port } = listenOptions(options);
-    const server = await fromNative(this.#runtime.listen(host, port), (code) =>
+    const { host, port, localNames } = listenOptions(options);
+    const server = await fromNative(this.#runtime.listen(host, port, localNames), (code) =>
       code === "ADDRESS_IN_USE" ? "another program listens there; choose another port with --port" : undefined,
     );
     // It may have been closed meanwhile.

@@ -63,7 +63,7 @@ export class DevServer {
     // Until there is a build: clients are told that there will be one.
     runtime.setBuildError(project.config.project.name, buildingPage(project.config.project.name));
     const { host, port, near } = options;
-    const listen = (at: number) => runtime.listen({ host, port: at });
+    const listen = (at: number) => runtime.listen({ host, port: at, localNames: true });
     const listening = near ? await listenNear(port, listen) : await listen(port);
     const server = new DevServer(runtime, project.config.project.name, terminal, listening);
     for (const file of await dependencies(project)) await server.loadDependency(file);
