@@ -1,0 +1,61 @@
+// Runs a conformance suite that others wrote against `tenon run`, and prints how many of its cases pass.
+//
+//   node scripts/conformance/run.mjs <suite> <path> [--verbose] [--only <part of a case's name>] [--target <host:port[/path]>]
+//
+// The path is that of a checkout of the suite; for h2spec it is that of its program. A case that fails has to be among the
+// known deviations (known.mjs), with a reason; one that fails without being listed, or that is listed and passes, makes the
+// exit code 1. `--target` names another server to run it against; nothing is known of its deviations.
+import { parseArgs } from "node:util";
+import { fail } from "../setup.mjs";
+import { known } from "./known.mjs";
+import { build, use } from "./server.mjs";
+
+const suites = ["h1spec", "h2spec", "http11probe", "llhttp", "nginx", "node", "json", "json-schema"];
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    verbose: { type: "boolean", default: false },
+    only: { type: "string", default: "" },
+    target: { type: "string" },
+  },
+});
+const [name, path] = positionals;
+if (!suites.includes(name) || path === undefined) {
+  fail(`usage: node scripts/conformance/run.mjs <${suites.join(" | ")}> <path of its checkout>`);
+}
+if (values.target === undefined) build();
+else use(...split(values.target));
+const suite = await import(`./suites/${name}.mjs`);
+const reasons = (values.target === undefined && known[name]) || {};
+const counts = { pass: 0, warn: 0, fail: 0, skip: 0 };
+const failed = [];
+const unexpected = [];
+const seen = new Set();
+for await (const result of suite.run(path, values.only)) {
+  counts[result.verdict]++;
+  seen.add(result.id);
+  const reason = reasons[result.id];
+  const isListed = reason !== undefined;
+  if (result.verdict === "fail") failed.push(`${result.id}: ${reason ?? `UNEXPECTED: ${result.note}`}`);
+  if ((result.verdict === "fail") !== isListed) unexpected.push(result.id);
+  if (values.verbose || (result.verdict === "fail" && !isListed)) {
+    console.log(`${result.verdict}  ${result.id}  ${result.note ?? ""}`);
+  }
+}
+const absent = values.only === "" ? Object.keys(reasons).filter((id) => !seen.has(id)) : [];
+const parts = [`${counts.pass} passed`];
+if (counts.warn > 0) parts.push(`${counts.warn} passed with a warning of the suite`);
+parts.push(`${counts.fail} failed`);
+if (counts.skip > 0) parts.push(`${counts.skip} do not apply`);
+console.log(`${name}: ${parts.join(", ")}`);
+for (const line of failed) console.log(`  ${line}`);
+for (const id of unexpected.filter((id) => reasons[id] !== undefined)) console.log(`  ${id}: is listed and passes`);
+for (const id of absent) console.log(`  ${id}: is listed and there is no such case`);
+if (seen.size === 0) fail(`no case was found in ${path}`);
+process.exitCode = unexpected.length + absent.length > 0 ? 1 : 0;
+
+function split(target) {
+  const slash = target.indexOf("/");
+  return slash < 0 ? [target, ""] : [target.slice(0, slash), target.slice(slash)];
+}

@@ -1,0 +1,78 @@
+// The server that the suites are run against: `tenon run` with the fixture, as a process of its own on a free port.
+import { spawn, spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fail, isStale, root, run, say, setUp } from "../setup.mjs";
+
+const tenon = join(root, "cli/bin/tenon.js");
+const fixture = join(root, "scripts/conformance/fixture");
+
+/** The path under which the fixture is served. */
+export let prefix = "/run/conformance";
+
+let other;
+
+/** Has the suites run against a server that is there already: its authority, and the path that stands before theirs. */
+export function use(authority, path) {
+  const { hostname, port } = new URL(`http://${authority}`);
+  other = { host: hostname, port: Number(port), stop: async () => {} };
+  prefix = path;
+}
+
+/** Builds the fixture when it is older than its sources. */
+export function build() {
+  setUp();
+  const sources = ["scripts/conformance/fixture/src", "ts-sdk/dist", "cli/dist"];
+  if (!isStale("scripts/conformance/fixture/dist/conformance.wasm", sources)) return;
+  say("Building the fixture");
+  run(process.execPath, [tenon, "build", "-r"], { cwd: fixture, stdio: ["ignore", 2, 2] });
+}
+
+/** Starts a server: its host and port, and how to end it. `settings` are keys of `[server]`. */
+export async function start(settings = {}) {
+  if (other !== undefined) return other;
+  const folder = settings.tls ? certificate() : undefined;
+  const variables = folder === undefined ? {} : tls(folder);
+  for (const [key, value] of Object.entries(settings.server ?? {})) {
+    variables[`TENON_SERVER_${key.toUpperCase()}`] = String(value);
+  }
+  const args = [tenon, "run", "--port", "0", "--json", join(fixture, "dist/conformance.wasm")];
+  const child = spawn(process.execPath, args, {
+    cwd: tmpdir(),
+    env: { ...process.env, ...variables },
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  const url = await new Promise((resolve, reject) => {
+    let output = "";
+    child.stdout.on("data", (data) => {
+      output += data;
+      if (output.includes("\n")) resolve(new URL(JSON.parse(output).url));
+    });
+    child.once("exit", (code) => reject(new Error(`tenon run ended with ${code}`)));
+  });
+  const exited = new Promise((resolve) => child.once("exit", resolve));
+  return {
+    host: "127.0.0.1",
+    port: Number(url.port),
+    async stop() {
+      child.kill("SIGTERM");
+      await exited;
+      if (folder !== undefined) rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+function tls(folder) {
+  return { TENON_SERVER_TLS_CERTIFICATE: join(folder, "cert.pem"), TENON_SERVER_TLS_KEY: join(folder, "key.pem") };
+}
+
+/** A folder with a certificate for this machine. */
+function certificate() {
+  const folder = mkdtempSync(join(tmpdir(), "tenon-conformance-"));
+  const files = ["-keyout", join(folder, "key.pem"), "-out", join(folder, "cert.pem")];
+  const args = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost", ...files];
+  const { status, stderr } = spawnSync("openssl", args, { encoding: "utf8" });
+  if (status !== 0) fail(`openssl could not make a certificate: ${stderr ?? "it is not installed"}`);
+  return folder;
+}
