@@ -1,4 +1,4 @@
-//! Memory and tables of an instance, held to their limits and remembered.
+//! Bounds of an instance's memories and tables.
 
 use wasmtime::{ResourceLimiter, Result};
 
@@ -10,27 +10,63 @@ const CORE_INSTANCES: usize = 25;
 pub(crate) const MEMORIES: usize = 4;
 pub(crate) const TABLES: usize = 8;
 
-/// The bounds of one store. A guest that asks for more is told that there is none.
+/// The bounds of one store: all memories together, and all tables together. Growth beyond fails in the guest.
 pub(crate) struct Bounds {
-    memory: usize,
-    table: usize,
-    largest: usize,
+    memory: Budget,
+    table: Budget,
     denied: Option<&'static str>,
+}
+
+/// An amount that several memories or tables share.
+///
+/// The engine reports a growth before it makes it. A growth that it then fails to make stays counted: the engine's report of
+/// that failure cannot be told from its report of a growth that it never asked for, so to subtract would let a guest shrink
+/// the sum at will.
+struct Budget {
+    name: &'static str,
+    most: usize,
+    used: usize,
+}
+
+impl Budget {
+    fn new(name: &'static str, most: u64) -> Self {
+        Self { name, most: size(most), used: 0 }
+    }
+
+    /// Counts growth from one size to another; false beyond the budget.
+    fn grow(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> bool {
+        if maximum.is_some_and(|maximum| desired > maximum) {
+            // The engine refuses it by the type's own maximum.
+            return true;
+        }
+        match self.used.checked_add(desired.saturating_sub(current)) {
+            Some(used) if used <= self.most => {
+                self.used = used;
+                true
+            }
+            _ => false,
+        }
+    }
 }
 
 impl Bounds {
     pub(crate) fn new(limits: &Limits) -> Self {
         Self {
-            memory: size(limits.memory_limit_bytes),
-            table: size(limits.max_table_elements),
-            largest: 0,
+            memory: Budget::new("memory_limit_bytes", limits.memory_limit_bytes),
+            table: Budget::new("max_table_elements", limits.max_table_elements),
             denied: None,
         }
     }
 
-    /// The size of the largest memory in bytes.
-    pub(crate) fn largest_memory(&self) -> usize {
-        self.largest
+    /// The size of all memories in bytes.
+    pub(crate) fn memory(&self) -> usize {
+        self.memory.used
+    }
+
+    /// Notes that the guest has run into a limit.
+    fn deny(&mut self, limit: &'static str) -> bool {
+        self.denied = Some(limit);
+        false
     }
 
     /// The limit that the guest has run into, by its name. What happens next is most likely its consequence.
@@ -40,21 +76,12 @@ impl Bounds {
 }
 
 impl ResourceLimiter for Bounds {
-    fn memory_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> Result<bool> {
-        if desired > self.memory {
-            self.denied = Some("memory_limit_bytes");
-            return Ok(false);
-        }
-        self.largest = self.largest.max(desired);
-        Ok(true)
+    fn memory_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> Result<bool> {
+        Ok(self.memory.grow(current, desired, maximum) || self.deny(self.memory.name))
     }
 
-    fn table_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> Result<bool> {
-        if desired > self.table {
-            self.denied = Some("max_table_elements");
-            return Ok(false);
-        }
-        Ok(true)
+    fn table_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> Result<bool> {
+        Ok(self.table.grow(current, desired, maximum) || self.deny(self.table.name))
     }
 
     fn instances(&self) -> usize {
@@ -67,5 +94,78 @@ impl ResourceLimiter for Bounds {
 
     fn tables(&self) -> usize {
         TABLES
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wasmtime::{Engine, Instance, Module, Store};
+
+    use super::*;
+
+    const PAGE: u64 = 64 * 1024;
+
+    /// An instance of a module, with a budget of ten pages and of ten table elements.
+    fn instance(text: &str) -> wasmtime::Result<(Store<Bounds>, Instance)> {
+        let limits = Limits { memory_limit_bytes: 10 * PAGE, max_table_elements: 10, ..Limits::default() };
+        let engine = Engine::default();
+        let mut store = Store::new(&engine, Bounds::new(&limits));
+        store.limiter(|bounds| bounds);
+        let module = Module::new(&engine, text)?;
+        let instance = Instance::new(&mut store, &module, &[])?;
+        Ok((store, instance))
+    }
+
+    fn grow(store: &mut Store<Bounds>, instance: &Instance, which: &str, by: i32) -> i32 {
+        instance.get_typed_func::<i32, i32>(&mut *store, which).unwrap().call(store, by).unwrap()
+    }
+
+    #[test]
+    fn four_memories_have_one_bound_together() {
+        let text = r#"(module (memory 1) (memory 2) (memory 1) (memory 1 5)
+          (func (export "0") (param i32) (result i32) (memory.grow 0 (local.get 0)))
+          (func (export "3") (param i32) (result i32) (memory.grow 3 (local.get 0))))"#;
+        let (mut store, instance) = instance(text).unwrap();
+        assert_eq!(store.data().memory() as u64, 5 * PAGE);
+        assert_eq!(grow(&mut store, &instance, "0", 3), 1);
+        assert_eq!(grow(&mut store, &instance, "3", 3), -1);
+        assert_eq!(store.data().denied(), Some("memory_limit_bytes"));
+        assert_eq!(grow(&mut store, &instance, "3", 2), 1);
+        assert_eq!(grow(&mut store, &instance, "0", 1), -1);
+        assert_eq!(store.data().memory() as u64, 10 * PAGE);
+    }
+
+    #[test]
+    fn memories_that_start_beyond_the_bound_together_make_no_instance() {
+        assert!(instance("(module (memory 4) (memory 4) (memory 2))").is_ok());
+        assert!(instance("(module (memory 4) (memory 4) (memory 3))").is_err());
+    }
+
+    /// The engine reports some failures without having asked: they must not give anything back.
+    #[test]
+    fn growth_that_fails_gives_a_guest_no_more_room() {
+        let text = r#"(module (memory 1) (memory 1 2) (table 1 funcref)
+          (func (export "0") (param i32) (result i32) (memory.grow 0 (local.get 0)))
+          (func (export "1") (param i32) (result i32) (memory.grow 1 (local.get 0)))
+          (func (export "table") (param i32) (result i32) (table.grow (ref.null func) (local.get 0))))"#;
+        let (mut store, instance) = instance(text).unwrap();
+        for page in 1..9 {
+            assert_eq!(grow(&mut store, &instance, "0", 1), page);
+            // Beyond four gigabytes, and beyond the type's maximum.
+            assert_eq!(grow(&mut store, &instance, "0", -1), -1);
+            assert_eq!(grow(&mut store, &instance, "1", 7), -1);
+            assert_eq!(grow(&mut store, &instance, "table", 1), page);
+            assert_eq!(grow(&mut store, &instance, "table", -1), -1);
+        }
+        assert_eq!(grow(&mut store, &instance, "0", 1), -1);
+        assert_eq!(grow(&mut store, &instance, "table", 1), 9);
+        assert_eq!(grow(&mut store, &instance, "table", 1), -1);
+        assert_eq!(store.data().memory() as u64, 10 * PAGE);
+    }
+
+    #[test]
+    fn tables_have_one_bound_together() {
+        assert!(instance("(module (table 5 funcref) (table 5 funcref))").is_ok());
+        assert!(instance("(module (table 5 funcref) (table 6 funcref))").is_err());
     }
 }

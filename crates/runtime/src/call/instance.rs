@@ -109,9 +109,9 @@ impl Instance {
         self.store.data_mut().table.iter_mut().count()
     }
 
-    /// The size of its largest memory in bytes.
+    /// The size of its memories in bytes.
     pub(crate) fn memory(&self) -> usize {
-        self.store.data().bounds.largest_memory()
+        self.store.data().bounds.memory()
     }
 
     /// What is wrong with a call that failed, with the limit that the guest had run into.
