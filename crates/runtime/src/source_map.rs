@@ -5,8 +5,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// The largest map that is read.
-const MAX_BYTES: u64 = 64 * 1024 * 1024;
+use serde::Deserialize;
+
+/// The largest map that is read, and the most of each kind that it may have. A few bytes of a map can take ten times as many in
+/// memory.
+const MAX_BYTES: u64 = 32 * 1024 * 1024;
+const MAX_SOURCES: usize = 100_000;
+const MAX_LINES: usize = 2_000_000;
+const MAX_SEGMENTS: usize = 8_000_000;
 
 /// The script that calls the bundle, which has a map of its own or none.
 const GLUE: &str = "__bindings.js";
@@ -21,6 +27,15 @@ struct Map {
     sources: Vec<String>,
     /// The segments of each line, by column.
     lines: Vec<Vec<Segment>>,
+}
+
+/// The members of the file that are used; the others are passed over.
+#[derive(Deserialize)]
+struct Json<'a> {
+    #[serde(borrow)]
+    sources: Vec<Option<Cow<'a, str>>>,
+    #[serde(borrow)]
+    mappings: Cow<'a, str>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -83,13 +98,13 @@ fn read(file: &Path) -> Option<Map> {
 
 impl Map {
     fn parse(json: &[u8]) -> Option<Self> {
-        let map: serde_json::Value = serde_json::from_slice(json).ok()?;
-        let sources = map.get("sources")?.as_array()?.iter();
+        let map: Json<'_> = serde_json::from_slice(json).ok()?;
+        let sources = map.sources.iter().take(MAX_SOURCES);
         // They are relative to the bundle, which lay elsewhere: what is shown is relative to the project.
         let sources = sources.map(|source| {
-            source.as_str().unwrap_or("?").trim_start_matches("../").trim_start_matches("./").to_string()
+            source.as_deref().unwrap_or("?").trim_start_matches("../").trim_start_matches("./").to_string()
         });
-        Some(Self { sources: sources.collect(), lines: decode(map.get("mappings")?.as_str()?)? })
+        Some(Self { sources: sources.collect(), lines: decode(&map.mappings)? })
     }
 
     fn place(&self, line: usize, column: i64) -> Option<String> {
@@ -105,12 +120,17 @@ impl Map {
 fn decode(mappings: &str) -> Option<Vec<Vec<Segment>>> {
     let mut at = Segment::default();
     let mut lines = Vec::new();
+    let mut left = MAX_SEGMENTS;
     for line in mappings.split(';') {
+        if lines.len() == MAX_LINES {
+            return None;
+        }
         at.column = 0;
         let mut segments = Vec::new();
         for segment in line.split(',').filter(|segment| !segment.is_empty()) {
             let (numbers, count) = numbers(segment.as_bytes())?;
             at.column = at.column.checked_add(numbers[0])?;
+            left = left.checked_sub(1)?;
             if count >= 4 {
                 at.source = at.source.checked_add(numbers[1])?;
                 at.line = at.line.checked_add(numbers[2])?;
@@ -177,6 +197,18 @@ mod tests {
             }
         }
         assert_eq!(SourceMap::beside(&folder.path().join("none.wasm")).apply("f@a.js:2:1"), "f@a.js:2:1");
+    }
+
+    #[test]
+    fn a_map_that_would_take_much_memory_is_not_read() {
+        let map = |mappings: String| Map::parse(format!(r#"{{"sources":["a"],"mappings":"{mappings}"}}"#).as_bytes());
+        assert!(map(";".repeat(MAX_LINES - 1)).is_some());
+        assert!(map(";".repeat(MAX_LINES)).is_none());
+        assert!(map("AAAA,".repeat(MAX_SEGMENTS)).is_some());
+        assert!(map("AAAA,".repeat(MAX_SEGMENTS + 1)).is_none());
+        // Deep JSON in a member that nobody uses.
+        let deep = format!(r#"{{"sources":[],"mappings":"","x":{}}}"#, "[".repeat(1_000_000));
+        assert!(Map::parse(deep.as_bytes()).is_none());
     }
 
     proptest! {
