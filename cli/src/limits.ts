@@ -27,14 +27,14 @@ export const limits = {
     max: 4294967296,
     default: 268435456,
     meaning:
-      "Each linear memory of an instance; growing fails beyond, which most guests answer with a trap: 500. Below " +
-      "128 MiB the JavaScript engine traps before it collects garbage.",
+      "All linear memories of an instance together; growing fails beyond, which most guests answer with a trap: " +
+      "500. Below 128 MiB the JavaScript engine traps before it collects garbage.",
   },
   max_table_elements: {
     min: 1,
     max: 1000000,
     default: 65536,
-    meaning: "Elements of each table of an instance; growing fails beyond.",
+    meaning: "Elements of all tables of an instance together; growing fails beyond.",
   },
   max_concurrent: {
     min: 1,
@@ -255,11 +255,11 @@ export interface Limits {
   /** A response's body; 502 beyond. One that is streamed breaks off. Default: 67108864. */
   readonly maxResponseBytes?: number;
   /**
-   * Each linear memory of an instance; growing fails beyond, which most guests answer with a trap: 500. Below 128
-   * MiB the JavaScript engine traps before it collects garbage. Default: 268435456.
+   * All linear memories of an instance together; growing fails beyond, which most guests answer with a trap: 500.
+   * Below 128 MiB the JavaScript engine traps before it collects garbage. Default: 268435456.
    */
   readonly memoryLimitBytes?: number;
-  /** Elements of each table of an instance; growing fails beyond. Default: 65536. */
+  /** Elements of all tables of an instance together; growing fails beyond. Default: 65536. */
   readonly maxTableElements?: number;
   /** Requests that run at once; one more waits in the queue. Default: 128. */
   readonly maxConcurrent?: number;

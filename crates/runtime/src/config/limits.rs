@@ -66,10 +66,10 @@ limits! {
     max_body_bytes: 10 * MIB, 0, 4 * GIB;
     /// A response's body; 502 beyond. One that is streamed breaks off.
     max_response_bytes: 64 * MIB, 0, 4 * GIB;
-    /// Each linear memory of an instance; growing fails beyond, which most guests answer with a trap: 500. Below 128 MiB
-    /// the JavaScript engine traps before it collects garbage.
+    /// All linear memories of an instance together; growing fails beyond, which most guests answer with a trap: 500. Below
+    /// 128 MiB the JavaScript engine traps before it collects garbage.
     memory_limit_bytes: 256 * MIB, MIB, 4 * GIB;
-    /// Elements of each table of an instance; growing fails beyond.
+    /// Elements of all tables of an instance together; growing fails beyond.
     max_table_elements: 65_536, 1, 1_000_000;
     /// Requests that run at once; one more waits in the queue.
     max_concurrent: 128, 1, 10_000;
