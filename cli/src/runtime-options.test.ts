@@ -66,9 +66,9 @@ test.each(wrong)("%o is refused", async (options, message) => {
 });
 
 test("all that is wrong is told at once, and no value", async () => {
-  const created = create({ modules: [], foo: "secret-1", env: { A: ["secret-2"] }, accessLog: "secret-3" });
+  const created = create({ modules: [], foo: "canary-1", env: { A: ["canary-2"] }, accessLog: "canary-3" });
   await expect(created).rejects.toThrow(/`foo`.*\n.*`env\.A`.*\n.*`accessLog`/);
-  await expect(created).rejects.not.toThrow("secret");
+  await expect(created).rejects.not.toThrow("canary");
 });
 
 test("what is undefined is left out, and what is null is not", async () => {

@@ -26,6 +26,8 @@ export interface RuntimeOptions extends Limits {
   readonly outboundAllow?: readonly string[];
   /** Environment variables that every module sees. Nothing of the process's own environment is added. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Secrets of the modules by name, read with `secret(name)`. Each is in no log, error or document. */
+  readonly secrets?: Readonly<Record<string, string>>;
   /**
    * What requests to one module share: nothing (`request`, the default), or instances, one request after another
    * (`shared`): faster, but a request may see what an earlier one left in memory.
@@ -59,6 +61,9 @@ export interface ListenOptions {
   readonly localNames?: boolean;
 }
 
+/** What the names of secrets begin with in a module's environment; `secret` of the SDK looks there. */
+const SECRET_PREFIX = "TENON_SECRET_";
+
 /** What is wrong with the value of an option; `path` is what to call it. The value is not repeated: it may be a secret. */
 type Check = (path: string, value: unknown) => string[];
 
@@ -72,6 +77,7 @@ const runtimeChecks: Readonly<Record<keyof RuntimeOptions, Check>> = {
   sidecars: textsByName("an object of addresses by the names of sidecars"),
   outboundAllow: checkKind(textList),
   env: textsByName("an object of texts by the names of variables", sections.env.names),
+  secrets: textsByName("an object of texts by the names of secrets", sections.secrets.names),
   isolation: checkKind(server.isolation.kind),
   tls: check("an object with the paths `certificate` and `key`", isTls),
   cacheFolder: check("a string or false", (value) => typeof value === "string" || value === false),
@@ -107,7 +113,8 @@ export function nativeOptions(options: RuntimeOptions): NativeOptions {
   const together = sidecarNamesProblem(Object.keys(options.sidecars ?? {}));
   if (together !== undefined) refuse([`sidecars: ${together}`]);
   const { modules, cacheFolder = defaultCacheFolder(), logLevel = "warn", ...rest } = options;
-  const { sidecars, env, outboundAllow, ...others } = rest;
+  const { sidecars, env, secrets = {}, outboundAllow, ...others } = rest;
+  const hidden = Object.entries(secrets).map(([name, value]) => [SECRET_PREFIX + name, value]);
   return {
     ...withLimits(others),
     modules: Array.isArray(modules)
@@ -115,7 +122,7 @@ export function nativeOptions(options: RuntimeOptions): NativeOptions {
       : Object.entries(modules).map(([name, file]) => ({ name, path: pathOf(file) })),
     logLevel,
     ...(sidecars === undefined ? {} : { sidecars: { ...sidecars } }),
-    ...(env === undefined ? {} : { env: { ...env } }),
+    ...(env === undefined && hidden.length === 0 ? {} : { env: { ...env, ...Object.fromEntries(hidden) } }),
     ...(outboundAllow === undefined ? {} : { outboundAllow: [...outboundAllow] }),
     ...(cacheFolder === false ? {} : { cacheDir: cacheFolder }),
   };

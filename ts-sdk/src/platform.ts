@@ -90,6 +90,9 @@ export const platform = globalThis as unknown as PlatformGlobals;
  */
 export const environmentKey: unique symbol = Symbol.for("tenon.environment") as never;
 
+/** What the names of secrets begin with in the environment, where `env` does not find them. */
+export const SECRET_PREFIX = "TENON_SECRET_";
+
 /** The key of a global that is true while `tenon build` runs the top level of a module, and there only. */
 export const buildingKey: unique symbol = Symbol.for("tenon.building") as never;
 

@@ -1,5 +1,6 @@
 import { basename } from "node:path";
 import { dependencies, moduleName, type Project } from "../project/project.ts";
+import { withEnvironmentFile } from "../project/secrets.ts";
 import { servingOptions } from "../project/serving.ts";
 import { Runtime } from "../runtime.ts";
 import { schemaFile } from "../schema/document.ts";
@@ -53,7 +54,7 @@ export class DevServer {
    */
   static async start(project: Project, options: DevServerOptions, terminal: Terminal): Promise<DevServer> {
     const runtime = await Runtime.create({
-      ...servingOptions(project.config, project.folder),
+      ...servingOptions(project.config, project.folder, withEnvironmentFile(project.folder, process.env)),
       modules: [],
       sidecars: options.sidecars,
       logLevel: "info",

@@ -5,6 +5,7 @@ import { prepareEngine } from "../build/engine.ts";
 import { failureToTell, TenonError } from "../errors.ts";
 import { sidecarVariable } from "../project/config/addresses.ts";
 import { configFile, type Project, requireProject } from "../project/project.ts";
+import { environmentFile } from "../project/secrets.ts";
 import { documentFor } from "../schema/document.ts";
 import { Services } from "../services.ts";
 import { Terminal } from "../terminal.ts";
@@ -114,7 +115,8 @@ export class DevSession {
     const modules = join(this.#project.folder, "modules") + sep;
     const dependencies = paths.filter((path) => path.startsWith(modules));
     try {
-      if (paths.includes(join(this.#project.folder, configFile))) await this.#configure();
+      const changed = (file: string) => paths.includes(join(this.#project.folder, file));
+      if (changed(configFile) || changed(environmentFile)) await this.#configure(changed(environmentFile));
       await this.#reloadDependencies(dependencies);
       // Without a path it was asked for by hand.
       if (paths.length === 0 || paths.length > dependencies.length) await this.#build(paths);
@@ -150,11 +152,11 @@ export class DevSession {
     }
   }
 
-  /** Reads `tenon.toml` anew. */
-  async #configure(): Promise<void> {
+  /** Reads `tenon.toml` anew; with other secrets the server starts again whatever it says. */
+  async #configure(hasOtherSecrets: boolean): Promise<void> {
     const before = this.#project;
     this.#project = inScratch(await requireProject(before.folder));
-    if (serving(before) === serving(this.#project)) return;
+    if (serving(before) === serving(this.#project) && !hasOtherSecrets) return;
     const moved = before.config.server.port !== this.#project.config.server.port && this.#options.port === undefined;
     const port = moved ? this.#project.config.server.port : (this.#server?.port ?? 0);
     // Not one that an earlier `tenon dev` has left.
@@ -162,7 +164,7 @@ export class DevSession {
     await this.#server?.close();
     this.#server = await this.#serve(port);
     if (hasBuild && existsSync(this.#project.component)) await this.#server.swap(this.#project.component, this.#builds);
-    this.#terminal.note("Restart", `at ${this.url}, as ${configFile} says now`);
+    this.#terminal.note("Restart", `at ${this.url}, as ${hasOtherSecrets ? environmentFile : configFile} says now`);
   }
 
   async #serve(port: number): Promise<DevServer> {
@@ -240,6 +242,6 @@ function inScratch(project: Project): Project {
 }
 
 /** What of a project's configuration the server is started with. */
-function serving({ config: { project, server, sidecars, outbound, env } }: Project): string {
-  return JSON.stringify([project.name, server, sidecars, outbound, env]);
+function serving({ config: { project, server, sidecars, outbound, secrets, env } }: Project): string {
+  return JSON.stringify([project.name, server, sidecars, outbound, secrets, env]);
 }

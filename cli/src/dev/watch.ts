@@ -3,7 +3,7 @@ import { watch as watchFiles } from "chokidar";
 import type { Project } from "../project/project.ts";
 
 /** What matters to a build whether or not the last one has read it. */
-const always = new Set(["src", "wit", "modules", "tenon.toml", "package.json", "tsconfig.json"]);
+const always = new Set(["src", "wit", "modules", "tenon.toml", "package.json", "tsconfig.json", ".env"]);
 
 /** Folders that are large, or that builds write to. */
 const left = new Set(["node_modules", "dist", ".tenon", ".git"]);

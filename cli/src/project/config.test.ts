@@ -34,6 +34,7 @@ describe("parseConfig", () => {
       sidecars: {},
       outbound: { allow: [] },
       env: {},
+      secrets: {},
     });
   });
 

@@ -2,14 +2,20 @@ import { resolve } from "node:path";
 import { TenonError } from "../errors.ts";
 import type { RuntimeOptions } from "../runtime.ts";
 import type { Config } from "./config.ts";
+import { type Environment, resolveSecrets } from "./secrets.ts";
 
 /**
- * What `tenon.toml` says to the runtime: `[server]` without the address, `[sidecars]`, `[outbound]` and `[env]`.
+ * What `tenon.toml` says to the runtime: `[server]` without the address, `[sidecars]`, `[outbound]`, `[secrets]` and `[env]`.
  *
  * @param folder what paths in the file are relative to
- * @throws TenonError `CONFIG` when there is a certificate without its key, or the other way round
+ * @param environment where the variables of `[secrets]` are looked up
+ * @throws TenonError `CONFIG` when a secret is not to be had, or when there is a certificate without its key, or the other way round
  */
-export function servingOptions(config: Config, folder: string): Omit<RuntimeOptions, "modules"> {
+export function servingOptions(
+  config: Config,
+  folder: string,
+  environment: Environment = process.env,
+): Omit<RuntimeOptions, "modules"> {
   const { host: _host, port: _port, tlsCertificate, tlsKey, ...serving } = config.server;
   if ((tlsCertificate === undefined) !== (tlsKey === undefined)) {
     throw new TenonError("CONFIG", "server.tls_certificate and server.tls_key belong together: one of them is missing");
@@ -19,6 +25,7 @@ export function servingOptions(config: Config, folder: string): Omit<RuntimeOpti
     sidecars: config.sidecars,
     outboundAllow: config.outbound.allow,
     env: config.env,
+    secrets: resolveSecrets(config.secrets, folder, environment),
     ...(tlsCertificate === undefined || tlsKey === undefined
       ? {}
       : { tls: { certificate: resolve(folder, tlsCertificate), key: resolve(folder, tlsKey) } }),

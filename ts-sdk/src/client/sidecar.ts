@@ -1,10 +1,11 @@
 import { env } from "../env.ts";
+import { findSecret } from "../secret.ts";
 import { HttpClientError, type HttpClientErrorCode } from "./errors.ts";
 import { HttpRequest } from "./http-client.ts";
 import type { HttpResponse } from "./response.ts";
 
 /** The sidecars that have a client. */
-export type SidecarName = "db" | "cache" | "storage";
+export type SidecarName = "db" | "cache" | "storage" | (string & {});
 
 /**
  * Why a sidecar did not do what it was asked: `missing` (there is none of this name), `status` (it answered an error, which
@@ -49,12 +50,13 @@ export interface SidecarRequest {
 }
 
 /**
- * Asks a sidecar.
+ * Where a sidecar is reached, and the token that it wants to see if there is one: `SIDECAR_<NAME>_TOKEN` of `[secrets]`, or of
+ * `[env]`.
  *
- * @throws SidecarError when there is none, no answer, or an error.
+ * @throws SidecarError when there is none of this name.
  */
-export async function askSidecar(name: SidecarName, asked: SidecarRequest): Promise<HttpResponse> {
-  const variable = `SIDECAR_${name.toUpperCase()}`;
+export function connectionOf(name: SidecarName): { readonly base: string; readonly token: string | undefined } {
+  const variable = `SIDECAR_${name.toUpperCase().replaceAll("-", "_")}`;
   const base = env(`${variable}_URL`);
   if (base === undefined) {
     throw new SidecarError(
@@ -64,9 +66,19 @@ export async function askSidecar(name: SidecarName, asked: SidecarRequest): Prom
         `(in a test: testApp(app, { env: { ${variable}_URL: … } }))`,
     );
   }
-  const request = new HttpRequest().method(asked.method, base.replace(/\/$/, "") + asked.path);
+  const token = findSecret(`${variable}_TOKEN`) ?? env(`${variable}_TOKEN`);
+  return { base: base.replace(/\/$/, ""), token };
+}
+
+/**
+ * Asks a sidecar.
+ *
+ * @throws SidecarError when there is none, no answer, or an error.
+ */
+export async function askSidecar(name: SidecarName, asked: SidecarRequest): Promise<HttpResponse> {
+  const { base, token } = connectionOf(name);
+  const request = new HttpRequest().method(asked.method, base + asked.path);
   for (const [header, value] of asked.headers ?? []) request.header(header, value);
-  const token = env(`${variable}_TOKEN`);
   if (token !== undefined) request.header("authorization", `Bearer ${token}`);
   if (asked.json !== undefined) request.json(asked.json);
   if (asked.body !== undefined) request.body(asked.body);

@@ -3,13 +3,15 @@ import { type App, appKey } from "../app/app.ts";
 import { checkResponse } from "../app/check.ts";
 import { isBytes } from "../http/bytes.ts";
 import { encodeValue, headerPair, isToken, type RawHeader } from "../http/headers.ts";
-import { type EnvironmentEntry, environmentKey, platform } from "../platform.ts";
+import { type EnvironmentEntry, environmentKey, platform, SECRET_PREFIX } from "../platform.ts";
 import { TestResponse } from "./test-response.ts";
 
 /** How a test calls its app. */
 export interface TestOptions {
   /** What `env(name)` reads in handlers. Nothing of the process's own environment is in it. */
   readonly env?: Readonly<Record<string, string>>;
+  /** What `secret(name)` reads in handlers. */
+  readonly secrets?: Readonly<Record<string, string>>;
   /** Check answers against the declared status and body, as `tenon dev` does; on unless it is false. */
   readonly checkResponses?: boolean;
 }
@@ -47,9 +49,10 @@ const environments = new AsyncLocalStorage<readonly EnvironmentEntry[]>();
  */
 export function testApp(app: App, options: TestOptions = {}): TestApp {
   if (app?.[appKey] !== true) throw new TypeError("testApp: takes the app that routes() gives");
-  const { env = {}, checkResponses = true } = options;
+  const { env = {}, secrets = {}, checkResponses = true } = options;
   const how = checkResponses ? { checkResponse } : {};
-  const entries = Object.entries(env);
+  const hidden = Object.entries(secrets).map(([name, value]): EnvironmentEntry => [SECRET_PREFIX + name, value]);
+  const entries = [...Object.entries(env), ...hidden];
   // Each request sees the environment of its own app, even where tests run side by side.
   platform[environmentKey] = () => environments.getStore() ?? [];
 

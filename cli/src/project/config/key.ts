@@ -12,6 +12,8 @@ export interface Key<T, P extends "required" | "default" | "optional" = "require
   problem?(value: T): string | undefined;
   /** The same rule for editors, in JSON Schema, beside that of the kind. */
   readonly rule?: Readonly<Record<string, unknown>>;
+  /** Whether errors do not show the line of the file: by mistake it may hold a secret. */
+  readonly hidden?: boolean;
 }
 
 /** A section whose keys are known. */
@@ -67,6 +69,7 @@ export function variableOf(sectionName: string, key: string): string {
 interface Rule<T> {
   readonly problem: (value: T) => string | undefined;
   readonly rule: Readonly<Record<string, unknown>>;
+  readonly hidden?: boolean;
 }
 
 /** A section of known keys. */

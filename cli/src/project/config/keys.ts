@@ -7,6 +7,7 @@ import { projectNameProblem, projectNameRule } from "../name.ts";
 import { outboundProblem, outboundRule, sidecarNamesProblem, sidecarProblem, sidecarRule } from "./addresses.ts";
 import { type ConfigOf, type Key, open, optional, required, section, withDefault } from "./key.ts";
 import { flag, oneOf, text, textList, wholeNumber } from "./kinds.ts";
+import { secretProblem, secretSource } from "./secret-sources.ts";
 
 export const sections = {
   project: section("What this folder makes.", {
@@ -88,9 +89,23 @@ export const sections = {
       { problem: outboundProblem, rule: outboundRule },
     ),
   }),
+  secrets: open(
+    "Secrets of the module, read with `secret(name)`. Their values are not in this file: it says where the server finds them.",
+    {
+      placeholder: "NAME",
+      pattern: /^[A-Za-z_][A-Za-z0-9_]*$/,
+      description: "letters, digits and _, no digit first",
+    },
+    optional(
+      text,
+      "`env:NAME` is a variable of the server's environment, or in `tenon dev` of the file `.env` beside this one; " +
+        "`file:/path` is a file, relative to the project's folder, without the line break at its end.",
+      { problem: secretProblem, rule: { pattern: secretSource.source }, hidden: true },
+    ),
+  ),
   env: open(
-    "Environment variables of the module, read with `env(name)`. Nothing of the server's own environment is added. This file " +
-      "is no place for secrets; those belong into a sidecar.",
+    "Environment variables of the module, read with `env(name)`. Nothing of the server's own environment is added. This is no " +
+      "place for secrets; those are in `[secrets]`, or stay in a sidecar.",
     // biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is what ends a name for the module
     { placeholder: "NAME", pattern: /^[^=\u0000]+$/, description: "any text without =" },
     optional(text, "The variable's value."),

@@ -72,7 +72,7 @@ function readOpen(name: string, section: OpenSection, table: TomlEntries, report
   const values: [string, unknown][] = [];
   for (const [key, entry] of table) {
     if (!section.names.pattern.test(key)) {
-      report.add(`\`${key}\` is no name for [${name}]: ${section.names.description}`, entry.key);
+      report.add(`\`${key}\` is no name for [${name}]: ${section.names.description}`, entry.key, section.values.hidden);
       continue;
     }
     const problem = section.names.together?.([...values.map(([other]) => other), key]);
@@ -84,11 +84,11 @@ function readOpen(name: string, section: OpenSection, table: TomlEntries, report
 
 function readValue(path: string, { kind, ...key }: Key<unknown>, entry: TomlEntry, report: Report): unknown {
   const value = kind.read(entry.value);
-  if (value === undefined) report.add(`\`${path}\` must be ${kind.description}`, entry.at);
+  if (value === undefined) report.add(`\`${path}\` must be ${kind.description}`, entry.at, key.hidden);
   else {
     const problem = key.problem?.(value);
     if (problem === undefined) return value;
-    report.add(`\`${path}\` ${problem}`, entry.at);
+    report.add(`\`${path}\` ${problem}`, entry.at, key.hidden);
   }
   return undefined;
 }

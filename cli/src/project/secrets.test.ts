@@ -1,0 +1,68 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { parseConfig } from "./config.ts";
+import { resolveSecrets, withEnvironmentFile } from "./secrets.ts";
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "tenon-secrets-"));
+  writeFileSync(join(folder, "key"), "line 1\nline 2\n");
+  writeFileSync(join(folder, "windows"), "value\r\n");
+  writeFileSync(join(folder, "empty"), "\n");
+  writeFileSync(join(folder, "large"), "x".repeat(64 * 1024 + 1));
+  writeFileSync(join(folder, "binary"), "a\0b");
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+test("come from variables and files", () => {
+  const sources = { A: "env:KEY_A", B: "file:key", C: `file:${join(folder, "windows")}` };
+  expect(resolveSecrets(sources, folder, { KEY_A: "a b" })).toEqual({ A: "a b", B: "line 1\nline 2", C: "value" });
+  expect(resolveSecrets({}, folder, {})).toEqual({});
+});
+
+test("those that are not to be had are named, all of them, and no value is", () => {
+  const sources = {
+    unset: "env:UNSET",
+    empty: "env:EMPTY",
+    there: "env:THERE",
+    missing: "file:missing",
+    folder: "file:.",
+    blank: "file:empty",
+    large: "file:large",
+    binary: "file:binary",
+  };
+  const make = () => resolveSecrets(sources, folder, { EMPTY: "", THERE: "canary" });
+  expect(make).toThrow(
+    [
+      "secrets.unset: the environment variable UNSET is not set",
+      "secrets.empty: the environment variable EMPTY is empty",
+      `secrets.missing: cannot read ${join(folder, "missing")}: there is no such file or folder`,
+    ].join("\n"),
+  );
+  expect(make).toThrow(/secrets\.folder: cannot read/);
+  expect(make).toThrow(/secrets\.blank: .* is empty/);
+  expect(make).toThrow(/secrets\.large: .* is larger than 65536 bytes/);
+  expect(make).toThrow(/secrets\.binary: .* is no text/);
+  expect(make).not.toThrow(/canary/);
+});
+
+test("in development .env adds variables, and those that are set win", () => {
+  writeFileSync(join(folder, ".env"), 'A=file # comment\nB="two\nlines"\n\nexport C=c\n');
+  expect(withEnvironmentFile(folder, { A: "set" })).toEqual({ A: "set", B: "two\nlines", C: "c" });
+  rmSync(join(folder, ".env"));
+  expect(withEnvironmentFile(folder, { A: "set" })).toEqual({ A: "set" });
+});
+
+test("tenon.toml says where a secret is, and an error does not repeat what stands there instead", () => {
+  const parse = (text: string) => parseConfig(`[project]\nname = "demo"\n[secrets]\n${text}`, "tenon.toml", {});
+  expect(parse('JWT_KEY = "env:JWT"\nOTHER = "file:/run/secrets/other"').secrets).toEqual({
+    JWT_KEY: "env:JWT",
+    OTHER: "file:/run/secrets/other",
+  });
+  for (const text of ['KEY = "canary"', 'KEY = "env:"', 'KEY = "env:a b"', 'KEY = "file:"', '"a-b" = "env:A"']) {
+    expect(() => parse(text), text).toThrow(/tenon\.toml:4/);
+    expect(() => parse(text), text).not.toThrow(/canary/);
+  }
+});

@@ -1,0 +1,73 @@
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { parseEnv } from "node:util";
+import { systemReason, TenonError } from "../errors.ts";
+
+/** Variables by name. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The file beside `tenon.toml` with variables for `tenon dev`. */
+export const environmentFile = ".env";
+
+/** The largest file of a secret, in bytes: a key with its chain fits many times. */
+const MAX_BYTES = 64 * 1024;
+
+/**
+ * The values of `[secrets]`, by name.
+ *
+ * @param sources what `tenon.toml` says: `env:NAME` or `file:path`
+ * @param folder what paths are relative to
+ * @throws TenonError `CONFIG` naming each secret that is not to be had, and never a value
+ */
+export function resolveSecrets(
+  sources: Readonly<Record<string, string>>,
+  folder: string,
+  environment: Environment,
+): Record<string, string> {
+  const problems: string[] = [];
+  const values = Object.entries(sources).flatMap(([name, source]) => {
+    const found = valueAt(source, folder, environment);
+    if ("value" in found) return [[name, found.value] as const];
+    problems.push(`secrets.${name}: ${found.problem}`);
+    return [];
+  });
+  if (problems.length > 0) throw new TenonError("CONFIG", problems.join("\n"));
+  return Object.fromEntries(values);
+}
+
+/**
+ * An environment with what `.env` adds to it. A variable that is set already wins.
+ *
+ * @throws TenonError `CONFIG` when the file can't be read
+ */
+export function withEnvironmentFile(folder: string, environment: Environment): Environment {
+  const file = join(folder, environmentFile);
+  if (!existsSync(file)) return environment;
+  try {
+    return { ...(parseEnv(readFileSync(file, "utf8")) as Environment), ...environment };
+  } catch (error) {
+    throw new TenonError("CONFIG", `cannot read ${environmentFile}: ${systemReason(error)}`, undefined, error);
+  }
+}
+
+function valueAt(
+  source: string,
+  folder: string,
+  environment: Environment,
+): { readonly value: string } | { readonly problem: string } {
+  const [kind, rest] = [source.slice(0, source.indexOf(":")), source.slice(source.indexOf(":") + 1)];
+  if (kind === "env") {
+    const value = environment[rest];
+    if (value === undefined) return { problem: `the environment variable ${rest} is not set` };
+    return value === "" ? { problem: `the environment variable ${rest} is empty` } : { value };
+  }
+  const file = resolve(folder, rest);
+  try {
+    if (statSync(file).size > MAX_BYTES) return { problem: `${file} is larger than ${MAX_BYTES} bytes` };
+    const value = readFileSync(file, "utf8").replace(/\r?\n$/, "");
+    if (value.includes("\0")) return { problem: `${file} is no text` };
+    return value === "" ? { problem: `${file} is empty` } : { value };
+  } catch (error) {
+    return { problem: `cannot read ${file}: ${systemReason(error)}` };
+  }
+}

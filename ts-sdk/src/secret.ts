@@ -1,0 +1,26 @@
+import { environmentKey, platform, requireRequest, SECRET_PREFIX } from "./platform.ts";
+
+/**
+ * A secret of `[secrets]` in `tenon.toml`. The server reads its value from its own environment or from a file, and it is in no
+ * component, log or document; `env` does not give it.
+ *
+ * Read it in a handler or a middleware: while the component is built there are no secrets yet, and the build fails.
+ *
+ * @throws Error naming the secret when there is none of this name.
+ */
+export function secret(name: string): string {
+  requireRequest("secret");
+  const found = findSecret(name);
+  if (found !== undefined) return found;
+  throw new Error(
+    `there is no secret called ${JSON.stringify(name)}: put ${name} = "env:NAME" or "file:/path" under [secrets] in ` +
+      `tenon.toml (in a test: testApp(app, { secrets: { ${name}: … } }))`,
+  );
+}
+
+/** The value of a secret; `undefined` when there is none of this name. */
+export function findSecret(name: string): string | undefined {
+  const wanted = SECRET_PREFIX + name;
+  for (const [key, value] of platform[environmentKey]?.() ?? []) if (key === wanted) return value;
+  return undefined;
+}
