@@ -8,6 +8,7 @@
 // Options: `--legs unmodified,ours,…` (scripts/engine/legs.mjs), `--filter <text>` runs tests whose name has it, `--jobs <n>`
 // requests at once for each leg, `--timeout <ms>` a test, `--results <file>` every test's verdicts as lines of tabs,
 // `--wasmtime <program>` serves the unmodified engine with `wasmtime serve`, so that nothing of Tenon is in that leg at all.
+// `--component <file>` is `ours` instead of what is built, such as one that was broken on purpose.
 // It ends with 1 when reports differ, or when a test of our own fails.
 import { createWriteStream, mkdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -29,8 +30,10 @@ const { values, positionals } = parseArgs({
     timeout: { type: "string", default: "30000" },
     starlingmonkey: { type: "string" },
     wasmtime: { type: "string" },
+    component: { type: "string" },
     results: { type: "string" },
     show: { type: "string", default: "20" },
+    width: { type: "string", default: "400" },
   },
 });
 const [suite = "sample", checkout] = positionals;
@@ -44,13 +47,18 @@ if (suite === "wpt" && values.starlingmonkey === undefined)
   fail("its list is in StarlingMonkey: --starlingmonkey <checkout>");
 
 const scratch = join(root, "target/engine");
+// The servers end with this process, however it ends.
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(130));
 mkdirSync(scratch, { recursive: true });
 const stopServer = suite === "wpt" ? await startWptServer(resolve(checkout), scratch) : undefined;
 const legs = [];
 try {
   const { tests, leftOut } = await read();
   const options = { timeoutMs: Number(values.timeout), outbound: suite === "wpt" ? outbound : [] };
-  for (const name of names) legs.push(await startLeg(name, { ...options, wasmtime: values.wasmtime }));
+  for (const name of names) {
+    const { wasmtime, component } = values;
+    legs.push(await startLeg(name, { ...options, wasmtime, component: component && resolve(component) }));
+  }
   say(`${suite}: ${tests.length} tests on ${legs.map(({ name, server }) => `${name} (${server})`).join(" and ")}`);
   const results = values.results === undefined ? undefined : openResults(values.results);
   const begun = performance.now();
@@ -108,7 +116,8 @@ function print(title, found) {
   for (const { id, reports, verdicts } of found.slice(0, Number(values.show))) {
     console.log(`  ${id}`);
     for (const [name, all] of Object.entries(reports)) {
-      for (const each of new Set(all)) console.log(`    ${name} (${verdicts[name]}): ${each.slice(0, 400)}`);
+      for (const each of new Set(all))
+        console.log(`    ${name} (${verdicts[name]}): ${each.slice(0, Number(values.width))}`);
     }
   }
 }

@@ -22,12 +22,13 @@ export const known = {
  * Builds and starts a leg.
  *
  * @param {keyof typeof known} name
- * @param {{ timeoutMs: number, outbound?: string[], wasmtime?: string }} options `timeoutMs` bounds a test, `outbound` names
- *   what tests may call, `wasmtime` is the program that serves the unmodified engine instead of Tenon
+ * @param {{ timeoutMs: number, outbound?: string[], wasmtime?: string, component?: string }} options `timeoutMs` bounds a test, `outbound` names
+ *   what tests may call, `wasmtime` is the program that serves the unmodified engine instead of Tenon,
+ *   `component` a file that is `ours` instead of what is built
  * @returns {Promise<{ name: string, server: string, ask(task: object): Promise<string>, used(): Promise<string>, stop(): Promise<void> }>}
  */
 export async function startLeg(name, options) {
-  const component = await build(name);
+  const component = (name === "ours" && options.component) || (await build(name));
   const isOther = name === "unmodified" && options.wasmtime !== undefined;
   const server = isOther ? await startWasmtime(component, options) : await startTenon(name, component, options);
   return { name, ...server, ask: (task) => ask(server.url, task, options.timeoutMs) };
@@ -112,6 +113,7 @@ async function startTenon(name, component, { timeoutMs, outbound = [] }) {
     env,
     stdio: ["ignore", "pipe", openSync(join(scratch, `${name}.log`), "w")],
   });
+  process.once("exit", () => child.kill());
   const { url } = JSON.parse(await firstLine(child, name));
   const metrics = async () => (await fetch(`${url}/metrics`)).text();
   return { url: `${url}/run/engine/`, server: "tenon run", used: () => metrics().then(reuse), stop: () => end(child) };
@@ -133,6 +135,7 @@ async function startWasmtime(component, { timeoutMs, wasmtime }) {
   const args = ["serve", "-S", "cli=y", ...limits, "--addr", `127.0.0.1:${port}`, component];
   const log = openSync(join(scratch, "wasmtime.log"), "w");
   const child = spawn(wasmtime, args, { stdio: ["ignore", log, log] });
+  process.once("exit", () => child.kill());
   const url = `http://127.0.0.1:${port}/`;
   for (;;) {
     if (child.exitCode !== null) throw new Error(`wasmtime serve ended with ${child.exitCode}`);

@@ -26,6 +26,7 @@ export async function startWptServer(checkout, scratch) {
   const main = "import sys; sys.path.insert(0, '..'); import localpaths; from serve import serve; serve.main()";
   const args = ["-c", main, "--no-h2", "--config", configuration];
   const child = spawn("python3", args, { cwd: join(checkout, "tools/serve"), stdio: ["ignore", log, log] });
+  process.once("exit", () => child.kill("SIGINT"));
   const isUp = () =>
     fetch(`${origin}/resources/testharness.js`).then(
       (response) => response.ok,
