@@ -42,6 +42,7 @@ mod runtime;
 mod server;
 mod slots;
 mod source_map;
+mod target;
 mod trace;
 mod warm;
 mod watch;

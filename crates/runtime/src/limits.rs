@@ -17,8 +17,14 @@ pub(crate) fn check_length(parts: &Parts) -> Result<(), Problem> {
     if both || parts.extensions.get::<AmbiguousLength>().is_some() { Err(Problem::AmbiguousLength) } else { Ok(()) }
 }
 
-/// 414 for a long path and query, 431 for many or long headers.
+/// Longest name of a method; `UPDATEREDIRECTREF`, the longest that is registered, has 17 bytes.
+const MAX_METHOD_BYTES: usize = 32;
+
+/// 400 for a long method, 414 for a long path and query, 431 for many or long headers.
 pub(crate) fn check_head(parts: &Parts, limits: &Limits) -> Result<(), Problem> {
+    if parts.method.as_str().len() > MAX_METHOD_BYTES {
+        return Err(Problem::LongMethod);
+    }
     let url = parts.uri.path_and_query().map_or(0, |path| path.as_str().len());
     if url > size(limits.max_url_bytes) {
         return Err(Problem::UrlTooLong(limits.max_url_bytes));

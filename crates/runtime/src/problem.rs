@@ -19,6 +19,12 @@ pub(crate) enum Problem {
     NoHost,
     /// Another host than this machine is named, where only that may be.
     OtherHost,
+    /// A method whose name is longer than any.
+    LongMethod,
+    /// A target in a form that its method has no use for.
+    InvalidTarget,
+    /// `CONNECT`, which is for proxies.
+    NoTunnel,
     /// No such path of the runtime's own.
     NotFound,
     /// No such module.
@@ -56,11 +62,13 @@ pub(crate) enum Problem {
 impl Problem {
     fn status(&self) -> StatusCode {
         match self {
-            Self::UnreadableBody | Self::AmbiguousLength | Self::NoHost => StatusCode::BAD_REQUEST,
+            Self::UnreadableBody | Self::AmbiguousLength | Self::NoHost | Self::LongMethod | Self::InvalidTarget => {
+                StatusCode::BAD_REQUEST
+            }
             Self::OtherHost => StatusCode::FORBIDDEN,
             Self::UnknownCoding => StatusCode::NOT_IMPLEMENTED,
             Self::NotFound | Self::UnknownModule(_) => StatusCode::NOT_FOUND,
-            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::MethodNotAllowed | Self::NoTunnel => StatusCode::METHOD_NOT_ALLOWED,
             Self::BodyTooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::BodyTimedOut(_) => StatusCode::REQUEST_TIMEOUT,
             Self::UrlTooLong(_) => StatusCode::URI_TOO_LONG,
@@ -78,6 +86,11 @@ impl Problem {
             StatusCode::PAYLOAD_TOO_LARGE => "Content Too Large",
             status => status.canonical_reason().unwrap_or("Error"),
         }
+    }
+
+    /// Whether the head of the request is so wrong that nothing more of its connection is read, its body included.
+    pub(crate) fn ends_connection(&self) -> bool {
+        matches!(self, Self::NoHost | Self::LongMethod | Self::InvalidTarget)
     }
 
     /// Logs what nobody else does: what the client is told is all there is to say.
@@ -104,11 +117,16 @@ impl Problem {
         *response.status_mut() = status;
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if self.ends_connection() {
+            headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        }
         match self {
             Self::MethodNotAllowed => drop(headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD"))),
             // The bytes that follow may be another request to somebody else.
             Self::AmbiguousLength => drop(headers.insert(CONNECTION, HeaderValue::from_static("close"))),
             Self::Overloaded | Self::NoRoom => drop(headers.insert(RETRY_AFTER, HeaderValue::from_static("1"))),
+            // No method is allowed for what only `CONNECT` can name.
+            Self::NoTunnel => drop(headers.insert(ALLOW, HeaderValue::from_static(""))),
             _ => {}
         }
         response
@@ -125,6 +143,9 @@ impl fmt::Display for Problem {
             Self::OtherHost => {
                 f.write_str("the Host must be this machine's own name or address, such as 127.0.0.1 or localhost")
             }
+            Self::LongMethod => f.write_str("no method has a name as long as that"),
+            Self::InvalidTarget => f.write_str("the request's target has a form that its method has no use for"),
+            Self::NoTunnel => f.write_str("this server is no proxy"),
             Self::NotFound => f.write_str("modules are served under /run/<module>/"),
             Self::UnknownModule(name) => write!(f, "no module is called {name}"),
             Self::MethodNotAllowed => f.write_str("this path answers GET and HEAD only"),

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HOST, HeaderValue};
 use http::request::Parts;
-use http::uri::Authority;
-use http::{Method, Request, Response, Version};
+use http::{Method, Request, Response, StatusCode, Version};
 use http_body::Body;
 
 use super::Runtime;
@@ -22,6 +21,7 @@ use crate::module::{Entry, Module, ModuleInfo, Reuse};
 use crate::problem::Problem;
 use crate::registry::{Slot, State};
 use crate::route::{Route, with_path};
+use crate::target::{Target, is_host};
 use crate::{health, here, limits};
 
 /// What is to answer a request.
@@ -56,6 +56,7 @@ impl Runtime {
                 room.hold(page.body().whole().unwrap_or(0)).await?;
                 return Ok(page);
             }
+            Err(problem) if problem.ends_connection() => return Err(problem),
             Err(problem) => {
                 body::leave(&parts.headers, body, &self.shared.limits).await;
                 return Err(problem);
@@ -82,6 +83,9 @@ impl Runtime {
         }
         limits::check_head(parts, &self.shared.limits)?;
         name_host(parts)?;
+        if Target::of(parts)? == Target::Server {
+            return Ok(Found::Page(no_content()));
+        }
         let (slot, rest) = match Route::of(&parts.uri) {
             Route::Module { name, rest } => {
                 if let Some(page) = self.shared.pages.build_error(name, &parts.headers) {
@@ -230,6 +234,13 @@ impl Runtime {
     }
 }
 
+/// The answer to `OPTIONS *`, which asks whether there is a server.
+fn no_content() -> Response<ResponseBody> {
+    let mut response = Response::new(ResponseBody::from(Bytes::new()));
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    response
+}
+
 /// What is done when a guest that streams its answer has ended: the place in the module is free then.
 fn ended(
     module: &Arc<Module>,
@@ -309,8 +320,7 @@ fn name_host(parts: &mut Parts) -> Result<(), Problem> {
     let mut hosts = parts.headers.get_all(HOST).iter();
     let (first, second) = (hosts.next(), hosts.next());
     let said = [parts.uri.authority().map(|authority| authority.as_str().as_bytes()), first.map(HeaderValue::as_bytes)];
-    let valid = |host: &[u8]| !host.contains(&b'@') && Authority::try_from(host).is_ok();
-    if second.is_some() || !said.iter().flatten().all(|host| valid(host)) {
+    if second.is_some() || !said.iter().flatten().all(|host| is_host(host)) {
         return Err(Problem::NoHost);
     }
     if said == [None, None] {
@@ -349,6 +359,8 @@ mod tests {
             ("/x", &["a/c"]),
             ("/x", &["u@a"]),
             ("/x", &[""]),
+            ("/x", &["a:1.2"]),
+            ("http://[::1].:80/x", &["a"]),
             ("http://u:p@a/x", &["a"]),
         ] {
             assert_eq!(named(uri, hosts, Version::HTTP_11), None, "{uri} {hosts:?}");

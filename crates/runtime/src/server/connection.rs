@@ -11,6 +11,7 @@ use hyper::server::conn::{http1, http2};
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tenon_connection::{Account, Activity, Ended, Framed, Framing, Timed, Timeouts, Uploads, drive};
+use tenon_framing::Strict;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
@@ -24,6 +25,9 @@ use crate::limits::AmbiguousLength;
 
 /// What every HTTP/2 connection begins with (RFC 9113, section 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// Length of the preface's first line, `PRI * HTTP/2.0`.
+const REQUEST_LINE: usize = 14;
 
 /// Bytes of requests that arrive unasked on an HTTP/2 connection, on all streams together.
 const WINDOW: u32 = 256 * 1024;
@@ -121,7 +125,7 @@ impl Connections {
         if size(self.limits.max_headers) > FREE_HEADERS {
             builder.max_headers(size(self.limits.max_headers) + 1);
         }
-        let (stream, framing) = Framed::new(stream, account);
+        let (stream, framing) = Framed::new(Strict::new(stream), account);
         let (activity, client) = (Activity::default(), self.client(account, buffer));
         let connection = builder.serve_connection(self.io(stream), self.service(client, &activity, Some(framing)));
         // hyper closes a connection that idles, and `Timed` one that is blocked.
@@ -208,7 +212,9 @@ async fn sniff(stream: &TcpStream) -> io::Result<Protocol> {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         if seen[..length] != PREFACE[..length] {
-            return Ok(Protocol::Http1);
+            // Whoever names HTTP/2 in its first line and goes on differently speaks neither protocol, and could read no answer.
+            let is_http2 = length >= REQUEST_LINE && seen[..REQUEST_LINE] == PREFACE[..REQUEST_LINE];
+            return if is_http2 { Err(io::ErrorKind::InvalidData.into()) } else { Ok(Protocol::Http1) };
         }
         if length == PREFACE.len() {
             return Ok(Protocol::Http2);

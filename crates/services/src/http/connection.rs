@@ -18,6 +18,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tenon_connection::{Account, Activity, Framed, Reservation, Timed, drive};
+use tenon_framing::Strict;
 use tokio::sync::watch;
 use tower::ServiceExt;
 
@@ -44,7 +45,7 @@ pub(super) async fn serve(
         return tracing::warn!("a connection was closed: too many bytes are held for clients");
     };
     let patience = limits.body_timeout;
-    let (stream, framing) = Framed::new(stream, &account);
+    let (stream, framing) = Framed::new(Strict::new(stream), &account);
     let owner = account.clone();
     let service = service_fn(move |request: Request<Incoming>| {
         let (app, account) = (app.clone(), owner.clone());
@@ -253,6 +254,24 @@ mod tests {
             stream.write_all(&vec![b'x'; length]).await.unwrap();
             let answer = answer(stream).await;
             assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{length}: {answer}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_request_with_two_readings_is_refused_and_nothing_behind_it_served() {
+        let (_running, address) = server(Limits::default()).await;
+        for (fields, body) in [
+            ("content-length: 1\r\ncontent-length: 1", "x"),
+            ("content-length: 5\r\ntransfer-encoding: chunked", "0\r\n\r\n"),
+            ("transfer-encoding: chunked\r\ncontent-length: 5", "0\r\n\r\n"),
+            ("a: b\ncontent-length: 1", "x"),
+            ("transfer-encoding: chunked", "1;\r\nx\r\n0\r\n\r\n"),
+        ] {
+            let request = format!("PUT /read HTTP/1.1\r\nhost: x\r\n{fields}\r\n\r\n{body}");
+            let bytes = format!("{request}PUT /smuggled HTTP/1.1\r\nhost: x\r\n\r\n");
+            let answer = answer(connected(address, bytes.as_bytes()).await).await;
+            assert!(answer.starts_with("HTTP/1.1 400"), "{fields:?}: {answer}");
+            assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{fields:?}: {answer}");
         }
     }
 
