@@ -3,11 +3,12 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
-use tenon_memory::{Memories, Stacks};
-use wasmtime::{Config, Engine};
+use tenon_memory::{Memories, PerProcess, Stacks};
+use wasmtime::{Config, Engine, EngineWeak};
 
 use crate::config::size;
 use crate::error::RuntimeError;
@@ -33,6 +34,7 @@ pub(crate) struct SharedEngine {
     pub(crate) slots: Arc<Slots>,
     /// The places of instances that were restored and wait for the next request to their module.
     pub(crate) restored: Arc<Slots>,
+    pub(crate) clock: Arc<Clock>,
 }
 
 /// The engine of this process, with the places that runtimes of this limit share.
@@ -57,8 +59,8 @@ fn engine(slots: Arc<Slots>) -> wasmtime::Result<SharedEngine> {
     let mut config = compiler();
     config.with_host_memory(Arc::new(memories.clone())).with_host_stack(Arc::new(stacks.clone()));
     let engine = Engine::new(&config)?;
-    tick(&engine);
-    Ok(SharedEngine { engine, memories, stacks, slots, restored: Arc::new(Slots::new(WAITING)) })
+    let (restored, clock) = (Arc::new(Slots::new(WAITING)), Arc::new(Clock::new(&engine)));
+    Ok(SharedEngine { engine, memories, stacks, slots, restored, clock })
 }
 
 /// What decides about compiled code.
@@ -81,18 +83,46 @@ pub fn precompile(component: &[u8], cache: &Path) -> Result<(), RuntimeError> {
         .map_err(RuntimeError::Engine)
 }
 
-/// Advances the engine's epoch for as long as the engine lives.
-fn tick(engine: &Engine) {
-    let engine = engine.weak();
-    std::thread::Builder::new()
-        .name("tenon-epoch".to_string())
-        .spawn(move || {
-            while let Some(engine) = engine.upgrade() {
-                engine.increment_epoch();
-                drop(engine);
-                std::thread::sleep(EPOCH);
-            }
-        })
-        .map(drop)
-        .unwrap_or_else(|error| tracing::error!("no clock for time-outs: {error}"));
+/// What advances the engine's epoch: a thread, for as long as the engine lives.
+pub(crate) struct Clock {
+    engine: EngineWeak,
+    /// Whether it runs in this process: one that was forked has none of its parent's threads. None where that cannot be known.
+    runs: Option<PerProcess>,
+}
+
+impl Clock {
+    fn new(engine: &Engine) -> Self {
+        let runs = PerProcess::new().map_err(|error| tracing::debug!("no clock for forked processes: {error}")).ok();
+        let clock = Self { engine: engine.weak(), runs };
+        if clock.runs.is_none() {
+            clock.start();
+        }
+        clock.run();
+        clock
+    }
+
+    /// Starts it unless it runs.
+    pub(crate) fn run(&self) {
+        if let Some(runs) = &self.runs
+            && runs.number().load(Ordering::Relaxed) == 0
+            && runs.number().swap(1, Ordering::Relaxed) == 0
+        {
+            self.start();
+        }
+    }
+
+    fn start(&self) {
+        let engine = self.engine.clone();
+        std::thread::Builder::new()
+            .name("tenon-epoch".to_string())
+            .spawn(move || {
+                while let Some(engine) = engine.upgrade() {
+                    engine.increment_epoch();
+                    drop(engine);
+                    std::thread::sleep(EPOCH);
+                }
+            })
+            .map(drop)
+            .unwrap_or_else(|error| tracing::error!("no clock for time-outs: {error}"));
+    }
 }

@@ -126,6 +126,7 @@ impl Module {
         caller: Caller,
     ) -> Result<Instance, Failure> {
         self.idle.call();
+        engine.clock.run();
         if let Reuse::Shared(warm) = &self.reuse
             && let Some(mut instance) = warm.take()
         {
