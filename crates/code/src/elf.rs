@@ -45,6 +45,12 @@ pub(crate) fn section(file: &[u8], name: &str) -> Option<Section> {
     })
 }
 
+/// The content of a section of compiled code.
+#[must_use]
+pub fn content_of<'a>(code: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    code.get(section(code, name)?.content)
+}
+
 /// Gives a section another content, at the end of the file. Everything else keeps its place, because code and what
 /// describes it refer to each other by distance.
 pub(crate) fn replace(file: &mut Vec<u8>, section: &Section, content: &[u8]) -> Option<()> {

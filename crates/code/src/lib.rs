@@ -28,6 +28,7 @@ mod store;
 mod trusted_path;
 
 pub use code::Code;
+pub use elf::content_of as section_of_code;
 pub use folder::{Folder, hex};
 pub use handler::HANDLER;
 pub use restore::RESTORE;

@@ -69,6 +69,14 @@ impl Bounds {
         false
     }
 
+    /// All of it, for a comparison with that of a fresh instance: the budgets with what is used of them, and the limit.
+    #[cfg(test)]
+    pub(crate) fn observed(&self) -> ([(usize, usize); 2], Option<&'static str>) {
+        let Self { memory, table, denied } = self;
+        let budgets = [memory, table].map(|Budget { name: _, most, used }| (*most, *used));
+        (budgets, *denied)
+    }
+
     /// The limit that the guest has run into, by its name. What happens next is most likely its consequence.
     pub(crate) fn denied(&self) -> Option<&'static str> {
         self.denied

@@ -32,7 +32,31 @@ pub(crate) struct Egress {
     calls: u64,
 }
 
+/// All of it, comparable with that of a fresh instance.
+#[cfg(test)]
+#[derive(Debug, PartialEq)]
+pub(crate) struct Observed {
+    /// Where they stand, which is the same for all instances of a module.
+    surroundings: usize,
+    module: usize,
+    request_id: Arc<str>,
+    traceparent: Option<HeaderValue>,
+    calls: u64,
+}
+
 impl Egress {
+    #[cfg(test)]
+    pub(crate) fn observed(&self) -> Observed {
+        let Self { surroundings, module, caller: Caller { request_id, traceparent }, calls } = self;
+        Observed {
+            surroundings: Arc::as_ptr(surroundings).addr(),
+            module: Arc::as_ptr(module).addr(),
+            request_id: Arc::clone(request_id),
+            traceparent: traceparent.clone(),
+            calls: *calls,
+        }
+    }
+
     pub(crate) fn new(surroundings: &Arc<Surroundings>, module: &Arc<ModuleInfo>, caller: Caller) -> Self {
         Self { surroundings: Arc::clone(surroundings), module: Arc::clone(module), caller, calls: 0 }
     }

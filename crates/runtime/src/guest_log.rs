@@ -43,7 +43,36 @@ struct State {
 /// What StarlingMonkey says before it traps because a handler's promise is not settled and nothing is left to wait for.
 const STUCK: &str = "event loop error, but no exception is pending";
 
+/// All of it, comparable with that of a fresh instance.
+#[cfg(test)]
+#[derive(Debug, PartialEq)]
+pub(crate) struct Observed {
+    /// Where it stands, which is the same for all instances of a module.
+    module: usize,
+    request_id: Arc<str>,
+    lines: [Vec<u8>; 2],
+    limit: usize,
+    left: usize,
+    is_stuck: bool,
+}
+
 impl GuestLog {
+    #[cfg(test)]
+    pub(crate) fn observed(&self) -> Observed {
+        // `stream` tells clones apart.
+        let Self { module, state, stream: _ } = self;
+        let state = state.lock().unwrap_or_else(PoisonError::into_inner);
+        let State { request_id, lines, limit, left, is_stuck } = &*state;
+        Observed {
+            module: Arc::as_ptr(module).addr(),
+            request_id: Arc::clone(request_id),
+            lines: lines.clone(),
+            limit: *limit,
+            left: *left,
+            is_stuck: *is_stuck,
+        }
+    }
+
     pub(crate) fn new(module: Arc<ModuleInfo>, request_id: Arc<str>, limit: usize) -> Self {
         let state = State { request_id, lines: [Vec::new(), Vec::new()], limit, left: limit, is_stuck: false };
         Self { module, state: Arc::new(Mutex::new(state)), stream: Stream::Output }

@@ -97,6 +97,46 @@ impl Host {
     }
 }
 
+/// All that a host has for an instance, comparable with that of a fresh one.
+#[cfg(test)]
+#[derive(Debug, PartialEq)]
+pub(crate) struct Observed {
+    environment: Vec<(String, String)>,
+    egress: crate::egress::Observed,
+    log: crate::guest_log::Observed,
+    has_resources: bool,
+    /// The limits for memory and tables, and the one that the guest has run into.
+    limits: ([usize; 2], Option<&'static str>),
+    began_before: bool,
+    touched: bool,
+}
+
+#[cfg(test)]
+impl Host {
+    /// All that the instance of a request finds here that began at `began`, and how much memory and how many table elements are
+    /// counted. A field that is
+    /// added is missed here by the compiler: it is to be compared, or the reason stands here why it is not.
+    pub(crate) fn observed(&mut self, began: Instant) -> (Observed, [usize; 2]) {
+        use environment::Host as _;
+        let Self { wasi, http: _, egress, log, table, bounds, started, touched, restored: _ } = self;
+        // `wasi` has the environment, the log, and random numbers that nobody can foresee; the seeds of those that somebody could
+        // are given out by interfaces that touch the host only. `http` has a limit, and nothing that changes it. `restored`
+        // makes `begin` set `started`.
+        let environment = WasiCliCtxView { ctx: wasi.cli(), table }.get_environment().unwrap_or_default();
+        let (budgets, denied) = bounds.observed();
+        let observed = Observed {
+            environment,
+            egress: egress.observed(),
+            log: log.observed(),
+            has_resources: !table.is_empty(),
+            limits: (budgets.map(|(most, _)| most), denied),
+            began_before: *started < began,
+            touched: *touched,
+        };
+        (observed, budgets.map(|(_, used)| used))
+    }
+}
+
 /// Links all interfaces that a module may import.
 pub(crate) fn link(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     wasmtime_wasi::p2::add_to_linker_async(linker)?;

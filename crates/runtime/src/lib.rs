@@ -28,6 +28,8 @@ mod health;
 mod here;
 mod host;
 mod idle;
+#[cfg(test)]
+mod isolation;
 mod limits;
 mod metrics;
 mod module;

@@ -42,6 +42,9 @@ pub(crate) struct Module {
     pub(crate) reuse: Reuse,
     /// What becomes of its code while nobody calls it.
     pub(crate) idle: Idle,
+    /// Compares its instances with a fresh one.
+    #[cfg(test)]
+    pub(crate) probe: std::sync::OnceLock<Arc<crate::isolation::Probe>>,
 }
 
 /// What becomes of an instance that has served a request.
@@ -115,11 +118,29 @@ impl Module {
             image: code.image().cloned(),
             reuse,
             idle: Idle::new(code),
+            #[cfg(test)]
+            probe: std::sync::OnceLock::new(),
         })
     }
 
     /// An instance for a request: one that waits, or a fresh one.
     pub(crate) async fn instance(
+        &self,
+        engine: &SharedEngine,
+        surroundings: &Arc<Surroundings>,
+        caller: Caller,
+    ) -> Result<Instance, Failure> {
+        #[cfg(test)]
+        if let Some(probe) = self.probe.get() {
+            let began = std::time::Instant::now();
+            let mut instance = self.take(engine, surroundings, caller.clone()).await?;
+            probe.look(&mut instance, surroundings, &self.info, caller, began);
+            return Ok(instance);
+        }
+        self.take(engine, surroundings, caller).await
+    }
+
+    async fn take(
         &self,
         engine: &SharedEngine,
         surroundings: &Arc<Surroundings>,
@@ -155,9 +176,14 @@ impl Module {
     /// Takes an instance back that has served a request, and keeps it if it may serve another one, as it is or restored.
     pub(crate) async fn take_back(&self, mut instance: Instance) {
         let Reuse::Restored(warm, places) = &self.reuse else { return self.keep(instance) };
-        if instance.restore().await
-            && let Some(place) = places.take_now()
-        {
+        #[cfg(test)]
+        let left_out = self.probe.get().and_then(|probe| probe.leave_out(&mut instance));
+        let restored = instance.restore().await;
+        #[cfg(test)]
+        if let (Some(probe), Some(left_out)) = (self.probe.get(), left_out) {
+            probe.put_back(&mut instance, left_out);
+        }
+        if restored && let Some(place) = places.take_now() {
             instance.served();
             instance.move_to(place);
             warm.give(instance);

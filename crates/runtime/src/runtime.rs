@@ -148,6 +148,13 @@ impl Runtime {
         self.shared.pages.set_build_error(module.into(), html);
     }
 
+    /// What the harness that proves isolation looks at.
+    #[cfg(test)]
+    pub(crate) fn parts(&self) -> (&SharedEngine, &Registry, &Arc<Surroundings>, &Admission) {
+        let Shared { engine, registry, surroundings, admission, .. } = &*self.shared;
+        (engine, registry, surroundings, admission)
+    }
+
     /// How many connections are open.
     pub(crate) fn connections_gauge(&self) -> Gauge {
         self.shared.books.metrics.connections.clone()

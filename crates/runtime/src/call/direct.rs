@@ -46,6 +46,11 @@ impl Entry {
         self.pre.engine()
     }
 
+    #[cfg(test)]
+    pub(crate) fn component(&self) -> &wasmtime::component::Component {
+        self.pre.component()
+    }
+
     /// Whether the globals of an instance can be restored.
     pub(crate) fn is_restorable(&self) -> bool {
         self.restore.is_some()

@@ -24,6 +24,8 @@ pub(crate) struct Instance {
     /// What sets its globals to what they were at first.
     globals: Option<TypedFunc<(), ()>>,
     uses: u64,
+    #[cfg(test)]
+    seen: crate::isolation::Seen,
     // Behind the store: the slot is free once the instance is gone.
     slot: Slot,
 }
@@ -60,7 +62,16 @@ impl Instance {
         };
         let (made, memory) = providing(module.image.as_ref(), instantiated).await;
         let (exports, globals) = made?;
-        Ok(Self { store, exports, memory, globals, uses: 0, slot })
+        Ok(Self {
+            store,
+            exports,
+            memory,
+            globals,
+            uses: 0,
+            #[cfg(test)]
+            seen: crate::isolation::Seen::default(),
+            slot,
+        })
     }
 
     /// Makes it ready for another request.
@@ -102,6 +113,16 @@ impl Instance {
     /// How many requests it has served.
     pub(crate) fn uses(&self) -> u64 {
         self.uses
+    }
+
+    /// All that it consists of, for a comparison with a fresh one: its store, what the harness has noted of it, how it is called
+    /// and what can be restored.
+    #[cfg(test)]
+    pub(crate) fn observed(&mut self) -> (&mut Store<Host>, &mut crate::isolation::Seen, [bool; 3]) {
+        // How often it was used decides when it is dropped, and the slot how many there are.
+        let Self { store, exports, memory, globals, uses: _, seen, slot: _ } = self;
+        let kinds = [matches!(exports, Exports::Direct(_)), memory.is_some(), globals.is_some()];
+        (store, seen, kinds)
     }
 
     /// How many resources it holds on the host.

@@ -1,0 +1,376 @@
+//! Random requests to random handlers, many at once.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::Request;
+use http_body_util::{BodyExt, Full};
+use tenon_fixtures::random::{self, DIRTY, Numbers, Step, USED};
+use tenon_transport::{Address, Sidecar};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::task::JoinSet;
+
+use super::probe::{Leave, Probe};
+use crate::config::{Limits, ModuleSource, RuntimeConfig};
+use crate::here::Here;
+use crate::module::{Module, Reuse};
+use crate::runtime::Runtime;
+
+/// Requests at once, which is more than there are instances.
+const AT_ONCE: usize = 12;
+
+/// What a campaign consists of.
+#[derive(Clone, Debug)]
+pub(super) struct Campaign {
+    /// The same handlers and requests are made of the same seed; their order in time is the system's.
+    pub(super) seed: u64,
+    pub(super) requests: u64,
+    /// Requests until all modules are replaced by others.
+    pub(super) round: u64,
+    /// Where the core modules are that random handlers are made of (`crates/smith`), and how many serve at once.
+    pub(super) folder: PathBuf,
+    pub(super) modules: u64,
+    /// A component in JavaScript, which gets one in `share` requests.
+    pub(super) javascript: Option<PathBuf>,
+    pub(super) share: u64,
+    pub(super) leave: Option<Leave>,
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub(super) struct Outcome {
+    pub(super) requests: u64,
+    /// Those that were given up before they were answered.
+    pub(super) cancelled: u64,
+    /// Of these, to the component in JavaScript.
+    pub(super) javascript: u64,
+    /// Answers by status.
+    pub(super) statuses: BTreeMap<u16, u64>,
+    /// Comparisons of instances that were restored.
+    pub(super) restored: u64,
+    /// Comparisons of instances that were made.
+    pub(super) made: u64,
+    /// Modules that served, those of them whose instances are restored, and those that could not be loaded or instantiated.
+    pub(super) modules: u64,
+    pub(super) restorable: u64,
+    pub(super) unusable: u64,
+    /// What was not as in a fresh instance.
+    pub(super) differences: Vec<String>,
+}
+
+impl Campaign {
+    /// Runs it on the threads of this Tokio runtime, until the requests are done or something differs.
+    pub(super) async fn run(&self) -> Outcome {
+        let mut outcome = Outcome::default();
+        let mut numbers = Numbers::new(self.seed);
+        while outcome.requests < self.requests && outcome.differences.is_empty() {
+            let round = Round::begin(self, &mut numbers, &mut outcome).await;
+            let count = self.round.min(self.requests - outcome.requests);
+            round.run(self, count, numbers.next_u64(), &mut outcome).await;
+        }
+        outcome
+    }
+}
+
+/// Modules that serve for a while.
+pub(super) struct Round {
+    runtime: Runtime,
+    modules: Vec<Arc<Module>>,
+    _sidecar: Service,
+    _folder: tempfile::TempDir,
+}
+
+/// The limits of a campaign: time-outs come soon, and few requests run at once, so that their instances are used again.
+fn limits() -> Limits {
+    Limits {
+        max_concurrent: 8,
+        queue_timeout_ms: 30_000,
+        request_timeout_ms: 150,
+        memory_limit_bytes: 128 * 1024 * 1024,
+        max_response_bytes: 1024 * 1024,
+        max_log_bytes: 4_096,
+        max_outbound_calls: 4,
+        breaker_failures: 1_000,
+        ..Limits::default()
+    }
+}
+
+impl Round {
+    pub(super) async fn begin(campaign: &Campaign, numbers: &mut Numbers, outcome: &mut Outcome) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let (sidecar, _sidecar) = service(folder.path());
+        let mut modules = Vec::new();
+        let mut plain = BTreeMap::new();
+        let mut cores: Vec<_> =
+            std::fs::read_dir(&campaign.folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        cores.sort();
+        for number in 0..campaign.modules {
+            let core = &cores[usize::try_from(numbers.below(cores.len() as u64)).unwrap()];
+            let pages = [3, 3, 8, 80][usize::try_from(numbers.below(4)).unwrap()];
+            let Some(bare) = random::handler(&std::fs::read(core).unwrap(), pages) else { continue };
+            let name = format!("m{number}");
+            let bytes = match numbers.below(8) {
+                0 => tenon_fixtures::bridged(&bare),
+                1 => tenon_compose::compose(&bare, tenon_compose::BRIDGE).unwrap(),
+                _ => {
+                    plain.insert(name.clone(), bare.clone());
+                    bare
+                }
+            };
+            let path = folder.path().join(format!("{name}.wasm"));
+            std::fs::write(&path, bytes).unwrap();
+            modules.push(ModuleSource { name, path });
+        }
+        let count = modules.len() + usize::from(campaign.javascript.is_some());
+        modules.extend(campaign.javascript.clone().map(|path| ModuleSource { name: "javascript".to_string(), path }));
+        let config = RuntimeConfig {
+            modules,
+            sidecars: vec![sidecar],
+            environment: vec![("NAME".to_string(), "value".to_string())],
+            limits: limits(),
+            // Code that is mapped from a file, or in memory.
+            cache: numbers.one_in(2).then(|| folder.path().join("code")),
+            ..RuntimeConfig::default()
+        };
+        let runtime = Runtime::new(config).await.unwrap();
+        let (engine, registry, surroundings, _) = runtime.parts();
+        let mut usable = Vec::new();
+        for module in registry.ready() {
+            let leave = campaign.leave;
+            let Ok(probe) = Probe::new(&module, engine, surroundings, leave).await else { continue };
+            let checked = match plain.get(&*module.info.name) {
+                Some(bytes) => probe.check_fresh(&module, surroundings, bytes).await,
+                None if &*module.info.name == "javascript" => {
+                    probe.check_memory(&std::fs::read(campaign.javascript.as_ref().unwrap()).unwrap())
+                }
+                None => Ok(()),
+            };
+            if let Err(error) = checked {
+                outcome.differences.push(format!("{}, a fresh instance: {error:#}", module.info.name));
+            }
+            let _ = module.probe.set(Arc::new(probe));
+            outcome.modules += 1;
+            outcome.restorable += u64::from(matches!(module.reuse, Reuse::Restored(..)));
+            usable.push(module);
+        }
+        outcome.unusable += (count - usable.len()) as u64;
+        Self { runtime, modules: usable, _sidecar, _folder: folder }
+    }
+
+    /// Sends requests, and adds what comes of them.
+    pub(super) async fn run(&self, campaign: &Campaign, count: u64, seed: u64, outcome: &mut Outcome) {
+        let left = Arc::new(AtomicU64::new(count));
+        let statuses = Arc::new(Mutex::new(BTreeMap::<u16, u64>::new()));
+        let [cancelled, javascript] = [(); 2].map(|()| Arc::new(AtomicU64::new(0)));
+        let mut clients = JoinSet::new();
+        for client in 0..AT_ONCE {
+            let (runtime, left, statuses) = (self.runtime.clone(), Arc::clone(&left), Arc::clone(&statuses));
+            let (cancelled, javascript) = (Arc::clone(&cancelled), Arc::clone(&javascript));
+            let names: Vec<Arc<str>> = self.modules.iter().map(|module| Arc::clone(&module.info.name)).collect();
+            let mut numbers = Numbers::new(seed ^ (client as u64) << 32);
+            let share = if campaign.javascript.is_some() { campaign.share } else { 0 };
+            clients.spawn(async move {
+                let mut here = Here::default();
+                while left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok() {
+                    let request = if share > 0 && numbers.one_in(share) {
+                        javascript.fetch_add(1, Ordering::Relaxed);
+                        in_javascript(&mut numbers)
+                    } else {
+                        let random: Vec<_> = names.iter().filter(|name| &***name != "javascript").collect();
+                        let name = random[usize::try_from(numbers.below(random.len() as u64)).unwrap()];
+                        to_random(name, &mut numbers)
+                    };
+                    match sent(&runtime, request, &mut here, &mut numbers).await {
+                        Some(status) => {
+                            *statuses.lock().unwrap_or_else(PoisonError::into_inner).entry(status).or_default() += 1;
+                        }
+                        None => drop(cancelled.fetch_add(1, Ordering::Relaxed)),
+                    }
+                }
+            });
+        }
+        while let Some(client) = clients.join_next().await {
+            client.unwrap();
+        }
+        outcome.requests += count;
+        outcome.cancelled += cancelled.load(Ordering::Relaxed);
+        outcome.javascript += javascript.load(Ordering::Relaxed);
+        for (status, count) in &*statuses.lock().unwrap_or_else(PoisonError::into_inner) {
+            *outcome.statuses.entry(*status).or_default() += count;
+            if matches!(*status, USED | DIRTY) {
+                outcome.differences.push(format!("{count} handlers found something themselves: {status}"));
+            }
+        }
+        // What is given back behind an answer is given back now, and looked at once more.
+        let (engine, _, surroundings, admission) = self.runtime.parts();
+        while admission.free() < crate::config::size(limits().max_concurrent) {
+            tokio::task::yield_now().await;
+        }
+        for module in &self.modules {
+            let caller = crate::host::Caller { request_id: "last".into(), traceparent: None };
+            drop(module.instance(engine, surroundings, caller).await);
+            let Some(probe) = module.probe.get() else { continue };
+            let (restored, made, differences) = probe.outcome();
+            outcome.restored += restored;
+            outcome.made += made;
+            outcome.differences.extend(differences);
+        }
+    }
+}
+
+/// Sends a request, to its end or until it is given up; the status of its answer.
+async fn sent(runtime: &Runtime, request: Request<Full<Bytes>>, here: &mut Here, numbers: &mut Numbers) -> Option<u16> {
+    let answered = async {
+        let response = runtime.handle(request).await;
+        let status = response.status().as_u16();
+        // A body that is streamed may break off.
+        let _ = response.into_body().collect().await;
+        status
+    };
+    let mut answered = pin!(answered);
+    if numbers.one_in(4)
+        && let Poll::Ready(answered) = here.begin(answered.as_mut())
+    {
+        return answered;
+    }
+    match numbers.below(40) {
+        // It has begun at most.
+        0 => {
+            let mut polls = numbers.below(3);
+            std::future::poll_fn(|context| {
+                if polls == 0 {
+                    return Poll::Ready(None);
+                }
+                polls -= 1;
+                answered.as_mut().poll(context).map(Some)
+            })
+            .await
+        }
+        1 | 2 => tokio::time::timeout(Duration::from_micros(numbers.below(3_000)), answered).await.ok(),
+        _ => Some(answered.await),
+    }
+}
+
+/// A request of some steps.
+fn to_random(module: &str, numbers: &mut Numbers) -> Request<Full<Bytes>> {
+    let mut body = Vec::new();
+    for _ in 0..numbers.below(7) {
+        let step = match numbers.below(100) {
+            0..60 => Step::Function,
+            60..75 => Step::Store,
+            75..80 => Step::Fill,
+            80..85 => Step::Globals,
+            85..88 => Step::Now,
+            88..91 => Step::Random,
+            91..94 => Step::Environment,
+            94..97 => Step::Date,
+            97 => Step::Grow,
+            98 => Step::Log,
+            _ => [Step::Timer, Step::Call, Step::Trap, Step::Invalid, Step::Recurse, Step::Sleep, Step::Hoard]
+                [usize::try_from(numbers.below(7)).unwrap()],
+        };
+        let argument = if step == Step::Sleep { numbers.below(8) } else { numbers.below(16) };
+        step.encode(u8::try_from(argument).unwrap(), numbers.next_u64(), &mut body);
+    }
+    if numbers.one_in(3_000) {
+        Step::Spin.encode(0, 0, &mut body);
+    }
+    let method = if numbers.one_in(10) { "HEAD" } else { "POST" };
+    request(method, format!("/run/{module}/{}", numbers.below(1_000)), body)
+}
+
+/// The routes of scripts/isolation/handler.ts, and how often each is called among a thousand requests.
+const ROUTES: [(&str, u64); 30] = [
+    ("nothing", 100),
+    ("globals", 80),
+    ("closures", 80),
+    ("arrays", 80),
+    ("maps", 60),
+    ("strings", 60),
+    ("regexes", 60),
+    ("prototypes", 60),
+    ("classes", 60),
+    ("time", 60),
+    ("random", 60),
+    ("crypto", 40),
+    ("environment", 20),
+    ("json", 40),
+    ("echo", 40),
+    ("exceptions", 20),
+    ("generators", 20),
+    ("promises", 20),
+    ("timers", 10),
+    ("leftover", 10),
+    ("log", 20),
+    ("unfinished", 5),
+    ("sidecar", 15),
+    ("abandoned", 5),
+    ("refused", 5),
+    ("growth", 5),
+    ("recursion", 5),
+    ("never", 1),
+    ("hoard", 1),
+    ("spin", 1),
+];
+
+fn in_javascript(numbers: &mut Numbers) -> Request<Full<Bytes>> {
+    let all: u64 = ROUTES.iter().map(|(_, weight)| weight).sum();
+    let mut at = numbers.below(all);
+    let route = ROUTES.iter().find(|(_, weight)| {
+        let found = at < *weight;
+        at = at.saturating_sub(*weight);
+        found
+    });
+    let (route, _) = route.unwrap_or(&ROUTES[0]);
+    let body: Vec<u8> = (0..numbers.below(2_000)).map(|_| b'a' + (numbers.next_u64() % 26) as u8).collect();
+    request("POST", format!("/run/javascript/{route}?n={}", numbers.below(1_000_000)), body)
+}
+
+fn request(method: &str, uri: String, body: Vec<u8>) -> Request<Full<Bytes>> {
+    Request::builder().method(method).uri(uri).header("host", "example.test").body(Full::new(body.into())).unwrap()
+}
+
+/// A sidecar that answers, says nothing, or hangs up.
+struct Service(tokio::task::JoinHandle<()>);
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+fn service(folder: &Path) -> (Sidecar, Service) {
+    let path = folder.join("sidecar.sock");
+    let listener = UnixListener::bind(&path).unwrap();
+    let served = tokio::spawn(async move {
+        let mut numbers = Numbers::new(1);
+        while let Ok((connection, _)) = listener.accept().await {
+            tokio::spawn(serve(connection, Numbers::new(numbers.next_u64())));
+        }
+    });
+    let address = Address::parse(&format!("unix://{}", path.display())).unwrap();
+    (Sidecar::new("random", address).unwrap(), Service(served))
+}
+
+async fn serve(mut connection: UnixStream, mut numbers: Numbers) {
+    let mut bytes = vec![0; 65_536];
+    while let Ok(1..) = connection.read(&mut bytes).await {
+        match numbers.below(20) {
+            0 => return,
+            1 => {}
+            _ => {
+                let answer =
+                    b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 11\r\n\r\n{\"is\":true}";
+                let _ = connection.write_all(answer).await;
+            }
+        }
+    }
+}

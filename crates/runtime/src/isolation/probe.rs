@@ -1,0 +1,225 @@
+//! The comparison of a module's instances with a fresh one.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use wasmtime::component::{Component, Linker};
+use wasmtime::{Engine, Result, Store, Val};
+
+use super::store::{self, Layout, State, Value};
+use crate::call::Instance;
+use crate::engine::SharedEngine;
+use crate::host::{self, Caller, Host, Surroundings};
+use crate::module::{Entry, Module, ModuleInfo};
+
+/// A page, as restoring counts them.
+const PAGE: usize = 4096;
+
+/// As many differences are described.
+const DESCRIBED: usize = 20;
+
+/// Something that is left out when an instance is restored, so that the comparison can be seen to fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Leave {
+    /// A page of the first memory.
+    Page(usize),
+    /// A global, by its place among all.
+    Global(usize),
+    /// A field of the host's: the request that log lines belong to.
+    Field,
+}
+
+/// What is noted of an instance.
+#[derive(Default)]
+pub(crate) struct Seen {
+    /// The number of its store.
+    number: Option<u64>,
+    /// The request that it served last.
+    request_id: Option<Arc<str>>,
+}
+
+/// What was left out.
+pub(crate) enum LeftOut {
+    Page(usize, Vec<u8>),
+    Global(usize, Val),
+}
+
+/// Compares the instances of a module with the one that was made first.
+pub(crate) struct Probe {
+    layout: Layout,
+    fresh: State,
+    used: [usize; 2],
+    fuel: usize,
+    kinds: [bool; 3],
+    leave: Option<Leave>,
+    restored: AtomicU64,
+    made: AtomicU64,
+    differences: Mutex<Vec<String>>,
+}
+
+impl Probe {
+    /// Makes an instance of the module by the product's own way, and keeps what it consists of.
+    pub(super) async fn new(
+        module: &Module,
+        engine: &SharedEngine,
+        surroundings: &Arc<Surroundings>,
+        leave: Option<Leave>,
+    ) -> Result<Self> {
+        let component = match &module.entry {
+            Entry::Direct(entry) => entry.component(),
+            Entry::WasiHttp(pre) => pre.instance_pre().component(),
+        };
+        let layout = Layout::of(component)?;
+        let caller = Caller { request_id: "fresh".into(), traceparent: None };
+        let slot = engine.slots.take().await;
+        let made = Instance::new(module, surroundings, caller, slot).await;
+        let mut instance = made.map_err(|failure| wasmtime::format_err!("no instance: {failure:?}"))?;
+        let (store, _, kinds) = instance.observed();
+        let number = store::number(store)?;
+        let fresh = State::of(&layout, number, store);
+        let (fuel, used) = (store.hostcall_fuel(), store.data_mut().observed(Instant::now()).1);
+        let (restored, made, differences) = (AtomicU64::new(0), AtomicU64::new(0), Mutex::default());
+        Ok(Self { layout, fresh, used, fuel, kinds, leave, restored, made, differences })
+    }
+
+    /// Whether the fresh instance is what wasmtime alone makes of the component: without Tenon's memories, and without what
+    /// Tenon adds to the component. That adds globals at an instance's end, and an instance at the end.
+    pub(super) async fn check_fresh(
+        &self,
+        module: &Module,
+        surroundings: &Arc<Surroundings>,
+        bytes: &[u8],
+    ) -> Result<()> {
+        let engine = Engine::default();
+        let component = Component::new(&engine, bytes)?;
+        let layout = Layout::of(&component)?;
+        let mut linker = Linker::new(&engine);
+        host::link(&mut linker)?;
+        let caller = Caller { request_id: "plain".into(), traceparent: None };
+        let mut store = Store::new(&engine, Host::new(surroundings, &module.info, caller));
+        linker.instantiate_async(&mut store, &component).await?;
+        let number = store::number(&mut store)?;
+        let plain = State::of(&layout, number, &mut store);
+        for (name, memory) in &plain.memories {
+            let fresh = self.fresh.memories.iter().find(|(other, _)| other == name).map(|(_, memory)| memory);
+            wasmtime::ensure!(fresh == Some(memory), "{name} is not what it is without Tenon");
+        }
+        for (name, value) in plain.globals.iter().filter(|(name, _)| name.starts_with("global")) {
+            let fresh = self.fresh.globals.iter().find(|(other, _)| other == name).map(|(_, value)| value);
+            wasmtime::ensure!(
+                fresh.is_some_and(|fresh| is_like(fresh, value)),
+                "{name} is not what it is without Tenon"
+            );
+        }
+        for (name, elements) in &plain.tables {
+            let fresh = self.fresh.tables.iter().find(|(other, _)| other == name);
+            let fresh = fresh.map_or(&[][..], |(_, elements)| elements);
+            let alike =
+                fresh.len() == elements.len() && fresh.iter().zip(elements).all(|(one, other)| is_like(one, other));
+            wasmtime::ensure!(alike, "{name} is not what it is without Tenon");
+        }
+        Ok(())
+    }
+
+    /// Whether the first memory is what the component's bytes say, read without wasmtime.
+    pub(super) fn check_memory(&self, bytes: &[u8]) -> Result<()> {
+        let (state, _) = tenon_code::Engine::find(bytes)?.take_apart()?;
+        let mut expected = vec![0; usize::try_from(state.pages)? * 65_536];
+        for segment in state.segments {
+            let at = segment.offset as usize;
+            expected[at..at + segment.data.len()].copy_from_slice(segment.data);
+        }
+        wasmtime::ensure!(
+            self.fresh.memories.iter().any(|(_, memory)| *memory == expected),
+            "no memory is what the component says"
+        );
+        Ok(())
+    }
+
+    /// Compares an instance that is about to serve a request which came at `began`.
+    pub(crate) fn look(
+        &self,
+        instance: &mut Instance,
+        surroundings: &Arc<Surroundings>,
+        module: &Arc<ModuleInfo>,
+        caller: Caller,
+        began: Instant,
+    ) {
+        let count = if instance.uses() > 0 { &self.restored } else { &self.made };
+        count.fetch_add(1, Ordering::Relaxed);
+        let (store, seen, kinds) = instance.observed();
+        let number = match seen.number {
+            Some(number) => number,
+            None => *seen.number.insert(store::number(store).expect("a store can have another global")),
+        };
+        if let (Some(Leave::Field), Some(before)) = (self.leave, &seen.request_id) {
+            store.data().log.begin(Arc::clone(before));
+        }
+        seen.request_id = Some(Arc::clone(&caller.request_id));
+
+        let mut found = self.fresh.differences(&self.layout, number, store);
+        let mut host = Host::new(surroundings, module, caller);
+        let expected = host.observed(began).0;
+        let (is, used) = store.data_mut().observed(began);
+        if is != expected {
+            found.push(format!("the host has {is:?} and not {expected:?}"));
+        }
+        if (used, store.hostcall_fuel(), kinds) != (self.used, self.fuel, self.kinds) {
+            found.push(format!("the instance uses {used:?}, {} fuel, {kinds:?}", store.hostcall_fuel()));
+        }
+        let mut differences = self.differences.lock().unwrap_or_else(PoisonError::into_inner);
+        for found in found {
+            if differences.len() < DESCRIBED {
+                let how = if instance.uses() > 0 { "restored" } else { "made" };
+                differences.push(format!("{}, an instance that was {how}: {found}", module.name));
+            }
+        }
+    }
+
+    /// Notes what is to be left out, before an instance is restored.
+    pub(crate) fn leave_out(&self, instance: &mut Instance) -> Option<LeftOut> {
+        let (store, seen, _) = instance.observed();
+        match self.leave? {
+            Leave::Page(page) => {
+                let memory = store::memory(&self.layout, seen.number?, 0)?.data(&*store);
+                Some(LeftOut::Page(page, memory.get(page * PAGE..(page + 1) * PAGE)?.to_vec()))
+            }
+            Leave::Global(place) => {
+                let global = store::global(&self.layout, seen.number?, place)?;
+                Some(LeftOut::Global(place, global.get(store)))
+            }
+            Leave::Field => None,
+        }
+    }
+
+    /// Makes an instance that was restored what it is when that was left out.
+    pub(crate) fn put_back(&self, instance: &mut Instance, left_out: LeftOut) {
+        let (store, seen, _) = instance.observed();
+        let number = seen.number.expect("it was looked at");
+        match left_out {
+            LeftOut::Page(page, bytes) => {
+                let memory = store::memory(&self.layout, number, 0).expect("it was there");
+                memory.write(store, page * PAGE, &bytes).expect("the memory is as large as it was");
+            }
+            LeftOut::Global(place, value) => {
+                let global = store::global(&self.layout, number, place).expect("it was there");
+                global.set(store, value).expect("the global is one that can be set");
+            }
+        }
+    }
+
+    /// Comparisons of instances that were restored, and of those that were made, and what differed.
+    pub(super) fn outcome(&self) -> (u64, u64, Vec<String>) {
+        let differences = self.differences.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        (self.restored.load(Ordering::Relaxed), self.made.load(Ordering::Relaxed), differences)
+    }
+}
+
+/// Whether values of two engines are the same, as far as that can be said of functions.
+fn is_like(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Function { instance, .. }, Value::Function { instance: other, .. }) => instance == other,
+        (one, other) => one == other,
+    }
+}

@@ -1,0 +1,231 @@
+//! Short campaigns for each build, and the one that `scripts/isolation.mjs` runs for as long as it is asked to.
+
+use std::env;
+use std::fmt::Display;
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::str::FromStr;
+use std::time::Instant;
+
+use bytes::Bytes;
+use http::Request;
+use http_body_util::Full;
+use tenon_fixtures::random::{KEPT, Numbers};
+
+use super::campaign::{Campaign, Outcome, Round};
+use super::conditions::{Pressure, refuse_scans, swapped};
+use super::probe::Leave;
+use crate::config::{Limits, ModuleSource, RuntimeConfig};
+use crate::runtime::Runtime;
+
+fn short() -> Campaign {
+    Campaign {
+        seed: 7,
+        requests: 1_500,
+        round: 750,
+        folder: KEPT.into(),
+        modules: 10,
+        javascript: None,
+        share: 4,
+        leave: None,
+    }
+}
+
+fn tokio() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
+}
+
+fn is_sound(outcome: &Outcome) {
+    assert!(outcome.differences.is_empty(), "{:#?}", outcome.differences);
+    assert!(outcome.restored > 0 && outcome.made > 0, "{outcome:?}");
+}
+
+#[test]
+fn each_instance_is_what_a_fresh_one_is() {
+    is_sound(&tokio().block_on(short().run()));
+}
+
+/// The comparison finds what it is there to find.
+#[test]
+fn a_page_a_global_and_a_field_that_are_not_restored_are_found() {
+    for (leave, expected) in [
+        // The response of a random handler stands in the first page; whether it was called, in its second global.
+        (Leave::Page(0), "memory 0 of instance"),
+        (Leave::Global(1), "global 1 of instance"),
+        (Leave::Field, "the host has"),
+    ] {
+        let outcome = tokio().block_on(Campaign { leave: Some(leave), requests: 400, ..short() }.run());
+        assert!(
+            outcome.differences.iter().any(|difference| difference.contains(expected)),
+            "{leave:?}: {:#?}",
+            outcome.differences
+        );
+    }
+}
+
+#[test]
+fn instances_are_fresh_where_page_tables_cannot_be_scanned() {
+    in_a_process_of_its_own("campaign", "no-scan");
+}
+
+#[test]
+fn instances_are_fresh_while_memory_is_paged_out() {
+    in_a_process_of_its_own("campaign", "pressure");
+}
+
+#[test]
+fn instances_are_fresh_in_a_process_that_was_forked() {
+    in_a_process_of_its_own("campaign", "fork");
+}
+
+/// Runs one of the tests below, a short [`campaign`] in most cases, under some condition.
+fn in_a_process_of_its_own(test: &str, condition: &str) {
+    let test = format!("{}::{test}", module_path!().split_once("::").unwrap().1);
+    let output = Command::new(env::current_exe().unwrap())
+        .args(["--exact", &test, "--ignored", "--nocapture"])
+        .env("TENON_ISOLATION_CONDITION", condition)
+        .env("TENON_ISOLATION_REQUESTS", "600")
+        .env("TENON_ISOLATION_MODULES", "6")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success() && String::from_utf8_lossy(&output.stderr).contains("no difference"),
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+fn setting<T: FromStr<Err: Display>>(name: &str, default: T) -> T {
+    match env::var(format!("TENON_ISOLATION_{name}")) {
+        Ok(text) => text.parse().unwrap_or_else(|error| panic!("TENON_ISOLATION_{name}: {error}")),
+        Err(_) => default,
+    }
+}
+
+fn print(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// What `scripts/isolation.mjs` runs.
+#[test]
+#[ignore = "scripts/isolation.mjs runs it, and the tests above do under conditions that hold for a whole process"]
+fn campaign() {
+    let javascript: String = setting("JAVASCRIPT", String::new());
+    let campaign = Campaign {
+        seed: setting("SEED", 1),
+        requests: setting("REQUESTS", 10_000),
+        round: setting("ROUND", 10_000),
+        folder: setting("FOLDER", KEPT.to_string()).into(),
+        modules: setting("MODULES", 24),
+        javascript: Some(javascript).filter(|path| !path.is_empty()).map(Into::into),
+        share: setting("SHARE", 4),
+        leave: None,
+    };
+    let began = Instant::now();
+    let condition: String = setting("CONDITION", "none".to_string());
+    let outcome = match &*condition {
+        "none" => tokio().block_on(campaign.run()),
+        "no-scan" => {
+            refuse_scans().unwrap();
+            tokio().block_on(campaign.run())
+        }
+        "pressure" => {
+            let pressure = Pressure::start();
+            let outcome = tokio().block_on(campaign.run());
+            print(&format!("paged out {} times; {} bytes are swapped out", pressure.rounds(), swapped()));
+            outcome
+        }
+        "fork" => forked(&campaign),
+        other => panic!("there is no condition {other}"),
+    };
+    let seconds = began.elapsed().as_secs_f64();
+    let difference = if outcome.differences.is_empty() { "no difference" } else { "DIFFERENCES" };
+    print(&format!(
+        "{condition}: {difference} in {} comparisons ({} of restored instances, {} of made ones)\n\
+         {} requests ({} to JavaScript, {} given up) to {} modules ({} restorable, {} more unusable) in {seconds:.0} s, seed {}\n\
+         answers by status: {:?}",
+        outcome.restored + outcome.made,
+        outcome.restored,
+        outcome.made,
+        outcome.requests,
+        outcome.javascript,
+        outcome.cancelled,
+        outcome.modules,
+        outcome.restorable,
+        outcome.unusable,
+        campaign.seed,
+        outcome.statuses,
+    ));
+    is_sound(&outcome);
+}
+
+/// Half of the requests in this process, the other half in one that is forked off, to the same modules and instances.
+fn forked(campaign: &Campaign) -> Outcome {
+    let (mut outcome, mut numbers) = (Outcome::default(), Numbers::new(campaign.seed));
+    let half = campaign.requests / 2;
+    let tokio_of_parent = tokio();
+    let round = tokio_of_parent.block_on(async {
+        let round = Round::begin(campaign, &mut numbers, &mut outcome).await;
+        round.run(campaign, half, numbers.next_u64(), &mut outcome).await;
+        round
+    });
+    drop(tokio_of_parent);
+    let child = || {
+        let mut outcome = Outcome::default();
+        tokio().block_on(round.run(campaign, half, numbers.next_u64(), &mut outcome));
+        print(&format!("in the child: {outcome:?}"));
+        is_sound(&outcome);
+    };
+    if !in_a_child(child) {
+        outcome.differences.push("the child found a difference".to_string());
+    }
+    outcome.requests += half;
+    tokio().block_on(async { drop(round) });
+    outcome
+}
+
+/// Whether something goes well in a process that is forked off. No other thread of this process may hold anything that the child
+/// uses: the threads of Tokio are gone, and the test harness waits for its one test.
+fn in_a_child(run: impl FnOnce()) -> bool {
+    // SAFETY: see above; the child ends without unwinding into what its parent has made.
+    match unsafe { libc::fork() } {
+        0 => {
+            let sound = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_ok();
+            // SAFETY: it ends the child.
+            unsafe { libc::_exit(i32::from(!sound)) }
+        }
+        child => {
+            let mut status = 0;
+            // SAFETY: the status is this function's.
+            assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+            status == 0
+        }
+    }
+}
+
+/// Threads are not forked: without a clock of its own, a child would run this handler for ever.
+#[test]
+#[ignore = "the test below runs it in a process of its own"]
+fn spinning_in_a_child() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("spin.wasm");
+    std::fs::write(&path, tenon_fixtures::spin()).unwrap();
+    let limits = Limits { request_timeout_ms: 50, ..Limits::default() };
+    let modules = vec![ModuleSource::from_path(path).unwrap()];
+    let config = RuntimeConfig { modules, limits, ..RuntimeConfig::default() };
+    let runtime = tokio().block_on(Runtime::new(config)).unwrap();
+    assert!(in_a_child(|| {
+        // SAFETY: it ends the child when nothing else does.
+        unsafe { libc::alarm(20) };
+        let request = Request::get("/run/spin/").header("host", "x").body(Full::new(Bytes::new())).unwrap();
+        assert_eq!(tokio().block_on(runtime.handle(request)).status(), 504);
+    }));
+    print("no difference");
+}
+
+#[test]
+fn a_guest_that_computes_is_timed_out_in_a_process_that_was_forked() {
+    in_a_process_of_its_own("spinning_in_a_child", "none");
+}

@@ -1,0 +1,60 @@
+// Proves isolation for as long as it is asked to: random requests to random handlers and to one in JavaScript, and a comparison
+// of each instance with a fresh one (crates/runtime/src/isolation; docs/design.md, "Isolation is compared").
+//
+//   node scripts/isolation.mjs [--requests 10000] [--condition none | no-scan | pressure | fork] [--seed 1]
+//                              [--modules 24] [--round 10000] [--share 4] [--no-javascript]
+//
+// One in `share` requests goes to JavaScript. `pressure` pages memory out; without swap space that concerns files only.
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { fail, isStale, root, run, say, setUp } from "./setup.mjs";
+
+const conditions = ["none", "no-scan", "pressure", "fork"];
+const { values } = parseArgs({
+  options: {
+    requests: { type: "string", default: "10000" },
+    condition: { type: "string", default: "none" },
+    seed: { type: "string", default: "1" },
+    modules: { type: "string", default: "24" },
+    round: { type: "string", default: "10000" },
+    share: { type: "string", default: "4" },
+    "no-javascript": { type: "boolean", default: false },
+  },
+});
+if (!conditions.includes(values.condition)) fail(`there is no condition ${values.condition}: ${conditions.join(", ")}`);
+
+const project = join(root, "scripts/isolation");
+const component = join(project, "dist/isolation.wasm");
+if (!values["no-javascript"]) {
+  setUp();
+  const sources = ["scripts/isolation/src", "scripts/isolation/tenon.toml", "ts-sdk/dist", "cli/dist", "wit"];
+  if (isStale("scripts/isolation/dist/isolation.wasm", sources)) {
+    say("Building the handler in JavaScript");
+    run(process.execPath, [join(root, "cli/bin/tenon.js"), "build", "-r"], { cwd: project });
+  }
+}
+
+// Enough for a campaign of a million requests to call other modules in each round.
+const random = join(root, "target/isolation", values.seed);
+if (!existsSync(random)) {
+  say("Making random modules");
+  const rounds = Math.ceil(Number(values.requests) / Number(values.round));
+  const count = String(Math.min(5_000, Math.max(200, rounds * Number(values.modules))));
+  run("cargo", ["run", "--quiet", "--release", "--", values.seed, count, random], { cwd: join(root, "crates/smith") });
+}
+
+say(`Comparing instances for ${values.requests} requests (${values.condition})`);
+const env = { ...process.env, TENON_ISOLATION_JAVASCRIPT: values["no-javascript"] ? "" : component };
+env.TENON_ISOLATION_FOLDER = random;
+for (const name of ["requests", "condition", "seed", "modules", "round", "share"]) {
+  env[`TENON_ISOLATION_${name.toUpperCase()}`] = values[name];
+}
+const test = ["isolation::tests::campaign", "--exact", "--ignored", "--nocapture"];
+const { status } = spawnSync("cargo", ["test", "--workspace", "--quiet", "--lib", "--", ...test], {
+  cwd: root,
+  env,
+  stdio: ["ignore", "ignore", "inherit"],
+});
+if (status !== 0) fail(`an instance was not what a fresh one is (--seed ${values.seed})`);
