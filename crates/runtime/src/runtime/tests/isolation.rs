@@ -114,7 +114,7 @@ async fn a_hundred_modules_share_one_engine_and_its_pool() {
     let names: Vec<String> = (0..100).map(|i| format!("m{i:02}.wasm")).collect();
     let modules: Vec<_> = names.iter().map(|name| (name.as_str(), echo.clone())).collect();
     // An engine of its own: this counts on nobody else using the pool.
-    let limits = Limits { max_concurrent: 5, ..Limits::default() };
+    let limits = Limits { max_concurrent: 5, queue_timeout_ms: 30_000, ..Limits::default() };
     let (runtime, _folder) = runtime(&modules, limits).await.unwrap();
     assert_eq!(runtime.modules().len(), 100);
     let all = (0..300).map(|n| {
