@@ -142,6 +142,12 @@ export interface BuiltComponent {
 }
 
 /**
+ * The whole work of the program that the option `compiler` names: compiles one component for another process. Reads from
+ * standard input and writes to standard output.
+ */
+export declare function compileChild(): void
+
+/**
  * Composes a handler component with the bridge (or with `bridge`, when given) into a component that every `wasi:http`
  * server can run. Rejects with a code: `NOT_A_COMPONENT`, `ALREADY_COMPOSED`, `MISSING_INTERFACE`,
  * `DIFFERENT_INTERFACE`, `NOT_A_BRIDGE` or `WIRING`.
@@ -270,6 +276,8 @@ export interface RuntimeOptions {
   tls?: NativeTls
   /** Where compiled code is kept; left out, it is compiled anew each time. */
   cacheDir?: string
+  /** Program and arguments of a process that calls `compileChild`; left out, components are compiled in this process. */
+  compiler?: Array<string>
   /** `request` (the default) or `shared`. */
   isolation?: string
   /** Limits by their names in `tenon.toml` (see `limitKeys`). */

@@ -843,6 +843,7 @@ module.exports.Sidecar = nativeBinding.Sidecar
 module.exports.SnapshotEngine = nativeBinding.SnapshotEngine
 module.exports.SpecializableEngine = nativeBinding.SpecializableEngine
 module.exports.bridge = nativeBinding.bridge
+module.exports.compileChild = nativeBinding.compileChild
 module.exports.compose = nativeBinding.compose
 module.exports.hollowEngine = nativeBinding.hollowEngine
 module.exports.limitKeys = nativeBinding.limitKeys

@@ -24,6 +24,8 @@ pub struct RuntimeOptions {
     pub tls: Option<NativeTls>,
     /// Where compiled code is kept; left out, it is compiled anew each time.
     pub cache_dir: Option<String>,
+    /// Program and arguments of a process that calls `compileChild`; left out, components are compiled in this process.
+    pub compiler: Option<Vec<String>>,
     /// `request` (the default) or `shared`.
     pub isolation: Option<String>,
     /// Limits by their names in `tenon.toml` (see `limitKeys`).
@@ -108,6 +110,7 @@ pub(crate) fn config(options: RuntimeOptions) -> Result<RuntimeConfig, Failure> 
         otlp_endpoint: options.otlp_endpoint,
         tls: options.tls.map(|tls| TlsFiles { certificate: tls.certificate.into(), key: tls.key.into() }),
         cache: options.cache_dir.map(Into::into),
+        compiler: options.compiler.unwrap_or_default().into_iter().map(Into::into).collect(),
     })
 }
 

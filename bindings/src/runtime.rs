@@ -29,6 +29,13 @@ pub struct NativePage {
     pub unlisted: Option<bool>,
 }
 
+/// The whole work of the program that the option `compiler` names: compiles one component for another process. Reads from
+/// standard input and writes to standard output.
+#[napi]
+pub fn compile_child() -> Result<()> {
+    tenon_runtime::compile_child().map_err(|error| napi::Error::from_reason(error.to_string()))
+}
+
 /// Modules that are loaded and can be called.
 #[napi]
 pub struct Runtime {

@@ -20,6 +20,7 @@ export type ErrorCode =
   | "MODULE_COMPILE"
   | "MODULE_LINK"
   | "MODULE_READ"
+  | "MODULE_TIMEOUT"
   | "NAME"
   | "NO_PROJECT"
   | "NOT_A_BRIDGE"

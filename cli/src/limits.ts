@@ -235,6 +235,28 @@ export const limits = {
       "Time after which the code of a module that nobody calls is let go of, and an idle instance is dropped, " +
       "unless it is one of these.",
   },
+  load_timeout_ms: {
+    min: 1,
+    max: 3600000,
+    default: 120000,
+    meaning: "Time that loading a module may take, compiling included; the module is `failed` beyond, and answers 503.",
+  },
+  compile_memory_bytes: {
+    min: 67108864,
+    max: 68719476736,
+    default: 2147483648,
+    meaning:
+      "Memory that compiling a module may take, in the process that compiles; the module is `failed` beyond. " +
+      "Linux only.",
+  },
+  startup_timeout_ms: {
+    min: 0,
+    max: 3600000,
+    default: 30000,
+    meaning:
+      "Time that a start waits for all modules once one of them is ready. Those that still load then are " +
+      "`loading` and answer 503 with `Retry-After` until they are ready or `failed`.",
+  },
   shutdown_timeout_ms: {
     min: 0,
     max: 3600000,
@@ -363,6 +385,21 @@ export interface Limits {
    * is one of these. Default: 60000.
    */
   readonly idleTimeoutMs?: number;
+  /**
+   * Time that loading a module may take, compiling included; the module is `failed` beyond, and answers 503.
+   * Default: 120000.
+   */
+  readonly loadTimeoutMs?: number;
+  /**
+   * Memory that compiling a module may take, in the process that compiles; the module is `failed` beyond. Linux
+   * only. Default: 2147483648.
+   */
+  readonly compileMemoryBytes?: number;
+  /**
+   * Time that a start waits for all modules once one of them is ready. Those that still load then are `loading` and
+   * answer 503 with `Retry-After` until they are ready or `failed`. Default: 30000.
+   */
+  readonly startupTimeoutMs?: number;
   /** Time that requests have to finish once the server is told to stop; they are cut off beyond. Default: 10000. */
   readonly shutdownTimeoutMs?: number;
 }

@@ -80,7 +80,7 @@ export class Runtime {
   /**
    * Loads modules; one whose code is not cached is compiled first, which takes seconds, on threads of its own.
    *
-   * @throws TenonError `CONFIG`, `ENGINE`, `MODULE_READ`, `MODULE_COMPILE` or `MODULE_LINK`
+   * @throws TenonError `CONFIG`, `ENGINE`, `MODULE_READ`, `MODULE_COMPILE`, `MODULE_TIMEOUT` or `MODULE_LINK`
    */
   static async create(options: RuntimeOptions): Promise<Runtime> {
     return new Runtime(await fromNative(native().Runtime.create(nativeOptions(options))), options);

@@ -6,13 +6,18 @@
 //!
 //! ```text
 //!  component ─► store ─► the entry for these bytes, mapped from disk
+//!                    └─► screen: depths, counts and sizes, before any other code reads the bytes
 //!                    └─► state: what a snapshot changes, and a digest of everything else
 //!                          ├─► artifact: the code for that digest with this state put in, and stored
-//!                          └─► the compiler; its code is stored, and serves the next component with that digest
+//!                          └─► the compiler, in a process of its own: validates the component, adds what restores its
+//!                              instances, compiles; its code is stored, and serves the next component with that digest
 //! ```
 
 mod artifact;
+mod child;
 mod code;
+mod compile;
+mod compiler;
 mod elf;
 #[cfg(test)]
 mod fixture;
@@ -26,11 +31,14 @@ pub mod section;
 mod state;
 mod store;
 mod trusted_path;
+mod validate;
 
+pub use child::serve;
 pub use code::Code;
+pub use compiler::{Compiler, OverBound};
 pub use elf::content_of as section_of_code;
 pub use folder::{Folder, hex};
 pub use handler::HANDLER;
 pub use restore::RESTORE;
 pub use state::{Engine, Global, Segment, State, StateError, constant};
-pub use store::{compile, load};
+pub use store::{cached, compile, load};

@@ -31,7 +31,8 @@ use crate::section::{CODE, CORE_MODULE, DATA, EXPORT, IMPORT, MEMORY, PREAMBLE, 
 /// component may bring one of its own.
 pub const RESTORE: &str = "tenon-restore";
 
-/// A component with [`RESTORE`].
+/// A component with [`RESTORE`]. The component must be valid, function bodies included: an index beyond an index space would
+/// name what is added at its end.
 ///
 /// # Errors
 ///
@@ -43,8 +44,8 @@ pub const RESTORE: &str = "tenon-restore";
 /// - a mutable global is imported, starts with a value that is computed, or refers to something;
 /// - code runs before the first call;
 /// - it has components in it that have code, resources of its own, asynchronous functions, or two instances of a module.
-pub(crate) fn added(component: &[u8]) -> Result<Vec<u8>, Error> {
-    let Outline { modules, instances, counts } = Outline::of(component)?;
+pub(crate) fn added(component: &[u8], features: WasmFeatures) -> Result<Vec<u8>, Error> {
+    let Outline { modules, instances, counts } = Outline::of(component, features)?;
     let read: Result<Vec<_>, _> =
         modules.iter().map(|module| CoreModule::of(&component[module.content.clone()])).collect();
     let read = read?;
@@ -98,11 +99,11 @@ struct Outline {
 }
 
 impl Outline {
-    fn of(component: &[u8]) -> Result<Self, Error> {
+    fn of(component: &[u8], features: WasmFeatures) -> Result<Self, Error> {
         let mut instances = Vec::new();
-        // The functions are the compiler's to check. What is around them says how much of everything there is.
+        // The component was validated, its functions included. This validator counts the index spaces.
         // Objects of the garbage collector would be another thing that can change.
-        let mut validator = Validator::new_with_features(WasmFeatures::default().difference(WasmFeatures::GC));
+        let mut validator = Validator::new_with_features(features.difference(WasmFeatures::GC));
         let mut inside = Vec::new();
         for payload in Parser::new(0).parse_all(component) {
             let payload = payload?;

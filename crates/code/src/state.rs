@@ -8,11 +8,16 @@ use std::ops::Range;
 
 use sha2::{Digest, Sha256};
 use wasmparser::{
-    BinaryReader, BinaryReaderError, DataKind, DataSectionReader, GlobalSectionReader, MemorySectionReader, Operator,
-    Parser,
+    BinaryReader, BinaryReaderError, CodeSectionReader, DataKind, DataSectionReader, GlobalSectionReader,
+    MemorySectionReader, Operator, Parser,
 };
 
-use crate::section::{COMPONENT, CORE_MODULE, CUSTOM, DATA, DATA_COUNT, GLOBAL, MEMORY, PREAMBLE, Section, sections};
+use crate::section::{
+    CODE, COMPONENT, CORE_MODULE, CUSTOM, DATA, DATA_COUNT, GLOBAL, MEMORY, PREAMBLE, Section, sections,
+};
+
+/// The pages of the largest memory with 32-bit addresses.
+const MAX_PAGES: u64 = 65_536;
 
 /// Why a component cannot be taken apart. That is no fault of the component's.
 #[derive(Debug, thiserror::Error)]
@@ -78,8 +83,7 @@ impl<'a> Engine<'a> {
         if !Parser::is_component(bytes) {
             return Err(StateError::Foreign("it is no component"));
         }
-        let mut modules = Vec::new();
-        core_modules(bytes, PREAMBLE..bytes.len(), &mut Vec::new(), &mut modules)?;
+        let modules = core_modules(bytes)?;
         let largest = modules.iter().enumerate().max_by_key(|(_, path)| path.last().map(|module| module.content.len()));
         let (index, path) = largest.ok_or(StateError::Foreign("it has no core module"))?;
         let module = u32::try_from(index).map_err(|_| StateError::Foreign("it has too many core modules"))?;
@@ -104,6 +108,9 @@ impl<'a> Engine<'a> {
     ///
     /// When the engine has what no snapshot has, such as two memories or data at an address that is computed.
     pub fn take_apart(&self) -> Result<(State<'a>, [u8; 32]), StateError> {
+        if !self.has_its_data()? {
+            return Err(StateError::Foreign("it announces another number of data segments than it has"));
+        }
         let mut state = State::default();
         let mut digest = Sha256::new();
         self.digest(PREAMBLE..self.bytes.len(), 0, &mut state, &mut digest)?;
@@ -111,6 +118,51 @@ impl<'a> Engine<'a> {
             return Err(StateError::Foreign("it has no memory"));
         }
         Ok((state, digest.finalize().into()))
+    }
+
+    fn section(&self, id: u8) -> Result<Option<BinaryReader<'a>>, StateError> {
+        let section = self.sections()?.into_iter().find(|section| section.id == id);
+        Ok(section.map(|section| section.reader(self.bytes)))
+    }
+
+    /// Whether the announced number of data segments is the number of those that follow.
+    fn has_its_data(&self) -> Result<bool, StateError> {
+        let Some(mut announced) = self.section(DATA_COUNT)? else { return Ok(true) };
+        let found = self.section(DATA)?.map_or(Ok(0), |mut data| data.read_var_u32())?;
+        Ok(announced.read_var_u32()? == found)
+    }
+
+    /// Whether code names no data segment that another state may lack. The number of active segments differs from state to
+    /// state; passive ones are in the digest with their numbers.
+    ///
+    /// # Errors
+    ///
+    /// When a section is malformed.
+    pub(crate) fn names_fixed_data_only(&self) -> Result<bool, StateError> {
+        // Code that names data needs that section (Core 3.4.10).
+        if self.section(DATA_COUNT)?.is_none() {
+            return Ok(true);
+        }
+        let mut fixed = 0;
+        if let Some(data) = self.section(DATA)? {
+            for (index, data) in (0_u32..).zip(DataSectionReader::new(data)?) {
+                if matches!(data?.kind, DataKind::Passive) {
+                    fixed = index + 1;
+                }
+            }
+        }
+        let Some(code) = self.section(CODE)? else { return Ok(true) };
+        for body in CodeSectionReader::new(code)? {
+            for operator in body?.get_operators_reader()? {
+                let (Operator::MemoryInit { data_index, .. } | Operator::DataDrop { data_index }) = operator? else {
+                    continue;
+                };
+                if data_index >= fixed {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
     }
 
     /// Feeds what stands in `range`, which is `depth` sections deep on the way to the engine.
@@ -138,8 +190,7 @@ impl<'a> Engine<'a> {
                     continue;
                 }
                 digest.update([section.id]);
-                digest.update(content.len().to_le_bytes());
-                digest.update(content);
+                framed(digest, content);
             }
         }
         // No section has this identifier: what follows belongs to the section around.
@@ -161,33 +212,36 @@ impl<'a> Engine<'a> {
                 if memory.memory64 || memory.shared || memory.page_size_log2.is_some() {
                     return Err(StateError::Foreign("its memory is of an unusual kind"));
                 }
+                if memory.initial > MAX_PAGES {
+                    return Err(StateError::Foreign("its memory is larger than any"));
+                }
                 state.pages = memory.initial;
-                digest.update(format!("{:?}", memory.maximum));
+                framed(digest, format!("{:?}", memory.maximum).as_bytes());
             }
             GLOBAL => {
-                for (index, global) in (0..).zip(GlobalSectionReader::new(reader)?) {
+                let globals = GlobalSectionReader::new(reader)?;
+                digest.update(globals.count().to_le_bytes());
+                for (index, global) in (0..).zip(globals) {
                     let global = global?;
-                    digest.update(format!("{:?}", global.ty));
+                    framed(digest, format!("{:?}", global.ty).as_bytes());
                     let value = constant(&global.init_expr)?;
                     match value {
                         Some(value) if global.ty.mutable => state.globals.push((index, value)),
-                        _ => digest.update(format!(
-                            "{:?}",
-                            global.init_expr.get_operators_reader().into_iter().collect::<Result<Vec<_>, _>>()?
-                        )),
+                        _ => {
+                            let operators = global.init_expr.get_operators_reader().into_iter();
+                            let operators = operators.collect::<Result<Vec<_>, _>>()?;
+                            framed(digest, format!("{operators:?}").as_bytes());
+                        }
                     }
                 }
             }
             DATA => {
+                let mut passive = Vec::new();
                 for (index, data) in (0_u32..).zip(DataSectionReader::new(reader)?) {
                     let data = data?;
                     match data.kind {
                         // Code refers to passive data by number.
-                        DataKind::Passive => {
-                            digest.update(index.to_le_bytes());
-                            digest.update(data.data.len().to_le_bytes());
-                            digest.update(data.data);
-                        }
+                        DataKind::Passive => passive.push((index, data.data)),
                         DataKind::Active { memory_index: 0, offset_expr } => {
                             let Some(Global::I32(offset)) = constant(&offset_expr)? else {
                                 return Err(StateError::Foreign("its data is at an address that is computed"));
@@ -197,16 +251,24 @@ impl<'a> Engine<'a> {
                         DataKind::Active { .. } => return Err(StateError::Foreign("it has not one memory")),
                     }
                 }
+                digest.update(passive.len().to_le_bytes());
+                for (index, data) in passive {
+                    digest.update(index.to_le_bytes());
+                    framed(digest, data);
+                }
             }
-            // It counts the data, which changes.
+            // The number of segments changes (see `has_its_data`).
             DATA_COUNT => {}
-            _ => {
-                digest.update(content.len().to_le_bytes());
-                digest.update(content);
-            }
+            _ => framed(digest, content),
         }
         Ok(())
     }
+}
+
+/// Feeds bytes with their length, so that no other bytes around them give the same digest.
+fn framed(digest: &mut Sha256, bytes: &[u8]) {
+    digest.update(bytes.len().to_le_bytes());
+    digest.update(bytes);
 }
 
 /// The value of an expression that is one constant.
@@ -226,22 +288,32 @@ pub fn constant(expression: &wasmparser::ConstExpr<'_>) -> Result<Option<Global>
     Ok(matches!(operators.read()?, Operator::End).then_some(value))
 }
 
-/// Collects the way to each core module in `range`, nested components included.
-fn core_modules(
-    bytes: &[u8],
-    range: Range<usize>,
-    above: &mut Vec<Section>,
-    found: &mut Vec<Vec<Section>>,
-) -> Result<(), StateError> {
-    for section in sections(bytes, range)? {
-        let (id, content) = (section.id, section.content.clone());
-        above.push(section);
-        match id {
-            CORE_MODULE => found.push(above.clone()),
-            COMPONENT => core_modules(bytes, content.start + PREAMBLE..content.end, above, found)?,
+/// The way to each core module in a component, nested components included, in the order of the file.
+fn core_modules(bytes: &[u8]) -> Result<Vec<Vec<Section>>, StateError> {
+    let mut found = Vec::new();
+    let mut above: Vec<Section> = Vec::new();
+    // The sections that are left of each level, the next one at the end.
+    let mut levels = vec![reversed(bytes, PREAMBLE..bytes.len())?];
+    while let Some(level) = levels.last_mut() {
+        let Some(section) = level.pop() else {
+            levels.pop();
+            above.pop();
+            continue;
+        };
+        match section.id {
+            CORE_MODULE => found.push(above.iter().cloned().chain([section]).collect()),
+            COMPONENT => {
+                levels.push(reversed(bytes, section.content.start + PREAMBLE..section.content.end)?);
+                above.push(section);
+            }
             _ => {}
         }
-        above.pop();
     }
-    Ok(())
+    Ok(found)
+}
+
+fn reversed(bytes: &[u8], range: Range<usize>) -> Result<Vec<Section>, StateError> {
+    let mut sections = sections(bytes, range)?;
+    sections.reverse();
+    Ok(sections)
 }

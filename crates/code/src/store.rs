@@ -1,11 +1,12 @@
 //! Components with their code: from disk, from the code of a component that differs in its state only, or compiled.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::fs::{MemfdFlags, OFlags, memfd_create};
 use sha2::{Digest, Sha256};
 use tenon_memory::Image;
 use wasmtime::component::Component;
@@ -13,13 +14,13 @@ use wasmtime::{Engine, Result};
 
 use crate::artifact::{self, Place};
 use crate::code::Code;
+use crate::compile::{Compiled, taken_apart};
+use crate::compiler::Compiler;
 use crate::folder::{self, Folder, hex};
 use crate::handler;
-use crate::restore::{self, RESTORE};
-use crate::state::{self, State, StateError};
 
-/// Raised when other code is made of the same component.
-const EDITION: u32 = 3;
+/// Version of the code that is kept. Raise it when other code is made of the same component, or more is checked before.
+const EDITION: u32 = 4;
 
 /// Extension of a component's code, and how many are kept besides those that a server has: each save of a file in
 /// `tenon dev` makes one of 40 MB.
@@ -35,41 +36,66 @@ const KEPT_SHARED: usize = 12;
 ///
 /// # Errors
 ///
-/// The compiler's, when the bytes are no component.
-pub fn compile(engine: &Engine, bytes: &[u8], folder: Option<&Path>) -> Result<Code> {
+/// The bound that the bytes exceed, the compiler's when they are no component, or [`OverBound`](crate::OverBound).
+pub fn compile(engine: &Engine, bytes: &[u8], folder: Option<&Path>, compiler: &Compiler) -> Result<Code> {
     match open(engine, folder, 1) {
-        Some(store) => store.component(bytes),
-        None => unstored(engine, bytes),
+        Some(store) => store.component(bytes, compiler),
+        None => unstored(engine, bytes, compiler),
     }
 }
 
-/// The same for a component in a file, one of `components` that are served together. A component whose code is there is
-/// not read into memory.
+/// Code of a component's file, one of `components` that are served together, when an earlier call has kept it. The file is not
+/// read into memory.
 ///
 /// # Errors
 ///
-/// The system's, when the file cannot be read; the compiler's, when it holds no component.
-pub fn load(engine: &Engine, file: &Path, folder: Option<&Path>, components: usize) -> io::Result<Result<Code>> {
-    let store = open(engine, folder, components);
-    if let Some(store) = &store {
-        let name = store.name(&folder::digest(&mut File::open(file)?)?, CODE);
-        if let Some(code) = store.kept(&name) {
-            return Ok(Ok(code));
-        }
+/// The system's, when the file cannot be read.
+pub fn cached(engine: &Engine, file: &Path, folder: Option<&Path>, components: usize) -> io::Result<Option<Code>> {
+    let mut bytes = opened(file)?;
+    let Some(store) = open(engine, folder, components) else { return Ok(None) };
+    Ok(store.kept(&store.name(&folder::digest(&mut bytes)?, CODE)))
+}
+
+/// The same as [`compile`] for a component in a file, one of `components` that are served together. A component whose code is
+/// there is not read into memory.
+///
+/// # Errors
+///
+/// The system's, when the file cannot be read; as for [`compile`], when it holds no component.
+pub fn load(
+    engine: &Engine,
+    file: &Path,
+    folder: Option<&Path>,
+    components: usize,
+    compiler: &Compiler,
+) -> io::Result<Result<Code>> {
+    if let Some(code) = cached(engine, file, folder, components)? {
+        return Ok(Ok(code));
     }
-    let bytes = fs::read(file)?;
+    // One byte more than is allowed shows that the file has more.
+    let mut bytes = Vec::new();
+    opened(file)?.take(tenon_screen::MAX_BYTES + 1).read_to_end(&mut bytes)?;
     // The compiler takes WebAssembly as text, too, and would say where that is wrong.
     if !bytes.starts_with(b"\0asm") {
         return Ok(Err(wasmtime::Error::msg("it is no WebAssembly")));
     }
-    let made = match store {
-        // By their own digest: the file may have changed since.
-        Some(store) => store.component(&bytes),
-        None => unstored(engine, &bytes),
+    // By their own digest: the file may have changed since.
+    let made = match open(engine, folder, components) {
+        Some(store) => store.component(&bytes, compiler),
+        None => unstored(engine, &bytes, compiler),
     };
     drop(bytes);
     trim();
     Ok(made)
+}
+
+/// Opens a regular file: a pipe or a device may have no end.
+fn opened(path: &Path) -> io::Result<File> {
+    let file = File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+    }
+    Ok(file)
 }
 
 /// Gives memory back to the system that making code took by the ten megabytes: glibc would keep it for this process.
@@ -92,52 +118,24 @@ fn open<'a>(engine: &'a Engine, folder: Option<&Path>, components: usize) -> Opt
     }
 }
 
-fn taken_apart(bytes: &[u8]) -> Result<(u32, State<'_>, [u8; 32]), StateError> {
-    let found = state::Engine::find(bytes)?;
-    let (state, digest) = found.take_apart()?;
-    Ok((found.module, state, digest))
+/// Checks a component that is to be compiled, and finds the part of it that is served.
+fn checked(bytes: &[u8]) -> Result<&[u8]> {
+    tenon_screen::screen(bytes)?;
+    Ok(handler::within(bytes))
 }
 
-/// What compiling a component comes to.
-struct Made {
-    /// The code to load: with its state put in as that of others is, or in one piece when that is not what it has.
-    code: Vec<u8>,
-    /// What the compiler wrote, when the code can serve components with another state.
-    shared: Option<Vec<u8>>,
-}
-
-/// Compiles a component, which has been taken apart if it could be.
-fn made(engine: &Engine, bytes: &[u8], apart: Option<(u32, &State<'_>)>) -> Result<Made> {
-    let restorable = restore::added(bytes).map_err(|reason| tracing::debug!("instances are not restored: {reason}"));
-    let compiled = match restorable.map(|restorable| engine.precompile_component(&restorable)) {
-        Ok(Ok(compiled)) => compiled,
-        // What is wrong with it is told with the places of what was given.
-        _ => {
-            let compiled = engine.precompile_component(bytes)?;
-            // Only what is added above may bear the name: whoever finds it there relies on what it does.
-            wasmtime::ensure!(
-                !artifact::is_restorable(&compiled),
-                "it exports {RESTORE}, which is kept for Tenon's use"
-            );
-            compiled
-        }
-    };
-    let completed = apart
-        .filter(|(module, state)| artifact::reproduces(&compiled, *module, state))
-        .and_then(|(module, state)| artifact::with_state(&compiled, module, state));
-    if let Some(code) = completed {
-        return Ok(Made { code, shared: Some(compiled) });
-    }
-    let whole = artifact::without_images(&compiled);
-    Ok(Made { code: whole.ok_or_else(|| wasmtime::format_err!("the compiled code is not understood"))?, shared: None })
+/// The code with a component's own state put in, or as it is when it takes none.
+fn completed(compiled: &Compiled, component: &[u8]) -> Result<Vec<u8>> {
+    let (module, state, _) = taken_apart(component)?;
+    let code = artifact::with_state(&compiled.code, module, &state);
+    code.ok_or_else(|| wasmtime::format_err!("the compiled code does not take the component's state"))
 }
 
 /// A component whose code is compiled, and kept nowhere.
-fn unstored(engine: &Engine, bytes: &[u8]) -> Result<Code> {
-    let bytes = handler::within(bytes);
-    let apart = taken_apart(bytes).ok();
-    let Made { code, shared } = made(engine, bytes, apart.as_ref().map(|(module, state, _)| (*module, state)))?;
-    drop(shared);
+fn unstored(engine: &Engine, bytes: &[u8], compiler: &Compiler) -> Result<Code> {
+    let component = checked(bytes)?;
+    let compiled = compiler.run(engine, component)?;
+    let code = if compiled.takes_state { completed(&compiled, component)? } else { compiled.code };
     in_memory(engine, &code)
 }
 
@@ -177,30 +175,29 @@ struct Store<'a> {
 }
 
 impl Store<'_> {
-    fn component(&self, bytes: &[u8]) -> Result<Code> {
+    fn component(&self, bytes: &[u8], compiler: &Compiler) -> Result<Code> {
         let name = self.name(&Sha256::digest(bytes), CODE);
         if let Some(code) = self.kept(&name) {
             return Ok(code);
         }
-        let bytes = handler::within(bytes);
-        let Ok((module, state, digest)) = taken_apart(bytes) else {
-            // Such a component is compiled by itself.
-            return self.keep(&name, &made(self.engine, bytes, None)?.code);
-        };
-        let name_of_shared = self.name(&digest, SHARED);
-        if let Some(code) =
-            self.folder.read(&name_of_shared).and_then(|code| artifact::with_state(&code, module, &state))
+        let component = checked(bytes)?;
+        let shared =
+            taken_apart(component).ok().map(|(module, state, digest)| (module, state, self.name(&digest, SHARED)));
+        if let Some((module, state, name_of_shared)) = &shared
+            && let Some(code) = self.folder.read(name_of_shared)
+            && let Some(code) = artifact::with_state(&code, *module, state)
         {
             return self.keep(&name, &code);
         }
-        let Made { code, shared } = made(self.engine, bytes, Some((module, &state)))?;
-        if let Some(compiled) = shared {
-            if let Err(error) = self.folder.write(&name_of_shared, &compiled) {
-                tracing::warn!("compiled code is not shared: {error}");
-            }
-            self.folder.prune(SHARED, KEPT_SHARED);
+        let compiled = compiler.run(self.engine, component)?;
+        let Some((_, _, name_of_shared)) = shared.filter(|_| compiled.takes_state) else {
+            return self.keep(&name, &compiled.code);
+        };
+        if let Err(error) = self.folder.write(&name_of_shared, &compiled.code) {
+            tracing::warn!("compiled code is not shared: {error}");
         }
-        self.keep(&name, &code)
+        self.folder.prune(SHARED, KEPT_SHARED);
+        self.keep(&name, &completed(&compiled, component)?)
     }
 
     /// Writes code and maps it: mapped from the file, its pages are shared and can be dropped; from memory they could not.
@@ -247,10 +244,13 @@ impl Store<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::PermissionsExt;
     use std::path::PathBuf;
 
     use super::*;
+    use crate::RESTORE;
+    use crate::compiler::tests::here;
     use crate::fixture::{snapshot, with};
 
     fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
@@ -265,13 +265,13 @@ mod tests {
         let folder = parent.path().join("code");
         let bytes = tenon_fixtures::echo(200);
 
-        compile(&engine, &bytes, Some(&folder)).unwrap();
+        compile(&engine, &bytes, Some(&folder), &here()).unwrap();
         let [code] = &files(&folder, CODE)[..] else { panic!("one entry is written") };
         assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
         let whole = fs::read(code).unwrap();
         let marked = fs::metadata(code).unwrap().created().unwrap();
 
-        compile(&engine, &bytes, Some(&folder)).unwrap();
+        compile(&engine, &bytes, Some(&folder), &here()).unwrap();
         assert_eq!(fs::metadata(code).unwrap().created().unwrap(), marked, "the entry is used, not written again");
 
         let mut damaged = whole.clone();
@@ -279,14 +279,14 @@ mod tests {
         damaged[middle] ^= 0xff;
         for wrong in [&damaged[..], &whole[..middle], b""] {
             fs::write(code, wrong).unwrap();
-            compile(&engine, &bytes, Some(&folder)).unwrap();
+            compile(&engine, &bytes, Some(&folder), &here()).unwrap();
             assert_eq!(fs::read(code).unwrap(), whole, "a damaged entry is replaced");
         }
 
         // An entry whose digest is right but which no wasmtime wrote.
         let name = code.file_name().unwrap().to_str().unwrap();
         Folder::open(&folder).unwrap().write(name, b"foreign").unwrap();
-        compile(&engine, &bytes, Some(&folder)).unwrap();
+        compile(&engine, &bytes, Some(&folder), &here()).unwrap();
         assert_eq!(fs::read(code).unwrap(), whole, "a foreign entry is replaced");
     }
 
@@ -302,32 +302,32 @@ mod tests {
             file
         };
         for number in 0..served {
-            load(&engine, &component(number), Some(&folder), served).unwrap().unwrap();
+            load(&engine, &component(number), Some(&folder), served, &here()).unwrap().unwrap();
         }
         let written = |path: &PathBuf| fs::metadata(path).unwrap().created().unwrap();
         let all = files(&folder, CODE);
         assert_eq!(all.len(), served);
         let before = all.iter().map(written).max();
         for number in 0..served {
-            let code = load(&engine, &component(number), Some(&folder), served).unwrap().unwrap();
+            let code = load(&engine, &component(number), Some(&folder), served, &here()).unwrap().unwrap();
             assert!(code.component().image_range().start.addr().is_multiple_of(4096));
         }
         assert_eq!(files(&folder, CODE).iter().map(written).max(), before, "nothing is written again");
         assert_eq!(
-            load(&engine, Path::new("gone.wasm"), Some(&folder), 1).err().unwrap().kind(),
+            load(&engine, Path::new("gone.wasm"), Some(&folder), 1, &here()).err().unwrap().kind(),
             io::ErrorKind::NotFound
         );
-        assert!(load(&engine, Path::new(file!()).parent().unwrap(), None, 1).is_err());
+        assert!(load(&engine, Path::new(file!()).parent().unwrap(), None, 1, &here()).is_err());
         let text = parent.path().join("text.wasm");
         fs::write(&text, "no component").unwrap();
-        assert!(load(&engine, &text, Some(&folder), 1).unwrap().is_err());
+        assert!(load(&engine, &text, Some(&folder), 1, &here()).unwrap().is_err());
     }
 
     #[test]
     fn a_folder_that_cannot_be_used_costs_the_cache_and_not_the_module() {
         let folder = tempfile::tempdir().unwrap();
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
-        compile(&Engine::default(), &tenon_fixtures::echo(200), Some(folder.path())).unwrap();
+        compile(&Engine::default(), &tenon_fixtures::echo(200), Some(folder.path()), &here()).unwrap();
         assert!(files(folder.path(), CODE).is_empty());
     }
 
@@ -339,7 +339,7 @@ mod tests {
 
     /// What the component's functions say, the byte at 5,000 and the global: by the code in the folder.
     async fn ask(engine: &Engine, bytes: &[u8], folder: Option<&Path>) -> (u32, u32) {
-        let code = compile(engine, bytes, folder).unwrap();
+        let code = compile(engine, bytes, folder, &here()).unwrap();
         // What is let go of is there again when it is wanted.
         code.release();
         let mut store = wasmtime::Store::new(engine, ());
@@ -395,7 +395,7 @@ mod tests {
         };
         let (engine, folder) = (engine(), tempfile::tempdir().unwrap());
         for global in [7, 70_000] {
-            let code = compile(&engine, &component(global), Some(folder.path())).unwrap();
+            let code = compile(&engine, &component(global), Some(folder.path()), &here()).unwrap();
             let mut store = wasmtime::Store::new(&engine, ());
             let linker = wasmtime::component::Linker::new(&engine);
             let instance = linker.instantiate_async(&mut store, code.component());
@@ -426,7 +426,7 @@ mod tests {
         let bytes = wat::parse_str(text).unwrap();
         let folder = tempfile::tempdir().unwrap();
         for folder in [None, Some(folder.path())] {
-            let refused = compile(&engine(), &bytes, folder).err().unwrap().to_string();
+            let refused = compile(&engine(), &bytes, folder, &here()).err().unwrap().to_string();
             assert!(refused.contains("exports tenon-restore"), "{refused}");
         }
     }

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
+use tenon_code::Compiler;
 use tenon_memory::{Memories, PerProcess, Stacks};
 use wasmtime::{Config, Engine, EngineWeak};
 
@@ -70,6 +71,17 @@ fn compiler() -> Config {
     config
 }
 
+/// Compiles one component for another process: the whole work of the program that [`crate::RuntimeConfig::compiler`] names.
+/// Reads from standard input and writes to standard output.
+///
+/// # Errors
+///
+/// [`RuntimeError::Engine`] when the conversation breaks off.
+pub fn compile_child() -> Result<(), RuntimeError> {
+    let engine = Engine::new(&compiler()).map_err(RuntimeError::Engine)?;
+    tenon_code::serve(&engine).map_err(|error| RuntimeError::Engine(error.into()))
+}
+
 /// Compiles a component into the cache that every runtime of this user loads its code from, and serves nothing. Seconds of
 /// computing when the code is not there, nor that of a component with the same engine.
 ///
@@ -77,8 +89,10 @@ fn compiler() -> Config {
 ///
 /// [`RuntimeError::Engine`] when the bytes are no component.
 pub fn precompile(component: &[u8], cache: &Path) -> Result<(), RuntimeError> {
+    // For an engine that the caller trusts.
+    let bounds = Compiler { command: Vec::new(), timeout: Duration::from_hours(1), memory: u64::MAX };
     Engine::new(&compiler())
-        .and_then(|engine| tenon_code::compile(&engine, component, Some(cache)))
+        .and_then(|engine| tenon_code::compile(&engine, component, Some(cache), &bounds))
         .map(drop)
         .map_err(RuntimeError::Engine)
 }

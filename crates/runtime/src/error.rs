@@ -36,6 +36,14 @@ pub enum RuntimeError {
         /// What the compiler says.
         reason: String,
     },
+    /// A component takes too long to compile.
+    #[error("module {name}: {reason}")]
+    Timeout {
+        /// The module's name.
+        name: String,
+        /// The limit.
+        reason: String,
+    },
     /// A component imports something that this runtime does not offer, or exports nothing that it can call.
     #[error("module {name}: {reason}")]
     Link {
@@ -63,6 +71,7 @@ impl RuntimeError {
             Self::Engine(_) => "ENGINE",
             Self::Read { .. } => "MODULE_READ",
             Self::Compile { .. } => "MODULE_COMPILE",
+            Self::Timeout { .. } => "MODULE_TIMEOUT",
             Self::Link { .. } => "MODULE_LINK",
             Self::Listen { source, .. } if source.kind() == io::ErrorKind::AddrInUse => "ADDRESS_IN_USE",
             Self::Listen { .. } => "LISTEN",

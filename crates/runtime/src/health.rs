@@ -8,21 +8,30 @@ use http::Response;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 
 use crate::problem::JsonString;
+use crate::registry::READY;
 
 /// The answer. Its status is 200 as long as the process answers at all: a degraded one still serves what works, and is not
 /// to be taken out of service for it.
-pub(crate) fn response(uptime: Duration, modules: &[(String, bool)], sidecars: &[(String, bool)]) -> Response<Bytes> {
-    let whole = modules.iter().chain(sidecars).all(|(_, good)| *good);
+pub(crate) fn response(
+    uptime: Duration,
+    modules: &[(String, &'static str)],
+    sidecars: &[(String, bool)],
+) -> Response<Bytes> {
+    let whole = modules.iter().all(|(_, state)| *state == READY) && sidecars.iter().all(|(_, up)| *up);
     let mut body = format!(
         r#"{{"status":"{}","version":"{}","uptime_s":{:.3},"modules":{}"#,
         if whole { "ok" } else { "degraded" },
         env!("CARGO_PKG_VERSION"),
         uptime.as_secs_f64(),
-        states(modules, ["ready", "failed"]),
+        states(modules.iter().map(|(name, state)| (&**name, *state))),
     );
     if !sidecars.is_empty() {
         // Writing to a string cannot fail.
-        let _ = write!(body, r#","sidecars":{}"#, states(sidecars, ["up", "down"]));
+        let _ = write!(
+            body,
+            r#","sidecars":{}"#,
+            states(sidecars.iter().map(|(name, up)| (&**name, if *up { "up" } else { "down" })))
+        );
     }
     body.push('}');
     let mut response = Response::new(Bytes::from(body));
@@ -31,8 +40,7 @@ pub(crate) fn response(uptime: Duration, modules: &[(String, bool)], sidecars: &
     response
 }
 
-fn states(of: &[(String, bool)], [good, bad]: [&str; 2]) -> String {
-    let members: Vec<_> =
-        of.iter().map(|(name, is)| format!(r#"{}:"{}""#, JsonString(name), if *is { good } else { bad })).collect();
+fn states<'a>(all: impl Iterator<Item = (&'a str, &'static str)>) -> String {
+    let members: Vec<_> = all.map(|(name, state)| format!(r#"{}:"{state}""#, JsonString(name))).collect();
     format!("{{{}}}", members.join(","))
 }

@@ -51,7 +51,7 @@ mod watch;
 
 pub use body::{BodyError, ResponseBody};
 pub use config::{Isolation, LimitKey, Limits, ModuleSource, RuntimeConfig, TlsFiles};
-pub use engine::precompile;
+pub use engine::{compile_child, precompile};
 pub use error::RuntimeError;
 pub use here::Here;
 pub use pages::Page;

@@ -1,9 +1,11 @@
 //! A component that is compiled, linked and ready to be instantiated.
 
+use std::io;
 use std::sync::Arc;
 
-use tenon_code::HANDLER;
+use tenon_code::{Code, HANDLER, OverBound};
 use tenon_memory::{Image, Memories};
+use tokio::time::{Instant, timeout_at};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 use wasmtime::component::types::ComponentItem;
@@ -11,7 +13,7 @@ use wasmtime_wasi_http::p2::bindings::ProxyPre;
 
 use crate::bounds::{MEMORIES, TABLES};
 use crate::call::{Failure, Instance, direct};
-use crate::config::{Isolation, Limits, ModuleSource};
+use crate::config::{Isolation, Limits, ModuleSource, ms};
 use crate::engine::SharedEngine;
 use crate::error::RuntimeError;
 use crate::host::{Caller, Host, Surroundings};
@@ -67,16 +69,27 @@ pub(crate) enum Entry {
 }
 
 impl Module {
+    /// Links a component whose code is cached; none when it has to be compiled. Not to be called on a thread that serves.
+    pub(crate) fn cached(loader: &Loader, source: &ModuleSource) -> Result<Option<Self>, RuntimeError> {
+        let (engine, cache) = (&loader.engine.engine, loader.cache.as_deref());
+        let code = tenon_code::cached(engine, &source.path, cache, loader.modules);
+        code.map_err(|error| read_error(source, error))?.map(|code| Self::link(loader, source, code)).transpose()
+    }
+
     /// Reads, compiles and links a component. This computes for seconds when the code is not cached; not to be called on
     /// a thread that serves.
     pub(crate) fn load(loader: &Loader, source: &ModuleSource) -> Result<Self, RuntimeError> {
-        let Loader { engine: SharedEngine { engine, slots, restored, .. }, linker, cache, modules, .. } = loader;
-        let (name, path) = (source.name.clone(), source.path.clone());
-        let code = match tenon_code::load(engine, &source.path, cache.as_deref(), *modules) {
-            Ok(Ok(code)) => code,
-            Err(source) => return Err(RuntimeError::Read { name, path, source }),
-            Ok(Err(error)) => return Err(RuntimeError::Compile { name, path, reason: format!("{error:#}") }),
-        };
+        let Loader { engine, cache, modules, compiler, .. } = loader;
+        match tenon_code::load(&engine.engine, &source.path, cache.as_deref(), *modules, compiler) {
+            Ok(Ok(code)) => Self::link(loader, source, code),
+            Ok(Err(error)) => Err(compile_error(source, &error)),
+            Err(error) => Err(read_error(source, error)),
+        }
+    }
+
+    fn link(loader: &Loader, source: &ModuleSource, code: Code) -> Result<Self, RuntimeError> {
+        let Loader { engine: SharedEngine { engine, slots, restored, .. }, linker, .. } = loader;
+        let name = source.name.clone();
         check_size(code.component(), &loader.surroundings.limits).map_err(|reason| RuntimeError::Compile {
             name: name.clone(),
             path: source.path.clone(),
@@ -203,21 +216,47 @@ impl Module {
         }
     }
 
-    /// Makes the instances that are to be ready before the first request. One that cannot be made will be missed, and the
-    /// reason seen, by a request.
+    /// Makes the instances that are to be ready before the first request, each within the time of a request and all within the
+    /// time of loading. One that cannot be made will be missed, and the reason seen, by a request.
     pub(crate) async fn warm_up(&self, loader: &Loader) {
         let Reuse::Shared(warm) = &self.reuse else { return };
-        for _ in 0..loader.surroundings.limits.warm_instances {
+        let limits = &loader.surroundings.limits;
+        let ends = Instant::now() + ms(limits.load_timeout_ms);
+        for _ in 0..limits.warm_instances {
             let Some(slot) = loader.engine.slots.try_take() else { return };
             let caller = Caller { request_id: "warm-up".into(), traceparent: None };
-            match Instance::new(self, &loader.surroundings, caller, slot).await {
-                Ok(instance) => warm.give(instance),
-                Err(failure) => {
-                    tracing::warn!(module = &*self.info.name, "no instance could be made ready: {failure:?}");
+            let ends = ends.min(Instant::now() + ms(limits.request_timeout_ms));
+            let made = timeout_at(ends, Instance::new(self, &loader.surroundings, caller, slot)).await;
+            let name = &*self.info.name;
+            match made {
+                Ok(Ok(instance)) => warm.give(instance),
+                Ok(Err(failure)) => {
+                    tracing::warn!(module = name, "no instance could be made ready: {failure:?}");
+                    return;
+                }
+                Err(_) => {
+                    tracing::warn!(module = name, "no instance was ready in time: its start takes too long");
                     return;
                 }
             }
         }
+    }
+}
+
+fn read_error(ModuleSource { name, path }: &ModuleSource, source: io::Error) -> RuntimeError {
+    RuntimeError::Read { name: name.clone(), path: path.clone(), source }
+}
+
+fn compile_error(ModuleSource { name, path }: &ModuleSource, error: &wasmtime::Error) -> RuntimeError {
+    let (name, path) = (name.clone(), path.clone());
+    match error.downcast_ref::<OverBound>() {
+        Some(bound @ OverBound::Time(_)) => {
+            RuntimeError::Timeout { name, reason: format!("{bound}, which is load_timeout_ms") }
+        }
+        Some(bound @ OverBound::Memory(_)) => {
+            RuntimeError::Compile { name, path, reason: format!("{bound}, which is compile_memory_bytes") }
+        }
+        None => RuntimeError::Compile { name, path, reason: format!("{error:#}") },
     }
 }
 

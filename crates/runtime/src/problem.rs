@@ -43,6 +43,8 @@ pub(crate) enum Problem {
     HeadersTooLarge(u64),
     /// The module could not be loaded.
     NotLoaded,
+    /// The module is still loading, as the server has just started.
+    Loading,
     /// The module's source could not be built, and there is no older one (in development).
     NotBuilt,
     /// The module trapped.
@@ -75,7 +77,9 @@ impl Problem {
             Self::TooManyHeaders(_) | Self::HeadersTooLarge(_) => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Self::Crashed => StatusCode::INTERNAL_SERVER_ERROR,
             Self::InvalidResponse(_) => StatusCode::BAD_GATEWAY,
-            Self::Overloaded | Self::NoRoom | Self::NotLoaded | Self::NotBuilt => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Overloaded | Self::NoRoom | Self::NotLoaded | Self::Loading | Self::NotBuilt => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
             Self::TimedOut(_) | Self::Stuck => StatusCode::GATEWAY_TIMEOUT,
         }
     }
@@ -97,7 +101,11 @@ impl Problem {
     pub(crate) fn log(&self, request_id: &str) {
         match self {
             Self::Overloaded | Self::NoRoom => tracing::warn!(request_id, "503: {self}"),
-            Self::UnknownModule(_) | Self::BodyTooLarge(_) | Self::BodyTimedOut(_) | Self::NotLoaded => {
+            Self::UnknownModule(_)
+            | Self::BodyTooLarge(_)
+            | Self::BodyTimedOut(_)
+            | Self::NotLoaded
+            | Self::Loading => {
                 tracing::info!(request_id, "{}: {self}", self.status().as_u16());
             }
             _ => {}
@@ -124,7 +132,9 @@ impl Problem {
             Self::MethodNotAllowed => drop(headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD"))),
             // The bytes that follow may be another request to somebody else.
             Self::AmbiguousLength => drop(headers.insert(CONNECTION, HeaderValue::from_static("close"))),
-            Self::Overloaded | Self::NoRoom => drop(headers.insert(RETRY_AFTER, HeaderValue::from_static("1"))),
+            Self::Overloaded | Self::NoRoom | Self::Loading => {
+                drop(headers.insert(RETRY_AFTER, HeaderValue::from_static("1")));
+            }
             // No method is allowed for what only `CONNECT` can name.
             Self::NoTunnel => drop(headers.insert(ALLOW, HeaderValue::from_static(""))),
             _ => {}
@@ -155,6 +165,7 @@ impl fmt::Display for Problem {
             Self::TooManyHeaders(limit) => write!(f, "the request has more than {limit} headers"),
             Self::HeadersTooLarge(limit) => write!(f, "the request's headers are larger than {limit} bytes"),
             Self::NotLoaded => f.write_str("the module could not be loaded"),
+            Self::Loading => f.write_str("the module is still loading; try again soon"),
             Self::NotBuilt => f.write_str("the module could not be built"),
             Self::Crashed => f.write_str("the module failed on this request"),
             Self::InvalidResponse(what) => f.write_str(what),

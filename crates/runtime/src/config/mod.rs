@@ -2,6 +2,7 @@
 
 mod limits;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -89,6 +90,10 @@ pub struct RuntimeConfig {
     pub tls: Option<TlsFiles>,
     /// Where compiled code is kept. None compiles anew each time.
     pub cache: Option<PathBuf>,
+    /// Program and arguments of a process that calls [`crate::compile_child`]: components are compiled there, within
+    /// `load_timeout_ms` and `compile_memory_bytes`. Empty compiles on a thread of this process, which has no bound of
+    /// memory, and which is left behind when its time is over.
+    pub compiler: Vec<OsString>,
 }
 
 #[cfg(test)]

@@ -98,7 +98,11 @@ impl Runtime {
             Route::Health => return Ok(Found::Page(self.health().await.map(ResponseBody::from))),
             Route::Metrics => return Ok(Found::Page(self.metrics_page(Format::accepted(&parts.headers)))),
         };
-        let State::Ready(module) = &slot.state else { return Err(Problem::NotLoaded) };
+        let module = match &slot.state {
+            State::Ready(module) => module,
+            State::Loading => return Err(Problem::Loading),
+            State::Failed => return Err(Problem::NotLoaded),
+        };
         let module = Arc::clone(module);
         exchange.module = Some(Arc::clone(&module));
         parts.uri = with_path(std::mem::take(&mut parts.uri), rest);

@@ -12,6 +12,7 @@ use crate::registry::State;
 
 mod isolation;
 mod limits;
+mod loading;
 mod shared;
 
 /// A runtime of the given components; the folder holds their files.

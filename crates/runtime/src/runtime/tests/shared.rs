@@ -76,3 +76,18 @@ async fn idle_instances_give_way_to_modules_that_need_their_slot() {
     let text = runtime.metrics();
     assert!(text.contains("tenon_pool_instances 3"), "{text}");
 }
+
+/// An endless start function delays the start by no more than a request may take, and no other module.
+#[tokio::test]
+async fn a_module_that_never_starts_keeps_no_other_waiting() {
+    let limits = Limits { request_timeout_ms: 200, warm_instances: 3, ..small() };
+    let modules = [("endless.wasm", fixtures::endless_start()), ("echo.wasm", fixtures::echo(200))];
+    let started = tokio::time::timeout(Duration::from_secs(60), shared(&modules, limits)).await;
+    let (runtime, folder) = started.expect("the start ends");
+    assert_eq!(get(&runtime, "/run/echo/").await.status, 200);
+    assert_eq!(get(&runtime, "/run/endless/").await.status, 504);
+
+    std::fs::write(folder.path().join("endless.wasm"), fixtures::endless_start()).unwrap();
+    let reloaded = tokio::time::timeout(Duration::from_secs(60), runtime.reload("endless", None)).await;
+    reloaded.expect("reloading ends").unwrap();
+}

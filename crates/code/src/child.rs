@@ -1,0 +1,216 @@
+//! Compiling in a process of its own: both sides of the conversation.
+//!
+//! ```text
+//!  this process ── stdin:  magic, engine, bounds, length, component ──► child
+//!               ◄─ stdout: magic, outcome, length, code or message ──── child
+//! ```
+//!
+//! All numbers are 64 bits, little-endian. Both sides are the same build, which the hash of the engine's configuration checks.
+
+use std::ffi::OsString;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{self, Read, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
+use wasmtime::{Engine, Result};
+
+use crate::compile::{Compiled, compile};
+use crate::compiler::{Compiler, OverBound};
+
+const MAGIC: &[u8; 8] = b"tenonobj";
+
+/// Outcomes.
+const WHOLE: u64 = 0;
+const TAKES_STATE: u64 = 1;
+const FAILED: u64 = 2;
+
+/// The variables that a child gets: what it takes to find programs and libraries.
+const VARIABLES: [&str; 4] = ["PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "NIX_LD"];
+
+/// A variable of each child. A program that starts itself as its compiler would start processes without end.
+const IS_CHILD: &str = "TENON_COMPILER";
+
+/// Bytes of a child's standard error that an error message may cite.
+const MAX_SAID: u64 = 4 * 1024;
+
+/// The words with which Rust's standard library ends a process that gets no memory.
+const NO_MEMORY: &str = "memory allocation of";
+
+/// Has a child compile a component.
+pub(crate) fn ask(
+    program: &OsString,
+    arguments: &[OsString],
+    engine: &Engine,
+    component: &[u8],
+    bounds: &Compiler,
+) -> Result<Compiled> {
+    wasmtime::ensure!(std::env::var_os(IS_CHILD).is_none(), "a compiler's process loads no components");
+    let variables = VARIABLES.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
+    let child = Command::new(program)
+        .args(arguments)
+        .env_clear()
+        .envs(variables)
+        .env(IS_CHILD, "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let mut child =
+        child.map_err(|error| wasmtime::format_err!("the compiler's process cannot be started: {error}"))?;
+    let mut head = MAGIC.to_vec();
+    let numbers = [hash(engine), bounds.memory, cpu_seconds(bounds.timeout), component.len() as u64];
+    head.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let (answer, said) = thread::scope(|scope| {
+        let (sender, receiver) = channel();
+        scope.spawn(move || {
+            // A child that ends early reads no more; its answer or its end says why.
+            stdin.map(|mut stdin| stdin.write_all(&head).and_then(|()| stdin.write_all(component)))
+        });
+        let said = scope.spawn(move || stderr.map(said).unwrap_or_default());
+        scope.spawn(move || {
+            let mut answer = Vec::new();
+            // The child's own bound of memory bounds its answer.
+            let read = stdout.map(|mut stdout| stdout.read_to_end(&mut answer));
+            let _ = sender.send(read.transpose().map(|_| answer));
+        });
+        let answer = receiver.recv_timeout(bounds.timeout);
+        if answer.is_err() {
+            kill(&mut child);
+        }
+        (answer, said.join().unwrap_or_default())
+    });
+    let Ok(answer) = answer else {
+        let _ = child.wait();
+        return Err(OverBound::Time(bounds.timeout).into());
+    };
+    let ended = child.wait()?;
+    match outcome(&answer?) {
+        Some(compiled) => compiled,
+        None => Err(death(ended, &said, bounds)),
+    }
+}
+
+fn kill(child: &mut Child) {
+    if let Err(error) = child.kill() {
+        tracing::warn!("the compiler's process cannot be stopped: {error}");
+    }
+}
+
+/// The beginning of a child's standard error. The rest is read, so that the child does not wait.
+fn said(mut stderr: impl Read) -> String {
+    let mut said = Vec::new();
+    let _ = stderr.by_ref().take(MAX_SAID).read_to_end(&mut said);
+    let _ = io::copy(&mut stderr, &mut io::sink());
+    String::from_utf8_lossy(&said).trim().to_string()
+}
+
+/// The error for a child that ended without an answer.
+fn death(ended: ExitStatus, said: &str, bounds: &Compiler) -> wasmtime::Error {
+    if said.contains(NO_MEMORY) {
+        return OverBound::Memory(bounds.memory).into();
+    }
+    if ended.signal() == Some(Signal::XCPU.as_raw()) {
+        return OverBound::Time(bounds.timeout).into();
+    }
+    let said = said.lines().next().unwrap_or("it said nothing");
+    wasmtime::format_err!("the compiler's process ended without code ({ended}): {said}")
+}
+
+/// The answer of a child; none when it is incomplete.
+fn outcome(answer: &[u8]) -> Option<Result<Compiled>> {
+    let rest = answer.strip_prefix(MAGIC)?;
+    let (outcome, rest) = rest.split_first_chunk()?;
+    let (length, content) = rest.split_first_chunk()?;
+    if u64::from_le_bytes(*length) != content.len() as u64 {
+        return None;
+    }
+    match u64::from_le_bytes(*outcome) {
+        outcome @ (WHOLE | TAKES_STATE) => {
+            Some(Ok(Compiled { code: content.to_vec(), takes_state: outcome == TAKES_STATE }))
+        }
+        FAILED => Some(Err(wasmtime::Error::msg(String::from_utf8_lossy(content).into_owned()))),
+        _ => None,
+    }
+}
+
+/// The whole work of a child: reads a component from standard input, compiles it with `engine` within the bounds that it was
+/// given, and writes the code to standard output. The process ends with its parent.
+///
+/// # Errors
+///
+/// The system's, when the conversation breaks off. A component that cannot be compiled is an answer.
+pub fn serve(engine: &Engine) -> io::Result<()> {
+    end_with_parent();
+    let mut stdin = io::stdin().lock();
+    let mut head = [0; 40];
+    stdin.read_exact(&mut head)?;
+    let (words, _) = head.as_chunks::<8>();
+    let number = |index: usize| words.get(index).map_or(0, |bytes| u64::from_le_bytes(*bytes));
+    if words.first() != Some(MAGIC) || number(1) != hash(engine) {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "the other side is of another version"));
+    }
+    let length = number(4);
+    let mut component = Vec::new();
+    stdin.take(length).read_to_end(&mut component)?;
+    if component.len() as u64 != length {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    bound(number(2), number(3));
+    let (outcome, content) = match compile(engine, &component) {
+        Ok(Compiled { code, takes_state }) => (if takes_state { TAKES_STATE } else { WHOLE }, code),
+        Err(error) => (FAILED, format!("{error:#}").into_bytes()),
+    };
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(MAGIC)?;
+    stdout.write_all(&outcome.to_le_bytes())?;
+    stdout.write_all(&(content.len() as u64).to_le_bytes())?;
+    stdout.write_all(&content)?;
+    stdout.flush()
+}
+
+/// Bounds this process from here on, as far as the system can. A bound that cannot be set is logged.
+fn bound(memory: u64, seconds: u64) {
+    let used = data_bytes().unwrap_or_default();
+    for (resource, most) in
+        [(Resource::Data, used.saturating_add(memory)), (Resource::Cpu, seconds), (Resource::Core, 0)]
+    {
+        let maximum = getrlimit(resource).maximum;
+        let current = Some(maximum.map_or(most, |maximum| most.min(maximum)));
+        if let Err(error) = setrlimit(resource, Rlimit { current, maximum }) {
+            tracing::warn!("{resource:?} cannot be bounded: {error}");
+        }
+    }
+}
+
+/// Writable private memory of this process, which `RLIMIT_DATA` counts (`proc_pid_status(5)`).
+fn data_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmData:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// Processor time of all threads: a second line of defense, for a parent that was stopped.
+fn cpu_seconds(timeout: Duration) -> u64 {
+    let threads = thread::available_parallelism().map_or(1, |threads| threads.get() as u64);
+    timeout.as_secs().saturating_add(1).saturating_mul(threads)
+}
+
+/// Lets the system kill this process when the thread that started it ends.
+fn end_with_parent() {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::process::set_parent_process_death_signal(Some(Signal::KILL)) {
+        tracing::warn!("the compiler's process outlives its parent: {error}");
+    }
+}
+
+fn hash(engine: &Engine) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    engine.precompile_compatibility_hash().hash(&mut hasher);
+    hasher.finish()
+}

@@ -1,0 +1,58 @@
+//! From a component to what the compiler writes.
+
+use wasmtime::{Engine, Result};
+
+use crate::artifact;
+use crate::restore::{self, RESTORE};
+use crate::state::{self, State, StateError};
+use crate::validate::{features, validate};
+
+/// Code of a component.
+pub(crate) struct Compiled {
+    /// The code, as the compiler wrote it when it takes a state, and ready to be loaded otherwise.
+    pub(crate) code: Vec<u8>,
+    /// Whether the code serves components with other states, once a state is put in.
+    pub(crate) takes_state: bool,
+}
+
+/// Takes a component apart: the place of its engine among the core modules, its state, and the digest of the rest.
+pub(crate) fn taken_apart(component: &[u8]) -> Result<(u32, State<'_>, [u8; 32]), StateError> {
+    let found = state::Engine::find(component)?;
+    let (state, digest) = found.take_apart()?;
+    Ok((found.module, state, digest))
+}
+
+/// Validates and compiles a component that was screened. Time and memory depend on it; `Compiler` bounds both.
+pub(crate) fn compile(engine: &Engine, component: &[u8]) -> Result<Compiled> {
+    validate(engine, component)?;
+    let restorable = restore::added(component, features(engine))
+        .map_err(|reason| tracing::debug!("instances are not restored: {reason}"));
+    let compiled = match restorable.map(|restorable| engine.precompile_component(&restorable)) {
+        Ok(Ok(compiled)) => compiled,
+        // Errors cite the offsets of the original.
+        _ => {
+            let compiled = engine.precompile_component(component)?;
+            // The name is reserved: an export of this name is trusted to restore the globals.
+            wasmtime::ensure!(
+                !artifact::is_restorable(&compiled),
+                "it exports {RESTORE}, which is kept for Tenon's use"
+            );
+            compiled
+        }
+    };
+    if takes_state(component, &compiled) {
+        return Ok(Compiled { code: compiled, takes_state: true });
+    }
+    let whole = artifact::without_images(&compiled);
+    let code = whole.ok_or_else(|| wasmtime::format_err!("the compiled code is not understood"))?;
+    Ok(Compiled { code, takes_state: false })
+}
+
+/// Whether the code serves components that differ in their state only.
+fn takes_state(component: &[u8], compiled: &[u8]) -> bool {
+    let Ok(found) = state::Engine::find(component) else { return false };
+    let Ok((state, _)) = found.take_apart() else { return false };
+    matches!(found.names_fixed_data_only(), Ok(true))
+        && artifact::reproduces(compiled, found.module, &state)
+        && artifact::with_state(compiled, found.module, &state).is_some()
+}
