@@ -1,16 +1,23 @@
 //! Files that are taken for components.
 
+use std::sync::LazyLock;
+
 use bytes::Bytes;
 use http::{Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use tempfile::TempDir;
 use tenon_runtime::{ModuleSource, Runtime, RuntimeConfig};
+use wasmparser::{Parser, Payload};
+use wasmtime::Engine;
+use wasmtime::component::Component;
 
 use crate::{small, tokio};
 
 /// Loads bytes as a component and calls it, three times: compiled for the occasion, compiled into a cache, and from that
-/// cache. Whatever becomes of it, it is the same each time; and nothing but the module is harmed.
+/// cache. Whatever becomes of it, it is the same each time; and nothing but the module is harmed. Bytes that are served passed
+/// the first reader, and wasmtime accepts them as they came.
 pub fn loading(bytes: &[u8]) {
+    let screened = tenon_screen::screen(bytes);
     let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("no folder for files: {error}"));
     let path = folder.path().join("any.wasm");
     std::fs::write(&path, bytes).unwrap_or_else(|error| panic!("no file can be written: {error}"));
@@ -20,6 +27,22 @@ pub fn loading(bytes: &[u8]) {
         let cached = tokio().block_on(served(&source, Some(&folder)));
         assert_eq!(fresh, cached, "code of the cache answers otherwise");
     }
+    if fresh.is_some() {
+        assert!(screened.is_ok(), "served in spite of {:?}", screened.err());
+        assert!(is_valid(bytes), "wasmtime refuses what is served");
+    }
+}
+
+/// Whether wasmtime accepts a component as it is, or one directly inside it: of a composed component only its handler is served.
+fn is_valid(bytes: &[u8]) -> bool {
+    static ENGINE: LazyLock<Engine> = LazyLock::new(Engine::default);
+    let accepts = |bytes: &[u8]| Component::new(&ENGINE, bytes).is_ok();
+    let inside = || Parser::new(0).parse_all(bytes).map_while(Result::ok);
+    accepts(bytes)
+        || inside().any(|payload| match payload {
+            Payload::ComponentSection { unchecked_range, .. } => bytes.get(unchecked_range).is_some_and(accepts),
+            _ => false,
+        })
 }
 
 /// What the module answers; none when it cannot be loaded. It answers the same to the next requests, whether their instances
