@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::thread;
 
 use tenon_code::Compiler;
-use tokio::sync::Semaphore;
+use tokio::runtime::Handle;
+use tokio::sync::{Semaphore, oneshot};
 use tokio::task::{AbortHandle, Id, JoinSet};
 use tokio::time::{Instant, timeout_at};
 use wasmtime::component::Linker;
@@ -39,7 +41,7 @@ pub(crate) struct Turns {
 
 impl Default for Turns {
     fn default() -> Self {
-        let processors = std::thread::available_parallelism().map_or(2, usize::from);
+        let processors = thread::available_parallelism().map_or(2, usize::from);
         Self { cached: Semaphore::new(processors), compiled: Semaphore::new(processors) }
     }
 }
@@ -296,9 +298,16 @@ async fn on_a_thread<T: Send + 'static>(
     source: &ModuleSource,
     work: fn(&Loader, &ModuleSource) -> Result<T, RuntimeError>,
 ) -> Result<T, RuntimeError> {
-    let (using, of) = (Arc::clone(loader), source.clone());
-    let ended = tokio::task::spawn_blocking(move || work(&using, &of)).await;
-    ended.unwrap_or_else(|error| Err(RuntimeError::Config(format!("{}: loading failed: {error}", source.name))))
+    let (using, of, tokio) = (Arc::clone(loader), source.clone(), Handle::current());
+    let (sender, receiver) = oneshot::channel();
+    // Not one of Tokio's blocking threads, for which a runtime that shuts down waits.
+    let started = thread::Builder::new().name("tenon-load".to_string()).spawn(move || {
+        let _context = tokio.enter();
+        let _ = sender.send(work(&using, &of));
+    });
+    let failed = |reason: String| RuntimeError::Config(format!("{}: loading failed: {reason}", source.name));
+    started.map_err(|error| failed(error.to_string()))?;
+    receiver.await.map_err(|_| failed("it panicked".to_string()))?
 }
 
 fn refuse_duplicates(modules: &[ModuleSource]) -> Result<(), RuntimeError> {
