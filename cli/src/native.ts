@@ -29,6 +29,15 @@ export function native(): NativeAddon {
   return addon;
 }
 
+/**
+ * The program that compiles a component in a process of its own. None inside Electron, whose program is not Node: there,
+ * components are compiled on a thread of this process.
+ */
+export function compilerCommand(): string[] | undefined {
+  if ("electron" in process.versions) return undefined;
+  return [process.execPath, createRequire(import.meta.url).resolve("@tenon/native/compile.js")];
+}
+
 /** Turns a rejection of the addon, an `Error` with a code, into a {@link TenonError}. */
 export async function fromNative<T>(promise: Promise<T>, hint?: (code: string) => string | undefined): Promise<T> {
   try {

@@ -48,6 +48,43 @@ test("pages and build errors of development", async () => {
   expect((await runtime.fetch(get("/run/app/"))).status).toBe(404);
 });
 
+/** A component of one core module with one function, which a compiler works on for seconds. */
+function laborious(additions: number): Buffer {
+  const leb = (value: number): number[] => (value < 128 ? [value] : [(value & 127) | 128, ...leb(value >>> 7)]);
+  const section = (id: number, content: number[]) => Buffer.from([id, ...leb(content.length), ...content]);
+  // if (constant == 0) local 0 += load(constant), with another constant each time
+  const addition = (constant: number) => {
+    const address = [
+      0x41,
+      ...leb(constant * 2 + 128).map((byte, at, all) => (at === all.length - 1 ? byte & 63 : byte)),
+    ];
+    return [...address, 0x45, 0x04, 0x40, 0x20, 0, ...address, 0x29, 3, 0, 0x7c, 0x21, 0, 0x0b];
+  };
+  const body = [1, 1, 0x7e, ...Array.from({ length: additions }, (_, at) => addition(at)).flat(), 0x0b];
+  const module = Buffer.concat([
+    Buffer.from([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]),
+    section(1, [1, 0x60, 0, 0]),
+    section(3, [1, 0]),
+    section(5, [1, 0, 1]),
+    section(10, [1, ...leb(body.length), ...body]),
+  ]);
+  return Buffer.concat([nothing, Buffer.from([1, ...leb(module.length)]), module]);
+}
+
+test("components are compiled in a process of their own, within a time and a memory", async () => {
+  const file = join(folder, "laborious.wasm");
+  await writeFile(file, laborious(50_000));
+  for (const [limit, code] of [
+    [{ loadTimeoutMs: 300 }, "MODULE_TIMEOUT"],
+    [{ compileMemoryBytes: 64 << 20 }, "MODULE_COMPILE"],
+  ] as const) {
+    const [[option]] = Object.entries(limit) as [[string, number]];
+    const key = option.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    const refused = create({ modules: [file], ...limit });
+    await expect(refused).rejects.toMatchObject({ code, message: expect.stringContaining(key) });
+  }
+});
+
 test("a module that does not load leaves what is there", async () => {
   const runtime = await create();
   const file = join(folder, "app.wasm");

@@ -2,7 +2,7 @@ import type { Runtime as NativeRuntime, Server as NativeServer } from "@tenon/na
 import { TenonError } from "./errors.ts";
 import type { Fetched, Fetching } from "./fetching.ts";
 import { limits } from "./limits.ts";
-import { fromNative, native } from "./native.ts";
+import { compilerCommand, fromNative, native } from "./native.ts";
 // Imported with the package, before a server can replace the globals; `fetching.ts` is imported at the first `fetch`.
 import "./platform.ts";
 import type { BodyLimits } from "./request-body.ts";
@@ -83,7 +83,9 @@ export class Runtime {
    * @throws TenonError `CONFIG`, `ENGINE`, `MODULE_READ`, `MODULE_COMPILE`, `MODULE_TIMEOUT` or `MODULE_LINK`
    */
   static async create(options: RuntimeOptions): Promise<Runtime> {
-    return new Runtime(await fromNative(native().Runtime.create(nativeOptions(options))), options);
+    const compiler = compilerCommand();
+    const checked = { ...nativeOptions(options), ...(compiler === undefined ? {} : { compiler }) };
+    return new Runtime(await fromNative(native().Runtime.create(checked)), options);
   }
 
   /** The addon's own runtime, for what else of the addon works with it. @internal */
