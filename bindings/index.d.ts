@@ -318,6 +318,12 @@ export interface SidecarOptions {
   readOnly?: boolean
   /** `sql`: the tables that statements may name. */
   tables?: Array<string>
+  /** `sql`, PostgreSQL: the role whose rights statements have. */
+  role?: string
+  /** `sql`, PostgreSQL: the file `libpg-query.wasm`, which has its grammar. */
+  parser?: string
+  /** The folder that compiled code is kept in; nothing is kept without one. */
+  cacheDir?: string
   /** `kv`: what every name in Redis begins with. */
   prefix?: string
   /** Connections to the database. */

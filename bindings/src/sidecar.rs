@@ -6,7 +6,7 @@ use std::time::Duration;
 use napi::bindgen_prelude::PromiseRaw;
 use napi::{Env, Result};
 use napi_derive::napi;
-use tenon_services::{Backend, Limits, Listen, SidecarOptions as Options, SqlAccess};
+use tenon_services::{Backend, Limits, Listen, SidecarOptions as Options, SqlAccess, SqlParser};
 
 use crate::failure::{Failure, promise};
 use crate::log;
@@ -26,6 +26,12 @@ pub struct SidecarOptions {
     pub read_only: Option<bool>,
     /// `sql`: the tables that statements may name.
     pub tables: Option<Vec<String>>,
+    /// `sql`, PostgreSQL: the role whose rights statements have.
+    pub role: Option<String>,
+    /// `sql`, PostgreSQL: the file `libpg-query.wasm`, which has its grammar.
+    pub parser: Option<String>,
+    /// The folder that compiled code is kept in; nothing is kept without one.
+    pub cache_dir: Option<String>,
     /// `kv`: what every name in Redis begins with.
     pub prefix: Option<String>,
     /// Connections to the database.
@@ -87,7 +93,11 @@ fn lower(options: SidecarOptions) -> std::result::Result<Options, Failure> {
     let url = options.url;
     let tables = options.tables.map(|tables| tables.into_iter().collect());
     let backend = match options.kind.as_str() {
-        "sql" => Backend::Sql { url, access: SqlAccess { read_only: options.read_only.unwrap_or(false), tables } },
+        "sql" => Backend::Sql {
+            url,
+            access: SqlAccess { read_only: options.read_only.unwrap_or(false), tables, role: options.role },
+            parser: SqlParser { file: options.parser.map(Into::into), cache: options.cache_dir.map(Into::into) },
+        },
         "kv" => Backend::Kv { url, prefix: options.prefix.unwrap_or_else(|| "tenon:".to_string()) },
         "storage" => Backend::Storage { url },
         other => {

@@ -1,4 +1,6 @@
+import { createRequire } from "node:module";
 import type { Sidecar as NativeSidecar } from "@tenon/native";
+import { defaultCacheFolder } from "./cache-folder.ts";
 import { fromNative, native } from "./native.ts";
 
 /** The kinds of sidecar. */
@@ -18,6 +20,8 @@ export interface SidecarOptions {
   readonly readOnly?: boolean;
   /** `sql`: the tables that statements may name. */
   readonly tables?: readonly string[];
+  /** `sql`, PostgreSQL: the role whose rights statements have, in place of those of the user in the URL. */
+  readonly role?: string;
   /** `kv`: what every name in Redis begins with. */
   readonly prefix?: string;
   readonly poolSize?: number;
@@ -44,7 +48,11 @@ export class Sidecar {
    * @throws TenonError `CONFIG`, `BACKEND`, `FOLDER`, `ADDRESS_IN_USE` or `LISTEN`; none has a password in it
    */
   static async start({ tables, ...options }: SidecarOptions): Promise<Sidecar> {
-    const started = native().Sidecar.start({ ...options, ...(tables === undefined ? {} : { tables: [...tables] }) });
+    const started = native().Sidecar.start({
+      ...options,
+      ...(options.kind === "sql" ? { parser: grammarFile(), cacheDir: defaultCacheFolder() } : {}),
+      ...(tables === undefined ? {} : { tables: [...tables] }),
+    });
     return new Sidecar(await fromNative(started));
   }
 
@@ -57,4 +65,9 @@ export class Sidecar {
   async close(): Promise<void> {
     await this.#sidecar.close();
   }
+}
+
+/** PostgreSQL's grammar as WebAssembly, from its package. */
+function grammarFile(): string {
+  return createRequire(import.meta.url).resolve("libpg-query/wasm/libpg-query.wasm");
 }

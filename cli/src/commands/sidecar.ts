@@ -12,6 +12,7 @@ interface Options extends CommonOptions {
   readonly tokenFile?: string;
   readonly readOnly?: boolean;
   readonly tables?: readonly string[];
+  readonly role?: string;
   readonly prefix?: string;
   readonly poolSize?: number;
   readonly statementTimeout?: number;
@@ -62,6 +63,7 @@ function addKind(sidecar: Command, kind: SidecarKind): void {
   if (kind === "sql") {
     command
       .option("--read-only", "refuse statements that write")
+      .addOption(new Option("--role <name>", "the role whose rights statements have (PostgreSQL)").argParser(role))
       .addOption(
         new Option("--tables <names>", "the only tables that statements may name, with commas").argParser(list),
       )
@@ -87,6 +89,7 @@ async function serve(kind: SidecarKind, options: Options): Promise<void> {
     ...given("token", token),
     ...given("readOnly", options.readOnly),
     ...given("tables", options.tables),
+    ...given("role", options.role),
     ...given("prefix", options.prefix),
     ...given("poolSize", options.poolSize),
     ...given("statementTimeoutMs", options.statementTimeout),
@@ -168,6 +171,13 @@ function list(text: string): string[] {
     throw new InvalidArgumentError("Name tables with commas between: users,app.orders.");
   }
   return names.map((name) => name.toLowerCase());
+}
+
+/** A role's name as it is in the database, case included. */
+function role(text: string): string {
+  if (!/^[A-Za-z_][\w$.@-]{0,62}$/.test(text)) throw new InvalidArgumentError("Give the name of a role.");
+  if (text.toLowerCase() === "none") throw new InvalidArgumentError("`none` is no role.");
+  return text;
 }
 
 function positive(text: string): number {

@@ -94,12 +94,118 @@ describeEach("access to $name", databases, ({ name, open }) => {
         : ["SELECT * FROM sqlite_master", "PRAGMA table_info(secrets)", "SELECT * FROM pragma_table_info('secrets')"]),
     ]) {
       const answer = await listed(sql);
-      // 400 for what the parser of the list does not know.
-      expect([sql.startsWith("TABLE") ? 400 : 403, answer.text.includes("hunter2")], sql).toEqual([
-        answer.status,
-        false,
-      ]);
+      // SQLite's grammar has no TABLE.
+      expect([answer.status, answer.text.includes("hunter2")], sql).toEqual([403, false]);
     }
+  });
+
+  it.runIf(name === "PostgreSQL")("--tables: what was looked at is what runs, to the last character", async () => {
+    const listed = await sidecar({ tables: ["users"] });
+    for (const [sql, value] of [
+      ["SELECT 'a''''b' AS a", "a''b"],
+      ["SELECT '\\' AS a --'", "\\"],
+      // One literal, as PostgreSQL reads it.
+      [
+        "SELECT '\\'' || (SELECT string_agg(token, chr(44)) FROM secrets) --' AS a",
+        "\\' || (SELECT string_agg(token, chr(44)) FROM secrets) --",
+      ],
+      ["SELECT E'\\'' AS a", "'"],
+      ["SELECT U&'d\\0061t' AS a", "dat"],
+      ["SELECT N'\\' || $$'$$ AS a", "\\'"],
+    ] as const) {
+      expect((await listed(sql)).json.rows, sql).toEqual([{ a: value }]);
+    }
+    for (const sql of [
+      "SELECT N'\\' || (SELECT max(token) FROM secrets) --'",
+      "SELECT U&'\\0027' || (SELECT max(token) FROM secrets)",
+      "WITH d AS (SELECT '\\'), e AS (DELETE FROM secrets RETURNING token) SELECT * FROM e --')",
+    ]) {
+      const answer = await listed(sql);
+      expect([answer.status, answer.text.includes("hunter2")], sql).toEqual([403, false]);
+    }
+  });
+
+  it.runIf(name === "PostgreSQL")("--tables: a name with a dot opens no table of a schema", async () => {
+    const listed = await sidecar({ tables: ["users"] });
+    for (const sql of [
+      'WITH "public.secrets" AS (SELECT 1) SELECT * FROM public.secrets',
+      'WITH RECURSIVE "public.secrets" AS (SELECT 1) SELECT * FROM "public"."secrets"',
+      'SELECT * FROM (WITH "public.secrets" AS (SELECT 1) SELECT token FROM public.secrets) x',
+    ]) {
+      const answer = await listed(sql);
+      expect([answer.status, answer.text.includes("hunter2")], sql).toEqual([403, false]);
+    }
+  });
+
+  it.runIf(name === "PostgreSQL")("--tables: column notation calls no function", async () => {
+    const all = await sidecar({});
+    for (const sql of [
+      "CREATE FUNCTION leaks(users) RETURNS text LANGUAGE sql AS 'SELECT token FROM public.secrets'",
+      "CREATE FUNCTION upper(users) RETURNS text LANGUAGE sql AS 'SELECT token FROM public.secrets'",
+    ]) {
+      expect((await all(sql)).status, sql).toBe(200);
+    }
+    const listed = await sidecar({ tables: ["users"] });
+    for (const sql of [
+      "SELECT (('select token::tsvector from secrets'::text).ts_stat).word",
+      "SELECT ('/etc/passwd'::text).pg_read_file",
+      "SELECT x.pg_read_file FROM unnest(ARRAY['/etc/passwd']) AS x",
+      "SELECT unnest.pg_read_file FROM unnest(ARRAY['/etc/passwd'])",
+      "SELECT ('secrets'::text).regclass",
+      "SELECT u.leaks FROM users u",
+      "SELECT (u).leaks FROM users u",
+      "SELECT upper(u) FROM users u",
+      "SELECT u.upper FROM users u",
+    ]) {
+      const answer = await listed(sql);
+      expect([answer.status, /hunter2|root:/.test(answer.text)], `${sql} ${answer.text}`).toEqual([403, false]);
+    }
+    expect((await listed("SELECT pg_catalog.upper(u.name) AS a FROM users u")).json.rows).toEqual([{ a: "ANN" }]);
+    expect((await all("DROP FUNCTION upper(users)")).status).toBe(200);
+  });
+
+  it.runIf(name === "PostgreSQL")("--role: a connection has the rights of the role, and no way back", async () => {
+    const all = await sidecar({});
+    for (const sql of [
+      'CREATE ROLE "modules-1" NOLOGIN',
+      'GRANT SELECT, UPDATE ON users TO "modules-1"',
+      "CREATE FUNCTION as_owner() RETURNS text LANGUAGE plpgsql AS $$ BEGIN RESET ROLE; SET ROLE NONE; RETURN (SELECT token FROM secrets); END $$",
+    ]) {
+      expect((await all(sql)).status, sql).toBe(200);
+    }
+    const limited = await sidecar({ role: "modules-1", poolSize: 1 });
+    const who = "SELECT current_user::text AS a, session_user::text AS b";
+    expect((await limited(who)).json.rows).toEqual([{ a: "modules-1", b: "tenon" }]);
+    expect((await limited("SELECT name FROM users")).json.rows).toEqual([{ name: "Ann" }]);
+    for (const sql of [
+      "SELECT * FROM secrets",
+      "SELECT * FROM leak",
+      "DELETE FROM users",
+      "RESET ROLE",
+      "SET ROLE NONE",
+      "SET LOCAL ROLE tenon",
+      "RESET ALL",
+      "DISCARD ALL",
+      "SET SESSION AUTHORIZATION DEFAULT",
+      "SELECT set_config('role', 'none', false)",
+      "SELECT U&\"set\\005fconfig\"('role', 'none', false)",
+      "SELECT (query_to_xml('SELECT set_config(''role'', ''none'', false)', true, true, ''))::text",
+      "SELECT ('SELECT set_config(''role'', ''none'', false)::tsvector'::text).ts_stat",
+      "SELECT ts_rewrite('a'::tsquery, 'SELECT ''a''::tsquery, set_config(''role'', ''none'', false)::tsquery')",
+      "UPDATE pg_settings SET setting = 'none' WHERE name = 'role'",
+      "UPDATE pg_catalog.pg_settings SET setting = 'none' WHERE name = 'role'",
+      "DO 'BEGIN RESET ROLE; END'",
+      "SELECT as_owner()",
+      "SELECT * FROM as_owner()",
+      "EXPLAIN ANALYZE SELECT as_owner()",
+      "CREATE TABLE mine (a int)",
+      "CALL as_owner()",
+    ]) {
+      const answer = await limited(sql);
+      expect([answer.status, answer.text.includes("hunter2")], `${sql} ${answer.text}`).toEqual([403, false]);
+      expect((await limited(who)).json.rows, sql).toEqual([{ a: "modules-1", b: "tenon" }]);
+    }
+    await expect(sidecar({ role: "nobody" })).rejects.toThrow(/PostgreSQL.*role/);
   });
 
   it("ends statements that take too long, and goes on", async () => {

@@ -6,6 +6,8 @@ export interface Asked {
   readonly body?: string | Uint8Array;
   /** A body of JSON, with its content type. */
   readonly json?: unknown;
+  /** Ends the connection. */
+  readonly signal?: AbortSignal;
 }
 
 /** What came back. */
@@ -26,7 +28,7 @@ export function askAt(address: string, always: Readonly<Record<string, string>> 
   const where = address.startsWith("unix://")
     ? { socketPath: address.slice("unix://".length), headers: { host: "store.sidecar.internal" } }
     : { host: new URL(address).hostname, port: new URL(address).port, headers: { host: new URL(address).host } };
-  return async (method, path, { headers = {}, body, json } = {}) => {
+  return async (method, path, { headers = {}, body, json, signal } = {}) => {
     const sent = json === undefined ? body : JSON.stringify(json);
     const type = json === undefined ? {} : { "content-type": "application/json" };
     const length = sent === undefined ? {} : { "content-length": String(Buffer.byteLength(sent)) };
@@ -36,6 +38,7 @@ export function askAt(address: string, always: Readonly<Record<string, string>> 
         method,
         path,
         agent: false,
+        ...(signal === undefined ? {} : { signal }),
         headers: { ...where.headers, ...always, ...type, ...length, ...headers },
       });
       outgoing.once("response", resolve);

@@ -2,7 +2,8 @@
 //!
 //! One code base and one contract for development and production, so that the two cannot drift apart. It owns the routes,
 //! their limits and their errors, and a store behind each: SQLite or Redis, SQLite or PostgreSQL, a folder or S3. It knows
-//! nothing of WebAssembly and nothing of Node; what it needs of a runtime is the trait [`Host`].
+//! nothing of Node; what it needs of a runtime is the trait [`Host`]. PostgreSQL's statements are parsed by
+//! `tenon_pg_grammar`, and what they may do is decided here.
 //!
 //! 1. For development, [`DevServices::start`] serves everything out of one folder on one port, and a page to look at it.
 //! 2. For production, [`Sidecar::start`] serves one kind from one store, on a Unix socket or a TCP address.
@@ -32,4 +33,4 @@ pub use error::ServicesError;
 pub use host::{Host, ModuleCall, RecentRequest};
 pub use limits::Limits;
 pub use sidecar::{Backend, Listen, Sidecar, SidecarOptions};
-pub use sql::SqlAccess;
+pub use sql::{SqlAccess, SqlParser};

@@ -11,7 +11,7 @@ use super::Ping;
 use crate::kv::{self, KvStore, RedisKv, SqliteKv};
 use crate::sql::postgres::PostgresSql;
 use crate::sql::sqlite::SqliteSql;
-use crate::sql::{self, SqlAccess, SqlStore};
+use crate::sql::{self, SqlAccess, SqlParser, SqlStore};
 use crate::storage::{self, BlobStore, FolderStore, S3Store};
 use crate::{Limits, ServicesError};
 
@@ -23,6 +23,8 @@ pub enum Backend {
         url: String,
         /// What statements may do.
         access: SqlAccess,
+        /// PostgreSQL's grammar.
+        parser: SqlParser,
     },
     /// `redis://…`, or `sqlite:` and the path of a file.
     Kv {
@@ -50,10 +52,13 @@ impl Backend {
     /// Connects, and makes the routes.
     pub(crate) async fn open(self, limits: Limits) -> Result<(Router, Ping), ServicesError> {
         match self {
-            Self::Sql { url, access } => match path_behind(&url, "sqlite:") {
+            Self::Sql { url, access, parser } => match path_behind(&url, "sqlite:") {
+                Some(_) if access.role.is_some() => {
+                    Err(ServicesError::Config("--role is for PostgreSQL: SQLite has no roles".to_string()))
+                }
                 Some(path) => Ok(sql_routes(SqliteSql::open(&path, access, limits.clone())?, limits)),
                 None if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
-                    Ok(sql_routes(PostgresSql::connect(&url, access, limits.clone()).await?, limits))
+                    Ok(sql_routes(PostgresSql::connect(&url, access, &parser, limits.clone()).await?, limits))
                 }
                 None => Err(unknown("postgres://user@host/database or sqlite:/path/to/file.db")),
             },

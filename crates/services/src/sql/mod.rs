@@ -11,7 +11,7 @@ mod statement;
 use crate::http::problem::Problem;
 use axum::http::StatusCode;
 
-pub use policy::SqlAccess;
+pub use policy::{SqlAccess, SqlParser};
 pub(crate) use result::{Cell, Outcome, ResultWriter, too_large};
 pub(crate) use routes::routes;
 pub(crate) use statement::Statement;

@@ -3,7 +3,7 @@
 //! Statements are prepared, so that the database says of which types their parameters are and JSON values can be bound as
 //! those. Values travel in PostgreSQL's binary format, in `encode` and `decode`.
 
-mod allow;
+mod access;
 mod decode;
 mod encode;
 mod numeric;
@@ -14,8 +14,10 @@ use futures::TryStreamExt;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 use sqlx::{AssertSqlSafe, Column, Connection, Either, Executor, Row, SqlSafeStr, Statement as _, ValueRef};
 
-use super::{Cell, Failed, Mode, NO_STATEMENT, Outcome, ResultWriter, SqlAccess, SqlError, SqlStore, Statement};
-use crate::{Limits, ServicesError};
+use super::{Cell, Failed, Mode, Outcome, ResultWriter, SqlAccess, SqlError, SqlStore, Statement};
+use crate::{Limits, ServicesError, SqlParser};
+use access::{Decisions, Run};
+use session::Session;
 
 /// How much longer than the database's own time-out is waited before the connection is given up.
 const GRACE: std::time::Duration = std::time::Duration::from_secs(2);
@@ -25,29 +27,47 @@ const GRACE: std::time::Duration = std::time::Duration::from_secs(2);
 pub(crate) struct PostgresSql {
     pool: PgPool,
     access: SqlAccess,
+    decisions: Decisions,
     limits: Limits,
 }
 
 impl PostgresSql {
-    /// Connects once, so that a wrong address or password is known at the start.
-    pub(crate) async fn connect(url: &str, access: SqlAccess, limits: Limits) -> Result<Self, ServicesError> {
+    /// Connects once, so that a wrong address, password or role is known at the start.
+    pub(crate) async fn connect(
+        url: &str,
+        access: SqlAccess,
+        parser: &SqlParser,
+        limits: Limits,
+    ) -> Result<Self, ServicesError> {
         let fail = |reason: String| ServicesError::Backend { what: "PostgreSQL", reason };
         // What a URL that does not parse has in it is not to be shown.
         let options: PgConnectOptions = url.parse().map_err(|_| fail("this is no URL of a database".into()))?;
+        let grammar = access::load(parser).await?;
+        let decisions = Decisions::new(grammar, access.clone());
         let read_only = if access.read_only { "on" } else { "off" };
-        let options = options.application_name("tenon-sidecar").options([
+        let mut options = options.application_name("tenon-sidecar").options([
             ("statement_timeout", limits.statement_timeout.as_millis().to_string().as_str()),
             ("default_transaction_read_only", read_only),
+            // The texts of statements mean what the parser read in them.
             ("standard_conforming_strings", "on"),
             ("TimeZone", "UTC"),
         ]);
+        if let Some(role) = &access.role {
+            // A setting of the start: RESET comes back to it, too.
+            options = options.options([("role", role)]);
+        }
+        let connected = decisions.clone();
         let pool = PgPoolOptions::new()
             .max_connections(limits.pool_size)
             .acquire_timeout(limits.queue_timeout)
+            .after_connect(move |connection, _| {
+                let decisions = connected.clone();
+                Box::pin(async move { decisions.connected(connection).await })
+            })
             .connect_with(options.clone())
             .await;
         match pool {
-            Ok(pool) => Ok(Self { pool, access, limits }),
+            Ok(pool) => Ok(Self { pool, access, decisions, limits }),
             Err(sqlx::Error::PoolTimedOut) => Err(fail(why_unreachable(&options, limits.queue_timeout).await)),
             Err(error) => Err(fail(error.to_string())),
         }
@@ -57,9 +77,10 @@ impl PostgresSql {
         &self,
         connection: &mut PgConnection,
         statements: &[Statement],
+        runs: &[Run],
         mode: Mode,
     ) -> Result<Vec<Outcome>, Failed> {
-        let run = self.run_on(connection, statements, mode);
+        let run = self.run_on(connection, statements, runs, mode);
         let result = tokio::time::timeout(self.limits.statement_timeout + GRACE, run).await;
         result.unwrap_or(Err(Failed::before(SqlError::TimedOut)))
     }
@@ -68,11 +89,12 @@ impl PostgresSql {
         &self,
         connection: &mut PgConnection,
         statements: &[Statement],
+        runs: &[Run],
         mode: Mode,
     ) -> Result<Vec<Outcome>, Failed> {
-        let guarded = self.access.read_only || self.access.is_listed();
+        let guarded = self.access.read_only || self.access.is_guarded();
         if mode == Mode::Single && !guarded {
-            let outcome = self.run_one(connection, &statements[0], 0).await.map_err(Failed::before)?;
+            let outcome = self.run_one(connection, &statements[0], runs[0], 0).await.map_err(Failed::before)?;
             return Ok(vec![outcome]);
         }
         // What a statement sets for itself ends with the transaction, and a read-only one cannot become another.
@@ -80,8 +102,8 @@ impl PostgresSql {
         let mut transaction = connection.begin_with(begin).await.map_err(|error| Failed::before(sql_error(&error)))?;
         let mut outcomes: Vec<Outcome> = Vec::with_capacity(statements.len());
         let mut taken = 0;
-        for (index, statement) in statements.iter().enumerate() {
-            let outcome = self.run_one(&mut transaction, statement, taken).await;
+        for (index, (statement, run)) in statements.iter().zip(runs).enumerate() {
+            let outcome = self.run_one(&mut transaction, statement, *run, taken).await;
             let outcome = outcome.map_err(|error| Failed { statement: index, error })?;
             taken += outcome.rows.len();
             outcomes.push(outcome);
@@ -95,6 +117,7 @@ impl PostgresSql {
         &self,
         connection: &mut PgConnection,
         statement: &Statement,
+        run: Run,
         taken: usize,
     ) -> Result<Outcome, SqlError> {
         let sql = AssertSqlSafe(statement.sql.as_str()).into_sql_str();
@@ -116,42 +139,39 @@ impl PostgresSql {
         }
         drop(rows);
         // The count of a SELECT is that of its rows, which were not affected.
-        let reads = !names.is_empty() && !session::changes_rows(&statement.sql);
+        let reads = !names.is_empty() && !run.changes_rows;
         Ok(writer.finish(if reads { 0 } else { affected }))
     }
 
-    /// What may run at all, and in which words.
-    fn checked(&self, statements: Vec<Statement>) -> Result<Vec<Statement>, Failed> {
-        let check = |(index, mut statement): (usize, Statement)| {
-            let fail = |error| Failed { statement: index, error };
-            if session::is_empty(&statement.sql) {
-                return Err(fail(SqlError::Statement(NO_STATEMENT.to_owned())));
-            }
-            session::check(&statement.sql).map_err(|why| fail(SqlError::Forbidden(why.to_owned())))?;
-            if self.access.is_listed() {
-                statement.sql = allow::check(&statement.sql, &self.access).map_err(fail)?;
-            }
-            Ok(statement)
-        };
-        statements.into_iter().enumerate().map(check).collect()
+    /// How each statement runs; the first that may not is an error.
+    async fn decide(&self, statements: &[Statement]) -> Result<Vec<Run>, Failed> {
+        let mut runs = Vec::with_capacity(statements.len());
+        for (index, statement) in statements.iter().enumerate() {
+            let decided = self.decisions.decide(&statement.sql).await;
+            runs.push(decided.map_err(|error| Failed { statement: index, error })?);
+        }
+        Ok(runs)
     }
 }
 
 impl SqlStore for PostgresSql {
     async fn run(&self, statements: Vec<Statement>, mode: Mode) -> Result<Vec<Outcome>, Failed> {
-        let statements = self.checked(statements)?;
-        let mut connection = self.pool.acquire().await.map_err(|error| Failed::before(sql_error(&error)))?;
-        let mut result = self.run_in_time(&mut connection, &statements, mode).await;
+        let before = |error: sqlx::Error| Failed::before(sql_error(&error));
+        let runs = self.decide(&statements).await?;
+        let mut session = Session::of(self.pool.acquire().await.map_err(before)?, &runs).await.map_err(before)?;
+        let mut result = self.run_in_time(&mut session, &statements, &runs, mode).await;
         let stale = |error: &SqlError| matches!(error, SqlError::Statement(text) if text.starts_with(STALE_PLAN));
         if result.as_ref().is_err_and(|failed| stale(&failed.error)) {
             // A table has changed under a statement that was prepared before. Nothing has happened yet.
-            connection.clear_cached_statements().await.map_err(|error| Failed::before(sql_error(&error)))?;
-            result = self.run_in_time(&mut connection, &statements, mode).await;
+            session.clear_cached_statements().await.map_err(before)?;
+            result = self.run_in_time(&mut session, &statements, &runs, mode).await;
         }
-        // Rows that nobody reads, or a session that is not as it was: the next request gets another connection.
-        let unread = matches!(&result, Err(Failed { error: SqlError::TooMuch(_) | SqlError::TimedOut, .. }));
-        if unread || statements.iter().any(|statement| session::leaves_traces(&statement.sql)) {
-            connection.close_on_drop();
+        // Otherwise there may be rows that nobody has read.
+        if !matches!(
+            &result,
+            Err(Failed { error: SqlError::TooMuch(_) | SqlError::TimedOut | SqlError::Internal(_), .. })
+        ) {
+            session.give_back();
         }
         result
     }

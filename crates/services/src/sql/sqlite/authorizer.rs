@@ -30,31 +30,50 @@ const NUMBER_PRAGMAS: [&str; 2] = ["application_id", "user_version"];
 /// Functions that look like tables and reach no other data than their arguments.
 const TABLE_FUNCTIONS: [&str; 2] = ["json_each", "json_tree"];
 
+/// Functions that give what an earlier statement of the connection has left.
+const SESSION_FUNCTIONS: [&str; 3] = ["changes", "last_insert_rowid", "total_changes"];
+
+/// The schema that only its connection has; its tables hide those of the file.
+const TEMPORARY: &str = "temp";
+
+/// What the authorizer and the pool say to each other about one connection.
+#[derive(Clone, Default)]
+pub(crate) struct Notes {
+    /// Set while the pool runs its own `BEGIN`, `COMMIT` and `ROLLBACK`.
+    pub(crate) own: Arc<AtomicBool>,
+    /// Why the last statement was refused, which SQLite itself does not say.
+    pub(crate) reason: Reason,
+    /// Set once a statement names the temporary schema: the connection is not for other requests.
+    pub(crate) temporary: Arc<AtomicBool>,
+    /// Set once the connection has served a request.
+    pub(crate) used: Arc<AtomicBool>,
+    /// Set when a statement is refused because it would read what an earlier request has left.
+    pub(crate) wants_fresh: Arc<AtomicBool>,
+}
+
 /// Decides what statements may do.
 #[derive(Clone)]
 pub(crate) struct Authorizer {
     access: SqlAccess,
-    /// Set while the pool runs its own `BEGIN`, `COMMIT` and `ROLLBACK`.
-    own: Arc<AtomicBool>,
-    /// Why the last statement was refused, which SQLite itself does not say.
-    reason: Reason,
-    /// Set once a statement makes what only its connection has.
-    temporary: Arc<AtomicBool>,
+    notes: Notes,
 }
 
 /// A place for a reason.
 pub(crate) type Reason = Arc<Mutex<&'static str>>;
 
 impl Authorizer {
-    pub(crate) fn new(access: SqlAccess, own: Arc<AtomicBool>, reason: Reason, temporary: Arc<AtomicBool>) -> Self {
-        Self { access, own, reason, temporary }
+    pub(crate) fn new(access: SqlAccess, notes: Notes) -> Self {
+        Self { access, notes }
     }
 
     pub(crate) fn decide(&self, context: &AuthContext<'_>) -> Authorization {
+        if context.database_name.is_some_and(|name| name.eq_ignore_ascii_case(TEMPORARY)) {
+            self.notes.temporary.store(true, Ordering::Relaxed);
+        }
         match self.refuses(context) {
             None => Authorization::Allow,
             Some(why) => {
-                *self.reason.lock().unwrap_or_else(PoisonError::into_inner) = why;
+                *self.notes.reason.lock().unwrap_or_else(PoisonError::into_inner) = why;
                 Authorization::Deny
             }
         }
@@ -66,13 +85,18 @@ impl Authorizer {
         let unlisted = |table| (!self.names(table)).then_some("a table is not among those that are allowed");
         let listed = self.access.is_listed().then_some("only statements that read or change rows are allowed");
         match context.action {
+            // In a trigger it gives what the statement itself has just done.
+            A::Function { function_name } if context.accessor.is_none() && self.is_of_session(function_name) => {
+                self.notes.wants_fresh.store(true, Ordering::Relaxed);
+                Some("a fresh connection is needed")
+            }
             A::Select | A::Function { .. } | A::Recursive => None,
             A::Read { table_name, .. } => unlisted(table_name),
             A::Insert { table_name } | A::Delete { table_name } | A::Update { table_name, .. } => {
                 read_only.or_else(|| unlisted(table_name))
             }
             // A transaction of the client's own would stay open on a connection that others use; batches are transactions.
-            A::Transaction { .. } | A::Savepoint { .. } if self.own.load(Ordering::Relaxed) => None,
+            A::Transaction { .. } | A::Savepoint { .. } if self.notes.own.load(Ordering::Relaxed) => None,
             A::Transaction { .. } | A::Savepoint { .. } => Some("a transaction is a /sql/batch"),
             // Other files are none of a statement's business. VACUUM INTO attaches one, too.
             A::Attach { .. } | A::Detach { .. } | A::Unknown { .. } => Some("other databases cannot be attached"),
@@ -83,19 +107,14 @@ impl Authorizer {
                 listed.or((!known).then_some("this pragma is not allowed"))
             }
             // What is left changes the schema.
-            action => {
-                if matches!(
-                    action,
-                    A::CreateTempTable { .. }
-                        | A::CreateTempView { .. }
-                        | A::CreateTempIndex { .. }
-                        | A::CreateTempTrigger { .. }
-                ) {
-                    self.temporary.store(true, Ordering::Relaxed);
-                }
-                read_only.or(listed)
-            }
+            _ => read_only.or(listed),
         }
+    }
+
+    /// Whether a function reads what an earlier request has left.
+    fn is_of_session(&self, function: &str) -> bool {
+        self.notes.used.load(Ordering::Relaxed)
+            && SESSION_FUNCTIONS.iter().any(|name| name.eq_ignore_ascii_case(function))
     }
 
     /// Whatever the way to a table, it has to be listed: SQLite also says through which view or trigger it is reached, but

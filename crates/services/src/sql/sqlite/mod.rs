@@ -45,6 +45,16 @@ impl SqlStore for SqliteSql {
 }
 
 fn run(mut pooled: Pooled, statements: &[Statement], mode: Mode, limits: &Limits) -> Result<Vec<Outcome>, Failed> {
+    let result = run_on(&mut pooled, statements, mode, limits);
+    if result.is_err() && pooled.wants_fresh() {
+        // Nothing has happened: what ran before the refused statement was rolled back with it.
+        pooled.refresh().map_err(|error| Failed::before(SqlError::Internal(error.to_string())))?;
+        return run_on(&mut pooled, statements, mode, limits);
+    }
+    result
+}
+
+fn run_on(pooled: &mut Pooled, statements: &[Statement], mode: Mode, limits: &Limits) -> Result<Vec<Outcome>, Failed> {
     pooled.set_deadline(Instant::now() + limits.statement_timeout);
     if mode == Mode::Transaction {
         // At once a writer: one that reads first and then cannot write would have to start over.

@@ -1,7 +1,7 @@
 //! Connections to one file, each used by one request at a time.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::authorizer::{Authorizer, Reason};
+use super::authorizer::{Authorizer, Notes};
 use crate::sql::{SqlAccess, SqlError};
 use crate::{Limits, ServicesError, sqlite_file};
 
@@ -37,11 +37,8 @@ struct Inner {
 
 struct Member {
     connection: Connection,
-    own: Arc<AtomicBool>,
-    /// Whether it may have temporary tables or their like, which are none of the next request's business.
-    temporary: Arc<AtomicBool>,
+    notes: Notes,
     deadline: Arc<Mutex<Option<Instant>>>,
-    refusal: Reason,
 }
 
 impl Pool {
@@ -84,9 +81,8 @@ impl Pool {
     fn connect(&self) -> Result<Member, ServicesError> {
         let Inner { path, access, timeout, most, .. } = &*self.0;
         let mut connection = sqlite_file::open(path)?;
-        let (own, temporary) = (Arc::default(), Arc::default());
         let deadline = Arc::<Mutex<Option<Instant>>>::default();
-        let refusal = Reason::default();
+        let notes = Notes::default();
         let set_up = |connection: &mut Connection| -> rusqlite::Result<()> {
             connection.busy_timeout(*timeout)?;
             connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
@@ -98,8 +94,7 @@ impl Pool {
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DDL, false)?;
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-            let authorizer =
-                Authorizer::new(access.clone(), Arc::clone(&own), Arc::clone(&refusal), Arc::clone(&temporary));
+            let authorizer = Authorizer::new(access.clone(), notes.clone());
             connection
                 .authorizer(Some(move |context: rusqlite::hooks::AuthContext<'_>| authorizer.decide(&context)))?;
             let watched = Arc::clone(&deadline);
@@ -111,7 +106,7 @@ impl Pool {
         };
         set_up(&mut connection)
             .map_err(|error| ServicesError::Folder { path: path.clone(), reason: error.to_string() })?;
-        Ok(Member { connection, own, temporary, deadline, refusal })
+        Ok(Member { connection, notes, deadline })
     }
 }
 
@@ -137,7 +132,18 @@ impl Pooled {
 
     /// Why the last statement that was refused was so.
     pub(crate) fn refusal(&self) -> &'static str {
-        *self.member().refusal.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.member().notes.reason.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a statement was refused that a connection which has served nobody would run.
+    pub(crate) fn wants_fresh(&self) -> bool {
+        self.member().notes.wants_fresh.swap(false, Ordering::Relaxed)
+    }
+
+    /// Takes a new connection in place of this one, which is closed.
+    pub(crate) fn refresh(&mut self) -> Result<(), ServicesError> {
+        self.member = Some(self.pool.connect()?);
+        Ok(())
     }
 
     /// When statements are interrupted.
@@ -148,9 +154,9 @@ impl Pooled {
     /// Runs a statement of the pool's own, which begins or ends a transaction.
     pub(crate) fn control(&mut self, sql: &str) -> rusqlite::Result<()> {
         let member = self.member();
-        member.own.store(true, Ordering::Relaxed);
+        member.notes.own.store(true, Ordering::Relaxed);
         let done = member.connection.execute_batch(sql);
-        member.own.store(false, Ordering::Relaxed);
+        member.notes.own.store(false, Ordering::Relaxed);
         done
     }
 
@@ -169,7 +175,8 @@ impl Pooled {
 impl Drop for Pooled {
     fn drop(&mut self) {
         let Some(member) = self.member.take() else { return };
-        if member.connection.is_autocommit() && !member.temporary.load(Ordering::Relaxed) {
+        if member.connection.is_autocommit() && !member.notes.temporary.load(Ordering::Relaxed) {
+            member.notes.used.store(true, Ordering::Relaxed);
             *member.deadline.lock().unwrap_or_else(PoisonError::into_inner) = None;
             self.pool.idle().push(member);
         }

@@ -1,0 +1,109 @@
+//! The parser's module: checked, compiled once, and kept on disk.
+
+use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+use tenon_code::{Folder, hex};
+use thiserror::Error;
+use wasmtime::{Config, Engine, InstancePre, Linker, Module};
+
+use crate::imports::{self, Host};
+
+/// SHA-256 of `libpg-query.wasm` 18.1.5. Its imports have names of one letter that the build assigns, so that another build
+/// would need other imports: see `imports`.
+pub const DIGEST: &str = "378b64e6182f65c71ad5dbd2c31c81e9dfed7d2f2debfb4b51c0d0de8fa2ae36";
+
+/// Extension of the kept code, and how many versions are kept.
+const CODE: &str = "grammar";
+const KEPT: usize = 4;
+
+/// Bytes of native stack that the parser may use. The thread that parses has at least twice as much.
+const STACK: usize = 1 << 20;
+
+/// Why the parser cannot be loaded.
+#[derive(Debug, Error)]
+pub enum GrammarError {
+    /// The file cannot be read.
+    #[error("{} cannot be read: {reason}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        reason: io::Error,
+    },
+    /// The file is another build of the parser.
+    #[error("{} is not libpg-query 18.1.5: install Tenon's packages again", .0.display())]
+    OtherBuild(PathBuf),
+    /// The module does not compile or link.
+    #[error("the SQL parser does not load: {0:#}")]
+    Module(wasmtime::Error),
+}
+
+/// PostgreSQL's grammar, ready to parse. Cloning shares the code.
+#[derive(Clone)]
+pub struct Grammar {
+    pub(crate) parser: InstancePre<Host>,
+}
+
+impl fmt::Debug for Grammar {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Grammar").finish_non_exhaustive()
+    }
+}
+
+impl Grammar {
+    /// Loads the parser from `libpg-query.wasm`. Its machine code is kept in `cache`; trouble with that folder is logged and
+    /// costs the time to compile.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be read, or that is another build of the parser.
+    pub fn load(file: &Path, cache: Option<&Path>) -> Result<Self, GrammarError> {
+        let bytes = std::fs::read(file).map_err(|reason| GrammarError::File { path: file.to_path_buf(), reason })?;
+        if hex(&Sha256::digest(&bytes)) != DIGEST {
+            return Err(GrammarError::OtherBuild(file.to_path_buf()));
+        }
+        Self::link(&bytes, cache).map_err(GrammarError::Module)
+    }
+
+    fn link(bytes: &[u8], cache: Option<&Path>) -> wasmtime::Result<Self> {
+        let mut config = Config::new();
+        config.consume_fuel(true).max_wasm_stack(STACK);
+        let engine = Engine::new(&config)?;
+        let module = module(&engine, bytes, cache)?;
+        let mut linker = Linker::new(&engine);
+        imports::link(&mut linker, &module)?;
+        Ok(Self { parser: linker.instantiate_pre(&module)? })
+    }
+}
+
+fn module(engine: &Engine, bytes: &[u8], cache: Option<&Path>) -> wasmtime::Result<Module> {
+    let Some(path) = cache else { return Module::new(engine, bytes) };
+    let folder = match Folder::open(path) {
+        Ok(folder) => folder,
+        Err(error) => {
+            tracing::warn!("the SQL parser's code is not cached: {}: {error}", path.display());
+            return Module::new(engine, bytes);
+        }
+    };
+    let mut hasher = DefaultHasher::new();
+    engine.precompile_compatibility_hash().hash(&mut hasher);
+    let name = format!("{DIGEST}-{:016x}.{CODE}", hasher.finish());
+    if folder.holds(&name) {
+        // SAFETY: the folder is this user's alone and the bytes are those that this code wrote there, so they are what
+        // wasmtime compiled. Wasmtime itself refuses code of another version or configuration.
+        match unsafe { Module::deserialize_file(engine, folder.file(&name)) } {
+            Ok(module) => return Ok(module),
+            Err(error) => tracing::warn!("the SQL parser's code is made again: {error:#}"),
+        }
+    }
+    let module = Module::new(engine, bytes)?;
+    if let Err(error) = folder.write(&name, &module.serialize()?) {
+        tracing::warn!("the SQL parser's code is not cached: {error}");
+    }
+    folder.prune(CODE, KEPT);
+    Ok(module)
+}

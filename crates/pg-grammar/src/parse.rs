@@ -1,0 +1,98 @@
+//! One statement, one instance.
+
+use serde_json::Value;
+use thiserror::Error;
+use wasmtime::{Result, Store, TypedFunc, bail};
+
+use crate::imports::{Exports, Host};
+use crate::load::Grammar;
+use crate::tree;
+
+/// Units of computing (about one a WebAssembly instruction): a start, and so many for each byte of the statement.
+const FUEL: u64 = 20_000_000;
+const FUEL_PER_BYTE: u64 = 20_000;
+
+/// Why a text has no tree.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum ParseError {
+    /// The text is no PostgreSQL; the message is PostgreSQL's own.
+    #[error("{0}")]
+    Syntax(String),
+    /// The parser exceeded a bound, or failed.
+    #[error("the statement is too large or nested too deeply to be parsed")]
+    Failed,
+}
+
+impl Grammar {
+    /// The statements of a text: PostgreSQL's raw parse trees, each an object with one key, the name of its node type. Fields
+    /// that are zero, false or empty are left out, as libpg_query does. Blanks and comments have no statement.
+    ///
+    /// It computes for 50 µs and up, and needs 2 MiB of stack: call it on a thread that may block.
+    ///
+    /// # Errors
+    ///
+    /// A text that is no PostgreSQL, or that exceeds a bound.
+    pub fn parse(&self, sql: &str) -> std::result::Result<Vec<Value>, ParseError> {
+        let json = self.tree(sql).map_err(|error| {
+            tracing::debug!("the SQL parser failed: {error:#}");
+            ParseError::Failed
+        })??;
+        statements(&json).ok_or(ParseError::Failed)
+    }
+
+    /// The tree as JSON.
+    fn tree(&self, sql: &str) -> Result<std::result::Result<Vec<u8>, ParseError>> {
+        let mut store = Store::new(self.parser.module().engine(), Host::default());
+        store.limiter(|host| &mut host.limits);
+        store.set_fuel(FUEL + FUEL_PER_BYTE * sql.len() as u64)?;
+        let instance = self.parser.instantiate(&mut store)?;
+        let exports = Exports::of(&instance, &mut store)?;
+        let memory = exports.memory;
+        store.data_mut().exports = Some(exports);
+        instance.get_typed_func::<(), ()>(&mut store, "A")?.call(&mut store, ())?;
+
+        let allocate: TypedFunc<u32, u32> = instance.get_typed_func(&mut store, "C")?;
+        let text = allocate.call(&mut store, u32::try_from(sql.len() + 1)?)?;
+        if text == 0 {
+            bail!("no memory for the statement");
+        }
+        memory.write(&mut store, text as usize, sql.as_bytes())?;
+        memory.write(&mut store, text as usize + sql.len(), &[0])?;
+        let parse: TypedFunc<u32, u32> = instance.get_typed_func(&mut store, "F")?;
+        let result = parse.call(&mut store, text)?;
+
+        // struct PgQueryParseResult { char *parse_tree; char *stderr_buffer; PgQueryError *error; }
+        let memory = memory.data(&store);
+        let [tree, _, error] = [0, 4, 8].map(|offset| word(memory, result, offset));
+        match (tree, error) {
+            (Some(tree), Some(0)) if tree != 0 => Ok(Ok(text_at(memory, tree)?.to_vec())),
+            // struct PgQueryError begins with { char *message; … }
+            (_, Some(error)) if error != 0 => {
+                let message = word(memory, error, 0).map_or(Ok(&b""[..]), |message| text_at(memory, message))?;
+                Ok(Err(ParseError::Syntax(String::from_utf8_lossy(message).into_owned())))
+            }
+            _ => bail!("a result without a tree"),
+        }
+    }
+}
+
+/// The 32-bit word `offset` bytes behind a pointer.
+fn word(memory: &[u8], pointer: u32, offset: usize) -> Option<u32> {
+    let at = (pointer != 0).then_some(pointer as usize + offset)?;
+    Some(u32::from_le_bytes(*memory.get(at..)?.first_chunk()?))
+}
+
+/// The bytes of a C string.
+fn text_at(memory: &[u8], pointer: u32) -> Result<&[u8]> {
+    let rest = memory.get(pointer as usize..).unwrap_or_default();
+    match rest.iter().position(|byte| *byte == 0) {
+        Some(end) => Ok(&rest[..end]),
+        None => bail!("a text without an end"),
+    }
+}
+
+fn statements(json: &[u8]) -> Option<Vec<Value>> {
+    let Value::Object(mut whole) = tree::read(json)? else { return None };
+    let Value::Array(statements) = whole.remove("stmts")? else { return None };
+    statements.into_iter().map(|mut statement| statement.get_mut("stmt").map(Value::take)).collect()
+}

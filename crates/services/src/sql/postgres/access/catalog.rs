@@ -1,0 +1,134 @@
+//! What the database itself defines, as far as decisions depend on it.
+//!
+//! A name in a statement is looked up by the server in its catalog. Functions and operators that the database's owner has
+//! made take part in that, and may do anything. So a connection asks for their names when it is made.
+
+use std::collections::{HashMap, HashSet};
+
+use sqlx::{PgConnection, Row};
+
+use super::functions;
+
+/// The names of functions and operators that decisions depend on.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Catalog {
+    functions: HashMap<String, Function>,
+    operators: HashSet<String>,
+}
+
+/// What the functions of one name have in common.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Function {
+    /// One of them is of another schema than `pg_catalog`, and is not known to compute only.
+    pub(super) own: bool,
+    /// All of them are immutable functions of extensions: by definition they compute from their arguments only.
+    pub(super) computes: bool,
+    /// One of them, or a cast to a type of this name, can be called as if it were a column: `(expression).name`.
+    pub(super) as_column: bool,
+    /// One of those takes a row: `alias.name`.
+    pub(super) of_row: bool,
+}
+
+/// Functions by name: those that are not in `pg_catalog`, and of the others those that are called as columns.
+const FUNCTIONS: &str = "
+SELECT f.proname::text, bool_or(f.elsewhere AND NOT f.computes), bool_and(f.computes),
+  bool_or(f.unary), bool_or(f.unary AND f.of_row)
+FROM (
+  SELECT p.proname,
+    p.pronamespace OPERATOR(pg_catalog.<>) 'pg_catalog'::pg_catalog.regnamespace AS elsewhere,
+    p.provolatile OPERATOR(pg_catalog.=) 'i' AND EXISTS (
+      SELECT FROM pg_catalog.pg_depend d
+      WHERE d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass
+        AND d.objid OPERATOR(pg_catalog.=) p.oid AND d.deptype OPERATOR(pg_catalog.=) 'e') AS computes,
+    p.pronargs OPERATOR(pg_catalog.-) p.pronargdefaults OPERATOR(pg_catalog.<=) 1
+      AND t.typname NOT IN ('internal', 'trigger', 'event_trigger') AS unary,
+    t.typtype OPERATOR(pg_catalog.=) 'c' OR t.typname IN
+      ('record', 'any', 'anyelement', 'anynonarray', 'anycompatible', 'anycompatiblenonarray') AS of_row
+  FROM pg_catalog.pg_proc p LEFT JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) p.proargtypes[0]) f
+GROUP BY f.proname
+HAVING bool_or(f.elsewhere) OR bool_or(f.unary)";
+
+/// Types, each table's among them: `(expression).name` is a cast where there is no such column and no such function.
+const TYPES: &str = "SELECT DISTINCT t.typname::text FROM pg_catalog.pg_type t";
+
+/// Operators outside of `pg_catalog` that no extension brought.
+const OPERATORS: &str = "
+SELECT DISTINCT o.oprname::text FROM pg_catalog.pg_operator o
+WHERE o.oprnamespace OPERATOR(pg_catalog.<>) 'pg_catalog'::pg_catalog.regnamespace AND NOT EXISTS (
+  SELECT FROM pg_catalog.pg_depend d
+  WHERE d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_operator'::pg_catalog.regclass
+    AND d.objid OPERATOR(pg_catalog.=) o.oid AND d.deptype OPERATOR(pg_catalog.=) 'e')";
+
+/// The first schema that names are looked up in, except for that of temporary tables.
+const FIRST_SCHEMA: &str = "SELECT s::text FROM pg_catalog.unnest(pg_catalog.current_schemas(true)) s
+WHERE s::text NOT LIKE 'pg\\_temp%' LIMIT 1";
+
+impl Catalog {
+    /// Reads the names on a new connection.
+    ///
+    /// # Errors
+    ///
+    /// The database's; and a `search_path` that names other schemas before `pg_catalog`, because built-in functions and types
+    /// would not be what their names say.
+    pub(super) async fn read(connection: &mut PgConnection) -> Result<Self, sqlx::Error> {
+        let first: Option<String> = sqlx::query_scalar(FIRST_SCHEMA).fetch_optional(&mut *connection).await?;
+        if first.as_deref() != Some("pg_catalog") {
+            return Err(sqlx::Error::Configuration("search_path must not put other schemas before pg_catalog".into()));
+        }
+        let mut functions = HashMap::<String, Function>::new();
+        for row in sqlx::query(FUNCTIONS).fetch_all(&mut *connection).await? {
+            let name: String = row.try_get(0)?;
+            let function = Function {
+                own: row.try_get(1)?,
+                computes: row.try_get(2)?,
+                // Null for a function without parameters.
+                as_column: row.try_get::<Option<bool>, _>(3)?.unwrap_or_default(),
+                of_row: row.try_get::<Option<bool>, _>(4)?.unwrap_or_default(),
+            };
+            // A built-in function that only computes may as well be called as a column.
+            if function.own || function.computes || !functions::computes(&name) {
+                functions.insert(name, function);
+            }
+        }
+        let types: Vec<String> = sqlx::query_scalar(TYPES).fetch_all(&mut *connection).await?;
+        for name in types.into_iter().filter(|name| !functions::is_type(name)) {
+            functions.entry(name).or_default().as_column = true;
+        }
+        let operators = sqlx::query_scalar(OPERATORS).fetch_all(connection).await?.into_iter().collect();
+        Ok(Self { functions, operators })
+    }
+
+    /// The functions of this name, if decisions depend on them.
+    pub(super) fn function(&self, name: &str) -> Function {
+        self.functions.get(name).copied().unwrap_or_default()
+    }
+
+    /// Whether the database has an operator of its own with this name.
+    pub(super) fn has_operator(&self, name: &str) -> bool {
+        self.operators.contains(name)
+    }
+
+    /// For tests: names of functions of the database's own, and of those that are called as columns.
+    #[cfg(test)]
+    pub(super) fn of(own: &[&str], as_column: &[&str]) -> Self {
+        let own = own.iter().map(|name| {
+            ((*name).to_owned(), Function { own: true, as_column: true, of_row: true, ..Function::default() })
+        });
+        let built_in =
+            as_column.iter().map(|name| ((*name).to_owned(), Function { as_column: true, ..Function::default() }));
+        Self { functions: own.chain(built_in).collect(), operators: HashSet::from(["===".to_owned()]) }
+    }
+}
+
+/// Whether statements have the rights of this role: a proxy in front of the server may have dropped the setting.
+///
+/// # Errors
+///
+/// The database's, and another role.
+pub(super) async fn check_role(connection: &mut PgConnection, role: &str) -> Result<(), sqlx::Error> {
+    let current: String = sqlx::query_scalar("SELECT current_user::text").fetch_one(connection).await?;
+    if current == role {
+        return Ok(());
+    }
+    Err(sqlx::Error::Configuration(format!("the role is {current}, and should be {role}").into()))
+}

@@ -1,0 +1,224 @@
+//! Decides what a statement may do from PostgreSQL's own parse tree, and sends its text as it came.
+//!
+//! ```text
+//!  text ─► cache of verdicts ─► tenon_pg_grammar ─► tree ─► command: refused for all, or a session of its own
+//!                                                      └─► walk: is every node of it understood?
+//! ```
+//!
+//! One walk over the tree answers three questions, because all three need the same property: that the statement does nothing
+//! but compute, and read and change rows. With `--tables` and with `--role` a statement without that property is refused. With
+//! neither, it runs in a session that no other request had before or gets afterwards.
+
+mod catalog;
+mod functions;
+mod nodes;
+mod walk;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use hashlink::LinkedHashMap;
+use serde_json::Value;
+use sqlx::PgConnection;
+use tenon_pg_grammar::{Grammar, ParseError};
+use tokio::sync::Semaphore;
+
+use crate::sql::{NO_STATEMENT, SqlAccess, SqlError};
+use crate::{ServicesError, SqlParser};
+use catalog::Catalog;
+use walk::Walk;
+
+/// Bytes of the statements whose verdicts are kept, and of the longest of them. Handlers repeat their statements.
+const KEPT_BYTES: usize = 16 << 20;
+const KEPT_STATEMENT: usize = 1 << 20;
+
+/// What an entry of the cache costs besides its text.
+const ENTRY: usize = 256;
+
+/// How old the catalog may be when a connection is made.
+const CATALOG_AGE: Duration = Duration::from_secs(1);
+
+/// Statements that are parsed at the same time.
+const PARSERS: usize = 2;
+
+const ONE_AT_A_TIME: &str = "one statement at a time; use /sql/batch for several";
+const OF_THE_SESSION: &str = "a transaction is a /sql/batch, and commands that concern the session are not allowed";
+const ROWS_ONLY: &str = "only statements that read or change rows are allowed";
+
+/// Commands that begin or end transactions, or concern the session that the next request gets.
+const REFUSED: [&str; 19] = [
+    "CheckPointStmt",
+    "ClosePortalStmt",
+    "ConstraintsSetStmt",
+    "CopyStmt",
+    "DeallocateStmt",
+    "DeclareCursorStmt",
+    "DiscardStmt",
+    "ExecuteStmt",
+    "FetchStmt",
+    "ListenStmt",
+    "LoadStmt",
+    "LockStmt",
+    "NotifyStmt",
+    "PrepareStmt",
+    "TransactionStmt",
+    "UnlistenStmt",
+    "VariableSetStmt",
+    "AlterSystemStmt",
+    "ReturnStmt",
+];
+
+/// How a statement runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Run {
+    /// The rows of its result are rows that it changed.
+    pub(super) changes_rows: bool,
+    /// It certainly leaves nothing in its session, and reads nothing that another left there.
+    pub(super) shares_session: bool,
+}
+
+/// What is decided about a statement.
+#[derive(Clone, Debug)]
+enum Verdict {
+    Runs(Run),
+    Forbidden(String),
+    Wrong(String),
+}
+
+/// The decisions of one sidecar. Cloning shares them.
+#[derive(Clone)]
+pub(super) struct Decisions(Arc<Inner>);
+
+struct Inner {
+    grammar: Grammar,
+    access: SqlAccess,
+    parsers: Semaphore,
+    known: Mutex<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    catalog: Arc<Catalog>,
+    read: Option<Instant>,
+    verdicts: LinkedHashMap<String, Verdict>,
+    bytes: usize,
+}
+
+impl Decisions {
+    pub(super) fn new(grammar: Grammar, access: SqlAccess) -> Self {
+        let parsers = Semaphore::new(PARSERS);
+        Self(Arc::new(Inner { grammar, access, parsers, known: Mutex::default() }))
+    }
+
+    /// Prepares a new connection: checks its role, and reads the catalog, unless another connection has done so a moment
+    /// ago. Where the catalog has changed, every verdict is made anew.
+    ///
+    /// # Errors
+    ///
+    /// The database's, and a role or a `search_path` that decisions cannot rely on.
+    pub(super) async fn connected(&self, connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+        if let Some(role) = &self.0.access.role {
+            catalog::check_role(connection, role).await?;
+        }
+        if self.known().read.is_some_and(|read| read.elapsed() < CATALOG_AGE) {
+            return Ok(());
+        }
+        let catalog = Catalog::read(connection).await?;
+        let mut known = self.known();
+        if *known.catalog != catalog {
+            *known = Known { catalog: Arc::new(catalog), ..Known::default() };
+        }
+        known.read = Some(Instant::now());
+        Ok(())
+    }
+
+    /// Decides about a statement.
+    pub(super) async fn decide(&self, sql: &str) -> Result<Run, SqlError> {
+        let kept = self.known().get(sql);
+        let verdict = match kept {
+            Some(verdict) => verdict,
+            None => self.parse(sql).await?,
+        };
+        match verdict {
+            Verdict::Runs(run) => Ok(run),
+            Verdict::Forbidden(why) => Err(SqlError::Forbidden(why)),
+            Verdict::Wrong(why) => Err(SqlError::Statement(why)),
+        }
+    }
+
+    async fn parse(&self, sql: &str) -> Result<Verdict, SqlError> {
+        let inner = &self.0;
+        let permit = inner.parsers.acquire().await.map_err(|error| SqlError::Internal(error.to_string()))?;
+        let (grammar, text) = (inner.grammar.clone(), sql.to_owned());
+        let catalog = Arc::clone(&self.known().catalog);
+        let (access, judged_by) = (inner.access.clone(), Arc::clone(&catalog));
+        let work = move || judge(grammar.parse(&text), &access, &judged_by);
+        let verdict = tokio::task::spawn_blocking(work).await.map_err(|error| SqlError::Internal(error.to_string()))?;
+        drop(permit);
+        let mut known = self.known();
+        if Arc::ptr_eq(&known.catalog, &catalog) {
+            known.keep(sql, &verdict);
+        }
+        Ok(verdict)
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.0.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
+    fn get(&mut self, sql: &str) -> Option<Verdict> {
+        self.verdicts.to_back(sql).cloned()
+    }
+
+    fn keep(&mut self, sql: &str, verdict: &Verdict) {
+        if sql.len() > KEPT_STATEMENT {
+            return;
+        }
+        if self.verdicts.insert(sql.to_owned(), verdict.clone()).is_none() {
+            self.bytes += sql.len() + ENTRY;
+        }
+        while self.bytes > KEPT_BYTES {
+            let Some((oldest, _)) = self.verdicts.pop_front() else { break };
+            self.bytes -= oldest.len() + ENTRY;
+        }
+    }
+}
+
+/// Decides about a text by its tree.
+fn judge(parsed: Result<Vec<Value>, ParseError>, access: &SqlAccess, catalog: &Catalog) -> Verdict {
+    let statements = match parsed {
+        Ok(statements) => statements,
+        Err(error) => return Verdict::Wrong(error.to_string()),
+    };
+    let [statement] = &statements[..] else {
+        let why = if statements.is_empty() { NO_STATEMENT } else { ONE_AT_A_TIME };
+        return Verdict::Wrong(why.to_owned());
+    };
+    let Some((command, _)) = nodes::tagged(statement) else { return Verdict::Forbidden(ROWS_ONLY.to_owned()) };
+    if REFUSED.contains(&command) {
+        return Verdict::Forbidden(OF_THE_SESSION.to_owned());
+    }
+    let mut walk = Walk::new(access.tables.as_ref(), catalog, statement);
+    let (understood, changes_rows) = (walk.statement(statement), walk.changes_rows());
+    match understood {
+        Ok(()) => Verdict::Runs(Run { changes_rows, shares_session: true }),
+        Err(why) if access.is_guarded() => Verdict::Forbidden(why),
+        Err(_) => Verdict::Runs(Run { changes_rows: nodes::changes_rows(statement), shares_session: false }),
+    }
+}
+
+/// Loads the parser, on a thread that may block: compiling takes about a second.
+pub(super) async fn load(parser: &SqlParser) -> Result<Grammar, ServicesError> {
+    let wrong = |reason: String| ServicesError::Config(format!("PostgreSQL needs its grammar: {reason}"));
+    let SqlParser { file: Some(file), cache } = parser.clone() else {
+        return Err(wrong("no file is given that has it".to_owned()));
+    };
+    let load = move || Grammar::load(&file, cache.as_deref());
+    let loaded = tokio::task::spawn_blocking(load).await.map_err(|error| wrong(error.to_string()))?;
+    loaded.map_err(|error| wrong(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests;
