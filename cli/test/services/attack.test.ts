@@ -38,7 +38,16 @@ async function asOwner(sql: string): Promise<Record<string, unknown>[]> {
 }
 
 const agent = new Agent({ keepAlive: true, maxSockets: SIDE_BY_SIDE });
+/** Sends a statement; once more when the connection was closed for having been idle too long on a busy machine. */
 async function send(sql: string): Promise<{ status: number; text: string }> {
+  return sendOnce(sql).catch((error) => {
+    if (attacked.exitCode !== null || attacked.signalCode !== null) throw new Error(`the sidecar has ended: ${sql}`);
+    if (error.code !== "ECONNRESET") throw error;
+    return sendOnce(sql);
+  });
+}
+
+async function sendOnce(sql: string): Promise<{ status: number; text: string }> {
   const body = JSON.stringify({ sql });
   const message = await new Promise<IncomingMessage>((resolve, reject) => {
     const headers = {
@@ -137,7 +146,7 @@ describeWith("postgresql", "statements at random", () => {
         }
       };
       await Promise.all(Array.from({ length: SIDE_BY_SIDE }, worker));
-      if (COUNT > 50_000 && done % 50_000 === 0) process.stderr.write(`attack: ${JSON.stringify(counts)}\n`);
+      if (COUNT > 50_000 && done % 10_000 === 0) process.stderr.write(`attack: ${JSON.stringify(counts)}\n`);
     }
     clearInterval(watch);
     process.stderr.write(`attack: ${JSON.stringify(counts)}, TENON_ATTACK_SEED=${SEED}\n`);

@@ -68,13 +68,8 @@ impl Catalog {
     ///
     /// # Errors
     ///
-    /// The database's; and a `search_path` that names other schemas before `pg_catalog`, because built-in functions and types
-    /// would not be what their names say.
+    /// The database's.
     pub(super) async fn read(connection: &mut PgConnection) -> Result<Self, sqlx::Error> {
-        let first: Option<String> = sqlx::query_scalar(FIRST_SCHEMA).fetch_optional(&mut *connection).await?;
-        if first.as_deref() != Some("pg_catalog") {
-            return Err(sqlx::Error::Configuration("search_path must not put other schemas before pg_catalog".into()));
-        }
         let mut functions = HashMap::<String, Function>::new();
         for row in sqlx::query(FUNCTIONS).fetch_all(&mut *connection).await? {
             let name: String = row.try_get(0)?;
@@ -118,6 +113,19 @@ impl Catalog {
             as_column.iter().map(|name| ((*name).to_owned(), Function { as_column: true, ..Function::default() }));
         Self { functions: own.chain(built_in).collect(), operators: HashSet::from(["===".to_owned()]) }
     }
+}
+
+/// Refuses a `search_path` that names other schemas before `pg_catalog`: built-in types would not be what their names say.
+///
+/// # Errors
+///
+/// The database's, and such a path.
+pub(super) async fn check_search_path(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+    let first: Option<String> = sqlx::query_scalar(FIRST_SCHEMA).fetch_optional(connection).await?;
+    if first.as_deref() == Some("pg_catalog") {
+        return Ok(());
+    }
+    Err(sqlx::Error::Configuration("search_path must not put other schemas before pg_catalog".into()))
 }
 
 /// Whether statements have the rights of this role: a proxy in front of the server may have dropped the setting.

@@ -120,6 +120,9 @@ impl Decisions {
         if let Some(role) = &self.0.access.role {
             catalog::check_role(connection, role).await?;
         }
+        if self.0.access.is_guarded() {
+            catalog::check_search_path(connection).await?;
+        }
         if self.known().read.is_some_and(|read| read.elapsed() < CATALOG_AGE) {
             return Ok(());
         }

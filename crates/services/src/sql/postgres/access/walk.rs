@@ -275,8 +275,7 @@ impl<'a> Walk<'a> {
     fn column(&self, fields: &Value) -> Walked {
         let names = items(fields);
         let [qualifiers @ .., last] = names else { return refuse("a column has a name that is not understood") };
-        let (Some((kind, last)), Some(qualifiers)) = (nodes::tagged(last), texts(qualifiers))
-        else {
+        let (Some((kind, last)), Some(qualifiers)) = (nodes::tagged(last), texts(qualifiers)) else {
             return refuse("a column has a name that is not understood");
         };
         let name = match (kind, last["sval"].as_str()) {
