@@ -80,7 +80,8 @@ async fn idle_instances_give_way_to_modules_that_need_their_slot() {
 /// An endless start function delays the start by no more than a request may take, and no other module.
 #[tokio::test]
 async fn a_module_that_never_starts_keeps_no_other_waiting() {
-    let limits = Limits { request_timeout_ms: 200, warm_instances: 3, ..small() };
+    // Runtimes of one limit share their slots: of this one no other test is.
+    let limits = Limits { request_timeout_ms: 200, warm_instances: 3, max_concurrent: 7, ..small() };
     let modules = [("endless.wasm", fixtures::endless_start()), ("echo.wasm", fixtures::echo(200))];
     let started = tokio::time::timeout(Duration::from_secs(60), shared(&modules, limits)).await;
     let (runtime, folder) = started.expect("the start ends");
