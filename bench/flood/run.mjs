@@ -53,7 +53,9 @@ async function uploads(url, connections, streams) {
     }
     return session;
   });
-  return () => sessions.forEach((session) => session.destroy());
+  return () => {
+    for (const session of sessions) session.destroy();
+  };
 }
 
 /** Connections that send this, and then a byte a second. */
@@ -85,7 +87,9 @@ async function unread(url, connections, streams) {
     for (let i = 0; i < streams; i++) session.request({ ":path": "/run/hello/hello/Ada" }).on("error", () => {});
     return session;
   });
-  return () => sessions.forEach((session) => session.destroy());
+  return () => {
+    for (const session of sessions) session.destroy();
+  };
 }
 
 function residentBytes(pid) {
