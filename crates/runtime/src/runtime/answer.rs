@@ -28,7 +28,7 @@ use crate::{health, here, limits};
 enum Found {
     Module(Arc<Slot>, Arc<Module>),
     /// The runtime itself, and does.
-    Page(Response<ResponseBody>),
+    Page(Box<Response<ResponseBody>>),
 }
 
 impl Runtime {
@@ -54,7 +54,7 @@ impl Runtime {
             Ok(Found::Page(page)) => {
                 body::leave(&parts.headers, body, &self.shared.limits).await;
                 room.hold(page.body().whole().unwrap_or(0)).await?;
-                return Ok(page);
+                return Ok(*page);
             }
             Err(problem) if problem.ends_connection() => return Err(problem),
             Err(problem) => {
@@ -79,24 +79,24 @@ impl Runtime {
     async fn find(&self, parts: &mut Parts, exchange: &mut Exchange<'_>) -> Result<Found, Problem> {
         if let Some((page, listed)) = self.shared.pages.page(parts.uri.path()) {
             exchange.listed = listed;
-            return Ok(Found::Page(page.map(ResponseBody::from)));
+            return Ok(Found::Page(Box::new(page.map(ResponseBody::from))));
         }
         limits::check_head(parts, &self.shared.limits)?;
         name_host(parts)?;
         if Target::of(parts)? == Target::Server {
-            return Ok(Found::Page(no_content()));
+            return Ok(Found::Page(Box::new(no_content())));
         }
         let (slot, rest) = match Route::of(&parts.uri) {
             Route::Module { name, rest } => {
                 if let Some(page) = self.shared.pages.build_error(name, &parts.headers) {
-                    return Ok(Found::Page(page.map(ResponseBody::from)));
+                    return Ok(Found::Page(Box::new(page.map(ResponseBody::from))));
                 }
                 (self.slot(name)?, rest)
             }
             Route::None => return Err(Problem::NotFound),
             _ if parts.method != Method::GET && parts.method != Method::HEAD => return Err(Problem::MethodNotAllowed),
-            Route::Health => return Ok(Found::Page(self.health().await.map(ResponseBody::from))),
-            Route::Metrics => return Ok(Found::Page(self.metrics_page(Format::accepted(&parts.headers)))),
+            Route::Health => return Ok(Found::Page(Box::new(self.health().await.map(ResponseBody::from)))),
+            Route::Metrics => return Ok(Found::Page(Box::new(self.metrics_page(Format::accepted(&parts.headers))))),
         };
         let module = match &slot.state {
             State::Ready(module) => module,
