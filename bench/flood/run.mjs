@@ -39,7 +39,7 @@ const attacks = {
 async function uploads(url, connections, streams) {
   const piece = Buffer.alloc(9 * MiB, "x");
   const sessions = Array.from({ length: connections }, () => {
-    const session = connectHttp2(url);
+    const session = connectHttp2(url, { maxSessionMemory: 1000 });
     session.on("error", () => {});
     for (let i = 0; i < streams; i++) {
       const stream = session.request({
@@ -82,7 +82,7 @@ async function dribble(url, count, first) {
 /** HTTP/2 requests by a client whose windows stay shut. */
 async function unread(url, connections, streams) {
   const sessions = Array.from({ length: connections }, () => {
-    const session = connectHttp2(url, { settings: { initialWindowSize: 0 } });
+    const session = connectHttp2(url, { maxSessionMemory: 1000, settings: { initialWindowSize: 0 } });
     session.on("error", () => {});
     for (let i = 0; i < streams; i++) session.request({ ":path": "/run/hello/hello/Ada" }).on("error", () => {});
     return session;

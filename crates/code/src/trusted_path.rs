@@ -143,6 +143,7 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::print_stderr, reason = "says why the test is left out")]
     fn what_belongs_to_another_user_is_refused() {
         if !rustix::process::geteuid().is_root() {
             eprintln!("skipped: only root can give a folder away");

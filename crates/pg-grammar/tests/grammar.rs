@@ -11,7 +11,7 @@ fn file() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../node_modules/libpg-query/wasm/libpg-query.wasm")
 }
 
-static GRAMMAR: LazyLock<Grammar> = LazyLock::new(|| Grammar::load(&file(), None).unwrap());
+static GRAMMAR: LazyLock<Grammar> = LazyLock::new(|| Grammar::load(&file(), None).expect("libpg_query loads"));
 
 fn parse(sql: &str) -> Result<Vec<serde_json::Value>, ParseError> {
     GRAMMAR.parse(sql)
