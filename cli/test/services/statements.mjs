@@ -31,8 +31,8 @@ export const schema = (canary) => [
 export const fresh = [
   "TRUNCATE users, app.orders RESTART IDENTITY",
   `INSERT INTO users (name, age, active, tags, data, home, seen) SELECT 'user ' || n, 20 + n, n % 2 = 0, ARRAY['a', 'b' || n],
-     jsonb_build_object('a', n, 'b', jsonb_build_array(1, n)), ROW('Elm St ' || n, 'Rome')::place, now() FROM generate_series(1, 5) n`,
-  "INSERT INTO app.orders (user_id, total, note, placed, mood) SELECT n, n * 10.5, 'note ' || n, now(), 'good' FROM generate_series(1, 5) n",
+     jsonb_build_object('a', n, 'b', jsonb_build_array(1, n)), ROW('Elm St ' || n, 'Rome')::place, now() FROM generate_series(1, 2) n`,
+  "INSERT INTO app.orders (user_id, total, note, placed, mood) SELECT n, n * 10.5, 'note ' || n, now(), 'good' FROM generate_series(1, 2) n",
 ];
 
 /** What may be named. */
@@ -736,7 +736,7 @@ export function statements(seed) {
   return () => {
     const hostile = chance(0.4);
     hostility = hostile ? pick([0.02, 0.05, 0.15, 0.4]) : 0;
-    fuel = pick([3, 6, 10, 20]);
+    fuel = pick([2, 4, 8, 14]);
     const kind = random();
     let sql;
     if (hostile && chance(0.06)) sql = command();
