@@ -18,7 +18,7 @@ const CLI = TENON_ATTACK_CLI ?? fileURLToPath(new URL("../../bin/tenon.js", impo
 
 /** In flight at a time, and how many pass before the tables are as they were at first. */
 const SIDE_BY_SIDE = 12;
-const A_ROUND = 2_000;
+const A_ROUND = 300;
 
 /** A word that no statement has in it. */
 const CANARY = "kq7canaryzx";
@@ -85,7 +85,7 @@ describeWith("postgresql", "statements at random", () => {
     store = await startPostgres();
     owner = await Sidecar.start({ kind: "sql", url: store.url, listen: "127.0.0.1:0", logLevel: "error" });
     for (const sql of [...schema(CANARY), "ALTER DATABASE postgres SET track_functions = 'all'"]) await asOwner(sql);
-    const listen = ["--listen", `unix://${socket}`, "--tables", tables.join(","), "--statement-timeout", "2000"];
+    const listen = ["--listen", `unix://${socket}`, "--tables", tables.join(","), "--statement-timeout", "1000"];
     attacked = spawn(process.execPath, [CLI, "sidecar", "sql", ...listen, "--json", "-q"], {
       env: { ...process.env, DATABASE_URL: store.url },
       stdio: ["ignore", "pipe", "inherit"],
@@ -119,7 +119,7 @@ describeWith("postgresql", "statements at random", () => {
         () => [],
       );
       slept ??= found?.["query"] as string | undefined;
-    }, 300);
+    }, 100);
 
     const one = async ({ sql, hostile }: Made) => {
       const { status, text } = await send(sql);
@@ -146,7 +146,7 @@ describeWith("postgresql", "statements at random", () => {
         }
       };
       await Promise.all(Array.from({ length: SIDE_BY_SIDE }, worker));
-      if (COUNT > 50_000 && done % 10_000 === 0) process.stderr.write(`attack: ${JSON.stringify(counts)}\n`);
+      if (COUNT > 50_000 && done % 30_000 === 0) process.stderr.write(`attack: ${JSON.stringify(counts)}\n`);
     }
     clearInterval(watch);
     process.stderr.write(`attack: ${JSON.stringify(counts)}, TENON_ATTACK_SEED=${SEED}\n`);
