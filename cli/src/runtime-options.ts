@@ -61,7 +61,7 @@ export interface ListenOptions {
   readonly localNames?: boolean;
 }
 
-/** What the names of secrets begin with in a module's environment; `secret` of the SDK looks there. */
+/** The prefix of secrets' names in a module's environment; `secret` of the SDK looks there. */
 const SECRET_PREFIX = "TENON_SECRET_";
 
 /** What is wrong with the value of an option; `path` is what to call it. The value is not repeated: it may be a secret. */

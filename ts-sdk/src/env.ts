@@ -1,4 +1,4 @@
-import { environmentKey, platform, requireRequest, SECRET_PREFIX } from "./platform.ts";
+import { findVariable, requireRequest, SECRET_PREFIX } from "./platform.ts";
 
 /**
  * A variable of the environment that the host injects: `[env]` of `tenon.toml`, and `SIDECAR_<NAME>_URL` for each
@@ -8,7 +8,5 @@ import { environmentKey, platform, requireRequest, SECRET_PREFIX } from "./platf
  */
 export function env(name: string): string | undefined {
   requireRequest("env");
-  if (name.startsWith(SECRET_PREFIX)) return undefined;
-  for (const [key, value] of platform[environmentKey]?.() ?? []) if (key === name) return value;
-  return undefined;
+  return name.startsWith(SECRET_PREFIX) ? undefined : findVariable(name);
 }

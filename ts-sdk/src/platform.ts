@@ -90,11 +90,17 @@ export const platform = globalThis as unknown as PlatformGlobals;
  */
 export const environmentKey: unique symbol = Symbol.for("tenon.environment") as never;
 
-/** What the names of secrets begin with in the environment, where `env` does not find them. */
+/** The prefix of secrets' names in the environment, where `env` does not find them. */
 export const SECRET_PREFIX = "TENON_SECRET_";
 
 /** The key of a global that is true while `tenon build` runs the top level of a module, and there only. */
 export const buildingKey: unique symbol = Symbol.for("tenon.building") as never;
+
+/** The value of a variable in the environment that the host injects; `undefined` when it is not set. */
+export function findVariable(name: string): string | undefined {
+  for (const [key, value] of platform[environmentKey]?.() ?? []) if (key === name) return value;
+  return undefined;
+}
 
 /**
  * Refuses what only a request has where there is none: at the top level of a module that is being built.

@@ -1,4 +1,4 @@
-import { environmentKey, platform, requireRequest, SECRET_PREFIX } from "./platform.ts";
+import { findVariable, requireRequest, SECRET_PREFIX } from "./platform.ts";
 
 /**
  * A secret of `[secrets]` in `tenon.toml`. The server reads its value from its own environment or from a file, and it is in no
@@ -20,7 +20,5 @@ export function secret(name: string): string {
 
 /** The value of a secret; `undefined` when there is none of this name. */
 export function findSecret(name: string): string | undefined {
-  const wanted = SECRET_PREFIX + name;
-  for (const [key, value] of platform[environmentKey]?.() ?? []) if (key === wanted) return value;
-  return undefined;
+  return findVariable(SECRET_PREFIX + name);
 }
