@@ -83,13 +83,35 @@ describe("a list of origins", () => {
   });
 });
 
-it('"*" lets everybody read, and varies by nothing', async () => {
+it('"*" lets everybody read, varies by nothing, and so says the same to everybody', async () => {
   const test = app({ origin: "*", expose: ["X-Total", "etag"] });
-  expect(corsHeaders(await test.get("/fails", { headers: { origin: B } }))).toEqual({
-    "access-control-allow-origin": "*",
-    "access-control-expose-headers": "X-Total, etag",
-  });
-  expect(corsHeaders(await test.get("/fails"))).toEqual({});
+  for (const headers of [{ origin: B }, {}]) {
+    expect(corsHeaders(await test.get("/fails", { headers }))).toEqual({
+      "access-control-allow-origin": "*",
+      "access-control-expose-headers": "X-Total, etag",
+    });
+  }
+  const options = await test.options("/write");
+  expect([options.status, options.headers.get("allow")]).toEqual([204, "POST, OPTIONS"]);
+});
+
+it("a function allows an origin by true or by returning it, and by nothing else", async () => {
+  for (const [decision, allowed] of [
+    [true, A],
+    [A, A],
+    [B, undefined],
+    ["*", undefined],
+    ["", undefined],
+    [false, undefined],
+    [null, undefined],
+    [undefined, undefined],
+  ] as const) {
+    for (const origin of [() => decision, async () => decision]) {
+      const answer = await app({ origin, credentials: true }).get("/fails", { headers: { origin: A } });
+      expect(answer.headers.get("access-control-allow-origin")).toBe(allowed);
+      expect(answer.headers.has("access-control-allow-credentials")).toBe(allowed !== undefined);
+    }
+  }
 });
 
 it("says all that it is told to in a preflight", async () => {

@@ -8,9 +8,9 @@ import type { Middleware } from "./types.ts";
 export interface CorsOptions {
   /**
    * Who may read the answers: `"*"` for everyone, the list of origins such as `https://app.example`, or a function that
-   * decides.
+   * decides: `true` or the origin itself allows it, everything else refuses.
    */
-  readonly origin: "*" | readonly string[] | ((origin: string, req: Request) => boolean | Promise<boolean>);
+  readonly origin: "*" | readonly string[] | ((origin: string, req: Request) => Decision | Promise<Decision>);
   /** The methods that a preflight allows; every method of a route unless it is given. */
   readonly methods?: readonly string[];
   /** The request headers that a preflight allows; those that it asks for unless it is given. */
@@ -22,6 +22,9 @@ export interface CorsOptions {
   /** Seconds for which a browser keeps the answer to a preflight. */
   readonly maxAge?: number;
 }
+
+/** The result of a function that decides about an origin. */
+type Decision = boolean | string | null | undefined;
 
 const OPTIONS = ["origin", "methods", "headers", "expose", "credentials", "maxAge"];
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
@@ -40,14 +43,19 @@ const DEFAULT_PORT = /^http:.*:80$|^https:.*:443$/;
 export function cors(options: CorsOptions): Middleware {
   check(options);
   const { origin, methods = METHODS, headers, expose = [], credentials = false, maxAge } = options;
-  const isAllowed = async (given: string, req: Request): Promise<boolean> => {
+  const isAllowed = async (given: string | undefined, req: Request): Promise<boolean> => {
+    // Everyone gets the same answer: a cache may hand it to a page although a client without an origin asked for it.
     if (origin === "*") return true;
-    return typeof origin === "function" ? origin(given, req) : origin.includes(given);
+    if (given === undefined) return false;
+    if (typeof origin !== "function") return origin.includes(given);
+    // Functions written for other frameworks return an origin: another one than the request's does not allow it.
+    const decision = await origin(given, req);
+    return decision === true || decision === given;
   };
   const always: Pair[] = credentials ? [["access-control-allow-credentials", "true"]] : [];
   const exposed: Pair[] = expose.length > 0 ? [["access-control-expose-headers", expose.join(", ")]] : [];
   const age: Pair[] = maxAge === undefined ? [] : [["access-control-max-age", String(maxAge)]];
-  const allow = (given: string): Pair => ["access-control-allow-origin", origin === "*" ? "*" : given];
+  const allow = (given = "*"): Pair => ["access-control-allow-origin", origin === "*" ? "*" : given];
 
   function preflight(given: string, req: Request): Response {
     const asked = headers?.join(", ") ?? req.headers.get("access-control-request-headers");
@@ -65,10 +73,10 @@ export function cors(options: CorsOptions): Middleware {
 
   return middleware(async (req, next) => {
     const given = req.headers.get("origin");
-    const allowed = given !== undefined && (await isAllowed(given, req));
+    const allowed = await isAllowed(given, req);
     const isPreflight = req.method === "OPTIONS" && req.headers.has("access-control-request-method");
     let answer: Response;
-    if (allowed && isPreflight) answer = preflight(given, req);
+    if (allowed && given !== undefined && isPreflight) answer = preflight(given, req);
     else {
       answer = await next();
       if (allowed) answer = withHeaders(answer, [allow(given), ...always, ...exposed]);
