@@ -33,9 +33,10 @@ describe("bearer", () => {
     expect((await ask("Bearer t.o-k_e~n+/=", "Bearer t.o-k_e~n+/=")).status).toBe(401);
   });
 
-  it("null is no user; what is falsy otherwise is one", async () => {
+  it("null and false are no user, as safeEqual gives false; what is falsy otherwise is one", async () => {
     const of = (user: unknown) => app(bearer(() => user)).get("/me", { headers: { authorization: "Bearer x" } });
     expect((await of(null)).status).toBe(401);
+    expect((await of(false)).status).toBe(401);
     expect((await of(0)).json()).toEqual({ user: 0 });
   });
 });

@@ -4,7 +4,7 @@ import { middleware } from "./middleware.ts";
 import type { SecurityScheme } from "./security.ts";
 import type { Middleware } from "./types.ts";
 
-/** Gives the user that a request presents the credentials of; `undefined` or null when there is none. */
+/** Gives the user that a request presents the credentials of; `undefined`, null or false when there is none. */
 type Identify<User> = (req: Request) => Promise<User | null | undefined>;
 
 /** What a function that identifies somebody returns. */
@@ -12,7 +12,7 @@ export type Identified<User> = User | null | undefined | Promise<User | null | u
 
 /** The context of middleware that authenticates. */
 export interface WithUser<User> {
-  readonly user: User;
+  user: User;
 }
 
 /** A middleware that hands the user on, or answers 401 with a challenge. */
@@ -23,7 +23,8 @@ export function authenticate<User>(
 ): Middleware<WithUser<User>> {
   const run = middleware<WithUser<User>>(async (req, next) => {
     const user = await identify(req);
-    return user === undefined || user === null ? unauthorized(challenge) : next({ user });
+    // False is what a comparison such as `safeEqual` gives for credentials that are wrong.
+    return user === undefined || user === null || user === false ? unauthorized(challenge) : next({ user });
   });
   return Object.freeze({ ...run, security });
 }
