@@ -57,6 +57,7 @@ export {
   type JwtKey,
   type JwtOptions,
   jwt,
+  type SubtleKey,
   type WithClaims,
 } from "./middleware/jwt.ts";
 export { middleware } from "./middleware/middleware.ts";

@@ -44,7 +44,7 @@ export interface PlatformKey {
 export interface PlatformCrypto {
   digest(algorithm: string, data: Uint8Array): Promise<ArrayBuffer>;
   importKey(
-    format: "raw" | "jwk",
+    format: "raw" | "jwk" | "spki",
     key: object,
     algorithm: object,
     extractable: false,

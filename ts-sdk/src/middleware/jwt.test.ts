@@ -78,6 +78,49 @@ describe("a key", () => {
   });
 });
 
+describe("a public key", () => {
+  const spki = (key: KeyObject) => key.export({ format: "pem", type: "spki" }) as string;
+  const subtle = (key: KeyObject, algorithm: object) =>
+    globalThis.crypto.subtle.importKey("jwk", key.export({ format: "jwk" }), algorithm as never, false, ["verify"]);
+  const both = { RS256: rsa, ES256: ec } as const;
+  const tokens = { RS256: sign("RS256", {}, {}, rsa.privateKey), ES256: sign("ES256", {}, {}, ec.privateKey) };
+
+  it.each(["RS256", "ES256"] as const)("in PEM verifies %s and nothing else", async (alg) => {
+    const pem = spki(both[alg].publicKey);
+    const other = alg === "RS256" ? "ES256" : "RS256";
+    for (const key of [pem, `\n${pem}`, new TextEncoder().encode(pem)]) {
+      const test = app({ key, algorithms: ["RS256", "ES256", "HS256"] });
+      expect((await ask(test, tokens[alg])).status).toBe(200);
+      expect((await ask(test, tokens[other])).status).toBe(401);
+      expect((await ask(test, sign("HS256", {}, {}, Buffer.from(key as string).toString()))).status).toBe(401);
+    }
+  });
+
+  it("of crypto.subtle verifies its own algorithm", async () => {
+    const keys = {
+      RS256: await subtle(rsa.publicKey, { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" }),
+      ES256: await subtle(ec.publicKey, { name: "ECDSA", namedCurve: "P-256" }),
+    };
+    for (const alg of ["RS256", "ES256"] as const) {
+      const test = app({ key: keys[alg], algorithms: ["RS256", "ES256", "HS256"] });
+      expect((await ask(test, tokens[alg])).status).toBe(200);
+      expect((await ask(test, tokens[alg === "RS256" ? "ES256" : "RS256"])).status).toBe(401);
+    }
+    const sha512 = await subtle(rsa.publicKey, { name: "RSASSA-PKCS1-v1_5", hash: "SHA-512" });
+    expect((await ask(app({ key: sha512, algorithms: ["RS256"] }), tokens.RS256)).status).toBe(401);
+  });
+
+  it("that can't verify by its key_ops is refused, and one in PEM that is no public key is an error", async () => {
+    const key = jwk(rsa.publicKey, { key_ops: ["encrypt"] });
+    expect((await ask(app({ key, algorithms: ["RS256"] }), tokens.RS256)).status).toBe(401);
+    const pkcs8 = rsa.privateKey.export({ format: "pem", type: "pkcs8" }) as string;
+    for (const algorithms of [["RS256"], ["HS256"]] as const) {
+      const token = algorithms[0] === "RS256" ? tokens.RS256 : sign("HS256", {}, {}, pkcs8);
+      expect((await ask(app({ key: pkcs8, algorithms }), token)).status).toBe(500);
+    }
+  });
+});
+
 describe("claims", () => {
   const options: JwtOptions = { key: secret, algorithms: ["HS256"] };
   it.each<[string, Partial<JwtOptions>, object, boolean]>([
@@ -186,8 +229,10 @@ describe("attacks (RFC 8725)", () => {
   });
 
   it("without a token the challenge has no error", async () => {
-    const answer = await app(hs).get("/me");
-    expect([answer.status, answer.headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
+    for (const headers of [{}, { authorization: "Basic dDp0" }, { authorization: "Bearer" }, { authorization: "" }]) {
+      const answer = await app(hs).get("/me", { headers: headers as Record<string, string> });
+      expect([answer.status, answer.headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
+    }
   });
 });
 

@@ -1,12 +1,13 @@
 import { httpClient } from "../client/http-client.ts";
-import { decodeBase64Url } from "../encoding/base64.ts";
+import { decodeBase64, decodeBase64Url } from "../encoding/base64.ts";
+import { encodeHex } from "../encoding/hex.ts";
 import { isBytes } from "../http/bytes.ts";
 import type { Request } from "../http/request.ts";
 import { decodeUtf8, encodeUtf8, type PlatformKey, platform } from "../platform.ts";
 import { refuseUnknown } from "../schema/unknown.ts";
 import { credentials, unauthorized } from "./authenticate.ts";
 import { BEARER } from "./bearer.ts";
-import { bytesOf, hmac } from "./hmac.ts";
+import { hmac } from "./hmac.ts";
 import { middleware } from "./middleware.ts";
 import { safeEqual } from "./safe-equal.ts";
 import type { Middleware } from "./types.ts";
@@ -15,12 +16,29 @@ import type { Middleware } from "./types.ts";
 export type JwtAlgorithm = "HS256" | "HS384" | "HS512" | "RS256" | "ES256";
 
 /** A public key of RSA or of the curve P-256, or a secret, as a JSON Web Key (RFC 7517). */
+// All members are optional, as in the types of the Web's and of Node's JSON Web Keys, so that theirs fit.
 export interface JsonWebKey {
-  readonly kty: string;
-  readonly kid?: string;
-  readonly alg?: string;
-  readonly use?: string;
-  readonly [member: string]: unknown;
+  readonly kty?: string | undefined;
+  readonly kid?: string | undefined;
+  readonly alg?: string | undefined;
+  readonly use?: string | undefined;
+  readonly key_ops?: readonly string[] | undefined;
+  /** The modulus and the exponent of RSA. */
+  readonly n?: string | undefined;
+  readonly e?: string | undefined;
+  /** The curve and the point of EC. */
+  readonly crv?: string | undefined;
+  readonly x?: string | undefined;
+  readonly y?: string | undefined;
+  /** The secret of HS256 and its like. */
+  readonly k?: string | undefined;
+}
+
+/** A key of `crypto.subtle`, from `importKey` or `generateKey`. */
+export interface SubtleKey {
+  readonly type: string;
+  readonly algorithm: { readonly name: string };
+  readonly usages: readonly string[];
 }
 
 /** A set of keys (RFC 7517, section 5). */
@@ -28,8 +46,11 @@ export interface JsonWebKeySet {
   readonly keys: readonly JsonWebKey[];
 }
 
-/** A key for {@link jwt}: a text or bytes are the secret of HS256 and its like. */
-export type JwtKey = string | Uint8Array | JsonWebKey;
+/**
+ * A key for {@link jwt}. A text or bytes are the secret of HS256 and its like, except for a public key in PEM
+ * (`-----BEGIN PUBLIC KEY-----`), which is one for RS256 or ES256 and never a secret.
+ */
+export type JwtKey = string | Uint8Array | JsonWebKey | SubtleKey;
 
 /** The claims of a verified token (RFC 7519, section 4). */
 export interface JwtClaims {
@@ -61,7 +82,7 @@ export interface JwtOptions {
 
 /** The context of {@link jwt}. */
 export interface WithClaims {
-  readonly claims: JwtClaims;
+  claims: JwtClaims;
 }
 
 /** What an algorithm is to `crypto.subtle`, and the kind of key that it takes. */
@@ -83,6 +104,8 @@ const ALGORITHMS: Readonly<Record<JwtAlgorithm, Algorithm>> = {
 const KEPT_SECONDS = 300;
 /** The least time between two requests for a set of keys, so that unknown key ids can't cause one each. */
 const LEAST_SECONDS = 10;
+/** Credentials of the scheme, whether they can be a token or not. */
+const ATTEMPT = /^bearer +\S/i;
 /** The longest token that is looked at, in characters. */
 const MAX_TOKEN = 16_384;
 
@@ -100,7 +123,8 @@ export function jwt(options: JwtOptions): Middleware<WithClaims> {
   const keys = keySource(options);
 
   const run = middleware<WithClaims>(async (req, next) => {
-    if (!req.headers.has("authorization")) return unauthorized("Bearer");
+    // Nothing says what is wrong with a token that is not there (RFC 6750, section 3.1).
+    if (!req.headers.getAll("authorization").some((each) => ATTEMPT.test(each))) return unauthorized("Bearer");
     const token = credentials(req, BEARER);
     const claims = token === undefined ? undefined : await verified(token, req);
     if (claims === undefined) return unauthorized('Bearer error="invalid_token"', "The token is not valid.");
@@ -177,25 +201,71 @@ function freshSeconds(cacheControl = ""): number {
 
 async function verify(alg: JwtAlgorithm, key: JwtKey, signed: Uint8Array, signature: Uint8Array): Promise<boolean> {
   const { kty, hash, name } = ALGORITHMS[alg];
-  const isSecret = typeof key === "string" || isBytes(key);
+  const { subtle } = platform.crypto;
+  const algorithm = { name, hash, namedCurve: "P-256" };
   // The key says which algorithms it is for, never the token: a public key is no secret of HS256 (RFC 8725, section 3.1).
-  if (!isSecret && (key.kty !== kty || (key.alg ?? alg) !== alg || (key.use ?? "sig") !== "sig")) return false;
+  if (typeof key === "string" || isBytes(key)) {
+    const pem = pemOf(key);
+    if (kty !== "oct") {
+      if (pem === undefined || !encodeHex(pem).includes(KEY_OIDS[kty])) return false;
+      return subtle.verify(algorithm, await imported("spki", pem), signature, signed);
+    }
+    return pem === undefined && key.length > 0 && safeEqual(await hmac(key, signed, hash), signature);
+  }
+  if (isSubtleKey(key))
+    return isFor(key, alg) && subtle.verify({ ...algorithm, name: key.algorithm.name }, key, signature, signed);
+  if (key.kty !== kty || (key.alg ?? alg) !== alg || (key.use ?? "sig") !== "sig") return false;
+  if (key.key_ops !== undefined && !key.key_ops.includes("verify")) return false;
   if (kty === "oct") {
-    const secret = isSecret ? bytesOf(key) : decodeBase64Url(String(key["k"]));
+    const secret = decodeBase64Url(String(key.k));
     return secret !== undefined && secret.length > 0 && safeEqual(await hmac(secret, signed, hash), signature);
   }
-  if (isSecret || (kty === "EC" && key["crv"] !== "P-256")) return false;
-  const algorithm = { name, hash, namedCurve: "P-256" };
+  if (kty === "EC" && key.crv !== "P-256") return false;
   const { n, e, crv, x, y } = key;
   // Nothing of the key but what is public: a private one does not verify.
-  const jwk = kty === "RSA" ? { kty, n, e } : { kty, crv, x, y };
-  let imported: PlatformKey;
-  try {
-    imported = await platform.crypto.subtle.importKey("jwk", jwk, algorithm, false, ["verify"]);
-  } catch (cause) {
-    throw new Error("jwt: a key can't be used", { cause });
+  return subtle.verify(
+    algorithm,
+    await imported("jwk", kty === "RSA" ? { kty, n, e } : { kty, crv, x, y }),
+    signature,
+    signed,
+  );
+
+  async function imported(format: "jwk" | "spki", given: object): Promise<PlatformKey> {
+    try {
+      return await subtle.importKey(format, given, algorithm, false, ["verify"]);
+    } catch (cause) {
+      throw new Error("jwt: a key can't be used", { cause });
+    }
   }
-  return platform.crypto.subtle.verify(algorithm, imported, signature, signed);
+}
+
+/** What a public key says that it is (RFC 5480 and RFC 8017), in DER: rsaEncryption, and prime256v1. */
+const KEY_OIDS = { RSA: "06092a864886f70d010101", EC: "06082a8648ce3d030107" };
+
+/** The bytes of a public key in PEM (RFC 7468); `undefined` for a secret. @throws Error for another thing in PEM. */
+function pemOf(key: string | Uint8Array): Uint8Array | undefined {
+  const text = (typeof key === "string" ? key : (decodeUtf8(key) ?? "")).trim();
+  if (!text.startsWith("-----BEGIN ")) return undefined;
+  const base64 = /^-----BEGIN PUBLIC KEY-----([\sA-Za-z0-9+/=]+)-----END PUBLIC KEY-----$/.exec(text)?.[1];
+  const bytes = base64 === undefined ? undefined : decodeBase64(base64.replace(/\s/g, ""));
+  if (bytes === undefined) throw new Error('jwt: a key in PEM must be a "PUBLIC KEY"');
+  return bytes;
+}
+
+function isSubtleKey(key: JsonWebKey | SubtleKey): key is SubtleKey {
+  return Array.isArray((key as Partial<SubtleKey>).usages);
+}
+
+/** Whether a key of `crypto.subtle` is one for this algorithm. */
+function isFor({ algorithm, usages }: SubtleKey, alg: JwtAlgorithm): boolean {
+  const { hash, name = "HMAC", kty } = ALGORITHMS[alg];
+  const own = algorithm as {
+    readonly name: string;
+    readonly hash?: { readonly name: string };
+    readonly namedCurve?: string;
+  };
+  const fits = kty === "EC" ? own.namedCurve === "P-256" : own.hash?.name === hash;
+  return fits && own.name === name && usages.includes("verify");
 }
 
 /** `exp` and `nbf` (RFC 7519, sections 4.1.4 and 4.1.5): numbers of seconds, where they are there. */
