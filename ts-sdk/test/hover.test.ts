@@ -87,11 +87,11 @@ async function hover(over: string): Promise<string | undefined> {
 /** The members of a text, in any order: the type checker has its own. */
 const members = (shown = "") => shown.split(/\s*[{};]\s*/).sort();
 
-const route = `Route<"/users/{id}", { readonly path: PathSchema<{ id: number; }>; readonly query: QuerySchema<{ page: number; }>; readonly body: TypeSchema<USER, "required">; readonly response: TypeSchema<USER, "required">; }, unknown>`;
+const route = `Route<"/users/{id}", { readonly path: PathSchema<{ id: number; }>; readonly query: QuerySchema<{ page: number; }, "page">; readonly body: TypeSchema<USER, "required">; readonly response: TypeSchema<USER, "required">; }, unknown>`;
 const user = `{ tags?: string[] | undefined; id: number; role: "a" | "b"; }`;
 it.each([
   ["User =", `const User: TypeSchema<${user}, "required">`],
-  ["Page =", "const Page: QuerySchema<{ page: number; }>"],
+  ["Page =", 'const Page: QuerySchema<{ page: number; }, "page">'],
   ["UserId =", "const UserId: PathSchema<{ id: number; }>"],
   ["Someone =", `type Someone = ${user}`],
   ["input)", `(parameter) input: { path: { id: number; }; query: { page: number; }; body: ${user}; }`],

@@ -31,10 +31,20 @@ export interface PathSchema<out Output = unknown> extends ObjectSchema<Output, "
   readonly role: "path";
 }
 
-/** The keys of a query, from `Query(…)`. */
-export interface QuerySchema<out Output = unknown> extends ObjectSchema<Output, "required"> {
+/**
+ * The keys of a query, from `Query(…)`. The second type argument names the fields that have a default: a typed client may
+ * leave them out.
+ */
+export interface QuerySchema<out Output = unknown, out Defaults = unknown> extends ObjectSchema<Output, "required"> {
   readonly role: "query";
+  /** Never there: it carries the types. */
+  readonly "~defaults"?: Defaults;
 }
+
+/** The names of the fields that have a default. */
+export type DefaultKey<F extends Fields> = {
+  [K in keyof F]: F[K]["presence"] extends "default" ? K : never;
+}[keyof F];
 
 /** The object that fields describe: an optional field may be absent. */
 export type OutputOf<F extends Fields> = Split<F, OptionalKey<F>>;

@@ -1,5 +1,5 @@
 import type { ListSchema } from "./list.ts";
-import type { OutputOf, QuerySchema } from "./object.ts";
+import type { DefaultKey, OutputOf, QuerySchema } from "./object.ts";
 import { createObject, type Schema } from "./schema.ts";
 
 type Scalar = string | number | boolean;
@@ -13,6 +13,6 @@ export type QueryFields = Readonly<Record<string, Schema<Scalar> | ListSchema<Sc
  *
  * @throws TypeError at definition: a field that is neither a single value nor a list of them.
  */
-export function Query<F extends QueryFields>(name: string, fields: F): QuerySchema<OutputOf<F>> {
-  return createObject("Query", "query", name, fields) as unknown as QuerySchema<OutputOf<F>>;
+export function Query<F extends QueryFields>(name: string, fields: F): QuerySchema<OutputOf<F>, DefaultKey<F>> {
+  return createObject("Query", "query", name, fields) as never;
 }

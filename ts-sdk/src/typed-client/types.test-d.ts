@@ -1,17 +1,47 @@
 /** What a client's calls take and give. */
 import type { expectTypeOf as expectTypeOfValue } from "vitest";
-import { created, Form, field, get, group, list, noContent, ok, Path, post, Query, routes, Type } from "../index.ts";
+import {
+  created,
+  Form,
+  field,
+  get,
+  group,
+  list,
+  noContent,
+  ok,
+  Path,
+  post,
+  Query,
+  routes,
+  type StandardSchema,
+  Type,
+} from "../index.ts";
 import { client } from "./index.ts";
 
 declare const expectTypeOf: typeof expectTypeOfValue;
 
 const User = Type("User", { id: field.u32(), name: field.string(), note: field.string().optional() });
+/** A schema of another library: what it takes differs from what it gives. */
+declare const Foreign: StandardSchema<{ a: string; b?: number }, { a: string; b: number }>;
 const app = routes({
   index: get("/", () => ok({ a: 1 })),
   users: group("/users", {
     list: get("", { query: Query("Page", { page: field.u32({ default: 1 }) }), response: list(User) }, () => ok([])),
     one: get("/{id}", { path: Path("UserId", { id: field.u32() }), response: User }, () => ok({ id: 1, name: "a" })),
-    inline: get("/in/{id}", { path: { id: field.u32() }, query: { q: field.string() } }, () => ok({})),
+    inline: get(
+      "/in/{id}",
+      {
+        path: { id: field.u32() },
+        query: { q: field.string(), r: field.u32({ default: 1 }), s: field.bool().optional() },
+      },
+      () => ok({}),
+    ),
+    named: get(
+      "/named",
+      { query: Query("Named", { q: field.string(), r: field.u32({ default: 1 }), s: list(field.u32()).optional() }) },
+      () => ok({}),
+    ),
+    foreign: post("/foreign", { body: Foreign, query: Foreign }, () => ok({})),
     create: post("", { body: User, response: User, status: 201 }, ({ body }) => created("/", body)),
     change: post("/change", { body: User.optional(), status: 204 }, () => noContent()),
     untyped: get("/raw/{id}/{name}", () => ok({})),
@@ -37,6 +67,10 @@ await api.index();
 const one = await api.users.one({ path: { id: 1 } });
 if (one.ok) expectTypeOf(one.data.name).toEqualTypeOf<string>();
 await api.users.inline({ path: { id: 1 }, query: { q: "x" } });
+await api.users.inline({ path: { id: 1 }, query: { q: "x", r: 2, s: true } });
+await api.users.named({ query: { q: "x" } });
+await api.users.named({ query: { q: "x", r: 1, s: [1] } });
+await api.users.foreign({ query: { a: "x" }, body: { a: "x" } });
 const added = await api.users.create({ body: { id: 1, name: "a" } });
 if (added.ok) expectTypeOf(added.status).toEqualTypeOf<201>();
 await api.users.change();
@@ -47,6 +81,18 @@ await api.users.deeper.upload({ form: { file: new Blob([]), n: 1 } });
 await api.users.one();
 // @ts-expect-error of another type
 await api.users.one({ path: { id: "1" } });
+// @ts-expect-error a query that has a required field
+await api.users.inline({ path: { id: 1 } });
+// @ts-expect-error the required field of an inline query
+await api.users.inline({ path: { id: 1 }, query: { r: 1 } });
+// @ts-expect-error the required field of a Query
+await api.users.named({ query: { r: 1 } });
+// @ts-expect-error a query that has a required field
+await api.users.named();
+// @ts-expect-error of another type
+await api.users.named({ query: { q: 1 } });
+// @ts-expect-error what the other library's schema needs
+await api.users.foreign({ query: { b: 1 }, body: { a: "x" } });
 // @ts-expect-error an unknown key of the query
 await api.users.list({ query: { pages: 1 } });
 // @ts-expect-error a body that lacks a field

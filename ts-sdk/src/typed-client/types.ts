@@ -6,8 +6,8 @@ import type { Route } from "../routing/operation.ts";
 import type { Paths, Placeholders, StatusOf } from "../routing/types.ts";
 import type { FormFile } from "../schema/file.ts";
 import type { FormSchema } from "../schema/form.ts";
-import type { Fields, OutputOf } from "../schema/object.ts";
-import type { Infer, StandardSchema } from "../schema/standard.ts";
+import type { DefaultKey, Fields, OutputOf, QuerySchema } from "../schema/object.ts";
+import type { Infer, InferInput, StandardSchema } from "../schema/standard.ts";
 
 /** The calls of an app, by the names that its routes and groups have in `routes({ … })`. */
 export type Client<A extends App> = A extends App<infer D> ? CallsOf<D> : never;
@@ -40,16 +40,35 @@ type PathInput<P extends Paths, O> = O extends { readonly path: infer S }
     ? unknown
     : { readonly path: Readonly<Record<Placeholders<P extends string ? P : P[number]>, string | number | boolean>> };
 
-/** Every key may be left out: which of them have a default, the type does not say. The server answers 400 to what it misses. */
-type QueryInput<O> = O extends { readonly query: infer S } ? { readonly query?: Partial<ValueOf<S>> } : unknown;
+type QueryInput<O> = O extends { readonly query: infer S } ? Given<QueryOf<S>> : unknown;
+
+/** Nothing has to be given where every key may be left out. */
+type Given<Query> = Record<never, never> extends Query ? { readonly query?: Query } : { readonly query: Query };
+
+type QueryOf<S> =
+  S extends QuerySchema<infer Values, infer Defaults>
+    ? WithoutDefaults<Values, Defaults>
+    : S extends StandardSchema
+      ? TakenBy<S>
+      : S extends Fields
+        ? WithoutDefaults<OutputOf<S>, DefaultKey<S>>
+        : never;
+
+/** The same object, in which the keys that have a default may be absent. */
+type WithoutDefaults<Values, Defaults> = {
+  readonly [K in keyof Values as K extends Defaults ? never : K]: Values[K];
+} & { readonly [K in keyof Values as K extends Defaults ? K : never]?: Values[K] | undefined };
 
 type BodyInput<O> = O extends { readonly body: infer S }
   ? S extends FormSchema<infer Values>
     ? { readonly form: { readonly [K in keyof Values]: Sent<Values[K]> } }
-    : undefined extends ValueOf<S>
-      ? { readonly body?: ValueOf<S> }
-      : { readonly body: ValueOf<S> }
+    : undefined extends TakenBy<S>
+      ? { readonly body?: TakenBy<S> }
+      : { readonly body: TakenBy<S> }
   : unknown;
+
+/** The values that a schema takes: those that it gives, unless it says otherwise. */
+type TakenBy<S> = S extends StandardSchema ? (unknown extends InferInput<S> ? Infer<S> : InferInput<S>) : never;
 
 /** A file goes out as what the platform has for one. */
 type Sent<T> = T extends FormFile ? Blob : T extends readonly FormFile[] ? readonly Blob[] : T;
