@@ -42,6 +42,10 @@ describe("a cookie that is set (RFC 6265bis, section 4.1)", () => {
     ]);
   });
 
+  it("takes SameSite in lower case, and sends it as the standard writes it", () => {
+    expect(setCookies({ sameSite: "strict" })[0]).toContain("; SameSite=Strict");
+  });
+
   it.each<[string, string, CookieOptions, RegExp]>([
     ["a name with a space", "a b", {}, /"a b": is no name/],
     ["an empty name", "", {}, /is no name/],
@@ -56,8 +60,9 @@ describe("a cookie that is set (RFC 6265bis, section 4.1)", () => {
     ["a path with an attribute in it", "a", { path: "/; Domain=evil.example" }, /"path" begins/],
     ["a path without a slash", "a", { path: "x" }, /"path" begins/],
     ["a domain with an attribute in it", "a", { domain: "a; b" }, /"domain" is the name of a host/],
-    ["another SameSite", "a", { sameSite: "lax" as never }, /"sameSite" is/],
+    ["another SameSite", "a", { sameSite: "loose" as never }, /"sameSite" is/],
     ["half a second", "a", { maxAge: 0.5 }, /"maxAge"/],
+    ["a date that is none", "a", { expires: new Date("x") }, /"expires" is a valid Date/],
   ])("refuses %s", (_what, name, options, message) => {
     expect(() => setCookies(options, name)).toThrow(message);
   });
@@ -164,6 +169,10 @@ describe("redirect", () => {
     [redirect("https://a.example/b?c", 308), 308],
   ])("%#", (answer, status) => {
     expect([answer.status, answer.headers[0]?.[0], answer.body]).toEqual([status, "location", undefined]);
+  });
+
+  it("percent-encodes what a header can't have", () => {
+    expect(redirect("/grüße?a=%20€").headers).toEqual([["location", "/gr%C3%BC%C3%9Fe?a=%20%E2%82%AC"]]);
   });
 
   it("refuses what is no redirect, and a place that can't be sent", () => {

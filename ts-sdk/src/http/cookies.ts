@@ -18,7 +18,7 @@ export interface CookieOptions {
   /** Hidden from scripts; true unless it is given. */
   readonly httpOnly?: boolean;
   /** Whether requests that other sites cause have it; `"Lax"` unless it is given. */
-  readonly sameSite?: "Strict" | "Lax" | "None";
+  readonly sameSite?: "Strict" | "Lax" | "None" | "strict" | "lax" | "none";
   /** Kept apart for each site that embeds this one. */
   readonly partitioned?: boolean;
   /** Appends an HMAC-SHA-256 of name and value with this key; `req.cookies.signed` checks it. */
@@ -31,6 +31,7 @@ const MAX_BYTES = 4096;
 const ATTRIBUTE = /^[ -:<-~]*$/;
 /** The length of an HMAC-SHA-256 in base64url. */
 export const SIGNATURE_LENGTH = 43;
+const SITES = ["Strict", "Lax", "None"];
 const KNOWN = /^(?:maxAge|expires|path|domain|secure|httpOnly|sameSite|partitioned|sign)$/;
 
 /**
@@ -43,7 +44,8 @@ export function setCookie(name: string, value: string, options: CookieOptions): 
   if (!isToken(name)) throw wrong("is no name of a cookie");
   const unknown = Object.keys(options).find((key) => !KNOWN.test(key));
   if (unknown !== undefined) throw wrong(`unknown "${unknown}"`);
-  const { maxAge, expires, path = "/", domain, secure = true, httpOnly = true, sameSite = "Lax" } = options;
+  const { maxAge, expires, path = "/", domain, secure = true, httpOnly = true, sameSite: site = "Lax" } = options;
+  const sameSite = SITES.find((each) => each.toLowerCase() === String(site).toLowerCase());
   const prefix = /^__(host|secure)-/i.exec(name)?.[1]?.toLowerCase();
   if (!secure && (prefix || sameSite === "None" || options.partitioned)) {
     throw wrong("its prefix, SameSite=None and Partitioned each need Secure");
@@ -51,8 +53,9 @@ export function setCookie(name: string, value: string, options: CookieOptions): 
   if (prefix === "host" && (path !== "/" || domain !== undefined)) throw wrong('__Host- needs path "/" and no domain');
   if (!path.startsWith("/") || !ATTRIBUTE.test(path)) throw wrong('"path" begins with "/" and has no ";"');
   if (domain !== undefined && !/^[A-Za-z0-9.-]+$/.test(domain)) throw wrong('"domain" is the name of a host');
-  if (!/^(?:Strict|Lax|None)$/.test(sameSite)) throw wrong('"sameSite" is Strict, Lax or None');
+  if (sameSite === undefined) throw wrong('"sameSite" is Strict, Lax or None');
   if (maxAge !== undefined && !Number.isSafeInteger(maxAge)) throw wrong('"maxAge" is a whole number of seconds');
+  if (expires !== undefined && Number.isNaN(Number(expires))) throw wrong('"expires" is a valid Date');
   const pair = `${name}=${encodeURIComponent(value)}`;
   if (pair.length > MAX_BYTES) throw new RangeError(`cookie "${name}": is longer than ${MAX_BYTES} bytes`);
   return [

@@ -1,5 +1,5 @@
 import { encodeBase64Url } from "../encoding/base64.ts";
-import { encodedBody, type Response, respond, withHeaders } from "../http/response.ts";
+import { completedResponse, encodedBody, type Response, respond, withHeaders } from "../http/response.ts";
 import { platform } from "../platform.ts";
 import { middleware } from "./middleware.ts";
 import type { Middleware } from "./types.ts";
@@ -17,7 +17,8 @@ export function etag(): Middleware {
     const known = req.headers.get("if-none-match");
     if (known === undefined || !matches(known, tag)) return tagged;
     // What a 200 would have said of caching (RFC 9110, section 15.4.5).
-    const kept = tagged.headers.filter(([name]) => KEPT.test(name));
+    const { headers } = await completedResponse(tagged);
+    const kept = headers.filter(([name]) => KEPT.test(name));
     return respond(304, { headers: kept });
   });
 }

@@ -52,6 +52,12 @@ describe("etag", () => {
     }
   });
 
+  it("304 sets cookies as a 200 does, signed ones too", async () => {
+    const test = testApp(routes({ a: get("/", () => ok({}).cookie("a", "b", { sign: "k" })) }, { use: [etag()] }));
+    const [full, known] = [await test.get("/"), await test.get("/", { headers: { "if-none-match": "*" } })];
+    expect([known.status, known.headers.get("set-cookie")]).toEqual([304, full.headers.get("set-cookie")]);
+  });
+
   it("one of the handler's own is taken as it is", async () => {
     expect((await app.get("/own")).headers.getAll("etag")).toEqual(['W/"7"']);
     expect((await app.get("/own", { headers: { "if-none-match": '"7"' } })).status).toBe(304);

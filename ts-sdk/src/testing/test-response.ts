@@ -5,17 +5,17 @@ import { Headers } from "../http/headers.ts";
 export class TestResponse {
   readonly status: number;
   readonly headers: Headers;
-  readonly #body: Uint8Array | undefined;
+  readonly #body: Uint8Array<ArrayBuffer> | undefined;
 
   /** @internal */
   constructor(raw: RawResponse) {
     this.status = raw.status;
     this.headers = new Headers(raw.headers);
-    this.#body = raw.body;
+    this.#body = raw.body === undefined ? undefined : new Uint8Array(raw.body);
   }
 
   /** The body's bytes; none when there is no body. */
-  bytes(): Uint8Array {
+  bytes(): Uint8Array<ArrayBuffer> {
     return this.#body ?? new Uint8Array();
   }
 
