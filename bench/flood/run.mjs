@@ -5,10 +5,11 @@
 // beyond 50 ms. Puts a table into bench/RESULTS.md.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -108,6 +109,14 @@ async function ask(url, agent) {
   return performance.now() - began;
 }
 
+/**
+ * A folder with a configuration. Few requests run at once, because instances take memory of their own, up to 2 MiB each,
+ * which max_concurrent bounds and max_buffered_bytes does not count.
+ */
+const configured = mkdtempSync(join(tmpdir(), "tenon-flood-"));
+writeFileSync(join(configured, "tenon.toml"), '[project]\nname = "flood"\n\n[server]\nmax_concurrent = 8\n');
+process.on("exit", () => rmSync(configured, { recursive: true }));
+
 async function start() {
   const args = [
     join(root, "cli/bin/tenon.js"),
@@ -117,7 +126,7 @@ async function start() {
     "--json",
     join(root, "examples/hello/dist/hello.wasm"),
   ];
-  const child = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", "pipe", "ignore"] });
+  const child = spawn(process.execPath, args, { cwd: configured, stdio: ["ignore", "pipe", "ignore"] });
   const [line] = await once(child.stdout, "data");
   return { child, url: JSON.parse(line).url };
 }

@@ -32,7 +32,8 @@ beforeAll(async () => {
   }
   const tarballs = (await readdir(packed)).map((file) => join(packed, file));
   expect(tarballs).toHaveLength(3);
-  run("npm", ["install", "--no-audit", "--no-fund", ...tarballs], place);
+  // The folder is named, since npm would take one above it that has packages or a package.json.
+  run("npm", ["install", "--no-audit", "--no-fund", "--prefix", place, ...tarballs], place);
 });
 afterEach(() => terminal?.kill());
 afterAll(() => rm(folder, { recursive: true }));
