@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { field, list, oneOf, partial, pick, record, type Schema, Type } from "../index.ts";
+import { Form, field, list, oneOf, partial, pick, record, type Schema, Type } from "../index.ts";
 import { Components } from "./components.ts";
 import { bodySchema, parameterSchema } from "./schema.ts";
 
@@ -139,4 +139,13 @@ it("refuses two shapes of one name, and names where each is used", () => {
   expect(() => bodySchema(Type("ProblemDetails", {}), components, "three")).toThrow(
     /in error answers, another in three/,
   );
+});
+
+it("has no null in a form, where what is optional is absent", () => {
+  const components = new Components();
+  bodySchema(Form("Up", { name: field.string().optional(), file: field.file().optional() }), components, "body");
+  expect(components.get("Up")).toEqual({
+    type: "object",
+    properties: { name: { type: "string" }, file: { type: "string", format: "binary" } },
+  });
 });

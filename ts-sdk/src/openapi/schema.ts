@@ -20,7 +20,7 @@ export function bodySchema(schema: Schema, components: Components, at: string): 
   return { ...rest, ...nullable, ...annotations(schema.attributes) };
 }
 
-/** A value in a path or a query, where there is no null. */
+/** A value in a path, a query or a form, where there is no null. */
 export function parameterSchema(schema: Schema, components: Components, at: string): SchemaObject {
   return { ...valueSchema(schema, components, at), ...annotations(schema.attributes) };
 }
@@ -85,9 +85,11 @@ function numberSchema(kind: "u32" | "i32" | "i64" | "f64", min?: number, max?: n
   }
 }
 
-function objectSchema({ fields }: ObjectSchema, components: Components, at: string): SchemaObject {
+function objectSchema({ role, fields }: ObjectSchema, components: Components, at: string): SchemaObject {
   const entries = Object.entries(fields);
-  const properties = entries.map(([key, field]) => [key, bodySchema(field, components, `${at}/${key}`)] as const);
+  // A form is text: what is optional there is absent and never null.
+  const schemaOf = role === "form" ? parameterSchema : bodySchema;
+  const properties = entries.map(([key, field]) => [key, schemaOf(field, components, `${at}/${key}`)] as const);
   // What has a default need not be sent; that it is always in an answer, this can't say of the same type.
   const required = entries.filter(([, { presence }]) => presence === "required").map(([key]) => key);
   return {
