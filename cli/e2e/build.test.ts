@@ -172,6 +172,12 @@ describe("what fails says where, and what to do", () => {
       /error: src\/handler\.ts:2:29: the module's top level failed: TypeError: field\.u32: unknown "mx"/,
       /hint:/,
     ],
+    [
+      "a route that a later one of its name replaces",
+      'import { get, group, ok, routes } from "@tenon/sdk";\nconst users = { list: get("/users", () => ok({})) };\nconst orders = { list: get("/orders", () => ok({})) };\nexport const unused = group("/a", { b: get("/b", () => ok({})) });\nexport default routes({ ...users, ...orders });\n',
+      /error: src\/handler\.ts:2:23: no routes\(\) has GET \/users, and none GET \/b\n {2}2 \| const users/,
+      /hint: a later definition of the same name replaces an earlier one .* give each module a group\(…\)/,
+    ],
   ])("%s", async (name, handler, message, hint) => {
     const at = await project(name.toLowerCase().replaceAll(" ", "-"), { "handler.ts": handler });
     const { status, stderr } = build(at);

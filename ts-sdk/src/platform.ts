@@ -78,7 +78,7 @@ interface PlatformGlobals {
   setTimeout(callback: () => void, milliseconds: number): unknown;
   clearTimeout(timer: unknown): void;
   [environmentKey]?: (() => Iterable<EnvironmentEntry>) | undefined;
-  [buildingKey]?: boolean;
+  [buildingKey]?: Map<object, Error>;
 }
 
 /** The engine's globals, typed as narrowly as the SDK uses them. */
@@ -93,7 +93,11 @@ export const environmentKey: unique symbol = Symbol.for("tenon.environment") as 
 /** The prefix of secrets' names in the environment, where `env` does not find them. */
 export const SECRET_PREFIX = "TENON_SECRET_";
 
-/** The key of a global that is true while `tenon build` runs the top level of a module, and there only. */
+/**
+ * The key of a global that is there while a module's top level is run to build or document it, and only then. It holds the
+ * routes that are declared and that no `routes` has taken yet, each with an error that knows where: a route that is left
+ * there at the end was lost.
+ */
 export const buildingKey: unique symbol = Symbol.for("tenon.building") as never;
 
 /** The value of a variable in the environment that the host injects; `undefined` when it is not set. */

@@ -4,11 +4,11 @@ import { ownTimers } from "./own-timers.ts";
 export const entryName = "tenon-entry";
 
 /** What runs before all modules: until the entry's own turn `env` and the like are refused. */
-export const prologue = `globalThis[Symbol.for("tenon.building")] = true;\n(${ownTimers})();`;
+export const prologue = `globalThis[Symbol.for("tenon.building")] = new Map();\n(${ownTimers})();`;
 
 /**
  * The module that is componentized: it connects what the handler module exports with what the world `handler-glue` wants.
- * The SDK looks the environment up by this key when a handler asks for it, never before. What it prints, the build shows.
+ * A route that was declared and is in no app ends the build: a spread of modules loses what has a name twice. The SDK looks the environment up by this key when a handler asks for it, never before. What it prints, the build shows.
  *
  * @param source absolute path of the handler module
  * @param checkResponses whether a response that does not match its declared type is answered with 500, as in development
@@ -29,6 +29,12 @@ for (const { name, options } of app.operations) {
       console.log(\`warning: \${name}: the schema of its \${kind} (\${vendor}) has no Standard JSON Schema, so there is no OpenAPI document\`);
     }
   }
+}
+const lost = [...globalThis[Symbol.for("tenon.building")].values()];
+if (lost.length > 0) {
+  const [first] = lost;
+  first.message = "no routes() has " + lost.slice(0, 10).map(({ message }) => message).join(", and none ");
+  throw first;
 }
 globalThis[Symbol.for("tenon.environment")] = getEnvironment;
 delete globalThis[Symbol.for("tenon.building")];

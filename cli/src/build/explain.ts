@@ -7,6 +7,9 @@ import { entryName } from "./entry.ts";
 import { type Place, SourceMap } from "./place.ts";
 import { isOfSdk } from "./sdk-names.ts";
 
+/** The entry's error about routes that are declared and in no app. */
+const LOST = "no routes() has ";
+
 /** What to do about a top level that fails. */
 const topLevelHint =
   "the top level runs while building: time, random values, environment and calls to the outside belong into handlers";
@@ -50,7 +53,7 @@ async function errorOf({ reason, frames }: Failure, bundle: Bundle): Promise<Ten
   // What the entry throws is about the handler module as a whole.
   if (places[0] !== undefined && isOfEntry(places[0]))
     return new TenonError("BUILD", `${shown(bundle)}: ${reason.replace(/^TypeError: /, "")}`);
-  const said = `the module's top level failed: ${reason}`;
+  const said = reason.includes(LOST) ? reason.replace(/^Error: /, "") : `the module's top level failed: ${reason}`;
   const place = await placeToTell(places);
   if (place === undefined) return new TenonError("BUILD", `${shown(bundle)}: ${said}`, hintFor(reason));
   const code = place.text === undefined ? "" : `\n${codeFrame(place.text, place.line, place.column)}`;
@@ -75,6 +78,12 @@ const shown = ({ source }: Bundle) => relative(process.cwd(), source);
 function hintFor(reason: string): string {
   if (/invalid property name in regular expression/.test(reason)) {
     return "the JavaScript engine has no tables of Unicode: write the characters out, such as [A-Za-zÀ-ÖØ-öø-ÿ], instead of \\p{…}";
+  }
+  if (reason.includes(LOST)) {
+    return (
+      "a later definition of the same name replaces an earlier one where modules are spread into one object: give each module " +
+      "a group(…); a route that is not meant to be served need not be declared"
+    );
   }
   if (reason.startsWith("uncaught exception:")) return "throw an Error instead, which knows its place";
   return topLevelHint;

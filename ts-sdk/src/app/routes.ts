@@ -2,6 +2,7 @@ import type { Request } from "../http/request.ts";
 import type { Response } from "../http/response.ts";
 import { checkMiddleware } from "../middleware/check.ts";
 import type { AddsOf, AnyMiddleware, Chain, Empty } from "../middleware/types.ts";
+import { buildingKey, platform } from "../platform.ts";
 import type { Operation } from "../routing/operation.ts";
 import { type Pattern, parsePattern } from "../routing/pattern.ts";
 import type { Around } from "../routing/step.ts";
@@ -65,6 +66,7 @@ export function routes<D extends Definitions, const M extends readonly AnyMiddle
       }
       if (names.has(name)) throw new TypeError(`routes: two routes are called "${name}"`);
       names.add(name);
+      platform[buildingKey]?.delete(definition);
       const operation = nameRoute(name, definition, prefix, use);
       for (const path of operation.paths) table.add(operation, checkedPattern(operation, path));
       operations.push(operation);

@@ -2,6 +2,7 @@ import { dirname, join, relative } from "node:path";
 import { compileFunction } from "node:vm";
 import { type BuildFailure, buildSync, type Message } from "esbuild";
 import { type App, appKey } from "../app/app.ts";
+import { buildingKey, platform } from "../platform.ts";
 import { runAwaiting } from "./awaiting.ts";
 import { OpenApiError } from "./errors.ts";
 import { runTopLevel } from "./run.ts";
@@ -96,8 +97,10 @@ export function evaluate(source: string, bundled: Bundled): App {
 /** Gives the default export. */
 function topLevel(source: string, { code, map, awaits }: Bundled): App | undefined {
   const module: { exports: { default?: App } } = { exports: {} };
+  const declared = new Map<object, Error>();
   let done = true;
   try {
+    platform[buildingKey] = declared;
     done = runTopLevel(() => {
       if (awaits !== undefined) return runAwaiting(code, module, absent, source);
       // Kept beyond this run, for what promises of the module do later.
@@ -111,6 +114,16 @@ function topLevel(source: string, { code, map, awaits }: Bundled): App | undefin
     const place = placeOfThrown(error, source, map);
     const where = place === undefined ? shown(source) : shownAt(place);
     throw new OpenApiError(`${where}: the module's top level failed: ${reasonOf(error)}`, { cause: error });
+  } finally {
+    delete platform[buildingKey];
+  }
+  const [lost] = declared.values();
+  if (done && lost !== undefined) {
+    const place = placeOfThrown(lost, source, map);
+    throw new OpenApiError(
+      `${place === undefined ? shown(source) : shownAt(place)}: no routes() has ${lost.message}: a later definition of the same ` +
+        "name replaces an earlier one where modules are spread into one object; give each module a group(…)",
+    );
   }
   if (done) return module.exports.default;
   throw new OpenApiError(

@@ -196,6 +196,21 @@ export default routes({
   );
 });
 
+it("names a route that is in no app, because another of its name replaced it", () => {
+  const at = project(
+    "lost",
+    'import { routes } from "@tenon/sdk";\nimport * as a from "./a.ts";\nimport * as b from "./b.ts";\nexport default routes({ ...a, ...b });\n',
+  );
+  const list = (path: string) =>
+    `import { get, ok } from "@tenon/sdk";\nexport const list = get("${path}", () => ok({}));\n`;
+  writeFileSync(join(at, "src/a.ts"), list("/a"));
+  writeFileSync(join(at, "src/b.ts"), list("/b"));
+  expect(() => writeTo(join(at, "openapi.json"))).toThrow(
+    /lost\/src\/a\.ts:2:21: no routes\(\) has GET \/a: a later definition of the same name replaces an earlier one/,
+  );
+  expect(Symbol.for("tenon.building") in globalThis).toBe(false);
+});
+
 it("names the module that is wrong, where it is not the handler's own", () => {
   const at = project("imports", 'import "./wrong.ts";\nexport default 1;');
   writeFileSync(join(at, "src/wrong.ts"), "\nexport const (");

@@ -1,4 +1,5 @@
 import { isBodiless } from "../http/status.ts";
+import { buildingKey, platform } from "../platform.ts";
 import type { Fields, ObjectSchema } from "../schema/object.ts";
 import { isSchema } from "../schema/schema.ts";
 import type { StandardSchema } from "../schema/standard.ts";
@@ -47,7 +48,9 @@ export function declareRoute(name: string, method: Method, use: readonly Around[
     const checked = checkOptions(label, options);
     const paths = typeof path === "string" ? [path] : [...path];
     if (paths.length === 0) throw new TypeError(`${label}: no path is given`);
-    return { method, paths, options: Object.freeze(checked), handler: handler as AnyHandler, use };
+    const route = { method, paths, options: Object.freeze(checked), handler: handler as AnyHandler, use };
+    platform[buildingKey]?.set(route, new Error(`${method} ${paths.join(", ")}`));
+    return route;
   }) as DeclareRoute;
 }
 
