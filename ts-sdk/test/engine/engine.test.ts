@@ -1,0 +1,137 @@
+/** Whether `@tenon/sdk/engine` declares what the engine has, neither more nor less. */
+import { execFile } from "node:child_process";
+import { createHash, createHmac } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { parseSync, type TSInterfaceDeclaration, type TSSignature } from "oxc-parser";
+import { beforeAll, describe, expect, it } from "vitest";
+import type { RawResponse } from "../../src/index.ts";
+import { bundle, componentize, entry } from "../component/build.ts";
+import { type HandlerComponent, run } from "../component/run.ts";
+import type { Members } from "./globals.ts";
+
+const path = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+
+/** What TypeScript's library of ECMAScript declares, or a later one will: it is not for `engine.d.ts`. */
+const ECMASCRIPT = new Set(
+  `AggregateError Array ArrayBuffer AsyncDisposableStack BigInt BigInt64Array BigUint64Array Boolean DataView Date
+   DisposableStack Error EvalError FinalizationRegistry Float16Array Float32Array Float64Array Function Infinity Int16Array
+   Int32Array Int8Array InternalError Iterator JSON Map Math NaN Number Object Promise Proxy RangeError ReferenceError Reflect
+   RegExp Set String SuppressedError Symbol SyntaxError TypeError URIError Uint16Array Uint32Array Uint8Array Uint8ClampedArray
+   WeakMap WeakRef WeakSet decodeURI decodeURIComponent encodeURI encodeURIComponent escape eval globalThis isFinite isNaN
+   parseFloat parseInt undefined unescape`.split(/\s+/),
+);
+/** What the engine has and nobody should use: its own helper, and the address of a page that there is not. */
+const LEFT_OUT = ["MultipartFormData", "WorkerLocation", "location"];
+
+/** What the declarations say: of a class its members and statics, of another interface its members. */
+interface Declared {
+  readonly globals: readonly string[];
+  members(name: string): Members;
+}
+
+function declared(): Declared {
+  const file = path("../../engine.d.ts");
+  const { program } = parseSync(file, readFileSync(file, "utf8"));
+  const globals = new Set<string>();
+  const interfaces = new Map<string, TSInterfaceDeclaration[]>();
+  const types = new Map<string, unknown>();
+  for (const statement of program.body) {
+    if (statement.type === "TSInterfaceDeclaration") {
+      interfaces.set(statement.id.name, [...(interfaces.get(statement.id.name) ?? []), statement]);
+    } else if (statement.type === "VariableDeclaration") {
+      for (const { id } of statement.declarations) {
+        if (id.type !== "Identifier") continue;
+        globals.add(id.name);
+        types.set(id.name, annotationOf(id));
+      }
+    } else if (statement.type === "TSDeclareFunction" && statement.id) globals.add(statement.id.name);
+  }
+  const namesOf = (members: readonly TSSignature[]) =>
+    members.flatMap((member) => {
+      if (member.type !== "TSPropertySignature" && member.type !== "TSMethodSignature") return [];
+      const { key, computed } = member;
+      if (computed && key.type === "MemberExpression" && key.property.type === "Identifier")
+        return [`[Symbol.${key.property.name}]`];
+      return key.type === "Identifier" ? [key.name] : [];
+    });
+  const instance = (name: string): string[] =>
+    (interfaces.get(name) ?? []).flatMap((each) => [
+      ...namesOf(each.body.body),
+      ...each.extends.flatMap(({ expression }) => (expression.type === "Identifier" ? instance(expression.name) : [])),
+    ]);
+  return {
+    globals: [...globals],
+    members(name) {
+      const type = types.get(name) as
+        | { type: string; members?: TSSignature[]; typeName?: { name: string } }
+        | undefined;
+      if (type?.type === "TSTypeReference") return { instance: instance(type.typeName?.name ?? ""), statics: [] };
+      return { instance: instance(name), statics: namesOf(type?.members ?? []) };
+    },
+  };
+}
+
+/** The type of a variable; oxc's own types say nothing of it. */
+function annotationOf(id: object): unknown {
+  return (id as { typeAnnotation?: { typeAnnotation: unknown } }).typeAnnotation?.typeAnnotation;
+}
+
+/** Of every class and every object; or engine's own ways of saying what something is. */
+const EVERYWHERE = new Set(["constructor", "[Symbol.toStringTag]", "length", "name", "prototype"]);
+const sorted = (names: readonly string[]) => [...new Set(names)].filter((name) => !EVERYWHERE.has(name)).sort();
+
+let component: HandlerComponent;
+beforeAll(async () => {
+  component = await run(await componentize(await bundle(entry("../engine/globals.ts"))), {});
+}, 240_000);
+
+async function ask<T>(method: string, pathWithQuery: string, body?: object): Promise<T> {
+  const given = body === undefined ? {} : { body: new TextEncoder().encode(JSON.stringify(body)) };
+  const answer: RawResponse = await component.handle({ method, pathWithQuery, headers: [], ...given });
+  return JSON.parse(new TextDecoder().decode(answer.body)) as T;
+}
+
+describe("the engine", () => {
+  it("has the globals that are declared, and their members, and no others", async () => {
+    const { names, members } = await ask<{ names: string[]; members: Record<string, Members> }>("GET", "/globals");
+    const { globals, members: declaredOf } = declared();
+    const present = names.filter((name) => !ECMASCRIPT.has(name) && !LEFT_OUT.includes(name));
+    expect(sorted(globals)).toEqual(sorted(present));
+    const compared = globals.filter((name) => members[name] !== undefined && name !== "self");
+    const shown = (of: (name: string) => Members | undefined) =>
+      compared.map((name) => [name, sorted(of(name)?.instance ?? []), sorted(of(name)?.statics ?? [])]);
+    expect(shown(declaredOf)).toEqual(shown((name) => members[name]));
+  });
+
+  it.each(["SHA-1", "SHA-256", "SHA-384", "SHA-512", "MD5"])("digests by %s", async (name) => {
+    const expected = createHash(name.replace("-", "")).update("data").digest("hex");
+    expect(await ask("GET", `/digest?name=${name}`)).toEqual({ hex: expected });
+  });
+
+  it.each(["SHA-1", "SHA-256", "SHA-384", "SHA-512"])("signs by HMAC with %s and a raw key", async (hash) => {
+    const expected = createHmac(hash.replace("-", ""), "key").update("data").digest("hex");
+    expect(await ask("POST", "/hmac", { format: "raw", key: "key", hash })).toEqual({ hex: expected });
+  });
+
+  it("reads an HMAC's key in a JSON Web Key wrongly, which is why it is not declared", async () => {
+    const key = { kty: "oct", k: Buffer.from("key").toString("base64url") };
+    const expected = createHmac("sha256", "key").update("data").digest("hex");
+    expect(await ask("POST", "/hmac", { format: "jwk", key, hash: "SHA-256" })).not.toEqual({ hex: expected });
+  });
+
+  it("has no other digest", async () => {
+    expect(await ask("GET", "/digest?name=SHA-224")).toEqual({ hex: "NotSupportedError" });
+  });
+});
+
+it("type-checks handlers that use it, and refuses what there is not", async () => {
+  const tsc = path("../../../node_modules/typescript/bin/tsc");
+  const run = promisify(execFile)(process.execPath, [tsc, "-p", path("types"), "--pretty", "false"]);
+  const output = await run.then(
+    ({ stdout }) => stdout,
+    (failed: { stdout: string }) => failed.stdout,
+  );
+  expect(output).toBe("");
+});

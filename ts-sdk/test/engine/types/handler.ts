@@ -1,0 +1,44 @@
+/** What a handler may use, and what `@tenon/sdk/engine` does not promise. */
+import { get, ok, post, respond, routes } from "@tenon/sdk";
+
+const encoder = new TextEncoder();
+
+export default routes({
+  verify: post("/verify", async (_, req) => {
+    const key = await crypto.subtle.importKey("raw", encoder.encode("k"), { name: "HMAC", hash: "SHA-256" }, false, [
+      "verify",
+    ]);
+    const signature = Uint8Array.from(atob(req.headers.get("x-signature") ?? ""), (char) => char.charCodeAt(0));
+    return ok({ valid: await crypto.subtle.verify("HMAC", key, signature, req.body ?? new Uint8Array()) });
+  }),
+  globals: get("/globals", async (_, req) => {
+    const url = new URL(req.url);
+    const form = new FormData();
+    form.append("file", new File(["x"], "x.txt"));
+    const answer = await fetch(url, { method: "POST", body: form, signal: AbortSignal.timeout(100) });
+    answer.body?.pipeThrough(new DecompressionStream("gzip"));
+    for (const [name, value] of [...answer.headers.entries()]) form.append(name, structuredClone({ value }).value);
+    setTimeout(() => {}, 1);
+    queueMicrotask(() => {});
+    return respond(200, { body: new Uint8Array(await new Response(url.searchParams.get("a")).arrayBuffer()) });
+  }),
+});
+
+// @ts-expect-error there is no such global
+new WebSocket("ws://a");
+// @ts-expect-error there is no such global
+caches.open("a");
+// @ts-expect-error there is no such global
+navigator.userAgent;
+// @ts-expect-error there is no such global
+new BroadcastChannel("a");
+// @ts-expect-error there is no such global
+new Worker("a");
+// @ts-expect-error there is no such global
+setImmediate(() => {});
+// @ts-expect-error the engine encrypts nothing
+crypto.subtle.encrypt;
+// @ts-expect-error the engine makes no keys
+crypto.subtle.generateKey;
+// @ts-expect-error an answer has no such method in the engine
+new Response("").bytes();
