@@ -66,3 +66,44 @@ test("tenon.toml says where a secret is, and an error does not repeat what stand
     expect(() => parse(text), text).not.toThrow(/canary/);
   }
 });
+
+test("an error in the TOML itself shows no line that may hold a secret", () => {
+  const parse = (text: string) => parseConfig(`[project]\nname = "demo"\n${text}`, "tenon.toml", {});
+  for (const text of [
+    "[secrets]\nKEY = canary-value",
+    '[secrets]\nKEY = "canary-value',
+    '[secrets]\nKEY "canary-value"',
+    '[secrets]\nKEY = "env:A" canary-value',
+    '[secrets]\nKEY = "canary-value\\q"',
+    '[secrets]\nKEY = """canary-value\n[server]\nport = 1\n',
+    "[secrets]\nKEY = 'canary-value\n\n# end\n",
+    '[secrets]\nA = "env:A"\nKEY = canary-value\n[server]\nport = 3000\n',
+    '["secrets"]\nKEY = canary-value',
+    "secrets.KEY = canary-value",
+    'secrets = { KEY = "canary-value" ',
+    "[env]\nKEY = canary-value",
+    "[secret]\nKEY = 1\n[secrets]\nKEY = canary-value",
+  ]) {
+    expect(() => parse(text), text).toThrow(/tenon\.toml:\d+:\d+: /);
+    expect(() => parse(text), text).not.toThrow(/canary|value/);
+  }
+  // Elsewhere the line is shown.
+  expect(() => parse('[secrets]\nA = "env:A"\n[server]\nport = = 1')).toThrow(/4 \| |6 \| port = = 1/);
+});
+
+test("a secret in the wrong section is not repeated", () => {
+  const parse = (text: string) => parseConfig(`[project]\nname = "demo"\n${text}`, "tenon.toml", {});
+  for (const text of [
+    'secret = { KEY = "canary" }',
+    "secret = { KEY = 'canary' }",
+    'secret.KEY = "canary"',
+    '[server]\nJWT_KEY = "canary"',
+    '[server]\nJWT_KEY = "a\\"canary"',
+    'secrets = "canary"',
+    'JWT_KEY = "canary"',
+  ]) {
+    expect(() => parse(text), text).toThrow(/tenon\.toml:\d+:\d+: /);
+    expect(() => parse(text), text).not.toThrow(/canary/);
+  }
+  expect(() => parse("[server]\nprot = 3000")).toThrow(/4 \| prot = 3000/);
+});

@@ -22,7 +22,7 @@ export function parseConfig(content: string, file: string, environment: Environm
     entries = readToml(report.text);
   } catch (error) {
     if (!(error instanceof TomlMistake)) throw error;
-    report.add(error.message, error.at);
+    report.add(error.message, error.at, mayHoldSecret(report.text, error.at.line) ? "place" : "line");
     throw report.error();
   }
   const config = readSections(entries, report, true);
@@ -40,6 +40,26 @@ export function defaultConfig(environment: Environment = {}): Config {
   return { ...config, project: { name: "", version: "0.0.0" } } as unknown as Config;
 }
 
+/** Where a section begins whose values are nobody's business: as a table, in quotes, as a dotted key or inline. */
+const PRIVATE = /^\s*\[*\s*["']?(?:secrets|env)\b/;
+/** Where another section begins. */
+const HEADER = /^\s*\[\[?[\w. -]+\]\]?\s*(?:#.*)?$/;
+
+/**
+ * Whether a line that is no TOML may hold a value of `[secrets]` or `[env]`: it is in one of them, or behind one with a text of
+ * several lines, which may not have ended where its author thinks.
+ */
+function mayHoldSecret(text: string, line: number): boolean {
+  let isPrivate = false;
+  let since: string | undefined;
+  for (const each of text.split(/\r?\n/).slice(0, line)) {
+    if (PRIVATE.test(each)) isPrivate = true;
+    else if (HEADER.test(each)) isPrivate = false;
+    if (isPrivate || since !== undefined) since = `${since ?? ""}${each}\n`;
+  }
+  return isPrivate || /"""|'''/.test(since ?? "");
+}
+
 /** Values by section and property, while they are being gathered. */
 export type Draft = Record<string, Record<string, unknown>>;
 
@@ -48,12 +68,13 @@ function readSections(entries: TomlEntries, report: Report, needsRequired: boole
   for (const [name, section] of Object.entries<Section | OpenSection>(sections)) {
     const entry = entries.get(name);
     if (entry !== undefined && entry.entries === undefined)
-      report.add(`\`${name}\` must be a table: [${name}]`, entry.key);
+      report.add(`\`${name}\` must be a table: [${name}]`, entry.key, "key");
     const table = entry?.entries ?? new Map<string, TomlEntry>();
     draft[name] = "keys" in section ? readKnown(name, section, table, report) : readOpen(name, section, table, report);
     if ("keys" in section && needsRequired) refuseMissing(name, section, table, entry, report);
   }
-  for (const [name, entry] of entries) if (!Object.hasOwn(sections, name)) report.add(unknownSection(name), entry.key);
+  for (const [name, entry] of entries)
+    if (!Object.hasOwn(sections, name)) report.add(unknownSection(name), entry.key, "key");
   return draft;
 }
 
@@ -64,7 +85,8 @@ function readKnown(name: string, { keys }: Section, table: TomlEntries, report: 
     const value = entry === undefined ? definition.default : readValue(`${name}.${key}`, definition, entry, report);
     if (value !== undefined) values[camelCase(key)] = value;
   }
-  for (const [key, entry] of table) if (!Object.hasOwn(keys, key)) report.add(unknownKey(name, keys, key), entry.key);
+  for (const [key, entry] of table)
+    if (!Object.hasOwn(keys, key)) report.add(unknownKey(name, keys, key), entry.key, "key");
   return values;
 }
 
@@ -72,23 +94,28 @@ function readOpen(name: string, section: OpenSection, table: TomlEntries, report
   const values: [string, unknown][] = [];
   for (const [key, entry] of table) {
     if (!section.names.pattern.test(key)) {
-      report.add(`\`${key}\` is no name for [${name}]: ${section.names.description}`, entry.key, section.values.hidden);
+      report.add(
+        `\`${key}\` is no name for [${name}]: ${section.names.description}`,
+        entry.key,
+        section.values.hidden ? "place" : "line",
+      );
       continue;
     }
     const problem = section.names.together?.([...values.map(([other]) => other), key]);
     if (problem === undefined) values.push([key, readValue(`${name}.${key}`, section.values, entry, report)]);
-    else report.add(problem, entry.key);
+    else report.add(problem, entry.key, "key");
   }
   return Object.fromEntries(values);
 }
 
 function readValue(path: string, { kind, ...key }: Key<unknown>, entry: TomlEntry, report: Report): unknown {
   const value = kind.read(entry.value);
-  if (value === undefined) report.add(`\`${path}\` must be ${kind.description}`, entry.at, key.hidden);
+  if (value === undefined)
+    report.add(`\`${path}\` must be ${kind.description}`, entry.at, key.hidden ? "place" : "line");
   else {
     const problem = key.problem?.(value);
     if (problem === undefined) return value;
-    report.add(`\`${path}\` ${problem}`, entry.at, key.hidden);
+    report.add(`\`${path}\` ${problem}`, entry.at, key.hidden ? "place" : "line");
   }
   return undefined;
 }

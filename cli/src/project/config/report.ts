@@ -2,26 +2,29 @@ import { codeFrame } from "../../build/code-frame.ts";
 import { TenonError } from "../../errors.ts";
 import type { Span } from "./toml.ts";
 
+/** How much of a problem's line is shown: all of it, all but the texts behind the key, or its place alone. */
+export type Shown = "line" | "key" | "place";
+
 /** Gathers what is wrong with a file, so that all of it is told at once. */
 export class Report {
   /** The file's text. */
   readonly text: string;
   readonly #file: string;
-  readonly #problems: { readonly message: string; readonly at: Span | undefined; readonly hidden?: boolean }[] = [];
+  readonly #problems: { readonly message: string; readonly at: Span | undefined; readonly shown: Shown }[] = [];
 
   constructor(file: string, text: string) {
     this.#file = file;
     this.text = text;
   }
 
-  /** Notes what is wrong, and where; what is missing is nowhere. The line of a hidden place is not shown. */
-  add(message: string, at: Span | undefined, hidden = false): void {
-    this.#problems.push({ message: at === undefined ? `${this.#file}: ${message}` : message, at, hidden });
+  /** Notes what is wrong, and where; what is missing is nowhere. */
+  add(message: string, at: Span | undefined, shown: Shown = "line"): void {
+    this.#problems.push({ message: at === undefined ? `${this.#file}: ${message}` : message, at, shown });
   }
 
   /** Notes what is wrong outside the file, such as a variable of the environment. */
   addElsewhere(message: string): void {
-    this.#problems.push({ message, at: undefined });
+    this.#problems.push({ message, at: undefined, shown: "place" });
   }
 
   throwIfAny(): void {
@@ -32,14 +35,21 @@ export class Report {
   error(): TenonError {
     const lines = this.text.split(/\r?\n/);
     const inOrder = [...this.#problems].sort((a, b) => position(a.at) - position(b.at));
-    const shown = inOrder.map(({ message, at, hidden }) => {
+    const told = inOrder.map(({ message, at, shown }) => {
       if (at === undefined) return message;
       const place = `${this.#file}:${at.line}:${at.column}: ${message}`;
       const line = lines[at.line - 1];
-      return line === undefined || hidden ? place : `${place}\n${codeFrame(line, at.line, at.column, at.length)}`;
+      if (line === undefined || shown === "place") return place;
+      const text = shown === "key" ? withoutTexts(line, at.column - 1 + at.length) : line;
+      return `${place}\n${codeFrame(text, at.line, at.column, at.length)}`;
     });
-    return new TenonError("CONFIG", shown.join("\n"));
+    return new TenonError("CONFIG", told.join("\n"));
   }
+}
+
+/** A line whose texts from an offset on are left out: behind a key that nobody knows may stand a secret. */
+function withoutTexts(line: string, from: number): string {
+  return line.slice(0, from) + line.slice(from).replace(/"(?:[^"\\]|\\.)*"?|'[^']*'?/g, "…");
 }
 
 function position(at: Span | undefined): number {
