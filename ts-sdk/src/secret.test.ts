@@ -26,6 +26,19 @@ describe("secret", () => {
     errors.mockRestore();
   });
 
+  it("is not in what is reported of an exception, whoever put it there", async () => {
+    const errors = vi.spyOn(console, "error").mockImplementation(() => {});
+    const leaking = routes({
+      it: get("/", () => {
+        throw new Error(`no such key: ${secret("LONG")}`, { cause: secret("LONG") });
+      }),
+    });
+    await testApp(leaking, { secrets: { LONG: "a long canary" } }).get("/");
+    expect(errors.mock.calls[0]?.[0]).toContain("no such key: ***");
+    expect(errors.mock.calls[0]?.[0]).not.toContain("canary");
+    errors.mockRestore();
+  });
+
   it("is a key of jwt by a function", async () => {
     expect((await test.get("/token")).status).toBe(401);
   });

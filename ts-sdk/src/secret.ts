@@ -1,8 +1,9 @@
+import { hideInReports } from "./app/report.ts";
 import { findVariable, requireRequest, SECRET_PREFIX } from "./platform.ts";
 
 /**
  * A secret of `[secrets]` in `tenon.toml`. The server reads its value from its own environment or from a file, and it is in no
- * component, log or document; `env` does not give it.
+ * component, log or document; `env` does not give it. In the message of an exception that is reported it becomes `***`.
  *
  * Read it in a handler or a middleware: while the component is built there are no secrets yet, and the build fails.
  *
@@ -11,7 +12,10 @@ import { findVariable, requireRequest, SECRET_PREFIX } from "./platform.ts";
 export function secret(name: string): string {
   requireRequest("secret");
   const found = findSecret(name);
-  if (found !== undefined) return found;
+  if (found !== undefined) {
+    hideInReports(found);
+    return found;
+  }
   throw new Error(
     `there is no secret called ${JSON.stringify(name)}: put ${name} = "env:NAME" or "file:/path" under [secrets] in ` +
       `tenon.toml (in a test: testApp(app, { secrets: { ${name}: … } }))`,
