@@ -1,5 +1,6 @@
 /** The embedding API of Tenon: the runtime inside a Node program. */
 export { type ErrorCode, TenonError } from "./errors.ts";
+export { HttpSidecar, type HttpSidecarOptions } from "./http-sidecar/server.ts";
 export type { Limits } from "./limits.ts";
 export { version } from "./package.ts";
 export {

@@ -1,9 +1,10 @@
-import { readFileSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { systemReason, TenonError } from "../errors.ts";
+import { TenonError } from "../errors.ts";
 import { Lifecycle } from "../lifecycle.ts";
 import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
 import { Sidecar, type SidecarKind } from "../sidecar.ts";
+import { addHttp } from "./sidecar-http.ts";
+import { positive, secretFile, TOKEN_VARIABLE, tokenFrom } from "./sidecar-options.ts";
 
 interface Options extends CommonOptions {
   readonly listen: string;
@@ -32,9 +33,6 @@ const kinds = {
   storage: { summary: "objects from S3 or a folder", variable: "STORAGE_URL", example: "s3://bucket or file:/path" },
 } as const satisfies Record<SidecarKind, { summary: string; variable: string; example: string }>;
 
-/** The variable that the bearer token may come from. */
-const TOKEN_VARIABLE = "TENON_SIDECAR_TOKEN";
-
 /** `tenon sidecar sql|kv|storage`: serve one kind of store to modules, in the foreground until a signal. */
 export function sidecarCommand(program: Command): void {
   const sidecar = program
@@ -45,6 +43,7 @@ export function sidecarCommand(program: Command): void {
         "need none; they come from the environment or a file, never from the command line.",
     );
   for (const kind of Object.keys(kinds) as SidecarKind[]) addKind(sidecar, kind);
+  addHttp(sidecar);
 }
 
 function addKind(sidecar: Command, kind: SidecarKind): void {
@@ -145,21 +144,6 @@ function urlFrom(kind: SidecarKind, { url, urlFile }: Options): string {
   return found;
 }
 
-function tokenFrom({ tokenFile }: Options): string | undefined {
-  const token = tokenFile === undefined ? process.env[TOKEN_VARIABLE] : secretFile(tokenFile);
-  if (token === "") throw new TenonError("CONFIG", "the bearer token is empty", "put a long random text into it");
-  return token;
-}
-
-/** The text of a file, without the line end that editors leave. */
-function secretFile(file: string): string {
-  try {
-    return readFileSync(file, "utf8").trim();
-  } catch (error) {
-    throw new TenonError("CONFIG", `${file} cannot be read: ${systemReason(error)}`, undefined, error);
-  }
-}
-
 /** Whether a URL has a password: before an `@`, or as a parameter. */
 function hasPassword(url: string): boolean {
   return /^[a-z0-9+.-]+:\/\/[^/?#]*:[^/?#]*@/i.test(url) || /[?&](password|pass|sslpassword|token)=/i.test(url);
@@ -178,10 +162,4 @@ function role(text: string): string {
   if (!/^[A-Za-z_][\w$.@-]{0,62}$/.test(text)) throw new InvalidArgumentError("Give the name of a role.");
   if (text.toLowerCase() === "none") throw new InvalidArgumentError("`none` is no role.");
   return text;
-}
-
-function positive(text: string): number {
-  const number = /^[0-9]{1,10}$/.test(text) ? Number(text) : 0;
-  if (number < 1 || number > 0xffff_ffff) throw new InvalidArgumentError("It takes a number from 1 on.");
-  return number;
 }

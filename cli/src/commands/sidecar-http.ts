@@ -1,0 +1,98 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { TenonError } from "../errors.ts";
+import { HttpSidecar, httpSidecarLimits } from "../http-sidecar/server.ts";
+import { Lifecycle } from "../lifecycle.ts";
+import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
+import { positive, TOKEN_VARIABLE, tokenFrom } from "./sidecar-options.ts";
+
+interface Options extends CommonOptions {
+  readonly upstream: string;
+  readonly listen: string;
+  readonly headerFile?: Readonly<Record<string, string>>;
+  readonly allow?: readonly string[];
+  readonly tokenFile?: string;
+  readonly timeout: number;
+  readonly retries: number;
+  readonly rate?: number;
+  readonly maxBody: number;
+  readonly json?: boolean;
+}
+
+/** `tenon sidecar http`: pass requests of modules on to somebody else's API, with credentials that modules never see. */
+export function addHttp(sidecar: Command): void {
+  const command = sidecar
+    .command("http")
+    .summary("pass requests on to an API, with its credentials")
+    .description(
+      "Passes requests on to an API over HTTP, and adds the headers that it wants, from files. With --allow it passes on " +
+        `nothing else. With a bearer token, in --token-file or the variable ${TOKEN_VARIABLE}, every request must have it.`,
+    )
+    .requiredOption("--upstream <url>", "the API: https://api.stripe.com")
+    .option("--listen <address>", "where to listen: unix:///run/name.sock or 127.0.0.1:port", "127.0.0.1:0")
+    .option("--header-file <name=path>", "a header and the file with its value; may be repeated", headerFile)
+    .option("--allow <request>", 'what is passed on: "POST /v1/charges", "GET /v1/**"; may be repeated', repeated)
+    .option("--token-file <file>", "file with the bearer token that requests must have")
+    .option("--timeout <ms>", "milliseconds until an answer begins", positive, httpSidecarLimits.timeoutMs)
+    .addOption(
+      new Option("--retries <number>", "attempts beyond the first, where a request may be repeated")
+        .argParser(count)
+        .default(httpSidecarLimits.retries),
+    )
+    .option("--rate <number>", "requests a second, and as many at once", positive)
+    .option(
+      "--max-body <bytes>",
+      "bytes of a request's body, and of an answer's",
+      positive,
+      httpSidecarLimits.maxBodyBytes,
+    )
+    .option("--json", "print where it listens as one line of JSON");
+  withCommonOptions(command).action(serve);
+}
+
+async function serve({ headerFile, allow, rate, ...options }: Options): Promise<void> {
+  const terminal = terminalFor(options);
+  const token = tokenFrom(options);
+  const lifecycle = new Lifecycle();
+  const started = HttpSidecar.start({
+    upstream: options.upstream,
+    listen: options.listen,
+    timeoutMs: options.timeout,
+    retries: options.retries,
+    maxBodyBytes: options.maxBody,
+    log: (line) => terminal.failure(line),
+    ...(headerFile === undefined ? {} : { headerFiles: headerFile }),
+    ...(allow === undefined ? {} : { allow }),
+    ...(rate === undefined ? {} : { rate }),
+    ...(token === undefined ? {} : { token }),
+  });
+  const sidecar = await lifecycle.starting(started).catch(asUsage);
+  terminal.note("Serve", `${options.upstream} at ${sidecar.address}`);
+  if (options.json) process.stdout.write(`${JSON.stringify({ kind: "http", address: sidecar.address })}\n`);
+  process.exitCode = await lifecycle.ended;
+  terminal.note("Stop", "after running requests; Ctrl-C again stops at once");
+  await sidecar.close();
+  process.exit();
+}
+
+function asUsage(error: unknown): never {
+  if (error instanceof TenonError && error.code === "CONFIG") {
+    throw new TenonError("USAGE", error.message, error.hint, error);
+  }
+  throw error;
+}
+
+function headerFile(text: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const at = text.indexOf("=");
+  if (at < 1 || at === text.length - 1)
+    throw new InvalidArgumentError("Write a name and a file: authorization=/run/secrets/key.");
+  return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
+}
+
+function repeated(text: string, before: readonly string[] = []): string[] {
+  return [...before, text];
+}
+
+function count(text: string): number {
+  if (!/^[0-9]$/.test(text)) throw new InvalidArgumentError("It takes a number from 0 to 9.");
+  return Number(text);
+}

@@ -1,0 +1,60 @@
+/** Which requests a sidecar passes on, by method and path. */
+import { TenonError } from "../errors.ts";
+
+/** A rule such as `POST /v1/charges`, `GET /v1/customers/*` or `* /v1/**`. */
+export interface AllowRule {
+  /** As it was written; what metrics name. */
+  readonly text: string;
+  matches(method: string, segments: readonly string[]): boolean;
+}
+
+/**
+ * Reads a rule: a method or `*`, and a path. A segment `*` stands for any one segment, a last segment `**` for any that follow.
+ * GET allows HEAD as well.
+ *
+ * @throws TenonError `CONFIG` saying how a rule is written
+ */
+export function parseAllow(text: string): AllowRule {
+  const [, method, path] = /^(\*|[A-Z]+) (\/\S*)$/.exec(text) ?? [];
+  const pattern = path === undefined ? undefined : splitPath(path);
+  if (method === undefined || pattern === undefined || pattern.slice(0, -1).includes("**")) {
+    throw new TenonError(
+      "CONFIG",
+      `${JSON.stringify(text)} allows nothing`,
+      'write a method and a path: "POST /v1/charges", "GET /v1/customers/*", "* /v1/**"',
+    );
+  }
+  const open = pattern.at(-1) === "**";
+  const fixed = open ? pattern.slice(0, -1) : pattern;
+  return {
+    text,
+    matches: (asked, segments) =>
+      (method === "*" || method === asked || (method === "GET" && asked === "HEAD")) &&
+      (open ? segments.length > fixed.length : segments.length === fixed.length) &&
+      fixed.every((each, i) => each === "*" || each === segments[i]),
+  };
+}
+
+/**
+ * The segments of a path, percent-decoded once.
+ *
+ * @returns undefined for a path that another server could take for a different one: with `.` or `..`, an encoded slash, a
+ *   backslash, a control character or a malformed escape
+ */
+export function splitPath(path: string): string[] | undefined {
+  if (!path.startsWith("/")) return undefined;
+  const segments: string[] = [];
+  for (const raw of path.slice(1).split("/")) {
+    let segment: string;
+    try {
+      segment = decodeURIComponent(raw);
+    } catch {
+      return undefined;
+    }
+    // Some servers cut off what follows a semicolon, and then see dots.
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for
+    if (/^\.{1,2}(?:;|$)|[/\\\0-\x1f\x7f]/.test(segment)) return undefined;
+    segments.push(segment);
+  }
+  return segments;
+}

@@ -1,0 +1,82 @@
+/** Where a sidecar listens, as the other sidecars do (`crates/services/src/sidecar/listen.rs`). */
+import { chmodSync, rmSync, statSync } from "node:fs";
+import { connect, isIPv4, type Server } from "node:net";
+import { TenonError } from "../errors.ts";
+
+/** Who shares the socket's group may connect, and nobody else. */
+const SOCKET_MODE = 0o660;
+
+/** A server that listens. */
+export interface Bound {
+  /** As `tenon.toml` has it: `unix:///run/stripe.sock` or `http://127.0.0.1:7004`. */
+  readonly address: string;
+  /** Whether web pages of this machine's browsers can reach it. */
+  readonly loopback: boolean;
+  /** Removes the socket. */
+  release(): void;
+}
+
+/**
+ * Listens at `unix:///run/stripe.sock` or `127.0.0.1:7004`. A socket that nobody listens at any more is replaced.
+ *
+ * @throws TenonError `CONFIG` for what is no address, `ADDRESS_IN_USE` and `LISTEN`
+ */
+export async function listen(server: Server, text: string): Promise<Bound> {
+  if (text.startsWith("unix://")) return listenAtSocket(server, text);
+  const [, bracketed, plain, port] =
+    /^(?:http:\/\/)?(?:\[([0-9A-Fa-f:.]+)\]|([^\s:/[\]]+)):(\d{1,5})$/.exec(text) ?? [];
+  const host = bracketed ?? plain;
+  if (host === undefined || Number(port) > 65_535) throw nowhere(text);
+  await bind(server, { host, port: Number(port) }, text);
+  const { address, port: bound } = server.address() as { address: string; port: number };
+  const loopback = address === "::1" || (isIPv4(address) && address.startsWith("127."));
+  return {
+    address: `http://${address.includes(":") ? `[${address}]` : address}:${bound}`,
+    loopback,
+    release: () => {},
+  };
+}
+
+async function listenAtSocket(server: Server, text: string): Promise<Bound> {
+  const path = text.slice("unix://".length);
+  if (!path.startsWith("/") || path.endsWith("/")) throw nowhere(text);
+  if (isSocket(path)) {
+    if (await answers(path)) throw new TenonError("ADDRESS_IN_USE", `${text} is in use`);
+    rmSync(path, { force: true });
+  }
+  // Nobody may connect before the mode says who.
+  const before = process.umask(0o777 & ~SOCKET_MODE);
+  try {
+    await bind(server, { path }, text);
+  } finally {
+    process.umask(before);
+  }
+  chmodSync(path, SOCKET_MODE);
+  return { address: `unix://${path}`, loopback: false, release: () => rmSync(path, { force: true }) };
+}
+
+function bind(server: Server, where: { host: string; port: number } | { path: string }, shown: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (error: NodeJS.ErrnoException) => {
+      if (error.code === "EADDRINUSE") reject(new TenonError("ADDRESS_IN_USE", `${shown} is in use`, undefined, error));
+      else reject(new TenonError("LISTEN", `cannot listen at ${shown}: ${error.message}`, undefined, error));
+    });
+    server.listen(where, () => resolve());
+  });
+}
+
+function isSocket(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isSocket() === true;
+}
+
+function answers(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path, () => resolve(true));
+    socket.once("error", () => resolve(false));
+    socket.once("connect", () => socket.destroy());
+  });
+}
+
+function nowhere(text: string): TenonError {
+  return new TenonError("CONFIG", `\`${text}\` is nowhere to listen: write unix:///run/stripe.sock or 127.0.0.1:7004`);
+}

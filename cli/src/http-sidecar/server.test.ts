@@ -1,0 +1,327 @@
+import { mkdtempSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type RequestOptions, request, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { HttpSidecar, type HttpSidecarOptions } from "./server.ts";
+
+interface Seen {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingMessage["headers"];
+  readonly body: string;
+}
+
+let folder: string;
+let base: string;
+let seen: Seen[] = [];
+let answer: (res: ServerResponse, seen: Seen) => void;
+const started: HttpSidecar[] = [];
+
+/** The third party. */
+const api = createServer(async (req, res) => {
+  let body = "";
+  for await (const piece of req) body += piece;
+  const one = { method: req.method ?? "", url: req.url ?? "", headers: req.headers, body };
+  seen.push(one);
+  answer(res, one);
+});
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "tenon-http-sidecar-"));
+  writeFileSync(join(folder, "key"), "Bearer sk_canary\n");
+  await new Promise<void>((resolve) => api.listen(0, "127.0.0.1", resolve));
+  base = `http://127.0.0.1:${(api.address() as AddressInfo).port}`;
+});
+beforeEach(() => {
+  seen = [];
+  answer = (res) => res.writeHead(200, { "content-type": "application/json", "x-api": "1" }).end('{"id":1}');
+});
+afterEach(async () => {
+  for (const sidecar of started.splice(0)) await sidecar.close();
+});
+afterAll(() => {
+  api.close();
+  api.closeAllConnections();
+  rmSync(folder, { recursive: true });
+});
+
+async function start(options: Partial<HttpSidecarOptions> = {}): Promise<HttpSidecar> {
+  const sidecar = await HttpSidecar.start({ upstream: base, listen: "127.0.0.1:0", ...options });
+  started.push(sidecar);
+  return sidecar;
+}
+
+interface Asked extends RequestOptions {
+  readonly body?: string;
+}
+
+/** As a client would, with a path that nobody tidies up. */
+function ask(sidecar: HttpSidecar, path: string, { body, ...options }: Asked = {}) {
+  const { address } = sidecar;
+  const where = address.startsWith("unix://")
+    ? { socketPath: address.slice(7) }
+    : { host: "127.0.0.1", port: Number(new URL(address).port) };
+  return new Promise<{ status: number; headers: IncomingMessage["headers"]; body: string }>((resolve, reject) => {
+    const outgoing = request({ ...where, path, agent: false, ...options }, async (res) => {
+      let text = "";
+      try {
+        for await (const piece of res) text += piece;
+        resolve({ status: res.statusCode ?? 0, headers: res.headers, body: text });
+      } catch (error) {
+        reject(error);
+      }
+    });
+    outgoing.on("error", reject);
+    outgoing.end(body);
+  });
+}
+
+describe("a request", () => {
+  it("goes on as it came, with the credential and without what is the connection's", async () => {
+    const sidecar = await start({ upstream: `${base}/base/`, headerFiles: { Authorization: join(folder, "key") } });
+    const headers = {
+      "content-type": "text/plain",
+      authorization: "Bearer other",
+      te: "trailers",
+      "x-hop": "1",
+      connection: "x-hop",
+    };
+    const got = await ask(sidecar, "/v1/a%20b?c=%2e&d", { method: "POST", headers, body: "body" });
+    expect([got.status, got.body, got.headers["x-api"]]).toEqual([200, '{"id":1}', "1"]);
+    expect(seen[0]).toMatchObject({ method: "POST", url: "/base/v1/a%20b?c=%2e&d", body: "body" });
+    const sent = seen[0]?.headers ?? {};
+    expect(sent).toMatchObject({
+      authorization: "Bearer sk_canary",
+      "content-type": "text/plain",
+      host: new URL(base).host,
+    });
+    expect([sent["te"], sent["x-hop"]]).toEqual([undefined, undefined]);
+  });
+
+  it("has the credential of now, when its file is replaced", async () => {
+    const file = join(folder, "rotating");
+    writeFileSync(file, "one");
+    const sidecar = await start({ headerFiles: { "x-key": file } });
+    await ask(sidecar, "/");
+    writeFileSync(file, "two");
+    utimesSync(file, 1, 1);
+    await ask(sidecar, "/");
+    expect(seen.map(({ headers }) => headers["x-key"])).toEqual(["one", "two"]);
+  });
+
+  it("is answered with what the API answers, errors and redirects too", async () => {
+    const sidecar = await start();
+    for (const status of [201, 204, 302, 404, 422, 500]) {
+      answer = (res) => res.writeHead(status, { location: "/x" }).end();
+      expect(await ask(sidecar, "/")).toMatchObject({ status, headers: { location: "/x" } });
+    }
+  });
+
+  it("passes on what is allowed alone", async () => {
+    const sidecar = await start({ allow: ["POST /v1/charges", "GET /v1/customers/*", "* /open/**"] });
+    const status = async (method: string, path: string) => (await ask(sidecar, path, { method })).status;
+    for (const [method, path] of [
+      ["POST", "/v1/charges"],
+      ["POST", "/v1/charges?x=1"],
+      ["POST", "/v1/ch%61rges"],
+      ["GET", "/v1/customers/cus_1"],
+      ["HEAD", "/v1/customers/cus_1"],
+      ["DELETE", "/open/a/b/c"],
+    ] as const) {
+      expect([method, path, await status(method, path)]).toEqual([method, path, 200]);
+    }
+    const passed = seen.length;
+    for (const [method, path, expected] of [
+      ["GET", "/v1/charges", 403],
+      ["POST", "/v1/charges/", 403],
+      ["POST", "/v1/CHARGES", 403],
+      ["POST", "//v1/charges", 403],
+      ["DELETE", "/v1/customers/cus_1", 403],
+      ["GET", "/v1/customers", 403],
+      ["GET", "/v1/customers/a/b", 403],
+      ["GET", "/open", 403],
+      ["GET", "/open/../v1/balance", 400],
+      ["GET", "/open/%2e%2e/v1/balance", 400],
+      ["GET", "/open/..;/v1/balance", 400],
+      ["GET", "/open/a%2fb", 400],
+      ["GET", "/open/a%5cb", 400],
+      ["GET", "/open/%00", 400],
+      ["GET", "/open/%zz", 400],
+      ["GET", `${base}/open/a`, 400],
+    ] as const) {
+      expect([method, path, await status(method, path)]).toEqual([method, path, expected]);
+    }
+    expect(seen).toHaveLength(passed);
+  });
+
+  it("needs the token, which does not go on", async () => {
+    const sidecar = await start({ token: "t" });
+    for (const authorization of ["", "Bearer x", "bearer t", "t"]) {
+      const got = await ask(sidecar, "/", { headers: { authorization } });
+      expect([got.status, got.headers["www-authenticate"]]).toEqual([401, "Bearer"]);
+    }
+    expect((await ask(sidecar, "/", { headers: { authorization: "Bearer t" } })).status).toBe(200);
+    expect(seen.map(({ headers }) => headers.authorization)).toEqual([undefined]);
+    expect((await ask(sidecar, "/health")).status).toBe(200);
+    expect((await ask(sidecar, "/metrics")).status).toBe(401);
+  });
+
+  it("comes from no web page, and by no other name", async () => {
+    const sidecar = await start();
+    for (const headers of [
+      { host: "evil.example" },
+      { host: "127.0.0.1.evil.example" },
+      { origin: "https://evil.example" },
+      { "sec-fetch-site": "cross-site" },
+    ]) {
+      expect((await ask(sidecar, "/", { headers })).status).toBe(403);
+    }
+    expect(seen).toEqual([]);
+    expect((await ask(sidecar, "/", { headers: { host: "localhost:1" } })).status).toBe(200);
+  });
+
+  it("is as large as is allowed, and so is the answer", async () => {
+    const sidecar = await start({ maxBodyBytes: 4 });
+    answer = (res) => res.writeHead(200, { "content-length": "5" }).end("12345");
+    expect((await ask(sidecar, "/", { method: "POST", body: "1234" })).status).toBe(502);
+    expect((await ask(sidecar, "/", { method: "POST", body: "12345" })).status).toBe(413);
+    const chunked = { method: "POST", headers: { "transfer-encoding": "chunked" }, body: "12345" };
+    expect((await ask(sidecar, "/", chunked)).status).toBe(413);
+    expect(seen).toHaveLength(1);
+    answer = (res) => res.writeHead(200, { "content-length": "3" }).end("abc");
+    expect((await ask(sidecar, "/")).body).toBe("abc");
+    // Of an unknown length: it breaks off.
+    answer = (res) => {
+      res.write("abc");
+      res.end("def");
+    };
+    await expect(ask(sidecar, "/")).rejects.toThrow();
+    answer = (res) => res.writeHead(200, { "content-length": "9" }).end();
+    expect((await ask(sidecar, "/", { method: "HEAD" })).status).toBe(200);
+  });
+
+  it("waits its turn", async () => {
+    const sidecar = await start({ rate: 2 });
+    const statuses = await Promise.all([1, 2, 3, 4].map(() => ask(sidecar, "/")));
+    expect(statuses.map(({ status }) => status).filter((status) => status === 200)).toHaveLength(2);
+    expect(statuses.find(({ status }) => status === 429)?.headers["retry-after"]).toBe("1");
+  });
+});
+
+describe("a failure", () => {
+  it("is tried again where that does no harm", async () => {
+    const sidecar = await start();
+    const attempts = async (options: Asked, status: number, headers: Record<string, string> = {}) => {
+      seen = [];
+      answer = (res) => res.writeHead(seen.length < 3 ? status : 200, headers).end();
+      return [(await ask(sidecar, "/", options)).status, seen.length];
+    };
+    expect(await attempts({}, 503)).toEqual([200, 3]);
+    expect(await attempts({ method: "PUT", body: "x" }, 502)).toEqual([200, 3]);
+    expect(seen.map(({ body }) => body)).toEqual(["x", "x", "x"]);
+    expect(await attempts({ method: "POST", body: "x" }, 503)).toEqual([503, 1]);
+    expect(await attempts({ method: "POST", body: "x", headers: { "idempotency-key": "k" } }, 503)).toEqual([200, 3]);
+    expect(await attempts({}, 500)).toEqual([500, 1]);
+    expect(await attempts({}, 429)).toEqual([429, 1]);
+    expect(await attempts({}, 429, { "retry-after": "0" })).toEqual([200, 3]);
+    expect(await attempts({}, 503, { "retry-after": "3600" })).toEqual([503, 1]);
+    expect((await ask(sidecar, "/metrics")).body).toContain("tenon_sidecar_upstream_retries_total 8");
+  });
+
+  it("of a connection is tried again, and then 502", async () => {
+    const lines: string[] = [];
+    const sidecar = await start({
+      log: (line) => lines.push(line),
+      headerFiles: { authorization: join(folder, "key") },
+    });
+    answer = (res) => res.destroy();
+    const got = await ask(sidecar, "/v1?key=canary");
+    expect([got.status, seen.length, got.headers["content-type"]]).toEqual([502, 3, "application/problem+json"]);
+    expect(JSON.parse(got.body)).toMatchObject({ status: 502, title: "Bad Gateway", type: "about:blank" });
+    seen = [];
+    expect((await ask(sidecar, "/", { method: "POST" })).status).toBe(502);
+    expect(seen).toHaveLength(1);
+    expect(lines[0]).toMatch(/^GET \/v1: 502: the upstream cannot be reached: /);
+    expect(got.body + lines.join()).not.toContain("canary");
+  });
+
+  it("of time is 504", async () => {
+    const sidecar = await start({ timeoutMs: 50 });
+    answer = () => {};
+    expect((await ask(sidecar, "/")).status).toBe(504);
+    expect(seen).toHaveLength(1);
+  });
+
+  it("of a client ends the request to the API", async () => {
+    const sidecar = await start();
+    let closed: (() => void) | undefined;
+    const left = new Promise<void>((resolve) => {
+      closed = resolve;
+    });
+    const arrived = new Promise<void>((resolve) => {
+      answer = (res) => {
+        res.once("close", () => closed?.());
+        resolve();
+      };
+    });
+    const port = Number(new URL(sidecar.address).port);
+    const outgoing = request({ host: "127.0.0.1", port, path: "/" }).on("error", () => {});
+    outgoing.end();
+    await arrived;
+    outgoing.destroy();
+    await left;
+  });
+});
+
+describe("a sidecar", () => {
+  it("listens at a socket, for its group, and leaves none behind", async () => {
+    const path = join(folder, "api.sock");
+    const sidecar = await start({ listen: `unix://${path}` });
+    expect(sidecar.address).toBe(`unix://${path}`);
+    expect(statSync(path).mode & 0o777).toBe(0o660);
+    expect((await ask(sidecar, "/", { headers: { host: "api.sidecar.internal" } })).status).toBe(200);
+    await expect(start({ listen: `unix://${path}` })).rejects.toThrow("is in use");
+    await sidecar.close();
+    started.pop();
+    expect(statSync(path, { throwIfNoEntry: false })).toBeUndefined();
+  });
+
+  it("counts by the rule that allowed a request", async () => {
+    const sidecar = await start({ allow: ["GET /a/*"] });
+    await ask(sidecar, "/a/1");
+    await ask(sidecar, "/b");
+    const { body, headers } = await ask(sidecar, "/metrics");
+    expect(headers["content-type"]).toMatch(/^application\/openmetrics-text/);
+    expect(body).toContain('tenon_sidecar_requests_total{route="GET /a/*",method="GET",status="200"} 1\n');
+    expect(body).toContain('tenon_sidecar_requests_total{route="none",method="GET",status="403"} 1\n');
+    expect(body).toContain('tenon_sidecar_request_duration_seconds_bucket{le="+Inf",route="GET /a/*"} 1\n');
+    expect(body).toMatch(/# EOF\n$/);
+  });
+
+  it.each<[string, Partial<HttpSidecarOptions>, RegExp]>([
+    ["no address", { upstream: "api.stripe.com" }, /--upstream is no http or https address/],
+    ["another scheme", { upstream: "ftp://a" }, /--upstream is no http/],
+    ["credentials", { upstream: "https://a:canary@b" }, /--upstream has credentials/],
+    ["a query", { upstream: "https://a/?key=canary" }, /--upstream is no http/],
+    ["a rule of nothing", { allow: ["/v1"] }, /"\/v1" allows nothing/],
+    ["a rule with two stars inside", { allow: ["GET /**/a"] }, /allows nothing/],
+    ["a name of no header", { headerFiles: { "a b": "x" } }, /"a b" is no header's name/],
+    ["a header of the connection", { headerFiles: { Host: "x" } }, /belongs to the connection/],
+    ["no file", { headerFiles: { a: "/nowhere/canary" } }, /\/nowhere\/canary cannot be read/],
+    ["nowhere to listen", { listen: "stripe" }, /nowhere to listen/],
+    ["an empty token", { token: "" }, /token is empty/],
+  ])("refuses %s", async (_what, options, message) => {
+    const failure = HttpSidecar.start({ upstream: base, listen: "127.0.0.1:0", ...options });
+    await expect(failure).rejects.toThrow(message);
+  });
+
+  it("refuses a value that is no header's, and does not repeat it", async () => {
+    const file = join(folder, "broken");
+    writeFileSync(file, "canary\nx: y");
+    const failure = start({ headerFiles: { a: file } });
+    await expect(failure).rejects.toThrow(/has no value for the header a/);
+    await expect(failure).rejects.not.toThrow(/canary/);
+  });
+});

@@ -1,0 +1,329 @@
+/** A sidecar for somebody else's API: it adds the credentials that no module sees, and passes on what is allowed. */
+import { createHash, timingSafeEqual } from "node:crypto";
+import {
+  createServer,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from "node:http";
+import { pipeline } from "node:stream/promises";
+import { TenonError } from "../errors.ts";
+import { version } from "../package.ts";
+import { type AllowRule, parseAllow, splitPath } from "./allow.ts";
+import { HeaderFile } from "./credentials.ts";
+import { type Bound, listen } from "./listen.ts";
+import { Metrics } from "./metrics.ts";
+import { RateLimit } from "./rate.ts";
+import { Upstream, UpstreamError } from "./upstream.ts";
+
+/** What an {@link HttpSidecar} is told. */
+export interface HttpSidecarOptions {
+  /** The API: `https://api.stripe.com`, with a path where all of its paths begin with one. */
+  readonly upstream: string;
+  /** `unix:///run/stripe.sock` or `127.0.0.1:7004`. */
+  readonly listen: string;
+  /** Files with the values of headers that each request gets. */
+  readonly headerFiles?: Readonly<Record<string, string>>;
+  /** The requests that are passed on, such as `POST /v1/charges` or `GET /v1/customers/*`; all unless they are given. */
+  readonly allow?: readonly string[];
+  /** The bearer token that every request but `/health` must have. */
+  readonly token?: string;
+  /** Milliseconds until the head of an answer, and then between pieces of its body. */
+  readonly timeoutMs?: number;
+  /** Attempts beyond the first of requests that may be repeated. */
+  readonly retries?: number;
+  /** Requests a second, and as many at once; unbounded unless it is given. */
+  readonly rate?: number;
+  /** Bytes of a request's body, and of an answer's. */
+  readonly maxBodyBytes?: number;
+  /** Receives a line about each request that failed. */
+  readonly log?: (line: string) => void;
+}
+
+/** The values of options that are left out, and limits that are fixed. */
+export const httpSidecarLimits = {
+  timeoutMs: 30_000,
+  retries: 2,
+  maxBodyBytes: 10 * 1024 * 1024,
+  /** Connections at once. */
+  connections: 1024,
+  /** Bytes of all bodies that are held at once. */
+  heldBytes: 256 * 1024 * 1024,
+  /** Milliseconds for a request to come. */
+  requestMs: 30_000,
+  /** Milliseconds for which an idle connection is kept. */
+  idleMs: 75_000,
+} as const;
+
+/** The headers of one connection, which are not passed on (RFC 9110, section 7.6.1). */
+const HOP_BY_HOP = new Set(
+  "connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding upgrade http2-settings expect host content-length".split(
+    " ",
+  ),
+);
+
+/** An answer that the sidecar gives itself. */
+class Refusal extends Error {
+  readonly status: number;
+  readonly headers: OutgoingHttpHeaders;
+
+  constructor(status: number, detail: string, headers: OutgoingHttpHeaders = {}) {
+    super(detail);
+    this.status = status;
+    this.headers = headers;
+  }
+}
+
+/** A sidecar in this process. */
+export class HttpSidecar {
+  readonly #server: Server;
+  readonly #bound: Bound;
+  readonly #upstream: Upstream;
+
+  private constructor(server: Server, bound: Bound, upstream: Upstream) {
+    this.#server = server;
+    this.#bound = bound;
+    this.#upstream = upstream;
+  }
+
+  /**
+   * Reads the files and listens.
+   *
+   * @throws TenonError `CONFIG`, `ADDRESS_IN_USE` or `LISTEN`; none has a credential in it
+   */
+  static async start(options: HttpSidecarOptions): Promise<HttpSidecar> {
+    const { timeoutMs = httpSidecarLimits.timeoutMs, retries = httpSidecarLimits.retries } = options;
+    if (options.token === "") throw new TenonError("CONFIG", "the bearer token is empty");
+    const upstream = new Upstream(options.upstream, { timeoutMs, retries });
+    const forwarder = new Forwarder(upstream, options);
+    const server = createServer(
+      { requestTimeout: httpSidecarLimits.requestMs },
+      (req, res) => void forwarder.handle(req, res),
+    );
+    server.keepAliveTimeout = httpSidecarLimits.idleMs;
+    server.maxConnections = httpSidecarLimits.connections;
+    const bound = await listen(server, options.listen);
+    forwarder.loopback = bound.loopback;
+    return new HttpSidecar(server, bound, upstream);
+  }
+
+  /** Where it listens, as `tenon.toml` names it: `unix:///run/stripe.sock` or `http://127.0.0.1:7004`. */
+  get address(): string {
+    return this.#bound.address;
+  }
+
+  /** Stops listening, and resolves when running requests have finished. */
+  async close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.#server.closeIdleConnections();
+    this.#bound.release();
+    await closed;
+    this.#upstream.close();
+  }
+}
+
+/** What is done with one request after the other. */
+class Forwarder {
+  /** Whether it listens on a loopback address. */
+  loopback = true;
+  readonly #upstream: Upstream;
+  readonly #rules: readonly AllowRule[];
+  readonly #headers: readonly HeaderFile[];
+  readonly #token: Buffer | undefined;
+  readonly #rate: RateLimit | undefined;
+  readonly #maxBody: number;
+  readonly #log: (line: string) => void;
+  readonly #metrics = new Metrics();
+  readonly #started = performance.now();
+  #held = 0;
+
+  constructor(upstream: Upstream, options: HttpSidecarOptions) {
+    const { headerFiles = {}, allow = ["* /**"], token, rate, maxBodyBytes = httpSidecarLimits.maxBodyBytes } = options;
+    this.#upstream = upstream;
+    this.#rules = allow.map(parseAllow);
+    this.#headers = Object.entries(headerFiles).map(([name, file]) => new HeaderFile(name, file));
+    this.#token = token === undefined ? undefined : digest(`Bearer ${token}`);
+    this.#rate = rate === undefined ? undefined : new RateLimit(rate);
+    this.#maxBody = maxBodyBytes;
+    this.#log = options.log ?? (() => {});
+  }
+
+  async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const started = performance.now();
+    const { method = "GET", url = "/" } = req;
+    const gone = new AbortController();
+    res.once("close", () => gone.abort());
+    const answered = { route: "none" };
+    try {
+      this.#keepPagesOut(req);
+      if (url === "/health")
+        return sendJson(res, { status: "ok", kind: "http", version, uptime_s: (started - this.#started) / 1000 });
+      this.#authenticate(req);
+      if (url === "/metrics") return this.#sendMetrics(res);
+      await this.#forward(method, url, req, res, gone.signal, answered);
+    } catch (error) {
+      if (gone.signal.aborted) return;
+      this.#refuse(error, method, url, res);
+    } finally {
+      this.#metrics.count(answered.route, method, res.statusCode, (performance.now() - started) / 1000);
+    }
+  }
+
+  async #forward(
+    method: string,
+    url: string,
+    req: IncomingMessage,
+    res: ServerResponse,
+    signal: AbortSignal,
+    answered: { route: string },
+  ): Promise<void> {
+    const segments = splitPath(url.split("?", 1)[0] ?? "");
+    if (segments === undefined || /[\s#]/.test(url))
+      throw new Refusal(400, "The path is not one that every server reads alike.");
+    const rule = this.#rules.find((each) => each.matches(method, segments));
+    if (rule === undefined) throw new Refusal(403, "This sidecar does not pass on such a request.");
+    answered.route = rule.text;
+    const wait = this.#rate?.take() ?? 0;
+    if (wait > 0) throw new Refusal(429, "There are too many requests.", { "retry-after": String(Math.ceil(wait)) });
+    const body = await this.#read(req);
+    try {
+      const headers = this.#headersFor(req, body);
+      const answer = await this.#upstream.send(
+        { method, target: url, headers, body },
+        signal,
+        () => this.#metrics.retries++,
+      );
+      await this.#passBack(answer, res, method);
+    } finally {
+      this.#held -= body.length;
+    }
+  }
+
+  /** The client's headers, without the sidecar's token and what a file has. */
+  #headersFor(req: IncomingMessage, body: Buffer): OutgoingHttpHeaders {
+    const headers = withoutHops(req);
+    // It was this sidecar's own token.
+    if (this.#token !== undefined) delete headers["authorization"];
+    for (const file of this.#headers) headers[file.name] = file.value();
+    headers["host"] = this.#upstream.host;
+    if (body.length > 0 || !/^(?:GET|HEAD|DELETE|OPTIONS)$/.test(req.method ?? ""))
+      headers["content-length"] = body.length;
+    return headers;
+  }
+
+  async #passBack(answer: IncomingMessage, res: ServerResponse, method: string): Promise<void> {
+    const length = Number(answer.headers["content-length"] ?? 0);
+    if (length > this.#maxBody && method !== "HEAD") {
+      answer.destroy();
+      throw new Refusal(502, "The upstream's answer is too large.");
+    }
+    const headers = withoutHops(answer);
+    if (answer.headers["content-length"] !== undefined) headers["content-length"] = answer.headers["content-length"];
+    res.writeHead(answer.statusCode ?? 502, headers);
+    let sent = 0;
+    const most = this.#maxBody;
+    await pipeline(
+      answer,
+      async function* (pieces) {
+        for await (const piece of pieces as AsyncIterable<Buffer>) {
+          sent += piece.length;
+          // The head is gone: breaking off is all that is left.
+          if (sent > most) throw new Error("the upstream's answer is too large");
+          yield piece;
+        }
+      },
+      res,
+    );
+  }
+
+  async #read(req: IncomingMessage): Promise<Buffer> {
+    const tooLarge = () => new Refusal(413, `A body has at most ${this.#maxBody} bytes.`, { connection: "close" });
+    if (Number(req.headers["content-length"] ?? 0) > this.#maxBody) throw tooLarge();
+    const pieces: Buffer[] = [];
+    let length = 0;
+    try {
+      // Not destroyed where the loop ends early: the refusal goes over the same connection.
+      for await (const piece of req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+        length += piece.length;
+        this.#held += piece.length;
+        if (length > this.#maxBody) throw tooLarge();
+        if (this.#held > httpSidecarLimits.heldBytes)
+          throw new Refusal(503, "The sidecar is busy.", { "retry-after": "1" });
+        pieces.push(piece);
+      }
+    } catch (error) {
+      this.#held -= length;
+      throw error;
+    }
+    return Buffer.concat(pieces);
+  }
+
+  /** As the other sidecars do (`crates/services/src/http/guard.rs`): no web page reaches it, by whatever name. */
+  #keepPagesOut({ headers }: IncomingMessage): void {
+    if (this.loopback && !/^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i.test(headers.host ?? "")) {
+      throw new Refusal(403, "The Host must be this machine's own name or address, such as 127.0.0.1.");
+    }
+    const from = headers["sec-fetch-site"];
+    if (headers.origin !== undefined || from === "cross-site" || from === "same-site") {
+      throw new Refusal(403, "Web pages may not ask here.");
+    }
+  }
+
+  #authenticate({ headers }: IncomingMessage): void {
+    if (this.#token === undefined) return;
+    if (timingSafeEqual(digest(headers.authorization ?? ""), this.#token)) return;
+    throw new Refusal(401, "The bearer token is missing or wrong.", { "www-authenticate": "Bearer" });
+  }
+
+  #sendMetrics(res: ServerResponse): void {
+    res.writeHead(200, { "content-type": "application/openmetrics-text; version=1.0.0; charset=utf-8" });
+    res.end(this.#metrics.toString());
+  }
+
+  #refuse(error: unknown, method: string, url: string, res: ServerResponse): void {
+    const at = `${method} ${url.split("?", 1)[0]}`;
+    if (res.headersSent) {
+      this.#log(`${at}: the answer was broken off: ${reasonOf(error)}`);
+      res.destroy();
+      return;
+    }
+    const refusal = refusalOf(error);
+    if (refusal.status >= 500) this.#log(`${at}: ${refusal.status}: ${reasonOf(error)}`);
+    const { status, message, headers } = refusal;
+    const problem = { type: "about:blank", title: STATUS_CODES[status] ?? "Error", status, detail: message };
+    sendJson(res, problem, status, { "content-type": "application/problem+json", ...headers });
+  }
+}
+
+function refusalOf(error: unknown): Refusal {
+  if (error instanceof Refusal) return error;
+  if (error instanceof UpstreamError) {
+    return error.kind === "timeout"
+      ? new Refusal(504, "The upstream took too long.")
+      : new Refusal(502, "The upstream cannot be reached.");
+  }
+  return new Refusal(500, "The sidecar failed.");
+}
+
+/** With the cause, which names the address and no credential. */
+function reasonOf(error: unknown): string {
+  const { message, cause } = error as Error;
+  return cause instanceof Error ? `${message}: ${cause.message}` : message;
+}
+
+function withoutHops({ headers }: IncomingMessage): OutgoingHttpHeaders {
+  const named = new Set((headers.connection ?? "").toLowerCase().split(/\s*,\s*/));
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP_BY_HOP.has(name) && !named.has(name)));
+}
+
+function sendJson(res: ServerResponse, value: object, status = 200, headers: OutgoingHttpHeaders = {}): void {
+  res.writeHead(status, { "content-type": "application/json", ...headers });
+  res.end(JSON.stringify(value));
+}
+
+/** Digests are of one length, which comparing in constant time needs. */
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}
