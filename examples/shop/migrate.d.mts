@@ -1,0 +1,1 @@
+export function migrate(dialect: string, url: string): Promise<void>;
