@@ -100,8 +100,16 @@ fn scalar(value: &Value, name: &str) -> Result<Vec<u8>, Wrong> {
         "INT4" => be(&integer(i32::MIN.into(), i32::MAX.into())?.to_be_bytes(), 4),
         "INT8" => be(&integer(i64::MIN, i64::MAX)?.to_be_bytes(), 8),
         "OID" => be(&integer(0, u32::MAX.into())?.to_be_bytes(), 4),
-        #[allow(clippy::cast_possible_truncation, reason = "that is what the column holds")]
-        "FLOAT4" => (float(value).ok_or_else(wrong)? as f32).to_be_bytes().to_vec(),
+        "FLOAT4" => {
+            let wide = float(value).ok_or_else(wrong)?;
+            #[allow(clippy::cast_possible_truncation, reason = "that is what the column holds")]
+            let narrow = wide as f32;
+            // Too large for four bytes, or too small, as PostgreSQL has it.
+            if (narrow.is_infinite() && wide.is_finite()) || (narrow == 0.0 && wide != 0.0) {
+                return Err(Wrong::Value);
+            }
+            narrow.to_be_bytes().to_vec()
+        }
         "FLOAT8" => float(value).ok_or_else(wrong)?.to_be_bytes().to_vec(),
         "NUMERIC" => numeric::encode(&decimal(value).ok_or_else(wrong)?).ok_or_else(wrong)?,
         "TEXT" | "VARCHAR" | "CHAR" | "NAME" | "UNKNOWN" | "citext" => plain(value).ok_or_else(wrong)?.into_bytes(),
@@ -118,18 +126,44 @@ fn scalar(value: &Value, name: &str) -> Result<Vec<u8>, Wrong> {
     })
 }
 
-/// One dimension, from 1 on.
+/// The most dimensions that an array of PostgreSQL has.
+const MAX_DIMENSIONS: usize = 6;
+
+/// Lists of lists as an array of as many dimensions, each from 1 on. Lists in an array of JSON are its elements.
 fn array(value: &Value, element: &PgTypeInfo) -> Result<Vec<u8>, Wrong> {
-    let items = value.as_array().ok_or(Wrong::Value)?;
+    let mut lengths = Vec::new();
+    let mut inner = value;
+    while let Some(items) = inner.as_array() {
+        lengths.push(items.len());
+        match items.first() {
+            Some(first) if !matches!(element.name(), "JSON" | "JSONB") && lengths.len() <= MAX_DIMENSIONS => {
+                inner = first
+            }
+            _ => break,
+        }
+    }
+    if lengths.is_empty() || lengths.len() > MAX_DIMENSIONS {
+        return Err(Wrong::Value);
+    }
+    let mut items = vec![value];
+    for length in &lengths {
+        let mut within = Vec::new();
+        for item in items {
+            let list = item.as_array().filter(|list| list.len() == *length).ok_or(Wrong::Value)?;
+            within.extend(list);
+        }
+        items = within;
+    }
     let encoded: Vec<Option<Vec<u8>>> = items.iter().map(|item| encode(item, element)).collect::<Result<_, _>>()?;
     let oid = element.oid().ok_or(Wrong::Type)?.0;
     let count = |number: usize| i32::try_from(number).map_err(|_| Wrong::Value);
+    let dimensions = if items.is_empty() { &[][..] } else { &lengths };
     let mut bytes = Vec::new();
-    bytes.extend(i32::from(!items.is_empty()).to_be_bytes());
+    bytes.extend(count(dimensions.len())?.to_be_bytes());
     bytes.extend(i32::from(encoded.iter().any(Option::is_none)).to_be_bytes());
     bytes.extend(oid.to_be_bytes());
-    if !items.is_empty() {
-        bytes.extend(count(items.len())?.to_be_bytes());
+    for length in dimensions {
+        bytes.extend(count(*length)?.to_be_bytes());
         bytes.extend(1_i32.to_be_bytes());
     }
     for item in encoded {
@@ -179,7 +213,12 @@ fn integer(value: &Value) -> Option<i64> {
 fn float(value: &Value) -> Option<f64> {
     match value {
         Value::Number(number) => number.as_f64(),
-        Value::String(text) => text.trim().parse().ok().filter(|_| !text.is_empty()),
+        Value::String(text) => {
+            let number: f64 = text.trim().parse().ok()?;
+            // `1e999` is no infinity; "Infinity" is.
+            let spelled = text.trim_start_matches([' ', '+', '-']).starts_with(['i', 'I']);
+            (!number.is_infinite() || spelled).then_some(number)
+        }
         _ => None,
     }
 }
