@@ -10,7 +10,15 @@ export { group } from "./app/group.ts";
 export { type OnError, type RoutesOptions, routes } from "./app/routes.ts";
 export { type SidecarClient, sidecar } from "./client/bound.ts";
 export { type CacheList, type CacheSetOptions, cache } from "./client/cache.ts";
-export { type BatchResult, type Column, db, type Row } from "./client/db.ts";
+export {
+  type BatchOptions,
+  type BatchResult,
+  type BatchStatement,
+  type Column,
+  db,
+  type ExecuteOptions,
+  type Row,
+} from "./client/db.ts";
 export { HttpClientError, type HttpClientErrorCode } from "./client/errors.ts";
 export { type HttpRequest, httpClient } from "./client/http-client.ts";
 export type { HttpResponse } from "./client/response.ts";

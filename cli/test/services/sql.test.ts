@@ -210,6 +210,20 @@ describeEach("SQL: $name", sqlTargets, (target) => {
       ["text[]", ["a", "b,c"]],
       ["text[]", []],
       ["timestamptz[]", ["2026-03-01T10:00:00Z"]],
+      [
+        "int4[]",
+        [
+          [1, null],
+          [3, 4],
+        ],
+      ],
+      ["jsonb[]", [[1, 2], { a: [] }]],
+      ["timestamptz", "2026-03-01 10:00:00+00", "2026-03-01T10:00:00Z"],
+      ["timestamptz", "-0043-03-15T12:00:00Z"],
+      ["timestamp", "+10000-01-01T00:00:00"],
+      ["date", "+5874897-12-31"],
+      ["time", "24:00:00"],
+      ["float4", "Infinity"],
     ] as const) {
       const answer = await query(`SELECT $1::${type} AS a`, value);
       expect([answer.status, answer.json.rows?.[0]?.a], `${type}: ${answer.text}`).toEqual([200, shown ?? value]);
@@ -221,6 +235,10 @@ describeEach("SQL: $name", sqlTargets, (target) => {
       ["timestamptz", "soon"],
       ["inet", "127.0.0.1"],
       ["bytea", "%"],
+      ["float4", 1e39],
+      ["float8", "1e999"],
+      ["date", "2000-01-01 plus 5 days"],
+      ["int4[]", [[1], [2, 3]]],
     ] as const) {
       const problem = await query(`SELECT $1::${type} AS a`, value);
       expect([problem.status, problem.json.detail], type).toEqual([400, expect.stringContaining("parameter 1")]);
@@ -357,5 +375,175 @@ describeEach("SQL: $name", sqlTargets, (target) => {
     for (const answer of await all()) expect(answer.json.columns).toEqual(["a"]);
     await execute("ALTER TABLE changing ADD COLUMN b TEXT");
     for (const answer of await all()) expect([answer.status, answer.json.columns]).toEqual([200, ["a", "b"]]);
+  });
+
+  it("writes nothing for which there is no answer", async () => {
+    await execute("CREATE TABLE answered (a TEXT, at TEXT)");
+    const rows = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 10001) SELECT x FROM c";
+    const many = `INSERT INTO answered (a) ${rows.replace("SELECT x FROM c", "SELECT CAST(x AS TEXT) FROM c")} RETURNING a`;
+    for (const route of ["query", "execute"]) {
+      expect((await run(route, { sql: many })).json.detail).toMatch(/more than 10000 rows/);
+      if (postgres) {
+        const unreadable = "INSERT INTO answered (a) VALUES ('127.0.0.1') RETURNING a::inet AS a";
+        expect((await run(route, { sql: unreadable })).json.detail).toMatch(/column "a" .*inet/);
+      }
+      expect((await query("SELECT count(*) AS n FROM answered")).json.rows, route).toEqual([{ n: 0 }]);
+    }
+  });
+
+  it("says which constraint an error is about", async () => {
+    await execute(
+      "CREATE TABLE kept (a INTEGER NOT NULL, b INTEGER, CONSTRAINT positive CHECK (b > 0), CONSTRAINT one UNIQUE (a))",
+    );
+    await execute("INSERT INTO kept VALUES (1, 1)");
+    const twice = (await execute("INSERT INTO kept VALUES (1, 1)")).json;
+    const place = postgres ? { constraint: "one", table: "kept" } : { table: "kept", column: "a" };
+    expect(twice).toMatchObject({ status: 400, sqlstate: "23505", retryable: false, ...place });
+    const none = (await execute("INSERT INTO kept VALUES (NULL, 1)")).json;
+    expect(none).toMatchObject({ sqlstate: "23502", table: "kept", column: "a", retryable: false });
+    const negative = { statements: [{ sql: "INSERT INTO kept VALUES (2, -1)" }] };
+    expect((await run("batch", negative)).json).toMatchObject({ sqlstate: "23514", constraint: "positive" });
+    expect((await query("SELECT 1", 1)).json.retryable).toBe(false);
+  });
+
+  it("commits a batch only when its statements come to the rows that are expected", async () => {
+    await execute("CREATE TABLE accounts (id INTEGER PRIMARY KEY, balance INTEGER NOT NULL)");
+    await execute("INSERT INTO accounts VALUES (1, 100), (2, 0)");
+    const move = (amount: number) => [
+      {
+        sql: "UPDATE accounts SET balance = balance - $1 WHERE id = 1 AND balance >= $1",
+        params: [amount],
+        expect: { rows: 1 },
+      },
+      { sql: "UPDATE accounts SET balance = balance + $1 WHERE id = 2", params: [amount], expect: { rows: 1 } },
+    ];
+    const balances = async () =>
+      (await query("SELECT balance FROM accounts ORDER BY id")).json.rows.map(
+        (row: { balance: number }) => row.balance,
+      );
+    expect((await run("batch", { statements: move(60), isolation: "serializable" })).status).toBe(200);
+    const refused = await run("batch", { statements: move(60).reverse() });
+    expect([refused.status, refused.json.detail]).toEqual([409, expect.stringMatching(/^statement 1: .*0 rows.* 1 /)]);
+    expect(await balances()).toEqual([40, 60]);
+    const read = { sql: "SELECT id FROM accounts", expect: { rows: 2 } };
+    expect((await run("batch", { statements: [read] })).status).toBe(200);
+    for (const wrong of [{ rows: -1 }, { rows: "1" }, {}, 1, { rows: 1, more: 1 }]) {
+      expect((await run("batch", { statements: [{ sql: "SELECT 1", expect: wrong }] })).status).toBe(400);
+    }
+    for (const isolation of ["read committed", "REPEATABLE READ", "serializable"]) {
+      const statements = [{ sql: "SELECT 1 AS a" }];
+      expect((await run("batch", { statements, isolation })).json.results[0].rows, isolation).toEqual([{ a: 1 }]);
+    }
+    expect((await run("batch", { statements: [{ sql: "SELECT 1" }], isolation: "some" })).status).toBe(400);
+  });
+
+  it("answers a retry with the same idempotency key what it answered, and applies it once", async () => {
+    await execute("CREATE TABLE paid (id TEXT, amount INTEGER NOT NULL CHECK (amount > 0))");
+    const count = async () => (await query("SELECT count(*) AS n FROM paid")).json.rows[0].n;
+    const ask = (route: string, key: string, json: unknown) =>
+      started.ask("POST", `/sql/${route}`, { json, headers: { "idempotency-key": key } });
+    const statements = [{ sql: "INSERT INTO paid VALUES ($1, $2) RETURNING id", params: ["a", 5] }];
+    const first = await ask("batch", "pay-1", { statements });
+    const again = await ask("batch", "pay-1", { statements });
+    expect([first.status, first.headers["idempotent-replayed"]]).toEqual([200, undefined]);
+    expect([again.status, again.text, again.headers["idempotent-replayed"]]).toEqual([200, first.text, "true"]);
+    expect(await count()).toBe(1);
+    const another = await ask("batch", "pay-1", { statements: [...statements, ...statements] });
+    expect([another.status, another.json.retryable]).toEqual([422, false]);
+    // Sixteen at once are one.
+    const insert = { sql: "INSERT INTO paid VALUES ($1, $2)", params: ["b", 7] };
+    const answers = await Promise.all(Array.from({ length: 16 }, () => ask("execute", "pay-2", insert)));
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`))).toEqual(
+      new Set(['200 {"rows_affected":1}']),
+    );
+    expect(answers.filter(({ headers }) => headers["idempotent-replayed"] === undefined)).toHaveLength(1);
+    expect(await count()).toBe(2);
+    expect((await ask("batch", "pay-2", { statements })).status).toBe(422);
+    // What was not applied can be tried again.
+    const wrong = { sql: "INSERT INTO paid VALUES ($1, $2)", params: ["c", -1] };
+    expect((await ask("execute", "pay-3", wrong)).status).toBe(400);
+    expect((await ask("execute", "pay-3", { ...wrong, params: ["c", 1] })).json).toEqual({ rows_affected: 1 });
+    const serializable = { statements, isolation: "serializable" };
+    const both = await Promise.all([ask("batch", "pay-4", serializable), ask("batch", "pay-4", serializable)]);
+    expect(both.map(({ text }) => text)).toEqual([first.text, first.text]);
+    expect(await count()).toBe(4);
+    for (const key of ["", "x".repeat(256)]) expect((await ask("execute", key, insert)).status).toBe(400);
+    // After a day the key is free.
+    const dayOld = postgres ? "now() - interval '25 hours'" : "0";
+    await execute(`UPDATE tenon_idempotency SET at = ${dayOld} WHERE key IN ('pay-1', 'pay-2')`);
+    expect((await ask("execute", "pay-2", insert)).headers["idempotent-replayed"]).toBeUndefined();
+    expect(await count()).toBe(5);
+    expect((await query("SELECT count(*) AS n FROM tenon_idempotency WHERE key = 'pay-1'")).json.rows).toEqual([
+      { n: 0 },
+    ]);
+  });
+
+  it.runIf(postgres)("knows at once when a change of the schema gives a parameter another type", async () => {
+    const all = (sql: string, ...params: unknown[]) =>
+      Promise.all(Array.from({ length: 12 }, () => query(sql, ...params)));
+    const statuses = async (sql: string, ...params: unknown[]) => [
+      ...new Set((await all(sql, ...params)).map(({ status, text }) => `${status} ${status === 200 ? "" : text}`)),
+    ];
+    await execute("CREATE TYPE feeling AS ENUM ('fine')");
+    await execute("CREATE TABLE shifting (n INTEGER, t INTEGER, m feeling, at TIMESTAMP, e TEXT)");
+    const insert = "INSERT INTO shifting (n) VALUES ($1)";
+    const find = "SELECT count(*) FROM shifting WHERE t = $1";
+    const feel = "SELECT count(*) FROM shifting WHERE m = $1";
+    const when = "INSERT INTO shifting (at) VALUES ($1) RETURNING at";
+    for (const [sql, value] of [
+      [insert, 1],
+      [find, 1],
+      [feel, "fine"],
+      [when, "2026-03-01T10:00:00"],
+    ] as const) {
+      expect(await statuses(sql, value), sql).toEqual(["200 "]);
+    }
+    await execute("ALTER TABLE shifting ALTER COLUMN n TYPE BIGINT");
+    expect(await statuses(insert, 3_000_000_000)).toEqual(["200 "]);
+    await execute("ALTER TABLE shifting ALTER COLUMN t TYPE TEXT");
+    expect(await statuses(find, "one")).toEqual(["200 "]);
+    await execute("ALTER TABLE shifting DROP COLUMN m");
+    await execute("DROP TYPE feeling");
+    await execute("CREATE TYPE feeling AS ENUM ('fine', 'better')");
+    await execute("ALTER TABLE shifting ADD COLUMN m feeling");
+    expect(await statuses(feel, "better")).toEqual(["200 "]);
+    await execute("ALTER TABLE shifting ALTER COLUMN at TYPE TIMESTAMPTZ");
+    const zoned = await all(when, "2026-03-01T10:00:00+02:00");
+    for (const { json } of zoned) expect(json.rows).toEqual([{ at: "2026-03-01T08:00:00Z" }]);
+  });
+
+  it.runIf(postgres)("calls a deadlock a deadlock, and a terminated connection one", async () => {
+    await execute("CREATE TABLE crossed (id INTEGER PRIMARY KEY, n INTEGER)");
+    await execute("INSERT INTO crossed VALUES (1, 0), (2, 0)");
+    const lock = (id: number) => ({ sql: "UPDATE crossed SET n = n + 1 WHERE id = $1", params: [id] });
+    const pause = { sql: "SELECT pg_sleep(0.5)" };
+    const cross = (a: number, b: number) => run("batch", { statements: [lock(a), pause, lock(b)] });
+    const answers = await Promise.all([cross(1, 2), cross(2, 1)]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 503]);
+    const dead = answers.find(({ status }) => status === 503);
+    expect(dead?.json).toMatchObject({ sqlstate: "40P01", retryable: true, detail: expect.stringMatching(/deadlock/) });
+    expect(dead?.headers["retry-after"]).toBe("1");
+    const ended = await run("batch", {
+      statements: [lock(1), { sql: "SELECT pg_terminate_backend(pg_backend_pid())" }],
+    });
+    expect([ended.status, ended.json]).toEqual([
+      503,
+      expect.objectContaining({ retryable: true, detail: expect.stringMatching(/connection .*lost/) }),
+    ]);
+    expect((await query("SELECT n FROM crossed WHERE id = 1")).json.rows).toEqual([{ n: 1 }]);
+    // Connections that the server has closed are not given to anybody.
+    await query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()");
+    const after = await Promise.all(Array.from({ length: 12 }, () => query("SELECT 1 AS a")));
+    expect(new Set(after.map(({ status }) => status))).toEqual(new Set([200]));
+  });
+
+  it.runIf(postgres)("runs what no transaction takes", async () => {
+    await execute("CREATE TABLE swept (a INTEGER)");
+    expect((await execute("VACUUM swept")).status).toBe(200);
+    expect((await execute("CREATE INDEX CONCURRENTLY swept_a ON swept (a)")).status).toBe(200);
+    const commits = "DO $$ BEGIN INSERT INTO swept VALUES (1); COMMIT; END $$";
+    expect((await execute(commits)).status).toBe(200);
+    expect((await query("SELECT a FROM swept")).json.rows).toEqual([{ a: 1 }]);
+    expect((await run("batch", { statements: [{ sql: "VACUUM swept" }] })).json.sqlstate).toBe("25001");
   });
 });

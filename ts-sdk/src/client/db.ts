@@ -14,6 +14,25 @@ export interface BatchResult {
   readonly rowsAffected: number;
 }
 
+/** A statement of a batch: `[sql, params]`, or with what it must come to: `[...sqlUpdate(…), { expect: { rows: 1 } }]`. */
+export type BatchStatement = readonly [
+  sql: string,
+  params: readonly Value[],
+  options?: { readonly expect: { readonly rows: number } },
+];
+
+/** How a statement is run. */
+export interface ExecuteOptions {
+  /** A text of one's own for this very request: a retry with it answers what the first one answered, and does nothing. */
+  readonly idempotencyKey?: string;
+}
+
+/** How a batch is run. */
+export interface BatchOptions extends ExecuteOptions {
+  /** The database's own when left out. SQLite is always serializable. */
+  readonly isolation?: "read committed" | "repeatable read" | "serializable";
+}
+
 /** The sidecar `db`: statements as the SQL builder makes them, or `[sql, params]` by hand. */
 export const db = {
   /**
@@ -28,21 +47,34 @@ export const db = {
   },
 
   /** Runs one statement and gives how many rows it changed. @throws SidecarError as `query` does. */
-  async execute(statement: Statement): Promise<number> {
-    const response = await askSidecar("db", { method: "POST", path: "/sql/execute", json: wire(statement) });
+  async execute(statement: Statement, options: ExecuteOptions = {}): Promise<number> {
+    const headers = keyHeaders(options);
+    const json = wire(statement);
+    const response = await askSidecar("db", { method: "POST", path: "/sql/execute", headers, json });
     return (response.json() as { rows_affected: number }).rows_affected;
   },
 
-  /** Runs statements in one transaction: all of them, or none. @throws SidecarError as `query` does. */
-  async batch(statements: readonly Statement[]): Promise<BatchResult[]> {
-    const json = { statements: statements.map(wire) };
-    const response = await askSidecar("db", { method: "POST", path: "/sql/batch", json });
+  /**
+   * Runs statements in one transaction: all of them, or none.
+   *
+   * @throws SidecarError as `query` does; with status 409 when a statement comes to another number of rows than it expects,
+   * and with 422 when the idempotency key was used for another request.
+   */
+  async batch(statements: readonly BatchStatement[], options: BatchOptions = {}): Promise<BatchResult[]> {
+    const { isolation } = options;
+    const json = { statements: statements.map(wire), ...(isolation === undefined ? {} : { isolation }) };
+    const headers = keyHeaders(options);
+    const response = await askSidecar("db", { method: "POST", path: "/sql/batch", headers, json });
     const { results } = response.json() as { results: (BatchResult & { rows_affected: number })[] };
     return results.map(({ columns, rows, rows_affected }) => ({ columns, rows, rowsAffected: rows_affected }));
   },
 } as const;
 
+function keyHeaders({ idempotencyKey }: ExecuteOptions): readonly (readonly [string, string])[] {
+  return idempotencyKey === undefined ? [] : [["idempotency-key", idempotencyKey]];
+}
+
 /** A statement in JSON, which has no bigint: it goes as a text, and the database reads it by the column's type. */
-function wire([sql, params = []]: Statement): { sql: string; params: Exclude<Value, bigint>[] } {
-  return { sql, params: params.map((value) => (typeof value === "bigint" ? value.toString() : value)) };
+function wire([sql, params = [], options]: BatchStatement): object {
+  return { sql, params: params.map((value) => (typeof value === "bigint" ? value.toString() : value)), ...options };
 }

@@ -71,6 +71,21 @@ describe("db", () => {
     expect(await asked(() => db.query(["SELECT name FROM users", []]))).toEqual([{ name: "Ann" }]);
   });
 
+  it("tells a duplicate by its code, and a retry by its key", async () => {
+    const twice = await failure(() => db.execute(sqlCreate(sqlite, "users", { name: "Ann" })));
+    expect(twice).toMatchObject({ sqlstate: "23505", table: "users", column: "name", retryable: false });
+    const insert = sqlCreate(sqlite, "users", { name: "Once", returning: ["id"] });
+    const once = () => db.batch([insert], { idempotencyKey: "k1", isolation: "serializable" });
+    expect(await asked(once)).toEqual(await asked(once));
+    const key = { idempotencyKey: "k2" };
+    const gone = () => db.execute(["DELETE FROM users WHERE name = $1", ["Once"]], key);
+    expect([await asked(gone), await asked(gone)]).toEqual([1, 1]);
+    expect(await failure(() => db.execute(["DELETE FROM users", []], key))).toMatchObject({ status: 422 });
+    const none = () => db.batch([[...insert], ["DELETE FROM users WHERE id = $1", [0], { expect: { rows: 1 } }]]);
+    expect(await failure(none)).toMatchObject({ status: 409, retryable: false });
+    expect(await asked(() => db.query(["SELECT name FROM users", []]))).toEqual([{ name: "Ann" }]);
+  });
+
   it("carries what the database says", async () => {
     const failed = await failure(() => db.query(["SELECT * FROM nowhere", []]));
     expect(failed).toBeInstanceOf(SidecarError);

@@ -21,19 +21,36 @@ export class SidecarError extends Error {
   readonly status: number | undefined;
   /** What its problem details say. */
   readonly detail: string | undefined;
+  /** The database's code, such as `23505` for a duplicate, `23503` for a missing reference and `40P01` for a deadlock. */
+  readonly sqlstate: string | undefined;
+  /** The constraint that is violated. */
+  readonly constraint: string | undefined;
+  /** The table that the error is about. */
+  readonly table: string | undefined;
+  /** The column that the error is about. */
+  readonly column: string | undefined;
+  /** Nothing has happened, and the same request may pass when it is sent again. */
+  readonly retryable: boolean;
 
   constructor(
     sidecar: SidecarName,
     code: SidecarErrorCode,
     message: string,
-    more: { status?: number; detail?: string; cause?: unknown } = {},
+    more: { readonly status?: number; readonly problem?: unknown; readonly cause?: unknown } = {},
   ) {
     super(`${sidecar}: ${message}`, more.cause === undefined ? undefined : { cause: more.cause });
+    const problem = (more.problem ?? {}) as Readonly<Record<string, unknown>>;
+    const text = (member: string) => (typeof problem[member] === "string" ? (problem[member] as string) : undefined);
     this.name = "SidecarError";
     this.sidecar = sidecar;
     this.code = code;
     this.status = more.status;
-    this.detail = more.detail;
+    this.detail = text("detail");
+    this.sqlstate = text("sqlstate");
+    this.constraint = text("constraint");
+    this.table = text("table");
+    this.column = text("column");
+    this.retryable = problem["retryable"] === true;
   }
 }
 
@@ -90,19 +107,15 @@ export async function askSidecar(name: SidecarName, asked: SidecarRequest): Prom
     throw new SidecarError(name, thrown.code, thrown.message, { cause: thrown });
   }
   if (response.ok || asked.expect?.includes(response.status)) return response;
-  const detail = detailOf(response);
-  const said = detail === undefined ? "" : `: ${detail}`;
-  throw new SidecarError(name, "status", `it answered ${response.status}${said}`, {
-    status: response.status,
-    ...(detail === undefined ? {} : { detail }),
-  });
+  const problem = problemOf(response);
+  const said = typeof problem?.detail === "string" ? `: ${problem.detail}` : "";
+  throw new SidecarError(name, "status", `it answered ${response.status}${said}`, { status: response.status, problem });
 }
 
-/** The detail of problem details; `undefined` when the answer is something else. */
-function detailOf(response: HttpResponse): string | undefined {
+/** Problem details; `undefined` when the answer is something else. */
+function problemOf(response: HttpResponse): { readonly detail?: unknown } | undefined {
   try {
-    const { detail } = response.json() as { detail?: unknown };
-    return typeof detail === "string" ? detail : undefined;
+    return (response.json() as { readonly detail?: unknown } | null) ?? undefined;
   } catch {
     return undefined;
   }

@@ -6,6 +6,7 @@ use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 /// An answer that is an error. Its detail is fit for a client: of what failed inside, nothing is in it.
 #[derive(Debug)]
@@ -13,11 +14,13 @@ pub(crate) struct Problem {
     status: StatusCode,
     detail: String,
     header: Option<(HeaderName, HeaderValue)>,
+    /// Members of its own, besides those of RFC 9457.
+    members: Option<Box<Map<String, Value>>>,
 }
 
 impl Problem {
     pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
-        Self { status, detail: detail.into(), header: None }
+        Self { status, detail: detail.into(), header: None, members: None }
     }
 
     /// 400: the request is wrong, and `detail` says how.
@@ -64,6 +67,12 @@ impl Problem {
         self
     }
 
+    /// With a member of its own.
+    pub(crate) fn with_member(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.members.get_or_insert_default().insert(name.to_owned(), value.into());
+        self
+    }
+
     /// With one header more.
     pub(crate) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.header = Some((name, value));
@@ -78,7 +87,8 @@ impl IntoResponse for Problem {
             StatusCode::PAYLOAD_TOO_LARGE => "Content Too Large",
             status => status.canonical_reason().unwrap_or("Error"),
         };
-        let details = Details { kind: "about:blank", title, status: self.status.as_u16(), detail: &self.detail };
+        let (status, detail, members) = (self.status.as_u16(), &self.detail, self.members.as_deref());
+        let details = Details { kind: "about:blank", title, status, detail, members };
         let mut response = (self.status, axum::Json(details)).into_response();
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         if let Some((name, value)) = self.header {
@@ -95,6 +105,8 @@ struct Details<'a> {
     title: &'a str,
     status: u16,
     detail: &'a str,
+    #[serde(flatten)]
+    members: Option<&'a Map<String, Value>>,
 }
 
 /// Gives the router's own answer to a wrong method, which has an `Allow` and no body, the body of a problem.

@@ -11,6 +11,7 @@ pub(crate) struct Outcome {
     pub(crate) columns: Vec<String>,
     /// The rows as JSON objects, with commas between.
     pub(crate) rows: String,
+    pub(crate) row_count: u64,
     pub(crate) rows_affected: u64,
 }
 
@@ -119,6 +120,7 @@ impl ResultWriter {
     }
 
     pub(crate) fn finish(mut self, rows_affected: u64) -> Outcome {
+        self.outcome.row_count = self.count as u64;
         self.outcome.rows_affected = rows_affected;
         self.outcome
     }

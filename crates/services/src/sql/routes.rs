@@ -5,16 +5,19 @@ use std::fmt::Write;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use serde_json::Value;
 
-use super::{Failed, Mode, Outcome, SqlStore, Statement};
+use super::{Answer, Failed, Isolation, Keyed, Mode, Outcome, SqlRequest, SqlStore, Statement};
 use crate::Limits;
 use crate::http::body;
 use crate::http::problem::Problem;
+
+/// Set on an answer that an earlier request of the same idempotency key had.
+const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
 struct Shared<S> {
     store: S,
@@ -41,8 +44,7 @@ async fn query<S: SqlStore>(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let outcome = single(&shared, &headers, body).await?;
-    Ok(json(format!("{{{}}}", rows_of(&outcome))))
+    single(&shared, &headers, body, "query", |outcomes| format!("{{{}}}", rows_of(first(outcomes)))).await
 }
 
 async fn execute<S: SqlStore>(
@@ -50,8 +52,8 @@ async fn execute<S: SqlStore>(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let outcome = single(&shared, &headers, body).await?;
-    Ok(json(format!("{{\"rows_affected\":{}}}", outcome.rows_affected)))
+    let answer = |outcomes: &[Outcome]| format!("{{\"rows_affected\":{}}}", first(outcomes).rows_affected);
+    single(&shared, &headers, body, "execute", answer).await
 }
 
 async fn batch<S: SqlStore>(
@@ -60,14 +62,21 @@ async fn batch<S: SqlStore>(
     body: Body,
 ) -> Result<Response, Problem> {
     let body = body::read_json(&headers, body, &shared.limits).await?;
+    let keyed = Keyed::of(&headers, "batch", &body)?;
+    let isolation = Isolation::from_json(&body["isolation"])?;
     let statements = Statement::batch_from_json(body, &shared.limits)?;
     if statements.is_empty() {
         return Ok(json("{\"results\":[]}".to_owned()));
     }
-    let outcomes = shared.store.run(statements, Mode::Transaction).await.map_err(|Failed { statement, error }| {
+    let request = SqlRequest { statements, mode: Mode::Transaction, isolation, keyed, answer: results };
+    let answer = shared.store.run(request).await.map_err(|Failed { statement, error }| {
         let problem = Problem::from(error);
         problem.of_statement(statement)
     })?;
+    Ok(answered(answer))
+}
+
+fn results(outcomes: &[Outcome]) -> String {
     let mut text = String::from("{\"results\":[");
     for (index, outcome) in outcomes.iter().enumerate() {
         let comma = if index == 0 { "" } else { "," };
@@ -75,14 +84,37 @@ async fn batch<S: SqlStore>(
         let _ = write!(text, "{comma}{{{},\"rows_affected\":{}}}", rows_of(outcome), outcome.rows_affected);
     }
     text.push_str("]}");
-    Ok(json(text))
+    text
 }
 
-async fn single<S: SqlStore>(shared: &Shared<S>, headers: &HeaderMap, body: Body) -> Result<Outcome, Problem> {
+async fn single<S: SqlStore>(
+    shared: &Shared<S>,
+    headers: &HeaderMap,
+    body: Body,
+    route: &str,
+    answer: fn(&[Outcome]) -> String,
+) -> Result<Response, Problem> {
     let body = body::read_json(headers, body, &shared.limits).await?;
+    let keyed = Keyed::of(headers, route, &body)?;
     let statement = Statement::from_json(body, &shared.limits)?;
-    let outcomes = shared.store.run(vec![statement], Mode::Single).await.map_err(|failed| failed.error)?;
-    outcomes.into_iter().next().ok_or_else(|| Problem::internal("a statement without an outcome"))
+    let request = SqlRequest { statements: vec![statement], mode: Mode::Single, isolation: None, keyed, answer };
+    let answer = shared.store.run(request).await.map_err(|failed| failed.error)?;
+    Ok(answered(answer))
+}
+
+/// The outcome of a request's one statement.
+fn first(outcomes: &[Outcome]) -> &Outcome {
+    static NONE: Outcome = Outcome { columns: Vec::new(), rows: String::new(), row_count: 0, rows_affected: 0 };
+    outcomes.first().unwrap_or(&NONE)
+}
+
+/// An answer; one that was given before says so.
+fn answered(answer: Answer) -> Response {
+    let mut response = json(answer.body);
+    if answer.replayed {
+        response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+    }
+    response
 }
 
 fn rows_of(outcome: &Outcome) -> String {

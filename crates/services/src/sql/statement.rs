@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::{Outcome, SqlError};
 use crate::Limits;
 use crate::http::problem::Problem;
 
@@ -10,10 +11,28 @@ use crate::http::problem::Problem;
 pub(crate) struct Statement {
     pub(crate) sql: String,
     pub(crate) params: Vec<Value>,
+    /// The number of rows that it must come to, for the transaction to be committed.
+    pub(crate) expected_rows: Option<u64>,
 }
 
 impl Statement {
-    /// Reads `{"sql":"…","params":[…]}`; parameters may be left out. Problems never repeat a value.
+    /// A statement without parameters.
+    pub(crate) fn new(sql: &str) -> Self {
+        Self { sql: sql.to_owned(), params: Vec::new(), expected_rows: None }
+    }
+
+    /// Checks `expect`: the rows of a result, or those that were changed where there is no result.
+    pub(crate) fn check(&self, outcome: &Outcome) -> Result<(), SqlError> {
+        let rows = if outcome.columns.is_empty() { outcome.rows_affected } else { outcome.row_count };
+        match self.expected_rows {
+            Some(expected) if expected != rows => {
+                Err(SqlError::Unexpected(format!("the statement came to {rows} rows, and {expected} were expected")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads `{"sql":"…","params":[…],"expect":{"rows":n}}`; all but the text may be left out. Problems never repeat a value.
     pub(crate) fn from_json(value: Value, limits: &Limits) -> Result<Self, Problem> {
         let Value::Object(mut object) = value else {
             return Err(Problem::bad_request("a statement is an object with `sql` and `params`"));
@@ -34,7 +53,17 @@ impl Statement {
         if params.len() > limits.max_params {
             return Err(Problem::bad_request(format!("a statement has at most {} parameters", limits.max_params)));
         }
-        Ok(Self { sql, params })
+        let expected_rows = match object.remove("expect") {
+            None | Some(Value::Null) => None,
+            Some(expect) => {
+                let rows = expect
+                    .as_object()
+                    .filter(|expect| expect.len() == 1)
+                    .and_then(|expect| expect.get("rows")?.as_u64());
+                Some(rows.ok_or_else(|| Problem::bad_request("`expect` must be {\"rows\": n}, n from 0 on"))?)
+            }
+        };
+        Ok(Self { sql, params, expected_rows })
     }
 
     /// Reads `{"statements":[…]}`.

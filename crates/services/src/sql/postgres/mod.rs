@@ -6,26 +6,37 @@
 mod access;
 mod decode;
 mod encode;
+mod errors;
+mod keys;
 mod numeric;
+mod pool;
 mod session;
 mod time;
 
-use futures::TryStreamExt;
-use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
-use sqlx::{AssertSqlSafe, Column, Connection, Either, Executor, Row, SqlSafeStr, Statement as _, ValueRef};
+use std::time::Duration;
 
-use super::{Cell, Failed, Mode, Outcome, ResultWriter, SqlAccess, SqlError, SqlStore, Statement};
+use futures::TryStreamExt;
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgStatement};
+use sqlx::{AssertSqlSafe, Column, Connection, Either, Executor, Row, SqlSafeStr, Statement as _, ValueRef};
+use tokio::time::{Instant, timeout_at};
+
+use super::{Answer, Cell, Failed, Mode, Outcome, ResultWriter, SqlAccess, SqlError, SqlRequest, SqlStore, Statement};
 use crate::{Limits, ServicesError, SqlParser};
 use access::{Decisions, Run};
+use errors::{Trouble, sql_error};
+use pool::Pool;
 use session::Session;
 
 /// How much longer than the database's own time-out is waited before the connection is given up.
-const GRACE: std::time::Duration = std::time::Duration::from_secs(2);
+const GRACE: Duration = Duration::from_secs(2);
+
+/// How often an idempotency key is claimed anew that another request is just using.
+const CLAIMS: u32 = 3;
 
 /// A PostgreSQL database.
 #[derive(Clone)]
 pub(crate) struct PostgresSql {
-    pool: PgPool,
+    pool: Pool,
     access: SqlAccess,
     decisions: Decisions,
     limits: Limits,
@@ -56,61 +67,79 @@ impl PostgresSql {
             // A setting of the start: RESET comes back to it, too.
             options = options.options([("role", role)]);
         }
-        let connected = decisions.clone();
-        let pool = PgPoolOptions::new()
-            .max_connections(limits.pool_size)
-            .acquire_timeout(limits.queue_timeout)
-            .after_connect(move |connection, _| {
-                let decisions = connected.clone();
-                Box::pin(async move { decisions.connected(connection).await })
-            })
-            .connect_with(options.clone())
-            .await;
-        match pool {
+        match Pool::connect(options, decisions.clone(), &limits).await {
             Ok(pool) => Ok(Self { pool, access, decisions, limits }),
-            Err(sqlx::Error::PoolTimedOut) => Err(fail(why_unreachable(&options, limits.queue_timeout).await)),
+            Err(sqlx::Error::PoolTimedOut) => {
+                Err(fail(format!("no connection within {} s", limits.queue_timeout.as_secs())))
+            }
             Err(error) => Err(fail(error.to_string())),
         }
     }
 
-    async fn run_in_time(
+    /// Runs a request once.
+    async fn attempt(
         &self,
-        connection: &mut PgConnection,
-        statements: &[Statement],
+        session: &mut Session,
+        request: &SqlRequest,
         runs: &[Run],
-        mode: Mode,
-    ) -> Result<Vec<Outcome>, Failed> {
-        let run = self.run_on(connection, statements, runs, mode);
-        let result = tokio::time::timeout(self.limits.statement_timeout + GRACE, run).await;
-        result.unwrap_or(Err(Failed::before(SqlError::TimedOut)))
-    }
-
-    async fn run_on(
-        &self,
-        connection: &mut PgConnection,
-        statements: &[Statement],
-        runs: &[Run],
-        mode: Mode,
-    ) -> Result<Vec<Outcome>, Failed> {
-        let guarded = self.access.read_only || self.access.is_guarded();
-        if mode == Mode::Single && !guarded {
-            let outcome = self.run_one(connection, &statements[0], runs[0], 0).await.map_err(Failed::before)?;
-            return Ok(vec![outcome]);
+        transaction: bool,
+        at: &mut At,
+    ) -> Result<Answer, Trouble> {
+        *at = At { statement: 0, stage: Stage::Begin };
+        if transaction {
+            session.execute(AssertSqlSafe(self.begin(request)).into_sql_str()).await?;
         }
-        // What a statement sets for itself ends with the transaction, and a read-only one cannot become another.
-        let begin = if self.access.read_only { "BEGIN READ ONLY" } else { "BEGIN" };
-        let mut transaction = connection.begin_with(begin).await.map_err(|error| Failed::before(sql_error(&error)))?;
-        let mut outcomes: Vec<Outcome> = Vec::with_capacity(statements.len());
+        // Nothing is applied where nothing can be written.
+        let keyed = request.keyed.as_ref().filter(|_| !self.access.read_only);
+        if let Some(keyed) = keyed
+            && let Some(answer) = keys::claim(session, keyed).await?
+        {
+            session.execute("ROLLBACK").await?;
+            return Ok(answer);
+        }
+        at.stage = Stage::Run;
+        let mut outcomes: Vec<Outcome> = Vec::with_capacity(request.statements.len());
         let mut taken = 0;
-        for (index, (statement, run)) in statements.iter().zip(runs).enumerate() {
-            let outcome = self.run_one(&mut transaction, statement, *run, taken).await;
-            let outcome = outcome.map_err(|error| Failed { statement: index, error })?;
+        for (index, (statement, run)) in request.statements.iter().zip(runs).enumerate() {
+            at.statement = index;
+            let outcome = self.run_one(session, statement, *run, taken).await?;
+            statement.check(&outcome)?;
             taken += outcome.rows.len();
             outcomes.push(outcome);
         }
-        let last = statements.len() - 1;
-        transaction.commit().await.map_err(|error| Failed { statement: last, error: sql_error(&error) })?;
-        Ok(outcomes)
+        let body = (request.answer)(&outcomes);
+        if let Some(keyed) = keyed {
+            keys::keep(session, keyed, &body).await?;
+        }
+        if transaction {
+            at.stage = Stage::Commit;
+            session.execute("COMMIT").await?;
+        }
+        Ok(Answer { body, replayed: false })
+    }
+
+    fn begin(&self, request: &SqlRequest) -> String {
+        let isolation = request.isolation.map_or_else(String::new, |level| format!(" ISOLATION LEVEL {}", level.sql()));
+        let read_only = if self.access.read_only { " READ ONLY" } else { "" };
+        format!("BEGIN{isolation}{read_only}")
+    }
+
+    /// Whether the request runs in a transaction: all that may write does, so that it is committed only when there is an answer.
+    fn needs_transaction(&self, request: &SqlRequest, runs: &[Run]) -> bool {
+        // With a list or a role, settings that a statement makes end with the transaction.
+        let guarded = self.access.read_only || self.access.is_guarded();
+        let writes = runs.iter().any(|run| run.writes());
+        guarded || writes || request.mode == Mode::Transaction || request.keyed.is_some()
+    }
+
+    async fn session(&self, runs: &[Run]) -> Result<Session, SqlError> {
+        Session::of(self.pool.acquire().await?, runs).await.map_err(|error| sql_error(&error))
+    }
+
+    /// Whether a statement that no transaction takes, such as `VACUUM`, may run without one. It has no result to be refused.
+    fn may_leave_transaction(&self, request: &SqlRequest) -> bool {
+        let guarded = self.access.read_only || self.access.is_guarded();
+        !guarded && request.mode == Mode::Single && request.keyed.is_none()
     }
 
     async fn run_one(
@@ -119,19 +148,34 @@ impl PostgresSql {
         statement: &Statement,
         run: Run,
         taken: usize,
-    ) -> Result<Outcome, SqlError> {
+    ) -> Result<Outcome, Trouble> {
+        let known = connection.cached_statements_size();
         let sql = AssertSqlSafe(statement.sql.as_str()).into_sql_str();
-        let prepared = connection.prepare(sql).await.map_err(|error| sql_error(&error))?;
+        let prepared = connection.prepare(sql).await?;
+        let was_prepared = connection.cached_statements_size() == known;
+        let ran = self.run_prepared(connection, &prepared, statement, run, taken).await;
+        ran.map_err(|trouble| Trouble { may_be_stale: trouble.may_be_stale && was_prepared, ..trouble })
+    }
+
+    async fn run_prepared(
+        &self,
+        connection: &mut PgConnection,
+        prepared: &PgStatement,
+        statement: &Statement,
+        run: Run,
+        taken: usize,
+    ) -> Result<Outcome, Trouble> {
         let types = match prepared.parameters() {
             Some(Either::Left(types)) => types,
             _ => &[],
         };
-        let arguments = encode::arguments(&statement.params, types)?;
+        let arguments = encode::arguments(&statement.params, types)
+            .map_err(|error| Trouble { may_be_stale: true, ..Trouble::from(error) })?;
         let names: Vec<String> = prepared.columns().iter().map(|column| column.name().to_owned()).collect();
         let mut writer = ResultWriter::new(&names, &self.limits, taken);
         let mut affected = 0;
         let mut rows = connection.fetch_many(prepared.query_with(arguments));
-        while let Some(step) = rows.try_next().await.map_err(|error| sql_error(&error))? {
+        while let Some(step) = rows.try_next().await? {
             match step {
                 Either::Left(done) => affected += done.rows_affected(),
                 Either::Right(row) => writer.push(|index| cell(&row, index, &self.limits))?,
@@ -155,35 +199,89 @@ impl PostgresSql {
 }
 
 impl SqlStore for PostgresSql {
-    async fn run(&self, statements: Vec<Statement>, mode: Mode) -> Result<Vec<Outcome>, Failed> {
-        let before = |error: sqlx::Error| Failed::before(sql_error(&error));
-        let runs = self.decide(&statements).await?;
-        let mut session = Session::of(self.pool.acquire().await.map_err(before)?, &runs).await.map_err(before)?;
-        let mut result = self.run_in_time(&mut session, &statements, &runs, mode).await;
-        let stale = |error: &SqlError| matches!(error, SqlError::Statement(text) if text.starts_with(STALE_PLAN));
-        if result.as_ref().is_err_and(|failed| stale(&failed.error)) {
-            // A table has changed under a statement that was prepared before. Nothing has happened yet.
-            session.clear_cached_statements().await.map_err(before)?;
-            result = self.run_in_time(&mut session, &statements, &runs, mode).await;
+    async fn run(&self, request: SqlRequest) -> Result<Answer, Failed> {
+        let runs = self.decide(&request.statements).await?;
+        let mut session = self.session(&runs).await.map_err(Failed::before)?;
+        // The database stops a single statement by itself, and the connection can be kept.
+        let grace = if request.mode == Mode::Single { GRACE } else { Duration::ZERO };
+        let deadline = Instant::now() + self.limits.statement_timeout + grace;
+        let mut transaction = self.needs_transaction(&request, &runs);
+        let (mut renewed, mut reconnected, mut keys_made, mut claims) = (false, false, false, 0);
+        loop {
+            let mut at = At { statement: 0, stage: Stage::Begin };
+            let attempt = self.attempt(&mut session, &request, &runs, transaction, &mut at);
+            let trouble = match timeout_at(deadline, attempt).await {
+                Ok(Ok(answer)) => {
+                    if runs.iter().any(|run| run.changes_schema) {
+                        self.pool.distrust();
+                    }
+                    session.give_back();
+                    return Ok(answer);
+                }
+                Ok(Err(trouble)) => trouble,
+                Err(_) => SqlError::TimedOut.into(),
+            };
+            let failed = |error| Err(Failed { statement: at.statement, error });
+            if matches!(trouble.error, SqlError::Lost) {
+                let reads = !transaction && at.stage == Stage::Run;
+                self.pool.distrust();
+                if at.stage == Stage::Commit {
+                    return failed(SqlError::Unknown { keyed: request.keyed.is_some() });
+                }
+                // Nothing has happened yet: the server may have been started anew since the connection was used.
+                if reconnected || !(reads || at.stage == Stage::Begin) {
+                    return failed(SqlError::Lost);
+                }
+                reconnected = true;
+                session = self.session(&runs).await.map_err(Failed::before)?;
+                continue;
+            }
+            let renews = trouble.may_be_stale && !renewed;
+            // There may be rows that nobody has read; the connection is closed, and what it did is rolled back.
+            let unknown =
+                matches!(trouble.error, SqlError::TooMuch(_) | SqlError::TimedOut | SqlError::Internal(_)) && !renews;
+            if unknown || (transaction && session.execute("ROLLBACK").await.is_err()) {
+                return failed(trouble.error);
+            }
+            if renews {
+                // A table may have changed under a statement that was prepared before.
+                renewed = true;
+                session.clear_cached_statements().await.map_err(|error| Failed::before(sql_error(&error)))?;
+            } else if trouble.misses_keys && !keys_made {
+                keys_made = true;
+                keys::create(&mut session).await.map_err(Failed::before)?;
+            } else if trouble.is_conflict() && at.stage == Stage::Begin && claims < CLAIMS {
+                // Another request of the same key has just been committed: a transaction that begins now sees its answer.
+                claims += 1;
+            } else if trouble.refuses_transaction && transaction && self.may_leave_transaction(&request) {
+                transaction = false;
+            } else {
+                session.give_back();
+                return failed(trouble.error);
+            }
         }
-        // Otherwise there may be rows that nobody has read.
-        if !matches!(
-            &result,
-            Err(Failed { error: SqlError::TooMuch(_) | SqlError::TimedOut | SqlError::Internal(_), .. })
-        ) {
-            session.give_back();
-        }
-        result
     }
 
     async fn ping(&self) -> Result<(), String> {
-        let statement = Statement { sql: "SELECT 1".into(), params: Vec::new() };
-        self.run(vec![statement], Mode::Single).await.map(drop).map_err(|failed| format!("{:?}", failed.error))
+        self.run(SqlRequest::ping()).await.map(drop).map_err(|failed| format!("{:?}", failed.error))
     }
 }
 
-/// What PostgreSQL says of a prepared statement whose table has changed.
-const STALE_PLAN: &str = "cached plan must not change result type";
+/// How far an attempt has come.
+struct At {
+    statement: usize,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// No statement of the request has run.
+    Begin,
+    /// Statements run.
+    Run,
+    /// The commit is on its way.
+    Commit,
+}
 
 fn cell(row: &sqlx::postgres::PgRow, index: usize, limits: &Limits) -> Result<Cell, SqlError> {
     let raw = row.try_get_raw(index).map_err(|error| sql_error(&error))?;
@@ -194,37 +292,4 @@ fn cell(row: &sqlx::postgres::PgRow, index: usize, limits: &Limits) -> Result<Ce
     let bytes = raw.as_bytes().map_err(|error| SqlError::Internal(error.to_string()))?;
     let read = decode::cell(bytes, &info, limits.max_result_bytes);
     read.map_err(|error| error.of_column(row.column(index).name(), &info))
-}
-
-/// What the database says is the client's, unless it speaks of itself.
-fn sql_error(error: &sqlx::Error) -> SqlError {
-    match error {
-        sqlx::Error::Database(database) => {
-            let message = database.message().to_string();
-            match database.code().as_deref() {
-                Some("57014") => SqlError::TimedOut,
-                // No connections left; shutting down; starting up.
-                Some("53300" | "57P01" | "57P02" | "57P03") => SqlError::Busy,
-                // A deadlock, or rows that another transaction has just changed: the same again may well pass.
-                Some("40001" | "40P01" | "55P03") => SqlError::Busy,
-                Some("25006" | "42501") => SqlError::Forbidden(message),
-                // Connection exceptions, exhausted resources, failures of the system, errors of PostgreSQL itself.
-                Some(code) if ["08", "53", "58", "XX", "F0", "28"].iter().any(|class| code.starts_with(class)) => {
-                    SqlError::Internal(format!("PostgreSQL: {message}"))
-                }
-                _ => SqlError::Statement(message),
-            }
-        }
-        sqlx::Error::PoolTimedOut => SqlError::Busy,
-        other => SqlError::Internal(format!("PostgreSQL: {other}")),
-    }
-}
-
-/// What keeps a connection from being made, of which the pool, which tries until its time is up, says nothing. System and
-/// database errors have no password in them.
-async fn why_unreachable(options: &PgConnectOptions, time: std::time::Duration) -> String {
-    match tokio::time::timeout(time, PgConnection::connect_with(options)).await {
-        Ok(Err(error)) => error.to_string(),
-        _ => format!("no connection within {} s", time.as_secs()),
-    }
 }

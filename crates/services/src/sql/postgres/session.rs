@@ -2,15 +2,15 @@
 
 use std::ops::{Deref, DerefMut};
 
-use sqlx::pool::PoolConnection;
-use sqlx::{Connection, Executor, PgConnection, Postgres};
+use sqlx::{Connection, Executor, PgConnection};
 
 use super::access::Run;
+use super::pool::Pooled;
 
 /// A connection of the pool. It is closed when it is dropped, unless [`Session::give_back`] was called: a request whose client
 /// has left, or whose statement did not end well, leaves a session that nobody knows the state of.
 pub(super) struct Session {
-    connection: Option<PoolConnection<Postgres>>,
+    pooled: Pooled,
     shared: bool,
 }
 
@@ -21,9 +21,9 @@ impl Session {
     /// # Errors
     ///
     /// The database's.
-    pub(super) async fn of(connection: PoolConnection<Postgres>, runs: &[Run]) -> Result<Self, sqlx::Error> {
+    pub(super) async fn of(pooled: Pooled, runs: &[Run]) -> Result<Self, sqlx::Error> {
         let shared = runs.iter().all(|run| run.shares_session);
-        let mut session = Self { connection: Some(connection), shared };
+        let mut session = Self { pooled, shared };
         if !shared {
             session.clear_cached_statements().await?;
             session.execute("DISCARD SEQUENCES").await?;
@@ -32,9 +32,9 @@ impl Session {
     }
 
     /// Gives the connection to the next request, if its statements certainly left nothing in the session.
-    pub(super) fn give_back(mut self) {
+    pub(super) fn give_back(self) {
         if self.shared {
-            self.connection = None;
+            self.pooled.give_back();
         }
     }
 }
@@ -43,20 +43,12 @@ impl Deref for Session {
     type Target = PgConnection;
 
     fn deref(&self) -> &PgConnection {
-        self.connection.as_ref().expect("it is taken on the way out only")
+        self.pooled.connection()
     }
 }
 
 impl DerefMut for Session {
     fn deref_mut(&mut self) -> &mut PgConnection {
-        self.connection.as_mut().expect("it is taken on the way out only")
-    }
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        if let Some(connection) = &mut self.connection {
-            connection.close_on_drop();
-        }
+        self.pooled.connection_mut()
     }
 }

@@ -39,7 +39,7 @@ const TEMPORARY: &str = "temp";
 /// What the authorizer and the pool say to each other about one connection.
 #[derive(Clone, Default)]
 pub(crate) struct Notes {
-    /// Set while the pool runs its own `BEGIN`, `COMMIT` and `ROLLBACK`.
+    /// Set while the sidecar runs statements of its own.
     pub(crate) own: Arc<AtomicBool>,
     /// Why the last statement was refused, which SQLite itself does not say.
     pub(crate) reason: Reason,
@@ -67,6 +67,9 @@ impl Authorizer {
     }
 
     pub(crate) fn decide(&self, context: &AuthContext<'_>) -> Authorization {
+        if self.notes.own.load(Ordering::Relaxed) {
+            return Authorization::Allow;
+        }
         if context.database_name.is_some_and(|name| name.eq_ignore_ascii_case(TEMPORARY)) {
             self.notes.temporary.store(true, Ordering::Relaxed);
         }
@@ -96,7 +99,6 @@ impl Authorizer {
                 read_only.or_else(|| unlisted(table_name))
             }
             // A transaction of the client's own would stay open on a connection that others use; batches are transactions.
-            A::Transaction { .. } | A::Savepoint { .. } if self.notes.own.load(Ordering::Relaxed) => None,
             A::Transaction { .. } | A::Savepoint { .. } => Some("a transaction is a /sql/batch"),
             // Other files are none of a statement's business. VACUUM INTO attaches one, too.
             A::Attach { .. } | A::Detach { .. } | A::Unknown { .. } => Some("other databases cannot be attached"),

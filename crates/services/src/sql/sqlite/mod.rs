@@ -4,16 +4,19 @@
 //! block, each on a connection of its own out of a pool.
 
 mod authorizer;
+mod errors;
+mod keys;
 mod pool;
 mod values;
 
 use std::path::Path;
 use std::time::Instant;
 
-use rusqlite::{CachedStatement, Connection, ErrorCode};
+use rusqlite::{CachedStatement, Connection};
 
-use super::{Failed, Mode, NO_STATEMENT, Outcome, ResultWriter, SqlAccess, SqlError, SqlStore, Statement};
+use super::{Answer, Failed, Mode, Outcome, ResultWriter, SqlAccess, SqlError, SqlRequest, SqlStore, Statement};
 use crate::{Limits, ServicesError};
+use errors::sql_error;
 use pool::{Pool, Pooled};
 
 /// A SQLite file.
@@ -30,65 +33,105 @@ impl SqliteSql {
 }
 
 impl SqlStore for SqliteSql {
-    async fn run(&self, statements: Vec<Statement>, mode: Mode) -> Result<Vec<Outcome>, Failed> {
+    async fn run(&self, request: SqlRequest) -> Result<Answer, Failed> {
         let connection = self.pool.acquire().await.map_err(Failed::before)?;
         let limits = self.limits.clone();
-        let work = move || run(connection, &statements, mode, &limits);
+        let work = move || run(connection, &request, &limits);
         let done = tokio::task::spawn_blocking(work).await;
         done.map_err(|error| Failed::before(SqlError::Internal(error.to_string())))?
     }
 
     async fn ping(&self) -> Result<(), String> {
-        let statement = Statement { sql: "SELECT 1".into(), params: Vec::new() };
-        self.run(vec![statement], Mode::Single).await.map(drop).map_err(|failed| format!("{:?}", failed.error))
+        self.run(SqlRequest::ping()).await.map(drop).map_err(|failed| format!("{:?}", failed.error))
     }
 }
 
-fn run(mut pooled: Pooled, statements: &[Statement], mode: Mode, limits: &Limits) -> Result<Vec<Outcome>, Failed> {
-    let result = run_on(&mut pooled, statements, mode, limits);
+fn run(mut pooled: Pooled, request: &SqlRequest, limits: &Limits) -> Result<Answer, Failed> {
+    let result = run_on(&mut pooled, request, limits);
     if result.is_err() && pooled.wants_fresh() {
         // Nothing has happened: what ran before the refused statement was rolled back with it.
         pooled.refresh().map_err(|error| Failed::before(SqlError::Internal(error.to_string())))?;
-        return run_on(&mut pooled, statements, mode, limits);
+        return run_on(&mut pooled, request, limits);
     }
     result
 }
 
-fn run_on(pooled: &mut Pooled, statements: &[Statement], mode: Mode, limits: &Limits) -> Result<Vec<Outcome>, Failed> {
+fn run_on(pooled: &mut Pooled, request: &SqlRequest, limits: &Limits) -> Result<Answer, Failed> {
     pooled.set_deadline(Instant::now() + limits.statement_timeout);
-    if mode == Mode::Transaction {
+    let transaction = needs_transaction(pooled, request)?;
+    if transaction {
         // At once a writer: one that reads first and then cannot write would have to start over.
         let begin = if pooled.is_read_only() { "BEGIN" } else { "BEGIN IMMEDIATE" };
         pooled.control(begin).map_err(|error| Failed::before(sql_error(error)))?;
     }
-    let mut outcomes: Vec<Outcome> = Vec::with_capacity(statements.len());
+    let result = run_all(pooled, request, limits).and_then(|answer| {
+        if !transaction {
+            return Ok(answer);
+        }
+        let last = request.statements.len().saturating_sub(1);
+        pooled.control("COMMIT").map_err(|error| Failed { statement: last, error: sql_error(error) })?;
+        Ok(answer)
+    });
+    if result.is_err() {
+        pooled.roll_back();
+    }
+    result
+}
+
+/// Whether the request runs in a transaction, so that it is committed only when there is an answer.
+fn needs_transaction(pooled: &Pooled, request: &SqlRequest) -> Result<bool, Failed> {
+    if request.mode == Mode::Transaction || request.keyed.is_some() {
+        return Ok(true);
+    }
+    let sql = &request.statements[0].sql;
+    // VACUUM is the one statement that a transaction refuses, and it has no result.
+    if sql.trim_start().get(..6).is_some_and(|word| word.eq_ignore_ascii_case("vacuum")) {
+        return Ok(false);
+    }
+    match pooled.connection().prepare_cached(sql) {
+        Ok(prepared) => Ok(!prepared.readonly()),
+        Err(error) => Err(Failed::before(explained(pooled, sql_error(error)))),
+    }
+}
+
+fn run_all(pooled: &mut Pooled, request: &SqlRequest, limits: &Limits) -> Result<Answer, Failed> {
+    // Nothing is applied where nothing can be written.
+    let keyed = request.keyed.as_ref().filter(|_| !pooled.is_read_only());
+    if let Some(keyed) = keyed {
+        let found = pooled.own(|db| keys::find(db, &keyed.key)).map_err(|error| Failed::before(sql_error(error)))?;
+        match found {
+            Some(found) if found.request == keyed.request => {
+                return Ok(Answer { body: found.answer, replayed: true });
+            }
+            Some(_) => return Err(Failed::before(SqlError::KeyReused)),
+            None => {}
+        }
+    }
+    let mut outcomes: Vec<Outcome> = Vec::with_capacity(request.statements.len());
     let mut taken = 0;
-    for (index, statement) in statements.iter().enumerate() {
-        match run_one(pooled.connection(), statement, limits, taken) {
-            Ok(outcome) => {
-                taken += outcome.rows.len();
-                outcomes.push(outcome);
-            }
-            Err(error) => {
-                let error = match error {
-                    SqlError::Forbidden(text) if text == "not authorized" => {
-                        SqlError::Forbidden(pooled.refusal().to_owned())
-                    }
-                    other => other,
-                };
-                pooled.roll_back();
-                return Err(Failed { statement: index, error });
-            }
-        }
+    for (index, statement) in request.statements.iter().enumerate() {
+        let ran = run_one(pooled.connection(), statement, limits, taken).and_then(|outcome| {
+            statement.check(&outcome)?;
+            Ok(outcome)
+        });
+        let outcome = ran.map_err(|error| Failed { statement: index, error: explained(pooled, error) })?;
+        taken += outcome.rows.len();
+        outcomes.push(outcome);
     }
-    if mode == Mode::Transaction {
-        let last = statements.len().saturating_sub(1);
-        if let Err(error) = pooled.control("COMMIT") {
-            pooled.roll_back();
-            return Err(Failed { statement: last, error: sql_error(error) });
-        }
+    let body = (request.answer)(&outcomes);
+    if let Some(keyed) = keyed {
+        let kept = pooled.own(|db| keys::keep(db, keyed, &body));
+        kept.map_err(|error| Failed { statement: request.statements.len() - 1, error: sql_error(error) })?;
     }
-    Ok(outcomes)
+    Ok(Answer { body, replayed: false })
+}
+
+/// An error with the reason of a refusal, which SQLite itself does not say.
+fn explained(pooled: &Pooled, error: SqlError) -> SqlError {
+    match error {
+        SqlError::Forbidden(text) if text == "not authorized" => SqlError::Forbidden(pooled.refusal().to_owned()),
+        other => other,
+    }
 }
 
 fn run_one(connection: &Connection, statement: &Statement, limits: &Limits, taken: usize) -> Result<Outcome, SqlError> {
@@ -142,32 +185,4 @@ fn bind(prepared: &mut CachedStatement<'_>, statement: &Statement) -> Result<(),
         return wrong(format!("{} parameters were given for {used} placeholders", statement.params.len()));
     }
     Ok(())
-}
-
-/// What the database says is the client's, unless the database itself is not well.
-fn sql_error(error: rusqlite::Error) -> SqlError {
-    let message = match &error {
-        rusqlite::Error::SqliteFailure(_, Some(message)) => message.clone(),
-        rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
-        rusqlite::Error::MultipleStatement => "one statement at a time; use /sql/batch for several".to_string(),
-        other => other.to_string(),
-    };
-    match error.sqlite_error_code() {
-        Some(ErrorCode::OperationInterrupted) => SqlError::TimedOut,
-        // What SQLite says when it is asked to run the nothing that it has made of blanks and comments.
-        Some(ErrorCode::ApiMisuse) => SqlError::Statement(NO_STATEMENT.to_owned()),
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => SqlError::Busy,
-        Some(ErrorCode::AuthorizationForStatementDenied | ErrorCode::ReadOnly) => SqlError::Forbidden(message),
-        Some(
-            ErrorCode::DatabaseCorrupt
-            | ErrorCode::NotADatabase
-            | ErrorCode::SystemIoFailure
-            | ErrorCode::DiskFull
-            | ErrorCode::CannotOpen
-            | ErrorCode::OutOfMemory
-            | ErrorCode::PermissionDenied
-            | ErrorCode::InternalMalfunction,
-        ) => SqlError::Internal(format!("SQLite: {message}")),
-        _ => SqlError::Statement(message),
-    }
 }

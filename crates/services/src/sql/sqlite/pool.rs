@@ -151,13 +151,18 @@ impl Pooled {
         *self.member().deadline.lock().unwrap_or_else(PoisonError::into_inner) = Some(deadline);
     }
 
-    /// Runs a statement of the pool's own, which begins or ends a transaction.
-    pub(crate) fn control(&mut self, sql: &str) -> rusqlite::Result<()> {
+    /// Runs statements of the sidecar's own, which nothing is refused to.
+    pub(crate) fn own<T>(&mut self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
         let member = self.member();
         member.notes.own.store(true, Ordering::Relaxed);
-        let done = member.connection.execute_batch(sql);
+        let done = work(&member.connection);
         member.notes.own.store(false, Ordering::Relaxed);
         done
+    }
+
+    /// Begins or ends a transaction.
+    pub(crate) fn control(&mut self, sql: &str) -> rusqlite::Result<()> {
+        self.own(|connection| connection.execute_batch(sql))
     }
 
     /// Ends a transaction if one is open; SQLite has ended it by itself after some failures.

@@ -68,6 +68,9 @@ const REFUSED: [&str; 19] = [
     "ReturnStmt",
 ];
 
+/// Commands, besides those that change rows, that leave the schema alone.
+const KEEPS_SCHEMA: [&str; 5] = ["SelectStmt", "ExplainStmt", "CallStmt", "VacuumStmt", "VariableShowStmt"];
+
 /// How a statement runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run {
@@ -75,6 +78,15 @@ pub(super) struct Run {
     pub(super) changes_rows: bool,
     /// It certainly leaves nothing in its session, and reads nothing that another left there.
     pub(super) shares_session: bool,
+    /// It may change the schema, so that what is prepared elsewhere is out of date.
+    pub(super) changes_schema: bool,
+}
+
+impl Run {
+    /// Whether it may write anything that a transaction can take back.
+    pub(super) fn writes(self) -> bool {
+        self.changes_rows || !self.shares_session
+    }
 }
 
 /// What is decided about a statement.
@@ -206,9 +218,13 @@ fn judge(parsed: Result<Vec<Value>, ParseError>, access: &SqlAccess, catalog: &C
     let mut walk = Walk::new(access.tables.as_ref(), catalog, statement);
     let (understood, changes_rows) = (walk.statement(statement), walk.changes_rows());
     match understood {
-        Ok(()) => Verdict::Runs(Run { changes_rows, shares_session: true }),
+        Ok(()) => Verdict::Runs(Run { changes_rows, shares_session: true, changes_schema: false }),
         Err(why) if access.is_guarded() => Verdict::Forbidden(why),
-        Err(_) => Verdict::Runs(Run { changes_rows: nodes::changes_rows(statement), shares_session: false }),
+        Err(_) => Verdict::Runs(Run {
+            changes_rows: nodes::changes_rows(statement),
+            shares_session: false,
+            changes_schema: !nodes::is_change(command) && !KEEPS_SCHEMA.contains(&command),
+        }),
     }
 }
 

@@ -1,0 +1,123 @@
+//! Why statements have no result, and the problem details that say so.
+
+use axum::http::header::RETRY_AFTER;
+use axum::http::{HeaderValue, StatusCode};
+
+use crate::http::problem::Problem;
+
+/// Why statements have no result.
+#[derive(Debug)]
+pub(crate) enum SqlError {
+    /// The statement does not fit its parameters, or is none: 400 with this text.
+    Statement(String),
+    /// The sidecar does not allow the statement: 403 with this text.
+    Forbidden(String),
+    /// The database refused the statement.
+    Database(Box<Reported>),
+    /// More rows, or more bytes, than one answer may have: 400 with this text.
+    TooMuch(String),
+    /// A statement came to another number of rows than the request expects: 409 with this text.
+    Unexpected(String),
+    /// The idempotency key belongs to another request: 422.
+    KeyReused,
+    /// It took longer than allowed: 504.
+    TimedOut,
+    /// No connection came free in time: 503.
+    Busy,
+    /// The connection was lost before anything was committed: 503.
+    Lost,
+    /// The connection was lost during the commit, which may have happened: 503, retryable only with an idempotency key.
+    Unknown {
+        /// Whether the request has an idempotency key.
+        keyed: bool,
+    },
+    /// Anything else; it is logged, and a client is told of none of it: 500.
+    Internal(String),
+}
+
+/// An error that the database reports.
+#[derive(Debug)]
+pub(crate) struct Reported {
+    pub(crate) status: StatusCode,
+    pub(crate) message: String,
+    /// The code of the SQL standard, such as 23505 for a duplicate.
+    pub(crate) sqlstate: Option<String>,
+    pub(crate) constraint: Option<String>,
+    pub(crate) table: Option<String>,
+    pub(crate) column: Option<String>,
+    /// The same request may pass when it is sent again: nothing of it has happened.
+    pub(crate) retryable: bool,
+}
+
+impl Reported {
+    /// An error of the client's, 400, about which nothing but a message is known.
+    pub(crate) fn of(message: String) -> Self {
+        Self {
+            status: StatusCode::BAD_REQUEST,
+            message,
+            sqlstate: None,
+            constraint: None,
+            table: None,
+            column: None,
+            retryable: false,
+        }
+    }
+}
+
+const COMMIT_UNKNOWN: &str = "the connection to the database was lost during the commit, which may have happened";
+const LOST: &str = "the connection to the database was lost before anything was committed; try again";
+const REUSED: &str = "this Idempotency-Key was used for another request";
+const LATE: &str = "the statement was interrupted: it ran longer than allowed";
+
+impl From<SqlError> for Problem {
+    fn from(error: SqlError) -> Self {
+        let unavailable = |detail: &str, retryable: bool| {
+            Self::new(StatusCode::SERVICE_UNAVAILABLE, detail)
+                .with_header(RETRY_AFTER, HeaderValue::from_static("1"))
+                .with_member("retryable", retryable)
+        };
+        match error {
+            SqlError::Statement(detail) | SqlError::TooMuch(detail) => {
+                Self::bad_request(detail).with_member("retryable", false)
+            }
+            SqlError::Forbidden(detail) => Self::new(StatusCode::FORBIDDEN, detail).with_member("retryable", false),
+            SqlError::Unexpected(detail) => Self::new(StatusCode::CONFLICT, detail).with_member("retryable", false),
+            SqlError::KeyReused => Self::new(StatusCode::UNPROCESSABLE_ENTITY, REUSED).with_member("retryable", false),
+            SqlError::TimedOut => Self::new(StatusCode::GATEWAY_TIMEOUT, LATE).with_member("retryable", false),
+            SqlError::Busy => Self::busy().with_member("retryable", true),
+            SqlError::Lost => unavailable(LOST, true),
+            SqlError::Unknown { keyed } => unavailable(COMMIT_UNKNOWN, keyed),
+            SqlError::Database(reported) => of_reported(*reported),
+            SqlError::Internal(text) => Self::internal(text),
+        }
+    }
+}
+
+fn of_reported(reported: Reported) -> Problem {
+    let Reported { status, message, sqlstate, constraint, table, column, retryable } = reported;
+    let mut problem = Problem::new(status, message);
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        problem = problem.with_header(RETRY_AFTER, HeaderValue::from_static("1"));
+    }
+    let members = [("sqlstate", sqlstate), ("constraint", constraint), ("table", table), ("column", column)];
+    for (name, value) in members {
+        if let Some(value) = value {
+            problem = problem.with_member(name, value);
+        }
+    }
+    problem.with_member("retryable", retryable)
+}
+
+/// A statement of a batch that failed, and why. Statements are counted from 0.
+#[derive(Debug)]
+pub(crate) struct Failed {
+    pub(crate) statement: usize,
+    pub(crate) error: SqlError,
+}
+
+impl Failed {
+    /// For what concerns all statements alike.
+    pub(crate) fn before(error: SqlError) -> Self {
+        Self { statement: 0, error }
+    }
+}

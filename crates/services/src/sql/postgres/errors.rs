@@ -1,0 +1,101 @@
+//! PostgreSQL's errors: what a client is told, and whether the request is run once more.
+
+use axum::http::StatusCode;
+
+use crate::sql::{Reported, SqlError};
+
+/// Why a request did not come to its end, with what there is to do about it.
+#[derive(Debug)]
+pub(super) struct Trouble {
+    pub(super) error: SqlError,
+    /// The reason may be that a statement was prepared before a change of the schema.
+    pub(super) may_be_stale: bool,
+    /// The statement does not run inside of a transaction.
+    pub(super) refuses_transaction: bool,
+    /// The table of idempotency keys is missing.
+    pub(super) misses_keys: bool,
+}
+
+impl Trouble {
+    /// The transaction would have to see what another has written since it began.
+    pub(super) fn is_conflict(&self) -> bool {
+        matches!(&self.error, SqlError::Database(reported) if reported.sqlstate.as_deref() == Some("40001"))
+    }
+}
+
+impl From<SqlError> for Trouble {
+    fn from(error: SqlError) -> Self {
+        Self { error, may_be_stale: false, refuses_transaction: false, misses_keys: false }
+    }
+}
+
+impl From<sqlx::Error> for Trouble {
+    fn from(error: sqlx::Error) -> Self {
+        let code = error.as_database_error().and_then(|error| error.code()).unwrap_or_default().into_owned();
+        Self {
+            error: sql_error(&error),
+            may_be_stale: is_of_stale_statements(&code),
+            // `VACUUM` and its like; procedures that commit.
+            refuses_transaction: matches!(code.as_str(), "25001" | "2D000"),
+            misses_keys: false,
+        }
+    }
+}
+
+/// Whether an error with this SQLSTATE may come of a statement that was prepared before a change of the schema: unsuitable
+/// values, wrong types, vanished objects, and internal errors such as "cache lookup failed for type".
+fn is_of_stale_statements(code: &str) -> bool {
+    // A syntax error and a missing right have nothing to do with it.
+    let other = matches!(code, "42601" | "42501");
+    !other && (matches!(code, "0A000" | "26000") || ["22", "42", "XX"].iter().any(|class| code.starts_with(class)))
+}
+
+/// What the database says is the client's, unless it speaks of itself.
+pub(super) fn sql_error(error: &sqlx::Error) -> SqlError {
+    let database = match error {
+        sqlx::Error::Database(database) => database,
+        sqlx::Error::Io(_) => return SqlError::Lost,
+        other => return SqlError::Internal(format!("PostgreSQL: {other}")),
+    };
+    let message = database.message().to_string();
+    let code = database.code().unwrap_or_default().into_owned();
+    let status = match code.as_str() {
+        "57014" => return SqlError::TimedOut,
+        // The server ends the connection.
+        "57P01" | "57P02" | "57P03" | "57P05" => return SqlError::Lost,
+        // A deadlock, or rows that another transaction has just changed: the same again may well pass.
+        "40001" | "40P01" | "55P03" => StatusCode::SERVICE_UNAVAILABLE,
+        "25006" | "42501" => StatusCode::FORBIDDEN,
+        // Connection exceptions, exhausted resources, failures of the system, errors of PostgreSQL itself.
+        code if ["08", "53", "58", "XX", "F0", "28"].iter().any(|class| code.starts_with(class)) => {
+            return SqlError::Internal(format!("PostgreSQL: {message}"));
+        }
+        _ => StatusCode::BAD_REQUEST,
+    };
+    let details = database.try_downcast_ref::<sqlx::postgres::PgDatabaseError>();
+    let text = |text: Option<&str>| text.map(str::to_owned);
+    SqlError::Database(Box::new(Reported {
+        status,
+        message,
+        sqlstate: Some(code),
+        constraint: text(details.and_then(|details| details.constraint())),
+        table: text(details.and_then(|details| details.table())),
+        column: text(details.and_then(|details| details.column())),
+        retryable: status == StatusCode::SERVICE_UNAVAILABLE,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn duplicates_are_no_sign_of_a_changed_schema() {
+        for code in ["0A000", "22P02", "22003", "42883", "42804", "42P01", "XX000"] {
+            assert!(is_of_stale_statements(code), "{code}");
+        }
+        for code in ["", "23505", "40001", "42601", "42501", "25001", "P0001", "57014"] {
+            assert!(!is_of_stale_statements(code), "{code}");
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Answers under idempotency keys, in a table of the database itself: written in the transaction that they answer.
+
+use sqlx::{Executor, PgConnection};
+
+use super::errors::{Trouble, sql_error};
+use crate::sql::{Answer, Keyed, Reported, SqlError};
+
+/// Two sessions that make the table at the same time collide in the catalog, and then one of them has made it.
+const CREATE: &str = "CREATE TABLE IF NOT EXISTS tenon_idempotency (
+  key text PRIMARY KEY, request text NOT NULL, answer text, at timestamptz NOT NULL);
+CREATE INDEX IF NOT EXISTS tenon_idempotency_at ON tenon_idempotency (at)";
+
+/// Waits for a transaction that has claimed the key and still runs. An answer is kept for a day.
+const CLAIM: &str = "INSERT INTO tenon_idempotency AS kept (key, request, at) VALUES ($1, $2, now())
+ON CONFLICT (key) DO UPDATE SET request = excluded.request, answer = NULL, at = excluded.at
+WHERE kept.at <= now() - interval '1 day'";
+
+const FIND: &str = "SELECT request, coalesce(answer, '') FROM tenon_idempotency WHERE key = $1";
+
+const KEEP: &str = "WITH late AS (SELECT key FROM tenon_idempotency WHERE at <= now() - interval '1 day' AND key <> $1
+  LIMIT 16 FOR UPDATE SKIP LOCKED),
+gone AS (DELETE FROM tenon_idempotency WHERE key IN (SELECT key FROM late))
+UPDATE tenon_idempotency SET answer = $2 WHERE key = $1";
+
+const UNDEFINED_TABLE: &str = "42P01";
+
+/// Claims a key for the transaction that runs; the answer, when an earlier one has it.
+pub(super) async fn claim(connection: &mut PgConnection, keyed: &Keyed) -> Result<Option<Answer>, Trouble> {
+    let claimed = sqlx::query(CLAIM).bind(&keyed.key).bind(&keyed.request).execute(&mut *connection).await;
+    let claimed = claimed.map_err(|error| {
+        let code = error.as_database_error().and_then(|error| error.code());
+        let misses_keys = code.as_deref() == Some(UNDEFINED_TABLE);
+        Trouble { misses_keys, ..Trouble::from(error) }
+    })?;
+    if claimed.rows_affected() > 0 {
+        return Ok(None);
+    }
+    let (request, body): (String, String) = sqlx::query_as(FIND).bind(&keyed.key).fetch_one(connection).await?;
+    if request == keyed.request { Ok(Some(Answer { body, replayed: true })) } else { Err(SqlError::KeyReused.into()) }
+}
+
+/// Keeps the answer of the transaction that runs, and clears some away whose time is over.
+pub(super) async fn keep(connection: &mut PgConnection, keyed: &Keyed, answer: &str) -> Result<(), Trouble> {
+    sqlx::query(KEEP).bind(&keyed.key).bind(answer).execute(connection).await?;
+    Ok(())
+}
+
+/// Makes the table.
+///
+/// # Errors
+///
+/// Where the user or role may not, with the way out.
+pub(super) async fn create(connection: &mut PgConnection) -> Result<(), SqlError> {
+    let Err(error) = connection.execute(CREATE).await else { return Ok(()) };
+    let code = error.as_database_error().and_then(|error| error.code()).unwrap_or_default();
+    match (code.as_ref(), sql_error(&error)) {
+        ("23505" | "42P07", _) => Ok(()),
+        (_, SqlError::Database(reported)) => {
+            let message = format!(
+                "an Idempotency-Key needs the table tenon_idempotency, which could not be made: {}",
+                reported.message
+            );
+            Err(SqlError::Database(Box::new(Reported { message, ..*reported })))
+        }
+        (_, other) => Err(other),
+    }
+}

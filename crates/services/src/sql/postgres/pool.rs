@@ -1,0 +1,226 @@
+//! Connections to the database, each used by one request at a time.
+//!
+//! A pool of our own, because of three things: what is prepared on a connection is prepared anew once the schema may have
+//! changed, a connection that is in use all the time is not asked whether it is alive, and one that a request has left
+//! is closed without being waited for.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use sqlx::postgres::{PgConnectOptions, PgConnection};
+use sqlx::{Connection, Executor};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, sleep, timeout_at};
+
+use super::access::Decisions;
+use crate::Limits;
+use crate::sql::{Reported, SqlError};
+
+/// How long statements stay prepared. Another program may change the schema, and PostgreSQL keeps the types of a prepared
+/// statement's parameters whatever becomes of the columns.
+const PREPARED_FOR: Duration = Duration::from_secs(1);
+
+/// The age at which a connection is closed, since a server's session grows.
+const LIFETIME: Duration = Duration::from_secs(30 * 60);
+
+/// The first pause before a server that refuses connections is asked again; it doubles.
+const PAUSE: Duration = Duration::from_millis(25);
+
+/// The server's setting that shows whether the settings of a connection arrive.
+const STATEMENT_TIMEOUT: &str = "SELECT s.setting::text FROM pg_catalog.pg_settings s
+WHERE s.name OPERATOR(pg_catalog.=) 'statement_timeout'";
+
+/// A backend looks every 500 ms whether its client is still there, and ends its statement when it is not (PostgreSQL 14).
+const CHECK_CLIENT: &str = "SELECT pg_catalog.set_config('client_connection_check_interval', '500', false)";
+
+/// The first version that has that setting.
+const CHECKS_CLIENTS: u32 = 140_000;
+
+const DROPPED_SETTINGS: &str = "the server has not taken the settings of the connection: a proxy such as PgBouncer is in \
+     between; give the address of PostgreSQL itself";
+
+/// The connections. Cloning shares them.
+#[derive(Clone)]
+pub(super) struct Pool(Arc<Inner>);
+
+struct Inner {
+    options: PgConnectOptions,
+    decisions: Decisions,
+    statement_timeout: Duration,
+    wait: Duration,
+    places: Arc<Semaphore>,
+    idle: Mutex<Vec<Member>>,
+    /// Counts the changes of the schema that this sidecar has made.
+    schema: AtomicU64,
+}
+
+struct Member {
+    connection: PgConnection,
+    made: Instant,
+    /// When the oldest of the prepared statements may have been prepared, and at which schema.
+    prepared: Instant,
+    schema: u64,
+}
+
+impl Pool {
+    /// Connects once.
+    ///
+    /// # Errors
+    ///
+    /// The reason why there is no connection after [`Limits::queue_timeout`], or none that can be used.
+    pub(super) async fn connect(
+        options: PgConnectOptions,
+        decisions: Decisions,
+        limits: &Limits,
+    ) -> Result<Self, sqlx::Error> {
+        let pool = Self(Arc::new(Inner {
+            options,
+            decisions,
+            statement_timeout: limits.statement_timeout,
+            wait: limits.queue_timeout,
+            places: Arc::new(Semaphore::new(limits.pool_size.max(1) as usize)),
+            idle: Mutex::default(),
+            schema: AtomicU64::new(0),
+        }));
+        let first = pool.member_before(Instant::now() + limits.queue_timeout).await?;
+        pool.idle().push(first);
+        Ok(pool)
+    }
+
+    /// A connection of one's own, when one comes free in time.
+    pub(super) async fn acquire(&self) -> Result<Pooled, SqlError> {
+        let deadline = Instant::now() + self.0.wait;
+        let place = Arc::clone(&self.0.places).acquire_owned();
+        let Ok(Ok(place)) = timeout_at(deadline, place).await else { return Err(SqlError::Busy) };
+        let mut found = None;
+        while found.is_none() {
+            let Some(idle) = self.take_idle() else { break };
+            found = timeout_at(deadline, self.current(idle)).await.unwrap_or(None);
+        }
+        let member = match found {
+            Some(member) => member,
+            None => self.member_before(deadline).await.map_err(|error| unreachable(&error))?,
+        };
+        Ok(Pooled { member: Some(member), pool: self.clone(), _place: place })
+    }
+
+    /// Has every idle connection looked at before it is used, and what is prepared on it prepared anew.
+    pub(super) fn distrust(&self) {
+        self.0.schema.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Member>> {
+        self.0.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take_idle(&self) -> Option<Member> {
+        self.idle().pop()
+    }
+
+    /// The connection, if it can be used, with nothing prepared that may be out of date.
+    async fn current(&self, mut member: Member) -> Option<Member> {
+        let schema = self.0.schema.load(Ordering::Relaxed);
+        if member.made.elapsed() > LIFETIME {
+            return None;
+        }
+        if member.schema == schema && member.prepared.elapsed() < PREPARED_FOR {
+            return Some(member);
+        }
+        // Either of them shows whether the connection is alive.
+        let alive = if member.connection.cached_statements_size() > 0 {
+            member.connection.clear_cached_statements().await
+        } else {
+            member.connection.ping().await
+        };
+        alive.ok()?;
+        Some(Member { prepared: Instant::now(), schema, ..member })
+    }
+
+    /// A new connection. A server that is starting, or has no connection left, is asked again until the deadline.
+    async fn member_before(&self, deadline: Instant) -> Result<Member, sqlx::Error> {
+        let mut pause = PAUSE;
+        loop {
+            match timeout_at(deadline, self.member()).await {
+                Ok(Ok(member)) => return Ok(member),
+                Ok(Err(error)) if !is_transient(&error) || Instant::now() + pause >= deadline => return Err(error),
+                Ok(Err(_)) => {}
+                Err(_) => return Err(sqlx::Error::PoolTimedOut),
+            }
+            sleep(pause).await;
+            pause *= 2;
+        }
+    }
+
+    async fn member(&self) -> Result<Member, sqlx::Error> {
+        let schema = self.0.schema.load(Ordering::Relaxed);
+        let mut connection = PgConnection::connect_with(&self.0.options).await?;
+        let timeout: Option<String> = sqlx::query_scalar(STATEMENT_TIMEOUT).fetch_optional(&mut connection).await?;
+        if timeout != Some(self.0.statement_timeout.as_millis().to_string()) {
+            return Err(sqlx::Error::Configuration(DROPPED_SETTINGS.into()));
+        }
+        if connection.server_version_num().is_some_and(|version| version >= CHECKS_CLIENTS) {
+            // Not every system can tell.
+            let _ = connection.execute(CHECK_CLIENT).await;
+        }
+        self.0.decisions.connected(&mut connection).await?;
+        let now = Instant::now();
+        Ok(Member { connection, made: now, prepared: now, schema })
+    }
+}
+
+/// A connection that is closed when it is dropped, unless [`Pooled::give_back`] is called.
+pub(super) struct Pooled {
+    member: Option<Member>,
+    pool: Pool,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Pooled {
+    pub(super) fn connection(&self) -> &PgConnection {
+        &self.member.as_ref().expect("it is taken on the way out only").connection
+    }
+
+    pub(super) fn connection_mut(&mut self) -> &mut PgConnection {
+        &mut self.member.as_mut().expect("it is taken on the way out only").connection
+    }
+
+    /// Gives the connection to the next request.
+    pub(super) fn give_back(mut self) {
+        if let Some(member) = self.member.take() {
+            self.pool.idle().push(member);
+        }
+    }
+}
+
+fn is_transient(error: &sqlx::Error) -> bool {
+    use std::io::ErrorKind;
+    match error {
+        sqlx::Error::Io(error) => matches!(
+            error.kind(),
+            ErrorKind::ConnectionRefused
+                | ErrorKind::ConnectionReset
+                | ErrorKind::ConnectionAborted
+                | ErrorKind::NotFound
+                | ErrorKind::UnexpectedEof
+        ),
+        sqlx::Error::Database(error) => {
+            error.is_transient_in_connect_phase() || error.code().as_deref() == Some("57P01")
+        }
+        _ => false,
+    }
+}
+
+/// Why there is no connection: for the log when it will stay so.
+fn unreachable(error: &sqlx::Error) -> SqlError {
+    if !is_transient(error) && !matches!(error, sqlx::Error::PoolTimedOut) {
+        return SqlError::Internal(format!("PostgreSQL: {error}"));
+    }
+    tracing::warn!("PostgreSQL cannot be reached: {error}");
+    SqlError::Database(Box::new(Reported {
+        status: StatusCode::SERVICE_UNAVAILABLE,
+        retryable: true,
+        ..Reported::of("the database cannot be reached; try again".to_owned())
+    }))
+}

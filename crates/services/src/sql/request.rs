@@ -1,0 +1,130 @@
+//! What a request asks of a database, and its answer.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use axum::http::{HeaderMap, HeaderName};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::{Outcome, Statement};
+use crate::http::problem::Problem;
+
+/// How long an answer is kept.
+pub(crate) const KEPT: Duration = Duration::from_secs(24 * 3600);
+
+/// Characters of an idempotency key.
+const MAX_KEY: usize = 255;
+
+pub(crate) const KEY_HEADER: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// Whether statements stand alone or all or none of them happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// One statement.
+    Single,
+    /// One transaction, rolled back at the first failure.
+    Transaction,
+}
+
+/// How far a transaction is kept apart from others that run at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Isolation {
+    ReadUncommitted,
+    ReadCommitted,
+    RepeatableRead,
+    Serializable,
+}
+
+impl Isolation {
+    /// Reads `isolation` of a batch: the SQL standard's names, in any case, with spaces, `_` or `-` between the words.
+    pub(crate) fn from_json(value: &Value) -> Result<Option<Self>, Problem> {
+        let wrong = || {
+            Problem::bad_request(
+                "`isolation` must be \"read uncommitted\", \"read committed\", \"repeatable read\" or \"serializable\"",
+            )
+        };
+        if value.is_null() {
+            return Ok(None);
+        }
+        let name = value.as_str().ok_or_else(wrong)?.to_ascii_lowercase().replace(['_', '-'], " ");
+        Ok(Some(match name.as_str() {
+            "read uncommitted" => Self::ReadUncommitted,
+            "read committed" => Self::ReadCommitted,
+            "repeatable read" => Self::RepeatableRead,
+            "serializable" => Self::Serializable,
+            _ => return Err(wrong()),
+        }))
+    }
+
+    /// As SQL writes it.
+    pub(crate) fn sql(self) -> &'static str {
+        match self {
+            Self::ReadUncommitted => "READ UNCOMMITTED",
+            Self::ReadCommitted => "READ COMMITTED",
+            Self::RepeatableRead => "REPEATABLE READ",
+            Self::Serializable => "SERIALIZABLE",
+        }
+    }
+}
+
+/// An idempotency key, and the request that it stands for.
+#[derive(Clone, Debug)]
+pub(crate) struct Keyed {
+    pub(crate) key: String,
+    /// SHA-256 of the route and the body, in hexadecimal digits.
+    pub(crate) request: String,
+}
+
+impl Keyed {
+    /// Reads the header `Idempotency-Key`.
+    pub(crate) fn of(headers: &HeaderMap, route: &str, body: &Value) -> Result<Option<Self>, Problem> {
+        let Some(value) = headers.get(KEY_HEADER) else { return Ok(None) };
+        let key = value.to_str().unwrap_or_default().trim();
+        if key.is_empty() || key.len() > MAX_KEY {
+            let detail = format!("`Idempotency-Key` must have 1 to {MAX_KEY} printable ASCII characters");
+            return Err(Problem::bad_request(detail));
+        }
+        let mut hash = Sha256::new();
+        hash.update(route);
+        hash.update(body.to_string());
+        let mut request = String::with_capacity(64);
+        for byte in hash.finalize() {
+            // Writing to a string does not fail.
+            let _ = write!(request, "{byte:02x}");
+        }
+        Ok(Some(Self { key: key.to_owned(), request }))
+    }
+}
+
+/// A request of a database.
+#[derive(Clone, Debug)]
+pub(crate) struct SqlRequest {
+    pub(crate) statements: Vec<Statement>,
+    pub(crate) mode: Mode,
+    pub(crate) isolation: Option<Isolation>,
+    pub(crate) keyed: Option<Keyed>,
+    /// Writes the answer, before it is committed.
+    pub(crate) answer: fn(&[Outcome]) -> String,
+}
+
+impl SqlRequest {
+    /// What shows that the database answers.
+    pub(crate) fn ping() -> Self {
+        Self {
+            statements: vec![Statement::new("SELECT 1")],
+            mode: Mode::Single,
+            isolation: None,
+            keyed: None,
+            answer: |_| String::new(),
+        }
+    }
+}
+
+/// The answer to a request.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) body: String,
+    /// An earlier request of the same idempotency key was answered so; this one did nothing.
+    pub(crate) replayed: bool,
+}
