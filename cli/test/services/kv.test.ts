@@ -1,7 +1,10 @@
 /** The contract of key-value, on everything that keeps to it. */
+import { connect } from "node:net";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import { describeEach } from "../../../testing/needs.ts";
-import type { Ask } from "./ask.ts";
+import { describeEach, describeWith } from "../../../testing/needs.ts";
+import { Sidecar } from "../../src/sidecar.ts";
+import { type Ask, askAt } from "./ask.ts";
+import { type Store, startRedis } from "./stores.ts";
 import { kvTargets, type Started } from "./targets.ts";
 
 describeEach("key-value: $name", kvTargets, (target) => {
@@ -88,12 +91,140 @@ describeEach("key-value: $name", kvTargets, (target) => {
     const large = await ask("PUT", "/kv/large", { body: Buffer.alloc(11_000_000) });
     expect(large.json).toMatchObject({ status: 413, title: "Content Too Large" });
     expect((await ask("GET", "/kv/large")).status).toBe(404);
-    expect((await ask("POST", "/kv/a")).headers["allow"]).toContain("PUT");
+    expect((await ask("POST", "/health")).headers["allow"]).toContain("GET");
+  });
+
+  it("writes only where its conditions hold", async () => {
+    const put = (body: string, headers: Record<string, string> = {}) => ask("PUT", "/kv/cas", { body, headers });
+    const first = await put("1", { "if-none-match": "*" });
+    expect([first.status, first.headers["etag"]]).toEqual([204, expect.stringMatching(/^"\w+"$/)]);
+    expect((await put("2", { "if-none-match": "*" })).json).toMatchObject({ status: 412 });
+    const etag = (await ask("GET", "/kv/cas")).headers["etag"] as string;
+    expect(etag).toBe(first.headers["etag"]);
+    const writers = await Promise.all(["a", "b", "c", "d"].map((body) => put(body, { "if-match": etag })));
+    expect(writers.map(({ status }) => status).sort()).toEqual([204, 412, 412, 412]);
+    const won = writers.find(({ status }) => status === 204)?.headers["etag"];
+    expect([(await ask("GET", "/kv/cas")).headers["etag"], won]).toEqual([won, expect.not.stringMatching(etag)]);
+    expect((await put("x", { "if-match": "*" })).status).toBe(204);
+    expect((await put("y", { "if-match": '"no", "such"' })).status).toBe(412);
+    const read = await ask("GET", "/kv/cas");
+    expect(read.text).toBe("x");
+    const same = await ask("GET", "/kv/cas", { headers: { "if-none-match": read.headers["etag"] as string } });
+    expect([same.status, same.text]).toEqual([304, ""]);
+    await ask("DELETE", "/kv/cas");
+    expect((await put("z", { "if-match": "*" })).status).toBe(412);
+    const makers = await Promise.all(["a", "b", "c", "d"].map((body) => put(body, { "if-none-match": "*" })));
+    expect(makers.map(({ status }) => status).sort()).toEqual([204, 412, 412, 412]);
+    await ask("DELETE", "/kv/cas");
+  });
+
+  it("says how long an entry has, and gives it more", async () => {
+    await ask("PUT", "/kv/timed?ttl=100", { body: "x" });
+    const left = async () => Number((await ask("GET", "/kv/timed")).headers["x-cache-ttl"]);
+    expect([99, 100]).toContain(await left());
+    expect((await ask("PATCH", "/kv/timed?ttl=1000")).status).toBe(204);
+    expect([999, 1000]).toContain(await left());
+    expect((await ask("PATCH", "/kv/nothing?ttl=5")).status).toBe(404);
+    for (const query of ["", "?ttl=0", "?ttl=x"]) expect((await ask("PATCH", `/kv/timed${query}`)).status).toBe(400);
+    await ask("PUT", "/kv/timed", { body: "x" });
+    expect((await ask("GET", "/kv/timed")).headers["x-cache-ttl"]).toBeUndefined();
+    await ask("DELETE", "/kv/timed");
+  });
+
+  it("counts within bounds", async () => {
+    const add = (json: unknown) => ask("POST", "/kv/count", { json });
+    const sums = await Promise.all(Array.from({ length: 20 }, () => add({ incr: 1, ttl: 100 })));
+    expect(sums.map(({ json }) => json.value).sort((a, b) => a - b)).toEqual(
+      Array.from({ length: 20 }, (_, n) => n + 1),
+    );
+    expect((await add({ incr: -5, min: 15 })).json).toEqual({ value: 15 });
+    expect((await add({ incr: -1, min: 15 })).json).toMatchObject({ status: 409, value: 15 });
+    expect((await add({ incr: 6, max: 20 })).status).toBe(409);
+    const read = await ask("GET", "/kv/count");
+    expect([read.text, read.headers["content-type"]]).toEqual(["15", "text/plain; charset=utf-8"]);
+    expect([99, 100]).toContain(Number(read.headers["x-cache-ttl"]));
+    expect((await add({ incr: 2 ** 53 - 1 })).status).toBe(409);
+    for (const wrong of [{}, { incr: "1" }, { incr: 1.5 }, { incr: 1, ttl: 0 }, { incr: 1, min: "a" }, []]) {
+      expect((await add(wrong)).status, JSON.stringify(wrong)).toBe(400);
+    }
+    await ask("PUT", "/kv/count", { body: "many" });
+    expect((await add({ incr: 1 })).json).toMatchObject({ status: 409 });
+    await ask("DELETE", "/kv/count");
+    expect((await add({ incr: 2 ** 53 - 1 })).json).toEqual({ value: 2 ** 53 - 1 });
+    await ask("DELETE", "/kv/count");
+  });
+
+  it("reads many at once", async () => {
+    await ask("PUT", "/kv/m1?ttl=100", { body: "é", headers: { "content-type": "text/plain" } });
+    await ask("PUT", "/kv/m2", { body: Buffer.from([0, 255]) });
+    const { entries } = (await ask("POST", "/kv", { json: { get: ["m1", "none", "m2"] } })).json;
+    const etag = expect.stringMatching(/^"\w+"$/);
+    expect(entries).toEqual([
+      { key: "m1", value: "é", content_type: "text/plain", etag, ttl: expect.any(Number) },
+      null,
+      { key: "m2", base64: "AP8=", content_type: "application/octet-stream", etag },
+    ]);
+    expect((await ask("POST", "/kv", { json: { get: [] } })).json).toEqual({ entries: [] });
+    for (const get of [undefined, "m1", [1], [""], Array(1001).fill("a")]) {
+      expect((await ask("POST", "/kv", { json: { get } })).status).toBe(400);
+    }
+    for (const key of ["l1", "l2"]) await ask("PUT", `/kv/${key}`, { body: Buffer.alloc(6_000_000) });
+    expect((await ask("POST", "/kv", { json: { get: ["l1", "l2"] } })).json.detail).toMatch(/larger than/);
+    for (const key of ["m1", "m2", "l1", "l2"]) await ask("DELETE", `/kv/${key}`);
   });
 
   it("is up, and counts", async () => {
     expect((await ask("GET", "/health")).json).toMatchObject({ status: "ok" });
     expect((await ask("GET", "/metrics")).text).toMatch(/^tenon_sidecar_requests_total\{.*route="\/kv".*\} \d+$/m);
     expect((await ask("GET", "/nothing")).json).toMatchObject({ status: 404 });
+  });
+});
+
+describeWith("redis-server", "key-value in Redis", () => {
+  let store: Store;
+  let sidecar: Sidecar;
+  let ask: Ask;
+  beforeAll(async () => {
+    store = await startRedis();
+    sidecar = await Sidecar.start({ kind: "kv", url: store.url, listen: "127.0.0.1:0", logLevel: "off" });
+    ask = askAt(sidecar.address);
+  });
+  afterAll(async () => {
+    await sidecar.close();
+    await store.stop();
+  });
+
+  /** The answer of Redis itself to a command in one line. */
+  const redis = (command: string): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const connection = connect(store.url.slice("unix://".length), () => connection.write(`${command}\r\n`));
+      connection.once("error", reject);
+      connection.once("data", (data) => {
+        connection.destroy();
+        resolve(data.toString().trim());
+      });
+    });
+
+  it("has one key for an entry, and none when its time is over", async () => {
+    await Promise.all(Array.from({ length: 300 }, (_, n) => ask("PUT", `/kv/short:${n}?ttl=1`, { body: "x" })));
+    await ask("PUT", "/kv/*[a]?", { body: "x" });
+    await ask("PUT", "/kv/b", { body: "x" });
+    expect((await ask("GET", "/kv?prefix=*")).json).toEqual({ keys: ["*[a]"], next: null });
+    await expect.poll(() => redis("DBSIZE")).toBe(":2");
+    expect((await ask("GET", "/kv")).json).toEqual({ keys: ["*[a]", "b"], next: null });
+    await Promise.all(["*[a]", "b"].map((key) => ask("DELETE", `/kv/${key}`)));
+    expect(await redis("DBSIZE")).toBe(":0");
+  });
+
+  it("lets maxmemory refuse a write", async () => {
+    await redis("CONFIG SET maxmemory 4mb");
+    const statuses: number[] = [];
+    for (let n = 0; n < 12; n++) {
+      statuses.push((await ask("PUT", `/kv/large:${n}`, { body: Buffer.alloc(1_000_000) })).status);
+    }
+    expect(statuses.at(-1)).toBe(500);
+    expect(statuses.filter((status) => status === 204).length).toBeLessThan(6);
+    await redis("CONFIG SET maxmemory 0");
+    await redis("FLUSHALL");
   });
 });

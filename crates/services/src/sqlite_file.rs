@@ -31,6 +31,16 @@ impl SqliteFile {
         Ok(Self(Arc::new(Mutex::new(connection))))
     }
 
+    /// Brings a file of an earlier version up to date, before it is used.
+    pub(crate) fn set_up<T>(
+        &self,
+        path: &Path,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, ServicesError> {
+        let done = work(&self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        done.map_err(|error| ServicesError::Folder { path: path.to_path_buf(), reason: error.to_string() })
+    }
+
     /// Runs `work` on a thread that may block.
     pub(crate) async fn call<T: Send + 'static>(
         &self,

@@ -1,3 +1,5 @@
+import { decodeBase64 } from "../encoding/base64.ts";
+import { encodeUtf8 } from "../platform.ts";
 import { askSidecar, encodeKey, type ListOptions, listQuery } from "./sidecar.ts";
 import { bodyOf, type Storable, Stored } from "./stored.ts";
 
@@ -7,6 +9,31 @@ export interface CacheSetOptions {
   readonly ttl?: number;
   /** What fits the value when left out. */
   readonly contentType?: string;
+  /** Only where nothing is kept yet. */
+  readonly ifAbsent?: boolean;
+  /** Only in place of the entry that has this ETag: `(await cache.get(key))?.etag`. */
+  readonly ifMatch?: string;
+}
+
+/** How a counter counts. */
+export interface CacheIncrOptions {
+  /** What is added, and subtracted when it is negative; 1 when left out. */
+  readonly by?: number;
+  /** Seconds until a counter that begins is gone; one that counts keeps its own time. */
+  readonly ttl?: number;
+  /** The smallest sum. */
+  readonly min?: number;
+  /** The largest sum. */
+  readonly max?: number;
+}
+
+/** An entry as many at once come. */
+interface WireEntry {
+  readonly value?: string;
+  readonly base64?: string;
+  readonly content_type: string;
+  readonly etag: string;
+  readonly ttl?: number;
 }
 
 /** A page of keys. */
@@ -21,14 +48,48 @@ export const cache = {
   /** What is kept under a key; `undefined` when nothing is, or its time is over. @throws SidecarError */
   async get(key: string): Promise<Stored | undefined> {
     const response = await askSidecar("cache", { method: "GET", path: path(key), expect: [404] });
-    return response.status === 404 ? undefined : new Stored(response);
+    return response.status === 404 ? undefined : Stored.of(response);
   },
 
-  /** Keeps a text, bytes, or `{ json: value }` under a key. @throws SidecarError */
-  async set(key: string, value: Storable, { ttl, contentType }: CacheSetOptions = {}): Promise<void> {
+  /** What is kept under each of the keys, in their order. @throws SidecarError */
+  async getMany(keys: readonly string[]): Promise<(Stored | undefined)[]> {
+    const response = await askSidecar("cache", { method: "POST", path: "/kv", json: { get: keys } });
+    const { entries } = response.json() as { entries: readonly (WireEntry | null)[] };
+    return entries.map((entry) => {
+      if (entry === null) return undefined;
+      const { value, base64 = "", content_type, etag, ttl } = entry;
+      const bytes =
+        value === undefined ? (decodeBase64(base64) ?? new Uint8Array()) : new Uint8Array(encodeUtf8(value));
+      return new Stored(content_type, etag, ttl, bytes);
+    });
+  },
+
+  /**
+   * Keeps a text, bytes, or `{ json: value }` under a key. Whether it was set: always, unless `ifAbsent` or `ifMatch` are given.
+   *
+   * @throws SidecarError
+   */
+  async set(key: string, value: Storable, options: CacheSetOptions = {}): Promise<boolean> {
+    const { ttl, contentType, ifAbsent, ifMatch } = options;
     const { body, type } = bodyOf(value, contentType);
+    const headers: [string, string][] = [["content-type", type]];
+    if (ifAbsent === true) headers.push(["if-none-match", "*"]);
+    if (ifMatch !== undefined) headers.push(["if-match", ifMatch]);
     const query = ttl === undefined ? "" : `?ttl=${ttl}`;
-    await askSidecar("cache", { method: "PUT", path: path(key) + query, headers: [["content-type", type]], body });
+    const asked = { method: "PUT", path: path(key) + query, headers, body, expect: [412] };
+    return (await askSidecar("cache", asked)).status !== 412;
+  },
+
+  /** Adds to a counter, which begins at 0, and gives the sum. @throws SidecarError with status 409 beyond a bound. */
+  async incr(key: string, { by = 1, ...options }: CacheIncrOptions = {}): Promise<number> {
+    const response = await askSidecar("cache", { method: "POST", path: path(key), json: { incr: by, ...options } });
+    return (response.json() as { value: number }).value;
+  },
+
+  /** Gives an entry `ttl` seconds from now on; whether there is one. @throws SidecarError */
+  async touch(key: string, ttl: number): Promise<boolean> {
+    const response = await askSidecar("cache", { method: "PATCH", path: `${path(key)}?ttl=${ttl}`, expect: [404] });
+    return response.status !== 404;
   },
 
   /** Whether there was something under the key to delete. @throws SidecarError */

@@ -110,6 +110,31 @@ describe("cache", () => {
     expect([await asked(() => cache.delete("a")), await asked(() => cache.delete("a"))]).toEqual([true, false]);
   });
 
+  it("counts, and sets under conditions", async () => {
+    expect(await asked(() => cache.incr("n"))).toBe(1);
+    expect(await asked(() => cache.incr("n", { by: 4, ttl: 60, max: 5 }))).toBe(5);
+    expect(await failure(() => cache.incr("n", { max: 5 }))).toMatchObject({ status: 409 });
+    expect(await asked(() => cache.set("n", "x", { ifAbsent: true }))).toBe(false);
+    expect(await asked(() => cache.set("s", "1", { ifAbsent: true, ttl: 60 }))).toBe(true);
+    const entry = await asked(() => cache.get("s"));
+    const { etag = "" } = entry ?? {};
+    expect([59, 60]).toContain(entry?.ttl);
+    const swap = (value: string) => asked(() => cache.set("s", value, { ifMatch: etag }));
+    expect([await swap("2"), await swap("3")]).toEqual([true, false]);
+    expect([await asked(() => cache.touch("s", 5)), await asked(() => cache.touch("none", 5))]).toEqual([true, false]);
+    await asked(() => cache.set("b", new Uint8Array([0, 255])));
+    const [s, none, b] = await asked(() => cache.getMany(["s", "none", "b"]));
+    expect([s?.text(), s?.etag, s?.ttl, none, b?.contentType]).toEqual([
+      "2",
+      expect.stringMatching(/^"\w+"$/),
+      expect.any(Number),
+      undefined,
+      "application/octet-stream",
+    ]);
+    expect([...(b?.bytes() ?? [])]).toEqual([0, 255]);
+    for (const key of ["n", "s", "b"]) await asked(() => cache.delete(key));
+  });
+
   it("refuses what cannot be a key, or a time", async () => {
     for (const key of ["", ".", "..", "\ud800"]) expect(await failure(() => cache.get(key))).toBeInstanceOf(TypeError);
     expect(await failure(() => cache.set("a", "x", { ttl: 0 }))).toMatchObject({ code: "status", status: 400 });

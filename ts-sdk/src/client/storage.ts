@@ -45,7 +45,7 @@ export const storage = {
     const { range } = options;
     const headers = range === undefined ? [] : [["range", `bytes=${range[0]}-${range[1] - 1}`] as const];
     const response = await askSidecar("storage", { method: "GET", path: path(objectPath), headers, expect: [404] });
-    return response.status === 404 ? undefined : new Stored(response);
+    return response.status === 404 ? undefined : Stored.of(response);
   },
 
   /** Stores a text, bytes, or `{ json: value }` under a path. @throws SidecarError */

@@ -8,15 +8,44 @@ export type Storable = string | Uint8Array | { readonly json: unknown };
 export class Stored {
   /** Its content type, as it was stored. */
   readonly contentType: string;
-  /** Its ETag, with quotes; keys have none. */
+  /** Its ETag, with quotes. */
   readonly etag: string | undefined;
+  /** Of a key: the seconds that it has left; `undefined` when it is kept for good. */
+  readonly ttl: number | undefined;
+  /** Of an object: names and values that were stored with it. */
+  readonly metadata: Readonly<Record<string, string>>;
   readonly #bytes: Uint8Array<ArrayBuffer>;
 
   /** @internal */
-  constructor(response: HttpResponse) {
-    this.contentType = response.headers.get("content-type") ?? "application/octet-stream";
-    this.etag = response.headers.get("etag") ?? undefined;
-    this.#bytes = response.bytes();
+  constructor(
+    contentType: string,
+    etag: string | undefined,
+    ttl: number | undefined,
+    bytes: Uint8Array<ArrayBuffer>,
+    metadata: Readonly<Record<string, string>> = {},
+  ) {
+    this.contentType = contentType;
+    this.etag = etag;
+    this.ttl = ttl;
+    this.#bytes = bytes;
+    this.metadata = metadata;
+  }
+
+  /** @internal */
+  static of(response: HttpResponse): Stored {
+    const header = (name: string) => response.headers.get(name) ?? undefined;
+    const ttl = header("x-cache-ttl");
+    return new Stored(
+      header("content-type") ?? "application/octet-stream",
+      header("etag"),
+      ttl === undefined ? undefined : Number(ttl),
+      response.bytes(),
+      Object.fromEntries(
+        [...response.headers].flatMap(([name, value]) =>
+          name.startsWith("x-meta-") ? [[name.slice("x-meta-".length), value]] : [],
+        ),
+      ),
+    );
   }
 
   bytes(): Uint8Array<ArrayBuffer> {

@@ -1,7 +1,7 @@
 import { platform } from "../platform.ts";
 
 /** The bytes of base64 (RFC 4648, section 4), padded or not; `undefined` when the text is none. */
-export function decodeBase64(text: string): Uint8Array | undefined {
+export function decodeBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   try {
     return bytesOf(platform.atob(text));
   } catch {
@@ -10,7 +10,7 @@ export function decodeBase64(text: string): Uint8Array | undefined {
 }
 
 /** The bytes of base64url (RFC 4648, section 5) without padding; `undefined` when the text is none. */
-export function decodeBase64Url(text: string): Uint8Array | undefined {
+export function decodeBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
   if (!/^[A-Za-z0-9_-]*$/.test(text)) return undefined;
   return decodeBase64(text.replaceAll("-", "+").replaceAll("_", "/"));
 }
@@ -27,7 +27,7 @@ export function encodeBase64Url(bytes: Uint8Array): string {
   return encodeBase64(bytes).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
-function bytesOf(binary: string): Uint8Array {
+function bytesOf(binary: string): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(binary.length);
   for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
   return bytes;

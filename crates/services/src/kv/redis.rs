@@ -1,120 +1,212 @@
-//! Keys in Redis: each entry is a hash of value and content type. Redis lists its keys in no order and none by prefix, so
-//! there is a sorted set of them beside, and one of when they expire. Every step is one script, which Redis runs as a whole.
+//! Keys in Redis: an entry is one hash of value (`v`), content type (`t`) and ETag (`e`), so that eviction and expiry leave
+//! nothing behind. Every write is one script on one key, which Redis runs as a whole, and whose first write is one that
+//! `maxmemory` can refuse.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ::redis::aio::ConnectionManager;
-use ::redis::{Cmd, FromRedisValue, RedisError, cmd};
+use ::redis::{Cmd, FromRedisValue, Pipeline, RedisError, cmd, pipe};
 use bytes::Bytes;
 
-use super::{Entry, Key, KvStore, StoreError};
+use super::{COUNTER_TYPE, Counted, Entry, Increment, Key, KvStore, MAX_COUNT, OLD_ETAG, Put, StoreError};
 
-/// KEYS: entry, names, expiries. ARGV: name, value, content type or "", lifetime in ms or "", entries' prefix.
+/// KEYS: entry. ARGV: value, content type, ETag, lifetime in ms or "", number of ETags to match or -1, number of those not
+/// to match or -1, those ETags.
 const PUT: &str = r"
-redis.call('DEL', KEYS[1])
-if ARGV[3] == '' then redis.call('HSET', KEYS[1], 'v', ARGV[2])
-else redis.call('HSET', KEYS[1], 'v', ARGV[2], 't', ARGV[3]) end
-redis.call('ZADD', KEYS[2], 0, ARGV[1])
-local t = redis.call('TIME')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)
-if ARGV[4] == '' then redis.call('ZREM', KEYS[3], ARGV[1])
-else
-  redis.call('PEXPIRE', KEYS[1], ARGV[4])
-  redis.call('ZADD', KEYS[3], now + ARGV[4], ARGV[1])
+local e = redis.call('HGET', KEYS[1], 'e')
+if not e and redis.call('EXISTS', KEYS[1]) == 1 then e = '0' end
+local function any(from, count)
+  for i = from, from + count - 1 do
+    if e and (ARGV[i] == '*' or ARGV[i] == e) then return true end
+  end
+  return false
 end
-for _, name in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', now, 'LIMIT', 0, 16)) do
-  redis.call('ZREM', KEYS[3], name)
-  if redis.call('EXISTS', ARGV[5] .. name) == 0 then redis.call('ZREM', KEYS[2], name) end
-end
+local match, none = tonumber(ARGV[5]), tonumber(ARGV[6])
+if match >= 0 and not any(7, match) then return 0 end
+if none >= 0 and any(7 + math.max(match, 0), none) then return 0 end
+redis.call('HSET', KEYS[1], 'v', ARGV[1], 't', ARGV[2], 'e', ARGV[3])
+if ARGV[4] == '' then redis.call('PERSIST', KEYS[1]) else redis.call('PEXPIRE', KEYS[1], ARGV[4]) end
 return 1";
 
-/// KEYS: entry, names, expiries. ARGV: name.
-const DELETE: &str = r"
-redis.call('ZREM', KEYS[2], ARGV[1])
-redis.call('ZREM', KEYS[3], ARGV[1])
-return redis.call('DEL', KEYS[1])";
-
-/// KEYS: names. ARGV: from, to (as ZRANGEBYLEX has them), limit, entries' prefix.
-const LIST: &str = r"
-local found, from = {}, ARGV[1]
-while #found < tonumber(ARGV[3]) do
-  local names = redis.call('ZRANGEBYLEX', KEYS[1], from, ARGV[2], 'LIMIT', 0, 256)
-  for _, name in ipairs(names) do
-    if redis.call('EXISTS', ARGV[4] .. name) == 1 then found[#found + 1] = name end
-    if #found == tonumber(ARGV[3]) then break end
-  end
-  if #names < 256 then break end
-  from = '(' .. names[#names]
+/// KEYS: entry. ARGV: increment, lifetime in ms or "", smallest or "", largest or "", largest of all, ETag, content type.
+/// Numbers of Lua are doubles, which have counters exactly.
+const INCREMENT: &str = r"
+local v = redis.call('HGET', KEYS[1], 'v')
+if v and not (string.match(v, '^%-?%d+$') and math.abs(tonumber(v)) <= tonumber(ARGV[5])) then return {'none', ''} end
+local n = v and tonumber(v) or 0
+local sum = n + tonumber(ARGV[1])
+if math.abs(sum) > tonumber(ARGV[5]) or (ARGV[3] ~= '' and sum < tonumber(ARGV[3]))
+  or (ARGV[4] ~= '' and sum > tonumber(ARGV[4])) then
+  return {'beyond', string.format('%.0f', n)}
 end
-return found";
+local text = string.format('%.0f', sum)
+if v then redis.call('HSET', KEYS[1], 'v', text, 'e', ARGV[6])
+else
+  redis.call('HSET', KEYS[1], 'v', text, 'e', ARGV[6], 't', ARGV[7])
+  if ARGV[2] ~= '' then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+end
+return {'value', text}";
+
+/// How many names Redis looks at for one step of a list.
+const SCANNED_AT_ONCE: usize = 1000;
 
 /// Keys in Redis, all of them under one prefix.
 #[derive(Clone)]
 pub(crate) struct RedisKv {
     connection: ConnectionManager,
-    prefix: String,
+    /// What the names of entries begin with.
+    prefix: Vec<u8>,
 }
+
+/// `v`, `t` and `e`, and the milliseconds that are left.
+type Read = ((Option<Vec<u8>>, Option<String>, Option<String>), i64);
 
 impl RedisKv {
     pub(crate) fn new(connection: ConnectionManager, prefix: &str) -> Self {
-        Self { connection, prefix: prefix.to_string() }
+        Self { connection, prefix: format!("{prefix}kv:").into_bytes() }
     }
 
     fn entry(&self, key: &Key) -> Vec<u8> {
-        [self.entries().as_bytes(), key.as_bytes()].concat()
-    }
-
-    fn entries(&self) -> String {
-        format!("{}kv:", self.prefix)
-    }
-
-    fn names(&self) -> String {
-        format!("{}names", self.prefix)
-    }
-
-    fn expiries(&self) -> String {
-        format!("{}expiries", self.prefix)
+        [&self.prefix, key.as_bytes()].concat()
     }
 
     async fn ask<T: FromRedisValue>(&self, command: &Cmd) -> Result<T, StoreError> {
         command.query_async(&mut self.connection.clone()).await.map_err(|error: RedisError| format!("Redis: {error}"))
     }
+
+    async fn ask_all<T: FromRedisValue>(&self, commands: &Pipeline) -> Result<T, StoreError> {
+        commands.query_async(&mut self.connection.clone()).await.map_err(|error: RedisError| format!("Redis: {error}"))
+    }
+}
+
+fn entry_of(((value, content_type, etag), left): Read) -> Option<Entry> {
+    Some(Entry {
+        value: Bytes::from(value?),
+        content_type: content_type.filter(|text| !text.is_empty()),
+        etag: etag.unwrap_or_else(|| OLD_ETAG.to_owned()),
+        ttl: u64::try_from(left).ok().map(Duration::from_millis),
+    })
+}
+
+fn millis(ttl: Option<Duration>) -> String {
+    ttl.map_or_else(String::new, |ttl| ttl.as_millis().to_string())
 }
 
 impl KvStore for RedisKv {
     async fn get(&self, key: Key) -> Result<Option<Entry>, StoreError> {
-        let (value, content_type): (Option<Vec<u8>>, Option<String>) =
-            self.ask(cmd("HMGET").arg(self.entry(&key)).arg("v").arg("t")).await?;
-        Ok(value.map(|value| Entry { value: Bytes::from(value), content_type }))
+        let entry = self.entry(&key);
+        let mut commands = pipe();
+        commands.atomic().hmget(&entry, &["v", "t", "e"]).pttl(&entry);
+        self.ask_all::<Read>(&commands).await.map(entry_of)
     }
 
-    async fn put(&self, key: Key, entry: Entry, ttl: Option<Duration>) -> Result<(), StoreError> {
-        let mut command = cmd("EVAL");
-        command.arg(PUT).arg(3).arg(self.entry(&key)).arg(self.names()).arg(self.expiries());
-        command.arg(key.as_bytes()).arg(&entry.value[..]).arg(entry.content_type.unwrap_or_default());
-        command.arg(ttl.map_or_else(String::new, |ttl| ttl.as_millis().to_string())).arg(self.entries());
-        self.ask::<i64>(&command).await.map(drop)
+    async fn get_many(&self, keys: Vec<Key>, max_bytes: usize) -> Result<Option<Vec<Option<Entry>>>, StoreError> {
+        let entries: Vec<Vec<u8>> = keys.iter().map(|key| self.entry(key)).collect();
+        let mut lengths = pipe();
+        for entry in &entries {
+            lengths.cmd("HSTRLEN").arg(entry).arg("v");
+        }
+        let lengths: Vec<usize> = self.ask_all(&lengths).await?;
+        if lengths.iter().sum::<usize>() > max_bytes {
+            return Ok(None);
+        }
+        let mut commands = pipe();
+        commands.atomic();
+        for entry in &entries {
+            commands.hmget(entry, &["v", "t", "e"]).pttl(entry);
+        }
+        let read: Vec<::redis::Value> = self.ask_all(&commands).await?;
+        let read = read.chunks(2).map(|pair| ::redis::from_redis_value::<Read>(::redis::Value::Array(pair.to_vec())));
+        let read: Result<Vec<Read>, _> = read.collect();
+        read.map(|read| Some(read.into_iter().map(entry_of).collect())).map_err(|error| format!("Redis: {error}"))
     }
 
-    async fn delete(&self, key: Key) -> Result<bool, StoreError> {
+    async fn put(&self, key: Key, put: Put) -> Result<bool, StoreError> {
+        let count =
+            |tags: &Option<Vec<String>>| tags.as_ref().map_or_else(|| "-1".into(), |tags| tags.len().to_string());
         let mut command = cmd("EVAL");
-        command.arg(DELETE).arg(3).arg(self.entry(&key)).arg(self.names()).arg(self.expiries()).arg(key.as_bytes());
+        command.arg(PUT).arg(1).arg(self.entry(&key)).arg(&put.value[..]).arg(put.content_type.unwrap_or_default());
+        command.arg(put.etag).arg(millis(put.ttl));
+        command.arg(count(&put.condition.if_match)).arg(count(&put.condition.if_none_match));
+        for tag in put.condition.if_match.iter().chain(&put.condition.if_none_match).flatten() {
+            command.arg(tag);
+        }
         self.ask(&command).await
     }
 
-    async fn list(&self, prefix: Key, after: Option<Key>, limit: usize) -> Result<Vec<Key>, StoreError> {
-        let bound = |sign: &[u8], key: &Key| [sign, key.as_bytes()].concat();
-        let from = match after {
-            Some(after) if after >= prefix => bound(b"(", &after),
-            _ => bound(b"[", &prefix),
-        };
-        let to = prefix.behind_prefix().map_or_else(|| b"+".to_vec(), |end| bound(b"(", &end));
+    async fn touch(&self, key: Key, ttl: Duration) -> Result<bool, StoreError> {
+        self.ask(cmd("PEXPIRE").arg(self.entry(&key)).arg(millis(Some(ttl)))).await
+    }
+
+    async fn increment(&self, key: Key, by: Increment) -> Result<Counted, StoreError> {
+        let text = |number: Option<i64>| number.map_or_else(String::new, |number| number.to_string());
         let mut command = cmd("EVAL");
-        command.arg(LIST).arg(1).arg(self.names()).arg(from).arg(to).arg(limit).arg(self.entries());
-        Ok(self.ask::<Vec<Vec<u8>>>(&command).await?.into_iter().map(Key::from_store).collect())
+        command.arg(INCREMENT).arg(1).arg(self.entry(&key)).arg(by.by).arg(millis(by.ttl));
+        command.arg(text(by.min)).arg(text(by.max)).arg(MAX_COUNT).arg(by.etag).arg(COUNTER_TYPE);
+        let (became, value): (String, String) = self.ask(&command).await?;
+        let value = || value.parse().map_err(|_| "Redis: a counter is no number".to_owned());
+        Ok(match became.as_str() {
+            "value" => Counted::Value(value()?),
+            "beyond" => Counted::Beyond(value()?),
+            _ => Counted::NoNumber,
+        })
+    }
+
+    async fn delete(&self, key: Key) -> Result<bool, StoreError> {
+        self.ask(cmd("DEL").arg(self.entry(&key))).await
+    }
+
+    async fn list(&self, prefix: Key, after: Option<Key>, limit: usize) -> Result<Vec<Key>, StoreError> {
+        // Redis has names in no order: the first ones of a page are kept while all are looked at, some at a time.
+        let pattern = [escape(&self.entry(&prefix)), b"*".to_vec()].concat();
+        let mut found = BTreeSet::new();
+        let mut cursor = 0_u64;
+        loop {
+            let mut command = cmd("SCAN");
+            command.arg(cursor).arg("MATCH").arg(&pattern).arg("COUNT").arg(SCANNED_AT_ONCE);
+            let (next, names): (u64, Vec<Vec<u8>>) = self.ask(&command).await?;
+            for name in names {
+                let Some(key) = name.strip_prefix(&self.prefix[..]) else { continue };
+                let key = Key::from_store(key.to_vec());
+                if after.as_ref().is_some_and(|after| key <= *after) {
+                    continue;
+                }
+                found.insert(key);
+                if found.len() > limit {
+                    found.pop_last();
+                }
+            }
+            cursor = next;
+            if cursor == 0 {
+                return Ok(found.into_iter().collect());
+            }
+        }
     }
 
     async fn ping(&self) -> Result<(), StoreError> {
         self.ask::<String>(&cmd("PING")).await.map(drop)
+    }
+}
+
+/// Bytes as a pattern of `MATCH` that stands for nothing but them.
+fn escape(bytes: &[u8]) -> Vec<u8> {
+    let mut pattern = Vec::with_capacity(bytes.len());
+    for byte in bytes {
+        if b"*?[]^-\\".contains(byte) {
+            pattern.push(b'\\');
+        }
+        pattern.push(*byte);
+    }
+    pattern
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_stand_for_themselves() {
+        assert_eq!(escape(b"a*[b]?\\"), b"a\\*\\[b\\]\\?\\\\");
     }
 }

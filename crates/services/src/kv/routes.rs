@@ -1,22 +1,24 @@
 //! The routes of key-value.
 
+use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use serde_json::{Value, json};
 
-use super::{Entry, Key, KvStore};
+use super::{Condition, Counted, Entry, Increment, Key, KvStore, MAX_COUNT, Put};
 use crate::Limits;
 use crate::http::body;
 use crate::http::problem::Problem;
 use crate::http::query::{Query, decode};
 use crate::http::shared::Shared;
+use crate::sql::base64;
 
 /// The longest time to live: a hundred years. Beyond, dates overflow.
 const MAX_TTL_SECONDS: u64 = 100 * 365 * 24 * 3600;
@@ -25,21 +27,32 @@ const TTL_HEADER: HeaderName = HeaderName::from_static("x-cache-ttl");
 
 /// `/kv` and `/kv/:key`. A key is all that follows `/kv/`, slashes included, percent-decoded once.
 pub(crate) fn routes<S: KvStore>(store: S, limits: Limits) -> Router {
-    let one = get(read::<S>).put(write::<S>).delete(remove::<S>);
+    let one = get(read::<S>).put(write::<S>).patch(touch::<S>).post(count::<S>).delete(remove::<S>);
     Router::new()
-        .route("/kv", get(list::<S>))
+        .route("/kv", get(list::<S>).post(read_many::<S>))
         .route("/kv/", one.clone())
         .route("/kv/{*key}", one)
         .with_state(Shared { store, limits })
 }
 
-async fn read<S: KvStore>(State(shared): State<Shared<S>>, uri: Uri) -> Result<Response, Problem> {
+async fn read<S: KvStore>(State(shared): State<Shared<S>>, uri: Uri, headers: HeaderMap) -> Result<Response, Problem> {
     let key = key_of(&uri, &shared.limits)?;
     let entry = shared.store.get(key).await.map_err(Problem::internal)?;
-    let Entry { value, content_type } = entry.ok_or_else(absent)?;
-    let content_type = content_type.and_then(|text| HeaderValue::from_str(&text).ok());
-    let content_type = content_type.unwrap_or(HeaderValue::from_static("application/octet-stream"));
-    Ok(([(CONTENT_TYPE, content_type)], value).into_response())
+    let Entry { value, content_type, etag, ttl } = entry.ok_or_else(absent)?;
+    let unchanged =
+        tags_of(&headers, &IF_NONE_MATCH).is_some_and(|tags| tags.iter().any(|tag| tag == "*" || *tag == etag));
+    let mut response = if unchanged {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        let content_type = content_type.and_then(|text| HeaderValue::from_str(&text).ok());
+        let content_type = content_type.unwrap_or(HeaderValue::from_static("application/octet-stream"));
+        ([(CONTENT_TYPE, content_type)], value).into_response()
+    };
+    response.headers_mut().insert(ETAG, quoted(&etag));
+    if let Some(ttl) = ttl {
+        response.headers_mut().insert(TTL_HEADER, seconds_of(ttl).into());
+    }
+    Ok(response)
 }
 
 async fn write<S: KvStore>(
@@ -47,13 +60,105 @@ async fn write<S: KvStore>(
     uri: Uri,
     headers: HeaderMap,
     body: Body,
-) -> Result<StatusCode, Problem> {
+) -> Result<Response, Problem> {
     let key = key_of(&uri, &shared.limits)?;
     let ttl = ttl_of(&uri, &headers)?;
+    let condition =
+        Condition { if_match: tags_of(&headers, &IF_MATCH), if_none_match: tags_of(&headers, &IF_NONE_MATCH) };
     let value = body::read(&headers, body, &shared.limits).await?;
     let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).map(str::to_owned);
-    shared.store.put(key, Entry { value, content_type }, ttl).await.map_err(Problem::internal)?;
-    Ok(StatusCode::NO_CONTENT)
+    let etag = fresh_etag();
+    let put = Put { value, content_type, etag: etag.clone(), ttl, condition };
+    if shared.store.put(key, put).await.map_err(Problem::internal)? {
+        Ok((StatusCode::NO_CONTENT, [(ETAG, quoted(&etag))]).into_response())
+    } else {
+        Err(Problem::new(StatusCode::PRECONDITION_FAILED, "the entry is not as the request's conditions want it"))
+    }
+}
+
+async fn touch<S: KvStore>(
+    State(shared): State<Shared<S>>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<StatusCode, Problem> {
+    let key = key_of(&uri, &shared.limits)?;
+    let ttl =
+        ttl_of(&uri, &headers)?.ok_or_else(|| Problem::bad_request("a time to live is needed: ?ttl=<seconds>"))?;
+    let there = shared.store.touch(key, ttl).await.map_err(Problem::internal)?;
+    if there { Ok(StatusCode::NO_CONTENT) } else { Err(absent()) }
+}
+
+/// `{"incr":n,"ttl":s,"min":a,"max":b}`; all but the first may be left out.
+async fn count<S: KvStore>(
+    State(shared): State<Shared<S>>,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<axum::Json<Value>, Problem> {
+    let key = key_of(&uri, &shared.limits)?;
+    let asked = body::read_json(&headers, body, &shared.limits).await?;
+    let number = |name: &str| match &asked[name] {
+        Value::Null => Ok(None),
+        value => {
+            let number = value.as_i64().filter(|number| number.unsigned_abs() <= MAX_COUNT.unsigned_abs());
+            let wrong = || Problem::bad_request(format!("`{name}` must be a whole number within ±(2^53 − 1)"));
+            number.map(Some).ok_or_else(wrong)
+        }
+    };
+    let by = number("incr")?.ok_or_else(|| Problem::bad_request("`incr` must be a whole number"))?;
+    let ttl = match number("ttl")? {
+        None => None,
+        Some(seconds) => Some(lifetime(u64::try_from(seconds).ok())?),
+    };
+    let increment = Increment { by, ttl, min: number("min")?, max: number("max")?, etag: fresh_etag() };
+    match shared.store.increment(key, increment).await.map_err(Problem::internal)? {
+        Counted::Value(value) => Ok(axum::Json(json!({ "value": value }))),
+        Counted::Beyond(value) => {
+            Err(Problem::new(StatusCode::CONFLICT, "the counter would leave its bounds").with_member("value", value))
+        }
+        Counted::NoNumber => Err(Problem::new(StatusCode::CONFLICT, "what is kept under this key is no whole number")),
+    }
+}
+
+/// `{"get":[…]}`: an entry for each of the keys, `null` where nothing is kept.
+async fn read_many<S: KvStore>(
+    State(shared): State<Shared<S>>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<axum::Json<Value>, Problem> {
+    let asked = body::read_json(&headers, body, &shared.limits).await?;
+    let wrong = || Problem::bad_request("`get` must be a list of keys");
+    let names = asked["get"].as_array().ok_or_else(wrong)?;
+    if names.len() > shared.limits.max_list_page {
+        let detail = format!("`get` must have at most {} keys", shared.limits.max_list_page);
+        return Err(Problem::bad_request(detail));
+    }
+    let keys: Result<Vec<Key>, Problem> =
+        names.iter().map(|name| check_key(name.as_str().ok_or_else(wrong)?.as_bytes(), &shared.limits)).collect();
+    let most = shared.limits.max_result_bytes;
+    let keys = keys?;
+    if keys.is_empty() {
+        return Ok(axum::Json(json!({ "entries": [] })));
+    }
+    let entries = shared.store.get_many(keys, most).await.map_err(Problem::internal)?;
+    let entries = entries.ok_or_else(|| Problem::bad_request(format!("the entries are larger than {most} bytes")))?;
+    let described =
+        names.iter().zip(entries).map(|(name, entry)| entry.map_or(Value::Null, |entry| describe(name, entry)));
+    Ok(axum::Json(json!({ "entries": described.collect::<Vec<_>>() })))
+}
+
+/// An entry in JSON: its value as `value` when it is UTF-8, else in `base64`.
+fn describe(name: &Value, entry: Entry) -> Value {
+    let content_type = entry.content_type.as_deref().unwrap_or("application/octet-stream");
+    let mut described = json!({ "key": name, "content_type": content_type, "etag": format!("\"{}\"", entry.etag) });
+    match std::str::from_utf8(&entry.value) {
+        Ok(text) => described["value"] = text.into(),
+        Err(_) => described["base64"] = base64::encode(&entry.value).into(),
+    }
+    if let Some(ttl) = entry.ttl {
+        described["ttl"] = seconds_of(ttl).into();
+    }
+    described
 }
 
 async fn remove<S: KvStore>(State(shared): State<Shared<S>>, uri: Uri) -> Result<StatusCode, Problem> {
@@ -81,7 +186,10 @@ fn absent() -> Problem {
 }
 
 fn key_of(uri: &Uri, limits: &Limits) -> Result<Key, Problem> {
-    let bytes = decode(uri.path().strip_prefix("/kv/").unwrap_or(""))?;
+    check_key(&decode(uri.path().strip_prefix("/kv/").unwrap_or(""))?, limits)
+}
+
+fn check_key(bytes: &[u8], limits: &Limits) -> Result<Key, Problem> {
     if bytes.is_empty() {
         return Err(Problem::bad_request("a key must not be empty"));
     }
@@ -91,19 +199,45 @@ fn key_of(uri: &Uri, limits: &Limits) -> Result<Key, Problem> {
     if bytes.len() > limits.max_key_bytes {
         return Err(Problem::bad_request(format!("a key must not be longer than {} bytes", limits.max_key_bytes)));
     }
-    Ok(Key::new(&bytes))
+    Ok(Key::new(bytes))
 }
 
 /// `?ttl=<seconds>`, or the header; none keeps the entry for good.
 fn ttl_of(uri: &Uri, headers: &HeaderMap) -> Result<Option<Duration>, Problem> {
     let query = Query::of(uri)?;
-    let wrong = || Problem::bad_request(format!("the time to live must be whole seconds, from 1 to {MAX_TTL_SECONDS}"));
     let text = match (query.text("ttl")?, headers.get(TTL_HEADER)) {
         (Some(text), _) => text,
-        (None, Some(value)) => value.to_str().map_err(|_| wrong())?,
+        (None, Some(value)) => value.to_str().unwrap_or_default(),
         (None, None) => return Ok(None),
     };
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let seconds = text.parse::<u64>().ok().filter(|seconds| digits && (1..=MAX_TTL_SECONDS).contains(seconds));
-    Ok(Some(Duration::from_secs(seconds.ok_or_else(wrong)?)))
+    lifetime(text.parse::<u64>().ok().filter(|_| digits)).map(Some)
+}
+
+fn lifetime(seconds: Option<u64>) -> Result<Duration, Problem> {
+    let wrong = || Problem::bad_request(format!("the time to live must be whole seconds, from 1 to {MAX_TTL_SECONDS}"));
+    seconds.filter(|seconds| (1..=MAX_TTL_SECONDS).contains(seconds)).map(Duration::from_secs).ok_or_else(wrong)
+}
+
+/// Seconds that are left, the one that runs included.
+fn seconds_of(ttl: Duration) -> u64 {
+    u64::try_from(ttl.as_millis().div_ceil(1000)).unwrap_or(u64::MAX)
+}
+
+/// The ETags of a condition, without quotes. Weak ones are no ETags of this store.
+fn tags_of(headers: &HeaderMap, name: &HeaderName) -> Option<Vec<String>> {
+    let mut values = headers.get_all(name).iter().peekable();
+    values.peek()?;
+    let tags = values.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
+    Some(tags.map(|tag| tag.trim().trim_matches('"').to_owned()).collect())
+}
+
+fn quoted(etag: &str) -> HeaderValue {
+    HeaderValue::try_from(format!("\"{etag}\"")).unwrap_or(HeaderValue::from_static("\"\""))
+}
+
+/// An ETag that no other entry has: 128 bits of the system's randomness, by way of the keys of hash maps.
+fn fresh_etag() -> String {
+    let half = || RandomState::new().hash_one(0);
+    format!("{:016x}{:016x}", half(), half())
 }

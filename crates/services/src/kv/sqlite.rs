@@ -4,15 +4,15 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 
-use super::{Entry, Key, KvStore, StoreError};
+use super::{COUNTER_TYPE, Counted, Entry, Increment, Key, KvStore, OLD_ETAG, Put, StoreError, number};
 use crate::ServicesError;
 use crate::sqlite_file::SqliteFile;
 
 const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS entries (
-        key BLOB PRIMARY KEY, value BLOB NOT NULL, content_type TEXT, expires_ms INTEGER
+        key BLOB PRIMARY KEY, value BLOB NOT NULL, content_type TEXT, expires_ms INTEGER, etag TEXT
     ) WITHOUT ROWID;
     CREATE INDEX IF NOT EXISTS entries_by_expiry ON entries (expires_ms) WHERE expires_ms IS NOT NULL;";
 
@@ -25,7 +25,13 @@ pub(crate) struct SqliteKv(SqliteFile);
 
 impl SqliteKv {
     pub(crate) fn open(path: &Path) -> Result<Self, ServicesError> {
-        SqliteFile::open(path, SCHEMA).map(Self)
+        let file = SqliteFile::open(path, SCHEMA)?;
+        // A file of an earlier version has no ETags.
+        file.set_up(path, |db| {
+            let known = db.prepare("SELECT 1 FROM pragma_table_info('entries') WHERE name = 'etag'")?.exists([])?;
+            if known { Ok(()) } else { db.execute_batch("ALTER TABLE entries ADD COLUMN etag TEXT") }
+        })?;
+        Ok(Self(file))
     }
 }
 
@@ -35,36 +41,113 @@ fn now() -> i64 {
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
+/// When an entry with this time is over.
+fn end_of(ttl: Option<Duration>) -> Option<i64> {
+    ttl.map(|ttl| now().saturating_add(i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX)))
+}
+
+fn read(db: &Connection, key: &Key) -> rusqlite::Result<Option<Entry>> {
+    let now = now();
+    let sql = "SELECT value, content_type, etag, expires_ms FROM entries
+        WHERE key = ? AND (expires_ms IS NULL OR expires_ms > ?)";
+    let entry = |row: &Row<'_>| {
+        let left = |end: i64| Duration::from_millis(u64::try_from(end.saturating_sub(now)).unwrap_or_default());
+        Ok(Entry {
+            value: Bytes::from(row.get::<_, Vec<u8>>(0)?),
+            content_type: row.get(1)?,
+            etag: row.get::<_, Option<String>>(2)?.unwrap_or_else(|| OLD_ETAG.to_owned()),
+            ttl: row.get::<_, Option<i64>>(3)?.map(left),
+        })
+    };
+    db.prepare_cached(sql)?.query_row(params![key.as_bytes(), now], entry).optional()
+}
+
+fn write(
+    transaction: &Transaction<'_>,
+    key: &Key,
+    value: &[u8],
+    content_type: Option<&str>,
+    etag: &str,
+    expires: Option<i64>,
+) -> rusqlite::Result<()> {
+    let sql = "INSERT OR REPLACE INTO entries (key, value, content_type, expires_ms, etag) VALUES (?, ?, ?, ?, ?)";
+    transaction.prepare_cached(sql)?.execute(params![key.as_bytes(), value, content_type, expires, etag])?;
+    let sql = "DELETE FROM entries WHERE key IN (SELECT key FROM entries WHERE expires_ms <= ? LIMIT ?)";
+    transaction.prepare_cached(sql)?.execute(params![now(), CLEARED_BY_A_WRITE]).map(drop)
+}
+
 impl KvStore for SqliteKv {
     async fn get(&self, key: Key) -> Result<Option<Entry>, StoreError> {
-        let sql = "SELECT value, content_type FROM entries WHERE key = ? AND (expires_ms IS NULL OR expires_ms > ?)";
-        let read = self.0.call(move |db| {
-            let mut statement = db.prepare_cached(sql)?;
-            let entry = statement.query_row(params![key.as_bytes(), now()], |row| {
-                Ok(Entry { value: Bytes::from(row.get::<_, Vec<u8>>(0)?), content_type: row.get(1)? })
-            });
-            entry.optional()
-        });
-        read.await
+        self.0.call(move |db| read(db, &key)).await
     }
 
-    async fn put(&self, key: Key, entry: Entry, ttl: Option<Duration>) -> Result<(), StoreError> {
-        let put = self.0.call(move |db| {
-            let expires = ttl.map(|ttl| now().saturating_add(i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX)));
+    async fn get_many(&self, keys: Vec<Key>, max_bytes: usize) -> Result<Option<Vec<Option<Entry>>>, StoreError> {
+        let get = self.0.call(move |db| {
+            // One state of the file for all of them.
             let transaction = db.transaction()?;
-            transaction
-                .prepare_cached(
-                    "INSERT OR REPLACE INTO entries (key, value, content_type, expires_ms) VALUES (?, ?, ?, ?)",
-                )?
-                .execute(params![key.as_bytes(), &entry.value[..], entry.content_type, expires])?;
-            transaction
-                .prepare_cached(
-                    "DELETE FROM entries WHERE key IN (SELECT key FROM entries WHERE expires_ms <= ? LIMIT ?)",
-                )?
-                .execute(params![now(), CLEARED_BY_A_WRITE])?;
-            transaction.commit()
+            let (mut entries, mut bytes) = (Vec::with_capacity(keys.len()), 0);
+            for key in &keys {
+                let entry = read(&transaction, key)?;
+                bytes += entry.as_ref().map_or(0, |entry| entry.value.len());
+                if bytes > max_bytes {
+                    return Ok(None);
+                }
+                entries.push(entry);
+            }
+            Ok(Some(entries))
+        });
+        get.await
+    }
+
+    async fn put(&self, key: Key, put: Put) -> Result<bool, StoreError> {
+        let put = self.0.call(move |db| {
+            let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let conditional = put.condition.if_match.is_some() || put.condition.if_none_match.is_some();
+            if conditional {
+                let current = read(&transaction, &key)?;
+                if !put.condition.holds(current.as_ref().map(|entry| entry.etag.as_str())) {
+                    return Ok(false);
+                }
+            }
+            write(&transaction, &key, &put.value, put.content_type.as_deref(), &put.etag, end_of(put.ttl))?;
+            transaction.commit()?;
+            Ok(true)
         });
         put.await
+    }
+
+    async fn touch(&self, key: Key, ttl: Duration) -> Result<bool, StoreError> {
+        let touch = self.0.call(move |db| {
+            let sql = "UPDATE entries SET expires_ms = ? WHERE key = ? AND (expires_ms IS NULL OR expires_ms > ?)";
+            let touched = db.prepare_cached(sql)?.execute(params![end_of(Some(ttl)), key.as_bytes(), now()])?;
+            Ok(touched > 0)
+        });
+        touch.await
+    }
+
+    async fn increment(&self, key: Key, by: Increment) -> Result<Counted, StoreError> {
+        let increment = self.0.call(move |db| {
+            let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let current = read(&transaction, &key)?;
+            let value = match &current {
+                None => 0,
+                Some(entry) => match number(&entry.value) {
+                    Some(value) => value,
+                    None => return Ok(Counted::NoNumber),
+                },
+            };
+            let Some(sum) = by.applied_to(value) else { return Ok(Counted::Beyond(value)) };
+            let text = sum.to_string();
+            if current.is_some() {
+                let sql = "UPDATE entries SET value = ?, etag = ? WHERE key = ?";
+                transaction.prepare_cached(sql)?.execute(params![text.as_bytes(), by.etag, key.as_bytes()])?;
+            } else {
+                write(&transaction, &key, text.as_bytes(), Some(COUNTER_TYPE), &by.etag, end_of(by.ttl))?;
+            }
+            transaction.commit()?;
+            Ok(Counted::Value(sum))
+        });
+        increment.await
     }
 
     async fn delete(&self, key: Key) -> Result<bool, StoreError> {
