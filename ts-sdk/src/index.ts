@@ -25,6 +25,7 @@ export type { HttpResponse } from "./client/response.ts";
 export { type ListOptions, SidecarError, type SidecarErrorCode, type SidecarName } from "./client/sidecar.ts";
 export {
   type StorageList,
+  type StorageListOptions,
   type StorageObject,
   type StoragePutOptions,
   type StorageWritten,

@@ -100,6 +100,99 @@ describeEach("storage: $name", [...storageTargets, s3Target], (target) => {
     for (const path of paths) await ask("DELETE", `/storage/${encodeURI(path)}`);
   });
 
+  it("lists folders as prefixes", async () => {
+    const paths = ["d/a", "d/b/1", "d/b/2/x", "d/b2", "d/c/1", "e"];
+    for (const path of paths) await ask("PUT", `/storage/${path}`, { body: "x" });
+    const list = async (query: string) => {
+      const { objects, prefixes, next } = (await ask("GET", `/storage?delimiter=/&${query}`)).json;
+      return [objects.map((each: { path: string }) => each.path), prefixes, next];
+    };
+    expect(await list("")).toEqual([["e"], ["d/"], null]);
+    expect(await list("prefix=d/")).toEqual([["d/a", "d/b2"], ["d/b/", "d/c/"], null]);
+    expect(await list("prefix=d/b")).toEqual([["d/b2"], ["d/b/"], null]);
+    expect(await list("prefix=d/&limit=2")).toEqual([["d/a"], ["d/b/"], "d/b/"]);
+    expect(await list("prefix=d/&limit=2&after=d/b/")).toEqual([["d/b2"], ["d/c/"], null]);
+    expect((await ask("GET", "/storage?delimiter=x")).status).toBe(400);
+    for (const path of paths) await ask("DELETE", `/storage/${path}`);
+  });
+
+  it("lists all that stays, while others are deleted", async () => {
+    const name = (n: number) => `churn/${String(n).padStart(3, "0")}`;
+    for (let n = 0; n < 120; n++) await ask("PUT", `/storage/${name(n)}`, { body: "x" });
+    const deleting = (async () => {
+      for (let n = 1; n < 120; n += 2) await ask("DELETE", `/storage/${name(n)}`);
+    })();
+    const seen: string[] = [];
+    let after = "";
+    do {
+      const page = (await ask("GET", `/storage?prefix=churn/&limit=7&after=${after}`)).json;
+      seen.push(...page.objects.map(({ path }: { path: string }) => path));
+      after = page.next;
+    } while (after !== null);
+    await deleting;
+    const stays = Array.from({ length: 60 }, (_, n) => name(2 * n));
+    expect(seen.filter((path) => stays.includes(path))).toEqual(stays);
+    for (const path of stays) await ask("DELETE", `/storage/${path}`);
+  });
+
+  it("keeps headers and metadata with an object, and copies them", async () => {
+    const headers = {
+      "content-type": "text/x",
+      "cache-control": "max-age=5",
+      "content-disposition": 'attachment; filename="a.txt"',
+      "content-encoding": "identity",
+      "x-meta-owner": "Ann",
+    };
+    expect((await ask("PUT", "/storage/meta/a", { body: "1", headers })).status).toBe(201);
+    expect((await ask("HEAD", "/storage/meta/a")).headers).toMatchObject(headers);
+    const copied = await ask("POST", "/storage/meta/b?copy=meta%2Fa");
+    expect([copied.status, copied.headers["location"]]).toEqual([201, "/storage/meta/b"]);
+    const copy = await ask("GET", "/storage/meta/b");
+    expect([copy.text, copy.headers["etag"]]).toEqual(["1", copied.headers["etag"]]);
+    expect(copy.headers).toMatchObject(headers);
+    await ask("PUT", "/storage/meta/a", { body: "2" });
+    const plain = await ask("GET", "/storage/meta/a");
+    expect([plain.headers["cache-control"], plain.headers["x-meta-owner"]]).toEqual([undefined, undefined]);
+    expect((await ask("GET", "/storage/meta/b")).text).toBe("1");
+    expect((await ask("POST", "/storage/meta/b?copy=meta/a")).status).toBe(204);
+    expect((await ask("GET", "/storage/meta/b")).text).toBe("2");
+    const only = { headers: { "if-none-match": "*" } };
+    expect((await ask("POST", "/storage/meta/b?copy=meta/a", only)).status).toBe(412);
+    expect((await ask("POST", "/storage/meta/c?copy=meta/none")).status).toBe(404);
+    for (const query of ["", "?copy=", "?copy=meta/c", "?copy=../a"]) {
+      expect((await ask("POST", `/storage/meta/c${query}`)).status, query).toBe(400);
+    }
+    const large = { body: "x", headers: { "x-meta-a": "x".repeat(2048) } };
+    expect((await ask("PUT", "/storage/meta/c", large)).status).toBe(400);
+    for (const path of ["a", "b"]) await ask("DELETE", `/storage/meta/${path}`);
+  });
+
+  it("signs addresses that need no credentials", async () => {
+    const sign = (json: unknown) => ask("POST", "/storage-url", { json });
+    await ask("PUT", "/storage/signed/a%20b", { body: "secret" });
+    const { url, expires } = (await sign({ path: "signed/a b" })).json;
+    expect([expires, url]).toEqual([900, expect.stringMatching(/^http:\/\/.*\/signed\/a%20b\?.*[sS]ignature=/)]);
+    for (const wrong of [{}, { path: "../a" }, { path: "a", method: "POST" }, { path: "a", expires: 604_801 }]) {
+      expect((await sign(wrong)).status, JSON.stringify(wrong)).toBe(400);
+    }
+    if (target.name.includes("S3")) {
+      expect(await (await fetch(url)).text()).toBe("secret");
+    } else {
+      const path = url.slice(url.indexOf("/storage-url/"));
+      expect((await ask("GET", path)).text).toBe("secret");
+      expect((await ask("PUT", path, { body: "x" })).status).toBe(403);
+      expect((await ask("GET", path.replace("a%20b", "other"))).status).toBe(403);
+      expect((await ask("GET", path.slice(0, -1))).status).toBe(403);
+      const upload: string = (await sign({ path: "signed/new", method: "PUT", expires: 60 })).json.url;
+      const to = upload.slice(upload.indexOf("/storage-url/"));
+      expect((await ask("PUT", to, { body: "new" })).status).toBe(201);
+      expect((await ask("GET", to)).status).toBe(403);
+      expect((await ask("GET", "/storage/signed/new")).text).toBe("new");
+      await ask("DELETE", "/storage/signed/new");
+    }
+    await ask("DELETE", "/storage/signed/a%20b");
+  });
+
   it("leads nowhere else", async () => {
     for (const path of [
       "../x",

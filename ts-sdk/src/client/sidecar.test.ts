@@ -159,6 +159,20 @@ describe("storage", () => {
     ]);
   });
 
+  it("keeps metadata, copies, lists folders and signs addresses", async () => {
+    const options = { cacheControl: "no-store", metadata: { owner: "Ann" } };
+    await asked(() => storage.put("m/a b", "hello", options));
+    expect(await asked(() => storage.copy("m/a b", "m/x/c"))).toMatchObject({ created: true });
+    const copy = await asked(() => storage.get("m/x/c"));
+    expect([copy?.text(), copy?.metadata]).toEqual(["hello", { owner: "Ann" }]);
+    const { objects, prefixes } = await asked(() => storage.list({ prefix: "m/", delimiter: "/" }));
+    expect([objects.map((each) => each.path), prefixes]).toEqual([["m/a b"], ["m/x/"]]);
+    const url = await asked(() => storage.url("m/a b", { expires: 60 }));
+    const fetched = await fetch(url);
+    expect([await fetched.text(), fetched.headers.get("cache-control")]).toEqual(["hello", "no-store"]);
+    for (const path of ["m/a b", "m/x/c"]) await asked(() => storage.delete(path));
+  });
+
   it("refuses what leads elsewhere", async () => {
     for (const path of ["", "..", "../x", "a/../b", "./a"]) {
       expect(await failure(() => storage.get(path))).toBeInstanceOf(TypeError);

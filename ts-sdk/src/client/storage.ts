@@ -5,6 +5,12 @@ import { bodyOf, type Storable, Stored } from "./stored.ts";
 export interface StoragePutOptions {
   /** What fits the value when left out. */
   readonly contentType?: string;
+  /** Headers that are sent with the object. */
+  readonly cacheControl?: string;
+  readonly contentDisposition?: string;
+  readonly contentEncoding?: string;
+  /** Names and values of one's own, which are sent as `X-Meta-<name>`: printable ASCII, 2 KiB together. */
+  readonly metadata?: Readonly<Record<string, string>>;
   /** Only in place of the object that has this ETag; otherwise a `SidecarError` with status 412. */
   readonly ifMatch?: string;
   /** `*`: only where there is no object yet; otherwise a `SidecarError` with status 412. */
@@ -31,8 +37,16 @@ export interface StorageObject {
 /** A page of objects. */
 export interface StorageList {
   readonly objects: readonly StorageObject[];
+  /** With `delimiter`: what stands behind the next slash is one prefix, with the slash. */
+  readonly prefixes?: readonly string[];
   /** `after` of the next page; `null` when this is the last one. */
   readonly next: string | null;
+}
+
+/** Which page of a list of objects. */
+export interface StorageListOptions extends ListOptions {
+  /** Lists one folder: the objects behind the next slash are one of `prefixes`. */
+  readonly delimiter?: "/";
 }
 
 /** The sidecar `storage`: objects under paths. */
@@ -52,6 +66,11 @@ export const storage = {
   async put(objectPath: string, value: Storable, options: StoragePutOptions = {}): Promise<StorageWritten> {
     const { body, type } = bodyOf(value, options.contentType);
     const headers: [string, string][] = [["content-type", type]];
+    const { cacheControl, contentDisposition, contentEncoding, metadata = {} } = options;
+    if (cacheControl !== undefined) headers.push(["cache-control", cacheControl]);
+    if (contentDisposition !== undefined) headers.push(["content-disposition", contentDisposition]);
+    if (contentEncoding !== undefined) headers.push(["content-encoding", contentEncoding]);
+    for (const [name, text] of Object.entries(metadata)) headers.push([`x-meta-${name}`, text]);
     if (options.ifMatch !== undefined) headers.push(["if-match", options.ifMatch]);
     if (options.ifNoneMatch !== undefined) headers.push(["if-none-match", options.ifNoneMatch]);
     const response = await askSidecar("storage", { method: "PUT", path: path(objectPath), headers, body });
@@ -64,9 +83,34 @@ export const storage = {
     return response.status !== 404;
   },
 
+  /** Keeps a copy of an object under another path, with all that is kept with it. @throws SidecarError */
+  async copy(from: string, to: string): Promise<StorageWritten> {
+    path(from);
+    const asked = `${path(to)}?copy=${encodeURIComponent(from)}`;
+    const response = await askSidecar("storage", { method: "POST", path: asked });
+    return { created: response.status === 201, etag: response.headers.get("etag") ?? "" };
+  },
+
+  /**
+   * A URL by which a client reaches the object without credentials, for `expires` seconds (900 when left out, a week at most).
+   *
+   * @throws SidecarError
+   */
+  async url(
+    objectPath: string,
+    options: { readonly method?: "GET" | "PUT"; readonly expires?: number } = {},
+  ): Promise<string> {
+    path(objectPath);
+    const json = { path: objectPath, ...options };
+    const response = await askSidecar("storage", { method: "POST", path: "/storage-url", json });
+    return (response.json() as { url: string }).url;
+  },
+
   /** The objects in the order of their paths, one page at a time. @throws SidecarError */
-  async list(options: ListOptions = {}): Promise<StorageList> {
-    const response = await askSidecar("storage", { method: "GET", path: `/storage${listQuery(options)}` });
+  async list(options: StorageListOptions = {}): Promise<StorageList> {
+    const query = listQuery(options);
+    const delimiter = options.delimiter === undefined ? "" : `${query === "" ? "?" : "&"}delimiter=/`;
+    const response = await askSidecar("storage", { method: "GET", path: `/storage${query}${delimiter}` });
     return response.json() as StorageList;
   },
 } as const;

@@ -118,10 +118,11 @@ pub(crate) fn http_date(time: DateTime<Utc>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::storage::Kept;
 
     fn meta() -> Meta {
         let modified = DateTime::from_timestamp(1_700_000_000, 5).unwrap();
-        Meta { path: "a".into(), size: 1, content_type: "b".into(), etag: "\"x\"".into(), modified }
+        Meta { path: "a".into(), size: 1, kept: Kept::default(), etag: "\"x\"".into(), modified }
     }
 
     fn conditions(name: HeaderName, value: &str) -> Conditions {

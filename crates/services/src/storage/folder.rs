@@ -11,7 +11,7 @@ use tokio::sync::{Mutex, RwLock};
 
 use super::path::RESERVED;
 use super::types::Types;
-use super::{BlobStore, Conditions, DEFAULT_TYPE, Meta, Object, ObjectPath, StorageError, Written, read};
+use super::{BlobStore, Conditions, Kept, ListOf, Meta, Object, ObjectPath, Page, Signer, StorageError, Written, read};
 use crate::ServicesError;
 
 const IS_FOLDER: &str = "this path is a folder of other objects";
@@ -25,6 +25,8 @@ pub(crate) struct FolderStore {
     root: Arc<PathBuf>,
     files: Arc<LocalFileSystem>,
     types: Types,
+    /// Addresses are signed with it.
+    key: Arc<[u8]>,
     locks: Arc<Locks>,
 }
 
@@ -37,9 +39,13 @@ struct Locks {
 
 impl Locks {
     fn path(&self, path: &ObjectPath) -> &Mutex<()> {
-        let hash = path.as_str().bytes().fold(5381_usize, |hash, byte| hash.wrapping_mul(33) ^ usize::from(byte));
-        &self.paths[hash % STRIPES]
+        &self.paths[stripe(path)]
     }
+}
+
+fn stripe(path: &ObjectPath) -> usize {
+    let hash = path.as_str().bytes().fold(5381_usize, |hash, byte| hash.wrapping_mul(33) ^ usize::from(byte));
+    hash % STRIPES
 }
 
 impl FolderStore {
@@ -48,23 +54,33 @@ impl FolderStore {
         let fail = |reason: String| ServicesError::Folder { path: root.to_path_buf(), reason };
         std::fs::create_dir_all(root).map_err(|error| fail(error.to_string()))?;
         let files = LocalFileSystem::new_with_prefix(root).map_err(|error| fail(error.to_string()))?;
+        let (types, key) = Types::open(&root.join(format!("{RESERVED}types.db")))?;
         Ok(Self {
             root: Arc::new(root.to_path_buf()),
             files: Arc::new(files.with_automatic_cleanup(true).with_fsync(true)),
-            types: Types::open(&root.join(format!("{RESERVED}types.db")))?,
+            types,
+            key: key.into(),
             locks: Arc::new(Locks { folders: RwLock::default(), paths: std::array::from_fn(|_| Mutex::default()) }),
         })
     }
 
     async fn head_unlocked(&self, path: &ObjectPath) -> Result<(Meta, bool), StorageError> {
         let got = read::get(&*self.files, path, None, None, true).await.map_err(conflict)?;
-        let mut meta = read::meta(&got.meta, DEFAULT_TYPE.to_owned());
+        let mut meta = read::meta(&got.meta, Kept::default());
         let known = self.types.get(path.as_str(), &meta.etag).await?;
         let is_known = known.is_some();
-        if let Some(content_type) = known {
-            meta.content_type = content_type;
-        }
+        meta.kept = known.unwrap_or_default();
         Ok((meta, is_known))
+    }
+
+    /// The object that a write takes the place of, if the conditions hold of it.
+    async fn allowed(&self, path: &ObjectPath, conditions: &Conditions) -> Result<Option<Meta>, StorageError> {
+        let current = match self.head_unlocked(path).await {
+            Ok((meta, _)) => Some(meta),
+            Err(StorageError::NotFound) => None,
+            Err(error) => return Err(error),
+        };
+        if conditions.allow_write(current.as_ref()) { Ok(current) } else { Err(StorageError::Precondition) }
     }
 }
 
@@ -94,7 +110,7 @@ impl BlobStore for FolderStore {
                 self.types.get(path.as_str(), &etag).await?
             }
         };
-        let meta = read::meta(&got.meta, known.unwrap_or_else(|| DEFAULT_TYPE.to_owned()));
+        let meta = read::meta(&got.meta, known.unwrap_or_default());
         Ok(Object { meta, body: got.into_stream().boxed() })
     }
 
@@ -102,19 +118,12 @@ impl BlobStore for FolderStore {
         &self,
         path: &ObjectPath,
         bytes: Bytes,
-        content_type: &str,
+        kept: &Kept,
         conditions: &Conditions,
     ) -> Result<Written, StorageError> {
         let _folders = self.locks.folders.read().await;
         let _path = self.locks.path(path).lock().await;
-        let current = match self.head_unlocked(path).await {
-            Ok((meta, _)) => Some(meta),
-            Err(StorageError::NotFound) => None,
-            Err(error) => return Err(error),
-        };
-        if !conditions.allow_write(current.as_ref()) {
-            return Err(StorageError::Precondition);
-        }
+        let current = self.allowed(path, conditions).await?;
         let mode = if current.is_some() { PutMode::Overwrite } else { PutMode::Create };
         let options = PutOptions { mode, ..PutOptions::default() };
         let put = self.files.put_opts(path.as_path(), bytes.into(), options).await.map_err(|error| match error {
@@ -123,7 +132,7 @@ impl BlobStore for FolderStore {
             other => conflict(other),
         })?;
         let etag = put.e_tag.unwrap_or_default();
-        self.types.set(path.as_str(), &etag, content_type).await?;
+        self.types.set(path.as_str(), &etag, kept).await?;
         Ok(Written { created: current.is_none(), etag })
     }
 
@@ -137,37 +146,39 @@ impl BlobStore for FolderStore {
         self.types.remove(path.as_str()).await
     }
 
-    async fn list(&self, prefix: &str, after: Option<&str>, limit: usize) -> Result<Vec<Meta>, StorageError> {
-        let files = Own(&self.files);
-        let found = files.list(prefix, after, limit).await?;
-        let types = self.types.all(found.iter().map(|meta| meta.location.to_string()).collect()).await?;
-        let with_type = |meta: &object_store::ObjectMeta| {
+    async fn copy(&self, from: &ObjectPath, to: &ObjectPath, conditions: &Conditions) -> Result<Written, StorageError> {
+        let _folders = self.locks.folders.read().await;
+        // In one order for all, so that two copies never wait for each other.
+        let (first, second) = (stripe(from).min(stripe(to)), stripe(from).max(stripe(to)));
+        let _first = self.locks.paths[first].lock().await;
+        let _second = if first == second { None } else { Some(self.locks.paths[second].lock().await) };
+        let (source, _) = self.head_unlocked(from).await?;
+        let current = self.allowed(to, conditions).await?;
+        self.files.copy(from.as_path(), to.as_path()).await.map_err(conflict)?;
+        let etag = read::get(&*self.files, to, None, None, true).await?.meta.e_tag.unwrap_or_default();
+        self.types.set(to.as_str(), &etag, &source.kept).await?;
+        Ok(Written { created: current.is_none(), etag })
+    }
+
+    async fn list(&self, page: ListOf<'_>) -> Result<Page, StorageError> {
+        let mut entries = read::list(&*self.files, &page, |path| path.as_ref().starts_with(RESERVED)).await?;
+        let next = read::cut(&mut entries, page.limit);
+        let objects: Vec<_> = entries.values().flatten().collect();
+        let types = self.types.all(objects.iter().map(|meta| meta.location.to_string()).collect()).await?;
+        let with_type = |meta: &&object_store::ObjectMeta| {
             let known = types.get(meta.location.as_ref()).filter(|(etag, _)| Some(etag) == meta.e_tag.as_ref());
-            read::meta(meta, known.map_or_else(|| DEFAULT_TYPE.to_owned(), |(_, content_type)| content_type.clone()))
+            read::meta(meta, known.map(|(_, kept)| kept.clone()).unwrap_or_default())
         };
-        Ok(found.iter().map(with_type).collect())
+        let objects = objects.iter().map(with_type).collect();
+        Ok(Page { objects, prefixes: read::prefixes(entries), next })
+    }
+
+    fn signer(&self) -> Signer<'_> {
+        Signer::Service(&self.key)
     }
 
     async fn ping(&self) -> Result<(), String> {
         tokio::fs::metadata(&*self.root).await.map(drop).map_err(|error| error.to_string())
-    }
-}
-
-/// The folder without the files of our own.
-struct Own<'a>(&'a LocalFileSystem);
-
-impl Own<'_> {
-    async fn list(
-        &self,
-        prefix: &str,
-        after: Option<&str>,
-        limit: usize,
-    ) -> Result<Vec<object_store::ObjectMeta>, StorageError> {
-        // Our own are three at most: the database, its log and the log's index.
-        let mut found = read::list(self.0, prefix, after, limit + 3, false).await?;
-        found.retain(|meta| !meta.location.as_ref().starts_with(RESERVED));
-        found.truncate(limit);
-        Ok(found)
     }
 }
 

@@ -2,11 +2,13 @@
 
 mod conditions;
 mod folder;
+mod kept;
 mod path;
 mod range;
 mod read;
 mod routes;
 mod s3;
+mod signed;
 mod types;
 
 use bytes::Bytes;
@@ -15,6 +17,7 @@ use futures::stream::BoxStream;
 
 pub(crate) use conditions::Conditions;
 pub(crate) use folder::FolderStore;
+pub(crate) use kept::Kept;
 pub(crate) use path::ObjectPath;
 pub(crate) use routes::routes;
 pub(crate) use s3::S3Store;
@@ -22,15 +25,12 @@ pub(crate) use s3::S3Store;
 use crate::http::problem::Problem;
 use axum::http::StatusCode;
 
-/// The content type of an object that was stored without one.
-pub(crate) const DEFAULT_TYPE: &str = "application/octet-stream";
-
 /// What is known of an object.
 #[derive(Clone, Debug)]
 pub(crate) struct Meta {
     pub(crate) path: String,
     pub(crate) size: u64,
-    pub(crate) content_type: String,
+    pub(crate) kept: Kept,
     /// With its quotes, as in the header.
     pub(crate) etag: String,
     pub(crate) modified: DateTime<Utc>,
@@ -46,6 +46,39 @@ pub(crate) struct Object {
 pub(crate) struct Written {
     pub(crate) created: bool,
     pub(crate) etag: String,
+}
+
+/// Which page of a list.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ListOf<'a> {
+    /// What paths begin with.
+    pub(crate) prefix: &'a str,
+    /// The entry that the page stands behind.
+    pub(crate) after: Option<&'a str>,
+    /// Objects and prefixes of the page.
+    pub(crate) limit: usize,
+    /// What stands behind the next slash is one entry, a prefix.
+    pub(crate) by_folder: bool,
+}
+
+impl ListOf<'_> {
+    /// The entry that stands for an object: its path, or the prefix up to the next slash. None when it is not of this page.
+    pub(crate) fn entry(&self, path: &str) -> Option<String> {
+        let rest = path.strip_prefix(self.prefix)?;
+        let folder = if self.by_folder { rest.find('/') } else { None };
+        let entry = folder.map_or(path, |slash| &path[..=self.prefix.len() + slash]);
+        self.after.is_none_or(|after| entry > after).then(|| entry.to_owned())
+    }
+}
+
+/// A page of a list, in the order of bytes.
+#[derive(Debug, Default)]
+pub(crate) struct Page {
+    pub(crate) objects: Vec<Meta>,
+    /// With a slash at the end.
+    pub(crate) prefixes: Vec<String>,
+    /// The last entry, when there are more.
+    pub(crate) next: Option<String>,
 }
 
 /// Why an object is not there, or not written.
@@ -102,7 +135,15 @@ pub(crate) trait BlobStore: Clone + Send + Sync + 'static {
         &self,
         path: &ObjectPath,
         bytes: Bytes,
-        content_type: &str,
+        kept: &Kept,
+        conditions: &Conditions,
+    ) -> impl Future<Output = Result<Written, StorageError>> + Send;
+
+    /// Keeps a copy of an object, with all that is kept with it, if the conditions hold of what was there.
+    fn copy(
+        &self,
+        from: &ObjectPath,
+        to: &ObjectPath,
         conditions: &Conditions,
     ) -> impl Future<Output = Result<Written, StorageError>> + Send;
 
@@ -113,14 +154,20 @@ pub(crate) trait BlobStore: Clone + Send + Sync + 'static {
         conditions: &Conditions,
     ) -> impl Future<Output = Result<(), StorageError>> + Send;
 
-    /// At most `limit` objects whose paths begin with `prefix` and stand behind `after`, in the order of their bytes.
-    fn list(
-        &self,
-        prefix: &str,
-        after: Option<&str>,
-        limit: usize,
-    ) -> impl Future<Output = Result<Vec<Meta>, StorageError>> + Send;
+    /// A page of a list.
+    fn list(&self, page: ListOf<'_>) -> impl Future<Output = Result<Page, StorageError>> + Send;
+
+    /// How an object is reached without credentials.
+    fn signer(&self) -> Signer<'_>;
 
     /// Whether the store answers.
     fn ping(&self) -> impl Future<Output = Result<(), String>> + Send;
+}
+
+/// How a store makes URLs that carry their own permission.
+pub(crate) enum Signer<'a> {
+    /// The store signs URLs of its own.
+    Store(&'a object_store::aws::AmazonS3),
+    /// The service signs addresses of its own with this key.
+    Service(&'a [u8]),
 }

@@ -6,7 +6,7 @@ use futures::TryStreamExt;
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, GetResult, ObjectMeta, ObjectStore};
 
-use super::{Meta, ObjectPath, StorageError};
+use super::{Kept, ListOf, Meta, ObjectPath, StorageError};
 
 /// Gets an object, or a part of it, or (with `head`) nothing but what is known of it.
 pub(crate) async fn get(
@@ -20,12 +20,12 @@ pub(crate) async fn get(
     Ok(store.get_opts(path.as_path(), options).await?)
 }
 
-/// What `object_store` knows, with the content type.
-pub(crate) fn meta(meta: &ObjectMeta, content_type: String) -> Meta {
+/// What `object_store` knows, with the headers.
+pub(crate) fn meta(meta: &ObjectMeta, kept: Kept) -> Meta {
     Meta {
         path: meta.location.to_string(),
         size: meta.size,
-        content_type,
+        kept,
         etag: meta
             .e_tag
             .clone()
@@ -34,41 +34,51 @@ pub(crate) fn meta(meta: &ObjectMeta, content_type: String) -> Meta {
     }
 }
 
-/// The first `limit` objects behind `after`, in order. `ordered` says that the store lists in order by itself, so that there
-/// is no need to see them all.
+/// Entries of a list by name: an object, or none for a prefix.
+pub(crate) type Entries = BTreeMap<String, Option<ObjectMeta>>;
+
+/// Adds an object to the first entries of a page; one more than its limit is kept, which shows that there are more.
+pub(crate) fn collect(entries: &mut Entries, meta: ObjectMeta, page: &ListOf<'_>) {
+    let Some(entry) = page.entry(meta.location.as_ref()) else { return };
+    let is_object = entry == meta.location.as_ref();
+    entries.insert(entry, is_object.then_some(meta));
+    if entries.len() > page.limit + 1 {
+        entries.pop_last();
+    }
+}
+
+/// Cuts the entries to their page; the last of them, when there are more.
+pub(crate) fn cut(entries: &mut Entries, limit: usize) -> Option<String> {
+    if entries.len() <= limit {
+        return None;
+    }
+    entries.pop_last();
+    entries.last_key_value().map(|(name, _)| name.clone())
+}
+
+/// The prefixes among the entries.
+pub(crate) fn prefixes(entries: Entries) -> Vec<String> {
+    entries.into_iter().filter(|(_, object)| object.is_none()).map(|(name, _)| name).collect()
+}
+
+/// The entries of a page out of a store that lists in no order.
 pub(crate) async fn list(
     store: &impl ObjectStore,
-    prefix: &str,
-    after: Option<&str>,
-    limit: usize,
-    ordered: bool,
-) -> Result<Vec<ObjectMeta>, StorageError> {
+    page: &ListOf<'_>,
+    is_own: impl Fn(&Path) -> bool,
+) -> Result<Entries, StorageError> {
     // Stores know prefixes of whole segments only; the rest of it is looked at here.
-    let folder = prefix.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let Ok(folder) = Path::parse(folder) else { return Ok(Vec::new()) };
+    let folder = page.prefix.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let mut entries = Entries::new();
+    let Ok(folder) = Path::parse(folder) else { return Ok(entries) };
     let folder = (!folder.as_ref().is_empty()).then_some(folder);
-    let mut stream = match after.map(Path::parse) {
-        Some(Ok(after)) if ordered && !after.as_ref().is_empty() => store.list_with_offset(folder.as_ref(), &after),
-        _ => store.list(folder.as_ref()),
-    };
-    let mut found = BTreeMap::new();
+    let mut stream = store.list(folder.as_ref());
     loop {
-        let meta = match stream.try_next().await {
-            Ok(Some(meta)) => meta,
-            Ok(None) | Err(object_store::Error::NotFound { .. }) => break,
+        match stream.try_next().await {
+            Ok(Some(meta)) if is_own(&meta.location) => {}
+            Ok(Some(meta)) => collect(&mut entries, meta, page),
+            Ok(None) | Err(object_store::Error::NotFound { .. }) => return Ok(entries),
             Err(error) => return Err(error.into()),
-        };
-        let path = meta.location.as_ref();
-        if !path.starts_with(prefix) || after.is_some_and(|after| path <= after) {
-            continue;
-        }
-        found.insert(path.to_owned(), meta);
-        if found.len() > limit {
-            found.pop_last();
-        }
-        if ordered && found.len() == limit {
-            break;
         }
     }
-    Ok(found.into_values().collect())
 }

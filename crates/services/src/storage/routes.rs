@@ -1,20 +1,25 @@
 //! The routes of storage.
 
+use std::time::Duration;
+
 use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::header::{
-    ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, LAST_MODIFIED, LOCATION, RANGE,
+    ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HOST, LAST_MODIFIED, LOCATION, RANGE,
 };
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{get, post};
 use chrono::SecondsFormat;
+use object_store::signer::Signer as _;
 use serde_json::{Value, json};
 
 use super::conditions::{ReadAnswer, http_date};
 use super::range::{self, Asked};
-use super::{BlobStore, Conditions, DEFAULT_TYPE, Meta, Object, ObjectPath, StorageError};
+use super::{
+    BlobStore, Conditions, Kept, ListOf, Meta, Object, ObjectPath, Page, Signer, StorageError, Written, signed,
+};
 use crate::Limits;
 use crate::http::body;
 use crate::http::problem::Problem;
@@ -23,11 +28,13 @@ use crate::http::shared::Shared;
 
 /// `/storage` and `/storage/*path`. A path is all that follows `/storage/`, percent-decoded once.
 pub(crate) fn routes<S: BlobStore>(store: S, limits: Limits) -> Router {
-    let one = get(read::<S>).put(write::<S>).delete(remove::<S>);
+    let one = get(read::<S>).put(write::<S>).post(copy::<S>).delete(remove::<S>);
     Router::new()
         .route("/storage", get(list::<S>))
         .route("/storage/", one.clone())
         .route("/storage/{*path}", one)
+        .route("/storage-url", post(sign::<S>))
+        .route("/storage-url/{*path}", get(read_signed::<S>).put(write_signed::<S>))
         .with_state(Shared { store, limits })
 }
 
@@ -38,13 +45,22 @@ async fn read<S: BlobStore>(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let path = path_of(&uri, &shared.limits)?;
-    let conditions = Conditions::of(&headers);
+    send(&shared, &method, &path, &headers).await
+}
+
+async fn send<S: BlobStore>(
+    shared: &Shared<S>,
+    method: &Method,
+    path: &ObjectPath,
+    headers: &HeaderMap,
+) -> Result<Response, Problem> {
+    let conditions = Conditions::of(headers);
     let range = headers.get(RANGE).and_then(|value| value.to_str().ok());
-    if method == Method::GET && range.is_none() && conditions.are_none() {
-        let Object { meta, body } = shared.store.read(&path, None, None).await?;
+    if *method == Method::GET && range.is_none() && conditions.are_none() {
+        let Object { meta, body } = shared.store.read(path, None, None).await?;
         return Ok(answer(StatusCode::OK, &meta, meta.size, Body::from_stream(body)));
     }
-    let meta = shared.store.head(&path).await?;
+    let meta = shared.store.head(path).await?;
     match conditions.of_read(&meta) {
         ReadAnswer::Proceed => {}
         ReadAnswer::Failed => return Err(StorageError::Precondition.into()),
@@ -54,7 +70,7 @@ async fn read<S: BlobStore>(
             return Ok(response);
         }
     }
-    if method == Method::HEAD {
+    if *method == Method::HEAD {
         return Ok(answer(StatusCode::OK, &meta, meta.size, Body::empty()));
     }
     let asked = if conditions.allow_range(&meta) { range::parse(range, meta.size) } else { Asked::Whole };
@@ -67,7 +83,7 @@ async fn read<S: BlobStore>(
         }
     };
     // Of this very object: were it another by now, conditions and range would not be about it.
-    let object = shared.store.read(&path, part.clone(), Some(meta.etag.clone())).await?;
+    let object = shared.store.read(path, part.clone(), Some(meta.etag.clone())).await?;
     let body = Body::from_stream(object.body);
     let Some(part) = part else { return Ok(answer(StatusCode::OK, &meta, meta.size, body)) };
     let mut response = answer(StatusCode::PARTIAL_CONTENT, &meta, part.end - part.start, body);
@@ -83,19 +99,119 @@ async fn write<S: BlobStore>(
     body: Body,
 ) -> Result<Response, Problem> {
     let path = path_of(&uri, &shared.limits)?;
+    keep(&shared, &uri, &path, &headers, body).await
+}
+
+async fn keep<S: BlobStore>(
+    shared: &Shared<S>,
+    uri: &Uri,
+    path: &ObjectPath,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
     // To take a part for the whole would lose the rest (RFC 9110, section 14.5).
     if headers.contains_key(CONTENT_RANGE) {
         return Err(Problem::bad_request("an object is written whole, without Content-Range"));
     }
-    let bytes = body::read(&headers, body, &shared.limits).await?;
-    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or(DEFAULT_TYPE);
-    let written = shared.store.write(&path, bytes, content_type, &Conditions::of(&headers)).await?;
+    let kept = Kept::of(headers)?;
+    let bytes = body::read(headers, body, &shared.limits).await?;
+    let written = shared.store.write(path, bytes, &kept, &Conditions::of(headers)).await?;
+    Ok(answer_written(written, uri))
+}
+
+fn answer_written(written: Written, uri: &Uri) -> Response {
     let etag = header(written.etag);
-    Ok(if written.created {
+    if written.created {
         (StatusCode::CREATED, [(ETAG, etag), (LOCATION, header(uri.path().to_owned()))]).into_response()
     } else {
         (StatusCode::NO_CONTENT, [(ETAG, etag)]).into_response()
-    })
+    }
+}
+
+/// `POST /storage/*to?copy=<from>`: the object of the query becomes the object of the path as well.
+async fn copy<S: BlobStore>(
+    State(shared): State<Shared<S>>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let to = path_of(&uri, &shared.limits)?;
+    let query = Query::of(&uri)?;
+    let from = query.bytes("copy").ok_or_else(|| Problem::bad_request("`copy` must be the path of an object"))?;
+    let from = ObjectPath::new(from, shared.limits.max_key_bytes)?;
+    if from == to {
+        return Err(Problem::bad_request("an object cannot be copied to itself"));
+    }
+    let written = shared.store.copy(&from, &to, &Conditions::of(&headers)).await?;
+    Ok(answer_written(written, &uri))
+}
+
+/// `{"path","method","expires"}` → `{"url","expires"}`: an address that carries its own permission.
+async fn sign<S: BlobStore>(
+    State(shared): State<Shared<S>>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<axum::Json<Value>, Problem> {
+    let asked = body::read_json(&headers, body, &shared.limits).await?;
+    let path = asked["path"].as_str().ok_or_else(|| Problem::bad_request("`path` must be the path of an object"))?;
+    let path = ObjectPath::new(path.as_bytes(), shared.limits.max_key_bytes)?;
+    let method = match asked["method"].as_str() {
+        None if asked["method"].is_null() => Method::GET,
+        Some("GET") => Method::GET,
+        Some("PUT") => Method::PUT,
+        _ => return Err(Problem::bad_request("`method` must be \"GET\" or \"PUT\"")),
+    };
+    let most = signed::MAX_LIFETIME.as_secs();
+    let wrong = || Problem::bad_request(format!("`expires` must be whole seconds, from 1 to {most}"));
+    let lifetime = match &asked["expires"] {
+        Value::Null => signed::LIFETIME,
+        value => {
+            let seconds = value.as_u64().filter(|seconds| (1..=most).contains(seconds));
+            Duration::from_secs(seconds.ok_or_else(wrong)?)
+        }
+    };
+    let url = match shared.store.signer() {
+        Signer::Store(store) => {
+            let signed = store.signed_url(method, path.as_path(), lifetime).await;
+            signed.map_err(|error| Problem::internal(format!("storage: {error}")))?.to_string()
+        }
+        Signer::Service(key) => {
+            let host = headers.get(HOST).and_then(|value| value.to_str().ok()).unwrap_or("localhost");
+            format!("http://{host}{}", signed::sign(key, method.as_str(), &path, lifetime))
+        }
+    };
+    Ok(axum::Json(json!({ "url": url, "expires": lifetime.as_secs() })))
+}
+
+async fn read_signed<S: BlobStore>(
+    State(shared): State<Shared<S>>,
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let path = permitted(&shared, "GET", &uri)?;
+    send(&shared, &method, &path, &headers).await
+}
+
+async fn write_signed<S: BlobStore>(
+    State(shared): State<Shared<S>>,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let path = permitted(&shared, "PUT", &uri)?;
+    keep(&shared, &uri, &path, &headers, body).await
+}
+
+/// The path of a signed address, if it is good for this method.
+fn permitted<S: BlobStore>(shared: &Shared<S>, method: &str, uri: &Uri) -> Result<ObjectPath, Problem> {
+    let bytes = decode(uri.path().strip_prefix(signed::PREFIX).unwrap_or(""))?;
+    let path = ObjectPath::new(&bytes, shared.limits.max_key_bytes)?;
+    let query = Query::of(uri)?;
+    let (expires, signature) = (query.text("expires")?.unwrap_or(""), query.text("signature")?.unwrap_or(""));
+    match shared.store.signer() {
+        Signer::Service(key) if signed::is_good(key, method, &path, expires, signature) => Ok(path),
+        _ => Err(Problem::new(StatusCode::FORBIDDEN, "this address is not good for this, or no longer")),
+    }
 }
 
 async fn remove<S: BlobStore>(
@@ -112,18 +228,23 @@ async fn list<S: BlobStore>(State(shared): State<Shared<S>>, uri: Uri) -> Result
     let query = Query::of(&uri)?;
     let limit = query.limit(shared.limits.list_page, shared.limits.max_list_page)?;
     let (prefix, after) = (query.text("prefix")?.unwrap_or(""), query.text("after")?);
-    // One more than asked for tells whether there is a next page.
-    let mut objects = shared.store.list(prefix, after, limit + 1).await?;
-    let more = objects.len() > limit;
-    objects.truncate(limit);
-    let next = if more { objects.last().map(|meta| meta.path.clone()) } else { None };
+    let by_folder = match query.text("delimiter")? {
+        None | Some("") => false,
+        Some("/") => true,
+        Some(_) => return Err(Problem::bad_request("`delimiter` must be /")),
+    };
+    let Page { objects, prefixes, next } = shared.store.list(ListOf { prefix, after, limit, by_folder }).await?;
     let objects: Vec<Value> = objects.iter().map(describe).collect();
-    Ok(axum::Json(json!({ "objects": objects, "next": next })))
+    let mut page = json!({ "objects": objects, "next": next });
+    if by_folder {
+        page["prefixes"] = prefixes.into();
+    }
+    Ok(axum::Json(page))
 }
 
 fn describe(meta: &Meta) -> Value {
     json!({
-        "path": meta.path, "size": meta.size, "content_type": meta.content_type, "etag": meta.etag,
+        "path": meta.path, "size": meta.size, "content_type": meta.kept.content_type, "etag": meta.etag,
         "modified": meta.modified.to_rfc3339_opts(SecondsFormat::Millis, true),
     })
 }
@@ -135,13 +256,15 @@ fn path_of(uri: &Uri, limits: &Limits) -> Result<ObjectPath, Problem> {
 
 fn answer(status: StatusCode, meta: &Meta, length: u64, body: Body) -> Response {
     let headers = [
-        (CONTENT_TYPE, header(meta.content_type.clone())),
+        (CONTENT_TYPE, header(meta.kept.content_type.clone())),
         (CONTENT_LENGTH, length.into()),
         (ETAG, header(meta.etag.clone())),
         (LAST_MODIFIED, header(http_date(meta.modified))),
         (ACCEPT_RANGES, HeaderValue::from_static("bytes")),
     ];
-    (status, headers, body).into_response()
+    let mut response = (status, headers, body).into_response();
+    meta.kept.write(response.headers_mut());
+    response
 }
 
 /// A header's value of what came out of headers, or is ours.

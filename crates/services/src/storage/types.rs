@@ -1,46 +1,60 @@
-//! The content types of a folder's objects: a file system keeps none, so they are in a small database beside.
+//! What is kept with a folder's objects: a file system keeps no headers, so they are in a small database beside.
 
 use std::collections::HashMap;
 use std::path::Path;
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::StorageError;
+use super::{Kept, StorageError};
 use crate::ServicesError;
 use crate::sqlite_file::SqliteFile;
 
 const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS types (
-        path TEXT PRIMARY KEY, etag TEXT NOT NULL, content_type TEXT NOT NULL
-    ) WITHOUT ROWID;";
+        path TEXT PRIMARY KEY, etag TEXT NOT NULL, content_type TEXT NOT NULL, headers TEXT
+    ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS keys (name TEXT PRIMARY KEY, key BLOB NOT NULL) WITHOUT ROWID;";
 
-/// Content types by path, each with the ETag of the object that it was stored with.
+/// Bytes of the key that addresses are signed with.
+const KEY_BYTES: usize = 32;
+
+/// Headers by path, each with the ETag of the object that they were stored with.
 #[derive(Clone)]
 pub(crate) struct Types(SqliteFile);
 
 impl Types {
-    pub(crate) fn open(path: &Path) -> Result<Self, ServicesError> {
-        SqliteFile::open(path, SCHEMA).map(Self)
+    /// Opens the database, and gives the key that addresses are signed with, which it keeps.
+    pub(crate) fn open(path: &Path) -> Result<(Self, Vec<u8>), ServicesError> {
+        let file = SqliteFile::open(path, SCHEMA)?;
+        let key = file.set_up(path, |db| {
+            // A file of an earlier version has content types only.
+            let known = db.prepare("SELECT 1 FROM pragma_table_info('types') WHERE name = 'headers'")?.exists([])?;
+            if !known {
+                db.execute_batch("ALTER TABLE types ADD COLUMN headers TEXT")?;
+            }
+            key_of(db)
+        })?;
+        Ok((Self(file), key))
     }
 
-    /// The type of an object; none when it was put there by other hands.
-    pub(crate) async fn get(&self, path: &str, etag: &str) -> Result<Option<String>, StorageError> {
+    /// What is kept with an object; none when it was put there by other hands.
+    pub(crate) async fn get(&self, path: &str, etag: &str) -> Result<Option<Kept>, StorageError> {
         let (path, etag) = (path.to_owned(), etag.to_owned());
         let get = self.0.call(move |db| {
-            db.prepare_cached("SELECT content_type FROM types WHERE path = ? AND etag = ?")?
-                .query_row(params![path, etag], |row| row.get(0))
+            db.prepare_cached("SELECT content_type, headers FROM types WHERE path = ? AND etag = ?")?
+                .query_row(params![path, etag], |row| kept(row, 0))
                 .optional()
         });
         get.await.map_err(StorageError::Internal)
     }
 
-    /// The types and ETags of many paths.
-    pub(crate) async fn all(&self, paths: Vec<String>) -> Result<HashMap<String, (String, String)>, StorageError> {
+    /// What is kept with many objects, with their ETags.
+    pub(crate) async fn all(&self, paths: Vec<String>) -> Result<HashMap<String, (String, Kept)>, StorageError> {
         let all = self.0.call(move |db| {
-            let mut statement = db.prepare_cached("SELECT etag, content_type FROM types WHERE path = ?")?;
+            let mut statement = db.prepare_cached("SELECT etag, content_type, headers FROM types WHERE path = ?")?;
             let mut found = HashMap::with_capacity(paths.len());
             for path in paths {
-                let row = statement.query_row(params![path], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+                let row = statement.query_row(params![path], |row| Ok((row.get(0)?, kept(row, 1)?))).optional()?;
                 found.extend(row.map(|row| (path, row)));
             }
             Ok(found)
@@ -48,10 +62,11 @@ impl Types {
         all.await.map_err(StorageError::Internal)
     }
 
-    pub(crate) async fn set(&self, path: &str, etag: &str, content_type: &str) -> Result<(), StorageError> {
-        let row = (path.to_owned(), etag.to_owned(), content_type.to_owned());
+    pub(crate) async fn set(&self, path: &str, etag: &str, kept: &Kept) -> Result<(), StorageError> {
+        let headers = (!kept.headers.is_empty()).then(|| serde_json::json!(kept.headers).to_string());
+        let row = (path.to_owned(), etag.to_owned(), kept.content_type.clone(), headers);
         let set = self.0.call(move |db| {
-            db.prepare_cached("INSERT OR REPLACE INTO types (path, etag, content_type) VALUES (?, ?, ?)")?
+            db.prepare_cached("INSERT OR REPLACE INTO types (path, etag, content_type, headers) VALUES (?, ?, ?, ?)")?
                 .execute(row)
                 .map(drop)
         });
@@ -65,4 +80,20 @@ impl Types {
             .call(move |db| db.prepare_cached("DELETE FROM types WHERE path = ?")?.execute(params![path]).map(drop));
         remove.await.map_err(StorageError::Internal)
     }
+}
+
+/// Out of the columns `content_type` and `headers`, from `first` on.
+fn kept(row: &Row<'_>, first: usize) -> rusqlite::Result<Kept> {
+    let headers: Option<String> = row.get(first + 1)?;
+    let headers = headers.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+    Ok(Kept { content_type: row.get(first)?, headers })
+}
+
+fn key_of(db: &Connection) -> rusqlite::Result<Vec<u8>> {
+    let mut key = vec![0; KEY_BYTES];
+    let random = rustls::crypto::ring::default_provider().secure_random;
+    random.fill(&mut key).map_err(|_| rusqlite::Error::InvalidQuery)?;
+    // Another process may have made one.
+    db.execute("INSERT OR IGNORE INTO keys (name, key) VALUES ('url', ?)", params![key])?;
+    db.query_row("SELECT key FROM keys WHERE name = 'url'", [], |row| row.get(0))
 }
