@@ -70,6 +70,7 @@ export {
   type WithClaims,
 } from "./middleware/jwt.ts";
 export { middleware } from "./middleware/middleware.ts";
+export { type RateLimitOptions, rateLimit } from "./middleware/rate-limit.ts";
 export { safeEqual } from "./middleware/safe-equal.ts";
 export { type SecureHeadersOptions, secureHeaders } from "./middleware/secure-headers.ts";
 export { type SignatureOptions, type SignatureScheme, signature } from "./middleware/signature.ts";
