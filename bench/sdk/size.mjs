@@ -61,8 +61,31 @@ const users = `
     }),
   })`;
 
+/** An app of one route with a middleware around it. */
+const around = (name, call) => [
+  `one route with \`${name}\``,
+  `const app = routes({ index: get('/', () => ok({})) }, { use: [${call}] })`,
+  `get, ok, routes, ${name}`,
+];
+const form = "const app = routes({ index: post('/', { body: Form('F', { a: field.file() }) }, () => ok({})) })";
+
 const apps = [
   ["one route", route, "get, ok, routes"],
+  [
+    "one route in a `group`",
+    "const app = routes({ g: group('/g', { i: get('/', () => ok({})) }) })",
+    "get, group, ok, routes",
+  ],
+  around("middleware", "middleware((_, next) => next())"),
+  around("cors", "cors({ origin: '*' })"),
+  around("bearer", "bearer(() => 1)"),
+  around("basicAuth", "basicAuth(() => 1)"),
+  around("apiKey", "apiKey({ header: 'x-key' }, () => 1)"),
+  around("jwt", "jwt({ key: 'x', algorithms: ['HS256'] })"),
+  around("signature", "signature({ scheme: 'github', secret: 'x' })"),
+  around("etag", "etag()"),
+  around("secureHeaders", "secureHeaders()"),
+  ["one route with a `Form`", form, "field, Form, ok, post, routes"],
   ["routes, responses, errors", `${used(usual.replace(/ (field|list|Path|Query|Type),?/g, ""))}${route}`, usual],
   ["these and all schemas", `${used(usual)}${route}`, usual],
   ["all but the SQL builder and the sidecars", `${used(`${usual}, ${rest}`)}${route}`, `${usual}, ${rest}`],

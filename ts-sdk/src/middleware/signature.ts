@@ -95,7 +95,8 @@ export function signature(options: SignatureOptions): Middleware {
     const signed = scheme.read(req);
     if (signed === undefined) return error(401, "The request is not signed.");
     const { at, before, signatures } = signed;
-    if (at !== undefined && Math.abs(Date.now() / 1000 - at) > tolerance) {
+    // In whole seconds, as the sender counts: with a tolerance of 0 it is this very second.
+    if (at !== undefined && Math.abs(Math.floor(Date.now() / 1000) - at) > tolerance) {
       return error(401, "The signature's time is too far away.");
     }
     const given = typeof secret === "function" ? await secret(req) : secret;

@@ -27,6 +27,7 @@ const official = JSON.parse(
 const documents = {
   hello: packageJson(join(here, "../../../examples/hello")),
   "every feature": packageJson(join(here, "every")),
+  shop: packageJson(join(here, "../../../examples/shop")),
   unusual: json(unusual, { name: "unusual", version: "1.0.0" }, { source: join(here, "unusual.ts") }),
 };
 
