@@ -87,10 +87,10 @@ async function hover(over: string): Promise<string | undefined> {
 /** The members of a text, in any order: the type checker has its own. */
 const members = (shown = "") => shown.split(/\s*[{};]\s*/).sort();
 
-const route = `Route<"/users/{id}", { readonly path: PathSchema<{ id: number; }>; readonly query: QuerySchema<{ page: number; }, "page">; readonly body: TypeSchema<USER, "required">; readonly response: TypeSchema<USER, "required">; }, unknown>`;
+const route = `Route<"/users/{id}", { readonly path: PathSchema<{ id: number; }>; readonly query: QuerySchema<{ page: number; }, "page">; readonly body: TypeSchema<USER, "required", never>; readonly response: TypeSchema<USER, "required", never>; }, unknown>`;
 const user = `{ tags?: string[] | undefined; id: number; role: "a" | "b"; }`;
 it.each([
-  ["User =", `const User: TypeSchema<${user}, "required">`],
+  ["User =", `const User: TypeSchema<${user}, "required", never>`],
   ["Page =", 'const Page: QuerySchema<{ page: number; }, "page">'],
   ["UserId =", "const UserId: PathSchema<{ id: number; }>"],
   ["Someone =", `type Someone = ${user}`],
@@ -105,11 +105,11 @@ it.each([
   ],
   [
     "Patch =",
-    `const Patch: TypeSchema<{ tags?: string[] | undefined; id?: number | undefined; role?: "a" | "b" | undefined; }, "required">`,
+    `const Patch: TypeSchema<{ tags?: string[] | undefined; id?: number | undefined; role?: "a" | "b" | undefined; }, "required", never>`,
   ],
-  ["Some =", 'const Some: TypeSchema<{ id: number; }, "required">'],
-  ["Rest =", 'const Rest: TypeSchema<{ id: number; }, "required">'],
-  ["More =", 'const More: TypeSchema<{ id: number; note: string | null; }, "required">'],
+  ["Some =", 'const Some: TypeSchema<{ id: number; }, "required", never>'],
+  ["Rest =", 'const Rest: TypeSchema<{ id: number; }, "required", never>'],
+  ["More =", 'const More: TypeSchema<{ id: number; note: string | null; }, "required", never>'],
   ["counts =", 'const counts: RecordSchema<number, "required">'],
   ["given)", "(parameter) given: { path: { id: number; }; query: { q?: string | undefined; }; }"],
 ])("%s", async (over, shown) => {

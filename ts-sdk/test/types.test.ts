@@ -19,10 +19,10 @@ it("type-checks every source, test and *.test-d.ts", { timeout: 120_000 }, async
 });
 
 // The time that checking takes is the machine's; the number of instantiations is what it goes into, and the same on all.
-// 500 routes with 1,500 schemas take 355,000 (a Query's fields with a default, for typed clients, are 21 each): a budget, to be raised only knowingly (`bench/sdk/types.mjs` has the time).
+// 500 routes with 1,500 schemas take 366,000 (the fields with a default, for typed clients, are 21 of each Query and Type): a budget, to be raised only knowingly (`bench/sdk/types.mjs` has the time).
 it("costs the type checker little", { timeout: 120_000 }, async () => {
   const program = fileURLToPath(new URL("../../bench/sdk/types.mjs", import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, [program, "--instantiations"]);
   expect(Number(stdout)).toBeGreaterThan(100_000);
-  expect(Number(stdout)).toBeLessThan(360_000);
+  expect(Number(stdout)).toBeLessThan(372_000);
 });

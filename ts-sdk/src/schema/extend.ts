@@ -1,5 +1,6 @@
 import { derive } from "./derived.ts";
-import { checkFields, type Fields, type Flat, type OutputOf, type TypeSchema } from "./object.ts";
+import { checkFields, type DefaultKey, type Fields, type Flat, type OutputOf, type TypeSchema } from "./object.ts";
+import type { Presence } from "./schema.ts";
 
 /** An object with more fields, of which one replaces an earlier one of its name. */
 export type Extended<O, F extends Fields> = Flat<Omit<O, keyof F> & OutputOf<F>>;
@@ -10,11 +11,11 @@ export type Extended<O, F extends Fields> = Flat<Omit<O, keyof F> & OutputOf<F>>
  *
  * @throws TypeError at definition: what is no `Type`, a name or a field that can't be
  */
-export function extend<O, F extends Fields>(
-  type: TypeSchema<O>,
+export function extend<O, F extends Fields, Defaults>(
+  type: TypeSchema<O, Presence, Defaults>,
   name: string,
   fields: F,
-): TypeSchema<Extended<O, F>, "required"> {
+): TypeSchema<Extended<O, F>, "required", Exclude<Defaults, keyof F> | DefaultKey<F>> {
   checkFields(`extend ${name}`, fields);
-  return derive("extend", type, name, (own) => ({ ...own, ...fields })) as TypeSchema<Extended<O, F>, "required">;
+  return derive("extend", type, name, (own) => ({ ...own, ...fields })) as never;
 }

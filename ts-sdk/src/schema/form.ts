@@ -4,7 +4,7 @@ import { type InputError, malformed } from "../http/problem.ts";
 import { decodeUtf8, encodeUtf8 } from "../platform.ts";
 import type { FileSchema } from "./file.ts";
 import type { ListSchema } from "./list.ts";
-import { type ObjectSchema, type OutputOf, objectParts } from "./object.ts";
+import { type DefaultKey, type ObjectSchema, type OutputOf, objectParts } from "./object.ts";
 import { createSchema, type Optional, type Presence, type Schema } from "./schema.ts";
 
 type Scalar = string | number | boolean;
@@ -13,11 +13,12 @@ type Scalar = string | number | boolean;
 export type FormFields = Readonly<Record<string, Schema<Scalar> | FileSchema | ListSchema>>;
 
 /** A form that is sent as a body, from `Form(…)`. */
-export interface FormSchema<out Output = unknown, out P extends Presence = Presence> extends ObjectSchema<Output, P> {
+export interface FormSchema<out Output = unknown, out P extends Presence = Presence, out Defaults = unknown>
+  extends ObjectSchema<Output, P> {
   readonly role: "form";
   /** @internal */
   readonly form: FormReader;
-  optional(): FormSchema<Output, Optional<P>>;
+  optional(): FormSchema<Output, Optional<P>, Defaults>;
 }
 
 /** How the body of a form becomes values. */
@@ -42,7 +43,10 @@ const MULTIPART = "multipart/form-data";
  *
  * @throws TypeError at definition: a field that is neither a single value nor a file nor a list of them.
  */
-export function Form<F extends FormFields>(name: string, fields: F): FormSchema<OutputOf<F>, "required"> {
+export function Form<F extends FormFields>(
+  name: string,
+  fields: F,
+): FormSchema<OutputOf<F>, "required", DefaultKey<F>> {
   const parts = objectParts("Form", "form", name, fields);
   const form = formReader(fields);
   return createSchema(`Form ${name}`, { ...parts, extra: { ...parts.extra, form } }) as never;

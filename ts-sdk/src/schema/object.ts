@@ -20,10 +20,14 @@ export interface ObjectSchema<out Output = unknown, out P extends Presence = Pre
   readonly fields: Fields;
 }
 
-/** A JSON object, from `Type(…)`. */
-export interface TypeSchema<out Output = unknown, out P extends Presence = Presence> extends ObjectSchema<Output, P> {
+/**
+ * A JSON object, from `Type(…)`. The third type argument names the fields that have a default: a typed client may leave them
+ * out.
+ */
+export interface TypeSchema<out Output = unknown, out P extends Presence = Presence, out Defaults = unknown>
+  extends ObjectSchema<Output, P> {
   readonly role: "type";
-  optional(): TypeSchema<Output, Optional<P>>;
+  optional(): TypeSchema<Output, Optional<P>, Defaults>;
 }
 
 /** The placeholders of a path, from `Path(…)`. */
@@ -41,10 +45,10 @@ export interface QuerySchema<out Output = unknown, out Defaults = unknown> exten
   readonly "~defaults"?: Defaults;
 }
 
-/** The names of the fields that have a default. */
-export type DefaultKey<F extends Fields> = {
-  [K in keyof F]: F[K]["presence"] extends "default" ? K : never;
-}[keyof F];
+/** The names of the fields that have a default. Most objects have none, which is found out without a look at each. */
+export type DefaultKey<F extends Fields> = "default" extends F[keyof F]["presence"]
+  ? { [K in keyof F]: F[K]["presence"] extends "default" ? K : never }[keyof F]
+  : never;
 
 /** The object that fields describe: an optional field may be absent. */
 export type OutputOf<F extends Fields> = Split<F, OptionalKey<F>>;

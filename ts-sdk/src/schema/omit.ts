@@ -1,6 +1,7 @@
 import { chosen, derive } from "./derived.ts";
 import { derivedName } from "./derived-name.ts";
 import type { Flat, TypeSchema } from "./object.ts";
+import type { Presence } from "./schema.ts";
 
 /**
  * A `Type` of all of another's fields but some: `omit(User, ["id"])`.
@@ -8,13 +9,13 @@ import type { Flat, TypeSchema } from "./object.ts";
  * @param name by default the other's with the fields: `UserWithoutId`
  * @throws TypeError at definition: what is no `Type`, and a field that it does not have
  */
-export function omit<O, K extends keyof O & string>(
-  type: TypeSchema<O>,
+export function omit<O, K extends keyof O & string, Defaults>(
+  type: TypeSchema<O, Presence, Defaults>,
   keys: readonly K[],
   name?: string,
-): TypeSchema<Flat<Omit<O, K>>, "required"> {
+): TypeSchema<Flat<Omit<O, K>>, "required", Exclude<Defaults, K>> {
   const named = name ?? ((of: TypeSchema) => derivedName(of.name, "Without", chosen("omit", of, keys, true)));
   return derive("omit", type, named, (fields) =>
     Object.fromEntries(chosen("omit", type, keys, false).map((key) => [key, fields[key] as (typeof fields)[string]])),
-  ) as TypeSchema<Flat<Omit<O, K>>, "required">;
+  ) as never;
 }

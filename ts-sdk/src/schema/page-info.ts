@@ -25,4 +25,4 @@ export const PageInfo = createObject("Type", "type", "PageInfo", {
   next_cursor: string().nullable(),
   prev_cursor: string().nullable(),
   total: i64({ min: 0 }).optional(),
-}) as TypeSchema<PageInfo, "required">;
+}) as TypeSchema<PageInfo, "required", never>;

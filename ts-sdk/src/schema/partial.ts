@@ -12,11 +12,11 @@ export type PartialOf<O> = Flat<{ [K in keyof O]?: O[K] | undefined }>;
  * @param name by default `Partial<name>`: `PartialUser`
  * @throws TypeError at definition: what is no `Type`
  */
-export function partial<O>(type: TypeSchema<O>, name?: string): TypeSchema<PartialOf<O>, "required"> {
+export function partial<O>(type: TypeSchema<O>, name?: string): TypeSchema<PartialOf<O>, "required", never> {
   const named = name ?? ((of: TypeSchema) => `Partial${of.name}`);
   return derive("partial", type, named, (fields) =>
     Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, withoutDefault(field).optional()])),
-  ) as TypeSchema<PartialOf<O>, "required">;
+  ) as never;
 }
 
 function withoutDefault(field: Schema): Schema {

@@ -1,6 +1,7 @@
 import { chosen, derive } from "./derived.ts";
 import { derivedName } from "./derived-name.ts";
 import type { Flat, TypeSchema } from "./object.ts";
+import type { Presence } from "./schema.ts";
 
 /**
  * A `Type` of some of another's fields: `pick(User, ["id", "name"])`.
@@ -8,14 +9,14 @@ import type { Flat, TypeSchema } from "./object.ts";
  * @param name by default the other's with the fields: `UserIdAndName`
  * @throws TypeError at definition: what is no `Type`, and a field that it does not have
  */
-export function pick<O, K extends keyof O & string>(
-  type: TypeSchema<O>,
+export function pick<O, K extends keyof O & string, Defaults>(
+  type: TypeSchema<O, Presence, Defaults>,
   keys: readonly K[],
   name?: string,
-): TypeSchema<Flat<Pick<O, K>>, "required"> {
+): TypeSchema<Flat<Pick<O, K>>, "required", Extract<Defaults, K>> {
   const picked = (of: TypeSchema) => chosen("pick", of, keys, true);
   const named = name ?? ((of: TypeSchema) => derivedName(of.name, "", picked(of)));
   return derive("pick", type, named, (fields) =>
     Object.fromEntries(picked(type).map((key) => [key, fields[key] as (typeof fields)[string]])),
-  ) as TypeSchema<Flat<Pick<O, K>>, "required">;
+  ) as never;
 }

@@ -1,4 +1,4 @@
-import type { Fields, OutputOf, TypeSchema } from "./object.ts";
+import type { DefaultKey, Fields, OutputOf, TypeSchema } from "./object.ts";
 import { createObject } from "./schema.ts";
 
 /**
@@ -7,6 +7,6 @@ import { createObject } from "./schema.ts";
  *
  * @throws TypeError at definition: a name or a field that can't be.
  */
-export function Type<F extends Fields>(name: string, fields: F): TypeSchema<OutputOf<F>, "required"> {
-  return createObject("Type", "type", name, fields) as TypeSchema<OutputOf<F>, "required">;
+export function Type<F extends Fields>(name: string, fields: F): TypeSchema<OutputOf<F>, "required", DefaultKey<F>> {
+  return createObject("Type", "type", name, fields) as never;
 }

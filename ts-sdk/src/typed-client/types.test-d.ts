@@ -2,6 +2,7 @@
 import type { expectTypeOf as expectTypeOfValue } from "vitest";
 import {
   created,
+  extend,
   Form,
   field,
   get,
@@ -9,6 +10,7 @@ import {
   list,
   noContent,
   ok,
+  omit,
   Path,
   post,
   Query,
@@ -21,6 +23,7 @@ import { client } from "./index.ts";
 declare const expectTypeOf: typeof expectTypeOfValue;
 
 const User = Type("User", { id: field.u32(), name: field.string(), note: field.string().optional() });
+const WithDefaults = Type("WithDefaults", { a: field.string(), role: field.enum("x", "y", { default: "x" }) });
 /** A schema of another library: what it takes differs from what it gives. */
 declare const Foreign: StandardSchema<{ a: string; b?: number }, { a: string; b: number }>;
 const app = routes({
@@ -41,12 +44,26 @@ const app = routes({
       { query: Query("Named", { q: field.string(), r: field.u32({ default: 1 }), s: list(field.u32()).optional() }) },
       () => ok({}),
     ),
+    defaults: post(
+      "/defaults",
+      { body: WithDefaults, query: Query("Only", { page: field.u32({ default: 1 }) }) },
+      ({ body }) => ok(body),
+    ),
+    picked: post(
+      "/picked",
+      { body: omit(extend(WithDefaults, "More", { size: field.u32({ default: 1 }) }), ["a"]) },
+      () => ok({}),
+    ),
     foreign: post("/foreign", { body: Foreign, query: Foreign }, () => ok({})),
     create: post("", { body: User, response: User, status: 201 }, ({ body }) => created("/", body)),
     change: post("/change", { body: User.optional(), status: 204 }, () => noContent()),
     untyped: get("/raw/{id}/{name}", () => ok({})),
     deeper: group("/deeper", {
-      upload: post("/upload", { body: Form("Up", { file: field.file(), n: field.u32() }) }, () => ok({})),
+      upload: post(
+        "/upload",
+        { body: Form("Up", { file: field.file(), n: field.u32(), m: field.u32({ default: 1 }) }) },
+        () => ok({}),
+      ),
     }),
   }),
 });
@@ -71,6 +88,10 @@ await api.users.inline({ path: { id: 1 }, query: { q: "x", r: 2, s: true } });
 await api.users.named({ query: { q: "x" } });
 await api.users.named({ query: { q: "x", r: 1, s: [1] } });
 await api.users.foreign({ query: { a: "x" }, body: { a: "x" } });
+await api.users.defaults({ body: { a: "x" } });
+await api.users.defaults({ body: { a: "x", role: "y" } });
+await api.users.picked({ body: {} });
+await api.users.picked({ body: { role: "y", size: 2 } });
 const added = await api.users.create({ body: { id: 1, name: "a" } });
 if (added.ok) expectTypeOf(added.status).toEqualTypeOf<201>();
 await api.users.change();
@@ -91,6 +112,12 @@ await api.users.named({ query: { r: 1 } });
 await api.users.named();
 // @ts-expect-error of another type
 await api.users.named({ query: { q: 1 } });
+// @ts-expect-error the required field beside one with a default
+await api.users.defaults({ body: { role: "y" } });
+// @ts-expect-error a word that is none of the enum's
+await api.users.defaults({ body: { a: "x", role: "z" } });
+// @ts-expect-error the field was left out
+await api.users.picked({ body: { a: "x" } });
 // @ts-expect-error what the other library's schema needs
 await api.users.foreign({ query: { b: 1 }, body: { a: "x" } });
 // @ts-expect-error an unknown key of the query

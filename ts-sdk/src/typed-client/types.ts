@@ -6,7 +6,7 @@ import type { Route } from "../routing/operation.ts";
 import type { Paths, Placeholders, StatusOf } from "../routing/types.ts";
 import type { FormFile } from "../schema/file.ts";
 import type { FormSchema } from "../schema/form.ts";
-import type { DefaultKey, Fields, OutputOf, QuerySchema } from "../schema/object.ts";
+import type { DefaultKey, Fields, OutputOf, QuerySchema, TypeSchema } from "../schema/object.ts";
 import type { Infer, InferInput, StandardSchema } from "../schema/standard.ts";
 
 /** The calls of an app, by the names that its routes and groups have in `routes({ … })`. */
@@ -60,12 +60,20 @@ type WithoutDefaults<Values, Defaults> = {
 } & { readonly [K in keyof Values as K extends Defaults ? K : never]?: Values[K] | undefined };
 
 type BodyInput<O> = O extends { readonly body: infer S }
-  ? S extends FormSchema<infer Values>
-    ? { readonly form: { readonly [K in keyof Values]: Sent<Values[K]> } }
-    : undefined extends TakenBy<S>
-      ? { readonly body?: TakenBy<S> }
-      : { readonly body: TakenBy<S> }
+  ? S extends FormSchema<infer Values, infer P, infer Defaults>
+    ? GivenAs<"form", FormOf<WithoutDefaults<Values, Defaults>>, P>
+    : S extends TypeSchema<infer Values, infer P, infer Defaults>
+      ? GivenAs<"body", WithoutDefaults<Values, Defaults>, P>
+      : undefined extends TakenBy<S>
+        ? { readonly body?: TakenBy<S> }
+        : { readonly body: TakenBy<S> }
   : unknown;
+
+type GivenAs<Key extends string, Values, P> = P extends "optional"
+  ? { readonly [K in Key]?: Values | undefined }
+  : { readonly [K in Key]: Values };
+
+type FormOf<Values> = { readonly [K in keyof Values]: Sent<Values[K]> };
 
 /** The values that a schema takes: those that it gives, unless it says otherwise. */
 type TakenBy<S> = S extends StandardSchema ? (unknown extends InferInput<S> ? Infer<S> : InferInput<S>) : never;
