@@ -18,8 +18,14 @@ export function folder(): string {
   return mkdtempSync(join(tmpdir(), "tenon-services-"));
 }
 
-/** PostgreSQL, on a socket in a temporary folder. `settings` are added to the server's. */
-export async function startPostgres(): Promise<Store> {
+/** A PostgreSQL that runs. */
+export interface PostgresStore extends Store {
+  /** Ends every process of it at once, as a crash does, and starts it again. */
+  readonly crash: () => void;
+}
+
+/** PostgreSQL, on a socket in a temporary folder. */
+export async function startPostgres(): Promise<PostgresStore> {
   const directory = folder();
   // The server refuses to run as root; as root (in a container) it runs as the package's own user.
   const asRoot = userInfo().uid === 0;
@@ -32,8 +38,13 @@ export async function startPostgres(): Promise<Store> {
   const data = join(directory, "data");
   run("initdb", "-D", data, "--username=tenon", "--auth=trust", "--no-locale", "--encoding=UTF8", "--no-sync");
   const settings = `-c listen_addresses='' -c fsync=off -k ${directory}`;
-  run("pg_ctl", "-D", data, "-l", join(directory, "log"), "-w", "-o", settings, "start");
+  const start = () => run("pg_ctl", "-D", data, "-l", join(directory, "log"), "-w", "-o", settings, "start");
+  start();
   return {
+    crash: () => {
+      run("pg_ctl", "-D", data, "-m", "immediate", "-w", "stop");
+      start();
+    },
     url: `postgres://tenon@localhost/postgres?host=${directory}`,
     stop: async () => {
       run("pg_ctl", "-D", data, "-m", "immediate", "-w", "stop");
