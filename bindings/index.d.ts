@@ -69,7 +69,7 @@ export declare class Server {
   close(): Promise<undefined>
 }
 
-/** The development services: key-value, SQL, storage, cron, and a page that shows them. */
+/** The development services: key-value, SQL, storage, queues, cron, and a page that shows them. */
 export declare class Services {
   /** Rejects with a code: `ADDRESS_IN_USE`, `LISTEN`, `FOLDER` or `CONFIG`. */
   static start(options: ServicesOptions): Promise<Services>
@@ -306,7 +306,7 @@ export interface ServicesOptions {
 
 /** What a sidecar is told; what is left out has the default of `crates/services/src/limits.rs`. */
 export interface SidecarOptions {
-  /** `sql`, `kv` or `storage`. */
+  /** `sql`, `kv`, `storage` or `queue`. */
   kind: string
   /** The store: `postgres://…`, `redis://…`, `sqlite:/path`, `s3://bucket` or `file:/path`. */
   url: string

@@ -26,7 +26,7 @@ pub struct ServicesOptions {
     pub fresh: Option<bool>,
 }
 
-/// The development services: key-value, SQL, storage, cron, and a page that shows them.
+/// The development services: key-value, SQL, storage, queues, cron, and a page that shows them.
 #[napi]
 pub struct Services {
     url: String,

@@ -14,7 +14,7 @@ use crate::log;
 /// What a sidecar is told; what is left out has the default of `crates/services/src/limits.rs`.
 #[napi(object)]
 pub struct SidecarOptions {
-    /// `sql`, `kv` or `storage`.
+    /// `sql`, `kv`, `storage` or `queue`.
     pub kind: String,
     /// The store: `postgres://…`, `redis://…`, `sqlite:/path`, `s3://bucket` or `file:/path`.
     pub url: String,
@@ -100,8 +100,12 @@ fn lower(options: SidecarOptions) -> std::result::Result<Options, Failure> {
         },
         "kv" => Backend::Kv { url, prefix: options.prefix.unwrap_or_else(|| "tenon:".to_string()) },
         "storage" => Backend::Storage { url },
+        "queue" => Backend::Queue { url },
         other => {
-            return Err(Failure::new("CONFIG", format!("`{other}` is no kind of sidecar: use sql, kv or storage")));
+            return Err(Failure::new(
+                "CONFIG",
+                format!("`{other}` is no kind of sidecar: use sql, kv, storage or queue"),
+            ));
         }
     };
     let defaults = Limits::default();

@@ -5,10 +5,11 @@ import { TenonError } from "../errors.ts";
 import { Lifecycle } from "../lifecycle.ts";
 import { nearest } from "../nearest.ts";
 import { type CommonOptions, parsePort, terminalFor, withCommonOptions } from "../options.ts";
-import { type Config, defaultConfig } from "../project/config.ts";
+import { defaultConfig } from "../project/config.ts";
 import { dependencies, findProject, moduleName, type Project } from "../project/project.ts";
 import { servingOptions } from "../project/serving.ts";
-import { Runtime } from "../runtime.ts";
+import { consumeQueues, queueServiceOf } from "../queues.ts";
+import { Runtime, type RuntimeOptions } from "../runtime.ts";
 import type { Terminal } from "../terminal.ts";
 
 interface Options extends CommonOptions {
@@ -37,16 +38,19 @@ export function runCommand(program: Command): void {
     const modules = await modulesToServe(components, project);
     const config = project?.config ?? defaultConfig(process.env);
     const { server } = config;
+    const serving = servingOptions(config, project?.folder ?? process.cwd());
+    const queueService = queueServiceOf(config, serving);
     const lifecycle = new Lifecycle();
-    const runtime = await lifecycle.starting(
-      load(modules, config, project?.folder ?? process.cwd(), options, terminal),
-    );
+    const runtime = await lifecycle.starting(load(modules, serving, options, terminal));
     const { url } = await lifecycle.starting(
       runtime.listen({ host: options.host ?? server.host, port: options.port ?? server.port }),
     );
+    const complain = (message: string) => terminal.note("Queue", message);
+    const consumers = consumeQueues(config, queueService, runtime, complain);
     await announce(url, runtime, options, terminal);
     process.exitCode = await lifecycle.ended;
     terminal.note("Stop", "after running requests; Ctrl-C again stops at once");
+    await Promise.all(consumers.map((consumer) => consumer.close()));
     await runtime.close();
     process.exit();
   });
@@ -106,15 +110,14 @@ function fileOf(component: string, project: Project | undefined, others: readonl
 
 async function load(
   modules: readonly string[],
-  config: Config,
-  folder: string,
+  serving: Omit<RuntimeOptions, "modules">,
   options: Options,
   terminal: Terminal,
 ): Promise<Runtime> {
   const names = modules.map((file) => relative(process.cwd(), file)).join(", ");
   const create = () =>
     Runtime.create({
-      ...servingOptions(config, folder),
+      ...serving,
       modules,
       logLevel: options.quiet ? "error" : options.verbose ? "debug" : "info",
     });

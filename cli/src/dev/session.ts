@@ -5,7 +5,9 @@ import { prepareEngine } from "../build/engine.ts";
 import { failureToTell, TenonError } from "../errors.ts";
 import { sidecarVariable } from "../project/config/addresses.ts";
 import { configFile, type Project, requireProject } from "../project/project.ts";
-import { environmentFile } from "../project/secrets.ts";
+import { environmentFile, withEnvironmentFile } from "../project/secrets.ts";
+import { servingOptions } from "../project/serving.ts";
+import { consumeQueues, type QueueConsumer, queueServiceOf } from "../queues.ts";
 import { documentFor } from "../schema/document.ts";
 import { Services } from "../services.ts";
 import { Terminal } from "../terminal.ts";
@@ -42,6 +44,7 @@ export class DevSession {
   #services: Services | undefined;
   #server: DevServer | undefined;
   #watching: Watching | undefined;
+  #consumers: readonly QueueConsumer[] = [];
   /** Builds so far, whether they worked or not. */
   #builds = 0;
 
@@ -103,7 +106,7 @@ export class DevSession {
   /** Closes all of it, each part whatever becomes of the others: what stayed open would keep the process alive. */
   async stop(): Promise<void> {
     const failures: unknown[] = [];
-    for (const part of [this.#watching, this.#server, this.#services, this.#sign]) {
+    for (const part of [this.#watching, ...this.#consumers, this.#server, this.#services, this.#sign]) {
       await part?.close().catch((error: unknown) => failures.push(error));
     }
     if (failures.length > 0) throw failures[0];
@@ -161,6 +164,7 @@ export class DevSession {
     const port = moved ? this.#project.config.server.port : (this.#server?.port ?? 0);
     // Not one that an earlier `tenon dev` has left.
     const hasBuild = this.#server?.hasBuild === true;
+    await Promise.all(this.#consumers.map((consumer) => consumer.close()));
     await this.#server?.close();
     this.#server = await this.#serve(port);
     if (hasBuild && existsSync(this.#project.component)) await this.#server.swap(this.#project.component, this.#builds);
@@ -171,7 +175,7 @@ export class DevSession {
     const { server, sidecars: named } = this.#project.config;
     const url = this.#services?.url ?? "";
     const taken = new Set(Object.keys(named).map(sidecarVariable));
-    const own = ["db", "cache", "storage"].filter((name) => !taken.has(sidecarVariable(name)));
+    const own = ["db", "cache", "storage", "queue"].filter((name) => !taken.has(sidecarVariable(name)));
     const sidecars = { ...Object.fromEntries(own.map((name) => [name, url])), ...named };
     const near = this.#options.port === undefined;
     const started = await DevServer.start(
@@ -180,6 +184,11 @@ export class DevSession {
       this.#terminal,
     );
     this.#services?.attach(started.runtime, started.url);
+    const { config, folder } = this.#project;
+    const options = servingOptions(config, folder, withEnvironmentFile(folder, process.env));
+    const complain = (message: string) => this.#terminal.note("Queue", message);
+    const service = queueServiceOf(config, { ...options, sidecars });
+    this.#consumers = consumeQueues(config, service, started.runtime, complain, () => started.hasBuild);
     if (port !== 0 && started.port !== port) {
       this.#terminal.note(
         "Port",
@@ -242,6 +251,6 @@ function inScratch(project: Project): Project {
 }
 
 /** What of a project's configuration the server is started with. */
-function serving({ config: { project, server, sidecars, outbound, secrets, env } }: Project): string {
-  return JSON.stringify([project.name, server, sidecars, outbound, secrets, env]);
+function serving({ config: { project, server, sidecars, queues, outbound, secrets, env } }: Project): string {
+  return JSON.stringify([project.name, server, sidecars, queues, outbound, secrets, env]);
 }

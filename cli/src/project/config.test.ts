@@ -32,10 +32,30 @@ describe("parseConfig", () => {
       server: expect.objectContaining(server),
       composition: { httpHandler: true },
       sidecars: {},
+      queues: {},
       outbound: { allow: [] },
       env: {},
       secrets: {},
     });
+  });
+
+  test("reads a table for each queue", () => {
+    const queue = 'module = "demo"\npath = "/jobs/mail"\n';
+    expect(parse(`${minimal}[queues.mail]\n${queue}concurrency = 2\n`).queues).toEqual({
+      mail: { module: "demo", path: "/jobs/mail", concurrency: 2, maxAttempts: 5, visibilityMs: 30_000 },
+    });
+    for (const [text, said] of [
+      ['[queues.mail]\nmodule = "demo"\n', "`queues.mail.path` is missing: it must be a string"],
+      [`[queues.mail]\n${queue}max_attemps = 3\n`, "did you mean `max_attempts`?"],
+      ['[queues.mail]\nmodule = "demo"\npath = "jobs"\n', "`queues.mail.path` must begin with one /"],
+      [`[queues."a.b"]\n${queue}`, "`a.b` is no name for [queues]"],
+      ["[queues]\nmail = 1\n", "`queues.mail` must be a table: [queues.mail]"],
+    ] as const) {
+      expect(() => parse(minimal + text), text).toThrow(said);
+    }
+    expect(() => parseConfig(minimal, "tenon.toml", { TENON_QUEUES_MAIL_PATH: "/" })).toThrow(
+      /names nothing in \[queues\]/,
+    );
   });
 
   test("reads keys however TOML lets them be written", () => {

@@ -85,6 +85,12 @@ export const kvTargets: readonly Target[] = [
   sidecar("kv", "Redis", "Unix", startRedis),
 ];
 
+export const queueTargets: readonly Target[] = [
+  development,
+  sidecar("queue", "SQLite", "Unix", sqliteFile),
+  sidecar("queue", "PostgreSQL", "TCP", startPostgres),
+];
+
 export const sqlTargets: readonly Target[] = [
   development,
   sidecar("sql", "SQLite", "Unix", sqliteFile),

@@ -13,6 +13,7 @@ use crate::cron::{self, Cron, HostSlot};
 use crate::http::guard::Guard;
 use crate::http::serve::{Health, Listener, Running, app};
 use crate::kv::{self, SqliteKv};
+use crate::queue::{self, SqliteQueue};
 use crate::sql::sqlite::SqliteSql;
 use crate::sql::{self, SqlAccess};
 use crate::storage::{self, FolderStore};
@@ -95,17 +96,19 @@ fn open(folder: &Path, fresh: bool, host: HostSlot, limits: &Limits) -> Result<(
     let kv = SqliteKv::open(&folder.join("kv.db"))?;
     let sql = SqliteSql::open(&folder.join("sql.db"), SqlAccess::default(), limits.clone())?;
     let storage = FolderStore::open(&folder.join("storage"))?;
+    let queue = SqliteQueue::open(&folder.join("queue.db"))?;
     let cron = Cron::open(&folder.join("cron.db"), host)?;
     let routes = kv::routes(kv, limits.clone())
         .merge(sql::routes(sql, limits.clone()))
         .merge(storage::routes(storage, limits.clone()))
+        .merge(queue::routes(queue, limits.clone()))
         .merge(cron::routes(cron.clone(), limits.clone()));
     Ok((routes, cron))
 }
 
 /// Deletes what the services have made in a folder, and nothing else of it.
 fn clear(folder: &Path) -> std::io::Result<()> {
-    for name in ["kv.db", "sql.db", "cron.db"] {
+    for name in ["kv.db", "sql.db", "queue.db", "cron.db"] {
         for suffix in ["", "-wal", "-shm"] {
             match fs::remove_file(folder.join(format!("{name}{suffix}"))) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),

@@ -1,4 +1,4 @@
-//! Key-value, SQL, storage and cron over HTTP: what handlers reach as their sidecars.
+//! Key-value, SQL, storage, queues and cron over HTTP: what handlers reach as their sidecars.
 //!
 //! One code base and one contract for development and production, so that the two cannot drift apart. It owns the routes,
 //! their limits and their errors, and a store behind each: SQLite or Redis, SQLite or PostgreSQL, a folder or S3. It knows
@@ -12,6 +12,7 @@
 //!  http ─► guard, token, metrics ─► kv::routes      ─► trait KvStore      ─► SQLite │ Redis
 //!                                ├─► sql::routes     ─► trait SqlStore     ─► SQLite │ PostgreSQL
 //!                                ├─► storage::routes ─► trait ObjectStore  ─► folder │ S3
+//!                                ├─► queue::routes   ─► trait QueueStore   ─► SQLite │ PostgreSQL
 //!                                └─► cron::routes    ─► Cron, calls modules through Host
 //! ```
 
@@ -23,6 +24,7 @@ mod http;
 mod kv;
 mod limits;
 mod page;
+mod queue;
 mod sidecar;
 mod sql;
 mod sqlite_file;

@@ -8,6 +8,7 @@ import {
   db,
   get,
   ok,
+  queue,
   routes,
   SidecarError,
   type Statement,
@@ -38,7 +39,7 @@ async function asked<T>(run: () => Promise<T>, url: string | undefined = service
       return ok({});
     }),
   });
-  const urls = { SIDECAR_DB_URL: url, SIDECAR_CACHE_URL: url, SIDECAR_STORAGE_URL: url };
+  const urls = { SIDECAR_DB_URL: url, SIDECAR_CACHE_URL: url, SIDECAR_STORAGE_URL: url, SIDECAR_QUEUE_URL: url };
   await testApp(app, { env: { ...(url === "" ? {} : (urls as Record<string, string>)), ...more } }).get("/");
   if (result?.status === "fulfilled") return result.value;
   throw result?.reason;
@@ -177,6 +178,16 @@ describe("storage", () => {
     for (const path of ["", "..", "../x", "a/../b", "./a"]) {
       expect(await failure(() => storage.get(path))).toBeInstanceOf(TypeError);
     }
+  });
+});
+
+describe("queue", () => {
+  it("sends messages", async () => {
+    const id = await asked(() => queue("mail").send({ to: "Ann" }, { delay: 3600, key: "k" }));
+    const more = await asked(() => queue("mail").sendMany([{ body: 1 }, { body: undefined }]));
+    expect([id, more]).toEqual([expect.stringMatching(/^\d+$/), [expect.any(String), expect.any(String)]]);
+    for (const name of ["", "a b", "../x"]) expect(() => queue(name)).toThrow(TypeError);
+    expect(await failure(() => queue("mail").send(1, { delay: -1 }))).toMatchObject({ status: 400 });
   });
 });
 

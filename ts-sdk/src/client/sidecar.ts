@@ -5,7 +5,7 @@ import { HttpRequest } from "./http-client.ts";
 import type { HttpResponse } from "./response.ts";
 
 /** The sidecars that have a client. */
-export type SidecarName = "db" | "cache" | "storage" | (string & {});
+export type SidecarName = "db" | "cache" | "storage" | "queue" | (string & {});
 
 /**
  * Why a sidecar did not do what it was asked: `missing` (there is none of this name), `status` (it answered an error, which

@@ -13,6 +13,11 @@ test.each(Object.keys(files))("%s is current: `npm run generate -w tenon` writes
 test("the reference has every key, its variable and its default", () => {
   const reference = files["docs/configuration.md"];
   for (const [name, section] of Object.entries(sections)) {
+    if ("each" in section) {
+      expect(reference).toContain(`## \`[${name}.<${section.names.placeholder}>]\``);
+      for (const key of Object.keys(section.each)) expect(reference).toContain(`### \`${key}\``);
+      continue;
+    }
     expect(reference).toContain(`## \`[${name}]\``);
     if (!("keys" in section)) continue;
     for (const key of Object.keys(section.keys)) {

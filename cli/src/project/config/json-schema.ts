@@ -1,4 +1,4 @@
-import type { Key, OpenSection, Section } from "./key.ts";
+import type { Key, OpenSection, Section, TableSection } from "./key.ts";
 import { sections } from "./keys.ts";
 
 /** The JSON Schema (draft-07) of `tenon.toml`, published as `tenon.schema.json` in this package for editors. */
@@ -10,12 +10,20 @@ export function jsonSchema(): object {
     type: "object",
     additionalProperties: false,
     required: namesOf(sections, (section) => "keys" in section && hasRequired(section)),
-    properties: mapped(sections as Readonly<Record<string, Section | OpenSection>>, sectionSchema),
+    properties: mapped(sections as Readonly<Record<string, Section | OpenSection | TableSection>>, sectionSchema),
   };
 }
 
-function sectionSchema(section: Section | OpenSection): object {
+function sectionSchema(section: Section | OpenSection | TableSection): object {
   const { docs } = section;
+  if ("each" in section) {
+    return {
+      description: docs,
+      type: "object",
+      propertyNames: { pattern: section.names.pattern.source },
+      additionalProperties: sectionSchema({ docs, keys: section.each }),
+    };
+  }
   if (!("keys" in section)) {
     return {
       description: docs,

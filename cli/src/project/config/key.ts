@@ -36,13 +36,22 @@ export interface OpenSection<T = unknown> {
   readonly values: Key<T, "optional">;
 }
 
+/** A section of tables under the user's own names, each with the same known keys: `[queues.mail]`. */
+export interface TableSection<K = Readonly<Record<string, Key<unknown>>>> {
+  readonly docs: string;
+  readonly names: OpenSection["names"];
+  readonly each: K;
+}
+
 /** Each key's value under its name in camel case; sections of the user's own names as records. */
 export type ConfigOf<S> = {
   readonly [N in keyof S]: S[N] extends Section<infer K>
     ? Values<K>
     : S[N] extends OpenSection<infer T>
       ? Readonly<Record<string, T>>
-      : never;
+      : S[N] extends TableSection<infer K>
+        ? Readonly<Record<string, Values<K>>>
+        : never;
 };
 
 type Values<K> = {
@@ -80,6 +89,15 @@ export function section<const K extends Readonly<Record<string, Key<unknown>>>>(
 /** A section of the user's own names. */
 export function open<T>(docs: string, names: OpenSection<T>["names"], values: Key<T, "optional">): OpenSection<T> {
   return { docs, names, values };
+}
+
+/** A section of tables under the user's own names. */
+export function tables<const K extends Readonly<Record<string, Key<unknown>>>>(
+  docs: string,
+  names: OpenSection["names"],
+  each: K,
+): TableSection<K> {
+  return { docs, names, each };
 }
 
 /** A key that every file has. */

@@ -5,7 +5,7 @@
 import { limits } from "../../limits.ts";
 import { projectNameProblem, projectNameRule } from "../name.ts";
 import { outboundProblem, outboundRule, sidecarNamesProblem, sidecarProblem, sidecarRule } from "./addresses.ts";
-import { type ConfigOf, type Key, open, optional, required, section, withDefault } from "./key.ts";
+import { type ConfigOf, type Key, open, optional, required, section, tables, withDefault } from "./key.ts";
 import { flag, oneOf, text, textList, wholeNumber } from "./kinds.ts";
 import { secretProblem, secretSource } from "./secret-sources.ts";
 
@@ -67,7 +67,7 @@ export const sections = {
   }),
   sidecars: open(
     "The services that the module may call. Each is in its environment as `SIDECAR_<NAME>_URL`. `tenon dev` brings `db`, " +
-      "`cache` and `storage` of its own where none is named here.",
+      "`cache`, `storage` and `queue` of its own where none is named here.",
     {
       placeholder: "name",
       pattern: /^[A-Za-z][A-Za-z0-9_-]*$/,
@@ -78,6 +78,27 @@ export const sections = {
       problem: sidecarProblem,
       rule: sidecarRule,
     }),
+  ),
+  queues: tables(
+    "A queue of the sidecar `queue` whose messages are handled by a route of a module. The route gets each as a `POST` with " +
+      "`{ id, body, key, attempts, sent_at }`: an answer from 200 to 299 means that it is done; after any other, and after none, " +
+      "it is delivered again later, and in the end to the queue `<name>.dead`.",
+    { placeholder: "name", pattern: /^[A-Za-z0-9_-]{1,64}$/, description: "1 to 64 letters, digits, _ and -" },
+    {
+      module: required(text, "The module, by its name in URLs."),
+      path: required(text, "The path of the route, such as `/jobs/mail`.", {
+        problem: (value) => (/^\/(?!\/)/.test(value) ? undefined : "must begin with one /"),
+        rule: { pattern: "^/(?!/)" },
+      }),
+      concurrency: withDefault(wholeNumber(1, 1000), 10, "How many messages are handled at the same time."),
+      max_attempts: withDefault(wholeNumber(1, 1000), 5, "How often a message is delivered before it is laid aside."),
+      visibility_ms: withDefault(
+        wholeNumber(1000, 12 * 3600 * 1000),
+        30_000,
+        "In milliseconds: how long a delivered message is hidden from others. Longer than the route takes: a message that is not " +
+          "done by then is delivered again.",
+      ),
+    },
   ),
   outbound: section("What modules may call besides the sidecars.", {
     allow: withDefault(

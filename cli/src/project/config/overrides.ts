@@ -1,5 +1,5 @@
 import { nearest } from "../../nearest.ts";
-import { camelCase, type Key, type OpenSection, type Section, variableOf } from "./key.ts";
+import { camelCase, type Key, type OpenSection, type Section, type TableSection, variableOf } from "./key.ts";
 import { sections } from "./keys.ts";
 import type { Draft, Environment } from "./parse.ts";
 import type { Report } from "./report.ts";
@@ -10,7 +10,7 @@ import type { Report } from "./report.ts";
  * others that begin with `TENON_` are not looked at. No value is repeated in an error: it may be a secret.
  */
 export function readOverrides(draft: Draft, environment: Environment, report: Report): void {
-  for (const [name, section] of Object.entries<Section | OpenSection>(sections)) {
+  for (const [name, section] of Object.entries<Section | OpenSection | TableSection>(sections)) {
     const prefix = variableOf(name, "");
     const found = Object.entries(environment).filter(
       (pair): pair is [string, string] => pair[0].startsWith(prefix) && pair[1] !== undefined,
@@ -18,7 +18,7 @@ export function readOverrides(draft: Draft, environment: Environment, report: Re
     const values = draft[name] ?? {};
     for (const [variable, given] of found) {
       const rest = variable.slice(prefix.length);
-      const target = "keys" in section ? known(name, section, variable) : named(name, section, rest, values);
+      const target = targetOf(name, section, variable, rest, values);
       if (target === undefined) report.addElsewhere(unknown(name, section, variable));
       else {
         const value = read(variable, target.definition, given, report);
@@ -26,6 +26,18 @@ export function readOverrides(draft: Draft, environment: Environment, report: Re
       }
     }
   }
+}
+
+/** No variable names a key of a table: where the name ends and the key begins can't be told. */
+function targetOf(
+  name: string,
+  section: Section | OpenSection | TableSection,
+  variable: string,
+  rest: string,
+  values: Readonly<Record<string, unknown>>,
+): Target | undefined {
+  if ("keys" in section) return known(name, section, variable);
+  return "each" in section ? undefined : named(name, section, rest, values);
 }
 
 interface Target {
@@ -58,7 +70,7 @@ function read(variable: string, { kind, ...key }: Key<unknown>, given: string, r
   return problem === undefined ? value : undefined;
 }
 
-function unknown(name: string, section: Section | OpenSection, variable: string): string {
+function unknown(name: string, section: Section | OpenSection | TableSection, variable: string): string {
   if (!("keys" in section)) return `the environment variable ${variable} names nothing in [${name}]`;
   const near = nearest(
     variable,

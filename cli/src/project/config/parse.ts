@@ -1,5 +1,5 @@
 import { nearest } from "../../nearest.ts";
-import { camelCase, type Key, type OpenSection, type Section } from "./key.ts";
+import { camelCase, type Key, type OpenSection, type Section, type TableSection } from "./key.ts";
 import { type Config, sections } from "./keys.ts";
 import { readOverrides } from "./overrides.ts";
 import { Report } from "./report.ts";
@@ -65,12 +65,14 @@ export type Draft = Record<string, Record<string, unknown>>;
 
 function readSections(entries: TomlEntries, report: Report, needsRequired: boolean): Draft {
   const draft: Draft = {};
-  for (const [name, section] of Object.entries<Section | OpenSection>(sections)) {
+  for (const [name, section] of Object.entries<Section | OpenSection | TableSection>(sections)) {
     const entry = entries.get(name);
     if (entry !== undefined && entry.entries === undefined)
       report.add(`\`${name}\` must be a table: [${name}]`, entry.key, "key");
     const table = entry?.entries ?? new Map<string, TomlEntry>();
-    draft[name] = "keys" in section ? readKnown(name, section, table, report) : readOpen(name, section, table, report);
+    if ("keys" in section) draft[name] = readKnown(name, section, table, report);
+    else if ("each" in section) draft[name] = readTables(name, section, table, report);
+    else draft[name] = readOpen(name, section, table, report);
     if ("keys" in section && needsRequired) refuseMissing(name, section, table, entry, report);
   }
   for (const [name, entry] of entries)
@@ -88,6 +90,22 @@ function readKnown(name: string, { keys }: Section, table: TomlEntries, report: 
   for (const [key, entry] of table)
     if (!Object.hasOwn(keys, key)) report.add(unknownKey(name, keys, key), entry.key, "key");
   return values;
+}
+
+function readTables(name: string, section: TableSection, table: TomlEntries, report: Report): Record<string, unknown> {
+  const values: [string, unknown][] = [];
+  for (const [key, entry] of table) {
+    if (!section.names.pattern.test(key)) {
+      report.add(`\`${key}\` is no name for [${name}]: ${section.names.description}`, entry.key, "line");
+    } else if (entry.entries === undefined) {
+      report.add(`\`${name}.${key}\` must be a table: [${name}.${key}]`, entry.key, "key");
+    } else {
+      const known = { docs: section.docs, keys: section.each };
+      values.push([key, readKnown(`${name}.${key}`, known, entry.entries, report)]);
+      refuseMissing(`${name}.${key}`, known, entry.entries, entry, report);
+    }
+  }
+  return Object.fromEntries(values);
 }
 
 function readOpen(name: string, section: OpenSection, table: TomlEntries, report: Report): Record<string, unknown> {
@@ -151,7 +169,7 @@ function unknownKey(section: string, keys: Section["keys"], key: string): string
 
 /** The section that a key belongs to. */
 function homeOf(key: string): string | undefined {
-  const found = Object.entries<Section | OpenSection>(sections).find(
+  const found = Object.entries<Section | OpenSection | TableSection>(sections).find(
     ([, section]) => "keys" in section && Object.hasOwn(section.keys, key),
   );
   return found?.[0];

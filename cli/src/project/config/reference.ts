@@ -1,11 +1,12 @@
-import { type Key, type OpenSection, type Section, variableOf } from "./key.ts";
+import { type Key, type OpenSection, type Section, type TableSection, variableOf } from "./key.ts";
 import { sections } from "./keys.ts";
 
 /** `docs/configuration.md`: every section and key, from the table that the parser uses. */
 export function configurationReference(): string {
-  const parts = Object.entries<Section | OpenSection>(sections).map(([name, section]) =>
-    "keys" in section ? knownSection(name, section) : openSection(name, section),
-  );
+  const parts = Object.entries<Section | OpenSection | TableSection>(sections).map(([name, section]) => {
+    if ("keys" in section) return knownSection(name, section);
+    return "each" in section ? tableSection(name, section) : openSection(name, section);
+  });
   return `${head}\n${parts.join("\n")}`;
 }
 
@@ -48,6 +49,14 @@ function openSection(name: string, { docs, names, values }: OpenSection): string
   const key = `### \`<${names.placeholder}>\``;
   const rule = `The name: ${names.description}.`;
   return `## \`[${name}]\`\n\n${docs}\n\n${key}\n\n${values.docs} ${rule}\n\n${facts(values)} Environment: ${variable}.\n`;
+}
+
+function tableSection(name: string, { docs, names, each }: TableSection): string {
+  const parts = Object.entries(each).map(
+    ([key, definition]) => `### \`${key}\`\n\n${capitalized(definition.docs)}\n\n${facts(definition)}\n`,
+  );
+  const rule = `The name: ${names.description}.`;
+  return `## \`[${name}.<${names.placeholder}>]\`\n\n${docs} ${rule}\n\n${parts.join("\n")}`;
 }
 
 function facts({ kind, presence, ...key }: Key<unknown>): string {

@@ -9,6 +9,7 @@ use object_store::aws::AmazonS3Builder;
 
 use super::Ping;
 use crate::kv::{self, KvStore, RedisKv, SqliteKv};
+use crate::queue::{self, PostgresQueue, QueueStore, SqliteQueue};
 use crate::sql::postgres::PostgresSql;
 use crate::sql::sqlite::SqliteSql;
 use crate::sql::{self, SqlAccess, SqlParser, SqlStore};
@@ -38,6 +39,11 @@ pub enum Backend {
         /// The store.
         url: String,
     },
+    /// `postgres://…`, or `sqlite:` and the path of a file.
+    Queue {
+        /// The store.
+        url: String,
+    },
 }
 
 impl Backend {
@@ -46,6 +52,7 @@ impl Backend {
             Self::Sql { .. } => "sql",
             Self::Kv { .. } => "kv",
             Self::Storage { .. } => "storage",
+            Self::Queue { .. } => "queue",
         }
     }
 
@@ -71,6 +78,13 @@ impl Backend {
                     Ok(kv_routes(RedisKv::new(redis(&url, &limits).await?, &prefix), limits))
                 }
                 None => Err(unknown("redis://host:6379/0 or sqlite:/path/to/file.db")),
+            },
+            Self::Queue { url } => match path_behind(&url, "sqlite:") {
+                Some(path) => Ok(queue_routes(SqliteQueue::open(&path)?, limits)),
+                None if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
+                    Ok(queue_routes(PostgresQueue::connect(&url, &limits).await?, limits))
+                }
+                None => Err(unknown("postgres://user@host/database or sqlite:/path/to/file.db")),
             },
             Self::Storage { url } => match path_behind(&url, "file:") {
                 Some(path) => Ok(storage_routes(FolderStore::open(&path)?, limits)),
@@ -133,6 +147,17 @@ fn kv_routes<S: KvStore>(store: S, limits: Limits) -> (Router, Ping) {
     let asked = store.clone();
     (
         kv::routes(store, limits),
+        ping_of(move || {
+            let store = asked.clone();
+            async move { store.ping().await }
+        }),
+    )
+}
+
+fn queue_routes<S: QueueStore>(store: S, limits: Limits) -> (Router, Ping) {
+    let asked = store.clone();
+    (
+        queue::routes(store, limits),
         ping_of(move || {
             let store = asked.clone();
             async move { store.ping().await }

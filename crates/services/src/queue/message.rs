@@ -1,0 +1,127 @@
+//! Messages, and the leases on them.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::Limits;
+use crate::http::problem::Problem;
+
+/// The longest delay of a message: a year.
+const MAX_DELAY_SECONDS: f64 = 365.0 * 24.0 * 3600.0;
+
+/// Bytes of a message's key.
+const MAX_KEY_BYTES: usize = 255;
+
+/// Messages of one request, and of one lease.
+pub(super) const MAX_MESSAGES: usize = 100;
+
+/// A message that is sent.
+#[derive(Clone, Debug)]
+pub(crate) struct NewMessage {
+    /// As JSON.
+    pub(crate) body: String,
+    pub(crate) delay: Duration,
+    /// Messages of one key are delivered one after the other.
+    pub(crate) key: Option<String>,
+}
+
+impl NewMessage {
+    /// Reads `{"messages":[{"body","delay","key"}]}`; all but the body may be left out, the delay is in seconds.
+    pub(super) fn all_from_json(mut asked: Value, limits: &Limits) -> Result<Vec<Self>, Problem> {
+        let Some(Value::Array(messages)) = asked.get_mut("messages").map(Value::take) else {
+            return Err(Problem::bad_request("`messages` must be a list"));
+        };
+        if messages.len() > MAX_MESSAGES {
+            return Err(Problem::bad_request(format!("a request has at most {MAX_MESSAGES} messages")));
+        }
+        messages.into_iter().map(|message| Self::from_json(message, limits)).collect()
+    }
+
+    fn from_json(mut message: Value, limits: &Limits) -> Result<Self, Problem> {
+        let Some(body) = message.get_mut("body").map(Value::take) else {
+            return Err(Problem::bad_request("a message is an object with a `body`"));
+        };
+        let delay = match &message["delay"] {
+            Value::Null => Duration::ZERO,
+            value => {
+                let seconds = value.as_f64().filter(|seconds| (0.0..=MAX_DELAY_SECONDS).contains(seconds));
+                let wrong = || Problem::bad_request("`delay` must be seconds, from 0 to a year");
+                Duration::from_secs_f64(seconds.ok_or_else(wrong)?)
+            }
+        };
+        let key = match &message["key"] {
+            Value::Null => None,
+            Value::String(key) if (1..=MAX_KEY_BYTES).contains(&key.len()) && !key.contains('\0') => Some(key.clone()),
+            _ => return Err(Problem::bad_request(format!("`key` must be a text of 1 to {MAX_KEY_BYTES} bytes"))),
+        };
+        let body = body.to_string();
+        if body.len() > limits.max_body_bytes {
+            return Err(Problem::bad_request("a message is too large"));
+        }
+        Ok(Self { body, delay, key })
+    }
+}
+
+/// What a consumer asks for.
+#[derive(Clone, Debug)]
+pub(crate) struct Lease {
+    /// Messages at most.
+    pub(crate) max: usize,
+    /// How long the messages are the consumer's.
+    pub(crate) visibility: Duration,
+    /// Deliveries of a message, after which it is dead.
+    pub(crate) max_attempts: u32,
+    /// Names the lease.
+    pub(crate) receipt: String,
+}
+
+/// A message that is delivered.
+#[derive(Debug, Serialize)]
+pub(crate) struct Leased {
+    #[serde(serialize_with = "as_text")]
+    pub(crate) id: i64,
+    pub(crate) body: Box<RawValue>,
+    pub(crate) key: Option<String>,
+    /// Deliveries, this one included.
+    pub(crate) attempts: u32,
+    /// ISO 8601.
+    pub(crate) sent_at: String,
+    pub(crate) receipt: String,
+}
+
+/// Ids are texts: nobody computes with them.
+fn as_text<S: serde::Serializer>(id: &i64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(id)
+}
+
+/// What became of a message that was not handled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Settled {
+    /// It is delivered again.
+    Again,
+    /// It is among the dead letters.
+    Dead,
+    /// The lease has ended, and the message is another consumer's.
+    Lost,
+}
+
+/// What a queue has in it.
+#[derive(Debug, Serialize)]
+pub(crate) struct Counts {
+    pub(crate) name: String,
+    /// Messages that are due, and not leased.
+    pub(crate) ready: i64,
+    /// Messages that are delayed, or wait for their next attempt.
+    pub(crate) delayed: i64,
+    /// Messages that a consumer has.
+    pub(crate) leased: i64,
+}
+
+/// A time in milliseconds since 1970, as ISO 8601.
+pub(super) fn iso(millis: i64) -> String {
+    let time = chrono::DateTime::from_timestamp_millis(millis).unwrap_or_default();
+    time.to_rfc3339_opts(chrono::SecondsFormat::Millis, true)
+}

@@ -1,0 +1,195 @@
+//! The routes of queues.
+
+use std::hash::{BuildHasher, RandomState};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::routing::{get, post};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::message::MAX_MESSAGES;
+use super::{DEAD, Lease, Leased, NewMessage, QueueStore, Settled};
+use crate::Limits;
+use crate::http::body;
+use crate::http::problem::Problem;
+use crate::http::shared::Shared;
+
+/// How long a lease may be: half a day.
+const MAX_VISIBILITY_MS: u64 = 12 * 3600 * 1000;
+
+/// A lease when the request says nothing.
+const VISIBILITY_MS: u64 = 30_000;
+
+/// Deliveries of a message when the request says nothing.
+const MAX_ATTEMPTS: u32 = 5;
+
+/// The first delay before a message is delivered again; it doubles with each attempt.
+const BACKOFF: Duration = Duration::from_secs(1);
+
+/// The longest such delay.
+const MAX_BACKOFF: Duration = Duration::from_secs(15 * 60);
+
+/// `/queue` and what is below it.
+pub(crate) fn routes<S: QueueStore>(store: S, limits: Limits) -> Router {
+    Router::new()
+        .route("/queue", get(list::<S>))
+        .route("/queue/{name}", post(send::<S>))
+        .route("/queue/{name}/lease", post(lease::<S>))
+        .route("/queue/{name}/done", post(done::<S>))
+        .route("/queue/{name}/retry", post(retry::<S>))
+        .with_state(Shared { store, limits })
+}
+
+async fn list<S: QueueStore>(State(shared): State<Shared<S>>) -> Result<axum::Json<Value>, Problem> {
+    let queues = shared.store.counts().await.map_err(Problem::internal)?;
+    Ok(axum::Json(json!({ "queues": queues })))
+}
+
+async fn send<S: QueueStore>(
+    State(shared): State<Shared<S>>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<axum::Json<Value>, Problem> {
+    let name = check_name(name)?;
+    let asked = body::read_json(&headers, body, &shared.limits).await?;
+    let messages = NewMessage::all_from_json(asked, &shared.limits)?;
+    let ids = if messages.is_empty() {
+        Vec::new()
+    } else {
+        shared.store.send(name, messages).await.map_err(Problem::internal)?
+    };
+    let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+    Ok(axum::Json(json!({ "ids": ids })))
+}
+
+/// `{"max","visibility_ms","max_attempts"}` → `{"messages":[…]}`; all may be left out.
+async fn lease<S: QueueStore>(
+    State(shared): State<Shared<S>>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<axum::Json<Delivered>, Problem> {
+    let name = check_name(name)?;
+    let asked = body::read_json(&headers, body, &shared.limits).await?;
+    let max = number(&asked, "max", 1, MAX_MESSAGES as u64)?.unwrap_or(1);
+    let visibility = number(&asked, "visibility_ms", 1, MAX_VISIBILITY_MS)?.unwrap_or(VISIBILITY_MS);
+    let receipt = format!("{:016x}{:016x}", RandomState::new().hash_one(0), RandomState::new().hash_one(0));
+    let lease = Lease {
+        max: usize::try_from(max).unwrap_or(1),
+        visibility: Duration::from_millis(visibility),
+        max_attempts: attempts(&asked)?,
+        receipt,
+    };
+    let messages = shared.store.lease(name, lease).await.map_err(Problem::internal)?;
+    Ok(axum::Json(Delivered { messages }))
+}
+
+#[derive(Serialize)]
+struct Delivered {
+    messages: Vec<Leased>,
+}
+
+/// `{"id","receipt"}`: the message was handled.
+async fn done<S: QueueStore>(
+    State(shared): State<Shared<S>>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<StatusCode, Problem> {
+    let name = check_name(name)?;
+    let asked = body::read_json(&headers, body, &shared.limits).await?;
+    let (id, receipt) = leased(&asked)?;
+    let was_leased = shared.store.done(name, id, receipt).await.map_err(Problem::internal)?;
+    if was_leased { Ok(StatusCode::NO_CONTENT) } else { Err(lost()) }
+}
+
+/// `{"id","receipt","max_attempts"}` → `{"dead":false}`: the message was not handled, and is delivered again later.
+async fn retry<S: QueueStore>(
+    State(shared): State<Shared<S>>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<axum::Json<Value>, Problem> {
+    let name = check_name(name)?;
+    let asked = body::read_json(&headers, body, &shared.limits).await?;
+    let (id, receipt) = leased(&asked)?;
+    let delay = match number(&asked, "delay_ms", 0, MAX_VISIBILITY_MS)? {
+        Some(delay) => Duration::from_millis(delay),
+        None => backoff(number(&asked, "attempts", 1, u64::from(u32::MAX))?.unwrap_or(1)),
+    };
+    let settled = shared.store.retry(name, id, receipt, delay, attempts(&asked)?).await.map_err(Problem::internal)?;
+    match settled {
+        Settled::Lost => Err(lost()),
+        Settled::Again => Ok(axum::Json(json!({ "dead": false }))),
+        Settled::Dead => Ok(axum::Json(json!({ "dead": true }))),
+    }
+}
+
+fn backoff(attempts: u64) -> Duration {
+    let doubled = u32::try_from(attempts.saturating_sub(1)).ok().and_then(|times| 2_u32.checked_pow(times));
+    doubled.and_then(|times| BACKOFF.checked_mul(times)).map_or(MAX_BACKOFF, |delay| delay.min(MAX_BACKOFF))
+}
+
+fn lost() -> Problem {
+    Problem::new(StatusCode::CONFLICT, "the lease has ended: the message is another consumer's, or was handled")
+}
+
+fn leased(asked: &Value) -> Result<(i64, String), Problem> {
+    let id = asked["id"].as_str().and_then(|id| id.parse().ok());
+    let receipt = asked["receipt"].as_str().map(str::to_owned);
+    id.zip(receipt).ok_or_else(|| Problem::bad_request("`id` and `receipt` must be those of a leased message"))
+}
+
+fn attempts(asked: &Value) -> Result<u32, Problem> {
+    let given = number(asked, "max_attempts", 1, 1000)?;
+    Ok(given.and_then(|given| u32::try_from(given).ok()).unwrap_or(MAX_ATTEMPTS))
+}
+
+fn number(asked: &Value, name: &str, min: u64, max: u64) -> Result<Option<u64>, Problem> {
+    match &asked[name] {
+        Value::Null => Ok(None),
+        value => {
+            let number = value.as_u64().filter(|number| (min..=max).contains(number));
+            let wrong = || Problem::bad_request(format!("`{name}` must be a whole number from {min} to {max}"));
+            number.map(Some).ok_or_else(wrong)
+        }
+    }
+}
+
+/// Letters, digits, `_` and `-`; the queue of dead letters is one as well.
+fn check_name(name: String) -> Result<String, Problem> {
+    let own = name.strip_suffix(DEAD).unwrap_or(&name);
+    let is_name =
+        (1..=64).contains(&own.len()) && own.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
+    if is_name {
+        Ok(name)
+    } else {
+        Err(Problem::bad_request("the name of a queue is 1 to 64 letters, digits, _ and -, and .dead behind it"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_double() {
+        let seconds: Vec<u64> = [1, 2, 3, 11, 100].map(|attempts| backoff(attempts).as_secs()).into();
+        assert_eq!(seconds, [1, 2, 4, 900, 900]);
+    }
+
+    #[test]
+    fn names() {
+        for name in ["mail", "mail.dead", "a-B_9"] {
+            assert!(check_name(name.to_owned()).is_ok(), "{name}");
+        }
+        for name in ["", ".dead", "a.b", "a/b", "mail.dead.dead", &"x".repeat(65)] {
+            assert!(check_name(name.to_owned()).is_err(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Queues in a SQLite file.
+
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
+use serde_json::value::RawValue;
+
+use super::message::iso;
+use super::{Counts, DEAD, Lease, Leased, NewMessage, QueueStore, Settled, StoreError};
+use crate::ServicesError;
+use crate::sqlite_file::SqliteFile;
+
+/// Times are milliseconds since 1970. A message with a receipt is leased until it is due.
+const SCHEMA: &str = "
+    CREATE TABLE IF NOT EXISTS messages (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, queue TEXT NOT NULL, body TEXT NOT NULL, key TEXT,
+        attempts INTEGER NOT NULL DEFAULT 0, sent_ms INTEGER NOT NULL, due_ms INTEGER NOT NULL, receipt TEXT
+    );
+    CREATE INDEX IF NOT EXISTS messages_by_due ON messages (queue, due_ms);
+    CREATE INDEX IF NOT EXISTS messages_by_key ON messages (queue, key, id) WHERE key IS NOT NULL;";
+
+const BURY: &str = "UPDATE messages SET queue = queue || ?, receipt = NULL, due_ms = ? WHERE id = ?";
+
+/// Of one key, only the oldest is found.
+const DUE: &str = "SELECT id, body, key, attempts, sent_ms FROM messages AS m
+    WHERE queue = ?1 AND due_ms <= ?2 AND (key IS NULL OR NOT EXISTS (
+        SELECT 1 FROM messages AS e WHERE e.queue = m.queue AND e.key = m.key AND e.id < m.id))
+    ORDER BY id LIMIT ?3";
+
+/// Queues in a SQLite file.
+#[derive(Clone)]
+pub(crate) struct SqliteQueue(SqliteFile);
+
+impl SqliteQueue {
+    pub(crate) fn open(path: &Path) -> Result<Self, ServicesError> {
+        SqliteFile::open(path, SCHEMA).map(Self)
+    }
+}
+
+fn now() -> i64 {
+    millis(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
+}
+
+fn millis(time: Duration) -> i64 {
+    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// A message that is due, before it is leased.
+struct Due {
+    id: i64,
+    body: String,
+    key: Option<String>,
+    attempts: u32,
+    sent_ms: i64,
+}
+
+fn due(row: &Row<'_>) -> rusqlite::Result<Due> {
+    Ok(Due { id: row.get(0)?, body: row.get(1)?, key: row.get(2)?, attempts: row.get(3)?, sent_ms: row.get(4)? })
+}
+
+fn bury(db: &Connection, id: i64) -> rusqlite::Result<()> {
+    db.prepare_cached(BURY)?.execute(params![DEAD, now(), id]).map(drop)
+}
+
+impl QueueStore for SqliteQueue {
+    async fn send(&self, queue: String, messages: Vec<NewMessage>) -> Result<Vec<i64>, StoreError> {
+        let send = self.0.call(move |db| {
+            let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let mut ids = Vec::with_capacity(messages.len());
+            for message in &messages {
+                let now = now();
+                let due = now.saturating_add(millis(message.delay));
+                let sql = "INSERT INTO messages (queue, body, key, sent_ms, due_ms) VALUES (?, ?, ?, ?, ?)";
+                transaction.prepare_cached(sql)?.execute(params![queue, message.body, message.key, now, due])?;
+                ids.push(transaction.last_insert_rowid());
+            }
+            transaction.commit()?;
+            Ok(ids)
+        });
+        send.await
+    }
+
+    async fn lease(&self, queue: String, lease: Lease) -> Result<Vec<Leased>, StoreError> {
+        let take = self.0.call(move |db| {
+            let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let now = now();
+            let due: Vec<Due> = {
+                let mut statement = transaction.prepare_cached(DUE)?;
+                let rows = statement.query_map(params![queue, now, i64::try_from(lease.max).unwrap_or(1)], due)?;
+                rows.collect::<rusqlite::Result<_>>()?
+            };
+            let mut taken = Vec::with_capacity(due.len());
+            for Due { id, body, key, attempts, sent_ms } in due {
+                // What is no JSON any more was changed by other hands, and can't be delivered.
+                let body = match RawValue::from_string(body) {
+                    Ok(body) if attempts < lease.max_attempts => body,
+                    _ => {
+                        bury(&transaction, id)?;
+                        continue;
+                    }
+                };
+                let sql = "UPDATE messages SET attempts = attempts + 1, receipt = ?, due_ms = ? WHERE id = ?";
+                let until = now.saturating_add(millis(lease.visibility));
+                transaction.prepare_cached(sql)?.execute(params![lease.receipt, until, id])?;
+                let (sent_at, receipt) = (iso(sent_ms), lease.receipt.clone());
+                taken.push(Leased { id, body, key, attempts: attempts + 1, sent_at, receipt });
+            }
+            transaction.commit()?;
+            Ok(taken)
+        });
+        take.await
+    }
+
+    async fn done(&self, queue: String, id: i64, receipt: String) -> Result<bool, StoreError> {
+        let done = self.0.call(move |db| {
+            let sql = "DELETE FROM messages WHERE id = ? AND queue = ? AND receipt = ?";
+            Ok(db.prepare_cached(sql)?.execute(params![id, queue, receipt])? > 0)
+        });
+        done.await
+    }
+
+    async fn retry(
+        &self,
+        queue: String,
+        id: i64,
+        receipt: String,
+        delay: Duration,
+        max_attempts: u32,
+    ) -> Result<Settled, StoreError> {
+        let retry = self.0.call(move |db| {
+            let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let sql = "SELECT attempts FROM messages WHERE id = ? AND queue = ? AND receipt = ?";
+            let attempts: Option<u32> =
+                transaction.query_row(sql, params![id, queue, receipt], |row| row.get(0)).optional()?;
+            let settled = match attempts {
+                None => Settled::Lost,
+                Some(attempts) if attempts >= max_attempts => {
+                    bury(&transaction, id)?;
+                    Settled::Dead
+                }
+                Some(_) => {
+                    let sql = "UPDATE messages SET receipt = NULL, due_ms = ? WHERE id = ?";
+                    transaction.execute(sql, params![now().saturating_add(millis(delay)), id])?;
+                    Settled::Again
+                }
+            };
+            transaction.commit()?;
+            Ok(settled)
+        });
+        retry.await
+    }
+
+    async fn counts(&self) -> Result<Vec<Counts>, StoreError> {
+        let counts = self.0.call(move |db| {
+            let sql = "SELECT queue, sum(due_ms <= ?1), sum(due_ms > ?1 AND receipt IS NULL),
+                sum(due_ms > ?1 AND receipt IS NOT NULL) FROM messages GROUP BY queue ORDER BY queue";
+            let mut statement = db.prepare_cached(sql)?;
+            let rows = statement.query_map(params![now()], |row| {
+                Ok(Counts { name: row.get(0)?, ready: row.get(1)?, delayed: row.get(2)?, leased: row.get(3)? })
+            })?;
+            rows.collect()
+        });
+        counts.await
+    }
+
+    async fn ping(&self) -> Result<(), StoreError> {
+        self.0.call(|db| db.query_row("SELECT 1", [], |_| Ok(()))).await
+    }
+}

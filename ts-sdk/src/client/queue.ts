@@ -1,0 +1,55 @@
+import { askSidecar } from "./sidecar.ts";
+
+/** How a message is delivered. */
+export interface QueueSendOptions {
+  /** Seconds until it is delivered at the earliest. */
+  readonly delay?: number;
+  /** Messages with the same key are delivered one after the other, in the order of sending. */
+  readonly key?: string;
+}
+
+/** A message of several that are sent together. */
+export interface QueueMessage extends QueueSendOptions {
+  /** Anything that JSON can hold. */
+  readonly body: unknown;
+}
+
+/** What {@link queue} gives. */
+export interface QueueClient {
+  /** Sends a value that JSON can hold, and gives the message's id. @throws SidecarError */
+  send(value: unknown, options?: QueueSendOptions): Promise<string>;
+  /** Sends up to 100 messages, all or none, and gives their ids. @throws SidecarError */
+  sendMany(messages: readonly QueueMessage[]): Promise<string[]>;
+}
+
+/**
+ * A queue of the sidecar `queue`: `await queue("mail").send({ to: "ann@example.com" }, { delay: 60 })`. Each message is delivered at
+ * least once to the route that `[queues.mail]` names in `tenon.toml`.
+ *
+ * @throws TypeError when the name is none
+ */
+export function queue(name: string): QueueClient {
+  if (typeof name !== "string" || !/^[\w-]{1,64}(?:\.dead)?$/.test(name)) {
+    throw new TypeError("queue: takes the name of a queue: 1 to 64 letters, digits, _ and -");
+  }
+  const sendMany = async (messages: readonly QueueMessage[]) => {
+    const response = await askSidecar("queue", {
+      method: "POST",
+      path: `/queue/${name}`,
+      json: { messages: messages.map(wire) },
+    });
+    return (response.json() as { ids: string[] }).ids;
+  };
+  return Object.freeze({
+    send: async (body: unknown, options: QueueSendOptions = {}) => {
+      const [id] = await sendMany([{ ...options, body }]);
+      return id as string;
+    },
+    sendMany,
+  });
+}
+
+/** JSON leaves `undefined` out, and a message without a body is none. */
+function wire(message: QueueMessage): QueueMessage {
+  return { ...message, body: message.body ?? null };
+}
