@@ -170,6 +170,9 @@ export interface EngineIngredients {
   environment: Array<string>
 }
 
+/** Identifies the code that prepares engines, in hexadecimal: what another revision prepared is prepared anew. */
+export declare function engineRevision(): string
+
 /** What weval specializes to a handler. */
 export interface EngineSnapshot {
   /** A core module. */
@@ -290,6 +293,8 @@ export interface RuntimeOptions {
   accessLog?: boolean
   /** Where traces are sent: `http://host:port` of an OpenTelemetry collector. */
   otlpEndpoint?: string
+  /** Addresses and networks of proxies whose `X-Forwarded-*` headers are believed. */
+  trustedProxies?: Array<string>
 }
 
 /** What the development services are told. */

@@ -845,5 +845,6 @@ module.exports.SpecializableEngine = nativeBinding.SpecializableEngine
 module.exports.bridge = nativeBinding.bridge
 module.exports.compileChild = nativeBinding.compileChild
 module.exports.compose = nativeBinding.compose
+module.exports.engineRevision = nativeBinding.engineRevision
 module.exports.hollowEngine = nativeBinding.hollowEngine
 module.exports.limitKeys = nativeBinding.limitKeys

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use napi_derive::napi;
-use tenon_runtime::{Limits, ModuleSource, RuntimeConfig, TlsFiles};
+use tenon_runtime::{Limits, ModuleSource, RuntimeConfig, TlsFiles, TrustedProxies};
 use tenon_transport::{Address, Allow, Sidecar};
 
 use crate::failure::Failure;
@@ -38,6 +38,8 @@ pub struct RuntimeOptions {
     pub access_log: Option<bool>,
     /// Where traces are sent: `http://host:port` of an OpenTelemetry collector.
     pub otlp_endpoint: Option<String>,
+    /// Addresses and networks of proxies whose `X-Forwarded-*` headers are believed.
+    pub trusted_proxies: Option<Vec<String>>,
 }
 
 /// The files of a certificate, in PEM.
@@ -108,6 +110,8 @@ pub(crate) fn config(options: RuntimeOptions) -> Result<RuntimeConfig, Failure> 
         limits: limits(options.limits.unwrap_or_default())?,
         access_log: options.access_log.unwrap_or(false),
         otlp_endpoint: options.otlp_endpoint,
+        trusted_proxies: TrustedProxies::parse(&options.trusted_proxies.unwrap_or_default())
+            .map_err(|wrong| Failure::new("CONFIG", wrong))?,
         tls: options.tls.map(|tls| TlsFiles { certificate: tls.certificate.into(), key: tls.key.into() }),
         cache: options.cache_dir.map(Into::into),
         compiler: options.compiler.unwrap_or_default().into_iter().map(Into::into).collect(),

@@ -50,6 +50,12 @@ pub fn hollow_engine<'env>(env: &'env Env, engine: Buffer) -> Result<PromiseRaw<
     promise(env, compute(move || Ok(hollow(&engine)?)), Buffer::from)
 }
 
+/// Identifies the code that prepares engines, in hexadecimal: what another revision prepared is prepared anew.
+#[napi]
+pub fn engine_revision() -> String {
+    tenon_snapshot::revision()
+}
+
 /// A component and what it came to.
 #[napi(object)]
 pub struct BuiltComponent {

@@ -26,6 +26,14 @@ async function project(name: string, files: Readonly<Record<string, string>>): P
 const build = (cwd: string, way = "", env = process.env) =>
   spawnSync(process.execPath, [tenon, "build", ...(way === "" ? [] : [way])], { cwd, env, encoding: "utf8" });
 
+/** The public key of RFC 7515, appendix A.3. */
+const publicKey = {
+  kty: "EC",
+  crv: "P-256",
+  x: "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",
+  y: "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0",
+};
+
 const answering = (value: string, before = "") =>
   `import { get, ok, routes } from "@tenon/sdk";\n${before}\nexport default routes({ it: get("/", () => ok({ value: ${value} })) });\n`;
 
@@ -128,6 +136,17 @@ describe("what fails says where, and what to do", () => {
       "a request to somebody else",
       answering("x.status", 'const x = await fetch("http://localhost/");'),
       /src\/handler\.ts:2:\d+: the module's top level failed: .*fetch can only be used during request handling/,
+      /hint: the top level runs while building/,
+    ],
+    [
+      "the import of a key of EC",
+      answering(
+        "key.type",
+        `const jwk = ${JSON.stringify(publicKey)};
+const key = await crypto.subtle.importKey("jwk", jwk, { name: "ECDSA", namedCurve: "P-256" }, false, ["verify"]);
+export const declared = key;`,
+      ),
+      /src\/handler\.ts: the top level calls crypto\.subtle with a key of RSA or EC, which needs random numbers/,
       /hint: the top level runs while building/,
     ],
     [

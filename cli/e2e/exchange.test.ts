@@ -1,9 +1,12 @@
 /** What becomes of bodies, headers, paths and failures on the way through every server that is there. */
 import { createHash } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeEach } from "../../testing/needs.ts";
 import { type Answer, type Exchange, raw, send } from "./http.ts";
-import { echoProject, kinds, type Running } from "./servers.ts";
+import { echoProject, kinds, type Running, startTenon } from "./servers.ts";
 
 const mebibyte = 1024 * 1024;
 const limit = 10 * mebibyte;
@@ -17,7 +20,7 @@ function bytes(size: number): Buffer {
 
 const digest = (content: Uint8Array) => createHash("sha256").update(content).digest("hex");
 
-describeEach("echo on $name", kinds, ({ start, losesHeaders, sharesInstances, leaksEnvironment }) => {
+describeEach("echo on $name", kinds, ({ start, losesHeaders, sharesInstances, leaksEnvironment, hidesClient }) => {
   let server: Running;
   beforeAll(async () => {
     server = await start(echoProject, "echo");
@@ -41,6 +44,16 @@ describeEach("echo on $name", kinds, ({ start, losesHeaders, sharesInstances, le
       }
     },
   );
+
+  test("the address, scheme, host and base path of a request are not the client's to say", async () => {
+    const forged = ["for", "proto", "host", "prefix"].map((name) => [`x-forwarded-${name}`, "https"] as const);
+    const answer = await call({ path: "/origin?a=b", headers: forged });
+    expect(answer.json()).toEqual({
+      ip: hidesClient ? null : "127.0.0.1",
+      base: new URL(server.base).pathname.replace(/\/$/, ""),
+      url: `http://${new URL(server.base).host}/origin?a=b`,
+    });
+  });
 
   test("a body in many small pieces", async () => {
     const body = bytes(5000);
@@ -155,4 +168,26 @@ describeEach("echo on $name", kinds, ({ start, losesHeaders, sharesInstances, le
   test.skipIf(leaksEnvironment)("nothing of the host's environment is seen", async () => {
     expect((await call({ path: "/environment" })).json()).toEqual({ greeting: null, home: null });
   });
+});
+
+test("trusted_proxies are believed", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "tenon-proxies-"));
+  await writeFile(
+    join(folder, "tenon.toml"),
+    '[project]\nname = "echo"\n[server]\ntrusted_proxies = ["127.0.0.0/8"]\n',
+  );
+  const server = await startTenon([join(echoProject, "dist/echo.wasm")], "echo", folder);
+  try {
+    const headers = [
+      ["x-forwarded-for", "198.51.100.1, 192.0.2.7"],
+      ["x-forwarded-proto", "https"],
+      ["x-forwarded-host", "shop.example"],
+      ["x-forwarded-prefix", "/api"],
+    ] as const;
+    const answer = await send(server.base, { path: "/run/echo/origin", headers: [...headers] });
+    expect(answer.json()).toEqual({ ip: "192.0.2.7", base: "/api/run/echo", url: "https://shop.example/origin" });
+  } finally {
+    await server.stop();
+    await rm(folder, { recursive: true });
+  }
 });

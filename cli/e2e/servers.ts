@@ -27,6 +27,8 @@ export interface Kind {
   readonly sharesInstances?: boolean;
   /** Components see the environment of the server's process. */
   readonly leaksEnvironment?: boolean;
+  /** Components are not told the client's address. */
+  readonly hidesClient?: boolean;
   readonly needs?: ProgramName;
   start(project: string, module: string): Promise<Running>;
 }
@@ -50,6 +52,7 @@ export const kinds: readonly Kind[] = [
     name: "jco serve",
     losesHeaders: true,
     sharesInstances: true,
+    hidesClient: true,
     leaksEnvironment: true,
     start: async (project, module) => {
       const port = await freePort();
@@ -63,6 +66,7 @@ export const kinds: readonly Kind[] = [
   },
   {
     name: "wasmtime serve",
+    hidesClient: true,
     needs: "wasmtime",
     start: async (project, module) => {
       const port = await freePort();

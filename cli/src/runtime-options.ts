@@ -48,6 +48,11 @@ export interface RuntimeOptions extends Limits {
    * HTTP. None are sent when left out.
    */
   readonly otlpEndpoint?: string;
+  /**
+   * Proxies in front of the server, by address (`10.0.0.7`) or network (`10.0.0.0/8`). Their `X-Forwarded-*` headers are
+   * believed; those of other clients are not. None unless given.
+   */
+  readonly trustedProxies?: readonly string[];
 }
 
 /** Where to listen; 127.0.0.1 and a free port when left out. */
@@ -85,6 +90,7 @@ const runtimeChecks: Readonly<Record<keyof RuntimeOptions, Check>> = {
   logFormat: checkKind(server.log_format.kind),
   accessLog: checkKind(server.access_log.kind),
   otlpEndpoint: checkKind(server.otlp_endpoint.kind),
+  trustedProxies: checkKind(textList),
   ...(Object.fromEntries(
     Object.entries(limits).map(([name, { min, max }]) => [camelCase(name), checkKind(wholeNumber(min, max))]),
   ) as Record<keyof Limits, Check>),
@@ -113,7 +119,7 @@ export function nativeOptions(options: RuntimeOptions): NativeOptions {
   const together = sidecarNamesProblem(Object.keys(options.sidecars ?? {}));
   if (together !== undefined) refuse([`sidecars: ${together}`]);
   const { modules, cacheFolder = defaultCacheFolder(), logLevel = "warn", ...rest } = options;
-  const { sidecars, env, secrets = {}, outboundAllow, ...others } = rest;
+  const { sidecars, env, secrets = {}, outboundAllow, trustedProxies, ...others } = rest;
   const hidden = Object.entries(secrets).map(([name, value]) => [SECRET_PREFIX + name, value]);
   return {
     ...withLimits(others),
@@ -124,6 +130,7 @@ export function nativeOptions(options: RuntimeOptions): NativeOptions {
     ...(sidecars === undefined ? {} : { sidecars: { ...sidecars } }),
     ...(env === undefined && hidden.length === 0 ? {} : { env: { ...env, ...Object.fromEntries(hidden) } }),
     ...(outboundAllow === undefined ? {} : { outboundAllow: [...outboundAllow] }),
+    ...(trustedProxies === undefined ? {} : { trustedProxies: [...trustedProxies] }),
     ...(cacheFolder === false ? {} : { cacheDir: cacheFolder }),
   };
 }

@@ -1,4 +1,4 @@
-import { findVariable, requireRequest, SECRET_PREFIX } from "./platform.ts";
+import { findVariable, REQUEST_PREFIX, requireRequest, SECRET_PREFIX } from "./platform.ts";
 
 /**
  * A variable of the environment that the host injects: `[env]` of `tenon.toml`, and `SIDECAR_<NAME>_URL` for each
@@ -8,5 +8,5 @@ import { findVariable, requireRequest, SECRET_PREFIX } from "./platform.ts";
  */
 export function env(name: string): string | undefined {
   requireRequest("env");
-  return name.startsWith(SECRET_PREFIX) ? undefined : findVariable(name);
+  return name.startsWith(SECRET_PREFIX) || name.startsWith(REQUEST_PREFIX) ? undefined : findVariable(name);
 }

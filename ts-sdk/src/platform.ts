@@ -94,6 +94,12 @@ export const environmentKey: unique symbol = Symbol.for("tenon.environment") as 
 export const SECRET_PREFIX = "TENON_SECRET_";
 
 /**
+ * The prefix of variables in which Tenon's runtime reports facts of the request (`crates/runtime/src/origin.rs`), where
+ * `env` does not find them. No client can write there, on any server.
+ */
+export const REQUEST_PREFIX = "TENON_REQUEST_";
+
+/**
  * The key of a global that is there while a module's top level is run to build or document it, and only then. It holds the
  * routes that are declared and that no `routes` has taken yet, each with an error that knows where: a route that is left
  * there at the end was lost.

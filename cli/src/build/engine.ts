@@ -151,7 +151,7 @@ async function engineKey(kind: EngineKind): Promise<string> {
   const manifest = new URL("../package.json", import.meta.resolve("@bytecodealliance/componentize-js"));
   const { version: componentizeVersion } = JSON.parse(await readFile(manifest, "utf8")) as { version: string };
   const hash = createHash("sha256").update(
-    `${kind}\n${version}\n${componentizeVersion}\n${worldName}\n${withGlue}\n${glueSource}`,
+    `${kind}\n${version}\n${componentizeVersion}\n${worldName}\n${withGlue}\n${glueSource}\n${native().engineRevision()}`,
   );
   for (const file of (await readdir(witFolder, { recursive: true })).sort()) {
     if (file.endsWith(".wit")) hash.update(await readFile(join(witFolder, file)));

@@ -24,6 +24,7 @@ export function servingOptions(
     ...serving,
     sidecars: config.sidecars,
     outboundAllow: config.outbound.allow,
+    trustedProxies: config.server.trustedProxies,
     env: config.env,
     secrets: resolveSecrets(config.secrets, folder, environment),
     ...(tlsCertificate === undefined || tlsKey === undefined

@@ -8,11 +8,12 @@ use wasm_encoder::{
     CodeSection, ConstExpr, Encode, ExportKind, ExportSection, Function, Instruction, Module, RawSection,
 };
 use wasmparser::{
-    BinaryReader, CodeSectionReader, CompositeInnerType, ExportSectionReader, ExternalKind, FunctionSectionReader,
-    GlobalSectionReader, ImportSectionReader, Operator, TypeRef, TypeSectionReader, ValType,
+    BinaryReader, CodeSectionReader, CompositeInnerType, CustomSectionReader, ExportSectionReader, ExternalKind,
+    FunctionSectionReader, GlobalSectionReader, ImportSectionReader, KnownCustom, Name, Operator, TypeRef,
+    TypeSectionReader, ValType,
 };
 
-use crate::section::{CODE, EXPORT, FUNCTION, GLOBAL, IMPORT, PREAMBLE, Section, TYPE, sections};
+use crate::section::{CODE, CUSTOM, EXPORT, FUNCTION, GLOBAL, IMPORT, PREAMBLE, Section, TYPE, sections};
 use crate::state::{Global, constant};
 
 /// Why a module cannot be rewritten.
@@ -124,6 +125,40 @@ impl<'a> Rewrite<'a> {
     #[must_use]
     pub fn exported(&self, name: &str) -> Option<Known> {
         self.exports.iter().find(|(known, _)| *known == name).and_then(|(_, function)| self.known(*function))
+    }
+
+    /// The function of a name whose only instruction is `unreachable`: one that tools put in the place of an import.
+    ///
+    /// # Errors
+    ///
+    /// When the names or the function are malformed.
+    pub fn stubbed(&self, name: &str) -> Result<Option<Known>, Error> {
+        let Some(function) = self.named(name)? else { return Ok(None) };
+        let imported = u32::try_from(self.imports.len())?;
+        let (Some(index), Some(code)) = (function.checked_sub(imported), self.reader(CODE)) else { return Ok(None) };
+        let Some(body) = CodeSectionReader::new(code)?.into_iter().nth(index as usize) else { return Ok(None) };
+        let operators = body?.get_operators_reader()?.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let traps = matches!(operators[..], [Operator::Unreachable, Operator::End]);
+        Ok(if traps { self.known(function) } else { None })
+    }
+
+    /// The function that the module's section of names calls by a name.
+    fn named(&self, name: &str) -> Result<Option<u32>, Error> {
+        for section in self.sections.iter().filter(|section| section.id == CUSTOM) {
+            let KnownCustom::Name(names) = CustomSectionReader::new(section.reader(self.module))?.as_known() else {
+                continue;
+            };
+            for names in names {
+                let Name::Function(functions) = names? else { continue };
+                for function in functions {
+                    let function = function?;
+                    if function.name == name {
+                        return Ok(Some(function.index));
+                    }
+                }
+            }
+        }
+        Ok(None)
     }
 
     fn known(&self, function: u32) -> Option<Known> {

@@ -9,6 +9,7 @@ use http::{HeaderValue, Version};
 use tenon_connection::{Account, Reservation, Upload, Uploads, names_this_machine};
 
 use crate::limits;
+use crate::origin::{Origin, Peer, TrustedProxies};
 use crate::problem::Problem;
 
 /// What a request takes besides its head and its bodies: its task, and what hyper has of it.
@@ -27,17 +28,25 @@ pub(crate) struct Client {
     timeout: Duration,
     /// Whether requests must name this machine.
     local: bool,
+    /// None for a program.
+    peer: Option<Peer>,
 }
 
 impl Client {
     /// A client on a connection.
-    pub(crate) fn connected(account: Account, uploads: Arc<Uploads>, timeout: Duration, local: bool) -> Self {
-        Self { account, uploads: Some(uploads), timeout, local }
+    pub(crate) fn connected(
+        account: Account,
+        uploads: Arc<Uploads>,
+        timeout: Duration,
+        local: bool,
+        peer: Peer,
+    ) -> Self {
+        Self { account, uploads: Some(uploads), timeout, local, peer: Some(peer) }
     }
 
     /// The program that embeds the runtime.
     pub(crate) fn embedding(account: Account, timeout: Duration) -> Self {
-        Self { account, uploads: None, timeout, local: false }
+        Self { account, uploads: None, timeout, local: false, peer: None }
     }
 
     /// Whether the listener answers to the names in a request: to any, or to this machine's own only.
@@ -46,6 +55,11 @@ impl Client {
         let hosts = parts.headers.get_all(HOST).iter().map(HeaderValue::as_bytes);
         let local = |name: &[u8]| std::str::from_utf8(name).is_ok_and(names_this_machine);
         !self.local || authority.into_iter().chain(hosts).all(local)
+    }
+
+    /// Where one of its requests comes from.
+    pub(crate) fn origin(&self, parts: &Parts, trusted: &TrustedProxies) -> Origin {
+        Origin::of(self.peer, parts, trusted)
     }
 
     /// Room for one more request, by its head.

@@ -17,6 +17,7 @@ use wasmtime_wasi_http::{
 use crate::host::{Caller, Surroundings, whole};
 use crate::metrics::Count;
 use crate::module::ModuleInfo;
+use crate::origin::Origin;
 use crate::{request_id, trace};
 
 /// Whether HTTP, or this host, keeps a header to itself (RFC 9110, section 7.6.1): hop-by-hop ones and `host`.
@@ -41,24 +42,36 @@ pub(crate) struct Observed {
     module: usize,
     request_id: Arc<str>,
     traceparent: Option<HeaderValue>,
+    origin: Origin,
     calls: u64,
 }
 
 impl Egress {
     #[cfg(test)]
     pub(crate) fn observed(&self) -> Observed {
-        let Self { surroundings, module, caller: Caller { request_id, traceparent }, calls } = self;
+        let Self { surroundings, module, caller: Caller { request_id, traceparent, origin }, calls } = self;
         Observed {
             surroundings: Arc::as_ptr(surroundings).addr(),
             module: Arc::as_ptr(module).addr(),
             request_id: Arc::clone(request_id),
             traceparent: traceparent.clone(),
+            origin: origin.clone(),
             calls: *calls,
         }
     }
 
     pub(crate) fn new(surroundings: &Arc<Surroundings>, module: &Arc<ModuleInfo>, caller: Caller) -> Self {
         Self { surroundings: Arc::clone(surroundings), module: Arc::clone(module), caller, calls: 0 }
+    }
+
+    /// Where the request comes from.
+    pub(crate) fn origin(&self) -> &Origin {
+        &self.caller.origin
+    }
+
+    /// The facts of the request as variables of the environment.
+    pub(crate) fn origin_variables(&self) -> Vec<(String, String)> {
+        self.caller.origin.variables(&self.module.name)
     }
 
     /// The instance goes on with another request.

@@ -11,7 +11,7 @@ use http::HeaderValue;
 use http_body_util::BodyExt;
 use tenon_transport::Transport;
 use wasmtime::component::{HasData, Linker, Resource, ResourceTable};
-use wasmtime_wasi::cli::{WasiCli, WasiCliCtxView};
+use wasmtime_wasi::cli::WasiCliCtxView;
 use wasmtime_wasi::clocks::{WasiClocks, WasiClocksCtxView, WasiClocksView};
 use wasmtime_wasi::p2::DynPollable;
 use wasmtime_wasi::p2::bindings::cli::environment;
@@ -27,6 +27,7 @@ use crate::egress::Egress;
 use crate::guest_log::GuestLog;
 use crate::metrics::Metrics;
 use crate::module::ModuleInfo;
+use crate::origin::Origin;
 
 /// The part of a store's state that all instances of a runtime share.
 pub(crate) struct Surroundings {
@@ -42,6 +43,8 @@ pub(crate) struct Caller {
     pub(crate) request_id: Arc<str>,
     /// Its place in a trace (W3C Trace Context), passed on to whoever is called for it.
     pub(crate) traceparent: Option<HeaderValue>,
+    /// Where the request comes from.
+    pub(crate) origin: Origin,
 }
 
 /// The state of one store.
@@ -85,6 +88,16 @@ impl Host {
     /// The clocks, for what leaves nothing behind.
     fn clocks_alone(&mut self) -> WasiClocksCtxView<'_> {
         WasiClocksCtxView { ctx: self.wasi.clocks(), table: &mut self.table }
+    }
+
+    /// Whether the client used `https`.
+    pub(crate) fn is_secure(&self) -> bool {
+        self.egress.origin().is_secure()
+    }
+
+    /// The environment as it was configured.
+    fn cli(&mut self) -> WasiCliCtxView<'_> {
+        WasiCliCtxView { ctx: self.wasi.cli(), table: &mut self.table }
     }
 
     /// The instance goes on with another request.
@@ -143,14 +156,34 @@ pub(crate) fn link(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     wasmtime_wasi_http::p2::add_only_http_to_linker_async(linker)?;
     linker.allow_shadowing(true);
     random::random::add_to_linker::<Host, WasiRandom>(linker, |host| host.wasi.random())?;
-    environment::add_to_linker::<Host, WasiCli>(linker, |host| WasiCliCtxView {
-        ctx: host.wasi.cli(),
-        table: &mut host.table,
-    })?;
+    environment::add_to_linker::<Host, Environment>(linker, |host| host)?;
     wall_clock::add_to_linker::<Host, WasiClocks>(linker, Host::clocks_alone)?;
     monotonic_clock::add_to_linker::<Host, Monotonic>(linker, |host| host)?;
     linker.allow_shadowing(false);
     Ok(())
+}
+
+/// The environment: the variables that were configured, and the facts of the request.
+struct Environment;
+
+impl HasData for Environment {
+    type Data<'a> = &'a mut Host;
+}
+
+impl environment::Host for Host {
+    fn get_environment(&mut self) -> wasmtime::Result<Vec<(String, String)>> {
+        let mut variables = self.cli().get_environment()?;
+        variables.extend(self.egress.origin_variables());
+        Ok(variables)
+    }
+
+    fn get_arguments(&mut self) -> wasmtime::Result<Vec<String>> {
+        self.cli().get_arguments()
+    }
+
+    fn initial_cwd(&mut self) -> wasmtime::Result<Option<String>> {
+        environment::Host::initial_cwd(&mut self.cli())
+    }
 }
 
 /// The monotonic clock: the time since the request began, or since the first request to an instance that is shared.

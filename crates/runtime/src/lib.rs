@@ -33,6 +33,7 @@ mod isolation;
 mod limits;
 mod metrics;
 mod module;
+mod origin;
 mod otlp;
 mod pages;
 mod problem;
@@ -54,6 +55,7 @@ pub use config::{Isolation, LimitKey, Limits, ModuleSource, RuntimeConfig, TlsFi
 pub use engine::{compile_child, precompile};
 pub use error::RuntimeError;
 pub use here::Here;
+pub use origin::TrustedProxies;
 pub use pages::Page;
 pub use recent::RecentRequest;
 pub use runtime::Runtime;

@@ -3,6 +3,7 @@
 mod answer;
 
 use std::ffi::OsString;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -27,6 +28,7 @@ use crate::error::RuntimeError;
 use crate::exchange::{Books, Exchange};
 use crate::host::{self, Surroundings};
 use crate::metrics::{Format, Metrics};
+use crate::origin::TrustedProxies;
 use crate::otlp::Otlp;
 use crate::pages::{Page, Pages};
 use crate::problem::Problem;
@@ -53,6 +55,8 @@ struct Shared {
     budget: Budget,
     /// The program that embeds the runtime.
     program: Client,
+    /// Whose `X-Forwarded-*` headers are believed.
+    trusted_proxies: TrustedProxies,
     started: Instant,
 }
 
@@ -96,9 +100,22 @@ impl Runtime {
         let books = Books { metrics, recent: Recent::default(), access_log: config.access_log, otlp, scheme };
         let (pages, started) = (Pages::default(), Instant::now());
         let budget = Budget::new(size(limits.buffered_bytes()));
+        let trusted_proxies = config.trusted_proxies;
         let program = Client::embedding(budget.unshared(), ms(limits.queue_timeout_ms));
-        let shared =
-            Shared { engine, registry, surroundings, limits, admission, books, pages, tls, budget, program, started };
+        let shared = Shared {
+            engine,
+            registry,
+            surroundings,
+            limits,
+            admission,
+            books,
+            pages,
+            tls,
+            budget,
+            program,
+            trusted_proxies,
+            started,
+        };
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -163,6 +180,11 @@ impl Runtime {
     /// How many connections are open.
     pub(crate) fn connections_gauge(&self) -> Gauge {
         self.shared.books.metrics.connections.clone()
+    }
+
+    /// Whether the address is that of a trusted proxy.
+    pub(crate) fn trusts(&self, address: IpAddr) -> bool {
+        self.shared.trusted_proxies.contain(address)
     }
 
     /// The bytes that are held for clients.

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use sha2::{Digest, Sha256};
 use tenon_code::Folder;
 use tenon_code::rewrite::{self, Rewrite};
 use wasmtime_wizer::Wizer;
@@ -10,10 +11,29 @@ use crate::encode::encode;
 use crate::error::SnapshotError;
 use crate::files::Files;
 use crate::run::{Runner, configured};
-use crate::{arguments, clock, template};
+use crate::{arguments, clock, entropy, template};
 
 /// The function of the engine that reads the bundle and runs its top level.
 pub(crate) const INITIALIZE: &str = "componentize.wizer";
+
+/// The sources that decide what a prepared engine is.
+const SOURCES: [&str; 8] = [
+    include_str!("arguments.rs"),
+    include_str!("clock.rs"),
+    include_str!("encode.rs"),
+    include_str!("entropy.rs"),
+    include_str!("hollow.rs"),
+    include_str!("prepare.rs"),
+    include_str!("template.rs"),
+    include_str!("../../code/src/rewrite.rs"),
+];
+
+/// Identifies the code that prepares engines: an engine that another revision prepared is not this one's.
+#[must_use]
+pub fn revision() -> String {
+    let digest = SOURCES.iter().fold(Sha256::new(), |digest, source| digest.chain_update(source)).finalize();
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
 
 /// What the splicer of componentize-js makes, and what belongs to it.
 #[derive(Clone, Debug)]
@@ -62,6 +82,7 @@ fn engine_of(ingredients: &Ingredients) -> Result<Vec<u8>, SnapshotError> {
 fn rewritten(engine: &[u8]) -> Result<Vec<u8>, rewrite::Error> {
     let mut rewrite = Rewrite::of(engine)?;
     clock::ask_directly(&mut rewrite)?;
+    entropy::draw_directly(&mut rewrite)?;
     arguments::gather(&mut rewrite)?;
     rewrite.finish()
 }

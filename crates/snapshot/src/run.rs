@@ -15,7 +15,7 @@ use crate::prepare::INITIALIZE;
 use crate::random::Random;
 use crate::rehearsal;
 use crate::template;
-use crate::wasi::{self, World};
+use crate::wasi::{self, Seeding, World};
 use crate::weval;
 
 /// How long a top level may run.
@@ -188,6 +188,11 @@ fn in_time<T>(time: Duration, store: &mut Store<World>, call: impl FnOnce(&mut S
 fn failure(error: &wasmtime::Error, printed: &[u8]) -> SnapshotError {
     if let Some(unknown) = error.downcast_ref::<UnknownImportError>() {
         return SnapshotError::HostCall(format!("{} of {}", unknown.name(), unknown.module()));
+    }
+    if error.downcast_ref::<Seeding>().is_some() {
+        return SnapshotError::HostCall(
+            "crypto.subtle with a key of RSA or EC, which needs random numbers".to_string(),
+        );
     }
     if error.downcast_ref::<wasmtime::Trap>() == Some(&wasmtime::Trap::Interrupt) {
         return SnapshotError::Endless(TIME.as_secs());

@@ -1,4 +1,4 @@
-import { decodeUtf8, platform } from "../platform.ts";
+import { decodeUtf8, findVariable, platform, REQUEST_PREFIX } from "../platform.ts";
 import { Cookies } from "./cookies.ts";
 import { Headers, type RawHeader } from "./headers.ts";
 import { HttpError } from "./interrupt.ts";
@@ -73,19 +73,40 @@ export class Request {
     return new Cookies(given.length === 0 ? undefined : given.join("; "));
   }
 
-  /** The absolute URL, of the `host` header; the path is the one the handler declares, without `/run/<module>`. */
+  /**
+   * The client's IP address, such as `192.0.2.1` or `2001:db8::1`. Behind a proxy it is what the proxy reports in
+   * `X-Forwarded-For`, if `[server] trusted_proxies` names the proxy. `undefined` where the server does not tell it: in
+   * `testApp`, in a program that embeds the runtime, and on other servers than Tenon's.
+   */
+  get ip(): string | undefined {
+    return findVariable(`${REQUEST_PREFIX}IP`);
+  }
+
+  /**
+   * The path below which the client finds the handler's routes: `/run/<module>`, or `""` at the root. It goes in front of
+   * the paths in links and redirects: `` redirect(`${req.base}/users`) ``.
+   */
+  get base(): string {
+    return findVariable(`${REQUEST_PREFIX}BASE`) ?? "";
+  }
+
+  /**
+   * The absolute URL with the scheme and the host that the client used; the path is the one the handler declares, without
+   * {@link base}.
+   */
   get url(): string {
     const path = this[RAW].pathWithQuery;
     const rooted = path.startsWith("/") ? path : `/${path}`;
-    const host = this.headers.get("host");
+    const scheme = findVariable(`${REQUEST_PREFIX}SCHEME`) ?? "http";
+    const host = findVariable(`${REQUEST_PREFIX}HOST`) ?? this.headers.get("host");
     if (host !== undefined && /^[\w.~:[\]%!$&'()*+,;=-]+$/.test(host)) {
       try {
-        return new platform.URL(`http://${host}${rooted}`).href;
+        return new platform.URL(`${scheme}://${host}${rooted}`).href;
       } catch {
         // A host header that makes no URL is no reason to fail a handler that asks for the path.
       }
     }
-    return new platform.URL(`http://localhost${rooted}`).href;
+    return new platform.URL(`${scheme}://localhost${rooted}`).href;
   }
 
   /** The body as text; `undefined` when there is no body, or when it is not UTF-8. */

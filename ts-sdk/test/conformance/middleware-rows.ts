@@ -175,8 +175,7 @@ const jwtRows: Row[] = [
 ];
 
 /**
- * Public keys; of a signature of zeros see CVE-2022-21449. Rows of their own: the engine ends the instance when it imports
- * such a key, because OpenSSL asks for random bytes where there are none.
+ * Public keys. A signature of zeros is the attack of CVE-2022-21449.
  */
 export const publicKeyRows: Row[] = [
   get("/jwt/rs256", bearerOf(rs256), 200, { json: claims }),

@@ -1,4 +1,4 @@
-import { isIPv6 } from "node:net";
+import { isIP, isIPv6 } from "node:net";
 
 /** Why a text is no address of a sidecar, by the rules of `crates/transport/src/address.rs`; a test compares the two. */
 export function sidecarProblem(address: string): string | undefined {
@@ -36,6 +36,21 @@ export const outboundRule = {
 export function sidecarVariable(name: string): string {
   return `SIDECAR_${name.toUpperCase().replaceAll("-", "_")}_URL`;
 }
+
+/** Why a list of proxies is refused; undefined when each entry is an address or a network. */
+export function proxiesProblem(proxies: readonly string[]): string | undefined {
+  for (const [index, proxy] of proxies.entries()) {
+    const [, address = "", bits] = /^([^/]*)(?:\/([0-9]{1,3}))?$/.exec(proxy) ?? [];
+    const family = address.includes("%") ? 0 : isIP(address);
+    if (family !== 0 && Number(bits ?? 0) <= (family === 4 ? 32 : 128)) continue;
+    const which = proxies.length === 1 ? "has an entry" : `has as entry ${index + 1} one`;
+    return `${which} that is no address such as 10.0.0.7 and no network such as 10.0.0.0/8`;
+  }
+  return undefined;
+}
+
+/** {@link proxiesProblem} in JSON Schema. */
+export const proxiesRule = { items: { type: "string", pattern: "^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$" } };
 
 /** Why sidecars can't have these names together: a variable has room for one address only. */
 export function sidecarNamesProblem(names: readonly string[]): string | undefined {

@@ -4,7 +4,15 @@
  */
 import { limits } from "../../limits.ts";
 import { projectNameProblem, projectNameRule } from "../name.ts";
-import { outboundProblem, outboundRule, sidecarNamesProblem, sidecarProblem, sidecarRule } from "./addresses.ts";
+import {
+  outboundProblem,
+  outboundRule,
+  proxiesProblem,
+  proxiesRule,
+  sidecarNamesProblem,
+  sidecarProblem,
+  sidecarRule,
+} from "./addresses.ts";
 import { type ConfigOf, type Key, open, optional, required, section, tables, withDefault } from "./key.ts";
 import { flag, oneOf, text, textList, wholeNumber } from "./kinds.ts";
 import { secretProblem, secretSource } from "./secret-sources.ts";
@@ -45,6 +53,14 @@ export const sections = {
       text,
       "Where traces are sent, one span for each request: `http://host:port` or `https://host:port` of an " +
         "OpenTelemetry collector that takes OTLP over HTTP. None are sent without it.",
+    ),
+    trusted_proxies: withDefault(
+      textList,
+      [],
+      "The proxies in front of the server: addresses such as `10.0.0.7`, and networks such as `10.0.0.0/8`. What they say in " +
+        "`X-Forwarded-For`, `-Proto`, `-Host` and `-Prefix` is believed, and stands in the handler's `req.ip`, `req.url` and " +
+        "`req.base`. From any other client these headers count for nothing.",
+      { problem: proxiesProblem, rule: proxiesRule },
     ),
     tls_certificate: optional(
       text,

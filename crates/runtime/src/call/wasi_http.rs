@@ -90,7 +90,8 @@ pub(crate) async fn call(
 ) -> Result<Response<GuestBody>, Failure> {
     let (answer, answered) = oneshot::channel();
     let http = instance.store.data_mut();
-    let incoming = http.http().new_incoming_request(Scheme::Http, request.map(whole))?;
+    let scheme = if http.is_secure() { Scheme::Https } else { Scheme::Http };
+    let incoming = http.http().new_incoming_request(scheme, request.map(whole))?;
     let out = http.http().new_response_outparam(answer)?;
     let place: Resource<HostResponseOutparam> = Resource::new_borrow(out.rep());
     let (fail, failed) = oneshot::channel();

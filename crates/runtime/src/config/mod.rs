@@ -8,6 +8,8 @@ use std::str::FromStr;
 
 use tenon_transport::{Allow, Sidecar};
 
+use crate::origin::TrustedProxies;
+
 pub use limits::{LimitKey, Limits};
 pub(crate) use limits::{count, ms, size};
 
@@ -86,6 +88,8 @@ pub struct RuntimeConfig {
     /// Where traces are sent: the `http://host:port` or `https://host:port` of an OpenTelemetry
     /// collector. None sends none.
     pub otlp_endpoint: Option<String>,
+    /// The proxies whose `X-Forwarded-*` headers are believed.
+    pub trusted_proxies: TrustedProxies,
     /// The certificate to serve with; none serves plain HTTP.
     pub tls: Option<TlsFiles>,
     /// Where compiled code is kept. None compiles anew each time.

@@ -22,6 +22,7 @@ use super::probe::{Leave, Probe};
 use crate::config::{Limits, ModuleSource, RuntimeConfig};
 use crate::here::Here;
 use crate::module::{Module, Reuse};
+use crate::origin::Origin;
 use crate::runtime::Runtime;
 
 /// Requests at once, which is more than there are instances.
@@ -215,7 +216,8 @@ impl Round {
             tokio::task::yield_now().await;
         }
         for module in &self.modules {
-            let caller = crate::host::Caller { request_id: "last".into(), traceparent: None };
+            let caller =
+                crate::host::Caller { request_id: "last".into(), traceparent: None, origin: Origin::default() };
             drop(module.instance(engine, surroundings, caller).await);
             let Some(probe) = module.probe.get() else { continue };
             let (restored, made, differences) = probe.outcome();

@@ -12,6 +12,7 @@ use crate::call::Instance;
 use crate::engine::SharedEngine;
 use crate::host::{self, Caller, Host, Surroundings};
 use crate::module::{Entry, Module, ModuleInfo};
+use crate::origin::Origin;
 
 /// A page, as restoring counts them.
 const PAGE: usize = 4096;
@@ -71,7 +72,7 @@ impl Probe {
             Entry::WasiHttp(pre) => pre.instance_pre().component(),
         };
         let layout = Layout::of(component)?;
-        let caller = Caller { request_id: "fresh".into(), traceparent: None };
+        let caller = Caller { request_id: "fresh".into(), traceparent: None, origin: Origin::default() };
         let slot = engine.slots.take().await;
         let made = Instance::new(module, surroundings, caller, slot).await;
         let mut instance = made.map_err(|failure| wasmtime::format_err!("no instance: {failure:?}"))?;
@@ -96,7 +97,7 @@ impl Probe {
         let layout = Layout::of(&component)?;
         let mut linker = Linker::new(&engine);
         host::link(&mut linker)?;
-        let caller = Caller { request_id: "plain".into(), traceparent: None };
+        let caller = Caller { request_id: "plain".into(), traceparent: None, origin: Origin::default() };
         let mut store = Store::new(&engine, Host::new(surroundings, &module.info, caller));
         linker.instantiate_async(&mut store, &component).await?;
         let number = store::number(&mut store)?;

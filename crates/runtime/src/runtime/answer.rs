@@ -71,7 +71,11 @@ impl Runtime {
                 return Err(problem);
             }
         };
-        let caller = Caller { request_id: Arc::clone(&exchange.id), traceparent: exchange.traceparent.clone() };
+        let caller = Caller {
+            request_id: Arc::clone(&exchange.id),
+            traceparent: exchange.traceparent.clone(),
+            origin: client.origin(&parts, &self.shared.trusted_proxies),
+        };
         self.call_in_time(module, caller, Request::from_parts(parts, body), place, room).await
     }
 

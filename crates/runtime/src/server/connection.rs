@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,6 +23,7 @@ use crate::body::ResponseBody;
 use crate::client::Client;
 use crate::config::{Limits, count, ms, size};
 use crate::limits::AmbiguousLength;
+use crate::origin::Peer;
 
 /// What every HTTP/2 connection begins with (RFC 9113, section 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -63,7 +65,8 @@ enum Protocol {
 
 impl Connections {
     /// Serves one connection to its end. What a client does wrong with it is no news.
-    pub(super) async fn serve(&self, stream: TcpStream, account: &Account) {
+    pub(super) async fn serve(&self, stream: TcpStream, address: IpAddr, account: &Account) {
+        let peer = Peer { address, secure: self.tls.is_some() };
         let mut stopped = self.stopped.clone();
         // What a client has not sent in time is a time-out, and so is what the server has no room for.
         let begun = async {
@@ -92,10 +95,10 @@ impl Connections {
             Err(error) => return tracing::debug!("a connection did not begin: {error}"),
         };
         let served = match (begun, protocol) {
-            (Begun::Plain(stream), Protocol::Http1) => self.http1(stream, account).await,
-            (Begun::Plain(stream), Protocol::Http2) => self.http2(stream, account).await,
-            (Begun::Tls(stream), Protocol::Http1) => self.http1(*stream, account).await,
-            (Begun::Tls(stream), Protocol::Http2) => self.http2(*stream, account).await,
+            (Begun::Plain(stream), Protocol::Http1) => self.http1(stream, account, peer).await,
+            (Begun::Plain(stream), Protocol::Http2) => self.http2(stream, account, peer).await,
+            (Begun::Tls(stream), Protocol::Http1) => self.http1(*stream, account, peer).await,
+            (Begun::Tls(stream), Protocol::Http2) => self.http2(*stream, account, peer).await,
         };
         if let Err(error) = served {
             tracing::debug!("a connection ended: {error}");
@@ -117,6 +120,7 @@ impl Connections {
         &self,
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
         account: &Account,
+        peer: Peer,
     ) -> Result<(), Ended> {
         let buffer = size(self.limits.max_header_bytes + self.limits.max_url_bytes).max(16 * 1024) * 2;
         let mut builder = http1::Builder::new();
@@ -126,7 +130,7 @@ impl Connections {
             builder.max_headers(size(self.limits.max_headers) + 1);
         }
         let (stream, framing) = Framed::new(Strict::new(stream), account);
-        let (activity, client) = (Activity::default(), self.client(account, buffer));
+        let (activity, client) = (Activity::default(), self.client(account, buffer, peer));
         let connection = builder.serve_connection(self.io(stream), self.service(client, &activity, Some(framing)));
         // hyper closes a connection that idles, and `Timed` one that is blocked.
         drive(connection, account, &activity, None, self.stopped.clone()).await
@@ -136,6 +140,7 @@ impl Connections {
         &self,
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
         account: &Account,
+        peer: Peer,
     ) -> Result<(), Ended> {
         let mut builder = http2::Builder::new(TokioExecutor::new());
         builder
@@ -147,16 +152,16 @@ impl Connections {
             .max_header_list_size(count(self.limits.max_header_bytes + self.limits.max_url_bytes).saturating_mul(2))
             .keep_alive_interval(PING)
             .keep_alive_timeout(PING);
-        let (activity, client) = (Activity::default(), self.client(account, WINDOW as usize));
+        let (activity, client) = (Activity::default(), self.client(account, WINDOW as usize, peer));
         let connection = builder.serve_connection(self.io(stream), self.service(client, &activity, None));
         let timeouts = Timeouts { idle: ms(self.limits.header_timeout_ms), write: ms(self.limits.write_timeout_ms) };
         drive(connection, account, &activity, Some(timeouts), self.stopped.clone()).await
     }
 
     /// The client of a connection on which `window` bytes arrive unasked.
-    fn client(&self, account: &Account, window: usize) -> Client {
+    fn client(&self, account: &Account, window: usize, peer: Peer) -> Client {
         let uploads = Uploads::new(account, window);
-        Client::connected(account.clone(), uploads, ms(self.limits.queue_timeout_ms), self.local)
+        Client::connected(account.clone(), uploads, ms(self.limits.queue_timeout_ms), self.local, peer)
     }
 
     fn io<S: AsyncRead + AsyncWrite + Unpin>(&self, stream: S) -> TokioIo<Timed<S>> {

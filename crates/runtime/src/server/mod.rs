@@ -81,11 +81,15 @@ async fn serve(
             let place = Arc::clone(&places).acquire_owned().await.ok();
             (listener.accept().await, place)
         };
-        let (stream, (place, account)) = tokio::select! {
+        let (stream, address, (place, account)) = tokio::select! {
             (accepted, place) = accept => match accepted {
                 // A client that has too many is not told: it would take a connection more.
+                // A proxy stands for many clients, so it has no share of its own.
+                Ok((stream, peer)) if connections.runtime.trusts(peer.ip()) => {
+                    (stream, peer.ip(), (place, budget.unshared()))
+                }
                 Ok((stream, peer)) => match budget.connection(peer.ip(), per_client) {
-                    Ok(account) => (stream, (place, account)),
+                    Ok(account) => (stream, peer.ip(), (place, account)),
                     Err(TooManyConnections) => continue,
                 },
                 Err(error) => {
@@ -100,7 +104,7 @@ async fn serve(
         let _ = stream.set_nodelay(true);
         let (connections, open) = (Arc::clone(&connections), Counted::new(&open));
         tasks.spawn(async move {
-            connections.serve(stream, &account).await;
+            connections.serve(stream, address, &account).await;
             drop((account, place, open));
         });
     }
