@@ -3,7 +3,17 @@ import { spawnSync } from "node:child_process";
 import { cp, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { findProgram } from "../../testing/programs.ts";
-import { aotOf, echoProject, everyProject, faultsProject, helloProject, referenceOf, root, tenon } from "./servers.ts";
+import {
+  aotOf,
+  echoProject,
+  everyProject,
+  faultsProject,
+  fetchProject,
+  helloProject,
+  referenceOf,
+  root,
+  tenon,
+} from "./servers.ts";
 
 export default async function setup(): Promise<void> {
   // Plain JavaScript, because it also has to run before anything is compiled.
@@ -19,6 +29,7 @@ export default async function setup(): Promise<void> {
     [helloProject, "hello"],
     [everyProject, "every"],
     [faultsProject, "faults"],
+    [fetchProject, "fetch"],
   ] as const) {
     const folder = project.slice(root.length);
     const sources = [

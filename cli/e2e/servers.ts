@@ -155,6 +155,9 @@ async function freePort(): Promise<number> {
 export const echoProject = join(root, "cli/e2e/fixtures/echo");
 export const helloProject = join(root, "examples/hello");
 /** An app with every feature that an OpenAPI document can show. */
+/** An app that speaks `fetch`. */
+export const fetchProject = join(root, "cli/e2e/fixtures/fetch");
+
 export const faultsProject = join(root, "cli/e2e/fixtures/faults");
 export const everyProject = join(root, "ts-sdk/test/openapi/every");
 /** Copies of a project: one that is built with `--reference`, and one with `--aot`. */

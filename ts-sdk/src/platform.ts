@@ -75,6 +75,9 @@ interface PlatformGlobals {
   btoa(text: string): string;
   console: { error(text: string): void };
   fetch(url: string, request: PlatformRequest): Promise<PlatformResponse>;
+  Headers: new () => { append(name: string, value: string): void };
+  Request: new (url: string, init: { method: string; headers: object; body?: Uint8Array }) => object;
+  Response: new (body: object | null, init: { status: number; statusText: string; headers: object }) => object;
   setTimeout(callback: () => void, milliseconds: number): unknown;
   clearTimeout(timer: unknown): void;
   [environmentKey]?: (() => Iterable<EnvironmentEntry>) | undefined;

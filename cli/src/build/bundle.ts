@@ -1,10 +1,10 @@
 import { mkdir } from "node:fs/promises";
 import { builtinModules } from "node:module";
 import { dirname, join } from "node:path";
-import { build, type Message, type Plugin } from "esbuild";
+import { build, type Message, type Metafile, type Plugin } from "esbuild";
 import type { Project } from "../project/project.ts";
 import { bundleError } from "./bundle-error.ts";
-import { entryModule, entryName, prologue } from "./entry.ts";
+import { entryModule, entryName, fetchEntryModule, prologue } from "./entry.ts";
 import { stripDocs } from "./strip-docs.ts";
 
 /** A handler and all it imports as one ES module, on disk with its source map beside it. */
@@ -35,31 +35,9 @@ export async function bundle(project: Project, options: BundleOptions): Promise<
   const file = join(project.scratch, "build", `${project.config.project.name}.js`);
   await mkdir(dirname(file), { recursive: true });
   try {
-    const result = await build({
-      absWorkingDir: project.folder,
-      stdin: {
-        contents: entryModule(project.source, options.checkResponses),
-        resolveDir: project.folder,
-        sourcefile: entryName,
-        loader: "js",
-      },
-      banner: { js: prologue },
-      outfile: file,
-      bundle: true,
-      format: "esm",
-      platform: "neutral",
-      target: "es2023",
-      mainFields: ["module", "main"],
-      conditions: ["tenon", "worker", "import", "default"],
-      external: ["wasi:*"],
-      plugins: [explainNode, stripDocs],
-      sourcemap: "linked",
-      sourcesContent: true,
-      minify: options.minify,
-      legalComments: "none",
-      metafile: true,
-      logLevel: "silent",
-    });
+    const { source } = project;
+    let result = await bundled(project, file, entryModule(source, options.checkResponses), options.minify);
+    if (!hasRoutes(result.metafile)) result = await bundled(project, file, fetchEntryModule(source), options.minify);
     const output = Object.values(result.metafile.outputs).find((each) => each.entryPoint !== undefined);
     const inputs = Object.keys(result.metafile.inputs)
       .filter((input) => input !== entryName && !input.includes("node_modules/"))
@@ -71,6 +49,38 @@ export async function bundle(project: Project, options: BundleOptions): Promise<
     throw error;
   }
 }
+
+function bundled(project: Project, file: string, contents: string, minify: boolean) {
+  return build({
+    absWorkingDir: project.folder,
+    stdin: { contents, resolveDir: project.folder, sourcefile: entryName, loader: "js" },
+    banner: { js: prologue },
+    outfile: file,
+    bundle: true,
+    format: "esm",
+    platform: "neutral",
+    target: "es2023",
+    mainFields: ["module", "main"],
+    conditions: ["tenon", "worker", "import", "default"],
+    external: ["wasi:*"],
+    plugins: [explainNode, stripDocs],
+    sourcemap: "linked",
+    sourcesContent: true,
+    minify,
+    legalComments: "none",
+    metafile: true,
+    logLevel: "silent",
+  });
+}
+
+/** Whether a bundle calls `routes` of the SDK. One that does not can only be an app that speaks `fetch`. */
+function hasRoutes({ outputs }: Metafile): boolean {
+  const inputs = Object.values(outputs).flatMap((output) => Object.entries(output.inputs));
+  return inputs.some(([input, { bytesInOutput }]) => bytesInOutput > 0 && routesModule.test(input));
+}
+
+/** The module of `@tenon/sdk` that defines `routes`, in a folder that may have another name where it is linked. */
+const routesModule = /\/dist\/app\/routes\.js$/;
 
 /** Says of Node's own modules what esbuild cannot know: that there is no Node inside a component. */
 const explainNode: Plugin = {

@@ -48,3 +48,23 @@ export const handler = {
 };
 `;
 }
+
+/** The same for a handler module whose default export is no app of `routes`: one that speaks `fetch`, such as Hono's. */
+export function fetchEntryModule(source: string): string {
+  return `
+import { getEnvironment } from "wasi:cli/environment@0.2.10";
+import { fetchHandler } from "@tenon/sdk/fetch";
+import app from ${JSON.stringify(source)};
+
+const handle = fetchHandler(app);
+globalThis[Symbol.for("tenon.environment")] = getEnvironment;
+delete globalThis[Symbol.for("tenon.building")];
+const forgetTimers = globalThis[Symbol.for("tenon.timers")];
+export const handler = {
+  handle(request) {
+    forgetTimers();
+    return handle(request);
+  },
+};
+`;
+}

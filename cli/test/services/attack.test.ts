@@ -83,10 +83,18 @@ const uses = async () => {
 describeWith("postgresql", "statements at random", () => {
   beforeAll(async () => {
     store = await startPostgres();
-    owner = await Sidecar.start({ kind: "sql", url: store.url, listen: "127.0.0.1:0", logLevel: "error" });
+    // On a busy machine its statements wait for those of the attack, which end after a second of their own.
+    const listen = "127.0.0.1:0";
+    owner = await Sidecar.start({
+      kind: "sql",
+      url: store.url,
+      listen,
+      logLevel: "error",
+      statementTimeoutMs: 120_000,
+    });
     for (const sql of [...schema(CANARY), "ALTER DATABASE postgres SET track_functions = 'all'"]) await asOwner(sql);
-    const listen = ["--listen", `unix://${socket}`, "--tables", tables.join(","), "--statement-timeout", "1000"];
-    attacked = spawn(process.execPath, [CLI, "sidecar", "sql", ...listen, "--json", "-q"], {
+    const options = ["--listen", `unix://${socket}`, "--tables", tables.join(","), "--statement-timeout", "1000"];
+    attacked = spawn(process.execPath, [CLI, "sidecar", "sql", ...options, "--json", "-q"], {
       env: { ...process.env, DATABASE_URL: store.url },
       stdio: ["ignore", "pipe", "inherit"],
     });

@@ -89,6 +89,11 @@ function placeOf(source: string, { location }: Message): string {
 export function evaluate(source: string, bundled: Bundled): App {
   const app = topLevel(source, bundled);
   if (app?.[appKey] === true) return app;
+  if (typeof (app as { fetch?: unknown } | undefined)?.fetch === "function") {
+    throw new OpenApiError(
+      `${shown(source)}: the default export speaks fetch; its routes are its own, so there is no OpenAPI document`,
+    );
+  }
   throw new OpenApiError(
     `${shown(source)}: the default export is not what routes() gives: export default routes({ … })`,
   );

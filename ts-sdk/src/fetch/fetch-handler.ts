@@ -1,0 +1,115 @@
+import type { RawResponse } from "../app/app.ts";
+import { reportError } from "../app/report.ts";
+import { send } from "../app/send.ts";
+import { encodeValue } from "../http/headers.ts";
+import { problem } from "../http/problem.ts";
+import { type RawRequest, Request as TenonRequest } from "../http/request.ts";
+import { problemResponse } from "../http/response.ts";
+import { environmentKey, platform, REQUEST_PREFIX, SECRET_PREFIX } from "../platform.ts";
+import { completeFetch } from "./complete.ts";
+import type { Fetch, FetchResponse } from "./types.ts";
+
+completeFetch();
+
+/** Fields that HTTP keeps to one connection (RFC 9110, section 7.6.1), and the length, which is the body's. */
+const HOP = /^(?:connection|content-length|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade)$/;
+
+/**
+ * The paths that the engine is called with while it is built (`crates/snapshot/src/request.rs`, `warmUpGlue` of
+ * `cli/src/build/glue.ts`); no app is asked then.
+ */
+const REHEARSED = /^\/(?:-\/not-found\?by=tenon|tenon-warm-up)$/;
+
+/**
+ * Answers the component's requests with an app that speaks `fetch`: Hono's and its like. The app gets the engine's own
+ * `Request`, the environment as its second argument, and `{ waitUntil }` as its third. Bodies are whole in both
+ * directions; a stream is sent when it has ended.
+ *
+ * @param app the default export of a handler module
+ * @throws TypeError when it has no method `fetch`
+ */
+export function fetchHandler(app: unknown): (raw: RawRequest) => Promise<RawResponse> {
+  const target = app as { fetch?: Fetch } | null | undefined;
+  if (typeof target?.fetch !== "function") {
+    throw new TypeError("the default export is not what routes() gives: export default routes({ … })");
+  }
+  return async (raw) => {
+    if (REHEARSED.test(raw.pathWithQuery)) return send(problemResponse(problem(404)), raw.method);
+    const pending: Promise<unknown>[] = [];
+    variables = undefined;
+    try {
+      const context = {
+        waitUntil: (promise: unknown) => void pending.push(Promise.resolve(promise)),
+        passThroughOnException: () => {},
+        props: {},
+      };
+      const response = await (target.fetch as Fetch)(requestOf(raw), environment, context);
+      const answer = await answerOf(response, raw.method);
+      await settled(pending);
+      return answer;
+    } catch (thrown) {
+      reportError("fetch", thrown);
+      await settled(pending);
+      return send(problemResponse(problem(500)), raw.method);
+    }
+  };
+}
+
+/** Waits for what outlives the answer; it may begin more. */
+async function settled(pending: readonly Promise<unknown>[]): Promise<void> {
+  for (let done = 0; done < pending.length; done++) {
+    await (pending[done] as Promise<unknown>).catch((thrown) => reportError("waitUntil", thrown));
+  }
+}
+
+function requestOf(raw: RawRequest): object {
+  const given = new TenonRequest(raw);
+  const { method } = raw;
+  const headers = new platform.Headers();
+  for (const [name, value] of given.headers) headers.append(name, value);
+  const { body } = given;
+  const whole = body === undefined || method === "GET" || method === "HEAD" ? {} : { body };
+  return new platform.Request(given.url, { method, headers, ...whole });
+}
+
+async function answerOf(response: FetchResponse, method: string): Promise<RawResponse> {
+  if (typeof response?.arrayBuffer !== "function") throw new TypeError("fetch() has not returned a Response");
+  const { status } = response;
+  const headers: (readonly [string, Uint8Array])[] = [];
+  for (const [name, value] of response.headers) {
+    if (name !== "set-cookie" && !HOP.test(name)) headers.push([name, encodeValue(value)]);
+  }
+  // Cookies are the one field that cannot be joined (RFC 6265, section 3).
+  for (const cookie of response.headers.getSetCookie()) headers.push(["set-cookie", encodeValue(cookie)]);
+  const body = response.body === null ? undefined : new Uint8Array(await response.arrayBuffer());
+  if (method === "HEAD") {
+    const length = body === undefined ? response.headers.get("content-length") : String(body.length);
+    if (length !== null) headers.push(["content-length", encodeValue(length)]);
+    return { status, headers };
+  }
+  return body === undefined ? { status, headers } : { status, headers, body };
+}
+
+/** The environment of the request that is being answered, once it was asked for. */
+let variables: Record<string, string> | undefined;
+
+function loaded(): Record<string, string> {
+  if (variables === undefined) {
+    variables = {};
+    for (const [name, value] of platform[environmentKey]?.() ?? []) {
+      if (!name.startsWith(SECRET_PREFIX) && !name.startsWith(REQUEST_PREFIX)) variables[name] = value;
+    }
+  }
+  return variables;
+}
+
+/** `env` as frameworks expect it, read from the host when it is first asked for. */
+const environment: object = new Proxy(
+  {},
+  {
+    get: (_, name) => (typeof name === "string" && Object.hasOwn(loaded(), name) ? loaded()[name] : undefined),
+    has: (_, name) => Object.hasOwn(loaded(), name),
+    ownKeys: () => Reflect.ownKeys(loaded()),
+    getOwnPropertyDescriptor: (_, name) => Reflect.getOwnPropertyDescriptor(loaded(), name),
+  },
+);
