@@ -16,7 +16,7 @@ const projects: TestProjectInlineConfiguration[] = [
   { test: { name: "realm", root: "cli/test/realm", include: ["*.test.ts"], pool: "vmThreads", testTimeout: 30_000 } },
   { test: { name: "testing", root: "testing", include: ["*.test.ts"], testTimeout: 60_000 } },
   { test: { name: "hello", root: "examples/hello", include: ["test/**/*.test.ts"] } },
-  { test: { name: "hono", root: "examples/hono", include: ["test/**/*.test.ts"] } },
+  { test: { name: "hono", root: "examples/hono-app", include: ["test/**/*.test.ts"] } },
   { test: { name: "rest", root: "examples/rest", include: ["test/**/*.test.ts"] } },
   { test: { name: "shop", root: "examples/shop", include: ["test/**/*.test.ts"] } },
   { test: { name: "webhooks", root: "examples/webhooks", include: ["test/**/*.test.ts"] } },

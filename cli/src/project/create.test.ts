@@ -95,5 +95,5 @@ test("nothing is written over", async () => {
 
 test("an unknown template is named with those that there are", async () => {
   const failure = createProject(join(parent, "demo"), "demo", "nextjs");
-  await expect(failure).rejects.toMatchObject({ code: "USAGE", hint: "templates: hello, rest, sql" });
+  await expect(failure).rejects.toMatchObject({ code: "USAGE", hint: "templates: hello, rest, hono, sql" });
 });

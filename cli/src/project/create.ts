@@ -19,7 +19,7 @@ export interface Template {
 export const templates: Readonly<Record<string, Template>> = {
   hello: { example: "hello", summary: "routes of every kind" },
   rest: { example: "rest", summary: "a resource that a cache keeps" },
-  hono: { example: "hono", summary: "an app of Hono, or another one that speaks fetch" },
+  hono: { example: "hono-app", summary: "an app of Hono, or another one that speaks fetch" },
   sql: {
     example: "users-sql",
     summary: "users in a database",
