@@ -1,4 +1,6 @@
+import { thrownPage } from "../dev/error-page.ts";
 import { ownTimers } from "./own-timers.ts";
+import { watchThrown } from "./watch-thrown.ts";
 
 /** The entry's name in errors and in the source map; it is generated, so an error in it is about what the handler module exports. */
 export const entryName = "tenon-entry";
@@ -11,7 +13,8 @@ export const prologue = `globalThis[Symbol.for("tenon.building")] = new Map();\n
  * A route that was declared and is in no app ends the build: a spread of modules loses what has a name twice. The SDK looks the environment up by this key when a handler asks for it, never before. What it prints, the build shows.
  *
  * @param source absolute path of the handler module
- * @param checkResponses whether a response that does not match its declared type is answered with 500, as in development
+ * @param checkResponses whether a response that does not match its declared type is answered with 500, and an exception
+ *   shown to browsers, as in development
  */
 export function entryModule(source: string, checkResponses: boolean): string {
   return `
@@ -40,10 +43,11 @@ globalThis[Symbol.for("tenon.environment")] = getEnvironment;
 delete globalThis[Symbol.for("tenon.building")];
 warmUp(app);
 const forgetTimers = globalThis[Symbol.for("tenon.timers")];
+const handle = ${checkResponses ? `(${watchThrown})((request) => app.handle(request, { checkResponse }), ${JSON.stringify(thrownPage())})` : "app.handle"};
 export const handler = {
   handle(request) {
     forgetTimers();
-    return app.handle(request${checkResponses ? ", { checkResponse }" : ""});
+    return handle(request);
   },
 };
 `;

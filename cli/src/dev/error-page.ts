@@ -1,7 +1,11 @@
 import { TenonError } from "../errors.ts";
+import { mapStack } from "./map-stack.ts";
 
 /** Where the error page asks which build is served; the answer is {@link buildState}. */
 export const statePath = "/_tenon/build";
+
+/** Where a page of an exception finds the source map of the build that is served. */
+export const mapPath = "/_tenon/map";
 
 /** What is at {@link statePath}: the page reloads when it changes. */
 export function buildState(number: number): string {
@@ -16,7 +20,7 @@ export function buildState(number: number): string {
  */
 export function errorPage(name: string, error: unknown, number: number): string {
   const { message, hint } = describe(error);
-  return page("Build failed", name, number, [
+  return page("Build failed", name, reloadFrom(number), [
     `<p class="subject"><b>${escapeHtml(name)}</b> cannot be built from the sources as they are now.</p>`,
     ...message.map(problem),
     ...(hint === undefined ? [] : [`<p class="hint"><b>Hint</b> ${escapeHtml(hint)}</p>`]),
@@ -26,10 +30,47 @@ export function errorPage(name: string, error: unknown, number: number): string 
 
 /** The page that a browser gets before the first build is over; it reloads itself as well. */
 export function buildingPage(name: string): string {
-  return page("Building", name, 0, [`<p class="subject"><b>${escapeHtml(name)}</b> is being built.</p>`]);
+  return page("Building", name, reloadFrom(0), [`<p class="subject"><b>${escapeHtml(name)}</b> is being built.</p>`]);
 }
 
-function page(title: string, name: string, number: number, content: readonly string[]): string {
+/**
+ * The page that a browser gets when its request ended in an exception. `STACK` stands for the stack, which the page maps to
+ * the sources itself; it reloads once another build is over.
+ */
+export function thrownPage(): string {
+  const script = `
+const stack = document.querySelector("pre");
+fetch(${JSON.stringify(mapPath)}).then((answer) => answer.json()).then((map) => {
+  stack.textContent = (${mapStack})(stack.textContent, map);
+}).catch(() => {});
+let known;
+${reload("(known ??= build)")}`;
+  return page("Internal Server Error", "tenon dev", script, [
+    '<p class="subject">The handler has thrown an exception. Other clients, and every client in production, are told nothing of it.</p>',
+    '<section><pre tabindex="0">STACK</pre></section>',
+    "<footer>Save a change and this page reloads.</footer>",
+  ]);
+}
+
+function reloadFrom(number: number): string {
+  return `
+const known = ${buildState(number).replaceAll("<", "\\u003c")}.build;
+${reload("known")}`;
+}
+
+/** Reloads when another build is served than the known one. */
+function reload(known: string): string {
+  return `setInterval(async () => {
+  if (document.hidden) return;
+  try {
+    const { build } = await (await fetch(${JSON.stringify(statePath)})).json();
+    if (build !== ${known}) location.reload();
+  } catch {}
+}, 700);
+`;
+}
+
+function page(title: string, name: string, script: string, content: readonly string[]): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -43,16 +84,7 @@ function page(title: string, name: string, number: number, content: readonly str
 <h1>${title}</h1>
 ${content.join("\n")}
 </main>
-<script>
-const known = ${buildState(number).replaceAll("<", "\\u003c")}.build;
-setInterval(async () => {
-  if (document.hidden) return;
-  try {
-    const { build } = await (await fetch(${JSON.stringify(statePath)})).json();
-    if (build !== known) location.reload();
-  } catch {}
-}, 700);
-</script>
+<script>${script}</script>
 </body>
 </html>
 `;

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { dependencies, moduleName, type Project } from "../project/project.ts";
 import { withEnvironmentFile } from "../project/secrets.ts";
@@ -6,7 +7,7 @@ import { Runtime } from "../runtime.ts";
 import { schemaFile } from "../schema/document.ts";
 import { referencePage } from "../schema/reference-page.ts";
 import type { Terminal } from "../terminal.ts";
-import { buildingPage, buildState, errorPage, statePath } from "./error-page.ts";
+import { buildingPage, buildState, errorPage, mapPath, statePath } from "./error-page.ts";
 import { listenNear } from "./ports.ts";
 import { logRequests } from "./request-log.ts";
 
@@ -81,6 +82,8 @@ export class DevServer {
     await this.runtime.reload(this.#name, component);
     this.#hasBuild = true;
     this.runtime.setBuildError(this.#name, undefined);
+    const map = await readFile(`${component}.map`, "utf8");
+    this.runtime.setPage(mapPath, { contentType: "application/json", body: map, unlisted: true });
     this.#setState(build);
   }
 

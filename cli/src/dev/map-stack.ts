@@ -1,0 +1,63 @@
+/** A source map (https://tc39.es/ecma426/), as far as it is read. */
+export interface RawSourceMap {
+  readonly sources: readonly string[];
+  readonly sourcesContent?: readonly (string | null)[];
+  readonly mappings: string;
+}
+
+/**
+ * Puts the places in the sources into a stack of the component's engine, and the lines around the first of the user's own
+ * behind it. Its text goes into a page, so it is all in one and uses nothing from outside.
+ *
+ * @param stack lines such as `read@shop.js:1203:9`; the others stay as they are
+ */
+export function mapStack(stack: string, map: RawSourceMap): string {
+  const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  // For each line of the bundle: column, source, line and column there.
+  const lines: [number, number, number, number][][] = [];
+  let [source, line, column] = [0, 0, 0];
+  for (const text of map.mappings.split(";")) {
+    const segments: [number, number, number, number][] = [];
+    let generated = 0;
+    for (const segment of text.split(",")) {
+      const numbers: number[] = [];
+      let [value, shift] = [0, 0];
+      for (const char of segment) {
+        const digit = digits.indexOf(char);
+        value += (digit & 31) << shift;
+        shift += 5;
+        if (digit & 32) continue;
+        numbers.push(value & 1 ? -(value >> 1) : value >> 1);
+        [value, shift] = [0, 0];
+      }
+      generated += numbers[0] ?? 0;
+      if (numbers.length < 4) continue;
+      source += numbers[1] as number;
+      line += numbers[2] as number;
+      column += numbers[3] as number;
+      segments.push([generated, source, line, column]);
+    }
+    lines.push(segments);
+  }
+  let frame: string | undefined;
+  const mapped = stack.split("\n").map((each) => {
+    const [, name = "", row, col] = /^(.*?)@\S*?:(\d+):(\d+)$/.exec(each) ?? [];
+    if (row === undefined || each.includes("__bindings")) return each;
+    const found = lines[Number(row) - 1]?.filter(([at]) => at < Number(col)).at(-1);
+    if (found === undefined) return each;
+    const [, index, at, within] = found;
+    const file = (map.sources[index] ?? "").replace(/^(?:\.\.?\/)+/, "");
+    const content = map.sourcesContent?.[index]?.split("\n");
+    const isOwn = !/(?:^|\/)(?:node_modules|ts-sdk)\/|^tenon-entry$/.test(file);
+    if (frame === undefined && isOwn && content !== undefined) {
+      const shown = content.slice(Math.max(0, at - 2), at + 3);
+      const first = Math.max(0, at - 2) + 1;
+      const numbered = shown.map(
+        (code, i) => `${first + i === at + 1 ? ">" : " "} ${String(first + i).padStart(4)} | ${code}`,
+      );
+      frame = `${file}:${at + 1}:${within + 1}\n${numbered.join("\n")}`;
+    }
+    return `    at ${name === "" ? "" : `${name} `}(${file}:${at + 1}:${within + 1})`;
+  });
+  return `${mapped.join("\n")}${frame === undefined ? "" : `\n\n${frame}`}`;
+}
