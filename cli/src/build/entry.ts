@@ -60,7 +60,8 @@ import { getEnvironment } from "wasi:cli/environment@0.2.10";
 import { fetchHandler } from "@tenon/sdk/fetch";
 import app from ${JSON.stringify(source)};
 
-const handle = fetchHandler(app);
+// A library may bring the SDK inside its own bundle.
+const handle = app?.[Symbol.for("tenon.app")] === true ? (request) => app.handle(request) : fetchHandler(app);
 globalThis[Symbol.for("tenon.environment")] = getEnvironment;
 delete globalThis[Symbol.for("tenon.building")];
 const forgetTimers = globalThis[Symbol.for("tenon.timers")];
