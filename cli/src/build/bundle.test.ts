@@ -25,7 +25,11 @@ beforeAll(async () => {
   folder = await mkdtemp(join(packageFolder, ".tenon", "bundle-"));
   await mkdir(join(folder, "src"));
   await writeFile(join(folder, "tenon.toml"), '[project]\nname = "demo"\n');
-  await writeFile(join(folder, "src/handler.ts"), 'import { text } from "../text.ts";\nexport default text;\n');
+  const source = `import { ok, get, routes } from "@tenon/sdk";
+import { text } from "../text.ts";
+export default routes({ it: get("/", () => ok({ text })) });
+`;
+  await writeFile(join(folder, "src/handler.ts"), source);
   await writeFile(join(folder, "text.ts"), 'export const text: string = "hi";\n');
 });
 afterAll(() => rm(folder, { recursive: true }));
@@ -34,6 +38,17 @@ test("the user's own files are named, wherever they are", async () => {
   const { inputs } = await bundle(await requireProject(folder), { minify: false, checkResponses: false });
   expect(inputs).toEqual(expect.arrayContaining([join(folder, "src/handler.ts"), join(folder, "text.ts")]));
   expect(inputs.every((each) => each.endsWith(".ts") || each.endsWith(".js"))).toBe(true);
+});
+
+test("an app that speaks fetch is bundled without the code for routes", async () => {
+  const at = join(folder, "speaks-fetch");
+  await mkdir(join(at, "src"), { recursive: true });
+  await writeFile(join(at, "tenon.toml"), '[project]\nname = "demo"\n');
+  await writeFile(join(at, "src/handler.ts"), "export default { fetch: () => new Response() };\n");
+  const { file } = await bundle(await requireProject(at), { minify: false, checkResponses: true });
+  const code = await readFile(file, "utf8");
+  expect(code).toContain("waitUntil");
+  expect(code).not.toContain("/dist/routing/");
 });
 
 test.each([true, false])("responses are checked when that is asked for: %s", async (checkResponses) => {
