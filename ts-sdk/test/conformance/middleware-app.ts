@@ -45,6 +45,21 @@ export const EC = {
   y: "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0",
 } as const;
 
+/** The same keys in PEM. */
+const RSA_PEM = `-----BEGIN PUBLIC KEY-----
+MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAofgWCuLjybRlzo0tZWJj
+NiuSfb4p4fAkd/wWJcyQoTbji9k0l8W26mPddxHmfHQp+Vaw+4qPCJrcS2mJPMEz
+P1Pt0Bm4d4QlL+yRT+SFd2lZS+pCgNMsD1W/YpRPEwOWvG6b32690r2jZ47soMZo
+9wGzjb/7OMg0LOL+bSf63kpaSHSXndS5z5rexMdbBYUsLA9e+KXBdQOS+UTo7WTB
+EMa2R2CapHg665xsmtdVMTBQY4uDZlxvb3qCo5ZwKh9kG4LT6/I5IhlJH7aGhyxX
+FvUK+DWNmoudF8NAco9/h9iaGNj8q2ethFkMLs91kzk2PAcDTW9gb54h4FRWyuXp
+oQIDAQAB
+-----END PUBLIC KEY-----`;
+const EC_PEM = `-----BEGIN PUBLIC KEY-----
+MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEf83OJ3D2xF1Bg8vub9tLe1gHMzV7
+6e8Tus9uPHvRVEXH8UTNG72bfocs3+257rn0s2ldbqkLJK2KRiMohYjlrQ==
+-----END PUBLIC KEY-----`;
+
 const Note = Type("Note", { text: field.string({ min: 1 }) });
 const Profile = Form("Profile", {
   name: field.string(),
@@ -110,6 +125,14 @@ const app: App = routes(
       ok(claims),
     ),
     es256: token({ key: EC, algorithms: ["ES256"], leeway }).get("/jwt/es256", (_in, _req, { claims }) => ok(claims)),
+    rsaPem: token({ key: RSA_PEM, algorithms: ["RS256", "ES256", "HS256"], leeway }).get(
+      "/jwt/rsa-pem",
+      (_in, _req, { claims }) => ok(claims),
+    ),
+    ecPem: token({ key: EC_PEM, algorithms: ["RS256", "ES256", "HS256"], leeway }).get(
+      "/jwt/ec-pem",
+      (_in, _req, { claims }) => ok(claims),
+    ),
     jwks: use(jwt({ jwks: { keys: [{ ...RSA, kid: "r" }, EC] }, algorithms: ["RS256", "ES256"], leeway })).get(
       "/jwt/jwks",
       (_in, _req, { claims }) => ok(claims),

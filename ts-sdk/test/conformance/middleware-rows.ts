@@ -182,6 +182,10 @@ export const publicKeyRows: Row[] = [
   get("/jwt/rs256", bearerOf(`${rs256.slice(0, -4)}AAAA`), 401, invalid),
   get("/jwt/es256", bearerOf(es256), 200, { json: claims }),
   get("/jwt/es256", bearerOf(`${es256.slice(0, -86)}${"A".repeat(86)}`), 401, invalid),
+  get("/jwt/rsa-pem", bearerOf(rs256), 200, { json: claims }),
+  get("/jwt/rsa-pem", bearerOf(es256), 401, invalid),
+  get("/jwt/ec-pem", bearerOf(es256), 200, { json: claims }),
+  get("/jwt/ec-pem", bearerOf(rs256), 401, invalid),
   get("/jwt/jwks", bearerOf(rs256), 200, { json: claims }),
   get("/jwt/jwks", bearerOf(es256), 200, { json: claims }),
 ];

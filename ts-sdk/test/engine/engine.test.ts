@@ -121,6 +121,38 @@ describe("the engine", () => {
     expect(await ask("POST", "/hmac", { format: "jwk", key, hash: "SHA-256" })).not.toEqual({ hex: expected });
   });
 
+  const rsa = { name: "RSASSA-PKCS1-v1_5", modulusLength: 2048, publicExponent: new Uint8Array([1, 0, 1]) };
+  it.each([
+    { ...rsa, hash: "SHA-256" },
+    { ...rsa, hash: "SHA-512" },
+    { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" },
+    { name: "ECDSA", namedCurve: "P-384", hash: "SHA-384" },
+    { name: "ECDSA", namedCurve: "P-521", hash: "SHA-512" },
+  ])("signs and verifies by $name, $namedCurve with $hash", async (all) => {
+    const { subtle } = globalThis.crypto;
+    const pair = (await subtle.generateKey(all, true, ["sign", "verify"])) as { publicKey: never; privateKey: never };
+    const data = new TextEncoder().encode("data");
+    const signature = Buffer.from(await subtle.sign(all, pair.privateKey, data)).toString("base64");
+    const { modulusLength: _, publicExponent: __, ...algorithm } = all as typeof rsa & { hash: string };
+    const spki = Buffer.from(await subtle.exportKey("spki", pair.publicKey)).toString("base64");
+    const { key_ops: ___, ext: ____, ...jwk } = await subtle.exportKey("jwk", pair.publicKey);
+    for (const [format, key] of [["spki", spki] as const, ["jwk", jwk] as const]) {
+      expect(await ask("POST", "/verify", { format, key, algorithm, signature })).toEqual({ valid: true });
+      const other = Buffer.from(Buffer.from(signature, "base64").map((byte) => byte ^ 1)).toString("base64");
+      expect(await ask("POST", "/verify", { format, key, algorithm, signature: other })).toEqual({ valid: false });
+    }
+    const pkcs8 = Buffer.from(await subtle.exportKey("pkcs8", pair.privateKey)).toString("base64");
+    const signed = await ask<{ hex: string }>("POST", "/sign", { key: pkcs8, algorithm });
+    expect(await subtle.verify(all, pair.publicKey, Buffer.from(signed.hex, "hex"), data)).toBe(true);
+  });
+
+  it("knows no Ed25519 and no RSA-PSS", async () => {
+    for (const name of ["Ed25519", "RSA-PSS"]) {
+      const given = { format: "spki", key: "AAAA", algorithm: { name, hash: "SHA-256" }, signature: "AAAA" };
+      expect(await ask("POST", "/verify", given)).toEqual({ valid: "NotSupportedError" });
+    }
+  });
+
   it("has no other digest", async () => {
     expect(await ask("GET", "/digest?name=SHA-224")).toEqual({ hex: "NotSupportedError" });
   });

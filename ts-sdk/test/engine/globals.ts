@@ -46,6 +46,30 @@ export default routes({
   digest: get("/digest", { query: { name: field.string() } }, async ({ query }) =>
     ok({ hex: await outcome(async () => hex(await crypto.subtle.digest(query.name, data))) }),
   ),
+  verify: post("/verify", async (_, req) => {
+    const { format, key, algorithm, signature } = req.json() as {
+      format: "jwk" | "spki" | "raw";
+      key: string | object;
+      algorithm: { name: string; hash: string };
+      signature: string;
+    };
+    const bytes = (base64: string) => Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+    return ok({
+      valid: await outcome(async () => {
+        const given = typeof key === "string" ? bytes(key) : key;
+        const imported = await crypto.subtle.importKey(format as "raw", given as ArrayBuffer, algorithm, false, [
+          "verify",
+        ]);
+        return crypto.subtle.verify(algorithm, imported, bytes(signature), data);
+      }),
+    });
+  }),
+  sign: post("/sign", async (_, req) => {
+    const { key, algorithm } = req.json() as { key: string; algorithm: { name: string; hash: string } };
+    const given = Uint8Array.from(atob(key), (char) => char.charCodeAt(0));
+    const imported = await crypto.subtle.importKey("pkcs8", given, algorithm, false, ["sign"]);
+    return ok({ hex: hex(await crypto.subtle.sign(algorithm, imported, data)) });
+  }),
   hmac: post("/hmac", async (_, req) => {
     const { format, key, hash } = req.json() as { format: "raw" | "jwk"; key: string | object; hash: string };
     const given = typeof key === "string" ? new TextEncoder().encode(key) : key;
