@@ -44,7 +44,7 @@ export const orders = group("/orders", {
       const earlier = sqlRead(dialect(), "orders", { select: columns, filter: { customer, idempotency_key } });
       const order = (await db.query<Row>(insert))[0] ?? (await db.query<Row>(earlier))[0];
       const placed = ensure(order, 500, "the order is not there");
-      return created(`/api/v1/orders/${placed.id}`, placed);
+      return created(`${req.base}/api/v1/orders/${placed.id}`, placed);
     },
   ),
 

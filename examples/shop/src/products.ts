@@ -71,12 +71,12 @@ export const products = group("/products", {
   }),
 
   /** Add a product. */
-  create: admin.post("", { body: NewProduct, response: Product, status: 201 }, async ({ body }) => {
+  create: admin.post("", { body: NewProduct, response: Product, status: 201 }, async ({ body }, req) => {
     const [product] = await db.query<Row>(
       sqlCreate(dialect(), rows, [body], { returning: ["id", "name", "price", "note"] }),
     );
     const { id } = ensure(product, 500, "the product is not there");
-    return created(`/api/v1/products/${id}`, { ...body, id });
+    return created(`${req.base}/api/v1/products/${id}`, { ...body, id });
   }),
 
   /** Change some of a product. */
