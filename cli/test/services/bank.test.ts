@@ -2,35 +2,22 @@
  * The bank: clients move money by batches with idempotency keys, and try again until they have an answer, while the sidecar and
  * PostgreSQL are killed. No cent is lost, and every transfer happens exactly once. `TENON_BANK_SECONDS=60` runs it longer.
  */
-import { type ChildProcess, spawn } from "node:child_process";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { describeWith } from "../../../testing/needs.ts";
 import { askAt } from "./ask.ts";
+import { startProcess } from "./sidecar-process.ts";
 import { folder, startPostgres } from "./stores.ts";
 
 const SECONDS = Number(process.env["TENON_BANK_SECONDS"] ?? 6);
 const ACCOUNTS = 100;
 const CLIENTS = 16;
-const CLI = fileURLToPath(new URL("../../bin/tenon.js", import.meta.url));
-
-/** Runs `tenon sidecar sql` until it listens. */
-async function start(socket: string, url: string): Promise<ChildProcess> {
-  const child = spawn(process.execPath, [CLI, "sidecar", "sql", "--listen", `unix://${socket}`, "--json", "-q"], {
-    env: { ...process.env, DATABASE_URL: url },
-    stdio: ["ignore", "pipe", "ignore"],
-  });
-  for await (const _ of createInterface({ input: child.stdout as NonNullable<typeof child.stdout> })) return child;
-  throw new Error("the sidecar ended before it began");
-}
 
 async function bank(url: string, crash?: () => void): Promise<void> {
   const directory = folder();
   const socket = join(directory, "bank.sock");
-  let sidecar = await start(socket, url);
+  let sidecar = await startProcess("sql", socket, url);
   const ask = askAt(`unix://${socket}`);
   const sql = async (text: string) => {
     const answer = await ask("POST", "/sql/query", { json: { sql: text } });
@@ -84,7 +71,7 @@ async function bank(url: string, crash?: () => void): Promise<void> {
       sidecar.kill("SIGKILL");
       await exited;
       if (round % 15 === 2) crash?.();
-      sidecar = await start(socket, url);
+      sidecar = await startProcess("sql", socket, url);
     }
   };
   await Promise.all([kill(), ...Array.from({ length: CLIENTS }, (_, name) => client(name))]);
