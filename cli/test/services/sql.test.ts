@@ -124,6 +124,24 @@ describeEach("SQL: $name", sqlTargets, (target) => {
     expect((await query(integer, "9223372036854775807")).json.rows).toEqual([{ a: "9223372036854775807" }]);
   });
 
+  it("binds numbers as they are written", async () => {
+    const body = (sql: string, params: string) => `{"sql":${JSON.stringify(sql)},"params":${params}}`;
+    const run = async (sql: string, params: string) =>
+      (await started.ask("POST", "/sql/query", { body: body(sql, params) })).json.rows;
+    const float = postgres ? "$1::float8 AS a, $2::float8 AS b" : "$1 AS a, typeof($2) AS b";
+    expect(await run(`SELECT ${float}`, "[4.683689251375931e-187, 1.0000000000000000001]")).toEqual([
+      { a: 4.683689251375931e-187, b: postgres ? 1 : "real" },
+    ]);
+    if (!postgres) return;
+    const json = '{"n": 0.10000000000000000555, "s": "x"}';
+    expect(
+      await run(
+        "SELECT $1::jsonb::text AS a, $2::numeric AS b, ($3::numeric[])[2] AS c, ($4::jsonb[])[1]::text AS d",
+        `[${json}, 12345678901234567890.50, [1, 0.10000000000000000555], [${json}]]`,
+      ),
+    ).toEqual([{ a: json, b: "12345678901234567890.50", c: "0.10000000000000000555", d: json }]);
+  });
+
   it("refuses transactions of the client's own, which would stay open for others", async () => {
     for (const sql of ["BEGIN", "/* x */ begin", "COMMIT", "SAVEPOINT a", "ROLLBACK"]) {
       expect((await query(sql)).status, sql).toBe(403);

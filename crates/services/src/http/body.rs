@@ -52,16 +52,26 @@ async fn read_within(headers: &HeaderMap, mut body: Body, limit: usize) -> Resul
 
 /// Reads a body as JSON; it may say nothing of its type, and nothing but JSON.
 pub(crate) async fn read_json(headers: &HeaderMap, body: Body, limits: &Limits) -> Result<Value, Problem> {
+    read_json_with_text(headers, body, limits).await.map(|(value, _)| value)
+}
+
+/// Reads a body as JSON, and gives its text as well.
+pub(crate) async fn read_json_with_text(
+    headers: &HeaderMap,
+    body: Body,
+    limits: &Limits,
+) -> Result<(Value, Bytes), Problem> {
     if !says_json(headers) {
         let detail = "the body must be JSON, with the content type application/json";
         return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
     }
     let bytes = read(headers, body, limits).await?;
-    serde_json::from_slice(&bytes).map_err(|error| {
+    let value = serde_json::from_slice(&bytes).map_err(|error| {
         // What serde says may repeat what it was given.
         let (line, column) = (error.line(), error.column());
         Problem::bad_request(format!("the body is no JSON: line {line}, column {column}"))
-    })
+    })?;
+    Ok((value, bytes))
 }
 
 fn says_json(headers: &HeaderMap) -> bool {

@@ -2,6 +2,7 @@
 
 pub(crate) mod base64;
 mod error;
+pub(crate) mod exact;
 mod policy;
 pub(crate) mod postgres;
 mod request;

@@ -61,10 +61,10 @@ async fn batch<S: SqlStore>(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let body = body::read_json(&headers, body, &shared.limits).await?;
+    let (body, text) = body::read_json_with_text(&headers, body, &shared.limits).await?;
     let keyed = Keyed::of(&headers, "batch", &body)?;
     let isolation = Isolation::from_json(&body["isolation"])?;
-    let statements = Statement::batch_from_json(body, &shared.limits)?;
+    let statements = Statement::all_of_body(body, &text, &shared.limits)?;
     if statements.is_empty() {
         return Ok(json("{\"results\":[]}".to_owned()));
     }
@@ -94,9 +94,9 @@ async fn single<S: SqlStore>(
     route: &str,
     answer: fn(&[Outcome]) -> String,
 ) -> Result<Response, Problem> {
-    let body = body::read_json(headers, body, &shared.limits).await?;
+    let (body, text) = body::read_json_with_text(headers, body, &shared.limits).await?;
     let keyed = Keyed::of(headers, route, &body)?;
-    let statement = Statement::from_json(body, &shared.limits)?;
+    let statement = Statement::of_body(body, &text, &shared.limits)?;
     let request = SqlRequest { statements: vec![statement], mode: Mode::Single, isolation: None, keyed, answer };
     let answer = shared.store.run(request).await.map_err(|failed| failed.error)?;
     Ok(answered(answer))

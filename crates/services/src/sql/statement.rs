@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::exact::{self, Texts};
 use super::{Outcome, SqlError};
 use crate::Limits;
 use crate::http::problem::Problem;
@@ -11,6 +12,8 @@ use crate::http::problem::Problem;
 pub(crate) struct Statement {
     pub(crate) sql: String,
     pub(crate) params: Vec<Value>,
+    /// The texts of the parameters, when one of them has a number that is not whole; else none.
+    pub(crate) texts: Texts,
     /// The number of rows that it must come to, for the transaction to be committed.
     pub(crate) expected_rows: Option<u64>,
 }
@@ -18,7 +21,7 @@ pub(crate) struct Statement {
 impl Statement {
     /// A statement without parameters.
     pub(crate) fn new(sql: &str) -> Self {
-        Self { sql: sql.to_owned(), params: Vec::new(), expected_rows: None }
+        Self { sql: sql.to_owned(), params: Vec::new(), texts: Texts::new(), expected_rows: None }
     }
 
     /// Checks `expect`: the rows of a result, or those that were changed where there is no result.
@@ -33,7 +36,7 @@ impl Statement {
     }
 
     /// Reads `{"sql":"…","params":[…],"expect":{"rows":n}}`; all but the text may be left out. Problems never repeat a value.
-    pub(crate) fn from_json(value: Value, limits: &Limits) -> Result<Self, Problem> {
+    fn from_json(value: Value, limits: &Limits) -> Result<Self, Problem> {
         let Value::Object(mut object) = value else {
             return Err(Problem::bad_request("a statement is an object with `sql` and `params`"));
         };
@@ -63,11 +66,36 @@ impl Statement {
                 Some(rows.ok_or_else(|| Problem::bad_request("`expect` must be {\"rows\": n}, n from 0 on"))?)
             }
         };
-        Ok(Self { sql, params, expected_rows })
+        Ok(Self { sql, params, texts: Texts::new(), expected_rows })
+    }
+
+    /// Reads the body of a request for one statement.
+    pub(crate) fn of_body(value: Value, text: &[u8], limits: &Limits) -> Result<Self, Problem> {
+        let mut statement = Self::from_json(value, limits)?;
+        if statement.has_fraction() {
+            statement.texts = exact::of_statement(text).ok_or_else(ambiguous)?;
+        }
+        Ok(statement)
+    }
+
+    /// Reads the body of a batch.
+    pub(crate) fn all_of_body(value: Value, text: &[u8], limits: &Limits) -> Result<Vec<Self>, Problem> {
+        let mut statements = Self::batch_from_json(value, limits)?;
+        if statements.iter().any(Self::has_fraction) {
+            let texts = exact::of_batch(text).ok_or_else(ambiguous)?;
+            for (statement, texts) in statements.iter_mut().zip(texts) {
+                statement.texts = texts.unwrap_or_default();
+            }
+        }
+        Ok(statements)
+    }
+
+    fn has_fraction(&self) -> bool {
+        self.params.iter().any(exact::has_fraction)
     }
 
     /// Reads `{"statements":[…]}`.
-    pub(crate) fn batch_from_json(mut value: Value, limits: &Limits) -> Result<Vec<Self>, Problem> {
+    fn batch_from_json(mut value: Value, limits: &Limits) -> Result<Vec<Self>, Problem> {
         let Some(Value::Array(statements)) = value.get_mut("statements").map(Value::take) else {
             return Err(Problem::bad_request("`statements` must be a list"));
         };
@@ -76,4 +104,9 @@ impl Statement {
         }
         statements.into_iter().map(|statement| Self::from_json(statement, limits)).collect()
     }
+}
+
+/// Two readers of JSON take one of two members of one name, not always the same.
+fn ambiguous() -> Problem {
+    Problem::bad_request("the body has a name twice")
 }

@@ -1,13 +1,14 @@
 //! JSON values as parameters, each of the type that the statement gives it.
 
 use serde_json::Value;
+use serde_json::value::RawValue;
 use sqlx::encode::IsNull;
 use sqlx::error::BoxDynError;
 use sqlx::postgres::{PgArgumentBuffer, PgArguments, PgTypeInfo, PgTypeKind};
 use sqlx::{Arguments, Encode, Postgres, Type, TypeInfo};
 
 use super::{numeric, time};
-use crate::sql::{SqlError, base64};
+use crate::sql::{SqlError, Statement, base64, exact};
 
 /// A parameter in PostgreSQL's binary format; none is NULL.
 struct Parameter {
@@ -38,14 +39,17 @@ impl Encode<'_, Postgres> for Parameter {
 }
 
 /// The parameters of a statement whose placeholders have the given types.
-pub(crate) fn arguments(values: &[Value], types: &[PgTypeInfo]) -> Result<PgArguments, SqlError> {
+pub(crate) fn arguments(statement: &Statement, types: &[PgTypeInfo]) -> Result<PgArguments, SqlError> {
+    let values = &statement.params;
     if values.len() != types.len() {
         let (given, wanted) = (values.len(), types.len());
         return Err(SqlError::Statement(format!("{given} parameters were given for {wanted} placeholders")));
     }
     let mut arguments = PgArguments::default();
     for (index, (value, info)) in values.iter().zip(types).enumerate() {
-        let bytes = encode(value, info)
+        let text = statement.texts.get(index).map(|text| &**text);
+        let exact = text.map(exact::decimals_of);
+        let bytes = encode(exact.as_ref().unwrap_or(value), text, info)
             .map_err(|wrong| SqlError::Statement(format!("parameter {} {}", index + 1, wrong.sentence(info))))?;
         let parameter = Parameter { info: info.clone(), bytes };
         arguments.add(parameter).map_err(|error| SqlError::Internal(error.to_string()))?;
@@ -75,22 +79,23 @@ impl Wrong {
 
 type Encoded = Result<Option<Vec<u8>>, Wrong>;
 
-fn encode(value: &Value, info: &PgTypeInfo) -> Encoded {
+/// `text` is how the value was written, where it has a number that a double may not hold.
+fn encode(value: &Value, text: Option<&RawValue>, info: &PgTypeInfo) -> Encoded {
     if let PgTypeKind::Domain(inner) = info.kind() {
-        return encode(value, inner);
+        return encode(value, text, inner);
     }
     // JSON's own null is NULL here, as everywhere else.
     if value.is_null() {
         return Ok(None);
     }
     match info.kind() {
-        PgTypeKind::Array(element) => array(value, element).map(Some),
+        PgTypeKind::Array(element) => array(value, text, element).map(Some),
         PgTypeKind::Enum(_) => value.as_str().map(|text| Some(text.into())).ok_or(Wrong::Value),
-        _ => scalar(value, info.name()).map(Some),
+        _ => scalar(value, text, info.name()).map(Some),
     }
 }
 
-fn scalar(value: &Value, name: &str) -> Result<Vec<u8>, Wrong> {
+fn scalar(value: &Value, raw: Option<&RawValue>, name: &str) -> Result<Vec<u8>, Wrong> {
     let wrong = || Wrong::Value;
     let integer = |min: i64, max: i64| integer(value).filter(|number| (min..=max).contains(number)).ok_or(Wrong::Value);
     let text = || value.as_str().ok_or(Wrong::Value);
@@ -113,9 +118,9 @@ fn scalar(value: &Value, name: &str) -> Result<Vec<u8>, Wrong> {
         "FLOAT8" => float(value).ok_or_else(wrong)?.to_be_bytes().to_vec(),
         "NUMERIC" => numeric::encode(&decimal(value).ok_or_else(wrong)?).ok_or_else(wrong)?,
         "TEXT" | "VARCHAR" | "CHAR" | "NAME" | "UNKNOWN" | "citext" => plain(value).ok_or_else(wrong)?.into_bytes(),
-        "JSON" => json(value).into_bytes(),
+        "JSON" => json(value, raw).into_bytes(),
         // The version of the format.
-        "JSONB" => [vec![1], json(value).into_bytes()].concat(),
+        "JSONB" => [vec![1], json(value, raw).into_bytes()].concat(),
         "BYTEA" => base64::decode(text()?).ok_or_else(wrong)?,
         "UUID" => uuid(text()?).ok_or_else(wrong)?,
         "DATE" => time::encode_date(text()?).ok_or_else(wrong)?,
@@ -130,15 +135,15 @@ fn scalar(value: &Value, name: &str) -> Result<Vec<u8>, Wrong> {
 const MAX_DIMENSIONS: usize = 6;
 
 /// Lists of lists as an array of as many dimensions, each from 1 on. Lists in an array of JSON are its elements.
-fn array(value: &Value, element: &PgTypeInfo) -> Result<Vec<u8>, Wrong> {
+fn array(value: &Value, text: Option<&RawValue>, element: &PgTypeInfo) -> Result<Vec<u8>, Wrong> {
+    // Of JSON there is one dimension.
+    let texts = text.filter(|_| is_json(element)).and_then(exact::items_of).unwrap_or_default();
     let mut lengths = Vec::new();
     let mut inner = value;
     while let Some(items) = inner.as_array() {
         lengths.push(items.len());
         match items.first() {
-            Some(first) if !matches!(element.name(), "JSON" | "JSONB") && lengths.len() <= MAX_DIMENSIONS => {
-                inner = first
-            }
+            Some(first) if !is_json(element) && lengths.len() <= MAX_DIMENSIONS => inner = first,
             _ => break,
         }
     }
@@ -154,7 +159,11 @@ fn array(value: &Value, element: &PgTypeInfo) -> Result<Vec<u8>, Wrong> {
         }
         items = within;
     }
-    let encoded: Vec<Option<Vec<u8>>> = items.iter().map(|item| encode(item, element)).collect::<Result<_, _>>()?;
+    let encoded: Vec<Option<Vec<u8>>> = items
+        .iter()
+        .enumerate()
+        .map(|(index, item)| encode(item, texts.get(index).map(|text| &**text), element))
+        .collect::<Result<_, _>>()?;
     let oid = element.oid().ok_or(Wrong::Type)?.0;
     let count = |number: usize| i32::try_from(number).map_err(|_| Wrong::Value);
     let dimensions = if items.is_empty() { &[][..] } else { &lengths };
@@ -239,9 +248,16 @@ fn plain(value: &Value) -> Option<String> {
     }
 }
 
-/// A text is JSON as it is; everything else becomes JSON.
-fn json(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+fn is_json(info: &PgTypeInfo) -> bool {
+    matches!(info.name(), "JSON" | "JSONB")
+}
+
+/// A text is JSON as it is; everything else becomes JSON, number by number as it was written.
+fn json(value: &Value, raw: Option<&RawValue>) -> String {
+    match raw.map(|raw| raw.get().trim()).filter(|raw| !raw.starts_with('"')) {
+        Some(raw) => raw.to_owned(),
+        None => value.as_str().map_or_else(|| value.to_string(), str::to_owned),
+    }
 }
 
 fn uuid(text: &str) -> Option<Vec<u8>> {

@@ -169,7 +169,7 @@ impl PostgresSql {
             Some(Either::Left(types)) => types,
             _ => &[],
         };
-        let arguments = encode::arguments(&statement.params, types)
+        let arguments = encode::arguments(statement, types)
             .map_err(|error| Trouble { may_be_stale: true, ..Trouble::from(error) })?;
         let names: Vec<String> = prepared.columns().iter().map(|column| column.name().to_owned()).collect();
         let mut writer = ResultWriter::new(&names, &self.limits, taken);

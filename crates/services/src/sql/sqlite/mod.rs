@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use rusqlite::{CachedStatement, Connection};
 
-use super::{Answer, Failed, Mode, Outcome, ResultWriter, SqlAccess, SqlError, SqlRequest, SqlStore, Statement};
+use super::{Answer, Failed, Mode, Outcome, ResultWriter, SqlAccess, SqlError, SqlRequest, SqlStore, Statement, exact};
 use crate::{Limits, ServicesError};
 use errors::sql_error;
 use pool::{Pool, Pooled};
@@ -176,7 +176,8 @@ fn bind(prepared: &mut CachedStatement<'_>, statement: &Statement) -> Result<(),
             },
         };
         used = used.max(position);
-        let Some(value) = statement.params.get(position - 1) else {
+        let exact = statement.texts.get(position - 1).map(|text| exact::value_of(text));
+        let Some(value) = exact.as_ref().or_else(|| statement.params.get(position - 1)) else {
             return wrong(format!("there is no parameter {position}: {} were given", statement.params.len()));
         };
         prepared.raw_bind_parameter(index, values::from_json(value)).map_err(sql_error)?;
