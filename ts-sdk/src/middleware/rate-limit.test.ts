@@ -70,6 +70,13 @@ describe("rateLimit", () => {
     expect(await status()).toBe(429);
   });
 
+  it("tells clients by their addresses when it is not told how", async () => {
+    const limited = app("address", { key: undefined });
+    const statuses = [];
+    for (let n = 0; n < 5; n++) statuses.push((await limited.get("/", { headers: { "x-client": `${n}` } })).status);
+    expect(statuses).toEqual([200, 200, 200, 200, 429]);
+  });
+
   it("fails without its cache, unless it is told to let requests pass", async () => {
     expect((await app("down", {}, {}).get("/")).status).toBe(500);
     expect((await app("down", { passOnFailure: true }, {}).get("/")).status).toBe(200);

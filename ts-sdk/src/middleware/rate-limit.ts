@@ -11,8 +11,8 @@ export interface RateLimitOptions {
   readonly limit: number;
   /** Seconds. */
   readonly window: number;
-  /** The client of a request, such as its user or its API key: up to 900 characters. */
-  readonly key: (req: Request) => string | Promise<string>;
+  /** The client of a request, such as its user or its API key: up to 900 characters. Its address (`req.ip`) when left out. */
+  readonly key?: (req: Request) => string | Promise<string>;
   /** Tells several limits apart, in the cache and in the headers; `default` when left out. */
   readonly name?: string;
   /** Lets requests pass while the sidecar `cache` does not answer, instead of failing with 500. */
@@ -25,11 +25,11 @@ export interface RateLimitOptions {
  * draft-ietf-httpapi-ratelimit-headers). A request that is refused does not count.
  *
  * @example
- * routes({ … }, { use: [rateLimit({ limit: 100, window: 60, key: (req) => req.headers.get("x-api-key") ?? "" })] })
+ * routes({ … }, { use: [rateLimit({ limit: 100, window: 60 })] })
  * @throws TypeError for a limit or a window that is no whole number from 1 on, and for a name that no header can carry.
  */
 export function rateLimit(options: RateLimitOptions): Middleware {
-  const { limit, window, key, name = "default", passOnFailure = false } = options;
+  const { limit, window, key = addressOf, name = "default", passOnFailure = false } = options;
   for (const number of [limit, window]) {
     if (!Number.isSafeInteger(number) || number < 1) {
       throw new TypeError("rateLimit: takes { limit, window }, whole numbers from 1 on");
@@ -55,6 +55,11 @@ export function rateLimit(options: RateLimitOptions): Middleware {
       ["ratelimit", `"${name}";r=${remaining};t=${wait}`],
     ]);
   });
+}
+
+/** A server that does not tell the address has one client. */
+function addressOf(req: Request): string {
+  return req.ip ?? "";
 }
 
 /** What became of a request. */
