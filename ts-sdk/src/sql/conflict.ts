@@ -41,6 +41,9 @@ export function readConflict(conflict: unknown, inserted: readonly string[]): Co
   if (inserted.length === 0) throw new SqlError("option", "needs a column to insert", "onConflict");
   const { set, nothing } = conflict;
   const columns = readColumns("columns", conflict["columns"]);
+  const dotted = columns.find((column) => column.includes("."));
+  // SQL has no table's name there.
+  if (dotted !== undefined) throw new SqlError("identifier", "is a column of the table itself, without a dot", dotted);
   if (Object.hasOwn(conflict, "set") === Object.hasOwn(conflict, "nothing")) {
     throw new SqlError("option", "takes either set or nothing", "onConflict");
   }

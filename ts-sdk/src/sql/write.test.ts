@@ -166,6 +166,15 @@ describe("onConflict", () => {
   });
 });
 
+it("onConflict takes the table's own columns, which have no dot", () => {
+  for (const rest of [{ nothing: true }, { set: { a: 1 } }, { set: "excluded" }] as const) {
+    const conflict = { columns: ["t.a"], ...rest } as never;
+    expect(() => sqlCreate("t", [{ a: 1, b: 2 }], { onConflict: conflict })).toThrow(
+      error("SqlError", "identifier", "t.a"),
+    );
+  }
+});
+
 describe("sqlCount", () => {
   it("counts what a read with the same filters gives", () => {
     expect(sqlCount("t")).toEqual(["SELECT COUNT(*) AS count FROM t", []]);
