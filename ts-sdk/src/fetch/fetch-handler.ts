@@ -73,7 +73,7 @@ function requestOf(raw: RawRequest): object {
 }
 
 async function answerOf(response: FetchResponse, method: string): Promise<RawResponse> {
-  if (typeof response?.arrayBuffer !== "function") throw new TypeError("fetch() has not returned a Response");
+  if (typeof response?.arrayBuffer !== "function") throw new TypeError("the app returned no Response from fetch");
   const { status } = response;
   const headers: (readonly [string, Uint8Array])[] = [];
   for (const [name, value] of response.headers) {
