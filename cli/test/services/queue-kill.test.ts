@@ -11,7 +11,7 @@ import { askAt } from "./ask.ts";
 import { startProcess } from "./sidecar-process.ts";
 import { folder, startPostgres } from "./stores.ts";
 
-const SECONDS = Number(process.env["TENON_QUEUE_SECONDS"] ?? 5);
+const SECONDS = Number(process.env["TENON_QUEUE_SECONDS"] ?? 3);
 const KEYS = 8;
 const CONSUMERS = 3;
 
