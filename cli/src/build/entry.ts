@@ -61,7 +61,11 @@ import { fetchHandler } from "@tenon/sdk/fetch";
 import app from ${JSON.stringify(source)};
 
 // A library may bring the SDK inside its own bundle.
-const handle = app?.[Symbol.for("tenon.app")] === true ? (request) => app.handle(request) : fetchHandler(app);
+const isApp = app?.[Symbol.for("tenon.app")] === true;
+if (!isApp && typeof app?.fetch !== "function") {
+  throw new TypeError("the default export is not what routes() gives: export default routes({ … })");
+}
+const handle = isApp ? (request) => app.handle(request) : fetchHandler(app);
 globalThis[Symbol.for("tenon.environment")] = getEnvironment;
 delete globalThis[Symbol.for("tenon.building")];
 const forgetTimers = globalThis[Symbol.for("tenon.timers")];

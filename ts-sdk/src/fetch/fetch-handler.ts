@@ -26,13 +26,8 @@ const REHEARSED = /^\/(?:-\/not-found\?by=tenon|tenon-warm-up)$/;
  * directions; a stream is sent when it has ended.
  *
  * @param app the default export of a handler module
- * @throws TypeError when it has no method `fetch`
  */
-export function fetchHandler(app: unknown): (raw: RawRequest) => Promise<RawResponse> {
-  const target = app as { fetch?: Fetch } | null | undefined;
-  if (typeof target?.fetch !== "function") {
-    throw new TypeError("the default export is not what routes() gives: export default routes({ … })");
-  }
+export function fetchHandler(app: { readonly fetch: Fetch }): (raw: RawRequest) => Promise<RawResponse> {
   return async (raw) => {
     if (REHEARSED.test(raw.pathWithQuery)) return send(problemResponse(problem(404)), raw.method);
     const pending: Promise<unknown>[] = [];
@@ -43,7 +38,7 @@ export function fetchHandler(app: unknown): (raw: RawRequest) => Promise<RawResp
         passThroughOnException: () => {},
         props: {},
       };
-      const response = await (target.fetch as Fetch)(requestOf(raw), environment, context);
+      const response = await app.fetch(requestOf(raw), environment, context);
       const answer = await answerOf(response, raw.method);
       await settled(pending);
       return answer;
