@@ -17,6 +17,12 @@ pub(super) struct Trouble {
 }
 
 impl Trouble {
+    /// The statement does not fit the names and types of the schema.
+    pub(super) fn is_of_names_and_types(&self) -> bool {
+        let is_of = |code: &str| matches!(code, "0A000" | "26000") || code.starts_with("42");
+        matches!(&self.error, SqlError::Database(reported) if reported.sqlstate.as_deref().is_some_and(is_of))
+    }
+
     /// The transaction would have to see what another has written since it began.
     pub(super) fn is_conflict(&self) -> bool {
         matches!(&self.error, SqlError::Database(reported) if reported.sqlstate.as_deref() == Some("40001"))

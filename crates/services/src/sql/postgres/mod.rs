@@ -33,6 +33,9 @@ const GRACE: Duration = Duration::from_secs(2);
 /// How often an idempotency key is claimed anew that another request is just using.
 const CLAIMS: u32 = 3;
 
+/// How often a request is run once more because the schema has changed.
+const RENEWALS: u32 = 3;
+
 /// A PostgreSQL database.
 #[derive(Clone)]
 pub(crate) struct PostgresSql {
@@ -154,7 +157,11 @@ impl PostgresSql {
         let prepared = connection.prepare(sql).await?;
         let was_prepared = connection.cached_statements_size() == known;
         let ran = self.run_prepared(connection, &prepared, statement, run, taken).await;
-        ran.map_err(|trouble| Trouble { may_be_stale: trouble.may_be_stale && was_prepared, ..trouble })
+        ran.map_err(|trouble| {
+            // The names and types of one that was prepared a moment ago were right then, so they have changed since.
+            let may_be_stale = trouble.may_be_stale && (was_prepared || trouble.is_of_names_and_types());
+            Trouble { may_be_stale, ..trouble }
+        })
     }
 
     async fn run_prepared(
@@ -206,7 +213,7 @@ impl SqlStore for PostgresSql {
         let grace = if request.mode == Mode::Single { GRACE } else { Duration::ZERO };
         let deadline = Instant::now() + self.limits.statement_timeout + grace;
         let mut transaction = self.needs_transaction(&request, &runs);
-        let (mut renewed, mut reconnected, mut keys_made, mut claims) = (false, false, false, 0);
+        let (mut renewals, mut reconnected, mut keys_made, mut claims) = (0, false, false, 0);
         loop {
             let mut at = At { statement: 0, stage: Stage::Begin };
             let attempt = self.attempt(&mut session, &request, &runs, transaction, &mut at);
@@ -236,7 +243,7 @@ impl SqlStore for PostgresSql {
                 session = self.session(&runs).await.map_err(Failed::before)?;
                 continue;
             }
-            let renews = trouble.may_be_stale && !renewed;
+            let renews = trouble.may_be_stale && renewals < RENEWALS;
             // There may be rows that nobody has read; the connection is closed, and what it did is rolled back.
             let unknown =
                 matches!(trouble.error, SqlError::TooMuch(_) | SqlError::TimedOut | SqlError::Internal(_)) && !renews;
@@ -245,7 +252,7 @@ impl SqlStore for PostgresSql {
             }
             if renews {
                 // A table may have changed under a statement that was prepared before.
-                renewed = true;
+                renewals += 1;
                 session.clear_cached_statements().await.map_err(|error| Failed::before(sql_error(&error)))?;
             } else if trouble.misses_keys && !keys_made {
                 keys_made = true;
