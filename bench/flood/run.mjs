@@ -114,7 +114,7 @@ async function ask(url, agent) {
  * which max_concurrent bounds and max_buffered_bytes does not count.
  */
 const configured = mkdtempSync(join(tmpdir(), "tenon-flood-"));
-writeFileSync(join(configured, "tenon.toml"), '[project]\nname = "flood"\n\n[server]\nmax_concurrent = 8\n');
+writeFileSync(join(configured, "tenon.toml"), '[project]\nname = "flood"\n\n[server]\nmax_concurrent = 48\n');
 process.on("exit", () => rmSync(configured, { recursive: true }));
 
 async function start() {
