@@ -20,7 +20,6 @@ export const known = {
   },
   llhttp: {
     "invalid: HTTP protocol and ANNOUNCE method": anyMethod,
-    "invalid: Invalid method": anyMethod,
     "method: M-SEARCH request": "the target * is for OPTIONS (RFC 9112, section 3.2.4): 400",
     "method: SOURCE request with ICE": otherProtocol,
     "method: OPTIONS request with RTSP": otherProtocol,
