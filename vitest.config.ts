@@ -15,6 +15,15 @@ const projects: TestProjectInlineConfiguration[] = [
   // A realm of its own, as in Jest: what Node makes is of other classes than those that the tests see.
   { test: { name: "realm", root: "cli/test/realm", include: ["*.test.ts"], pool: "vmThreads", testTimeout: 30_000 } },
   { test: { name: "testing", root: "testing", include: ["*.test.ts"], testTimeout: 60_000 } },
+  {
+    test: {
+      name: "compared",
+      root: "examples/compared",
+      include: ["test/**/*.test.ts"],
+      testTimeout: 60_000,
+      hookTimeout: 60_000,
+    },
+  },
   { test: { name: "hello", root: "examples/hello", include: ["test/**/*.test.ts"] } },
   { test: { name: "hono", root: "examples/hono-app", include: ["test/**/*.test.ts"] } },
   { test: { name: "rest", root: "examples/rest", include: ["test/**/*.test.ts"] } },
