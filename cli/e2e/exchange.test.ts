@@ -191,3 +191,35 @@ test("trusted_proxies are believed", async () => {
     await rm(folder, { recursive: true });
   }
 });
+
+// Texts of a request are allocated from one block of 16 KiB as long as they fit (crates/snapshot/src/arguments.rs).
+test.each(["request", "shared"])(
+  "texts that fill their block, and more, arrive whole: isolation = %s",
+  async (isolation) => {
+    const folder = await mkdtemp(join(tmpdir(), "tenon-texts-"));
+    const settings = `isolation = "${isolation}"\nmax_concurrent = 1\nmax_reuse = 1000000\n`;
+    await writeFile(join(folder, "tenon.toml"), `[project]\nname = "echo"\n[server]\n${settings}`);
+    const server = await startTenon([join(echoProject, "dist/echo.wasm")], "echo", folder);
+    const block = 16 * 1024;
+    /** Values of these lengths, each different from the next. */
+    const values = (lengths: readonly number[]) =>
+      lengths.map((length, i) => `${i}${"abcdefghij".repeat(1 + length / 10)}`.slice(0, length));
+    try {
+      const sent = [...Array.from({ length: 33 }, (_, i) => [block - 260 + i * 8, 31])];
+      sent.push([30_000], [8_000, 9_000, 3], [block, 8_000, 1, 1], Array(50).fill(330), Array(50).fill(600), [1]);
+      for (const lengths of sent) {
+        const headers = values(lengths).map((value) => ["x-echo", value] as const);
+        const answer = await send(server.base, { path: "/run/echo/headers", headers });
+        expect(answer.status, `${lengths}`).toBe(200);
+        const received = answer.json() as [string, string][];
+        expect(received.filter(([name]) => name === "x-echo")).toEqual(headers);
+        expect(answer.all("x-echo")).toEqual(values(lengths));
+        const small = await send(server.base, { path: "/run/echo/segment/a%20b?q=c" });
+        expect(small.json()).toMatchObject({ value: "a b", q: "c", path: "/segment/a%20b" });
+      }
+    } finally {
+      await server.stop();
+      await rm(folder, { recursive: true });
+    }
+  },
+);

@@ -32,7 +32,8 @@ export async function send(
   const message = await new Promise<IncomingMessage>((resolve, reject) => {
     const sent = [["host", `${hostname}:${port}`], ...headers, ["connection", "close"]];
     if (bytes !== undefined && chunks === undefined) sent.push(["content-length", String(bytes.length)]);
-    const outgoing = request({ hostname, port, method, path, headers: sent.flat() as never, setHost: false });
+    const options = { headers: sent.flat() as never, setHost: false, maxHeaderSize: 65_536 };
+    const outgoing = request({ hostname, port, method, path, ...options });
     outgoing.once("response", (incoming) => {
       // A server that answers before it has read the body may close while the rest is being sent.
       outgoing.on("error", () => {});
