@@ -68,12 +68,7 @@ export const kinds: readonly Kind[] = [
     name: "wasmtime serve",
     hidesClient: true,
     needs: "wasmtime",
-    start: async (project, module) => {
-      const port = await freePort();
-      const file = join(project, "dist", `${module}-composed.wasm`);
-      const args = ["serve", "-S", "cli=y", "--addr", `127.0.0.1:${port}`, file];
-      return started(spawn(findProgram("wasmtime") as string, args), `http://127.0.0.1:${port}`);
-    },
+    start: (project, module) => startWasmtime(join(project, "dist", `${module}-composed.wasm`)),
   },
 ];
 
@@ -96,6 +91,19 @@ export async function startTenon(
   });
   const running = track(child);
   return { ...running, base: `${await withErrors(url, running.errors)}/run/${module}` };
+}
+
+/** Starts `wasmtime serve` on a free port, with variables that the component sees. */
+export async function startWasmtime(
+  component: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Running> {
+  const port = await freePort();
+  // A name alone takes its value from the server's environment.
+  const variables = Object.keys(environment).flatMap((name) => ["--env", name]);
+  const args = ["serve", "-S", "cli=y", "--addr", `127.0.0.1:${port}`, ...variables, component];
+  const env = { ...process.env, ...environment };
+  return started(spawn(findProgram("wasmtime") as string, args, { env }), `http://127.0.0.1:${port}`);
 }
 
 async function started(child: ChildProcess, base: string, stop?: () => void): Promise<Running> {
