@@ -19,9 +19,12 @@ beforeAll(async () => {
 });
 afterAll(() => running.stop());
 
-test("the example's types are those of hello's document", () => {
-  generate(join(helloProject, "openapi.json"), join(scratch, "hello.ts"));
-  expect(readFileSync(join(client, "src/api.ts"), "utf8")).toBe(readFileSync(join(scratch, "hello.ts"), "utf8"));
+test.each([
+  ["hello", "examples/client/src/api.ts"],
+  ["shop", "examples/shop/test/api.ts"],
+])("the types of %s's client are those of its document", (name, file) => {
+  generate(join(root, "examples", name, "openapi.json"), join(scratch, `${name}.ts`));
+  expect(readFileSync(join(root, file), "utf8")).toBe(readFileSync(join(scratch, `${name}.ts`), "utf8"));
 });
 
 test("the example compiles, and gets typed answers", () => {
