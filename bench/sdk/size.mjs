@@ -85,6 +85,7 @@ const apps = [
   around("signature", "signature({ scheme: 'github', secret: 'x' })"),
   around("etag", "etag()"),
   around("secureHeaders", "secureHeaders()"),
+  around("rateLimit", "rateLimit({ limit: 1, window: 1 })"),
   ["one route with a `Form`", form, "field, Form, ok, post, routes"],
   ["routes, responses, errors", `${used(usual.replace(/ (field|list|Path|Query|Type),?/g, ""))}${route}`, usual],
   ["these and all schemas", `${used(usual)}${route}`, usual],
