@@ -8,23 +8,47 @@ export const entryName = "tenon-entry";
 /** What runs before all modules: until the entry's own turn `env` and the like are refused. */
 export const prologue = `globalThis[Symbol.for("tenon.building")] = new Map();\n(${ownTimers})();`;
 
+/** Refuses a default export of another kind; `isApp` is the condition in the entry. */
+const refuseUnless = (isApp: string) => `if (!(${isApp})) {
+  throw new TypeError("the default export is not what routes() gives: export default routes({ … })");
+}`;
+
 /**
- * The module that is componentized: it connects what the handler module exports with what the world `handler-glue` wants.
- * A route that was declared and is in no app ends the build: a spread of modules loses what has a name twice. The SDK looks the environment up by this key when a handler asks for it, never before. What it prints, the build shows.
+ * Connects the handler module to the component's exports. The SDK looks the environment up by its key when a handler asks
+ * for it, never before.
+ *
+ * @param handle the function that answers a request, as an expression in the entry
+ */
+const connect = (handle: string) => `globalThis[Symbol.for("tenon.environment")] = getEnvironment;
+delete globalThis[Symbol.for("tenon.building")];
+const forgetTimers = globalThis[Symbol.for("tenon.timers")];
+const handle = ${handle};
+export const handler = {
+  handle(request) {
+    forgetTimers();
+    return handle(request);
+  },
+};`;
+
+/**
+ * Writes the module that is componentized: it connects the handler module's export with the world `handler-glue`. A route
+ * that was declared and that no app has ends the build, because a spread of modules loses a name that occurs twice. The build
+ * shows the module's output.
  *
  * @param source absolute path of the handler module
  * @param checkResponses whether a response that does not match its declared type is answered with 500, and an exception
  *   shown to browsers, as in development
  */
 export function entryModule(source: string, checkResponses: boolean): string {
+  const handle = checkResponses
+    ? `(${watchThrown})((request) => app.handle(request, { checkResponse }), ${JSON.stringify(thrownPage())})`
+    : "app.handle";
   return `
 import { getEnvironment } from "wasi:cli/environment@0.2.10";
 import { ${checkResponses ? "checkResponse, " : ""}warmUp } from "@tenon/sdk";
 import app from ${JSON.stringify(source)};
 
-if (app?.[Symbol.for("tenon.app")] !== true) {
-  throw new TypeError("the default export is not what routes() gives: export default routes({ … })");
-}
+${refuseUnless('app?.[Symbol.for("tenon.app")] === true')}
 for (const { name, options } of app.operations) {
   for (const kind of ["path", "query", "body", "response"]) {
     const { vendor, jsonSchema } = options[kind]?.["~standard"] ?? {};
@@ -39,21 +63,12 @@ if (lost.length > 0) {
   first.message = "no routes() has " + lost.slice(0, 10).map(({ message }) => message).join(", and none ");
   throw first;
 }
-globalThis[Symbol.for("tenon.environment")] = getEnvironment;
-delete globalThis[Symbol.for("tenon.building")];
+${connect(handle)}
 warmUp(app);
-const forgetTimers = globalThis[Symbol.for("tenon.timers")];
-const handle = ${checkResponses ? `(${watchThrown})((request) => app.handle(request, { checkResponse }), ${JSON.stringify(thrownPage())})` : "app.handle"};
-export const handler = {
-  handle(request) {
-    forgetTimers();
-    return handle(request);
-  },
-};
 `;
 }
 
-/** The same for a handler module whose default export is no app of `routes`: one that speaks `fetch`, such as Hono's. */
+/** Writes the same for a module whose default export may speak `fetch`, as Hono's does, instead of being an app of `routes`. */
 export function fetchEntryModule(source: string): string {
   return `
 import { getEnvironment } from "wasi:cli/environment@0.2.10";
@@ -62,18 +77,7 @@ import app from ${JSON.stringify(source)};
 
 // A library may bring the SDK inside its own bundle.
 const isApp = app?.[Symbol.for("tenon.app")] === true;
-if (!isApp && typeof app?.fetch !== "function") {
-  throw new TypeError("the default export is not what routes() gives: export default routes({ … })");
-}
-const handle = isApp ? (request) => app.handle(request) : fetchHandler(app);
-globalThis[Symbol.for("tenon.environment")] = getEnvironment;
-delete globalThis[Symbol.for("tenon.building")];
-const forgetTimers = globalThis[Symbol.for("tenon.timers")];
-export const handler = {
-  handle(request) {
-    forgetTimers();
-    return handle(request);
-  },
-};
+${refuseUnless('isApp || typeof app?.fetch === "function"')}
+${connect("isApp ? (request) => app.handle(request) : fetchHandler(app)")}
 `;
 }
