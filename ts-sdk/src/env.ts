@@ -1,4 +1,4 @@
-import { findVariable, REQUEST_PREFIX, requireRequest, SECRET_PREFIX } from "./platform.ts";
+import { findVariable, isReserved, requireRequest } from "./platform.ts";
 
 /**
  * A variable of the environment that the host injects: `[env]` of `tenon.toml`, and `SIDECAR_<NAME>_URL` for each
@@ -8,5 +8,5 @@ import { findVariable, REQUEST_PREFIX, requireRequest, SECRET_PREFIX } from "./p
  */
 export function env(name: string): string | undefined {
   requireRequest("env");
-  return name.startsWith(SECRET_PREFIX) || name.startsWith(REQUEST_PREFIX) ? undefined : findVariable(name);
+  return isReserved(name) ? undefined : findVariable(name);
 }

@@ -109,11 +109,19 @@ export const REQUEST_PREFIX = "TENON_REQUEST_";
  */
 export const buildingKey: unique symbol = Symbol.for("tenon.building") as never;
 
-/** The value of a variable in the environment that the host injects; `undefined` when it is not set. */
-export function findVariable(name: string): string | undefined {
-  for (const [key, value] of platform[environmentKey]?.() ?? []) if (key === name) return value;
-  return undefined;
+/** Tells whether a variable is for the SDK alone: a secret, or a fact of the request. */
+export function isReserved(name: string): boolean {
+  return name.startsWith(SECRET_PREFIX) || name.startsWith(REQUEST_PREFIX);
 }
+
+/** The values of variables in the environment that the host injects, read once; `undefined` for those that are not set. */
+export function findVariables(...names: readonly string[]): (string | undefined)[] {
+  const entries = [...(platform[environmentKey]?.() ?? [])];
+  return names.map((name) => entries.find(([key]) => key === name)?.[1]);
+}
+
+/** The value of one variable. */
+export const findVariable = (name: string): string | undefined => findVariables(name)[0];
 
 /**
  * Refuses what only a request has where there is none: at the top level of a module that is being built.

@@ -5,7 +5,7 @@ import { encodeValue } from "../http/headers.ts";
 import { problem } from "../http/problem.ts";
 import { type RawRequest, Request as TenonRequest } from "../http/request.ts";
 import { problemResponse } from "../http/response.ts";
-import { environmentKey, platform, REQUEST_PREFIX, SECRET_PREFIX } from "../platform.ts";
+import { environmentKey, isReserved, platform } from "../platform.ts";
 import { completeFetch } from "./complete.ts";
 import type { Fetch, FetchResponse } from "./types.ts";
 
@@ -92,7 +92,7 @@ function loaded(): Record<string, string> {
   if (variables === undefined) {
     variables = {};
     for (const [name, value] of platform[environmentKey]?.() ?? []) {
-      if (!name.startsWith(SECRET_PREFIX) && !name.startsWith(REQUEST_PREFIX)) variables[name] = value;
+      if (!isReserved(name)) variables[name] = value;
     }
   }
   return variables;

@@ -1,4 +1,4 @@
-import { decodeUtf8, findVariable, platform, REQUEST_PREFIX } from "../platform.ts";
+import { decodeUtf8, findVariable, findVariables, platform, REQUEST_PREFIX } from "../platform.ts";
 import { Cookies } from "./cookies.ts";
 import { Headers, type RawHeader } from "./headers.ts";
 import { HttpError } from "./interrupt.ts";
@@ -97,8 +97,10 @@ export class Request {
   get url(): string {
     const path = this[RAW].pathWithQuery;
     const rooted = path.startsWith("/") ? path : `/${path}`;
-    const scheme = findVariable(`${REQUEST_PREFIX}SCHEME`) ?? "http";
-    const host = findVariable(`${REQUEST_PREFIX}HOST`) ?? this.headers.get("host");
+    const [scheme = "http", host = this.headers.get("host")] = findVariables(
+      `${REQUEST_PREFIX}SCHEME`,
+      `${REQUEST_PREFIX}HOST`,
+    );
     if (host !== undefined && /^[\w.~:[\]%!$&'()*+,;=-]+$/.test(host)) {
       try {
         return new platform.URL(`${scheme}://${host}${rooted}`).href;
