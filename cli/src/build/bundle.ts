@@ -73,7 +73,7 @@ function bundled(project: Project, file: string, contents: string, minify: boole
   });
 }
 
-/** Whether a bundle calls `routes` of the SDK. One that does not can only be an app that speaks `fetch`. */
+/** Tells whether a bundle calls `routes` of the SDK. A bundle without it can only be an app that speaks `fetch`. */
 function hasRoutes({ outputs }: Metafile): boolean {
   const inputs = Object.values(outputs).flatMap((output) => Object.entries(output.inputs));
   return inputs.some(([input, { bytesInOutput }]) => bytesInOutput > 0 && routesModule.test(input));

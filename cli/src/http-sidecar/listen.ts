@@ -3,14 +3,14 @@ import { chmodSync, rmSync, statSync } from "node:fs";
 import { connect, isIPv4, type Server } from "node:net";
 import { TenonError } from "../errors.ts";
 
-/** Who shares the socket's group may connect, and nobody else. */
+/** Read and write for the socket's owner and group: nobody else can connect. */
 const SOCKET_MODE = 0o660;
 
 /** A server that listens. */
 export interface Bound {
   /** As `tenon.toml` has it: `unix:///run/stripe.sock` or `http://127.0.0.1:7004`. */
   readonly address: string;
-  /** Whether web pages of this machine's browsers can reach it. */
+  /** Set on a loopback address, which web pages in this machine's browsers can reach. */
   readonly loopback: boolean;
   /** Removes the socket. */
   release(): void;

@@ -1,4 +1,4 @@
-/** What a sidecar counts, in the names that the other sidecars have (`crates/services/src/http/metrics.rs`). */
+/** The metrics of a sidecar, under the names that the other sidecars use (`crates/services/src/http/metrics.rs`). */
 
 /** Seconds, from 100 µs on, each four times the one before. */
 const BUCKETS = Array.from({ length: 10 }, (_, i) => 0.0001 * 4 ** i);

@@ -192,7 +192,7 @@ describe("a request", () => {
     expect(seen).toHaveLength(1);
     answer = (res) => res.writeHead(200, { "content-length": "3" }).end("abc");
     expect((await ask(sidecar, "/")).body).toBe("abc");
-    // Of an unknown length: it breaks off.
+    // An answer of unknown length breaks off at the limit.
     answer = (res) => {
       res.write("abc");
       res.end("def");

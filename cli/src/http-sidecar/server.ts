@@ -18,7 +18,7 @@ import { Metrics } from "./metrics.ts";
 import { RateLimit } from "./rate.ts";
 import { Upstream, UpstreamError } from "./upstream.ts";
 
-/** What an {@link HttpSidecar} is told. */
+/** Options of {@link HttpSidecar.start}. */
 export interface HttpSidecarOptions {
   /** The API: `https://api.stripe.com`, with a path where all of its paths begin with one. */
   readonly upstream: string;
@@ -124,9 +124,9 @@ export class HttpSidecar {
   }
 }
 
-/** What is done with one request after the other. */
+/** Checks requests and forwards them to the API. */
 class Forwarder {
-  /** Whether it listens on a loopback address. */
+  /** Set when it listens on a loopback address. */
   loopback = true;
   readonly #upstream: Upstream;
   readonly #rules: readonly AllowRule[];

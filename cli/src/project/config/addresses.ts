@@ -15,7 +15,7 @@ export function sidecarProblem(address: string): string | undefined {
   return undefined;
 }
 
-/** Of what looks like one. */
+/** Accepts names and IPv4 addresses, whose characters are checked already, and valid IPv6 addresses in brackets. */
 const isHost = (host: string) => !host.startsWith("[") || isIPv6(host.slice(1, -1));
 
 /** 1 to 65535 in at most five digits, up to the end of the address. */

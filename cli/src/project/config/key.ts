@@ -12,7 +12,7 @@ export interface Key<T, P extends "required" | "default" | "optional" = "require
   problem?(value: T): string | undefined;
   /** The same rule for editors, in JSON Schema, beside that of the kind. */
   readonly rule?: Readonly<Record<string, unknown>>;
-  /** Whether errors do not show the line of the file: by mistake it may hold a secret. */
+  /** Keeps the line of the file out of errors, because it may hold a secret by mistake. */
   readonly hidden?: boolean;
 }
 
@@ -25,7 +25,7 @@ export interface Section<K = Readonly<Record<string, Key<unknown>>>> {
 /** A section whose keys are the user's own names. */
 export interface OpenSection<T = unknown> {
   readonly docs: string;
-  /** What a name is called in the reference: `<name>`. */
+  /** The names of its keys; the reference shows one as `<placeholder>`. */
   readonly names: {
     readonly placeholder: string;
     readonly pattern: RegExp;

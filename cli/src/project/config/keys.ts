@@ -18,7 +18,7 @@ import { flag, oneOf, text, textList, wholeNumber } from "./kinds.ts";
 import { secretProblem, secretSource } from "./secret-sources.ts";
 
 export const sections = {
-  project: section("What this folder makes.", {
+  project: section("The component that this folder makes.", {
     name: required(text, "The project's name. It names the files in `dist/` and the module in URLs: `/run/<name>/`.", {
       problem: projectNameProblem,
       rule: projectNameRule,
@@ -43,7 +43,7 @@ export const sections = {
       "Which requests share an instance of the component: `request` gives each an instance of its own; `shared` uses " +
         "instances again, one request after another. That is faster, but what a request leaves in memory the next may see.",
     ),
-    access_log: withDefault(flag, false, "Whether each request is a line in the log."),
+    access_log: withDefault(flag, false, "Logs a line for each request."),
     log_format: withDefault(
       oneOf("readable", "json"),
       "readable",
@@ -57,9 +57,9 @@ export const sections = {
     trusted_proxies: withDefault(
       textList,
       [],
-      "The proxies in front of the server: addresses such as `10.0.0.7`, and networks such as `10.0.0.0/8`. What they say in " +
-        "`X-Forwarded-For`, `-Proto`, `-Host` and `-Prefix` is believed, and stands in the handler's `req.ip`, `req.url` and " +
-        "`req.base`. From any other client these headers count for nothing.",
+      "The proxies in front of the server: addresses such as `10.0.0.7`, and networks such as `10.0.0.0/8`. The server trusts " +
+        "their `X-Forwarded-For`, `-Proto`, `-Host` and `-Prefix`, and the handler reads the values in `req.ip`, `req.url` and " +
+        "`req.base`. The server ignores these headers from any other client.",
       { problem: proxiesProblem, rule: proxiesRule },
     ),
     tls_certificate: optional(
@@ -73,8 +73,8 @@ export const sections = {
     http_handler: withDefault(
       flag,
       true,
-      "Whether the project is composed with the bridge when `tenon build --compose` asks for it. With `false` that is an " +
-        "error: the component is for Tenon's own runtime, or composed by other tools.",
+      "Lets `tenon build --compose` compose the project with the bridge. With `false` that option is an error: the component " +
+        "is for Tenon's own runtime, or composed by other tools.",
     ),
     bridge: optional(
       text,
@@ -116,7 +116,7 @@ export const sections = {
       ),
     },
   ),
-  outbound: section("What modules may call besides the sidecars.", {
+  outbound: section("The hosts that modules may call besides the sidecars.", {
     allow: withDefault(
       textList,
       [],

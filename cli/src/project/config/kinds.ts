@@ -1,6 +1,6 @@
 /**
- * What the value of a key may be. Each kind reads a value of the file and the text of an environment variable, and says of
- * itself what errors, the reference and the JSON Schema need.
+ * A kind of value that a key takes. It reads a value of the file and the text of an environment variable, and describes itself
+ * for errors, the reference and the JSON Schema.
  */
 export interface Kind<T> {
   /** In words, after "must be". */

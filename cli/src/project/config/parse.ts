@@ -46,8 +46,8 @@ const PRIVATE = /^\s*\[*\s*["']?(?:secrets|env)\b/;
 const HEADER = /^\s*\[\[?[\w. -]+\]\]?\s*(?:#.*)?$/;
 
 /**
- * Whether a line that is no TOML may hold a value of `[secrets]` or `[env]`: it is in one of them, or behind one with a text of
- * several lines, which may not have ended where its author thinks.
+ * Tells whether a line that is no TOML may hold a value of `[secrets]` or `[env]`. It may when it is in one of them, or after
+ * one with a text of several lines, which may not end where its author thinks.
  */
 function mayHoldSecret(text: string, line: number): boolean {
   let isPrivate = false;

@@ -31,7 +31,7 @@ db = "unix:///run/db.sock"
 
 The first line is for editors (Even Better TOML, Taplo): the package has a JSON Schema, from which they complete and check.
 
-What wins, from the strongest: an option of the command (\`--port\`), a variable of the environment (\`TENON_SERVER_PORT\`), the
+The order of precedence, strongest first: an option of the command (\`--port\`), a variable of the environment (\`TENON_SERVER_PORT\`), the
 file, the default. The variable of a key is \`TENON_\`, the section, \`_\` and the key, all in capitals; a list's elements are
 separated by commas. A variable that begins like a section's and names no key of it is an error too.
 `;

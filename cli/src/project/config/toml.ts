@@ -20,7 +20,7 @@ export interface TomlEntry {
 /** A table by keys. */
 export type TomlEntries = Map<string, TomlEntry>;
 
-/** What is wrong with the TOML itself. */
+/** The syntax errors of the TOML itself. */
 export class TomlMistake extends Error {
   readonly at: Span;
 
@@ -74,7 +74,7 @@ function mistakeOf({ message, lineNumber, column }: ParseError, text: string): T
   return new TomlMistake(message, { line: lineNumber, column: column + 1, length: 1 });
 }
 
-/** Whether a line is empty or a comment alone. */
+/** Tells whether a line is empty or only a comment. */
 function isNothing(line: string): boolean {
   return /^\s*(#|$)/.test(line);
 }
@@ -126,7 +126,7 @@ function nameOf(key: TomlKey): string {
 }
 
 function spanOf({ loc: { start, end } }: AST.TOMLNode): Span {
-  // Of what goes on over several lines, its first character.
+  // A node of several lines is cited at its first character.
   return {
     line: start.line,
     column: start.column + 1,
