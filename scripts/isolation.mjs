@@ -2,8 +2,9 @@
 // of each instance with a fresh one (crates/runtime/src/isolation; docs/design.md, "Isolation is compared").
 //
 //   node scripts/isolation.mjs [--requests 10000] [--condition none | no-scan | pressure | fork] [--seed 1]
-//                              [--modules 24] [--round 10000] [--share 4] [--no-javascript]
+//                              [--modules 24] [--round 10000] [--share 4] [--no-javascript] [--kept]
 //
+// `--kept` takes the random modules that the repository keeps, and makes no others; `.ci/run` does so.
 // One in `share` requests goes to JavaScript. `pressure` pages memory out; without swap space that concerns files only.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -21,6 +22,7 @@ const { values } = parseArgs({
     round: { type: "string", default: "10000" },
     share: { type: "string", default: "4" },
     "no-javascript": { type: "boolean", default: false },
+    kept: { type: "boolean", default: false },
   },
 });
 if (!conditions.includes(values.condition)) fail(`there is no condition ${values.condition}: ${conditions.join(", ")}`);
@@ -38,7 +40,7 @@ if (!values["no-javascript"]) {
 
 // Enough for a campaign of a million requests to call other modules in each round.
 const random = join(root, "target/isolation", values.seed);
-if (!existsSync(random)) {
+if (!values.kept && !existsSync(random)) {
   say("Making random modules");
   const rounds = Math.ceil(Number(values.requests) / Number(values.round));
   const count = String(Math.min(5_000, Math.max(200, rounds * Number(values.modules))));
@@ -47,7 +49,7 @@ if (!existsSync(random)) {
 
 say(`Comparing instances for ${values.requests} requests (${values.condition})`);
 const env = { ...process.env, TENON_ISOLATION_JAVASCRIPT: values["no-javascript"] ? "" : component };
-env.TENON_ISOLATION_FOLDER = random;
+if (!values.kept) env.TENON_ISOLATION_FOLDER = random;
 for (const name of ["requests", "condition", "seed", "modules", "round", "share"]) {
   env[`TENON_ISOLATION_${name.toUpperCase()}`] = values[name];
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -76,6 +77,10 @@ impl Campaign {
             let round = Round::begin(self, &mut numbers, &mut outcome).await;
             let count = self.round.min(self.requests - outcome.requests);
             round.run(self, count, numbers.next_u64(), &mut outcome).await;
+            if outcome.requests < self.requests {
+                let comparisons = outcome.restored + outcome.made;
+                let _ = writeln!(std::io::stderr(), "{} requests, {comparisons} comparisons", outcome.requests);
+            }
         }
         outcome
     }
