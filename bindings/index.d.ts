@@ -297,6 +297,9 @@ export interface RuntimeOptions {
   trustedProxies?: Array<string>
 }
 
+/** Why an expression and a time zone are no schedule of a cron job; `null` when they are one. No value is repeated. */
+export declare function scheduleProblem(expression: string, timezone: string): string | null
+
 /** What the development services are told. */
 export interface ServicesOptions {
   /** Where everything is kept; it is made when it is not there. */
@@ -311,7 +314,7 @@ export interface ServicesOptions {
 
 /** What a sidecar is told; what is left out has the default of `crates/services/src/limits.rs`. */
 export interface SidecarOptions {
-  /** `sql`, `kv`, `storage` or `queue`. */
+  /** `sql`, `kv`, `storage`, `queue` or `cron`. */
   kind: string
   /** The store: `postgres://…`, `redis://…`, `sqlite:/path`, `s3://bucket` or `file:/path`. */
   url: string

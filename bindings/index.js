@@ -848,3 +848,4 @@ module.exports.compose = nativeBinding.compose
 module.exports.engineRevision = nativeBinding.engineRevision
 module.exports.hollowEngine = nativeBinding.hollowEngine
 module.exports.limitKeys = nativeBinding.limitKeys
+module.exports.scheduleProblem = nativeBinding.scheduleProblem

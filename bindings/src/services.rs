@@ -4,11 +4,11 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Empty};
+use http_body_util::{BodyExt, Full};
 use napi::bindgen_prelude::PromiseRaw;
 use napi::{Env, Result};
 use napi_derive::napi;
-use tenon_services::{DevOptions, DevServices, Host, Limits, ModuleCall, RecentRequest};
+use tenon_services::{DevOptions, DevServices, Host, Limits, ModuleCall, ModuleRequest, RecentRequest};
 
 use crate::failure::{Failure, promise};
 use crate::runtime::Runtime;
@@ -107,14 +107,15 @@ impl Host for AttachedRuntime {
         self.runtime.recent_requests().into_iter().map(convert).collect()
     }
 
-    fn call(&self, module: &str, method: &str, path: &str) -> ModuleCall {
+    fn call(&self, module: &str, request: ModuleRequest) -> ModuleCall {
+        let ModuleRequest { method, path, headers, body } = request;
         let authority = self.url.strip_prefix("http://").unwrap_or("localhost");
-        let request = http::Request::builder()
-            .method(method)
+        let builder = http::Request::builder()
+            .method(method.as_str())
             .uri(format!("/run/{module}{path}"))
-            .header(http::header::HOST, authority)
-            .header("x-tenon-cron", "1")
-            .body(Empty::<Bytes>::new());
+            .header(http::header::HOST, authority);
+        let builder = headers.into_iter().fold(builder, |builder, (name, value)| builder.header(name, value));
+        let request = builder.body(Full::new(Bytes::from(body.unwrap_or_default())));
         let runtime = self.runtime.clone();
         Box::pin(async move {
             let response = runtime.handle(request.map_err(|error| error.to_string())?).await;
@@ -123,4 +124,10 @@ impl Host for AttachedRuntime {
             Ok(status)
         })
     }
+}
+
+/// Why an expression and a time zone are no schedule of a cron job; `null` when they are one. No value is repeated.
+#[napi]
+pub fn schedule_problem(expression: String, timezone: String) -> Option<String> {
+    tenon_services::schedule_problem(&expression, &timezone)
 }

@@ -14,7 +14,7 @@ use crate::log;
 /// What a sidecar is told; what is left out has the default of `crates/services/src/limits.rs`.
 #[napi(object)]
 pub struct SidecarOptions {
-    /// `sql`, `kv`, `storage` or `queue`.
+    /// `sql`, `kv`, `storage`, `queue` or `cron`.
     pub kind: String,
     /// The store: `postgres://…`, `redis://…`, `sqlite:/path`, `s3://bucket` or `file:/path`.
     pub url: String,
@@ -101,10 +101,11 @@ fn lower(options: SidecarOptions) -> std::result::Result<Options, Failure> {
         "kv" => Backend::Kv { url, prefix: options.prefix.unwrap_or_else(|| "tenon:".to_string()) },
         "storage" => Backend::Storage { url },
         "queue" => Backend::Queue { url },
+        "cron" => Backend::Cron { url },
         other => {
             return Err(Failure::new(
                 "CONFIG",
-                format!("`{other}` is no kind of sidecar: use sql, kv, storage or queue"),
+                format!("`{other}` is no kind of sidecar: use sql, kv, storage, queue or cron"),
             ));
         }
     };

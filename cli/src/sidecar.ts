@@ -4,7 +4,7 @@ import { defaultCacheFolder } from "./cache-folder.ts";
 import { fromNative, native } from "./native.ts";
 
 /** The kinds of sidecar. */
-export const sidecarKinds = ["sql", "kv", "storage", "queue"] as const;
+export const sidecarKinds = ["sql", "kv", "storage", "queue", "cron"] as const;
 export type SidecarKind = (typeof sidecarKinds)[number];
 
 /** What a {@link Sidecar} is told; limits that are left out are those of the development services. */

@@ -1,6 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import type { Command } from "commander";
+import { consumeCron, cronServiceOf } from "../cron.ts";
 import { TenonError } from "../errors.ts";
 import { Lifecycle } from "../lifecycle.ts";
 import { nearest } from "../nearest.ts";
@@ -40,13 +41,16 @@ export function runCommand(program: Command): void {
     const { server } = config;
     const serving = servingOptions(config, project?.folder ?? process.cwd());
     const queueService = queueServiceOf(config, serving);
+    const cronService = cronServiceOf(config, serving);
     const lifecycle = new Lifecycle();
     const runtime = await lifecycle.starting(load(modules, serving, options, terminal));
     const { url } = await lifecycle.starting(
       runtime.listen({ host: options.host ?? server.host, port: options.port ?? server.port }),
     );
-    const complain = (message: string) => terminal.note("Queue", message);
-    const consumers = consumeQueues(config, queueService, runtime, complain);
+    const consumers = [
+      ...consumeQueues(config, queueService, runtime, (message) => terminal.note("Queue", message)),
+      ...consumeCron(config, cronService, runtime, (message) => terminal.note("Cron", message)),
+    ];
     await announce(url, runtime, options, terminal);
     process.exitCode = await lifecycle.ended;
     terminal.note("Stop", "after running requests; Ctrl-C again stops at once");

@@ -31,10 +31,11 @@ const kinds = {
     example: "redis://127.0.0.1:6379/0 or sqlite:/path/to/file.db",
   },
   queue: { summary: "queues in PostgreSQL or SQLite", variable: "DATABASE_URL", example: "sqlite:/path/to/file.db" },
+  cron: { summary: "cron jobs in PostgreSQL or SQLite", variable: "DATABASE_URL", example: "sqlite:/path/to/file.db" },
   storage: { summary: "objects from S3 or a folder", variable: "STORAGE_URL", example: "s3://bucket or file:/path" },
 } as const satisfies Record<SidecarKind, { summary: string; variable: string; example: string }>;
 
-/** `tenon sidecar sql|kv|storage|queue`: serve one kind of store to modules, in the foreground until a signal. */
+/** `tenon sidecar sql|kv|storage|queue|cron`: serve one kind of store to modules, in the foreground until a signal. */
 export function sidecarCommand(program: Command): void {
   const sidecar = program
     .command("sidecar")

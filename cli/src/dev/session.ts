@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { buildProject } from "../build/build.ts";
 import { prepareEngine } from "../build/engine.ts";
+import { type CronConsumer, consumeCron, cronServiceOf, declarationOf, declare } from "../cron.ts";
 import { failureToTell, TenonError } from "../errors.ts";
 import { sidecarVariable } from "../project/config/addresses.ts";
 import { configFile, type Project, requireProject } from "../project/project.ts";
@@ -44,7 +45,7 @@ export class DevSession {
   #services: Services | undefined;
   #server: DevServer | undefined;
   #watching: Watching | undefined;
-  #consumers: readonly QueueConsumer[] = [];
+  #consumers: readonly (QueueConsumer | CronConsumer)[] = [];
   /** Builds so far, whether they worked or not. */
   #builds = 0;
 
@@ -188,7 +189,8 @@ export class DevSession {
     const options = servingOptions(config, folder, withEnvironmentFile(folder, process.env));
     const complain = (message: string) => this.#terminal.note("Queue", message);
     const service = queueServiceOf(config, { ...options, sidecars });
-    this.#consumers = consumeQueues(config, service, started.runtime, complain, () => started.hasBuild);
+    const queues = consumeQueues(config, service, started.runtime, complain, () => started.hasBuild);
+    this.#consumers = [...queues, ...(await this.#runJobs(started, options))];
     if (port !== 0 && started.port !== port) {
       this.#terminal.note(
         "Port",
@@ -196,6 +198,20 @@ export class DevSession {
       );
     }
     return started;
+  }
+
+  /** Declares `[cron]` to the development services, which call modules themselves; or consumes a sidecar that the file names. */
+  async #runJobs(started: DevServer, options: ReturnType<typeof servingOptions>): Promise<CronConsumer[]> {
+    const { config } = this.#project;
+    const complain = (message: string) => this.#terminal.note("Cron", message);
+    if (Object.keys(config.sidecars).some((name) => sidecarVariable(name) === sidecarVariable("cron"))) {
+      return consumeCron(config, cronServiceOf(config, options), started.runtime, complain, () => started.hasBuild);
+    }
+    const declaration = declarationOf(config);
+    if (declaration !== undefined && this.#services !== undefined) {
+      await declare({ address: this.#services.url }, declaration).catch((error: Error) => complain(error.message));
+    }
+    return [];
   }
 
   async #reloadDependencies(paths: readonly string[]): Promise<void> {
@@ -251,6 +267,6 @@ function inScratch(project: Project): Project {
 }
 
 /** What of a project's configuration the server is started with. */
-function serving({ config: { project, server, sidecars, queues, outbound, secrets, env } }: Project): string {
-  return JSON.stringify([project.name, server, sidecars, queues, outbound, secrets, env]);
+function serving({ config: { project, server, sidecars, queues, cron, outbound, secrets, env } }: Project): string {
+  return JSON.stringify([project.name, server, sidecars, queues, cron, outbound, secrets, env]);
 }

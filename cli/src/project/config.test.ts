@@ -33,6 +33,7 @@ describe("parseConfig", () => {
       composition: { httpHandler: true },
       sidecars: {},
       queues: {},
+      cron: {},
       outbound: { allow: [] },
       env: {},
       secrets: {},
@@ -56,6 +57,41 @@ describe("parseConfig", () => {
     expect(() => parseConfig(minimal, "tenon.toml", { TENON_QUEUES_MAIL_PATH: "/" })).toThrow(
       /names nothing in \[queues\]/,
     );
+  });
+
+  test("reads a table for each cron job", () => {
+    const job = 'schedule = "0 3 * * *"\nmodule = "demo"\npath = "/report?full=1"\n';
+    expect(parse(`${minimal}[cron.nightly]\n${job}`).cron).toEqual({
+      nightly: { schedule: "0 3 * * *", timezone: "UTC", module: "demo", path: "/report?full=1", catchUp: false },
+    });
+    const more = 'timezone = "Europe/Berlin"\nmethod = "PUT"\ncatch_up = true\n';
+    const body = "[cron.a.body]\nfull = true\nof = [1, { b = 2.5 }]\n[cron.a.body.deep]\nx = 'y'\n";
+    expect(parse(`${minimal}[cron.a]\n${job}${more}${body}`).cron["a"]).toMatchObject({
+      timezone: "Europe/Berlin",
+      method: "PUT",
+      catchUp: true,
+      body: { full: true, of: [1, { b: 2.5 }], deep: { x: "y" } },
+    });
+    expect(parse(`${minimal}[cron.a]\n${job}body = "a=b"\n`).cron["a"]?.body).toBe("a=b");
+    for (const [text, said] of [
+      ['[cron.a]\nmodule = "demo"\npath = "/"\n', "`cron.a.schedule` is missing: it must be a string"],
+      [`[cron.a]\n${job.replace("0 3", "60 3")}`, "`cron.a.schedule` is no cron expression: five fields"],
+      [`[cron.a]\n${job.replace("0 3 * *", "0 0 30 2")}`, "`cron.a.schedule` never fires"],
+      [`[cron.a]\n${job}timezone = "Berlin"\n`, "`cron.a.timezone` must be an IANA name such as Europe/Berlin"],
+      [`[cron.a]\n${job}method = "TRACE"\n`, "`cron.a.method` must be"],
+      [`[cron.a]\n${job}body = [1]\n`, "`cron.a.body` must be a string, or a table of what JSON has"],
+      [`[cron.a]\n${job}body = { at = 2026-03-01 }\n`, "`cron.a.body` must be a string, or a table"],
+      [`[cron.a]\n${job}body = { n = inf }\n`, "`cron.a.body` must be a string, or a table"],
+      [`[cron.a]\n${job}[[cron.a.body.list]]\nx = 1\n`, "`cron.a.body` must be a string, or a table"],
+      [`[cron.a]\n${job}timezon = "UTC"\n`, "did you mean `timezone`?"],
+      [`[cron.".."]\n${job}`, "`..` is no name for [cron]"],
+    ] as const) {
+      expect(() => parse(minimal + text), text).toThrow(said);
+    }
+  });
+
+  test("refuses a list of tables where there is none", () => {
+    expect(() => parse(`${minimal}[[outbound.allow]]\nhost = "a.example"\n`)).toThrow("`outbound.allow` must be");
   });
 
   test("reads keys however TOML lets them be written", () => {

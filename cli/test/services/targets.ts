@@ -91,6 +91,12 @@ export const queueTargets: readonly Target[] = [
   sidecar("queue", "PostgreSQL", "TCP", startPostgres),
 ];
 
+/** The development services run jobs by themselves; these leave them to consumers. */
+export const cronTargets: readonly Target[] = [
+  sidecar("cron", "SQLite", "Unix", sqliteFile),
+  sidecar("cron", "PostgreSQL", "TCP", startPostgres),
+];
+
 export const sqlTargets: readonly Target[] = [
   development,
   sidecar("sql", "SQLite", "Unix", sqliteFile),

@@ -9,7 +9,7 @@ use axum::Router;
 use axum::routing::get;
 use tokio::task::JoinHandle;
 
-use crate::cron::{self, Cron, HostSlot};
+use crate::cron::{self, Cron, HostSlot, SqliteCron};
 use crate::http::guard::Guard;
 use crate::http::serve::{Health, Listener, Running, app};
 use crate::kv::{self, SqliteKv};
@@ -87,7 +87,12 @@ impl DevServices {
     }
 }
 
-fn open(folder: &Path, fresh: bool, host: HostSlot, limits: &Limits) -> Result<(Router, Cron), ServicesError> {
+fn open(
+    folder: &Path,
+    fresh: bool,
+    host: HostSlot,
+    limits: &Limits,
+) -> Result<(Router, Cron<SqliteCron>), ServicesError> {
     let fail = |error: std::io::Error| ServicesError::Folder { path: folder.to_path_buf(), reason: error.to_string() };
     if fresh && folder.exists() {
         clear(folder).map_err(fail)?;

@@ -26,6 +26,19 @@ pub struct RecentRequest {
     pub duration_ms: f64,
 }
 
+/// A request to a module.
+#[derive(Clone, Debug)]
+pub struct ModuleRequest {
+    /// Such as `POST`.
+    pub method: String,
+    /// The declared path, with a query if it has any.
+    pub path: String,
+    /// Names in lower case, and values.
+    pub headers: Vec<(String, String)>,
+    /// The body; none is an empty one.
+    pub body: Option<String>,
+}
+
 /// A runtime, as far as the services page and cron look at it.
 pub trait Host: Send + Sync + 'static {
     /// Where it listens, such as `http://127.0.0.1:3000`.
@@ -37,6 +50,6 @@ pub trait Host: Send + Sync + 'static {
     /// The last requests, oldest first.
     fn recent_requests(&self) -> Vec<RecentRequest>;
 
-    /// Calls a module's route. `path` is the declared one, with a query if it has any.
-    fn call(&self, module: &str, method: &str, path: &str) -> ModuleCall;
+    /// Calls a module's route.
+    fn call(&self, module: &str, request: ModuleRequest) -> ModuleCall;
 }

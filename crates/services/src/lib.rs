@@ -13,7 +13,7 @@
 //!                                ├─► sql::routes     ─► trait SqlStore     ─► SQLite │ PostgreSQL
 //!                                ├─► storage::routes ─► trait ObjectStore  ─► folder │ S3
 //!                                ├─► queue::routes   ─► trait QueueStore   ─► SQLite │ PostgreSQL
-//!                                └─► cron::routes    ─► Cron, calls modules through Host
+//!                                └─► cron::routes    ─► trait CronStore    ─► SQLite │ PostgreSQL
 //! ```
 
 mod cron;
@@ -22,17 +22,20 @@ mod error;
 mod host;
 mod http;
 mod kv;
+mod lease;
 mod limits;
 mod page;
+mod postgres_tables;
 mod queue;
 mod sidecar;
 mod sql;
 mod sqlite_file;
 mod storage;
 
+pub use cron::schedule_problem;
 pub use dev::{DevOptions, DevServices};
 pub use error::ServicesError;
-pub use host::{Host, ModuleCall, RecentRequest};
+pub use host::{Host, ModuleCall, ModuleRequest, RecentRequest};
 pub use limits::Limits;
 pub use sidecar::{Backend, Listen, Sidecar, SidecarOptions};
 pub use sql::{SqlAccess, SqlParser};

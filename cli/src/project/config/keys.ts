@@ -14,7 +14,8 @@ import {
   sidecarRule,
 } from "./addresses.ts";
 import { type ConfigOf, type Key, open, optional, required, section, tables, withDefault } from "./key.ts";
-import { flag, oneOf, text, textList, wholeNumber } from "./kinds.ts";
+import { flag, oneOf, text, textList, textOrTable, wholeNumber } from "./kinds.ts";
+import { pathProblem, pathRule, scheduleProblem, timezoneProblem } from "./schedules.ts";
 import { secretProblem, secretSource } from "./secret-sources.ts";
 
 export const sections = {
@@ -102,10 +103,7 @@ export const sections = {
     { placeholder: "name", pattern: /^[A-Za-z0-9_-]{1,64}$/, description: "1 to 64 letters, digits, _ and -" },
     {
       module: required(text, "The module, by its name in URLs."),
-      path: required(text, "The path of the route, such as `/jobs/mail`.", {
-        problem: (value) => (/^\/(?!\/)/.test(value) ? undefined : "must begin with one /"),
-        rule: { pattern: "^/(?!/)" },
-      }),
+      path: required(text, "The path of the route, such as `/jobs/mail`.", { problem: pathProblem, rule: pathRule }),
       concurrency: withDefault(wholeNumber(1, 1000), 10, "How many messages are handled at the same time."),
       max_attempts: withDefault(wholeNumber(1, 1000), 5, "How often a message is delivered before it is laid aside."),
       visibility_ms: withDefault(
@@ -113,6 +111,40 @@ export const sections = {
         30_000,
         "In milliseconds: how long a delivered message is hidden from others. Longer than the route takes: a message that is not " +
           "done by then is delivered again.",
+      ),
+    },
+  ),
+  cron: tables(
+    "A job that calls a route of a module by a schedule. `tenon dev` runs it by itself; `tenon run` runs the jobs of the sidecar " +
+      "`cron`. An answer from 200 to 299 means that the run is done; after any other, and after none, it is tried again, three " +
+      "times in all.",
+    {
+      placeholder: "name",
+      pattern: /^(?!\.{1,2}$)[A-Za-z0-9_.-]{1,64}$/,
+      description: "1 to 64 letters, digits, _, - and ., and neither . nor ..",
+    },
+    {
+      schedule: required(
+        text,
+        "When it runs: five fields (minute, hour, day, month, weekday), or six with seconds in front, or `@hourly` and its like.",
+        { problem: scheduleProblem, rule: {} },
+      ),
+      timezone: withDefault(text, "UTC", "The time zone of the schedule: an IANA name such as `Europe/Berlin`.", {
+        problem: timezoneProblem,
+        rule: {},
+      }),
+      module: required(text, "The module, by its name in URLs."),
+      path: required(text, "The path of the route, such as `/jobs/report`.", { problem: pathProblem, rule: pathRule }),
+      method: optional(
+        oneOf("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"),
+        "The method. Without it `GET`, or `POST` where there is a `body`.",
+      ),
+      body: optional(textOrTable, "The body: a string is sent as text, a table as JSON. `GET` and `HEAD` have none."),
+      catch_up: withDefault(
+        flag,
+        false,
+        "Whether the latest time that nothing ran at is made up for, once, when something runs again. With `false` a run that is " +
+          "more than 60 seconds late is left out.",
       ),
     },
   ),

@@ -70,3 +70,23 @@ export const textList: Kind<readonly string[]> = {
   show: (value) => JSON.stringify(value),
   schema: { type: "array", items: { type: "string" } },
 };
+
+/** A text, or a table of what JSON can express. Dates, infinities and integers beyond 2^53 are refused: JSON would change them. */
+export const textOrTable: Kind<string | Readonly<Record<string, unknown>>> = {
+  description: "a string, or a table of what JSON has",
+  read: (value) => (typeof value === "string" || (isTable(value) && isJson(value)) ? value : undefined),
+  fromText: (given) => given,
+  show: (value) => JSON.stringify(value),
+  schema: { anyOf: [{ type: "string" }, { type: "object" }] },
+};
+
+function isTable(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+}
+
+function isJson(value: unknown): boolean {
+  if (Array.isArray(value)) return value.every(isJson);
+  if (isTable(value)) return Object.values(value).every(isJson);
+  if (typeof value === "number") return Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value);
+  return typeof value === "string" || typeof value === "boolean";
+}

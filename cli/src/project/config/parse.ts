@@ -127,7 +127,7 @@ function readOpen(name: string, section: OpenSection, table: TomlEntries, report
 }
 
 function readValue(path: string, { kind, ...key }: Key<unknown>, entry: TomlEntry, report: Report): unknown {
-  const value = kind.read(entry.value);
+  const value = kind.read(plainValue(entry));
   if (value === undefined)
     report.add(`\`${path}\` must be ${kind.description}`, entry.at, key.hidden ? "place" : "line");
   else {
@@ -136,6 +136,13 @@ function readValue(path: string, { kind, ...key }: Key<unknown>, entry: TomlEntr
     report.add(`\`${path}\` ${problem}`, entry.at, key.hidden ? "place" : "line");
   }
   return undefined;
+}
+
+/** Returns a value, or a table as an object. */
+function plainValue({ value, entries }: TomlEntry): unknown {
+  return entries === undefined
+    ? value
+    : Object.fromEntries([...entries].map(([key, entry]) => [key, plainValue(entry)]));
 }
 
 function refuseMissing(

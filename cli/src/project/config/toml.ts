@@ -11,7 +11,7 @@ export interface Span {
 export interface TomlEntry {
   readonly key: Span;
   readonly at: Span;
-  /** As `getStaticTOMLValue` gives it; a table's keys are in `entries` instead. */
+  /** As `getStaticTOMLValue` gives it. A table's keys are in `entries` instead; a list of tables, `[[a]]`, has neither. */
   readonly value: unknown;
   /** The table's keys, however it is written: `[a]`, `a.b = …` or `a = { … }`. */
   readonly entries?: TomlEntries;
@@ -82,7 +82,7 @@ function isNothing(line: string): boolean {
 function putTable(root: TomlEntries, node: AST.TOMLTable): void {
   const keys = node.key.keys;
   if (node.kind === "array") {
-    put(root, keys, () => ({ at: spanOf(node.key), value: [] }));
+    put(root, keys, () => ({ at: spanOf(node.key), value: undefined }));
     return;
   }
   const entries = keys.reduce<TomlEntries | undefined>((table, key) => table && descend(table, key), root);

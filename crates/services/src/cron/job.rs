@@ -1,39 +1,161 @@
-//! A job as clients see it.
+//! A job as clients see it, and as stores keep it.
 
-use axum::http::Method;
-use serde::Serialize;
+use std::collections::BTreeMap;
+
+use axum::http::{HeaderName, HeaderValue, Method};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::schedule;
+use super::MAX_JOBS;
+use super::schedule::Schedule;
 
 /// Names are parts of paths and of log lines.
 const MAX_NAME_BYTES: usize = 64;
 
+/// Bytes of a path, and of a module's name.
+const MAX_PATH_BYTES: usize = 2048;
+
+/// Bytes of a body.
+const MAX_BODY_BYTES: usize = 64 * 1024;
+
+/// Bytes of all headers together.
+const MAX_HEADER_BYTES: usize = 8 * 1024;
+
+/// Attempts of a run at most.
+const MAX_ATTEMPTS: u64 = 100;
+
 const METHODS: [Method; 6] = [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE];
 
-/// A module route and when it is called.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// Headers that belong to the connection, or to cron itself.
+const OWN_HEADERS: [&str; 7] = ["connection", "content-length", "expect", "host", "te", "transfer-encoding", "upgrade"];
+
+/// A module route and when it is called. Members that have their default are left out, as in the first edition.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Job {
     pub(crate) name: String,
     pub(crate) schedule: String,
+    #[serde(default = "utc", skip_serializing_if = "is_utc")]
+    pub(crate) timezone: String,
     pub(crate) module: String,
     pub(crate) path: String,
     pub(crate) method: String,
+    /// Names in lower case.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) headers: BTreeMap<String, String>,
+    /// A text is sent as it is, null not at all, and everything else as JSON.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub(crate) body: Value,
+    /// Whether a time that was missed is made up for, once.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) catch_up: bool,
+    /// Attempts of a run; one unless the job says more.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub(crate) max_attempts: u32,
     pub(crate) enabled: bool,
+    /// The project whose `tenon.toml` declares it; none when a client has added it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) owner: Option<String>,
+}
+
+fn utc() -> String {
+    "UTC".to_string()
+}
+
+fn is_utc(timezone: &String) -> bool {
+    timezone == "UTC"
+}
+
+fn one() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+fn is_one(number: &u32) -> bool {
+    *number == 1
+}
+
+/// Reads a job as a store has it. One that other hands have changed is left out.
+pub(super) fn stored(text: &str) -> Option<Job> {
+    let job = serde_json::from_str(text);
+    job.inspect_err(|error| tracing::error!("cron: a job in the store cannot be read: {error}")).ok()
+}
+
+/// Returns a job's first time after now; none while it is turned off.
+pub(super) fn next_time(job: &Job, now: i64) -> Option<i64> {
+    Schedule::parse(&job.schedule, &job.timezone).ok().filter(|_| job.enabled)?.next(now)
+}
+
+/// Reads `{"owner","jobs":[…]}`.
+pub(super) fn declared_from_json(mut value: Value) -> Result<(String, Vec<Job>), String> {
+    let owner = value["owner"].as_str().filter(|owner| is_name(owner)).map(str::to_owned);
+    let owner = owner.ok_or("`owner` must be the name of a project")?;
+    let Some(Value::Array(jobs)) = value.get_mut("jobs").map(Value::take) else {
+        return Err("`jobs` must be a list".to_string());
+    };
+    if jobs.len() > MAX_JOBS {
+        return Err(format!("a project has at most {MAX_JOBS} jobs"));
+    }
+    let jobs: Vec<Job> = jobs.into_iter().map(Job::from_json).collect::<Result<_, _>>()?;
+    let mut names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
+    names.sort_unstable();
+    if names.windows(2).any(|pair| pair[0] == pair[1]) {
+        return Err("two jobs have one name".to_string());
+    }
+    Ok((owner, jobs))
 }
 
 impl Job {
-    /// Reads a new job; path, method and whether it is enabled have defaults. Sentences never repeat a value.
+    /// Reads a new job; sentences never repeat a value.
     pub(crate) fn from_json(value: Value) -> Result<Self, String> {
         let empty = Self {
             name: String::new(),
             schedule: String::new(),
+            timezone: utc(),
             module: String::new(),
             path: "/".to_string(),
             method: Method::GET.to_string(),
+            headers: BTreeMap::new(),
+            body: Value::Null,
+            catch_up: false,
+            max_attempts: 1,
             enabled: true,
+            owner: None,
         };
         empty.with(value, false)
+    }
+
+    /// The job as stores keep it.
+    pub(super) fn to_text(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// The body as it is sent; none when there is none.
+    pub(super) fn body_text(&self) -> Option<String> {
+        match &self.body {
+            Value::Null => None,
+            Value::String(text) => Some(text.clone()),
+            value => Some(value.to_string()),
+        }
+    }
+
+    /// The next time of a job that takes the place of another: the same where the schedule is, so that a time that was missed
+    /// is not forgotten.
+    pub(super) fn next_after(&self, before: Option<&(Self, Option<i64>)>, now: i64) -> Option<i64> {
+        let kept = before.filter(|(before, next)| {
+            let same = |job: &Self| (job.schedule.clone(), job.timezone.clone(), job.enabled);
+            next.is_some() && same(before) == same(self)
+        });
+        kept.map_or_else(|| next_time(self, now), |(_, next)| *next)
+    }
+
+    /// Makes it a job of an owner. One that is turned off stays so.
+    pub(super) fn declared(self, owner: &str, before: Option<&Self>) -> Self {
+        Self { owner: Some(owner.to_string()), enabled: before.is_none_or(|before| before.enabled), ..self }
+    }
+
+    /// Whether the owner declares it no more.
+    pub(super) fn is_dropped(&self, owner: &str, jobs: &[Self]) -> bool {
+        self.owner.as_deref() == Some(owner) && jobs.iter().all(|job| job.name != self.name)
     }
 
     /// Changes what is given and keeps the rest; a name is for good.
@@ -50,6 +172,7 @@ impl Job {
         }
         for (key, field) in [
             ("schedule", &mut self.schedule),
+            ("timezone", &mut self.timezone),
             ("module", &mut self.module),
             ("path", &mut self.path),
             ("method", &mut self.method),
@@ -58,13 +181,29 @@ impl Job {
                 *field = value;
             }
         }
-        match object.remove("enabled") {
-            None => {}
-            Some(Value::Bool(enabled)) => self.enabled = enabled,
-            Some(_) => return Err("`enabled` must be true or false".to_string()),
+        for (key, field) in [("enabled", &mut self.enabled), ("catch_up", &mut self.catch_up)] {
+            match object.remove(key) {
+                None => {}
+                Some(Value::Bool(value)) => *field = value,
+                Some(_) => return Err(format!("`{key}` must be true or false")),
+            }
+        }
+        if let Some(attempts) = object.remove("max_attempts") {
+            let attempts = attempts.as_u64().filter(|attempts| (1..=MAX_ATTEMPTS).contains(attempts));
+            let attempts = attempts.and_then(|attempts| u32::try_from(attempts).ok());
+            let wrong = || format!("`max_attempts` must be a whole number from 1 to {MAX_ATTEMPTS}");
+            self.max_attempts = attempts.ok_or_else(wrong)?;
+        }
+        if let Some(headers) = object.remove("headers") {
+            self.headers = headers_of(headers)?;
+        }
+        if let Some(body) = object.remove("body") {
+            self.body = body;
         }
         if !object.is_empty() {
-            return Err("a job has name, schedule, module, path, method and enabled, and nothing else".to_string());
+            let known =
+                "name, schedule, timezone, module, path, method, headers, body, catch_up, max_attempts and enabled";
+            return Err(format!("a job has {known}, and nothing else"));
         }
         self.method.make_ascii_uppercase();
         self.check()?;
@@ -77,17 +216,46 @@ impl Job {
                 "`name` must be 1 to {MAX_NAME_BYTES} letters, digits, `_`, `-` and `.`, and neither `.` nor `..`"
             ));
         }
-        if self.module.is_empty() || self.module.contains('/') {
+        if self.module.is_empty() || self.module.contains(['/', '\0']) || self.module.len() > MAX_PATH_BYTES {
             return Err("`module` must name a module".to_string());
         }
-        if !self.path.starts_with('/') || self.path.parse::<axum::http::Uri>().is_err() || self.path.contains('#') {
+        if self.path.len() > MAX_PATH_BYTES
+            || !self.path.starts_with('/')
+            || self.path.parse::<axum::http::Uri>().is_err()
+            || self.path.contains('#')
+        {
             return Err("`path` must be the path of a route, beginning with `/`".to_string());
         }
         if !METHODS.iter().any(|method| method == self.method.as_str()) {
             return Err("`method` must be GET, HEAD, POST, PUT, PATCH or DELETE".to_string());
         }
-        schedule::parse(&self.schedule).map(drop)
+        if matches!(self.method.as_str(), "GET" | "HEAD") && !self.body.is_null() {
+            return Err("`body` is for POST, PUT, PATCH and DELETE".to_string());
+        }
+        if self.body_text().is_some_and(|body| body.len() > MAX_BODY_BYTES) {
+            return Err(format!("`body` must not be longer than {MAX_BODY_BYTES} bytes"));
+        }
+        Schedule::parse(&self.schedule, &self.timezone).map(drop)
     }
+}
+
+fn headers_of(value: Value) -> Result<BTreeMap<String, String>, String> {
+    let wrong = || "`headers` must be an object of names and texts".to_string();
+    let Value::Object(object) = value else { return Err(wrong()) };
+    let mut headers = BTreeMap::new();
+    for (name, value) in object {
+        let Value::String(value) = value else { return Err(wrong()) };
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?.to_string();
+        HeaderValue::from_str(&value).map_err(|_| wrong())?;
+        if OWN_HEADERS.contains(&name.as_str()) || name.starts_with("x-tenon-") {
+            return Err(format!("`headers` must not have {name}: that is set for each request"));
+        }
+        headers.insert(name, value);
+    }
+    if headers.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>() > MAX_HEADER_BYTES {
+        return Err(format!("`headers` must not be longer than {MAX_HEADER_BYTES} bytes"));
+    }
+    Ok(headers)
 }
 
 /// Whether a text can be a job's name.
@@ -127,6 +295,18 @@ mod tests {
             json!({ "schedule": "0 0 30 2 *" }),
             json!({ "module": "a/b" }),
             json!({ "shedule": "@daily" }),
+            json!({ "timezone": "Berlin" }),
+            json!({ "catch_up": "run" }),
+            json!({ "max_attempts": 0 }),
+            json!({ "headers": { "a": 1 } }),
+            json!({ "headers": { "a b": "" } }),
+            json!({ "headers": { "a": "x\r\ny: z" } }),
+            json!({ "headers": { "Host": "evil.example" } }),
+            json!({ "headers": { "X-Tenon-Cron-Run": "1" } }),
+            json!({ "headers": { "a": "x".repeat(MAX_HEADER_BYTES) } }),
+            json!({ "body": "x" }),
+            json!({ "method": "POST", "body": "x".repeat(MAX_BODY_BYTES + 1) }),
+            json!({ "owner": "shop" }),
         ] {
             assert!(job.patched(wrong.clone()).is_err(), "{wrong}");
         }

@@ -1,19 +1,108 @@
-//! Cron: module routes that are called by a schedule. For development only; it persists, and keeps a history.
+//! Cron: module routes that are called by a schedule, at least once each time.
+//!
+//! A store keeps jobs and runs. Whoever can call modules leases the runs that are due, calls the routes, and says how each
+//! ended. Looking for runs that are due also makes them, so that no clock of its own runs in a store; a run is one row for a
+//! job and a time, so that of several consumers one gets it. A lease ends by itself, and the run of a consumer that was killed
+//! gets its next attempt then.
+//!
+//! 1. The development services call modules through [`Host`](crate::Host), by the [`runner`].
+//! 2. For `tenon sidecar cron`, `tenon run` leases runs over HTTP; see `cli/src/cron.ts`.
 
-mod book;
 mod job;
+mod postgres;
 mod routes;
+mod run;
 mod runner;
 mod schedule;
+mod sqlite;
+mod statements;
 
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::{Host, ServicesError};
-use book::Book;
+use job::Job;
+pub(crate) use postgres::PostgresCron;
 pub(crate) use routes::routes;
+use run::{Ask, Call, Outcome, Run};
 use runner::Runner;
+pub use schedule::schedule_problem;
+use serde::Serialize;
+pub(crate) use sqlite::SqliteCron;
 use tokio::task::JoinHandle;
+
+/// How many runs of a job are remembered.
+pub(crate) const REMEMBERED_RUNS: usize = 100;
+
+/// Jobs of one store at most.
+pub(crate) const MAX_JOBS: usize = 1000;
+
+/// A failure of the store itself; it is logged, and a client is told nothing of it.
+pub(crate) type StoreError = String;
+
+/// A job, its next time, and its last run.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Described {
+    #[serde(flatten)]
+    pub(crate) job: Job,
+    /// ISO 8601; none while the job is turned off.
+    pub(crate) next: Option<String>,
+    pub(crate) last: Option<Run>,
+}
+
+/// Where jobs and runs are kept. `now` is in milliseconds since 1970.
+pub(crate) trait CronStore: Clone + Send + Sync + 'static {
+    /// Lists all jobs by name.
+    fn jobs(&self) -> impl Future<Output = Result<Vec<Described>, StoreError>> + Send;
+
+    /// Finds a job.
+    fn job(&self, name: String) -> impl Future<Output = Result<Option<Described>, StoreError>> + Send;
+
+    /// Adds a job, unless there is one of its name.
+    fn add(&self, job: Job, now: i64) -> impl Future<Output = Result<bool, StoreError>> + Send;
+
+    /// Replaces a job. Its next time stays where the schedule does.
+    fn replace(&self, job: Job, now: i64) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// Makes these the jobs of an owner, all or none: others of the owner are removed, and one of the same name by another is
+    /// replaced. Jobs that are turned off stay so.
+    fn declare(&self, owner: String, jobs: Vec<Job>, now: i64) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// Removes a job with its history.
+    fn remove(&self, name: String) -> impl Future<Output = Result<bool, StoreError>> + Send;
+
+    /// Makes a run by hand; with an `Ask` it is leased at once. None when there is no such job.
+    fn trigger(
+        &self,
+        name: String,
+        ask: Option<Ask>,
+        now: i64,
+    ) -> impl Future<Output = Result<Option<(Run, Option<Call>)>, StoreError>> + Send;
+
+    /// Returns the earliest time at which there may be something to lease.
+    fn wake(&self) -> impl Future<Output = Result<Option<i64>, StoreError>> + Send;
+
+    /// Makes the runs that are due, and leases those that are ready.
+    fn lease(&self, ask: Ask, now: i64) -> impl Future<Output = Result<Vec<Call>, StoreError>> + Send;
+
+    /// Ends an attempt. Returns whether the run gets another one; none when the lease has ended.
+    fn finish(
+        &self,
+        id: i64,
+        receipt: String,
+        outcome: Outcome,
+        now: i64,
+    ) -> impl Future<Output = Result<Option<bool>, StoreError>> + Send;
+
+    /// Lists the runs of a job, the newest first.
+    fn runs(&self, name: String, limit: usize) -> impl Future<Output = Result<Vec<Run>, StoreError>> + Send;
+
+    /// Finds a run.
+    fn run(&self, id: i64) -> impl Future<Output = Result<Option<Run>, StoreError>> + Send;
+
+    /// Whether the store answers.
+    fn ping(&self) -> impl Future<Output = Result<(), StoreError>> + Send;
+}
 
 /// A place for the runtime, which is there only once it has started.
 #[derive(Clone, Default)]
@@ -29,22 +118,45 @@ impl HostSlot {
     }
 }
 
-/// The jobs and who runs them.
+/// The jobs, and in development the runner that calls modules.
 #[derive(Clone)]
-pub(crate) struct Cron {
-    book: Book,
-    runner: Runner,
+pub(crate) struct Cron<S> {
+    store: S,
+    runner: Option<Runner<S>>,
 }
 
-impl Cron {
+impl<S: CronStore> Cron<S> {
+    /// Jobs whose runs are leased over HTTP.
+    pub(crate) fn new(store: S) -> Self {
+        Self { store, runner: None }
+    }
+
+    fn jobs_changed(&self) {
+        if let Some(runner) = &self.runner {
+            runner.jobs_changed();
+        }
+    }
+}
+
+impl Cron<SqliteCron> {
+    /// Jobs of the development services.
     pub(crate) fn open(path: &Path, host: HostSlot) -> Result<Self, ServicesError> {
-        let book = Book::open(path)?;
-        Ok(Self { runner: Runner::new(book.clone(), host), book })
+        let store = SqliteCron::open(path)?;
+        store.adopt_first_edition(path)?;
+        Ok(Self { runner: Some(Runner::new(store.clone(), host)), store })
     }
 
     /// Runs jobs when they are due, until the task is aborted.
     pub(crate) fn start(&self) -> JoinHandle<()> {
         let runner = self.runner.clone();
-        tokio::spawn(async move { runner.keep_time().await })
+        tokio::spawn(async move {
+            if let Some(runner) = runner {
+                runner.keep_time().await;
+            }
+        })
     }
+}
+
+fn now() -> i64 {
+    chrono::Utc::now().timestamp_millis()
 }

@@ -6,120 +6,194 @@ use axum::extract::{Path, State};
 use axum::http::header::LOCATION;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
-use chrono::Utc;
-use serde::Serialize;
+use axum::routing::{get, post, put};
 use serde_json::{Value, json};
 
-use super::book::{REMEMBERED_RUNS, Run, iso};
-use super::job::{Job, is_name};
-use super::{Cron, schedule};
+use super::job::{Job, declared_from_json, is_name};
+use super::run::{Ask, Run, Scope};
+use super::{Cron, CronStore, Described, MAX_JOBS, REMEMBERED_RUNS, now};
 use crate::Limits;
 use crate::http::body;
+use crate::http::members::{leased, number};
 use crate::http::problem::Problem;
 use crate::http::query::Query;
+use crate::lease::receipt;
 
-#[derive(Serialize)]
-struct Jobs {
-    jobs: Vec<Described>,
-}
+/// The lease on a run when the request says nothing.
+const LEASE_MS: u64 = 90_000;
 
-type Shared = State<(Cron, Limits)>;
+/// The longest lease: a day.
+const MAX_LEASE_MS: u64 = 24 * 3600 * 1000;
 
-/// `/cron` and what is below it.
-pub(crate) fn routes(cron: Cron, limits: Limits) -> Router {
+/// Runs of one lease.
+const MAX_RUNS: u64 = 100;
+
+/// Bytes of an error that a consumer reports; more is cut off.
+const MAX_ERROR_BYTES: usize = 1000;
+
+type Shared<S> = State<(Cron<S>, Limits)>;
+
+/// `/cron` and what is below it, and for consumers `/cron-jobs` and `/cron-runs`.
+pub(crate) fn routes<S: CronStore>(cron: Cron<S>, limits: Limits) -> Router {
     Router::new()
-        .route("/cron", get(list).post(add))
-        .route("/cron/{name}", get(show).patch(change).delete(remove))
-        .route("/cron/{name}/trigger", post(trigger))
-        .route("/cron/{name}/history", get(history))
+        .route("/cron", get(list::<S>).post(add::<S>))
+        .route("/cron/{name}", get(show::<S>).patch(change::<S>).delete(remove::<S>))
+        .route("/cron/{name}/trigger", post(trigger::<S>))
+        .route("/cron/{name}/history", get(history::<S>))
+        .route("/cron-jobs", put(declare::<S>))
+        .route("/cron-runs/lease", post(lease::<S>))
+        .route("/cron-runs/done", post(done::<S>))
         .with_state((cron, limits))
 }
 
-async fn list(State((cron, _)): Shared) -> Result<axum::Json<Jobs>, Problem> {
-    let jobs = cron.book.jobs().await.map_err(Problem::internal)?;
-    let mut described = Vec::with_capacity(jobs.len());
-    for job in &jobs {
-        described.push(describe(&cron, job).await?);
-    }
-    Ok(axum::Json(Jobs { jobs: described }))
+async fn list<S: CronStore>(State((cron, _)): Shared<S>) -> Result<axum::Json<Value>, Problem> {
+    let jobs = cron.store.jobs().await.map_err(Problem::internal)?;
+    Ok(axum::Json(json!({ "jobs": jobs })))
 }
 
-async fn add(State((cron, limits)): Shared, headers: HeaderMap, body: Body) -> Result<Response, Problem> {
+async fn add<S: CronStore>(
+    State((cron, limits)): Shared<S>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
     let body = body::read_json(&headers, body, &limits).await?;
     let job = Job::from_json(body).map_err(Problem::bad_request)?;
-    if !cron.book.add(job.clone()).await.map_err(Problem::internal)? {
-        return Err(Problem::new(StatusCode::CONFLICT, "there is a job of this name"));
+    let name = job.name.clone();
+    if !cron.store.add(job, now()).await.map_err(Problem::internal)? {
+        let detail = format!("there is a job of this name, or there are {MAX_JOBS} jobs");
+        return Err(Problem::new(StatusCode::CONFLICT, detail));
     }
-    cron.runner.jobs_changed();
-    let location = format!("/cron/{}", job.name);
-    Ok((StatusCode::CREATED, [(LOCATION, location)], axum::Json(describe(&cron, &job).await?)).into_response())
+    cron.jobs_changed();
+    let location = format!("/cron/{name}");
+    Ok((StatusCode::CREATED, [(LOCATION, location)], axum::Json(find(&cron, name).await?)).into_response())
 }
 
-async fn show(State((cron, _)): Shared, Path(name): Path<String>) -> Result<axum::Json<Described>, Problem> {
-    let job = find(&cron, &name).await?;
-    Ok(axum::Json(describe(&cron, &job).await?))
+/// `{"owner","jobs":[…]}`: the jobs of a project, in the place of those that it had before.
+async fn declare<S: CronStore>(
+    State((cron, limits)): Shared<S>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<axum::Json<Value>, Problem> {
+    let body = body::read_json(&headers, body, &limits).await?;
+    let (owner, jobs) = declared_from_json(body).map_err(Problem::bad_request)?;
+    cron.store.declare(owner, jobs, now()).await.map_err(Problem::internal)?;
+    cron.jobs_changed();
+    list(State((cron, limits))).await
 }
 
-async fn change(
-    State((cron, limits)): Shared,
+async fn show<S: CronStore>(
+    State((cron, _)): Shared<S>,
+    Path(name): Path<String>,
+) -> Result<axum::Json<Described>, Problem> {
+    find(&cron, name).await.map(axum::Json)
+}
+
+async fn change<S: CronStore>(
+    State((cron, limits)): Shared<S>,
     Path(name): Path<String>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<axum::Json<Described>, Problem> {
     let body = body::read_json(&headers, body, &limits).await?;
-    let job = find(&cron, &name).await?.patched(body).map_err(Problem::bad_request)?;
-    cron.book.replace(job.clone()).await.map_err(Problem::internal)?;
-    cron.runner.jobs_changed();
-    Ok(axum::Json(describe(&cron, &job).await?))
+    let job = find(&cron, name.clone()).await?.job.patched(body).map_err(Problem::bad_request)?;
+    cron.store.replace(job, now()).await.map_err(Problem::internal)?;
+    cron.jobs_changed();
+    find(&cron, name).await.map(axum::Json)
 }
 
-async fn remove(State((cron, _)): Shared, Path(name): Path<String>) -> Result<StatusCode, Problem> {
-    if !cron.book.remove(&name).await.map_err(Problem::internal)? {
+async fn remove<S: CronStore>(State((cron, _)): Shared<S>, Path(name): Path<String>) -> Result<StatusCode, Problem> {
+    if !is_name(&name) || !cron.store.remove(name).await.map_err(Problem::internal)? {
         return Err(absent());
     }
-    cron.runner.jobs_changed();
+    cron.jobs_changed();
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Runs a job now, enabled or not, and answers when it has run.
-async fn trigger(State((cron, _)): Shared, Path(name): Path<String>) -> Result<axum::Json<Run>, Problem> {
-    let job = find(&cron, &name).await?;
-    // Not to be cut short by a client that leaves.
-    let run = tokio::spawn(async move { cron.runner.run(&job, "manual").await }).await.map_err(Problem::internal)?;
-    Ok(axum::Json(run))
+/// Runs a job now, enabled or not. In development it answers when the job has run; a sidecar leaves the run to a consumer, and
+/// answers 202.
+async fn trigger<S: CronStore>(State((cron, _)): Shared<S>, Path(name): Path<String>) -> Result<Response, Problem> {
+    if !is_name(&name) {
+        return Err(absent());
+    }
+    let (status, run) = match cron.runner {
+        Some(runner) => {
+            // A client that leaves does not cut the run short.
+            let run = tokio::spawn(async move { runner.trigger(name).await }).await.map_err(Problem::internal)?;
+            (StatusCode::OK, run.map_err(Problem::internal)?)
+        }
+        None => {
+            let made = cron.store.trigger(name, None, now()).await.map_err(Problem::internal)?;
+            (StatusCode::ACCEPTED, made.map(|(run, _)| run))
+        }
+    };
+    Ok((status, axum::Json(run.ok_or_else(absent)?)).into_response())
 }
 
-async fn history(State((cron, _)): Shared, Path(name): Path<String>, uri: Uri) -> Result<axum::Json<Value>, Problem> {
-    let job = find(&cron, &name).await?;
+async fn history<S: CronStore>(
+    State((cron, _)): Shared<S>,
+    Path(name): Path<String>,
+    uri: Uri,
+) -> Result<axum::Json<Value>, Problem> {
+    let job = find(&cron, name).await?.job;
     let limit = Query::of(&uri)?.limit(REMEMBERED_RUNS, REMEMBERED_RUNS)?;
-    let runs = cron.book.runs(&job.name, limit).await.map_err(Problem::internal)?;
+    let runs: Vec<Run> = cron.store.runs(job.name, limit).await.map_err(Problem::internal)?;
     Ok(axum::Json(json!({ "runs": runs })))
 }
 
-async fn find(cron: &Cron, name: &str) -> Result<Job, Problem> {
-    if !is_name(name) {
+/// `{"modules":[…],"max","lease_ms"}` → `{"runs":[…]}`: the runs of these modules that are due.
+async fn lease<S: CronStore>(
+    State((cron, limits)): Shared<S>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<axum::Json<Value>, Problem> {
+    let asked = body::read_json(&headers, body, &limits).await?;
+    let modules = asked["modules"].as_array().and_then(|modules| {
+        modules.iter().map(|module| module.as_str().map(str::to_owned)).collect::<Option<Vec<String>>>()
+    });
+    let modules = modules.ok_or_else(|| Problem::bad_request("`modules` must be a list of texts"))?;
+    let max = number(&asked, "max", 1, MAX_RUNS)?.unwrap_or(MAX_RUNS);
+    let lease_ms = number(&asked, "lease_ms", 1, MAX_LEASE_MS)?.unwrap_or(LEASE_MS);
+    let ask = Ask {
+        scope: Scope::Modules(modules),
+        max: usize::try_from(max).unwrap_or(1),
+        lease_ms: i64::try_from(lease_ms).unwrap_or(i64::MAX),
+        receipt: receipt(),
+    };
+    let is_due = cron.store.wake().await.map_err(Problem::internal)?.is_some_and(|wake| wake <= now());
+    let runs = if is_due { cron.store.lease(ask, now()).await.map_err(Problem::internal)? } else { Vec::new() };
+    Ok(axum::Json(json!({ "runs": runs })))
+}
+
+/// `{"id","receipt","status"}`, or `"error"` where there was no answer → `{"again"}`: whether the run gets another attempt.
+async fn done<S: CronStore>(
+    State((cron, limits)): Shared<S>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<axum::Json<Value>, Problem> {
+    let asked = body::read_json(&headers, body, &limits).await?;
+    let (id, receipt) = leased(&asked, "run")?;
+    let outcome = match (number(&asked, "status", 100, 999)?, &asked["error"]) {
+        (Some(status), _) => Ok(u16::try_from(status).unwrap_or(999)),
+        (None, Value::String(error)) => {
+            // PostgreSQL has no NUL in texts.
+            let mut error = error.replace('\0', " ");
+            error.truncate(error.floor_char_boundary(MAX_ERROR_BYTES));
+            Err(error)
+        }
+        _ => return Err(Problem::bad_request("`status` or `error` must say how the run ended")),
+    };
+    let again = cron.store.finish(id, receipt, outcome, now()).await.map_err(Problem::internal)?;
+    let lost = || Problem::new(StatusCode::CONFLICT, "the lease has ended: the run is another consumer's, or is over");
+    Ok(axum::Json(json!({ "again": again.ok_or_else(lost)? })))
+}
+
+async fn find<S: CronStore>(cron: &Cron<S>, name: String) -> Result<Described, Problem> {
+    if !is_name(&name) {
         return Err(absent());
     }
-    cron.book.job(name).await.map_err(Problem::internal)?.ok_or_else(absent)
+    cron.store.job(name).await.map_err(Problem::internal)?.ok_or_else(absent)
 }
 
 fn absent() -> Problem {
     Problem::not_found("no job has this name")
-}
-
-/// A job with its next time, and what became of it last.
-#[derive(Serialize)]
-struct Described {
-    #[serde(flatten)]
-    job: Job,
-    next: Option<String>,
-    last: Option<Run>,
-}
-
-async fn describe(cron: &Cron, job: &Job) -> Result<Described, Problem> {
-    let next = schedule::parse(&job.schedule).ok().filter(|_| job.enabled);
-    let next = next.and_then(|schedule| schedule::next(&schedule, Utc::now())).map(iso);
-    let last = cron.book.runs(&job.name, 1).await.map_err(Problem::internal)?.into_iter().next();
-    Ok(Described { job: job.clone(), next, last })
 }

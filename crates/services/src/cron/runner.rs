@@ -1,135 +1,109 @@
-//! Who looks at the clock, and calls.
+//! Runs jobs in development: leases what is due, and calls modules through the host.
 
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
-use chrono::{DateTime, Utc};
 use tokio::sync::Notify;
 
-use super::HostSlot;
-use super::book::{Book, Run, iso};
-use super::job::Job;
-use super::schedule;
+use super::run::{Ask, Call, Outcome, Run, Scope};
+use super::{CronStore, HostSlot, StoreError, now};
+use crate::lease::receipt;
 
 /// The longest sleep: a clock that was set, or a machine that slept, is noticed after this time.
-const LONGEST_SLEEP: Duration = Duration::from_secs(20);
+const LONGEST_SLEEP_MS: i64 = 20_000;
 
-/// A time that was missed by more than this (the machine slept) is let go: nobody expects yesterday's runs all at once.
-const MISSED: chrono::TimeDelta = chrono::TimeDelta::seconds(60);
+/// The sleep when something is due that cannot run yet, because its module has not been built.
+const SHORTEST_SLEEP_MS: i64 = 500;
 
-/// How long one run may take.
+/// The time that one call may take.
 const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The lease on a run; the call ends before it.
+const LEASE_MS: i64 = 90_000;
+
+/// Runs of one look at the store.
+const MAX_RUNS: usize = 100;
 
 /// Runs jobs.
 #[derive(Clone)]
-pub(crate) struct Runner {
-    book: Book,
+pub(crate) struct Runner<S> {
+    store: S,
     host: HostSlot,
     changed: Arc<Notify>,
-    running: Arc<Mutex<HashSet<String>>>,
 }
 
-impl Runner {
-    pub(crate) fn new(book: Book, host: HostSlot) -> Self {
-        Self { book, host, changed: Arc::default(), running: Arc::default() }
+impl<S: CronStore> Runner<S> {
+    pub(crate) fn new(store: S, host: HostSlot) -> Self {
+        Self { store, host, changed: Arc::default() }
     }
 
-    /// Says that jobs are others than before.
+    /// Wakes the runner, because jobs have changed.
     pub(crate) fn jobs_changed(&self) {
         self.changed.notify_one();
     }
 
     /// Runs jobs when they are due, for ever.
     pub(crate) async fn keep_time(&self) {
-        let mut from = Utc::now();
         loop {
-            let jobs = self.book.jobs().await.unwrap_or_else(|error| {
+            let sleep = self.look().await.unwrap_or_else(|error| {
                 tracing::error!("cron: {error}");
-                Vec::new()
+                LONGEST_SLEEP_MS
             });
-            let due = |job: &Job| schedule::next(&schedule::parse(&job.schedule).ok()?, from);
-            let times: Vec<(DateTime<Utc>, Job)> =
-                jobs.into_iter().filter(|job| job.enabled).filter_map(|job| Some((due(&job)?, job))).collect();
-            let next = times.iter().map(|(time, _)| *time).min();
-            let now = Utc::now();
-            match next {
-                Some(next) if next <= now => {
-                    if now - next <= MISSED {
-                        for (_, job) in times.into_iter().filter(|(time, _)| *time == next) {
-                            let runner = self.clone();
-                            tokio::spawn(async move { runner.run(&job, "schedule").await });
-                        }
-                        from = next;
-                    } else {
-                        from = now;
-                    }
-                }
-                _ => {
-                    let until = next.and_then(|next| (next - now).to_std().ok()).unwrap_or(LONGEST_SLEEP);
-                    tokio::select! {
-                        () = tokio::time::sleep(until.min(LONGEST_SLEEP)) => {}
-                        // A job that was added now is due from now on; what has just become due stays so.
-                        () = self.changed.notified() => from = from.max(before(next, Utc::now())),
-                    }
-                }
+            tokio::select! {
+                () = tokio::time::sleep(Duration::from_millis(sleep.unsigned_abs())) => {}
+                () = self.changed.notified() => {}
             }
         }
     }
 
-    /// Calls a job's route and remembers what became of it. A job never runs twice at a time.
-    pub(crate) async fn run(&self, job: &Job, cause: &str) -> Run {
-        let (started, since) = (iso(Utc::now()), Instant::now());
-        let outcome = if self.running().insert(job.name.clone()) {
-            let outcome = self.call(job).await;
-            self.running().remove(&job.name);
-            outcome
-        } else {
-            Err("it was still running".to_string())
-        };
-        let duration_ms = i64::try_from(since.elapsed().as_millis()).unwrap_or(i64::MAX);
-        let (status, error) = match outcome {
-            Ok(status) => (Some(status), None),
-            Err(error) => (None, Some(error)),
-        };
-        let run = Run { cause: cause.to_string(), started, duration_ms, status, error };
-        if let Err(error) = self.book.note(&job.name, run.clone()).await {
-            tracing::error!("cron: {error}");
+    /// Starts what is due, and returns the milliseconds until there may be more.
+    async fn look(&self) -> Result<i64, StoreError> {
+        let Some(host) = self.host.get() else { return Ok(SHORTEST_SLEEP_MS) };
+        if self.store.wake().await?.is_some_and(|wake| wake <= now()) {
+            let calls = self.store.lease(ask(Scope::Development(host.modules())), now()).await?;
+            for call in calls {
+                let runner = self.clone();
+                tokio::spawn(async move { runner.run(call).await });
+            }
         }
-        run
+        let wake = self.store.wake().await?;
+        Ok(wake.map_or(LONGEST_SLEEP_MS, |wake| (wake - now()).clamp(SHORTEST_SLEEP_MS, LONGEST_SLEEP_MS)))
     }
 
-    fn running(&self) -> std::sync::MutexGuard<'_, HashSet<String>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Runs a job now, and returns the run when it has ended. None when there is no such job.
+    pub(crate) async fn trigger(&self, name: String) -> Result<Option<Run>, StoreError> {
+        let Some((run, call)) = self.store.trigger(name, Some(ask(Scope::Modules(Vec::new()))), now()).await? else {
+            return Ok(None);
+        };
+        let Some(call) = call else { return Ok(Some(run)) };
+        let id = call.id.parse().map_err(|_| "a run has no number".to_string())?;
+        self.run(call).await;
+        self.store.run(id).await
     }
 
-    async fn call(&self, job: &Job) -> Result<u16, String> {
+    async fn run(&self, call: Call) {
+        let outcome = self.call(&call).await;
+        let Ok(id) = call.id.parse() else { return };
+        match self.store.finish(id, call.receipt, outcome, now()).await {
+            // It waits for its next attempt.
+            Ok(Some(true)) => self.jobs_changed(),
+            Ok(_) => {}
+            Err(error) => tracing::error!("cron: {error}"),
+        }
+    }
+
+    async fn call(&self, call: &Call) -> Outcome {
         let Some(host) = self.host.get() else { return Err("no runtime is attached".to_string()) };
-        if !host.modules().contains(&job.module) {
-            return Err(format!("no module is called {}", job.module));
+        if !host.modules().contains(&call.module) {
+            return Err(format!("no module is called {}", call.module));
         }
-        match tokio::time::timeout(TIMEOUT, host.call(&job.module, &job.method, &job.path)).await {
+        match tokio::time::timeout(TIMEOUT, host.call(&call.module, call.request())).await {
             Ok(answer) => answer,
             Err(_) => Err(format!("no answer within {} s", TIMEOUT.as_secs())),
         }
     }
 }
 
-/// Now, or a moment before what is due when that is over already.
-fn before(due: Option<DateTime<Utc>>, now: DateTime<Utc>) -> DateTime<Utc> {
-    due.map_or(now, |due| now.min(due - chrono::TimeDelta::milliseconds(1)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_new_job_is_due_from_now_on_and_none_that_is_due_is_passed_over() {
-        let now = Utc::now();
-        let later = now + chrono::TimeDelta::seconds(5);
-        assert_eq!(before(None, now), now);
-        assert_eq!(before(Some(later), now), now);
-        assert!(before(Some(now), later) < now);
-    }
+fn ask(scope: Scope) -> Ask {
+    Ask { scope, max: MAX_RUNS, lease_ms: LEASE_MS, receipt: receipt() }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod body;
 mod connection;
 pub(crate) mod guard;
+pub(crate) mod members;
 pub(crate) mod metrics;
 pub(crate) mod problem;
 pub(crate) mod query;

@@ -119,9 +119,3 @@ pub(crate) struct Counts {
     /// Messages that a consumer has.
     pub(crate) leased: i64,
 }
-
-/// A time in milliseconds since 1970, as ISO 8601.
-pub(super) fn iso(millis: i64) -> String {
-    let time = chrono::DateTime::from_timestamp_millis(millis).unwrap_or_default();
-    time.to_rfc3339_opts(chrono::SecondsFormat::Millis, true)
-}

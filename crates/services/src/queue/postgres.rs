@@ -4,11 +4,12 @@
 use std::time::Duration;
 
 use serde_json::value::RawValue;
-use sqlx::postgres::{PgPool, PgPoolOptions};
-use sqlx::{Executor, Row};
+use sqlx::Row;
+use sqlx::postgres::PgPool;
 
-use super::message::iso;
 use super::{Counts, DEAD, Lease, Leased, NewMessage, QueueStore, Settled, StoreError};
+use crate::lease::iso;
+use crate::postgres_tables::{self, store_error};
 use crate::{Limits, ServicesError};
 
 /// A message with a receipt is leased until it is due.
@@ -53,10 +54,6 @@ FROM tenon_queue GROUP BY queue ORDER BY queue";
 #[derive(Clone)]
 pub(crate) struct PostgresQueue(PgPool);
 
-fn store_error(error: sqlx::Error) -> StoreError {
-    format!("PostgreSQL: {error}")
-}
-
 fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
 }
@@ -64,24 +61,7 @@ fn millis(time: Duration) -> f64 {
 impl PostgresQueue {
     /// Connects, and makes the table.
     pub(crate) async fn connect(url: &str, limits: &Limits) -> Result<Self, ServicesError> {
-        let fail = |reason: String| ServicesError::Backend { what: "PostgreSQL", reason };
-        let options: sqlx::postgres::PgConnectOptions =
-            url.parse().map_err(|_| fail("this is no URL of a database".into()))?;
-        let timeout = limits.statement_timeout.as_millis().to_string();
-        let options = options.application_name("tenon-sidecar").options([("statement_timeout", timeout.as_str())]);
-        let pool = PgPoolOptions::new()
-            .max_connections(limits.pool_size)
-            .acquire_timeout(limits.queue_timeout)
-            .connect_with(options)
-            .await
-            .map_err(|error| fail(error.to_string()))?;
-        match pool.execute(SCHEMA).await {
-            // Another sidecar is just making it.
-            Err(sqlx::Error::Database(error)) if matches!(error.code().as_deref(), Some("23505" | "42P07")) => {}
-            Err(error) => return Err(fail(format!("the table tenon_queue could not be made: {error}"))),
-            Ok(_) => {}
-        }
-        Ok(Self(pool))
+        postgres_tables::open(url, limits, SCHEMA, "the table tenon_queue").await.map(Self)
     }
 }
 

@@ -1,6 +1,5 @@
 //! The routes of queues.
 
-use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
 use axum::Router;
@@ -15,8 +14,10 @@ use super::message::MAX_MESSAGES;
 use super::{DEAD, Lease, Leased, NewMessage, QueueStore, Settled};
 use crate::Limits;
 use crate::http::body;
+use crate::http::members::{leased, number};
 use crate::http::problem::Problem;
 use crate::http::shared::Shared;
+use crate::lease::{backoff, receipt};
 
 /// How long a lease may be: half a day.
 const MAX_VISIBILITY_MS: u64 = 12 * 3600 * 1000;
@@ -26,12 +27,6 @@ const VISIBILITY_MS: u64 = 30_000;
 
 /// Deliveries of a message when the request says nothing.
 const MAX_ATTEMPTS: u32 = 5;
-
-/// The first delay before a message is delivered again; it doubles with each attempt.
-const BACKOFF: Duration = Duration::from_secs(1);
-
-/// The longest such delay.
-const MAX_BACKOFF: Duration = Duration::from_secs(15 * 60);
 
 /// `/queue` and what is below it.
 pub(crate) fn routes<S: QueueStore>(store: S, limits: Limits) -> Router {
@@ -78,12 +73,11 @@ async fn lease<S: QueueStore>(
     let asked = body::read_json(&headers, body, &shared.limits).await?;
     let max = number(&asked, "max", 1, MAX_MESSAGES as u64)?.unwrap_or(1);
     let visibility = number(&asked, "visibility_ms", 1, MAX_VISIBILITY_MS)?.unwrap_or(VISIBILITY_MS);
-    let receipt = format!("{:016x}{:016x}", RandomState::new().hash_one(0), RandomState::new().hash_one(0));
     let lease = Lease {
         max: usize::try_from(max).unwrap_or(1),
         visibility: Duration::from_millis(visibility),
         max_attempts: attempts(&asked)?,
-        receipt,
+        receipt: receipt(),
     };
     let messages = shared.store.lease(name, lease).await.map_err(Problem::internal)?;
     Ok(axum::Json(Delivered { messages }))
@@ -103,7 +97,7 @@ async fn done<S: QueueStore>(
 ) -> Result<StatusCode, Problem> {
     let name = check_name(name)?;
     let asked = body::read_json(&headers, body, &shared.limits).await?;
-    let (id, receipt) = leased(&asked)?;
+    let (id, receipt) = leased(&asked, "message")?;
     let was_leased = shared.store.done(name, id, receipt).await.map_err(Problem::internal)?;
     if was_leased { Ok(StatusCode::NO_CONTENT) } else { Err(lost()) }
 }
@@ -117,7 +111,7 @@ async fn retry<S: QueueStore>(
 ) -> Result<axum::Json<Value>, Problem> {
     let name = check_name(name)?;
     let asked = body::read_json(&headers, body, &shared.limits).await?;
-    let (id, receipt) = leased(&asked)?;
+    let (id, receipt) = leased(&asked, "message")?;
     let delay = match number(&asked, "delay_ms", 0, MAX_VISIBILITY_MS)? {
         Some(delay) => Duration::from_millis(delay),
         None => backoff(number(&asked, "attempts", 1, u64::from(u32::MAX))?.unwrap_or(1)),
@@ -130,35 +124,13 @@ async fn retry<S: QueueStore>(
     }
 }
 
-fn backoff(attempts: u64) -> Duration {
-    let doubled = u32::try_from(attempts.saturating_sub(1)).ok().and_then(|times| 2_u32.checked_pow(times));
-    doubled.and_then(|times| BACKOFF.checked_mul(times)).map_or(MAX_BACKOFF, |delay| delay.min(MAX_BACKOFF))
-}
-
 fn lost() -> Problem {
     Problem::new(StatusCode::CONFLICT, "the lease has ended: the message is another consumer's, or was handled")
-}
-
-fn leased(asked: &Value) -> Result<(i64, String), Problem> {
-    let id = asked["id"].as_str().and_then(|id| id.parse().ok());
-    let receipt = asked["receipt"].as_str().map(str::to_owned);
-    id.zip(receipt).ok_or_else(|| Problem::bad_request("`id` and `receipt` must be those of a leased message"))
 }
 
 fn attempts(asked: &Value) -> Result<u32, Problem> {
     let given = number(asked, "max_attempts", 1, 1000)?;
     Ok(given.and_then(|given| u32::try_from(given).ok()).unwrap_or(MAX_ATTEMPTS))
-}
-
-fn number(asked: &Value, name: &str, min: u64, max: u64) -> Result<Option<u64>, Problem> {
-    match &asked[name] {
-        Value::Null => Ok(None),
-        value => {
-            let number = value.as_u64().filter(|number| (min..=max).contains(number));
-            let wrong = || Problem::bad_request(format!("`{name}` must be a whole number from {min} to {max}"));
-            number.map(Some).ok_or_else(wrong)
-        }
-    }
 }
 
 /// Letters, digits, `_` and `-`; the queue of dead letters is one as well.
@@ -176,12 +148,6 @@ fn check_name(name: String) -> Result<String, Problem> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn delays_double() {
-        let seconds: Vec<u64> = [1, 2, 3, 11, 100].map(|attempts| backoff(attempts).as_secs()).into();
-        assert_eq!(seconds, [1, 2, 4, 900, 900]);
-    }
 
     #[test]
     fn names() {

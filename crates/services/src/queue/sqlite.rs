@@ -6,9 +6,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 use serde_json::value::RawValue;
 
-use super::message::iso;
 use super::{Counts, DEAD, Lease, Leased, NewMessage, QueueStore, Settled, StoreError};
 use crate::ServicesError;
+use crate::lease::iso;
 use crate::sqlite_file::SqliteFile;
 
 /// Times are milliseconds since 1970. A message with a receipt is leased until it is due.

@@ -8,6 +8,7 @@ use axum::Router;
 use object_store::aws::AmazonS3Builder;
 
 use super::Ping;
+use crate::cron::{self, Cron, CronStore, PostgresCron, SqliteCron};
 use crate::kv::{self, KvStore, RedisKv, SqliteKv};
 use crate::queue::{self, PostgresQueue, QueueStore, SqliteQueue};
 use crate::sql::postgres::PostgresSql;
@@ -44,6 +45,11 @@ pub enum Backend {
         /// The store.
         url: String,
     },
+    /// `postgres://…`, or `sqlite:` and the path of a file.
+    Cron {
+        /// The store.
+        url: String,
+    },
 }
 
 impl Backend {
@@ -53,6 +59,7 @@ impl Backend {
             Self::Kv { .. } => "kv",
             Self::Storage { .. } => "storage",
             Self::Queue { .. } => "queue",
+            Self::Cron { .. } => "cron",
         }
     }
 
@@ -83,6 +90,13 @@ impl Backend {
                 Some(path) => Ok(queue_routes(SqliteQueue::open(&path)?, limits)),
                 None if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
                     Ok(queue_routes(PostgresQueue::connect(&url, &limits).await?, limits))
+                }
+                None => Err(unknown("postgres://user@host/database or sqlite:/path/to/file.db")),
+            },
+            Self::Cron { url } => match path_behind(&url, "sqlite:") {
+                Some(path) => Ok(cron_routes(SqliteCron::open(&path)?, limits)),
+                None if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
+                    Ok(cron_routes(PostgresCron::connect(&url, &limits).await?, limits))
                 }
                 None => Err(unknown("postgres://user@host/database or sqlite:/path/to/file.db")),
             },
@@ -158,6 +172,17 @@ fn queue_routes<S: QueueStore>(store: S, limits: Limits) -> (Router, Ping) {
     let asked = store.clone();
     (
         queue::routes(store, limits),
+        ping_of(move || {
+            let store = asked.clone();
+            async move { store.ping().await }
+        }),
+    )
+}
+
+fn cron_routes<S: CronStore>(store: S, limits: Limits) -> (Router, Ping) {
+    let asked = store.clone();
+    (
+        cron::routes(Cron::new(store), limits),
         ping_of(move || {
             let store = asked.clone();
             async move { store.ping().await }

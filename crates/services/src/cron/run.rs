@@ -1,0 +1,330 @@
+//! Runs of jobs: when one is made, which attempt it gets, and how it ends.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::job::Job;
+use super::schedule::Schedule;
+use crate::ModuleRequest;
+use crate::lease::{backoff, iso};
+
+/// The lateness in milliseconds within which a run is on time. A time that was missed by more is left out unless its job
+/// catches up: nobody expects yesterday's runs all at once.
+const GRACE_MS: i64 = 60_000;
+
+/// A run that comes of the schedule.
+pub(crate) const SCHEDULED: &str = "schedule";
+
+/// A run that somebody asked for.
+pub(crate) const MANUAL: &str = "manual";
+
+/// The error of a run whose consumer never said how its last attempt ended.
+pub(super) const LOST: &str = "the last attempt ended without an answer";
+
+/// A run of a job, as clients see it.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Run {
+    pub(crate) id: String,
+    /// `schedule` or `manual`.
+    pub(crate) cause: String,
+    /// The time of the schedule that it is for.
+    pub(crate) due: String,
+    pub(crate) state: State,
+    /// The attempts so far.
+    pub(crate) attempts: u32,
+    /// The start of the last attempt.
+    pub(crate) started: String,
+    pub(crate) duration_ms: i64,
+    /// The answer of the module; none when there was no answer.
+    pub(crate) status: Option<u16>,
+    pub(crate) error: Option<String>,
+}
+
+impl Run {
+    /// Makes the call of a run that was leased as it was made; none when it was not.
+    pub(super) fn leased(&self, ask: Option<&Ask>, job: Job, id: i64, now: i64) -> Option<Call> {
+        let ask = ask.filter(|_| self.state == State::Running)?;
+        Some(Ready { id, cause: self.cause.clone(), due_ms: now, attempts: 0, job }.call(&ask.receipt))
+    }
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum State {
+    /// It waits for a consumer, or for its next attempt.
+    Waiting,
+    /// A consumer has it.
+    Running,
+    /// The module answered from 200 to 299.
+    Done,
+    /// Every attempt has failed.
+    Failed,
+    /// Another run of the job was going on.
+    Skipped,
+}
+
+/// A run as stores keep it. Times are milliseconds since 1970.
+#[derive(Clone, Debug)]
+pub(super) struct Stored {
+    pub(super) id: i64,
+    pub(super) cause: String,
+    pub(super) due_ms: i64,
+    pub(super) started_ms: i64,
+    pub(super) duration_ms: i64,
+    pub(super) attempts: i32,
+    pub(super) is_leased: bool,
+    pub(super) is_finished: bool,
+    pub(super) status: Option<i32>,
+    pub(super) error: Option<String>,
+}
+
+impl From<Stored> for Run {
+    fn from(stored: Stored) -> Self {
+        let state = match stored.status {
+            _ if !stored.is_finished && stored.is_leased => State::Running,
+            _ if !stored.is_finished => State::Waiting,
+            Some(200..=299) => State::Done,
+            _ if stored.attempts == 0 => State::Skipped,
+            _ => State::Failed,
+        };
+        Self {
+            id: stored.id.to_string(),
+            cause: stored.cause,
+            due: iso(stored.due_ms),
+            state,
+            attempts: u32::try_from(stored.attempts).unwrap_or_default(),
+            started: iso(stored.started_ms),
+            duration_ms: stored.duration_ms,
+            status: stored.status.and_then(|status| u16::try_from(status).ok()),
+            error: stored.error,
+        }
+    }
+}
+
+/// The jobs whose runs somebody takes.
+#[derive(Clone, Debug)]
+pub(crate) enum Scope {
+    /// Those of these modules.
+    Modules(Vec<String>),
+    /// Those of these modules, and all that a client has added.
+    Development(Vec<String>),
+}
+
+impl Scope {
+    pub(super) fn has(&self, job: &Job) -> bool {
+        match self {
+            Self::Modules(modules) => modules.contains(&job.module),
+            Self::Development(modules) => job.owner.is_none() || modules.contains(&job.module),
+        }
+    }
+}
+
+/// What a consumer asks for.
+#[derive(Clone, Debug)]
+pub(crate) struct Ask {
+    pub(crate) scope: Scope,
+    /// Runs at most.
+    pub(crate) max: usize,
+    /// How long the runs are the consumer's, in milliseconds.
+    pub(crate) lease_ms: i64,
+    /// Names the lease.
+    pub(crate) receipt: String,
+}
+
+/// What a job whose time has come does next.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Plan {
+    /// The time that a run is made for.
+    pub(super) due: Option<i64>,
+    /// The next time.
+    pub(super) next: Option<i64>,
+}
+
+/// Plans a job whose time `next` has come. Of several times that have passed meanwhile only the last one counts.
+pub(super) fn plan(job: &Job, next: i64, now: i64) -> Plan {
+    let Ok(schedule) = Schedule::parse(&job.schedule, &job.timezone) else { return Plan { due: None, next: None } };
+    let latest = schedule.latest(now).map_or(next, |latest| latest.max(next));
+    let due = (job.catch_up || now - latest <= GRACE_MS).then_some(latest);
+    Plan { due, next: schedule.next(now) }
+}
+
+/// An unfinished run that is ready for an attempt.
+pub(super) struct Ready {
+    pub(super) id: i64,
+    pub(super) cause: String,
+    pub(super) due_ms: i64,
+    pub(super) attempts: i32,
+    pub(super) job: Job,
+}
+
+impl Ready {
+    /// Whether it has had its attempts, the last of which ended without a word.
+    pub(super) fn is_lost(&self) -> bool {
+        self.attempts >= max_attempts(&self.job, &self.cause)
+    }
+
+    /// Makes the call of the next attempt.
+    pub(super) fn call(self, receipt: &str) -> Call {
+        let Self { id, due_ms, attempts, job, .. } = self;
+        let (due, attempts) = (iso(due_ms), u32::try_from(attempts).unwrap_or_default() + 1);
+        let (body, mut headers) = (job.body_text(), job.headers);
+        if body.is_some() {
+            let content_type = if job.body.is_string() { "text/plain; charset=utf-8" } else { "application/json" };
+            headers.entry("content-type".to_string()).or_insert_with(|| content_type.to_string());
+        }
+        let own = [
+            ("x-tenon-cron", "1".to_string()),
+            ("x-tenon-cron-job", job.name.clone()),
+            ("x-tenon-cron-run", id.to_string()),
+            ("x-tenon-cron-due", due.clone()),
+            ("x-tenon-cron-attempt", attempts.to_string()),
+        ];
+        headers.extend(own.map(|(name, value)| (name.to_string(), value)));
+        Call {
+            id: id.to_string(),
+            job: job.name,
+            due,
+            attempts,
+            module: job.module,
+            method: job.method,
+            path: job.path,
+            headers,
+            body,
+            receipt: receipt.to_string(),
+        }
+    }
+}
+
+/// An attempt that a consumer makes: the request to send, and the lease to settle.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Call {
+    pub(crate) id: String,
+    pub(crate) job: String,
+    pub(crate) due: String,
+    /// Attempts, this one included.
+    pub(crate) attempts: u32,
+    pub(crate) module: String,
+    pub(crate) method: String,
+    pub(crate) path: String,
+    pub(crate) headers: BTreeMap<String, String>,
+    pub(crate) body: Option<String>,
+    pub(crate) receipt: String,
+}
+
+impl Call {
+    pub(super) fn request(&self) -> ModuleRequest {
+        ModuleRequest {
+            method: self.method.clone(),
+            path: self.path.clone(),
+            headers: self.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+            body: self.body.clone(),
+        }
+    }
+}
+
+/// How an attempt ended: the status that the module answered, or why there is none.
+pub(crate) type Outcome = Result<u16, String>;
+
+/// A leased run, as its end is decided.
+pub(super) struct Attempted {
+    pub(super) cause: String,
+    pub(super) attempts: i32,
+    pub(super) started_ms: i64,
+    pub(super) job: Job,
+}
+
+/// What is written at the end of an attempt.
+pub(super) struct End {
+    pub(super) is_finished: bool,
+    /// The time of the next attempt.
+    pub(super) ready_ms: i64,
+    pub(super) duration_ms: i64,
+    pub(super) status: Option<i32>,
+    pub(super) error: Option<String>,
+}
+
+impl Attempted {
+    /// Decides whether the run is over, or has another attempt later.
+    pub(super) fn end(&self, outcome: Outcome, now: i64) -> End {
+        let is_done = matches!(outcome, Ok(200..=299));
+        let delay = backoff(u64::try_from(self.attempts).unwrap_or(1));
+        let (status, error) = match outcome {
+            Ok(status) => (Some(i32::from(status)), None),
+            Err(error) => (None, Some(error)),
+        };
+        End {
+            is_finished: is_done || self.attempts >= max_attempts(&self.job, &self.cause),
+            ready_ms: now.saturating_add(i64::try_from(delay.as_millis()).unwrap_or(i64::MAX)),
+            duration_ms: (now - self.started_ms).max(0),
+            status,
+            error,
+        }
+    }
+}
+
+/// A run by hand has one attempt: whoever asked for it sees how it ended, and asks again.
+fn max_attempts(job: &Job, cause: &str) -> i32 {
+    if cause == MANUAL { 1 } else { i32::try_from(job.max_attempts).unwrap_or(i32::MAX) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn job(more: serde_json::Value) -> Job {
+        let mut given = json!({ "name": "a", "schedule": "0 * * * *", "module": "m" });
+        given.as_object_mut().unwrap().append(&mut more.as_object().unwrap().clone());
+        Job::from_json(given).unwrap()
+    }
+
+    const HOUR: i64 = 3_600_000;
+
+    #[test]
+    fn only_the_last_of_the_missed_times_counts_and_only_when_it_is_recent() {
+        let start = 500_000 * HOUR;
+        let (plain, catching) = (job(json!({})), job(json!({ "catch_up": true })));
+        for (late, due, caught) in [
+            (0, Some(start), start),
+            (GRACE_MS, Some(start), start),
+            (GRACE_MS + 1, None, start),
+            (5 * HOUR, Some(start + 5 * HOUR), start + 5 * HOUR),
+            (5 * HOUR + 600_000, None, start + 5 * HOUR),
+        ] {
+            let now = start + late;
+            let next = Some(start + (late / HOUR + 1) * HOUR);
+            assert_eq!(plan(&plain, start, now), Plan { due, next }, "{late}");
+            assert_eq!(plan(&catching, start, now), Plan { due: Some(caught), next }, "{late}");
+        }
+    }
+
+    #[test]
+    fn a_call_carries_the_run_and_the_body() {
+        let call = |job: Job| {
+            Ready { id: 7, cause: SCHEDULED.to_string(), due_ms: 0, attempts: 1, job }.call("receipt").request()
+        };
+        let bare = call(job(json!({})));
+        assert_eq!(bare.body, None);
+        let expected = [
+            ("x-tenon-cron", "1"),
+            ("x-tenon-cron-attempt", "2"),
+            ("x-tenon-cron-due", "1970-01-01T00:00:00.000Z"),
+            ("x-tenon-cron-job", "a"),
+            ("x-tenon-cron-run", "7"),
+        ];
+        assert_eq!(bare.headers, expected.map(|(name, value)| (name.to_string(), value.to_string())));
+        let content_type = |request: &ModuleRequest| {
+            request.headers.iter().find(|(name, _)| name == "content-type").map(|(_, value)| value.clone())
+        };
+        let object = call(job(json!({ "method": "POST", "body": { "full": true } })));
+        assert_eq!(object.body.as_deref(), Some("{\"full\":true}"));
+        assert_eq!(content_type(&object).as_deref(), Some("application/json"));
+        let text = call(job(
+            json!({ "method": "POST", "body": "a=b", "headers": { "Content-Type": "application/x-www-form-urlencoded" } }),
+        ));
+        assert_eq!(text.body.as_deref(), Some("a=b"));
+        assert_eq!(content_type(&text).as_deref(), Some("application/x-www-form-urlencoded"));
+    }
+}

@@ -1,0 +1,38 @@
+//! Leases of queues and cron: receipts, the delay before the next attempt, and times as JSON has them.
+
+use std::hash::{BuildHasher, RandomState};
+use std::time::Duration;
+
+/// The first delay before the next attempt; it doubles with each attempt.
+const BACKOFF: Duration = Duration::from_secs(1);
+
+/// The longest such delay.
+const MAX_BACKOFF: Duration = Duration::from_secs(15 * 60);
+
+/// Returns the delay after this many attempts.
+pub(crate) fn backoff(attempts: u64) -> Duration {
+    let doubled = u32::try_from(attempts.saturating_sub(1)).ok().and_then(|times| 2_u32.checked_pow(times));
+    doubled.and_then(|times| BACKOFF.checked_mul(times)).map_or(MAX_BACKOFF, |delay| delay.min(MAX_BACKOFF))
+}
+
+/// Makes a name for a lease that no other lease has.
+pub(crate) fn receipt() -> String {
+    format!("{:016x}{:016x}", RandomState::new().hash_one(0), RandomState::new().hash_one(0))
+}
+
+/// Formats milliseconds since 1970 as ISO 8601.
+pub(crate) fn iso(millis: i64) -> String {
+    let time = chrono::DateTime::from_timestamp_millis(millis).unwrap_or_default();
+    time.to_rfc3339_opts(chrono::SecondsFormat::Millis, true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_double() {
+        let seconds: Vec<u64> = [1, 2, 3, 11, 100].map(|attempts| backoff(attempts).as_secs()).into();
+        assert_eq!(seconds, [1, 2, 4, 900, 900]);
+    }
+}

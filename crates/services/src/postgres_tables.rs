@@ -1,0 +1,37 @@
+//! Tables of the services' own in a PostgreSQL database, for queues and cron.
+
+use sqlx::Executor;
+use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+
+use crate::{Limits, ServicesError};
+
+/// Connects, and runs `schema`, which makes `tables` where they are not there yet.
+pub(crate) async fn open(
+    url: &str,
+    limits: &Limits,
+    schema: &'static str,
+    tables: &str,
+) -> Result<PgPool, ServicesError> {
+    let fail = |reason: String| ServicesError::Backend { what: "PostgreSQL", reason };
+    let options: PgConnectOptions = url.parse().map_err(|_| fail("this is no URL of a database".into()))?;
+    let timeout = limits.statement_timeout.as_millis().to_string();
+    let options = options.application_name("tenon-sidecar").options([("statement_timeout", timeout.as_str())]);
+    let pool = PgPoolOptions::new()
+        .max_connections(limits.pool_size)
+        .acquire_timeout(limits.queue_timeout)
+        .connect_with(options)
+        .await
+        .map_err(|error| fail(error.to_string()))?;
+    match pool.execute(schema).await {
+        // Another sidecar is just making them.
+        Err(sqlx::Error::Database(error)) if matches!(error.code().as_deref(), Some("23505" | "42P07")) => {}
+        Err(error) => return Err(fail(format!("{tables} could not be made: {error}"))),
+        Ok(_) => {}
+    }
+    Ok(pool)
+}
+
+/// Names the database in an error for the log.
+pub(crate) fn store_error(error: sqlx::Error) -> String {
+    format!("PostgreSQL: {error}")
+}
