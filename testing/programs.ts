@@ -24,6 +24,14 @@ const programs = {
   fish: { places: ["fish"], install: debian("fish") },
   openssl: { places: ["openssl"], install: debian("openssl") },
   "redis-server": { places: ["redis-server"], install: debian("redis-server") },
+  "docker-registry": { places: ["docker-registry"], install: debian("docker-registry") },
+  skopeo: { places: ["skopeo"], install: debian("skopeo") },
+  oras: {
+    variable: "ORAS",
+    places: [join(kept, "bin/oras"), "oras"],
+    probe: ["version"],
+    install: "go install oras.land/oras/cmd/oras@v1.2.3, or name it in ORAS",
+  },
   // Debian's wrappers on the PATH do not include initdb.
   postgresql: { places: [...postgresFolders(), "initdb"], install: debian("postgresql") },
   chromium: {

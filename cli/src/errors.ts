@@ -26,6 +26,7 @@ export type ErrorCode =
   | "NOT_A_BRIDGE"
   | "NOT_A_COMPONENT"
   | "NOT_BUILT"
+  | "REGISTRY"
   | "REQUEST"
   | "RESPONSE"
   | "SCHEMA"

@@ -1,0 +1,102 @@
+/** A registry that answers as a test says, and what it was asked. */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { digestOf, mediaTypes } from "./artifact.ts";
+
+/** What a path answers with: bytes, or a function that writes the response. */
+export type Route = Uint8Array | string | ((request: IncomingMessage, response: ServerResponse) => void);
+
+/** A request that came. */
+export interface Seen {
+  readonly method: string;
+  readonly url: string;
+  readonly authorization: string | undefined;
+  readonly body: string;
+}
+
+/** A server on a free port of 127.0.0.1. */
+export interface FakeRegistry {
+  readonly host: string;
+  readonly port: number;
+  readonly seen: Seen[];
+  /** By method and path without the query, such as `GET /v2/team/shop/manifests/1.0`; a path alone is for GET. */
+  readonly routes: Map<string, Route>;
+  close(): Promise<void>;
+}
+
+export async function fakeRegistry(): Promise<FakeRegistry> {
+  const routes = new Map<string, Route>();
+  const seen: Seen[] = [];
+  const server = createServer((request, response) => {
+    const { method = "", url = "" } = request;
+    let body = "";
+    request.on("data", (piece) => {
+      body += piece;
+    });
+    request.on("end", () => {
+      seen.push({ method, url, authorization: request.headers.authorization, body });
+      const path = url.replace(/\?.*$/, "");
+      const route = routes.get(`${method} ${path}`) ?? (method === "GET" ? routes.get(path) : undefined);
+      if (route === undefined) response.writeHead(404).end('{"errors":[{"code":"UNKNOWN","message":"secret words"}]}');
+      else if (typeof route === "function") route(request, response);
+      else response.end(route);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    host: `127.0.0.1:${port}`,
+    port,
+    seen,
+    routes,
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** Answers without an end, as fast as the client reads. */
+export const endless: Route = (_, response) => {
+  const piece = Buffer.alloc(64 * 1024, " ");
+  const write = () => {
+    while (!response.destroyed && response.write(piece)) {}
+  };
+  response.on("drain", write);
+  write();
+};
+
+/** Answers with a redirect. */
+export function redirect(location: string): Route {
+  return (_, response) => response.writeHead(307, { location }).end();
+}
+
+/** Asks for credentials until there is an `authorization` of this value. */
+export function guarded(challenge: string, authorization: string, inner: Uint8Array | string): Route {
+  return (request, response) => {
+    if (request.headers.authorization === authorization) response.end(inner);
+    else response.writeHead(401, { "www-authenticate": challenge }).end();
+  };
+}
+
+/** An artifact whose component is these bytes, with other fields in its manifest. */
+export function artifact(component: string, other: object = {}) {
+  const layer = { mediaType: mediaTypes.component, digest: digestOf(Buffer.from(component)), size: component.length };
+  const config = JSON.stringify({ architecture: "wasm", os: "wasip2", layerDigests: [layer.digest] });
+  const manifest = JSON.stringify({
+    schemaVersion: 2,
+    mediaType: mediaTypes.manifest,
+    config: { mediaType: mediaTypes.config, digest: digestOf(Buffer.from(config)), size: config.length },
+    layers: [layer],
+    ...other,
+  });
+  return { component, layer, config, manifest, digest: digestOf(Buffer.from(manifest)) };
+}
+
+/** Puts an artifact at `team/shop:1.0`. */
+export function serve({ routes }: FakeRegistry, parts: ReturnType<typeof artifact>): void {
+  routes.set("/v2/team/shop/manifests/1.0", parts.manifest);
+  routes.set(`/v2/team/shop/manifests/${parts.digest}`, parts.manifest);
+  routes.set(`/v2/team/shop/blobs/${digestOf(Buffer.from(parts.config))}`, parts.config);
+  routes.set(`/v2/team/shop/blobs/${parts.layer.digest}`, parts.component);
+}

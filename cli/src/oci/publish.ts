@@ -1,0 +1,107 @@
+import { TenonError } from "../errors.ts";
+import { type Blob, buildArtifact, type Description, mediaTypes } from "./artifact.ts";
+import { ociLimits } from "./limits.ts";
+import { formatReference, parseReference, type Reference } from "./reference.ts";
+import { Registry, type RegistryOptions } from "./registry.ts";
+
+/** What was published. */
+export interface Published {
+  /** `oci://registry/repository@sha256:…`, which names these very bytes. */
+  readonly reference: string;
+  /** Digest of the manifest. */
+  readonly digest: string;
+  /** Bytes that were sent; blobs that the registry has already are not. */
+  readonly sent: number;
+}
+
+/**
+ * Publishes a component under a tag, in the CNCF Wasm layout.
+ *
+ * @throws TenonError `USAGE` for a reference without a tag, `REGISTRY` for what the registry answers
+ */
+export async function publishComponent(
+  component: Uint8Array,
+  description: Description,
+  reference: Reference & { readonly tag: string },
+  options: RegistryOptions = {},
+): Promise<Published> {
+  const { layer, config, manifest } = buildArtifact(component, description);
+  const registry = new Registry(reference, "pull,push", options);
+  try {
+    let sent = 0;
+    for (const blob of [layer, config]) sent += await push(blob, registry);
+    const answer = await registry.send(`manifests/${reference.tag}`, {
+      method: "PUT",
+      headers: { "content-type": mediaTypes.manifest },
+      body: manifest.bytes,
+    });
+    if (answer.status !== 201 && answer.status !== 200) {
+      throw await registry.unexpected(answer, `publish ${formatReference(reference)}`);
+    }
+    answer.discard();
+    const said = answer.header("docker-content-digest");
+    if (said?.startsWith("sha256:") && said !== manifest.digest) {
+      throw registry.failure(
+        "has stored another manifest than the one that was sent",
+        "the registry is broken or hostile",
+      );
+    }
+    const { registry: name, repository } = reference;
+    const { digest } = manifest;
+    return { reference: formatReference({ registry: name, repository, digest }), digest, sent: sent + manifest.size };
+  } finally {
+    await registry.close();
+  }
+}
+
+/**
+ * The reference to publish under.
+ *
+ * @throws TenonError `USAGE`
+ */
+export function parseTarget(text: string): Reference & { readonly tag: string } {
+  const reference = parseReference(text);
+  const { tag, digest } = reference;
+  if (tag === undefined || digest !== undefined) {
+    throw new TenonError(
+      "USAGE",
+      `cannot publish under ${JSON.stringify(text)}: a digest follows from the bytes`,
+      "name a tag",
+    );
+  }
+  return { ...reference, tag };
+}
+
+/** Pushes a blob unless the registry has it; the bytes that were sent. */
+async function push({ bytes, digest, size }: Blob, registry: Registry): Promise<number> {
+  const found = await registry.send(`blobs/${digest}`, { method: "HEAD" });
+  found.discard();
+  if (found.status === 200) return 0;
+  if (found.status !== 404) throw await registry.unexpected(found, `publish to ${registry.name}`);
+  const started = await registry.send("blobs/uploads/", { method: "POST" });
+  const location = started.header("location");
+  if (started.status !== 202 || location === undefined) {
+    throw await registry.unexpected(started, `publish to ${registry.name}`);
+  }
+  started.discard();
+  const done = await registry.send(withDigest(location, digest, started.url, registry), {
+    method: "PUT",
+    headers: { "content-type": "application/octet-stream" },
+    body: bytes,
+    timeoutMs: ociLimits.transferMs,
+  });
+  if (done.status !== 201) throw await registry.unexpected(done, `publish to ${registry.name}`);
+  done.discard();
+  return size;
+}
+
+/** The address of an upload's end. */
+function withDigest(location: string, digest: string, base: URL, registry: Registry): string {
+  try {
+    const upload = new URL(location, base);
+    upload.searchParams.append("digest", digest);
+    return upload.href;
+  } catch {
+    throw registry.failure("names an address that is none", "the registry is broken or hostile");
+  }
+}

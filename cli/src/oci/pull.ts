@@ -1,0 +1,113 @@
+import { createHash } from "node:crypto";
+import { defaultCacheFolder } from "../cache-folder.ts";
+import { type Artifact, checkConfig, type Descriptor, digestOf, mediaTypes, parseManifest } from "./artifact.ts";
+import { ociLimits } from "./limits.ts";
+import { formatReference, parseReference, type Reference } from "./reference.ts";
+import { Registry, type RegistryOptions } from "./registry.ts";
+import { Store } from "./store.ts";
+
+/** How to pull. */
+export interface PullOptions extends RegistryOptions {
+  /** The user's cache folder when left out. */
+  readonly cacheFolder?: string;
+}
+
+/** A component that was pulled. */
+export interface Pulled {
+  /** Its file, in the cache. It is called after the repository: `oci://registry/team/shop:1.0` is `…/shop.wasm`. */
+  readonly path: string;
+  /** Digest of the manifest. */
+  readonly digest: string;
+}
+
+/**
+ * Pulls the component of a reference into the cache. Manifest, configuration and component are verified by digest and size,
+ * whether they come from the registry or from the cache. A reference with a digest needs no registry once it is in the cache.
+ *
+ * @throws TenonError `USAGE` for what is no reference, `REGISTRY` for what the registry answers, `WRITE` for the cache
+ */
+export async function pullModule(text: string, options: PullOptions = {}): Promise<Pulled> {
+  const reference = parseReference(text);
+  const store = new Store(options.cacheFolder ?? defaultCacheFolder(options.environment));
+  const registry = new Registry(reference, "pull", options);
+  try {
+    const { digest, bytes } = await manifestOf(reference, registry, store);
+    const where = formatReference(reference);
+    const artifact = parseManifest(bytes, where);
+    await configOf(artifact, where, registry, store);
+    const name = nameOf(reference);
+    if (!(await store.hasComponent(artifact.layer, name))) await pullComponent(artifact.layer, name, registry, store);
+    // Written last, so that whatever has a manifest in the cache has been whole.
+    if ((await store.read(digest, ociLimits.manifestBytes)) === undefined) await store.write(digest, bytes);
+    return { path: store.componentFile(artifact.layer, name), digest };
+  } finally {
+    await registry.close();
+  }
+}
+
+async function manifestOf(
+  reference: Reference,
+  registry: Registry,
+  store: Store,
+): Promise<{ readonly digest: string; readonly bytes: Buffer }> {
+  const wanted = reference.digest;
+  const kept = wanted === undefined ? undefined : await store.read(wanted, ociLimits.manifestBytes);
+  if (wanted !== undefined && kept !== undefined) return { digest: wanted, bytes: kept };
+  const answer = await registry.send(`manifests/${wanted ?? reference.tag}`, {
+    method: "GET",
+    // An index is asked for only to say that it is one.
+    headers: { accept: `${mediaTypes.manifest}, application/vnd.oci.image.index.v1+json;q=0.5` },
+  });
+  if (answer.status !== 200) throw await registry.unexpected(answer, `pull ${formatReference(reference)}`);
+  const bytes = await registry.read(answer, ociLimits.manifestBytes, "a manifest");
+  const digest = digestOf(bytes);
+  for (const said of [wanted, answer.header("docker-content-digest")]) {
+    if (said?.startsWith("sha256:") && said !== digest) throw changed(registry, "a manifest");
+  }
+  return { digest, bytes };
+}
+
+async function configOf(artifact: Artifact, where: string, registry: Registry, store: Store): Promise<void> {
+  const { config } = artifact;
+  let bytes = await store.read(config.digest, ociLimits.configBytes);
+  if (bytes === undefined) {
+    const answer = await blob(config, registry, ociLimits.requestMs);
+    bytes = await registry.read(answer, config.size, "the configuration");
+    if (bytes.length !== config.size || digestOf(bytes) !== config.digest) throw changed(registry, "a configuration");
+    await store.write(config.digest, bytes);
+  }
+  checkConfig(bytes, artifact, where);
+}
+
+async function pullComponent(layer: Descriptor, name: string, registry: Registry, store: Store): Promise<void> {
+  const answer = await blob(layer, registry, ociLimits.transferMs);
+  await store.writeComponent(layer, name, async function* () {
+    const hash = createHash("sha256");
+    let length = 0;
+    for await (const piece of registry.pieces(answer, layer.size, "the component")) {
+      hash.update(piece);
+      length += piece.length;
+      yield piece;
+    }
+    if (length !== layer.size || `sha256:${hash.digest("hex")}` !== layer.digest)
+      throw changed(registry, "a component");
+  });
+}
+
+async function blob({ digest }: Descriptor, registry: Registry, timeoutMs: number) {
+  const answer = await registry.send(`blobs/${digest}`, { method: "GET", timeoutMs });
+  if (answer.status !== 200) throw await registry.unexpected(answer, `pull the blob ${digest}`);
+  return answer;
+}
+
+function changed(registry: Registry, what: string) {
+  return registry.failure(
+    `sends ${what} whose digest or size is not the one that was asked for`,
+    "it was changed on its way or in the registry; pull again, and do not use this registry when that fails",
+  );
+}
+
+/** What to call the module: the last part of the repository. */
+function nameOf({ repository }: Reference): string {
+  return repository.slice(repository.lastIndexOf("/") + 1);
+}

@@ -1,0 +1,224 @@
+/** Publishing to a real registry, and what other tools make of it. */
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { createHash, createSign } from "node:crypto";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer, type Server } from "node:http";
+import { type AddressInfo, createServer as createTcpServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { describeWith, testWith } from "../../../testing/needs.ts";
+import { findProgram } from "../../../testing/programs.ts";
+import { native } from "../native.ts";
+import { mediaTypes } from "./artifact.ts";
+import { interfacesOf } from "./interfaces.ts";
+import { parseTarget, publishComponent } from "./publish.ts";
+import { pullModule } from "./pull.ts";
+
+let folder: string;
+/** A component; every build of Tenon has this one. */
+let component: Buffer;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "tenon-registry-"));
+  component = native().bridge();
+  await writeFile(join(folder, "bridge.wasm"), component);
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const program = (name: "docker-registry" | "openssl" | "oras" | "skopeo") => findProgram(name) as string;
+const run = (name: "openssl" | "oras" | "skopeo", ...args: string[]) =>
+  execFileSync(program(name), args, { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+const sha256 = (bytes: Uint8Array | string) => `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
+
+async function describeBridge() {
+  const created = new Date("2026-01-02T03:04:05Z");
+  const interfaces = await interfacesOf(component, "bridge.wasm");
+  return { title: "bridge", version: "1.2.3", source: "https://git.example/bridge", created, ...interfaces };
+}
+
+async function publish(host: string, tag = "1.0", environment: NodeJS.ProcessEnv = { DOCKER_CONFIG: folder }) {
+  const target = parseTarget(`${host}/team/bridge:${tag}`);
+  return publishComponent(component, await describeBridge(), target, { environment });
+}
+
+/** Starts a registry with an empty store. */
+async function startRegistry(name: string, more = ""): Promise<{ host: string; child: ChildProcess }> {
+  const port = await new Promise<number>((resolve) => {
+    const server = createTcpServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+  const config = join(folder, `${name}.yml`);
+  const text = `version: 0.1
+log: {level: error, accesslog: {disabled: true}}
+storage: {filesystem: {rootdirectory: ${join(folder, name)}}}
+http: {addr: "127.0.0.1:${port}", secret: test}
+${more}`;
+  await writeFile(config, text);
+  const child = spawn(program("docker-registry"), ["serve", config], { stdio: "ignore" });
+  const host = `127.0.0.1:${port}`;
+  await vi.waitFor(() => fetch(`http://${host}/v2/`), { timeout: 20_000 });
+  return { host, child };
+}
+
+describeWith("docker-registry", "a registry", () => {
+  let host: string;
+  let child: ChildProcess;
+  beforeAll(async () => {
+    ({ host, child } = await startRegistry("open"));
+  });
+  afterAll(() => child?.kill());
+
+  test("what is published is pulled again, and a second time nothing but the manifest is sent", async () => {
+    const { digest, reference, sent } = await publish(host);
+    expect(reference).toBe(`oci://${host}/team/bridge@${digest}`);
+    expect(sent).toBeGreaterThan(component.length);
+    expect((await publish(host)).sent).toBeLessThan(2000);
+    const cacheFolder = join(folder, "cache");
+    for (const named of [reference, `oci://${host}/team/bridge:1.0`]) {
+      const pulled = await pullModule(named, { cacheFolder });
+      expect(pulled.digest).toBe(digest);
+      expect(await readFile(pulled.path)).toEqual(component);
+    }
+  });
+
+  test("it is the CNCF layout", async () => {
+    const { digest } = await publish(host);
+    const headers = { accept: mediaTypes.manifest };
+    const get = async (path: string) => (await fetch(`http://${host}/v2/team/bridge/${path}`, { headers })).text();
+    const manifest = await get(`manifests/${digest}`);
+    expect(sha256(manifest)).toBe(digest);
+    const { config, layers, annotations } = JSON.parse(manifest);
+    expect(config.mediaType).toBe("application/vnd.wasm.config.v0+json");
+    expect(layers).toMatchObject([
+      { mediaType: "application/wasm", digest: sha256(component), size: component.length },
+    ]);
+    expect(annotations).toEqual({
+      "org.opencontainers.image.created": "2026-01-02T03:04:05Z",
+      "org.opencontainers.image.source": "https://git.example/bridge",
+      "org.opencontainers.image.title": "bridge",
+      "org.opencontainers.image.version": "1.2.3",
+    });
+    expect(JSON.parse(await get(`blobs/${config.digest}`))).toEqual({
+      created: "2026-01-02T03:04:05Z",
+      architecture: "wasm",
+      os: "wasip2",
+      layerDigests: [sha256(component)],
+      component: {
+        exports: [expect.stringMatching(/^wasi:http\/incoming-handler@0\.2/)],
+        imports: expect.arrayContaining([expect.stringMatching(/^sdk:core\/handler@/)]),
+      },
+    });
+  });
+
+  testWith("oras", "oras pulls what Tenon has published, and the other way round", async () => {
+    const { digest } = await publish(host);
+    run("oras", "pull", "--plain-http", "-o", "oras", `${host}/team/bridge:1.0`);
+    expect(await readFile(join(folder, "oras/bridge.wasm"))).toEqual(component);
+    expect(run("oras", "resolve", "--plain-http", `${host}/team/bridge:1.0`).trim()).toBe(digest);
+    await writeFile(join(folder, "config.wasm.json"), JSON.stringify({ architecture: "wasm", os: "wasip2" }));
+    const parts = [`--config=config.wasm.json:${mediaTypes.config}`, `bridge.wasm:${mediaTypes.component}`];
+    run("oras", "push", "--plain-http", `${host}/team/foreign:1.0`, ...parts);
+    const pulled = await pullModule(`oci://${host}/team/foreign:1.0`, { cacheFolder: join(folder, "from-oras") });
+    expect(await readFile(pulled.path)).toEqual(component);
+    expect(run("oras", "resolve", "--plain-http", `${host}/team/foreign:1.0`).trim()).toBe(pulled.digest);
+  });
+
+  testWith("skopeo", "skopeo copies what Tenon has published, and Tenon pulls the copy", async () => {
+    const { digest } = await publish(host);
+    run("skopeo", "copy", "--src-tls-verify=false", `docker://${host}/team/bridge:1.0`, "dir:skopeo");
+    expect(sha256(await readFile(join(folder, "skopeo/manifest.json")))).toBe(digest);
+    expect(await readFile(join(folder, "skopeo", sha256(component).slice(7)))).toEqual(component);
+    run("skopeo", "copy", "--dest-tls-verify=false", "dir:skopeo", `docker://${host}/copies/bridge:1.0`);
+    const pulled = await pullModule(`oci://${host}/copies/bridge:1.0`, { cacheFolder: join(folder, "from-skopeo") });
+    expect(pulled.digest).toBe(digest);
+  });
+});
+
+describeWith("docker-registry", "a registry with names and passwords", () => {
+  let host: string;
+  let child: ChildProcess;
+  beforeAll(async () => {
+    // bcrypt of "open:sesame", with which the registry compares.
+    const users = "me:$2b$04$MT4Ylx3Qg8RCV5GjULDyruSkBzBcm0yYVlJU3KdGekeJ2ydqqOryy\n";
+    await writeFile(join(folder, "users"), users);
+    ({ host, child } = await startRegistry("basic", `auth: {htpasswd: {realm: test, path: ${join(folder, "users")}}}`));
+  });
+  afterAll(() => child?.kill());
+
+  const environment = async (password: string) => {
+    const config = await mkdtemp(join(folder, "docker-"));
+    const auth = Buffer.from(`me:${password}`).toString("base64");
+    await writeFile(join(config, "config.json"), JSON.stringify({ auths: { [host]: { auth } } }));
+    return { DOCKER_CONFIG: config };
+  };
+
+  test("takes those of the Docker configuration", async () => {
+    const allowed = await environment("open:sesame");
+    const { reference } = await publish(host, "1.0", allowed);
+    const { path } = await pullModule(reference, { cacheFolder: join(folder, "basic-cache"), environment: allowed });
+    expect(await readFile(path)).toEqual(component);
+  });
+
+  test("refuses others, and the error says where they came from", async () => {
+    const wrong = await environment("hidden");
+    await expect(publish(host, "1.0", wrong)).rejects.toThrow(`refuses the credentials from ${wrong.DOCKER_CONFIG}`);
+    await expect(publish(host)).rejects.toThrow("wants credentials");
+  });
+});
+
+describeWith(["docker-registry", "openssl"], "a registry with tokens", () => {
+  let host: string;
+  let child: ChildProcess;
+  let tokens: Server;
+  const scopes: string[] = [];
+
+  beforeAll(async () => {
+    const subject = ["-subj", "/CN=tokens", "-days", "2", "-nodes"];
+    run("openssl", "req", "-x509", "-newkey", "rsa:2048", "-keyout", "key.pem", "-out", "ca.pem", ...subject);
+    const key = await readFile(join(folder, "key.pem"));
+    const certificate = (await readFile(join(folder, "ca.pem"), "utf8")).replace(/-----.*?-----|\s/g, "");
+    const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
+    tokens = createServer((request, response) => {
+      const { searchParams } = new URL(request.url ?? "", "http://tokens");
+      const scope = searchParams.get("scope") ?? "";
+      scopes.push(scope);
+      const [type, name, actions = ""] = scope.split(":");
+      const allowed = request.headers.authorization === `Basic ${Buffer.from("me:sesame").toString("base64")}`;
+      const granted = actions.split(",").filter((action) => allowed || action === "pull");
+      const now = Math.floor(Date.now() / 1000);
+      const head = part({ typ: "JWT", alg: "RS256", x5c: [certificate] });
+      const times = { iat: now, nbf: now - 60, exp: now + 300 };
+      const claims = { iss: "tokens", aud: "registry", sub: "me", jti: "1", ...times };
+      const body = part({ ...claims, access: [{ type, name, actions: granted }] });
+      const signature = createSign("RSA-SHA256").update(`${head}.${body}`).sign(key, "base64url");
+      response.end(JSON.stringify({ token: `${head}.${body}.${signature}` }));
+    });
+    await new Promise<void>((resolve) => tokens.listen(0, "127.0.0.1", resolve));
+    const realm = `http://127.0.0.1:${(tokens.address() as AddressInfo).port}/token`;
+    const auth = `{realm: "${realm}", service: registry, issuer: tokens, rootcertbundle: ${join(folder, "ca.pem")}}`;
+    ({ host, child } = await startRegistry("tokens", `auth: {token: ${auth}}`));
+  });
+  afterAll(async () => {
+    child?.kill();
+    tokens?.closeAllConnections();
+    tokens?.close();
+  });
+
+  test("gets one for this repository and these actions", async () => {
+    const config = await mkdtemp(join(folder, "docker-"));
+    const auths = { [host]: { auth: Buffer.from("me:sesame").toString("base64") } };
+    await writeFile(join(config, "config.json"), JSON.stringify({ auths }));
+    const { reference } = await publish(host, "1.0", { DOCKER_CONFIG: config });
+    expect(scopes.splice(0)).toEqual(["repository:team/bridge:pull,push"]);
+    // Anybody may pull.
+    const options = { cacheFolder: join(folder, "token-cache"), environment: { DOCKER_CONFIG: folder } };
+    expect(await readFile((await pullModule(reference, options)).path)).toEqual(component);
+    expect(scopes).toEqual(["repository:team/bridge:pull"]);
+  });
+
+  test("refuses to publish without credentials", async () => {
+    await expect(publish(host, "2.0")).rejects.toThrow(/wants credentials/);
+  });
+});

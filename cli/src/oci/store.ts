@@ -1,0 +1,108 @@
+/** What was pulled, by digest, below the cache folder. Everything is verified each time that it is read. */
+import { createHash, randomBytes } from "node:crypto";
+import { constants, createReadStream } from "node:fs";
+import { mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { systemReason, TenonError } from "../errors.ts";
+import { type Descriptor, digestOf } from "./artifact.ts";
+
+/** The folder `oci` of a cache folder: `blobs/<hex>` for manifests and configurations, `components/<hex>/<name>.wasm`. */
+export class Store {
+  readonly #folder: string;
+
+  constructor(cacheFolder: string) {
+    this.#folder = join(cacheFolder, "oci");
+  }
+
+  /** The file of a component; the module is called after it. */
+  componentFile({ digest }: Descriptor, name: string): string {
+    return join(this.#folder, "components", hexOf(digest), `${name}.wasm`);
+  }
+
+  /** A small blob; undefined when it is not there, or is not what its digest says. */
+  async read(digest: string, limit: number): Promise<Buffer | undefined> {
+    await this.#check();
+    const file = this.#blobFile(digest);
+    const size = (await stat(file).catch(() => undefined))?.size ?? Number.POSITIVE_INFINITY;
+    if (size > limit) return undefined;
+    const bytes = await readFile(file).catch(() => undefined);
+    return bytes !== undefined && digestOf(bytes) === digest ? bytes : undefined;
+  }
+
+  /** @throws TenonError `WRITE` */
+  async write(digest: string, bytes: Uint8Array): Promise<void> {
+    await this.#replace(this.#blobFile(digest), async function* () {
+      yield bytes;
+    });
+  }
+
+  /** Whether the file of a component is there and is what its descriptor says. */
+  async hasComponent(layer: Descriptor, name: string): Promise<boolean> {
+    await this.#check();
+    const file = this.componentFile(layer, name);
+    const found = await stat(file).catch(() => undefined);
+    if (found?.isFile() !== true || found.size !== layer.size) return false;
+    const hash = createHash("sha256");
+    try {
+      for await (const piece of createReadStream(file)) hash.update(piece as Uint8Array);
+    } catch {
+      return false;
+    }
+    return `sha256:${hash.digest("hex")}` === layer.digest;
+  }
+
+  /**
+   * Writes the file of a component, which appears once it is whole and `pieces` has ended without an error.
+   *
+   * @throws TenonError `WRITE`, or what `pieces` throws
+   */
+  async writeComponent(layer: Descriptor, name: string, pieces: () => AsyncIterable<Uint8Array>): Promise<void> {
+    await this.#replace(this.componentFile(layer, name), pieces);
+  }
+
+  #blobFile(digest: string): string {
+    return join(this.#folder, "blobs", hexOf(digest));
+  }
+
+  /** A file that another user may replace between its verification and its use is worth nothing. */
+  async #check(): Promise<void> {
+    const found = await stat(this.#folder).catch(() => undefined);
+    if (found === undefined || (found.mode & 0o022) === 0 || process.platform === "win32") return;
+    throw new TenonError(
+      "WRITE",
+      `${this.#folder}: other users may write there`,
+      `take that from them: chmod go-w ${this.#folder}; or set TENON_CACHE_DIR to a folder of your own`,
+    );
+  }
+
+  async #replace(file: string, pieces: () => AsyncIterable<Uint8Array>): Promise<void> {
+    const temporary = `${file}.${randomBytes(8).toString("hex")}.partial`;
+    const refused = (error: unknown) =>
+      new TenonError(
+        "WRITE",
+        `cannot write ${file}: ${systemReason(error)}`,
+        "set TENON_CACHE_DIR to a folder of your own",
+      );
+    try {
+      await mkdir(dirname(file), { recursive: true, mode: 0o700 }).catch((error) => Promise.reject(refused(error)));
+      await this.#check();
+      const handle = await open(temporary, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY, 0o600).catch(
+        (error) => Promise.reject(refused(error)),
+      );
+      try {
+        for await (const piece of pieces())
+          await handle.writeFile(piece).catch((error) => Promise.reject(refused(error)));
+        await handle.sync();
+      } finally {
+        await handle.close();
+      }
+      await rename(temporary, file).catch((error) => Promise.reject(refused(error)));
+    } finally {
+      await rm(temporary, { force: true }).catch(() => {});
+    }
+  }
+}
+
+function hexOf(digest: string): string {
+  return digest.slice("sha256:".length);
+}
