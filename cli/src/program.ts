@@ -4,6 +4,7 @@ import { buildCommand } from "./commands/build.ts";
 import { completionsCommand } from "./commands/completions.ts";
 import { devCommand } from "./commands/dev.ts";
 import { newCommand } from "./commands/new.ts";
+import { publishCommand } from "./commands/publish.ts";
 import { runCommand } from "./commands/run.ts";
 import { schemaCommand } from "./commands/schema.ts";
 import { sidecarCommand } from "./commands/sidecar.ts";
@@ -23,8 +24,8 @@ export function createProgram(): Command {
     // Throws instead of exiting, so that main.ts has the last word on exit codes. Subcommands inherit it.
     .exitOverride()
     .helpCommand("help [command]", "print help for a command");
-  const commands = [newCommand, buildCommand, devCommand, runCommand, schemaCommand, sidecarCommand, bridgeCommand];
-  for (const add of [...commands, completionsCommand]) add(program);
+  const commands = [newCommand, buildCommand, devCommand, runCommand, publishCommand, schemaCommand, sidecarCommand];
+  for (const add of [...commands, bridgeCommand, completionsCommand]) add(program);
   for (const command of program.commands) tellHelp(command, program.name());
   return program;
 }

@@ -5,6 +5,7 @@ import { consumeCron, cronServiceOf } from "../cron.ts";
 import { TenonError } from "../errors.ts";
 import { Lifecycle } from "../lifecycle.ts";
 import { nearest } from "../nearest.ts";
+import { formatReference, isReference, parseReference } from "../oci/reference.ts";
 import { type CommonOptions, parsePort, terminalFor, withCommonOptions } from "../options.ts";
 import { defaultConfig } from "../project/config.ts";
 import { dependencies, findProject, moduleName, type Project } from "../project/project.ts";
@@ -17,6 +18,7 @@ interface Options extends CommonOptions {
   readonly port?: number;
   readonly host?: string;
   readonly json?: boolean;
+  readonly plainHttp?: boolean;
 }
 
 /** `tenon run`: serve components in the foreground until a signal. */
@@ -29,13 +31,18 @@ export function runCommand(program: Command): void {
         "wrote in this project, and the components in the project's modules/. A component is a file, or the name of one " +
         "of these.",
     )
-    .argument("[component...]", "component files, or names of the project's modules")
+    .argument(
+      "[component...]",
+      "component files, references such as oci://registry/shop:1.0, or names of the project's modules",
+    )
     .option("-p, --port <number>", "port to listen on; 0 takes a free one", parsePort)
     .option("--host <host>", "address to listen on")
+    .option("--plain-http", "reach registries by HTTP without TLS; those on this machine always are")
     .option("--json", "print where it serves what as one line of JSON");
-  withCommonOptions(command).action(async (components: string[], options: Options) => {
+  withCommonOptions(command).action(async (named: string[], options: Options) => {
     const terminal = terminalFor(options);
     const project = await findProject(process.cwd());
+    const components = await pulled(named, options, terminal);
     const modules = await modulesToServe(components, project);
     const config = project?.config ?? defaultConfig(process.env);
     const { server } = config;
@@ -58,6 +65,27 @@ export function runCommand(program: Command): void {
     await runtime.close();
     process.exit();
   });
+}
+
+/** Replaces each reference to a registry by the file that was pulled. */
+async function pulled(components: readonly string[], options: Options, terminal: Terminal): Promise<string[]> {
+  if (!components.some(isReference)) return [...components];
+  const { pullModule } = await import("../oci/pull.ts");
+  const pull = async (component: string) => {
+    if (!isReference(component)) return component;
+    // Read before it is shown, because what is no reference may hold a password.
+    const shown = formatReference(parseReference(component));
+    const { path } = await terminal.step(
+      "Pull",
+      shown,
+      () => pullModule(component, { plainHttp: options.plainHttp === true }),
+      ({ digest }) => `(${digest})`,
+    );
+    return path;
+  };
+  const files: string[] = [];
+  for (const component of components) files.push(await pull(component));
+  return files;
 }
 
 async function modulesToServe(components: readonly string[], project: Project | undefined): Promise<string[]> {
