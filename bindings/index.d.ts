@@ -338,6 +338,10 @@ export interface SidecarOptions {
   poolSize?: number
   /** Milliseconds that a request's statements may take. */
   statementTimeoutMs?: number
+  /** `sql`: milliseconds between two statements of a transaction. */
+  transactionIdleMs?: number
+  /** `sql`: milliseconds of a transaction in all. */
+  transactionTimeoutMs?: number
   /** Rows of one result. */
   maxRows?: number
   /** Bytes of a request's body. */

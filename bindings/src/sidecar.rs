@@ -38,6 +38,10 @@ pub struct SidecarOptions {
     pub pool_size: Option<u32>,
     /// Milliseconds that a request's statements may take.
     pub statement_timeout_ms: Option<u32>,
+    /// `sql`: milliseconds between two statements of a transaction.
+    pub transaction_idle_ms: Option<u32>,
+    /// `sql`: milliseconds of a transaction in all.
+    pub transaction_timeout_ms: Option<u32>,
     /// Rows of one result.
     pub max_rows: Option<u32>,
     /// Bytes of a request's body.
@@ -111,11 +115,12 @@ fn lower(options: SidecarOptions) -> std::result::Result<Options, Failure> {
     };
     let defaults = Limits::default();
     let count = |given: Option<u32>, default: usize| given.map_or(default, |given| given as usize);
+    let time = |given: Option<u32>, default| given.map_or(default, |ms| Duration::from_millis(ms.max(1).into()));
     let limits = Limits {
         pool_size: options.pool_size.unwrap_or(defaults.pool_size).max(1),
-        statement_timeout: options
-            .statement_timeout_ms
-            .map_or(defaults.statement_timeout, |ms| Duration::from_millis(ms.max(1).into())),
+        statement_timeout: time(options.statement_timeout_ms, defaults.statement_timeout),
+        transaction_idle: time(options.transaction_idle_ms, defaults.transaction_idle),
+        transaction_timeout: time(options.transaction_timeout_ms, defaults.transaction_timeout),
         max_rows: count(options.max_rows, defaults.max_rows),
         max_body_bytes: count(options.max_body_bytes, defaults.max_body_bytes),
         ..defaults

@@ -27,6 +27,10 @@ export interface SidecarOptions {
   readonly poolSize?: number;
   /** Milliseconds that a request's statements may take. */
   readonly statementTimeoutMs?: number;
+  /** `sql`: milliseconds between two statements of a transaction. */
+  readonly transactionIdleMs?: number;
+  /** `sql`: milliseconds of a transaction in all. */
+  readonly transactionTimeoutMs?: number;
   /** Rows of one result. */
   readonly maxRows?: number;
   /** Bytes of a request's body. */

@@ -17,6 +17,7 @@ export {
   type Column,
   db,
   type ExecuteOptions,
+  type Isolation,
   type Row,
 } from "./client/db.ts";
 export { HttpClientError, type HttpClientErrorCode } from "./client/errors.ts";
@@ -33,6 +34,7 @@ export {
   storage,
 } from "./client/storage.ts";
 export type { Storable, Stored } from "./client/stored.ts";
+export type { Transaction, TransactionOptions } from "./client/transaction.ts";
 export { env } from "./env.ts";
 export type { CookieOptions, Cookies } from "./http/cookies.ts";
 export { Headers, type RawHeader } from "./http/headers.ts";

@@ -17,6 +17,8 @@ interface Options extends CommonOptions {
   readonly prefix?: string;
   readonly poolSize?: number;
   readonly statementTimeout?: number;
+  readonly transactionIdle?: number;
+  readonly transactionTimeout?: number;
   readonly maxRows?: number;
   readonly maxBody?: number;
   readonly json?: boolean;
@@ -70,6 +72,8 @@ function addKind(sidecar: Command, kind: SidecarKind): void {
       )
       .option("--pool-size <number>", "connections to the database", positive)
       .option("--statement-timeout <ms>", "milliseconds that a request's statements may take", positive)
+      .option("--transaction-idle <ms>", "milliseconds between two statements of a transaction", positive)
+      .option("--transaction-timeout <ms>", "milliseconds of a transaction in all", positive)
       .option("--max-rows <number>", "rows of one result", positive);
   }
   if (kind === "kv") command.option("--prefix <text>", "what every name in Redis begins with");
@@ -94,6 +98,8 @@ async function serve(kind: SidecarKind, options: Options): Promise<void> {
     ...given("prefix", options.prefix),
     ...given("poolSize", options.poolSize),
     ...given("statementTimeoutMs", options.statementTimeout),
+    ...given("transactionIdleMs", options.transactionIdle),
+    ...given("transactionTimeoutMs", options.transactionTimeout),
     ...given("maxRows", options.maxRows),
     ...given("maxBodyBytes", options.maxBody),
   });

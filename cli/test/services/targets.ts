@@ -76,7 +76,7 @@ export function sidecar(
   };
 }
 
-const sqliteFile = async (directory: string) => `sqlite:${join(directory, "store.db")}`;
+export const sqliteFile = async (directory: string) => `sqlite:${join(directory, "store.db")}`;
 const objects = async (directory: string) => `file:${join(directory, "objects")}`;
 
 export const kvTargets: readonly Target[] = [

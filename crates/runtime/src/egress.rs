@@ -18,6 +18,7 @@ use crate::host::{Caller, Surroundings, whole};
 use crate::metrics::Count;
 use crate::module::ModuleInfo;
 use crate::origin::Origin;
+use crate::transactions::Transactions;
 use crate::{request_id, trace};
 
 /// Whether HTTP, or this host, keeps a header to itself (RFC 9110, section 7.6.1): hop-by-hop ones and `host`.
@@ -31,6 +32,7 @@ pub(crate) struct Egress {
     module: Arc<ModuleInfo>,
     caller: Caller,
     calls: u64,
+    transactions: Transactions,
 }
 
 /// All of it, comparable with that of a fresh instance.
@@ -44,12 +46,14 @@ pub(crate) struct Observed {
     traceparent: Option<HeaderValue>,
     origin: Origin,
     calls: u64,
+    has_transactions: bool,
 }
 
 impl Egress {
     #[cfg(test)]
     pub(crate) fn observed(&self) -> Observed {
-        let Self { surroundings, module, caller: Caller { request_id, traceparent, origin }, calls } = self;
+        let Self { surroundings, module, caller: Caller { request_id, traceparent, origin }, calls, transactions } =
+            self;
         Observed {
             surroundings: Arc::as_ptr(surroundings).addr(),
             module: Arc::as_ptr(module).addr(),
@@ -57,11 +61,18 @@ impl Egress {
             traceparent: traceparent.clone(),
             origin: origin.clone(),
             calls: *calls,
+            has_transactions: transactions.has_any(),
         }
     }
 
     pub(crate) fn new(surroundings: &Arc<Surroundings>, module: &Arc<ModuleInfo>, caller: Caller) -> Self {
-        Self { surroundings: Arc::clone(surroundings), module: Arc::clone(module), caller, calls: 0 }
+        Self {
+            surroundings: Arc::clone(surroundings),
+            module: Arc::clone(module),
+            caller,
+            calls: 0,
+            transactions: Transactions::default(),
+        }
     }
 
     /// Where the request comes from.
@@ -76,8 +87,14 @@ impl Egress {
 
     /// The instance goes on with another request.
     pub(crate) fn begin(&mut self, caller: Caller) {
+        self.end();
         self.caller = caller;
         self.calls = 0;
+    }
+
+    /// The request has its answer: the transactions that it has left open are rolled back.
+    pub(crate) fn end(&mut self) {
+        self.transactions = Transactions::default();
     }
 
     /// What the limits of the request say to one more call.
@@ -152,6 +169,7 @@ impl WasiHttpHooks for Egress {
             }
         };
         self.identify(&mut request);
+        let transaction = self.transactions.call(&mut request);
         let request = request.map(BodyExt::boxed_unsync);
         let metrics = Arc::clone(&self.surroundings.metrics);
         let (module, caller) = (Arc::clone(&self.module), self.caller.clone());
@@ -168,6 +186,9 @@ impl WasiHttpHooks for Egress {
                     return unanswered(code(&error), explains);
                 }
             };
+            if let Some(call) = transaction {
+                call.answered(response.status(), response.headers(), &transport);
+            }
             // Only this host may say why there is no answer.
             response.headers_mut().remove(EXPLAIN);
             let done: Box<dyn Future<Output = Result<()>> + Send> = Box::new(async { Ok(()) });

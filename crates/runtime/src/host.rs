@@ -100,6 +100,11 @@ impl Host {
         WasiCliCtxView { ctx: self.wasi.cli(), table: &mut self.table }
     }
 
+    /// The request of the instance has its answer.
+    pub(crate) fn end(&mut self) {
+        self.egress.end();
+    }
+
     /// The instance goes on with another request.
     pub(crate) fn begin(&mut self, caller: Caller) {
         if self.restored {

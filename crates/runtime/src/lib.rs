@@ -47,6 +47,7 @@ mod slots;
 mod source_map;
 mod target;
 mod trace;
+mod transactions;
 mod warm;
 mod watch;
 

@@ -34,6 +34,10 @@ pub struct Limits {
     pub max_result_bytes: usize,
     /// Time that a request's statements may take in all.
     pub statement_timeout: Duration,
+    /// Time between two statements of a transaction; it is rolled back beyond.
+    pub transaction_idle: Duration,
+    /// Time of a transaction in all; it is rolled back beyond.
+    pub transaction_timeout: Duration,
     /// Connections to the database.
     pub pool_size: u32,
     /// How long a request waits for a connection; 503 beyond.
@@ -47,6 +51,11 @@ impl Limits {
     /// has room for, and what one request adds to it: all that is stored by requests can be changed and read by them.
     pub(crate) fn max_sqlite_bytes(&self) -> usize {
         self.max_result_bytes.saturating_add(self.max_body_bytes)
+    }
+
+    /// Transactions that are open between requests: a quarter of the connections stays for other requests.
+    pub(crate) fn max_transactions(&self) -> usize {
+        (self.pool_size - self.pool_size.div_ceil(4)).max(1) as usize
     }
 }
 
@@ -67,6 +76,8 @@ impl Default for Limits {
             max_rows: 10_000,
             max_result_bytes: 10 * 1024 * 1024,
             statement_timeout: Duration::from_secs(10),
+            transaction_idle: Duration::from_secs(5),
+            transaction_timeout: Duration::from_secs(30),
             pool_size: 8,
             queue_timeout: Duration::from_secs(5),
             shutdown_timeout: Duration::from_secs(10),

@@ -1,5 +1,6 @@
 import type { Statement, Value } from "../sql/index.ts";
 import { askSidecar } from "./sidecar.ts";
+import { inTransaction, type Transaction, type TransactionOptions } from "./transaction.ts";
 
 /** A value of a row as a sidecar sends it: 64-bit integers beyond 2^53 and decimals as texts, bytes as base64. */
 export type Column = string | number | boolean | null | readonly Column[] | { readonly [key: string]: Column };
@@ -30,8 +31,11 @@ export interface ExecuteOptions {
 /** How a batch is run. */
 export interface BatchOptions extends ExecuteOptions {
   /** The database's own when left out. SQLite is always serializable. */
-  readonly isolation?: "read committed" | "repeatable read" | "serializable";
+  readonly isolation?: Isolation;
 }
+
+/** How far a transaction is kept apart from others that run at the same time. */
+export type Isolation = "read committed" | "repeatable read" | "serializable";
 
 /** The sidecar `db`: statements as the SQL builder makes them, or `[sql, params]` by hand. */
 export const db = {
@@ -42,16 +46,12 @@ export const db = {
    * @throws SidecarError with status 400 and the database's message in `detail` when the statement is wrong.
    */
   async query<R extends object = Row>(statement: Statement): Promise<R[]> {
-    const response = await askSidecar("db", { method: "POST", path: "/sql/query", json: wire(statement) });
-    return (response.json() as { rows: R[] }).rows;
+    return await query<R>(statement);
   },
 
   /** Runs one statement and gives how many rows it changed. @throws SidecarError as `query` does. */
   async execute(statement: Statement, options: ExecuteOptions = {}): Promise<number> {
-    const headers = keyHeaders(options);
-    const json = wire(statement);
-    const response = await askSidecar("db", { method: "POST", path: "/sql/execute", headers, json });
-    return (response.json() as { rows_affected: number }).rows_affected;
+    return await execute(statement, keyHeaders(options));
   },
 
   /**
@@ -62,15 +62,57 @@ export const db = {
    */
   async batch(statements: readonly BatchStatement[], options: BatchOptions = {}): Promise<BatchResult[]> {
     const { isolation } = options;
-    const json = { statements: statements.map(wire), ...(isolation === undefined ? {} : { isolation }) };
-    const headers = keyHeaders(options);
-    const response = await askSidecar("db", { method: "POST", path: "/sql/batch", headers, json });
-    const { results } = response.json() as { results: (BatchResult & { rows_affected: number })[] };
-    return results.map(({ columns, rows, rows_affected }) => ({ columns, rows, rowsAffected: rows_affected }));
+    return await batch(statements, keyHeaders(options), isolation === undefined ? {} : { isolation });
+  },
+
+  /**
+   * Runs a function in a transaction, which is committed when the function resolves and rolled back when it throws:
+   *
+   * ```ts
+   * await db.transaction(async (tx) => {
+   *   const [account] = await tx.query<{ balance: number }>(["SELECT balance FROM accounts WHERE id = $1 FOR UPDATE", [from]]);
+   *   guard(account.balance >= amount, 409, "too little money");
+   *   await tx.execute(["UPDATE accounts SET balance = balance - $1 WHERE id = $2", [amount, from]]);
+   * });
+   * ```
+   *
+   * It holds a connection to the database: keep it short, and use `tx`, not `db`, inside. A statement that fails ends the
+   * transaction, and nothing of it happens even if the function catches the error. So does a time of 5 s between two statements,
+   * and of 30 s in all. Transactions are not nested. Prefer `batch` where no statement depends on the rows of another.
+   *
+   * @returns what the function resolves to
+   * @throws what the function throws; SidecarError as `query` does, with status 404 when the transaction has ended before its
+   * commit, and with `retryable` when another transaction was in the way
+   */
+  async transaction<T>(run: (tx: Transaction) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
+    return await inTransaction(run, options, { query, execute, batch });
   },
 } as const;
 
-function keyHeaders({ idempotencyKey }: ExecuteOptions): readonly (readonly [string, string])[] {
+async function query<R extends object>(statement: Statement, headers: Headers = []): Promise<R[]> {
+  const response = await askSidecar("db", { method: "POST", path: "/sql/query", headers, json: wire(statement) });
+  return (response.json() as { rows: R[] }).rows;
+}
+
+async function execute(statement: Statement, headers: Headers): Promise<number> {
+  const response = await askSidecar("db", { method: "POST", path: "/sql/execute", headers, json: wire(statement) });
+  return (response.json() as { rows_affected: number }).rows_affected;
+}
+
+async function batch(
+  statements: readonly BatchStatement[],
+  headers: Headers,
+  more: { readonly isolation?: Isolation } = {},
+): Promise<BatchResult[]> {
+  const json = { statements: statements.map(wire), ...more };
+  const response = await askSidecar("db", { method: "POST", path: "/sql/batch", headers, json });
+  const { results } = response.json() as { results: (BatchResult & { rows_affected: number })[] };
+  return results.map(({ columns, rows, rows_affected }) => ({ columns, rows, rowsAffected: rows_affected }));
+}
+
+type Headers = readonly (readonly [name: string, value: string])[];
+
+function keyHeaders({ idempotencyKey }: ExecuteOptions): Headers {
   return idempotencyKey === undefined ? [] : [["idempotency-key", idempotencyKey]];
 }
 

@@ -16,6 +16,7 @@ import {
   sqlite,
   sqlRead,
   storage,
+  type Transaction,
 } from "../index.ts";
 import { testApp } from "../testing/index.ts";
 
@@ -70,6 +71,61 @@ describe("db", () => {
     const failed = await failure(() => db.batch([insert("C"), insert("Ann")]));
     expect([failed.status, failed.detail]).toEqual([400, expect.stringMatching(/^statement 1: UNIQUE/)]);
     expect(await asked(() => db.query(["SELECT name FROM users", []]))).toEqual([{ name: "Ann" }]);
+  });
+
+  it("commits a transaction whose function resolves, and rolls back one whose function throws", async () => {
+    const names = async () =>
+      (await asked(() => db.query<{ name: string }>(["SELECT name FROM users", []]))).map(({ name }) => name);
+    const insert = (name: string): Statement => sqlCreate(sqlite, "users", { name });
+    const before = await names();
+    const counted = await asked(() =>
+      db.transaction(
+        async (tx) => {
+          expect(await tx.execute(insert("T1"))).toBe(1);
+          expect(await tx.batch([insert("T2")])).toEqual([{ columns: [], rows: [], rowsAffected: 1 }]);
+          const [row] = await tx.query<{ count: number }>(["SELECT COUNT(*) AS count FROM users", []]);
+          return row?.count;
+        },
+        { isolation: "serializable" },
+      ),
+    );
+    expect([counted, await names()]).toEqual([before.length + 2, [...before, "T1", "T2"]]);
+    const broken = db.transaction.bind(db, async (tx) => {
+      await tx.execute(["DELETE FROM users", []]);
+      throw new RangeError("no");
+    });
+    await expect(asked(broken)).rejects.toThrow(RangeError);
+    // A statement that fails ends the transaction, even when its error is caught.
+    const caught = await failure(() =>
+      db.transaction(async (tx) => {
+        await tx.execute(["DELETE FROM users WHERE name = $1", ["T1"]]);
+        await tx.execute(insert("T2")).catch(() => undefined);
+      }),
+    );
+    expect([caught.status, caught.detail]).toEqual([404, expect.stringMatching(/a statement of it failed/)]);
+    // One that is not waited for belongs to it as well.
+    await asked(() =>
+      db.transaction(async (tx) => {
+        void tx.execute(["DELETE FROM users WHERE name = $1", ["T1"]]);
+      }),
+    );
+    expect(await names()).toEqual([...before, "T2"]);
+    await asked(() => db.execute(["DELETE FROM users WHERE name = $1", ["T2"]]));
+  });
+
+  it("refuses transactions inside of one, and the use of one that has ended", async () => {
+    const nested = (run: (tx: Transaction) => Promise<unknown>) => asked(() => db.transaction(run));
+    await expect(nested(() => db.transaction(async () => 1))).rejects.toThrow(/not nested/);
+    const inside = (tx: Transaction) => (tx as unknown as typeof db).transaction(async () => 1);
+    await expect(nested(inside)).rejects.toThrow(/not nested/);
+    let kept: Transaction | undefined;
+    await nested(async (tx) => {
+      kept = tx;
+    });
+    await expect(kept?.query(["SELECT 1", []])).rejects.toThrow(/has ended/);
+    // Two requests have one each, one after the other here.
+    const one = () => asked(() => db.transaction((tx) => tx.query(["SELECT 1 AS a", []])));
+    expect(await Promise.all([one(), one()])).toEqual([[{ a: 1 }], [{ a: 1 }]]);
   });
 
   it("tells a duplicate by its code, and a retry by its key", async () => {

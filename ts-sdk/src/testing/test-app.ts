@@ -53,13 +53,13 @@ export function testApp(app: App, options: TestOptions = {}): TestApp {
   const how = checkResponses ? { checkResponse } : {};
   const hidden = Object.entries(secrets).map(([name, value]): EnvironmentEntry => [SECRET_PREFIX + name, value]);
   const entries = [...Object.entries(env), ...hidden];
-  // Each request sees the environment of its own app, even where tests run side by side.
+  // Each request sees the environment of its own app, even where tests run side by side. It is an object of the request's own.
   platform[environmentKey] = () => environments.getStore() ?? [];
 
   async function request(method: string, pathWithQuery: string, given: TestRequest = {}): Promise<TestResponse> {
     checkCall(method, pathWithQuery, given);
     const raw = { method, pathWithQuery, headers: rawHeaders(given), ...rawBody(given) };
-    return new TestResponse(await environments.run(entries, () => app.handle(raw, how)));
+    return new TestResponse(await environments.run([...entries], () => app.handle(raw, how)));
   }
   const withMethod = (method: string) => (path: string, given?: TestRequest) => request(method, path, given);
   return {

@@ -107,6 +107,7 @@ impl Instance {
 
     /// Counts a request that was served to its end.
     pub(crate) fn served(&mut self) {
+        self.store.data_mut().end();
         self.uses += 1;
     }
 

@@ -20,6 +20,10 @@ pub(crate) enum SqlError {
     Unexpected(String),
     /// The idempotency key belongs to another request: 422.
     KeyReused,
+    /// There is no such transaction, or it has ended: 404.
+    Ended,
+    /// The request has a transaction that is open: 409.
+    Nested,
     /// It took longer than allowed: 504.
     TimedOut,
     /// No connection came free in time: 503.
@@ -67,6 +71,8 @@ impl Reported {
 const COMMIT_UNKNOWN: &str = "the connection to the database was lost during the commit, which may have happened";
 const LOST: &str = "the connection to the database was lost before anything was committed; try again";
 const REUSED: &str = "this Idempotency-Key was used for another request";
+const ENDED: &str = "there is no such transaction: it was ended, a statement of it failed, or its time was over";
+const NESTED: &str = "this request has an open transaction: transactions are not nested; use its `tx`, or end it first";
 const LATE: &str = "the statement was interrupted: it ran longer than allowed";
 
 impl From<SqlError> for Problem {
@@ -83,6 +89,8 @@ impl From<SqlError> for Problem {
             SqlError::Forbidden(detail) => Self::new(StatusCode::FORBIDDEN, detail).with_member("retryable", false),
             SqlError::Unexpected(detail) => Self::new(StatusCode::CONFLICT, detail).with_member("retryable", false),
             SqlError::KeyReused => Self::new(StatusCode::UNPROCESSABLE_ENTITY, REUSED).with_member("retryable", false),
+            SqlError::Ended => Self::new(StatusCode::NOT_FOUND, ENDED).with_member("retryable", false),
+            SqlError::Nested => Self::new(StatusCode::CONFLICT, NESTED).with_member("retryable", false),
             SqlError::TimedOut => Self::new(StatusCode::GATEWAY_TIMEOUT, LATE).with_member("retryable", false),
             SqlError::Busy => Self::busy().with_member("retryable", true),
             SqlError::Lost => unavailable(LOST, true),

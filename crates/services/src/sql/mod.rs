@@ -10,6 +10,7 @@ mod result;
 mod routes;
 pub(crate) mod sqlite;
 mod statement;
+mod transactions;
 
 pub(crate) use error::{Failed, Reported, SqlError};
 pub use policy::{SqlAccess, SqlParser};
@@ -17,6 +18,8 @@ pub(crate) use request::{Answer, Isolation, Keyed, Mode, SqlRequest};
 pub(crate) use result::{Cell, Outcome, ResultWriter, too_large};
 pub(crate) use routes::routes;
 pub(crate) use statement::Statement;
+
+use tokio::time::Instant;
 
 /// What is said of blanks and comments, which databases take for a statement in ways of their own.
 const NO_STATEMENT: &str = "there is no statement in this text";
@@ -26,6 +29,29 @@ pub(crate) trait SqlStore: Clone + Send + Sync + 'static {
     /// Runs the statements of a request one after the other on one connection. Nothing that they write stays unless there is
     /// an answer.
     fn run(&self, request: SqlRequest) -> impl Future<Output = Result<Answer, Failed>> + Send;
+
+    /// A transaction that is open between requests. Dropping it rolls back.
+    type Transaction: Send + 'static;
+
+    /// The number of transactions that may be open at the same time.
+    fn max_transactions(&self) -> usize;
+
+    /// Begins a transaction.
+    fn begin(&self, isolation: Option<Isolation>) -> impl Future<Output = Result<Self::Transaction, SqlError>> + Send;
+
+    /// Runs the statements of a request in a transaction. A failure rolls it back.
+    fn run_in(
+        &self,
+        transaction: Self::Transaction,
+        request: SqlRequest,
+        deadline: Instant,
+    ) -> impl Future<Output = Result<(Answer, Self::Transaction), Failed>> + Send;
+
+    /// Commits a transaction.
+    fn commit(&self, transaction: Self::Transaction) -> impl Future<Output = Result<(), SqlError>> + Send;
+
+    /// Rolls a transaction back.
+    fn roll_back(&self, transaction: Self::Transaction) -> impl Future<Output = ()> + Send;
 
     /// Whether the database answers.
     fn ping(&self) -> impl Future<Output = Result<(), String>> + Send;

@@ -6,11 +6,12 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
-use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::transactions::{ENDED, TRANSACTION, Transactions};
 use super::{Answer, Failed, Isolation, Keyed, Mode, Outcome, SqlRequest, SqlStore, Statement};
 use crate::Limits;
 use crate::http::body;
@@ -19,24 +20,75 @@ use crate::http::problem::Problem;
 /// Set on an answer that an earlier request of the same idempotency key had.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
-struct Shared<S> {
+struct Shared<S: SqlStore> {
     store: S,
+    transactions: Transactions<S>,
     limits: Limits,
 }
 
-impl<S: Clone> Clone for Shared<S> {
+impl<S: SqlStore> Clone for Shared<S> {
     fn clone(&self) -> Self {
-        Self { store: self.store.clone(), limits: self.limits.clone() }
+        Self { store: self.store.clone(), transactions: self.transactions.clone(), limits: self.limits.clone() }
     }
 }
 
-/// `/sql/query`, `/sql/execute` and `/sql/batch`.
+impl<S: SqlStore> Shared<S> {
+    /// Runs a request in the transaction that its headers name, or else by itself.
+    async fn run(&self, headers: &HeaderMap, request: SqlRequest) -> Result<Answer, Problem> {
+        let is_batch = request.mode == Mode::Transaction;
+        let ran = match headers.get(TRANSACTION) {
+            None => self.store.run(request).await,
+            Some(_) if request.keyed.is_some() || request.isolation.is_some() => {
+                return Err(Problem::bad_request("a transaction has one isolation, and no Idempotency-Key"));
+            }
+            Some(_) => self.transactions.run(named(headers)?, headers, request).await,
+        };
+        ran.map_err(|Failed { statement, error }| {
+            let problem = Problem::from(error);
+            if is_batch { problem.of_statement(statement) } else { problem }
+        })
+    }
+}
+
+/// `/sql/query`, `/sql/execute`, `/sql/batch`, and `/sql/transaction`.
 pub(crate) fn routes<S: SqlStore>(store: S, limits: Limits) -> Router {
     Router::new()
         .route("/sql/query", post(query::<S>))
         .route("/sql/execute", post(execute::<S>))
         .route("/sql/batch", post(batch::<S>))
-        .with_state(Shared { store, limits })
+        .route("/sql/transaction", post(begin::<S>).delete(roll_back::<S>))
+        .route("/sql/transaction/commit", post(commit::<S>))
+        .with_state(Shared { transactions: Transactions::new(store.clone(), limits.clone()), store, limits })
+}
+
+/// `{"isolation"}`, or nothing → 201 with the id of a transaction.
+async fn begin<S: SqlStore>(
+    State(shared): State<Shared<S>>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let body = body::read_json(&headers, body, &shared.limits).await?;
+    let isolation = Isolation::from_json(&body["isolation"])?;
+    let id = shared.transactions.begin(isolation, &headers).await?;
+    Ok((StatusCode::CREATED, [(TRANSACTION, id.clone())], axum::Json(json!({ "id": id }))).into_response())
+}
+
+async fn commit<S: SqlStore>(State(shared): State<Shared<S>>, headers: HeaderMap) -> Result<Response, Problem> {
+    let id = named(&headers)?;
+    shared.transactions.commit(id, &headers).await?;
+    Ok((StatusCode::NO_CONTENT, [(ENDED, id.to_owned())]).into_response())
+}
+
+async fn roll_back<S: SqlStore>(State(shared): State<Shared<S>>, headers: HeaderMap) -> Result<Response, Problem> {
+    let id = named(&headers)?;
+    shared.transactions.roll_back(id, &headers).await?;
+    Ok((StatusCode::NO_CONTENT, [(ENDED, id.to_owned())]).into_response())
+}
+
+/// The transaction that a request names.
+fn named(headers: &HeaderMap) -> Result<&str, Problem> {
+    let id = headers.get(TRANSACTION).and_then(|id| id.to_str().ok());
+    id.ok_or_else(|| Problem::bad_request("the header `Tenon-Transaction` must name a transaction"))
 }
 
 async fn query<S: SqlStore>(
@@ -66,14 +118,10 @@ async fn batch<S: SqlStore>(
     let isolation = Isolation::from_json(&body["isolation"])?;
     let statements = Statement::all_of_body(body, &text, &shared.limits)?;
     if statements.is_empty() {
-        return Ok(json("{\"results\":[]}".to_owned()));
+        return Ok(in_json("{\"results\":[]}".to_owned()));
     }
     let request = SqlRequest { statements, mode: Mode::Transaction, isolation, keyed, answer: results };
-    let answer = shared.store.run(request).await.map_err(|Failed { statement, error }| {
-        let problem = Problem::from(error);
-        problem.of_statement(statement)
-    })?;
-    Ok(answered(answer))
+    Ok(answered(shared.run(&headers, request).await?))
 }
 
 fn results(outcomes: &[Outcome]) -> String {
@@ -98,8 +146,7 @@ async fn single<S: SqlStore>(
     let keyed = Keyed::of(headers, route, &body)?;
     let statement = Statement::of_body(body, &text, &shared.limits)?;
     let request = SqlRequest { statements: vec![statement], mode: Mode::Single, isolation: None, keyed, answer };
-    let answer = shared.store.run(request).await.map_err(|failed| failed.error)?;
-    Ok(answered(answer))
+    Ok(answered(shared.run(headers, request).await?))
 }
 
 /// The outcome of a request's one statement.
@@ -110,7 +157,7 @@ fn first(outcomes: &[Outcome]) -> &Outcome {
 
 /// An answer; one that was given before says so.
 fn answered(answer: Answer) -> Response {
-    let mut response = json(answer.body);
+    let mut response = in_json(answer.body);
     if answer.replayed {
         response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
     }
@@ -122,6 +169,6 @@ fn rows_of(outcome: &Outcome) -> String {
     format!("\"columns\":{columns},\"rows\":[{}]", outcome.rows)
 }
 
-fn json(text: String) -> Response {
+fn in_json(text: String) -> Response {
     ([(CONTENT_TYPE, "application/json")], text).into_response()
 }

@@ -12,6 +12,7 @@ mod numeric;
 mod pool;
 mod session;
 mod time;
+mod transaction;
 
 use std::time::Duration;
 
@@ -20,12 +21,15 @@ use sqlx::postgres::{PgConnectOptions, PgConnection, PgStatement};
 use sqlx::{AssertSqlSafe, Column, Connection, Either, Executor, Row, SqlSafeStr, Statement as _, ValueRef};
 use tokio::time::{Instant, timeout_at};
 
-use super::{Answer, Cell, Failed, Mode, Outcome, ResultWriter, SqlAccess, SqlError, SqlRequest, SqlStore, Statement};
+use super::{
+    Answer, Cell, Failed, Isolation, Mode, Outcome, ResultWriter, SqlAccess, SqlError, SqlRequest, SqlStore, Statement,
+};
 use crate::{Limits, ServicesError, SqlParser};
 use access::{Decisions, Run};
 use errors::{Trouble, sql_error};
 use pool::Pool;
 use session::Session;
+use transaction::Transaction;
 
 /// How much longer than the database's own time-out is waited before the connection is given up.
 const GRACE: Duration = Duration::from_secs(2);
@@ -90,7 +94,7 @@ impl PostgresSql {
     ) -> Result<Answer, Trouble> {
         *at = At { statement: 0, stage: Stage::Begin };
         if transaction {
-            session.execute(AssertSqlSafe(self.begin(request)).into_sql_str()).await?;
+            session.execute(AssertSqlSafe(self.begin_sql(request.isolation)).into_sql_str()).await?;
         }
         // Nothing is applied where nothing can be written.
         let keyed = request.keyed.as_ref().filter(|_| !self.access.read_only);
@@ -121,8 +125,8 @@ impl PostgresSql {
         Ok(Answer { body, replayed: false })
     }
 
-    fn begin(&self, request: &SqlRequest) -> String {
-        let isolation = request.isolation.map_or_else(String::new, |level| format!(" ISOLATION LEVEL {}", level.sql()));
+    fn begin_sql(&self, isolation: Option<Isolation>) -> String {
+        let isolation = isolation.map_or_else(String::new, |level| format!(" ISOLATION LEVEL {}", level.sql()));
         let read_only = if self.access.read_only { " READ ONLY" } else { "" };
         format!("BEGIN{isolation}{read_only}")
     }
@@ -267,6 +271,33 @@ impl SqlStore for PostgresSql {
                 return failed(trouble.error);
             }
         }
+    }
+
+    type Transaction = Transaction;
+
+    fn max_transactions(&self) -> usize {
+        self.limits.max_transactions()
+    }
+
+    async fn begin(&self, isolation: Option<Isolation>) -> Result<Transaction, SqlError> {
+        Transaction::begin(self, isolation).await
+    }
+
+    async fn run_in(
+        &self,
+        transaction: Transaction,
+        request: SqlRequest,
+        deadline: Instant,
+    ) -> Result<(Answer, Transaction), Failed> {
+        transaction.run(self, request, deadline).await
+    }
+
+    async fn commit(&self, transaction: Transaction) -> Result<(), SqlError> {
+        transaction.commit(self).await
+    }
+
+    async fn roll_back(&self, transaction: Transaction) {
+        transaction.roll_back().await;
     }
 
     async fn ping(&self) -> Result<(), String> {

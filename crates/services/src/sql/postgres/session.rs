@@ -22,13 +22,27 @@ impl Session {
     ///
     /// The database's.
     pub(super) async fn of(pooled: Pooled, runs: &[Run]) -> Result<Self, sqlx::Error> {
-        let shared = runs.iter().all(|run| run.shares_session);
-        let mut session = Self { pooled, shared };
-        if !shared {
-            session.clear_cached_statements().await?;
-            session.execute("DISCARD SEQUENCES").await?;
+        if runs.iter().all(|run| run.shares_session) {
+            return Ok(Self { pooled, shared: true });
         }
+        Ok(Self { shared: false, ..Self::fresh(pooled).await? })
+    }
+
+    /// Prepares a connection for statements that are not known yet.
+    ///
+    /// # Errors
+    ///
+    /// The database's.
+    pub(super) async fn fresh(pooled: Pooled) -> Result<Self, sqlx::Error> {
+        let mut session = Self { pooled, shared: true };
+        session.clear_cached_statements().await?;
+        session.execute("DISCARD SEQUENCES").await?;
         Ok(session)
+    }
+
+    /// Notes that a statement runs: one that may leave something in the session keeps it from other requests.
+    pub(super) fn note(&mut self, run: Run) {
+        self.shared &= run.shares_session;
     }
 
     /// Gives the connection to the next request, if its statements certainly left nothing in the session.

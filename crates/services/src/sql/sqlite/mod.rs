@@ -7,6 +7,7 @@ mod authorizer;
 mod errors;
 mod keys;
 mod pool;
+mod transaction;
 mod values;
 
 use std::path::Path;
@@ -14,10 +15,13 @@ use std::time::Instant;
 
 use rusqlite::{CachedStatement, Connection};
 
-use super::{Answer, Failed, Mode, Outcome, ResultWriter, SqlAccess, SqlError, SqlRequest, SqlStore, Statement, exact};
+use super::{
+    Answer, Failed, Isolation, Mode, Outcome, ResultWriter, SqlAccess, SqlError, SqlRequest, SqlStore, Statement, exact,
+};
 use crate::{Limits, ServicesError};
 use errors::sql_error;
 use pool::{Pool, Pooled};
+use transaction::Transaction;
 
 /// A SQLite file.
 #[derive(Clone)]
@@ -39,6 +43,33 @@ impl SqlStore for SqliteSql {
         let work = move || run(connection, &request, &limits);
         let done = tokio::task::spawn_blocking(work).await;
         done.map_err(|error| Failed::before(SqlError::Internal(error.to_string())))?
+    }
+
+    type Transaction = Transaction;
+
+    fn max_transactions(&self) -> usize {
+        if self.pool.is_read_only() { self.limits.max_transactions() } else { 1 }
+    }
+
+    async fn begin(&self, _: Option<Isolation>) -> Result<Transaction, SqlError> {
+        Transaction::begin(self.pool.acquire().await?).await
+    }
+
+    async fn run_in(
+        &self,
+        transaction: Transaction,
+        request: SqlRequest,
+        deadline: tokio::time::Instant,
+    ) -> Result<(Answer, Transaction), Failed> {
+        transaction.run(request, self.limits.clone(), deadline.into_std()).await
+    }
+
+    async fn commit(&self, transaction: Transaction) -> Result<(), SqlError> {
+        transaction.commit(Instant::now() + self.limits.statement_timeout).await
+    }
+
+    async fn roll_back(&self, transaction: Transaction) {
+        transaction.roll_back().await;
     }
 
     async fn ping(&self) -> Result<(), String> {

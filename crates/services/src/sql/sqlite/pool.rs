@@ -74,6 +74,10 @@ impl Pool {
         Ok(Pooled { member: Some(member), pool: self.clone(), _place: place })
     }
 
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.0.access.read_only
+    }
+
     fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Member>> {
         self.0.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -146,6 +150,16 @@ impl Pooled {
         Ok(())
     }
 
+    /// Whether the connection has served a request.
+    pub(crate) fn is_used(&self) -> bool {
+        self.member().notes.used.load(Ordering::Relaxed)
+    }
+
+    /// Makes a guard that interrupts the connection's statements when it is dropped.
+    pub(crate) fn interrupter(&self) -> Interrupter {
+        Interrupter(Some(Arc::clone(&self.member().deadline)))
+    }
+
     /// When statements are interrupted.
     pub(crate) fn set_deadline(&mut self, deadline: Instant) {
         *self.member().deadline.lock().unwrap_or_else(PoisonError::into_inner) = Some(deadline);
@@ -173,6 +187,24 @@ impl Pooled {
         *self.member().deadline.lock().unwrap_or_else(PoisonError::into_inner) = None;
         if let Err(error) = self.control("ROLLBACK") {
             tracing::error!("SQLite: a transaction could not be rolled back: {error}");
+        }
+    }
+}
+
+/// Interrupts statements when it is dropped: nobody waits for them any more.
+pub(crate) struct Interrupter(Option<Arc<Mutex<Option<Instant>>>>);
+
+impl Interrupter {
+    /// Lets them be: they have ended.
+    pub(crate) fn defuse(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Interrupter {
+    fn drop(&mut self) {
+        if let Some(deadline) = &self.0 {
+            *deadline.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
         }
     }
 }

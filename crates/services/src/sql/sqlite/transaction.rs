@@ -1,0 +1,72 @@
+//! A transaction that is open between requests.
+
+use std::time::Instant;
+
+use super::errors::sql_error;
+use super::pool::Pooled;
+use super::run_all;
+use crate::Limits;
+use crate::sql::{Answer, Failed, SqlError, SqlRequest};
+
+/// A connection on which a transaction has begun. Dropping it closes the connection, and SQLite rolls back.
+pub(crate) struct Transaction(Pooled);
+
+impl Transaction {
+    /// Begins at once as a writer. The connection has served nobody, so that `changes()` and its like are the transaction's own.
+    pub(super) async fn begin(mut pooled: Pooled) -> Result<Self, SqlError> {
+        let work = move || {
+            if pooled.is_used() {
+                pooled.refresh().map_err(|error| SqlError::Internal(error.to_string()))?;
+            }
+            let begin = if pooled.is_read_only() { "BEGIN" } else { "BEGIN IMMEDIATE" };
+            pooled.control(begin).map_err(sql_error)?;
+            Ok(Self(pooled))
+        };
+        blocking(work).await.unwrap_or_else(Err)
+    }
+
+    pub(super) async fn run(
+        self,
+        request: SqlRequest,
+        limits: Limits,
+        deadline: Instant,
+    ) -> Result<(Answer, Self), Failed> {
+        let Self(mut pooled) = self;
+        let interrupter = pooled.interrupter();
+        pooled.set_deadline(deadline);
+        let work = move || match run_all(&mut pooled, &request, &limits) {
+            Ok(answer) => Ok((answer, Self(pooled))),
+            Err(failed) => {
+                pooled.roll_back();
+                Err(failed)
+            }
+        };
+        let done = blocking(work).await;
+        interrupter.defuse();
+        done.map_err(Failed::before)?
+    }
+
+    pub(super) async fn commit(self, deadline: Instant) -> Result<(), SqlError> {
+        let Self(mut pooled) = self;
+        let work = move || {
+            pooled.set_deadline(deadline);
+            let committed = pooled.control("COMMIT").map_err(sql_error);
+            if committed.is_err() {
+                pooled.roll_back();
+            }
+            committed
+        };
+        blocking(work).await?
+    }
+
+    pub(super) async fn roll_back(self) {
+        let Self(mut pooled) = self;
+        if let Err(error) = blocking(move || pooled.roll_back()).await {
+            tracing::error!("SQLite: {error:?}");
+        }
+    }
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, SqlError> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| SqlError::Internal(error.to_string()))
+}
