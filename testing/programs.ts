@@ -32,6 +32,12 @@ const programs = {
     probe: ["version"],
     install: "go install oras.land/oras/cmd/oras@v1.2.3, or name it in ORAS",
   },
+  helm: {
+    variable: "HELM",
+    places: [join(kept, "bin/helm"), "helm"],
+    probe: ["version"],
+    install: "go install helm.sh/helm/v3/cmd/helm@v3.17.3, or name it in HELM",
+  },
   // Debian's wrappers on the PATH do not include initdb.
   postgresql: { places: [...postgresFolders(), "initdb"], install: debian("postgresql") },
   chromium: {
