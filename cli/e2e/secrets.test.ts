@@ -27,6 +27,13 @@ export default routes({
   thrown: get("/thrown", () => {
     throw new Error("it does not fit: " + secret("FILE"), { cause: new TypeError(secret("VARIABLE")) });
   }),
+  logged: get("/logged", () => {
+    console.log({ key: secret("FILE") }, "and " + secret("VARIABLE"));
+    console.error(secret("VARIABLE"));
+    // The host breaks a line of this length up, here inside the secret.
+    console.log("-".repeat(16 * 1024 - ${CANARY.length + 2}) + secret("FILE"));
+    return ok({});
+  }),
   rejected: get("/rejected", async () => Promise.reject(new Error(secret("VARIABLE")))),
   signed: get("/signed", () => ok({}).cookie("a", "b", { sign: secret("FILE") })),
   token: token.get("/token", () => ok({})),
@@ -41,6 +48,7 @@ const paths = [
   "/surroundings",
   "/missing",
   "/thrown",
+  "/logged",
   "/rejected",
   "/signed",
   "/token",
@@ -94,6 +102,7 @@ test("of tenon build, schema and run", async () => {
     expect((await send(running.base, { path: "/run/canaries/surroundings" })).json()).toEqual([null, null]);
     expect(await askAll(running.base)).not.toContain(CANARY);
     await expect.poll(() => running.errors()).toContain("it does not fit: ***");
+    await expect.poll(() => running.errors()).toContain("and [secret VARIABLE]");
   } finally {
     await running.stop();
   }
@@ -114,6 +123,7 @@ test("of tenon dev, with .env", async () => {
     expect(said(await send(services, { path, headers: [["accept", "text/html"]] }))).not.toContain(CANARY);
   }
   await terminal.sees(/it does not fit: \*\*\*/);
+  await terminal.sees(/and \[secret VARIABLE\]/);
   // A mistake beside the secrets is told without their lines.
   const from = terminal.mark;
   await writeFile(join(at, "tenon.toml"), `[project]\nname = "developed"\n[secrets]\nVARIABLE = ${inVariable}\n`);

@@ -3,7 +3,8 @@ import { findVariable, requireRequest, SECRET_PREFIX } from "./platform.ts";
 
 /**
  * A secret of `[secrets]` in `tenon.toml`. The server reads its value from its own environment or from a file, and it is in no
- * component, log or document; `env` does not give it. In the message of an exception that is reported it becomes `***`.
+ * component, log or document; `env` does not give it. In the message of an exception that is reported it becomes `***`; in
+ * other lines of the log the runtime shows `[secret NAME]` in the place of a value of 8 bytes or more.
  *
  * Read it in a handler or a middleware: while the component is built there are no secrets yet, and the build fails.
  *

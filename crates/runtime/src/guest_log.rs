@@ -10,6 +10,7 @@ use tokio::io::AsyncWrite;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError};
 
+use crate::masks::Masks;
 use crate::module::ModuleInfo;
 
 /// The longest line that is logged as one; a longer one is broken up, so that a module cannot make the host buffer more.
@@ -19,6 +20,7 @@ const MAX_LINE_BYTES: usize = 16 * 1024;
 #[derive(Clone)]
 pub(crate) struct GuestLog {
     module: Arc<ModuleInfo>,
+    masks: Arc<Masks>,
     state: Arc<Mutex<State>>,
     stream: Stream,
 }
@@ -59,8 +61,8 @@ pub(crate) struct Observed {
 impl GuestLog {
     #[cfg(test)]
     pub(crate) fn observed(&self) -> Observed {
-        // `stream` tells clones apart.
-        let Self { module, state, stream: _ } = self;
+        // `stream` tells clones apart; all modules of a runtime share `masks`, which never change.
+        let Self { module, masks: _, state, stream: _ } = self;
         let state = state.lock().unwrap_or_else(PoisonError::into_inner);
         let State { request_id, lines, limit, left, is_stuck } = &*state;
         Observed {
@@ -73,14 +75,16 @@ impl GuestLog {
         }
     }
 
-    pub(crate) fn new(module: Arc<ModuleInfo>, request_id: Arc<str>, limit: usize) -> Self {
+    pub(crate) fn new(module: Arc<ModuleInfo>, masks: Arc<Masks>, request_id: Arc<str>, limit: usize) -> Self {
         let state = State { request_id, lines: [Vec::new(), Vec::new()], limit, left: limit, is_stuck: false };
-        Self { module, state: Arc::new(Mutex::new(state)), stream: Stream::Output }
+        Self { module, masks, state: Arc::new(Mutex::new(state)), stream: Stream::Output }
     }
 
     /// The same log for standard error.
     pub(crate) fn errors(&self) -> Self {
-        Self { module: Arc::clone(&self.module), state: Arc::clone(&self.state), stream: Stream::Error }
+        let mut errors = self.clone();
+        errors.stream = Stream::Error;
+        errors
     }
 
     /// From now on lines belong to another request.
@@ -109,11 +113,16 @@ impl GuestLog {
             if *byte != b'\n' {
                 line.push(*byte);
             }
-            if *byte == b'\n' || line.len() >= MAX_LINE_BYTES {
+            if *byte == b'\n' {
                 self.emit(&mut state, self.stream);
+            } else if line.len() >= MAX_LINE_BYTES {
+                self.emit_part(&mut state, self.stream);
             }
         }
         if allowed.len() == state.left && !bytes.is_empty() && state.left > 0 {
+            // The line ends before its time, perhaps inside a secret.
+            let line = &mut state.lines[self.stream as usize];
+            line.truncate(line.len() - self.masks.begun(line));
             self.end_lines(&mut state);
             let (module, request_id) = (&*self.module.name, &*state.request_id);
             tracing::warn!(module, request_id, "the rest of this request's log is left out (max_log_bytes)");
@@ -129,10 +138,21 @@ impl GuestLog {
         }
     }
 
-    /// Logs a line. Control characters could rewrite what a terminal shows of other lines, so they are escaped.
+    /// Logs a part of a long line. The beginning of a secret at its end stays for the next part, unless it is most of the part.
+    fn emit_part(&self, state: &mut State, stream: Stream) {
+        let line = &mut state.lines[stream as usize];
+        let begun = self.masks.begun(line);
+        let rest = if begun <= line.len() / 2 { line.split_off(line.len() - begun) } else { Vec::new() };
+        self.emit(state, stream);
+        state.lines[stream as usize] = rest;
+    }
+
+    /// Logs a line, without secrets. Control characters could rewrite what a terminal shows of other lines, so they are escaped.
     fn emit(&self, state: &mut State, stream: Stream) {
         let line = &mut state.lines[stream as usize];
-        let text: String = String::from_utf8_lossy(line)
+        let text: String = self
+            .masks
+            .apply(String::from_utf8_lossy(line))
             .chars()
             .map(|c| if c.is_control() && c != '\t' { char::REPLACEMENT_CHARACTER } else { c })
             .collect();

@@ -25,6 +25,7 @@ use crate::bounds::Bounds;
 use crate::config::{Limits, size};
 use crate::egress::Egress;
 use crate::guest_log::GuestLog;
+use crate::masks::Masks;
 use crate::metrics::Metrics;
 use crate::module::ModuleInfo;
 use crate::origin::Origin;
@@ -32,6 +33,8 @@ use crate::origin::Origin;
 /// The part of a store's state that all instances of a runtime share.
 pub(crate) struct Surroundings {
     pub(crate) environment: Vec<(String, String)>,
+    /// The secrets of the environment, for log lines.
+    pub(crate) masks: Arc<Masks>,
     pub(crate) transport: Transport<WasiBody>,
     pub(crate) limits: Limits,
     pub(crate) metrics: Arc<Metrics>,
@@ -68,7 +71,8 @@ impl Host {
     /// the request.
     pub(crate) fn new(surroundings: &Arc<Surroundings>, module: &Arc<ModuleInfo>, caller: Caller) -> Self {
         let limits = &surroundings.limits;
-        let log = GuestLog::new(Arc::clone(module), Arc::clone(&caller.request_id), size(limits.max_log_bytes));
+        let (masks, request_id) = (Arc::clone(&surroundings.masks), Arc::clone(&caller.request_id));
+        let log = GuestLog::new(Arc::clone(module), masks, request_id, size(limits.max_log_bytes));
         let wasi = WasiCtx::builder().envs(&surroundings.environment).stdout(log.clone()).stderr(log.errors()).build();
         let mut http = WasiHttpCtx::new();
         http.set_field_size_limit(size(limits.max_fields_bytes));

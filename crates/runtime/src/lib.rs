@@ -31,6 +31,7 @@ mod idle;
 #[cfg(test)]
 mod isolation;
 mod limits;
+mod masks;
 mod metrics;
 mod module;
 mod origin;

@@ -27,6 +27,7 @@ use crate::engine::{SharedEngine, shared_engine};
 use crate::error::RuntimeError;
 use crate::exchange::{Books, Exchange};
 use crate::host::{self, Surroundings};
+use crate::masks::Masks;
 use crate::metrics::{Format, Metrics};
 use crate::origin::TrustedProxies;
 use crate::otlp::Otlp;
@@ -82,7 +83,9 @@ impl Runtime {
         let mut environment = transport.environment();
         environment.extend(config.environment);
         let (limits_too, metrics_too) = (limits.clone(), Arc::clone(&metrics));
-        let surroundings = Arc::new(Surroundings { environment, transport, limits: limits_too, metrics: metrics_too });
+        let masks = Arc::new(Masks::of(&environment));
+        let surroundings =
+            Arc::new(Surroundings { environment, masks, transport, limits: limits_too, metrics: metrics_too });
         let loader = Loader {
             engine: engine.clone(),
             linker,
