@@ -1,13 +1,13 @@
 /** A component's way through a registry: `tenon publish`, `tenon run oci://…`, and the registry gone. */
-import { spawn, spawnSync } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { describeWith } from "../../testing/needs.ts";
+import { describeWith, testWith } from "../../testing/needs.ts";
 import { findProgram } from "../../testing/programs.ts";
 import { send } from "./http.ts";
-import { freePort, helloProject, startTenon, tenon } from "./servers.ts";
+import { freePort, helloProject, startTenon, startWasmtime, tenon } from "./servers.ts";
 
 let folder: string;
 beforeAll(async () => {
@@ -45,6 +45,15 @@ http: {addr: "${host}", secret: test}
     await mkdir(cacheFolder(), { mode: 0o700 });
   });
   afterAll(() => stop?.());
+
+  testWith(["oras", "wasmtime"], "another tool pulls it, and another server serves it", async () => {
+    expect(command(["publish", `oci://${host}/team/hello:elsewhere`]).status).toBe(0);
+    const args = ["pull", "--plain-http", "-o", folder, `${host}/team/hello:elsewhere`];
+    execFileSync(findProgram("oras") as string, args, { stdio: "ignore" });
+    const server = await startWasmtime(join(folder, "hello.wasm"));
+    expect((await send(server.base, { path: "/hello/you" })).json()).toEqual({ greeting: "Hello, you!" });
+    await server.stop();
+  });
 
   test("a project is published, and served by its digest while the registry is away", async () => {
     const { status, stdout, stderr } = command(["publish", `oci://${host}/team/hello:1.0`]);

@@ -1,5 +1,7 @@
 /** Pulling from registries that lie. */
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { type AddressInfo, connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -84,6 +86,46 @@ describe("what is sound", () => {
     await mkdir(join(cacheFolder, "oci"));
     await chmod(join(cacheFolder, "oci"), 0o777);
     await expect(pull()).rejects.toMatchObject({ code: "WRITE", message: expect.stringContaining("other users") });
+    // Only root can give a folder away.
+    if (process.getuid?.() !== 0) return;
+    await chmod(join(cacheFolder, "oci"), 0o755);
+    await chown(join(cacheFolder, "oci"), 12_345, 12_345);
+    await expect(pull()).rejects.toMatchObject({ code: "WRITE", message: expect.stringContaining("another user") });
+  });
+});
+
+describe("a proxy", () => {
+  test("leads to registries, and not to this machine", async () => {
+    serve(registry, good);
+    const asked: string[] = [];
+    const proxy = createServer().on("connect", (request, client) => {
+      asked.push(request.url ?? "");
+      const upstream = connect(registry.port, "127.0.0.1", () => client.write("HTTP/1.1 200 OK\r\n\r\n"));
+      for (const [from, to] of [
+        [upstream, client],
+        [client, upstream],
+      ] as const)
+        from.on("error", () => to.destroy()).pipe(to);
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+    environment["HTTP_PROXY"] = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    expect((await pull()).digest).toBe(good.digest);
+    expect(asked).toEqual([]);
+    const far = "oci://registry.example/team/shop:1.0";
+    expect((await pull(far, { plainHttp: true })).digest).toBe(good.digest);
+    expect(new Set(asked)).toEqual(new Set(["registry.example:80"]));
+    environment["NO_PROXY"] = "registry.example";
+    await expect(pull(far, { plainHttp: true })).rejects.toThrow("cannot reach registry.example");
+    environment["HTTP_PROXY"] = "no proxy";
+    await expect(pull(far, { plainHttp: true })).rejects.toThrow("is no address of a proxy");
+    proxy.close();
+  });
+
+  test("nothing but TLS is spoken without the option", async () => {
+    const [, port] = registry.host.split(":");
+    environment["HTTPS_PROXY"] = "http://127.0.0.1:1";
+    await expect(pull(`oci://registry.example:${port}/team/shop:1.0`)).rejects.toThrow("cannot reach registry.example");
+    expect(registry.seen).toEqual([]);
   });
 });
 

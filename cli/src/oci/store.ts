@@ -67,11 +67,15 @@ export class Store {
   /** A file that another user may replace between its verification and its use is worth nothing. */
   async #check(): Promise<void> {
     const found = await stat(this.#folder).catch(() => undefined);
-    if (found === undefined || (found.mode & 0o022) === 0 || process.platform === "win32") return;
+    if (found === undefined || process.getuid === undefined) return;
+    const isTheirs = found.uid !== process.getuid() && found.uid !== 0;
+    if (!isTheirs && (found.mode & 0o022) === 0) return;
     throw new TenonError(
       "WRITE",
-      `${this.#folder}: other users may write there`,
-      `take that from them: chmod go-w ${this.#folder}; or set TENON_CACHE_DIR to a folder of your own`,
+      `${this.#folder} ${isTheirs ? "belongs to another user" : "may be written to by other users"}`,
+      isTheirs
+        ? "set TENON_CACHE_DIR to a folder of your own"
+        : `run \`chmod go-w ${this.#folder}\`, or set TENON_CACHE_DIR to a folder of your own`,
     );
   }
 
