@@ -115,7 +115,12 @@ beforeAll(async () => {
   expect(built.status, built.stderr).toBe(0);
 });
 
-describeEach("db.transaction on tenon run, $name", databases, ({ name }) => {
+const isolated = [
+  ...databases.map((each) => ({ ...each, isolation: "request" })),
+  { name: "SQLite", isolation: "shared" },
+];
+
+describeEach("db.transaction on tenon run, $name, isolation $isolation", isolated, ({ name, isolation }) => {
   let database: Database;
   let server: Running;
   let ask: Ask;
@@ -123,7 +128,10 @@ describeEach("db.transaction on tenon run, $name", databases, ({ name }) => {
   beforeAll(async () => {
     // The sidecar would not end a transaction within the test.
     database = await startDatabase(name, { transactionIdleMs: 600_000, transactionTimeoutMs: 600_000 });
-    server = await startTenon([], "bank", at, { TENON_SIDECARS_DB: database.address });
+    server = await startTenon([], "bank", at, {
+      TENON_SIDECARS_DB: database.address,
+      TENON_SERVER_ISOLATION: isolation,
+    });
     ask = askAt(new URL(server.base).origin);
   });
   afterAll(async () => {

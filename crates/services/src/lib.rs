@@ -25,6 +25,7 @@ mod kv;
 mod lease;
 mod limits;
 mod page;
+mod postgres_mark;
 mod postgres_tables;
 mod queue;
 mod sidecar;

@@ -1,8 +1,9 @@
 //! Tables of the services' own in a PostgreSQL database, for queues and cron.
 
-use sqlx::Executor;
-use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
+use sqlx::{Connection, Executor};
 
+use crate::postgres_mark::Mark;
 use crate::{Limits, ServicesError};
 
 /// Connects, and runs `schema`, which makes `tables` where they are not there yet.
@@ -16,7 +17,14 @@ pub(crate) async fn open(
     let options: PgConnectOptions = url.parse().map_err(|_| fail("this is no URL of a database".into()))?;
     let timeout = limits.statement_timeout.as_millis().to_string();
     let options = options.application_name("tenon-sidecar").options([("statement_timeout", timeout.as_str())]);
+    let (options, mark) = Mark::on(options);
+    // Once without the pool, which tries again whatever the reason, and reports a time-out.
+    check(&options, &mark).await.map_err(|error| fail(error.to_string()))?;
     let pool = PgPoolOptions::new()
+        .after_connect(move |connection, _| {
+            let mark = mark.clone();
+            Box::pin(async move { mark.check(connection).await })
+        })
         .max_connections(limits.pool_size)
         .acquire_timeout(limits.queue_timeout)
         .connect_with(options)
@@ -29,6 +37,12 @@ pub(crate) async fn open(
         Ok(_) => {}
     }
     Ok(pool)
+}
+
+async fn check(options: &PgConnectOptions, mark: &Mark) -> Result<(), sqlx::Error> {
+    let mut connection = PgConnection::connect_with(options).await?;
+    mark.check(&mut connection).await?;
+    connection.close().await
 }
 
 /// Names the database in an error for the log.

@@ -16,6 +16,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::access::Decisions;
 use crate::Limits;
+use crate::postgres_mark::Mark;
 use crate::sql::{Reported, SqlError};
 
 /// How long statements stay prepared. Another program may change the schema, and PostgreSQL keeps the types of a prepared
@@ -28,18 +29,11 @@ const LIFETIME: Duration = Duration::from_secs(30 * 60);
 /// The first pause before a server that refuses connections is asked again; it doubles.
 const PAUSE: Duration = Duration::from_millis(25);
 
-/// The server's setting that shows whether the settings of a connection arrive.
-const STATEMENT_TIMEOUT: &str = "SELECT s.setting::text FROM pg_catalog.pg_settings s
-WHERE s.name OPERATOR(pg_catalog.=) 'statement_timeout'";
-
 /// A backend looks every 500 ms whether its client is still there, and ends its statement when it is not (PostgreSQL 14).
 const CHECK_CLIENT: &str = "SELECT pg_catalog.set_config('client_connection_check_interval', '500', false)";
 
 /// The first version that has that setting.
 const CHECKS_CLIENTS: u32 = 140_000;
-
-const DROPPED_SETTINGS: &str = "the server has not taken the settings of the connection: a proxy such as PgBouncer is in \
-     between; give the address of PostgreSQL itself";
 
 /// The connections. Cloning shares them.
 #[derive(Clone)]
@@ -48,7 +42,7 @@ pub(super) struct Pool(Arc<Inner>);
 struct Inner {
     options: PgConnectOptions,
     decisions: Decisions,
-    statement_timeout: Duration,
+    mark: Mark,
     wait: Duration,
     places: Arc<Semaphore>,
     idle: Mutex<Vec<Member>>,
@@ -75,10 +69,11 @@ impl Pool {
         decisions: Decisions,
         limits: &Limits,
     ) -> Result<Self, sqlx::Error> {
+        let (options, mark) = Mark::on(options);
         let pool = Self(Arc::new(Inner {
             options,
             decisions,
-            statement_timeout: limits.statement_timeout,
+            mark,
             wait: limits.queue_timeout,
             places: Arc::new(Semaphore::new(limits.pool_size.max(1) as usize)),
             idle: Mutex::default(),
@@ -156,10 +151,7 @@ impl Pool {
     async fn member(&self) -> Result<Member, sqlx::Error> {
         let schema = self.0.schema.load(Ordering::Relaxed);
         let mut connection = PgConnection::connect_with(&self.0.options).await?;
-        let timeout: Option<String> = sqlx::query_scalar(STATEMENT_TIMEOUT).fetch_optional(&mut connection).await?;
-        if timeout != Some(self.0.statement_timeout.as_millis().to_string()) {
-            return Err(sqlx::Error::Configuration(DROPPED_SETTINGS.into()));
-        }
+        self.0.mark.check(&mut connection).await?;
         if connection.server_version_num().is_some_and(|version| version >= CHECKS_CLIENTS) {
             // Not every system can tell.
             let _ = connection.execute(CHECK_CLIENT).await;

@@ -1,0 +1,38 @@
+//! A setting of a connection to PostgreSQL that shows whether its settings arrive.
+//!
+//! A proxy such as PgBouncer in transaction mode hands the sessions of the server from one client to the next, and drops the
+//! settings of connections. Statements that one client has prepared would be run by another.
+
+use sqlx::postgres::{PgConnectOptions, PgConnection};
+
+use crate::lease::receipt;
+
+/// A name in two parts is a setting that the server keeps for others.
+const SETTING: &str = "tenon.connection";
+
+const READ: &str = "SELECT pg_catalog.current_setting('tenon.connection', true)";
+
+const DROPPED_SETTINGS: &str = "the server has not taken the settings of the connection: a proxy such as PgBouncer is in \
+     between; give the address of PostgreSQL itself";
+
+/// A value that no other process gives to the setting.
+#[derive(Clone, Debug)]
+pub(crate) struct Mark(String);
+
+impl Mark {
+    /// Adds a mark to the settings of connections.
+    pub(crate) fn on(options: PgConnectOptions) -> (PgConnectOptions, Self) {
+        let mark = receipt();
+        (options.options([(SETTING, mark.as_str())]), Self(mark))
+    }
+
+    /// Checks that a new connection has its settings.
+    ///
+    /// # Errors
+    ///
+    /// The database's, and the missing mark.
+    pub(crate) async fn check(&self, connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+        let found: Option<String> = sqlx::query_scalar(READ).persistent(false).fetch_one(connection).await?;
+        if found.as_ref() == Some(&self.0) { Ok(()) } else { Err(sqlx::Error::Configuration(DROPPED_SETTINGS.into())) }
+    }
+}
