@@ -17,6 +17,7 @@ use crate::call::wasi_http::GuestBody;
 use crate::client::{Client, Room};
 use crate::config::{Limits, ms, size};
 use crate::problem::Problem;
+use crate::recording::Recording;
 
 /// Bytes of a whole body that an HTTP/2 stream is given at once: that it takes them shows that its client reads.
 const SLICE: usize = 32 * 1024;
@@ -27,6 +28,8 @@ pub struct ResponseBody {
     /// Room for what is held, until it is sent.
     room: Option<Room>,
     sending: Option<Sending>,
+    /// Keeps a guest's body as it is sent, in development.
+    recording: Option<Arc<Recording>>,
 }
 
 enum Inner {
@@ -73,13 +76,13 @@ pub(crate) fn held(bytes: Bytes, room: Reservation) -> Bytes {
 
 impl From<Bytes> for ResponseBody {
     fn from(bytes: Bytes) -> Self {
-        Self { inner: Inner::Whole(bytes), room: None, sending: None }
+        Self { inner: Inner::Whole(bytes), room: None, sending: None, recording: None }
     }
 }
 
 impl From<GuestBody> for ResponseBody {
     fn from(body: GuestBody) -> Self {
-        Self { inner: Inner::Guest(body, None), room: None, sending: None }
+        Self { inner: Inner::Guest(body, None), room: None, sending: None, recording: None }
     }
 }
 
@@ -89,6 +92,14 @@ impl ResponseBody {
         match &self.inner {
             Inner::Whole(bytes) => Some(bytes.len()),
             Inner::Guest(..) => None,
+        }
+    }
+
+    /// Keeps the part of it that is sent.
+    pub(crate) fn record(&mut self, recording: &Arc<Recording>) {
+        match &self.inner {
+            Inner::Whole(bytes) => recording.answer_data(bytes),
+            Inner::Guest(..) => self.recording = Some(Arc::clone(recording)),
         }
     }
 
@@ -157,7 +168,7 @@ impl Body for ResponseBody {
     type Error = BodyError;
 
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        let Self { inner, room, sending } = self.get_mut();
+        let Self { inner, room, sending, recording } = self.get_mut();
         let turn = sending.as_ref().and_then(|sending| sending.turn.as_ref());
         let polled = match inner {
             Inner::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
@@ -169,6 +180,11 @@ impl Body for ResponseBody {
                 poll_guest(body, pending, room.as_mut(), sending.as_ref().map(|sending| &sending.ongoing), cx)
             }
         };
+        if let (Some(recording), Poll::Ready(Some(Ok(frame)))) = (recording, &polled)
+            && let Some(data) = frame.data_ref()
+        {
+            recording.answer_data(data);
+        }
         if let Some(turn) = turn {
             if polled.is_ready() { turn.client() } else { turn.server() }
         }

@@ -18,6 +18,7 @@ use crate::host::{Caller, Surroundings, whole};
 use crate::metrics::Count;
 use crate::module::ModuleInfo;
 use crate::origin::Origin;
+use crate::recording::CallRecording;
 use crate::transactions::Transactions;
 use crate::{request_id, trace};
 
@@ -52,8 +53,9 @@ pub(crate) struct Observed {
 impl Egress {
     #[cfg(test)]
     pub(crate) fn observed(&self) -> Observed {
-        let Self { surroundings, module, caller: Caller { request_id, traceparent, origin }, calls, transactions } =
-            self;
+        let Self { surroundings, module, caller, calls, transactions } = self;
+        // The recording is the request's own, and nothing of it can be read by a guest.
+        let Caller { request_id, traceparent, origin, recording: _ } = caller;
         Observed {
             surroundings: Arc::as_ptr(surroundings).addr(),
             module: Arc::as_ptr(module).addr(),
@@ -133,6 +135,11 @@ impl Egress {
         }
     }
 
+    /// Keeps a call, in development.
+    fn record<B>(&self, name: &str, request: &http::Request<B>) -> Option<CallRecording> {
+        self.caller.recording.as_ref()?.call(name, request)
+    }
+
     fn log(&self, why: &dyn std::fmt::Display) {
         let (module, request_id) = (&*self.module.name, &*self.caller.request_id);
         tracing::warn!(module, request_id, "outbound request failed: {why}");
@@ -164,10 +171,16 @@ impl WasiHttpHooks for Egress {
         let route = match allowed {
             Ok(route) => route,
             Err((code, why)) => {
+                let name = request.uri().authority().map_or("", |authority| authority.as_str());
+                if let Some(call) = self.record(name, &request) {
+                    call.failed(&why);
+                }
                 self.log(&why);
                 return Box::new(async move { unanswered(code, explains) });
             }
         };
+        let recording = self.record(route.name(), &request);
+        request.body_mut().recording = recording.clone();
         self.identify(&mut request);
         let transaction = self.transactions.call(&mut request);
         let request = request.map(BodyExt::boxed_unsync);
@@ -179,8 +192,16 @@ impl WasiHttpHooks for Egress {
             let outcome = sent.as_ref().map_or_else(SendError::kind, |_| "ok");
             metrics.count_call(route.name(), outcome, started.elapsed().as_secs_f64());
             let mut response = match sent {
-                Ok(response) => response,
+                Ok(response) => {
+                    if let Some(call) = recording {
+                        call.answered(response.status().as_u16());
+                    }
+                    response
+                }
                 Err(error) => {
+                    if let Some(call) = recording {
+                        call.failed(&error.to_string());
+                    }
                     let (module, request_id) = (&*module.name, &*caller.request_id);
                     tracing::warn!(module, request_id, "outbound request failed: {error}");
                     return unanswered(code(&error), explains);
@@ -257,11 +278,12 @@ struct LimitedBody {
     left: u64,
     limit: u64,
     ended: bool,
+    recording: Option<CallRecording>,
 }
 
 impl LimitedBody {
     fn new(body: WasiBody, limit: u64) -> Self {
-        Self { body, left: limit, limit, ended: false }
+        Self { body, left: limit, limit, ended: false, recording: None }
     }
 }
 
@@ -287,6 +309,9 @@ impl Body for LimitedBody {
         match &polled {
             Poll::Ready(Some(Ok(frame))) => {
                 let length = frame.data_ref().map_or(0, Bytes::len) as u64;
+                if let (Some(call), Some(data)) = (&self.recording, frame.data_ref()) {
+                    call.data(data);
+                }
                 match self.left.checked_sub(length) {
                     Some(left) => self.left = left,
                     None => {

@@ -10,6 +10,7 @@ use crate::metrics::Metrics;
 use crate::module::Module;
 use crate::otlp::{Answered, Otlp, Span};
 use crate::recent::{Noted, Recent};
+use crate::recording::Recording;
 use crate::{request_id, trace};
 
 /// What a client that does not wait for its answer gets in the books: there is no such status in HTTP, but this number is
@@ -44,6 +45,8 @@ pub(crate) struct Exchange<'a> {
     span: Option<Span>,
     /// Whether it is among the recent requests.
     pub(crate) listed: bool,
+    /// The recording of the request, in development.
+    pub(crate) recording: Option<Arc<Recording>>,
     finished: bool,
 }
 
@@ -65,6 +68,7 @@ impl<'a> Exchange<'a> {
             traceparent: span.as_ref().and_then(Span::traceparent).or(parent),
             span,
             listed: true,
+            recording: books.recent.begin(request),
             finished: false,
         }
     }
@@ -90,6 +94,7 @@ impl<'a> Exchange<'a> {
             path: self.path.take(),
             status,
             duration,
+            recording: self.recording.take(),
         };
         if let (Some(otlp), Some(span)) = (&self.books.otlp, self.span.take()) {
             let answered = Answered {

@@ -10,11 +10,13 @@ use tokio::io::AsyncWrite;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError};
 
+use crate::host::Caller;
 use crate::masks::Masks;
 use crate::module::ModuleInfo;
+use crate::recording::{Level, Recording};
 
 /// The longest line that is logged as one; a longer one is broken up, so that a module cannot make the host buffer more.
-const MAX_LINE_BYTES: usize = 16 * 1024;
+pub(crate) const MAX_LINE_BYTES: usize = 16 * 1024;
 
 /// The log of one instance, which serves one request at a time. Clones share the lines that are being written.
 #[derive(Clone)]
@@ -40,6 +42,7 @@ struct State {
     left: usize,
     /// Whether the guest has said that it waits for nothing.
     is_stuck: bool,
+    recording: Option<Arc<Recording>>,
 }
 
 /// What StarlingMonkey says before it traps because a handler's promise is not settled and nothing is left to wait for.
@@ -64,7 +67,8 @@ impl GuestLog {
         // `stream` tells clones apart; all modules of a runtime share `masks`, which never change.
         let Self { module, masks: _, state, stream: _ } = self;
         let state = state.lock().unwrap_or_else(PoisonError::into_inner);
-        let State { request_id, lines, limit, left, is_stuck } = &*state;
+        // The recording is the request's own, and nothing of it can be read by a guest.
+        let State { request_id, lines, limit, left, is_stuck, recording: _ } = &*state;
         Observed {
             module: Arc::as_ptr(module).addr(),
             request_id: Arc::clone(request_id),
@@ -75,8 +79,15 @@ impl GuestLog {
         }
     }
 
-    pub(crate) fn new(module: Arc<ModuleInfo>, masks: Arc<Masks>, request_id: Arc<str>, limit: usize) -> Self {
-        let state = State { request_id, lines: [Vec::new(), Vec::new()], limit, left: limit, is_stuck: false };
+    pub(crate) fn new(module: Arc<ModuleInfo>, masks: Arc<Masks>, caller: &Caller, limit: usize) -> Self {
+        let state = State {
+            request_id: Arc::clone(&caller.request_id),
+            lines: [Vec::new(), Vec::new()],
+            limit,
+            left: limit,
+            is_stuck: false,
+            recording: caller.recording.clone(),
+        };
         Self { module, masks, state: Arc::new(Mutex::new(state)), stream: Stream::Output }
     }
 
@@ -88,10 +99,11 @@ impl GuestLog {
     }
 
     /// From now on lines belong to another request.
-    pub(crate) fn begin(&self, request_id: Arc<str>) {
+    pub(crate) fn begin(&self, caller: &Caller) {
         let mut state = self.state();
         self.end_lines(&mut state);
-        state.request_id = request_id;
+        state.request_id = Arc::clone(&caller.request_id);
+        state.recording.clone_from(&caller.recording);
         state.left = state.limit;
         state.is_stuck = false;
     }
@@ -126,6 +138,9 @@ impl GuestLog {
             self.end_lines(&mut state);
             let (module, request_id) = (&*self.module.name, &*state.request_id);
             tracing::warn!(module, request_id, "the rest of this request's log is left out (max_log_bytes)");
+            if let Some(recording) = &state.recording {
+                recording.line_left_out();
+            }
         }
         state.left -= allowed.len();
     }
@@ -158,6 +173,13 @@ impl GuestLog {
             .collect();
         line.clear();
         let text = self.module.source_map.apply(&text);
+        if let Some(recording) = &state.recording {
+            let level = match stream {
+                Stream::Output => Level::Info,
+                Stream::Error => Level::Error,
+            };
+            recording.line(level, &text);
+        }
         let (module, request_id) = (&*self.module.name, &*state.request_id);
         match stream {
             Stream::Output => tracing::info!(target: "module", module, request_id, "{text}"),

@@ -29,6 +29,7 @@ use crate::masks::Masks;
 use crate::metrics::Metrics;
 use crate::module::ModuleInfo;
 use crate::origin::Origin;
+use crate::recording::Recording;
 
 /// The part of a store's state that all instances of a runtime share.
 pub(crate) struct Surroundings {
@@ -48,6 +49,8 @@ pub(crate) struct Caller {
     pub(crate) traceparent: Option<HeaderValue>,
     /// Where the request comes from.
     pub(crate) origin: Origin,
+    /// Keeps its log and its calls, in development.
+    pub(crate) recording: Option<Arc<Recording>>,
 }
 
 /// The state of one store.
@@ -71,8 +74,8 @@ impl Host {
     /// the request.
     pub(crate) fn new(surroundings: &Arc<Surroundings>, module: &Arc<ModuleInfo>, caller: Caller) -> Self {
         let limits = &surroundings.limits;
-        let (masks, request_id) = (Arc::clone(&surroundings.masks), Arc::clone(&caller.request_id));
-        let log = GuestLog::new(Arc::clone(module), masks, request_id, size(limits.max_log_bytes));
+        let masks = Arc::clone(&surroundings.masks);
+        let log = GuestLog::new(Arc::clone(module), masks, &caller, size(limits.max_log_bytes));
         let wasi = WasiCtx::builder().envs(&surroundings.environment).stdout(log.clone()).stderr(log.errors()).build();
         let mut http = WasiHttpCtx::new();
         http.set_field_size_limit(size(limits.max_fields_bytes));
@@ -114,7 +117,7 @@ impl Host {
         if self.restored {
             self.started = Instant::now();
         }
-        self.log.begin(Arc::clone(&caller.request_id));
+        self.log.begin(&caller);
         self.egress.begin(caller);
     }
 }

@@ -39,6 +39,7 @@ mod otlp;
 mod pages;
 mod problem;
 mod recent;
+mod recording;
 mod registry;
 mod request_id;
 mod route;
@@ -60,7 +61,7 @@ pub use here::Here;
 pub use origin::TrustedProxies;
 pub use pages::Page;
 pub use recent::RecentRequest;
-pub use runtime::Runtime;
+pub use runtime::{Runtime, SentAgain};
 pub use server::Server;
 
 #[cfg(test)]

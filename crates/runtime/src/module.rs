@@ -225,7 +225,8 @@ impl Module {
         let ends = Instant::now() + ms(limits.load_timeout_ms);
         for _ in 0..limits.warm_instances {
             let Some(slot) = loader.engine.slots.try_take() else { return };
-            let caller = Caller { request_id: "warm-up".into(), traceparent: None, origin: Origin::default() };
+            let caller =
+                Caller { request_id: "warm-up".into(), traceparent: None, origin: Origin::default(), recording: None };
             let ends = ends.min(Instant::now() + ms(limits.request_timeout_ms));
             let made = timeout_at(ends, Instance::new(self, &loader.surroundings, caller, slot)).await;
             let name = &*self.info.name;

@@ -10,8 +10,9 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use http::header::HeaderValue;
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
 use http_body::Body;
+use http_body_util::BodyExt;
 use prometheus_client::metrics::gauge::Gauge;
 use tenon_code::Compiler;
 use tenon_connection::Budget;
@@ -161,6 +162,34 @@ impl Runtime {
         self.shared.books.recent.all()
     }
 
+    /// For development: records the last 50 requests, each with its headers and bodies, its log and its outbound calls.
+    /// Every part is bounded. Recording cannot be turned off again.
+    pub fn record_requests(&self) {
+        self.shared.books.recent.record(&self.shared.surroundings.environment);
+    }
+
+    /// A recorded request as JSON, by the number in [`RecentRequest::recording`]. Credentials and secrets are masked.
+    #[must_use]
+    pub fn recorded_request(&self, number: u64) -> Option<String> {
+        self.shared.books.recent.view(number)
+    }
+
+    /// Sends a recorded request again, as it came and with another request id.
+    ///
+    /// # Errors
+    ///
+    /// The reason why it cannot be sent: not all of it was kept.
+    pub async fn send_again(&self, number: u64) -> Result<SentAgain, &'static str> {
+        let recent = &self.shared.books.recent;
+        let request = recent.recording(number).ok_or("it is not kept any more")?.request()?;
+        let response = self.handle(request).await;
+        let id = response.headers().get(request_id::HEADER).and_then(|id| id.to_str().ok());
+        let sent = SentAgain { status: response.status(), recording: id.and_then(|id| recent.newest(id)) };
+        // A guest that streams its answer goes on for as long as somebody reads.
+        tokio::spawn(tokio::time::timeout(ms(self.shared.limits.request_timeout_ms), discard(response.into_body())));
+        Ok(sent)
+    }
+
     /// For development: serves `page` at the exact path `path`, before everything else. None takes it away.
     pub fn set_page(&self, path: impl Into<String>, page: Option<Page>) {
         self.shared.pages.set_page(path.into(), page);
@@ -245,9 +274,26 @@ impl Runtime {
         if let Ok(value) = HeaderValue::from_str(&exchange.id) {
             response.headers_mut().insert(request_id::HEADER, value);
         }
+        if let Some(recording) = &exchange.recording {
+            recording.answer(&response);
+            response.body_mut().record(recording);
+        }
         exchange.finish(response.status());
         response
     }
+}
+
+/// A request that was sent again.
+#[derive(Clone, Copy, Debug)]
+pub struct SentAgain {
+    /// The status of the answer.
+    pub status: StatusCode,
+    /// The number of its own recording.
+    pub recording: Option<u64>,
+}
+
+async fn discard(mut body: ResponseBody) {
+    while let Some(Ok(_)) = body.frame().await {}
 }
 
 fn explain(problem: &Problem, request_id: &str) -> Response<ResponseBody> {

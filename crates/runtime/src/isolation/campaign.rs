@@ -221,8 +221,12 @@ impl Round {
             tokio::task::yield_now().await;
         }
         for module in &self.modules {
-            let caller =
-                crate::host::Caller { request_id: "last".into(), traceparent: None, origin: Origin::default() };
+            let caller = crate::host::Caller {
+                request_id: "last".into(),
+                traceparent: None,
+                origin: Origin::default(),
+                recording: None,
+            };
             drop(module.instance(engine, surroundings, caller).await);
             let Some(probe) = module.probe.get() else { continue };
             let (restored, made, differences) = probe.outcome();

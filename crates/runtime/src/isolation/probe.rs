@@ -72,7 +72,8 @@ impl Probe {
             Entry::WasiHttp(pre) => pre.instance_pre().component(),
         };
         let layout = Layout::of(component)?;
-        let caller = Caller { request_id: "fresh".into(), traceparent: None, origin: Origin::default() };
+        let caller =
+            Caller { request_id: "fresh".into(), traceparent: None, origin: Origin::default(), recording: None };
         let slot = engine.slots.take().await;
         let made = Instance::new(module, surroundings, caller, slot).await;
         let mut instance = made.map_err(|failure| wasmtime::format_err!("no instance: {failure:?}"))?;
@@ -97,7 +98,8 @@ impl Probe {
         let layout = Layout::of(&component)?;
         let mut linker = Linker::new(&engine);
         host::link(&mut linker)?;
-        let caller = Caller { request_id: "plain".into(), traceparent: None, origin: Origin::default() };
+        let caller =
+            Caller { request_id: "plain".into(), traceparent: None, origin: Origin::default(), recording: None };
         let mut store = Store::new(&engine, Host::new(surroundings, &module.info, caller));
         linker.instantiate_async(&mut store, &component).await?;
         let number = store::number(&mut store)?;
@@ -155,7 +157,9 @@ impl Probe {
             None => *seen.number.insert(store::number(store).expect("a store can have another global")),
         };
         if let (Some(Leave::Field), Some(before)) = (self.leave, &seen.request_id) {
-            store.data().log.begin(Arc::clone(before));
+            let request_id = Arc::clone(before);
+            let caller = Caller { request_id, traceparent: None, origin: Origin::default(), recording: None };
+            store.data().log.begin(&caller);
         }
         seen.request_id = Some(Arc::clone(&caller.request_id));
 

@@ -1,5 +1,6 @@
 //! The way of a request to a module, and of its failures to a response.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -19,6 +20,7 @@ use crate::host::Caller;
 use crate::metrics::{Count, Format};
 use crate::module::{Entry, Module, ModuleInfo, Reuse};
 use crate::problem::Problem;
+use crate::recording::Level;
 use crate::registry::{Slot, State};
 use crate::route::{Route, with_path};
 use crate::target::{Target, is_host};
@@ -64,6 +66,9 @@ impl Runtime {
         };
         let module = &module;
         let body = body::read(&parts, body, &self.shared.limits, client, room).await?;
+        if let Some(recording) = &exchange.recording {
+            recording.request_body(&body);
+        }
         let place = match self.shared.admission.admit(&slot.places).await {
             Ok(place) => place,
             Err(problem) => {
@@ -75,6 +80,7 @@ impl Runtime {
             request_id: Arc::clone(&exchange.id),
             traceparent: exchange.traceparent.clone(),
             origin: client.origin(&parts, &self.shared.trusted_proxies),
+            recording: exchange.recording.clone(),
         };
         self.call_in_time(module, caller, Request::from_parts(parts, body), place, room).await
     }
@@ -130,19 +136,19 @@ impl Runtime {
         room: &mut Room,
     ) -> Result<Response<ResponseBody>, Problem> {
         let limit = self.shared.limits.request_timeout_ms;
-        let request_id = Arc::clone(&caller.request_id);
+        let told = caller.clone();
         let called = self.call(module, caller, request, place, room);
         let failure = match tokio::time::timeout(ms(limit), called).await {
             Ok(Ok(response)) => return Ok(response),
             Ok(Err(failure)) => failure,
             Err(_) => {
                 let problem = Problem::TimedOut(limit);
-                tracing::error!(module = &*module.info.name, request_id = &*request_id, "{problem}");
+                log(&module.info, &told, &problem);
                 module.info.metrics.count(Count::Timeout);
                 return Err(problem);
             }
         };
-        report(&module.info, &request_id, &failure);
+        report(&module.info, &told, &failure);
         Err(match failure {
             Failure::InvalidResponse(what) => Problem::InvalidResponse(what),
             Failure::Trap(..) | Failure::Unanswered => Problem::Crashed,
@@ -205,8 +211,8 @@ impl Runtime {
         let request = request.map(|body| body::held(body, room.body()));
         let limits = &self.shared.limits;
         let place = Arc::new(place);
-        let done = || ended(module, &caller.request_id, &place);
-        let stalled = || stalled(module, &caller.request_id, limits.request_timeout_ms);
+        let done = || ended(module, &caller, &place);
+        let stalled = || stalled(module, &caller, limits.request_timeout_ms);
         let instance = self.instance(module, caller.clone()).await?;
         let again = (instance.uses() > 0).then(|| request.clone());
         let answered = call::wasi_http::call(instance, request, limits, done(), stalled()).await;
@@ -252,17 +258,16 @@ fn no_content() -> Response<ResponseBody> {
 /// What is done when a guest that streams its answer has ended: the place in the module is free then.
 fn ended(
     module: &Arc<Module>,
-    request_id: &Arc<str>,
+    caller: &Caller,
     place: &Arc<Place>,
 ) -> impl FnOnce(Result<Instance, Failure>) + Send + 'static {
-    let (module, request_id, place) = (Arc::clone(module), Arc::clone(request_id), Arc::clone(place));
+    let (module, caller, place) = (Arc::clone(module), caller.clone(), Arc::clone(place));
     move |ended| {
         match ended {
             Ok(instance) => module.keep(instance),
             Err(failure) => {
-                let name = &*module.info.name;
-                tracing::error!(module = name, request_id = &*request_id, "what follows came after the answer");
-                report(&module.info, &request_id, &failure);
+                log(&module.info, &caller, "what follows came after the answer");
+                report(&module.info, &caller, &failure);
             }
         }
         drop(place);
@@ -270,45 +275,42 @@ fn ended(
 }
 
 /// What is done when a guest that streams its answer writes nothing more of it.
-fn stalled(module: &Arc<Module>, request_id: &Arc<str>, limit: u64) -> impl FnOnce() + Send + Sync + 'static {
-    let (module, request_id) = (Arc::clone(module), Arc::clone(request_id));
+fn stalled(module: &Arc<Module>, caller: &Caller, limit: u64) -> impl FnOnce() + Send + Sync + 'static {
+    let (module, caller) = (Arc::clone(module), caller.clone());
     move || {
-        let name = &*module.info.name;
-        tracing::error!(
-            module = name,
-            request_id = &*request_id,
-            "nothing more of its answer came within {limit} ms: it is cut off"
-        );
+        let why = format_args!("nothing more of its answer came within {limit} ms: it is cut off");
+        log(&module.info, &caller, &why);
         module.info.metrics.count(Count::Timeout);
     }
 }
 
+/// Logs an error of a module's request.
+fn log(module: &ModuleInfo, caller: &Caller, what: &(impl Display + ?Sized)) {
+    tracing::error!(module = &*module.name, request_id = &*caller.request_id, "{what}");
+    if let Some(recording) = &caller.recording {
+        recording.line(Level::Error, &what.to_string());
+    }
+}
+
 /// Logs and counts a failure of a module.
-fn report(module: &ModuleInfo, request_id: &str, failure: &Failure) {
-    let (name, event) = (
-        &*module.name,
-        match failure {
-            Failure::InvalidResponse(_) => Count::InvalidResponse,
-            Failure::Trap(..) | Failure::Unanswered => Count::Trap,
-            Failure::Stuck => Count::Timeout,
-            Failure::NoRoom => Count::Overloaded,
-        },
-    );
+fn report(module: &ModuleInfo, caller: &Caller, failure: &Failure) {
+    let event = match failure {
+        Failure::InvalidResponse(_) => Count::InvalidResponse,
+        Failure::Trap(..) | Failure::Unanswered => Count::Trap,
+        Failure::Stuck => Count::Timeout,
+        Failure::NoRoom => Count::Overloaded,
+    };
     match failure {
-        Failure::InvalidResponse(what) => tracing::error!(module = name, request_id, "{what}"),
+        Failure::InvalidResponse(what) => log(module, caller, what),
         Failure::Trap(error, None) => {
-            tracing::error!(module = name, request_id, "the module failed: {}", in_a_line(error));
+            log(module, caller, &format_args!("the module failed: {}", in_a_line(error)));
         }
         Failure::Trap(error, Some(limit)) => {
-            tracing::error!(
-                module = name,
-                request_id,
-                "the module failed after it ran into {limit}: {}",
-                in_a_line(error)
-            );
+            let why = in_a_line(error);
+            log(module, caller, &format_args!("the module failed after it ran into {limit}: {why}"));
         }
-        Failure::Unanswered => tracing::error!(module = name, request_id, "the module ended without an answer"),
-        Failure::Stuck => tracing::error!(module = name, request_id, "{}", Problem::Stuck),
+        Failure::Unanswered => log(module, caller, "the module ended without an answer"),
+        Failure::Stuck => log(module, caller, &Problem::Stuck),
         // The problem itself is logged.
         Failure::NoRoom => {}
     }
