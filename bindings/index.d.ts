@@ -75,7 +75,10 @@ export declare class Services {
   static start(options: ServicesOptions): Promise<Services>
   /** Such as `http://127.0.0.1:9919`. */
   get url(): string
-  /** Gives the page its modules and requests, and cron its modules to call. `url` is where the runtime listens. */
+  /**
+   * Gives the page its modules and requests, which are recorded from now on, and cron its modules to call. `url` is where
+   * the runtime listens.
+   */
   attach(runtime: Runtime, url: string): void
   /** Resolves when running requests have finished, or their time is over. A second call resolves at once. */
   close(): Promise<undefined>

@@ -8,7 +8,9 @@ use http_body_util::{BodyExt, Full};
 use napi::bindgen_prelude::PromiseRaw;
 use napi::{Env, Result};
 use napi_derive::napi;
-use tenon_services::{DevOptions, DevServices, Host, Limits, ModuleCall, ModuleRequest, RecentRequest};
+use tenon_services::{
+    DevOptions, DevServices, Host, Limits, ModuleCall, ModuleRequest, RecentRequest, SendingAgain, SentAgain,
+};
 
 use crate::failure::{Failure, promise};
 use crate::runtime::Runtime;
@@ -60,9 +62,11 @@ impl Services {
         self.url.clone()
     }
 
-    /// Gives the page its modules and requests, and cron its modules to call. `url` is where the runtime listens.
+    /// Gives the page its modules and requests, which are recorded from now on, and cron its modules to call. `url` is where
+    /// the runtime listens.
     #[napi]
     pub fn attach(&self, runtime: &Runtime, url: String) {
+        runtime.runtime.record_requests();
         let host = AttachedRuntime { runtime: runtime.runtime.clone(), url };
         if let Some(services) = &*self.services.lock().unwrap_or_else(PoisonError::into_inner) {
             services.attach(Some(Arc::new(host)));
@@ -101,10 +105,23 @@ impl Host for AttachedRuntime {
 
     fn recent_requests(&self) -> Vec<RecentRequest> {
         let convert = |request: tenon_runtime::RecentRequest| {
+            let recording = request.recording;
             let crate::recent::RecentRequest { id, time, module, method, path, status, duration_ms } = request.into();
-            RecentRequest { id, time, module, method, path, status, duration_ms }
+            RecentRequest { id, time, module, method, path, status, duration_ms, recording }
         };
         self.runtime.recent_requests().into_iter().map(convert).collect()
+    }
+
+    fn recorded_request(&self, recording: u64) -> Option<String> {
+        self.runtime.recorded_request(recording)
+    }
+
+    fn send_again(&self, recording: u64) -> SendingAgain {
+        let runtime = self.runtime.clone();
+        Box::pin(async move {
+            let sent = runtime.send_again(recording).await?;
+            Ok(SentAgain { status: sent.status.as_u16(), recording: sent.recording })
+        })
     }
 
     fn call(&self, module: &str, request: ModuleRequest) -> ModuleCall {

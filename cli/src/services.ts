@@ -39,7 +39,10 @@ export class Services {
     return this.#services.url;
   }
 
-  /** Gives the page its modules and requests, and cron its modules to call. `url` is where the runtime listens. */
+  /**
+   * Gives the page its modules and requests, which are recorded from now on, and cron its modules to call. `url` is where the
+   * runtime listens.
+   */
   attach(runtime: Runtime, url: string): void {
     this.#services.attach(runtime.native, url);
   }

@@ -24,6 +24,8 @@ pub struct RecentRequest {
     pub status: u16,
     /// How long it took, in milliseconds.
     pub duration_ms: f64,
+    /// The number of its recording, while there is one.
+    pub recording: Option<u64>,
 }
 
 /// A request to a module.
@@ -39,6 +41,18 @@ pub struct ModuleRequest {
     pub body: Option<String>,
 }
 
+/// A request that was sent again.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct SentAgain {
+    /// The answer's status.
+    pub status: u16,
+    /// The number of its own recording.
+    pub recording: Option<u64>,
+}
+
+/// A request that is sent again: the answer, or the reason why it was not sent.
+pub type SendingAgain = Pin<Box<dyn Future<Output = Result<SentAgain, String>> + Send>>;
+
 /// A runtime, as far as the services page and cron look at it.
 pub trait Host: Send + Sync + 'static {
     /// Where it listens, such as `http://127.0.0.1:3000`.
@@ -49,6 +63,12 @@ pub trait Host: Send + Sync + 'static {
 
     /// The last requests, oldest first.
     fn recent_requests(&self) -> Vec<RecentRequest>;
+
+    /// A recorded request as JSON, without credentials.
+    fn recorded_request(&self, recording: u64) -> Option<String>;
+
+    /// Sends a recorded request again.
+    fn send_again(&self, recording: u64) -> SendingAgain;
 
     /// Calls a module's route.
     fn call(&self, module: &str, request: ModuleRequest) -> ModuleCall;

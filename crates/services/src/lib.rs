@@ -36,7 +36,7 @@ mod storage;
 pub use cron::schedule_problem;
 pub use dev::{DevOptions, DevServices};
 pub use error::ServicesError;
-pub use host::{Host, ModuleCall, ModuleRequest, RecentRequest};
+pub use host::{Host, ModuleCall, ModuleRequest, RecentRequest, SendingAgain, SentAgain};
 pub use limits::Limits;
 pub use sidecar::{Backend, Listen, Sidecar, SidecarOptions};
 pub use sql::{SqlAccess, SqlParser};

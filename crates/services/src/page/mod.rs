@@ -1,13 +1,18 @@
 //! The page of the development services: one file without a framework, which asks the same routes as everybody.
 
+use std::sync::Arc;
+
 use axum::Router;
-use axum::extract::State;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{get, post};
 use serde_json::{Value, json};
 
 use crate::cron::HostSlot;
+use crate::http::problem::Problem;
+use crate::{Host, SentAgain};
 
 const PAGE: &str = include_str!("page.html");
 
@@ -15,9 +20,14 @@ const PAGE: &str = include_str!("page.html");
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; \
     img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// `/`, and what of it comes from the runtime.
+/// `/`, and the parts of it that come from the runtime.
 pub(crate) fn routes(host: HostSlot) -> Router {
-    Router::new().route("/", get(page)).route("/runtime", get(runtime)).with_state(host)
+    Router::new()
+        .route("/", get(page))
+        .route("/runtime", get(runtime))
+        .route("/runtime/requests/{recording}", get(recorded))
+        .route("/runtime/requests/{recording}/again", post(send_again))
+        .with_state(host)
 }
 
 async fn page() -> Response {
@@ -32,4 +42,33 @@ async fn runtime(State(host): State<HostSlot>) -> axum::Json<Value> {
         Some(host) => json!({ "url": host.url(), "modules": host.modules(), "requests": host.recent_requests() }),
         None => json!({ "url": null, "modules": [], "requests": [] }),
     })
+}
+
+/// One of the last requests with all that was recorded of it.
+async fn recorded(State(host): State<HostSlot>, Path(recording): Path<String>) -> Result<Response, Problem> {
+    let (host, recording) = find(&host, &recording)?;
+    let json = host.recorded_request(recording).ok_or_else(gone)?;
+    Ok(([(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "no-store")], json).into_response())
+}
+
+/// Sends one of the last requests again.
+async fn send_again(
+    State(host): State<HostSlot>,
+    Path(recording): Path<String>,
+) -> Result<axum::Json<SentAgain>, Problem> {
+    let (host, recording) = find(&host, &recording)?;
+    if host.recorded_request(recording).is_none() {
+        return Err(gone());
+    }
+    let sent = host.send_again(recording).await;
+    let conflict = |why| Problem::new(StatusCode::CONFLICT, format!("the request cannot be sent again: {why}"));
+    sent.map(axum::Json).map_err(conflict)
+}
+
+fn find(host: &HostSlot, recording: &str) -> Result<(Arc<dyn Host>, u64), Problem> {
+    host.get().zip(recording.parse().ok()).ok_or_else(gone)
+}
+
+fn gone() -> Problem {
+    Problem::not_found("this request is not kept any more")
 }
