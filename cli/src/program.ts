@@ -3,6 +3,7 @@ import { bridgeCommand } from "./commands/bridge.ts";
 import { buildCommand } from "./commands/build.ts";
 import { completionsCommand } from "./commands/completions.ts";
 import { devCommand } from "./commands/dev.ts";
+import { helpCommand } from "./commands/help.ts";
 import { newCommand } from "./commands/new.ts";
 import { publishCommand } from "./commands/publish.ts";
 import { runCommand } from "./commands/run.ts";
@@ -22,10 +23,9 @@ export function createProgram(): Command {
     .showHelpAfterError("(tenon --help lists the commands)")
     .showSuggestionAfterError()
     // Throws instead of exiting, so that main.ts has the last word on exit codes. Subcommands inherit it.
-    .exitOverride()
-    .helpCommand("help [command]", "print help for a command");
+    .exitOverride();
   const commands = [newCommand, buildCommand, devCommand, runCommand, publishCommand, schemaCommand, sidecarCommand];
-  for (const add of [...commands, bridgeCommand, completionsCommand]) add(program);
+  for (const add of [...commands, bridgeCommand, completionsCommand, helpCommand]) add(program);
   for (const command of program.commands) tellHelp(command, program.name());
   return program;
 }

@@ -3,6 +3,7 @@ import { TenonError } from "../errors.ts";
 import { Lifecycle } from "../lifecycle.ts";
 import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
 import { Sidecar, type SidecarKind } from "../sidecar.ts";
+import { helpCommand } from "./help.ts";
 import { addHttp } from "./sidecar-http.ts";
 import { positive, secretFile, TOKEN_VARIABLE, tokenFrom } from "./sidecar-options.ts";
 
@@ -48,6 +49,7 @@ export function sidecarCommand(program: Command): void {
     );
   for (const kind of Object.keys(kinds) as SidecarKind[]) addKind(sidecar, kind);
   addHttp(sidecar);
+  helpCommand(sidecar);
 }
 
 function addKind(sidecar: Command, kind: SidecarKind): void {

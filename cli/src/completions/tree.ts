@@ -38,7 +38,7 @@ export interface CommandNode {
 
 /**
  * What of the commander tree a completion script needs. What a value is follows from its placeholder (`<file>`,
- * `<folder>`, `[component...]`, `[command]`) or from its choices.
+ * `<folder>`, `[component...]`) or from its choices.
  */
 export function commandTree(command: Command, path: readonly string[] = []): CommandNode {
   const help = command.createHelp();
@@ -48,10 +48,10 @@ export function commandTree(command: Command, path: readonly string[] = []): Com
     path,
     summary: command.summary() || command.description(),
     options: help.visibleOptions(command).map((option) => optionNode(option)),
-    arguments: command.registeredArguments.map((argument) => argumentNode(argument, siblings(command, path))),
+    arguments: command.registeredArguments.map(argumentNode),
     commands: commands.map((each) => {
       const node = commandTree(each, [...path, each.name()]);
-      // The help command is made by commander and has its parent's commands as its argument.
+      // Its argument is a command of its parent.
       return each.name() === "help" ? { ...node, arguments: [helpArgument(names)] } : node;
     }),
   };
@@ -60,10 +60,6 @@ export function commandTree(command: Command, path: readonly string[] = []): Com
 /** All commands of a tree, from the root down. */
 export function everyCommand(node: CommandNode): CommandNode[] {
   return [node, ...node.commands.flatMap(everyCommand)];
-}
-
-function siblings(command: Command, path: readonly string[]): readonly string[] {
-  return path.length === 0 ? [] : (command.parent?.commands.map((each) => each.name()) ?? []);
 }
 
 function helpArgument(names: readonly string[]): ArgumentNode {
@@ -84,9 +80,12 @@ function optionNode(option: Option): OptionNode {
   };
 }
 
-function argumentNode(argument: Argument, commands: readonly string[]): ArgumentNode {
-  const choices = argument.argChoices ?? (argument.name() === "command" ? commands : undefined);
-  return { name: argument.name(), variadic: argument.variadic, values: valuesOf(argument.name(), choices) };
+function argumentNode(argument: Argument): ArgumentNode {
+  return {
+    name: argument.name(),
+    variadic: argument.variadic,
+    values: valuesOf(argument.name(), argument.argChoices),
+  };
 }
 
 function valuesOf(placeholder: string, choices: readonly string[] | undefined): Values {
