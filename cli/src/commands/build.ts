@@ -21,7 +21,7 @@ export function buildCommand(program: Command): void {
     .summary("build the project's component")
     .description(
       "Builds dist/<name>.wasm, which `tenon run` serves. With --compose it also writes dist/<name>-composed.wasm, which " +
-        "runs on every server for wasi:http. At the root of an npm workspace it builds every project in it.",
+        "runs on every server for wasi:http. At the root of a workspace it builds every project in it.",
     )
     .option("-r, --release", "optimize for serving")
     .option("-c, --compose", "compose with the bridge")

@@ -18,7 +18,7 @@ export function schemaCommand(program: Command): void {
     .summary("write the OpenAPI document")
     .description(
       "Writes openapi.json beside package.json, the OpenAPI 3.0.0 document of the routes in src/handler.ts. At the root of " +
-        "an npm workspace it does so for every package that has routes.",
+        "a workspace it does so for every package that has routes.",
     )
     .option("--check", "write nothing; fail when the file is out of date, and print the difference")
     .option("-w, --workspaces", "all packages of the workspace, from within one of them too")

@@ -47,7 +47,7 @@ export async function requireProject(folder: string): Promise<Project> {
 }
 
 /**
- * The projects that are meant in `folder`: the one that it is in, or every one of the npm workspace that it is the root of.
+ * The projects that are meant in `folder`: the one that it is in, or every one of the workspace that it is the root of.
  *
  * @throws TenonError as {@link requireProject} does
  */

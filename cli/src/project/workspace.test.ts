@@ -34,6 +34,13 @@ test("at the root every project is meant, in a member that one", async () => {
   expect(await names(join(root, "apps/old"))).toEqual(["old"]);
 });
 
+test("a workspace of pnpm is one, too", async () => {
+  await writeFile(join(root, "package.json"), "{}");
+  await writeFile(join(root, "pnpm-workspace.yaml"), "packages:\n  - apps/*\n  - '!apps/old'\n");
+  expect(await names(root)).toEqual(["a", "b"]);
+  expect(workspaceMembers(join(root, "apps/a"))).toHaveLength(4);
+});
+
 test("elsewhere in the workspace none is meant", async () => {
   for (const folder of ["apps", "apps/plain"]) {
     await expect(projectsFrom(join(root, folder))).rejects.toMatchObject({ code: "NO_PROJECT" });

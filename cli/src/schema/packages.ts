@@ -6,7 +6,7 @@ import { asTenonError } from "./document.ts";
 
 /**
  * The folders whose documents are asked for from `folder`: of the package with a handler that it is in, or, at the root of
- * an npm workspace, of every package with a handler in it.
+ * a workspace, of every package with a handler in it.
  *
  * @param all every package of the workspace that `folder` is in, wherever in it that is
  * @throws TenonError `NO_PROJECT` when there is none, `SCHEMA` or `CONFIG` when a `package.json` is wrong
@@ -22,7 +22,7 @@ export function packagesFrom(folder: string, all: boolean): string[] {
     throw new TenonError(
       "NO_PROJECT",
       `there is no package with a src/handler.ts in ${relative(process.cwd(), folder) || "this folder"} or above it`,
-      `go to a project's folder, or to the root of an npm workspace that has some${elsewhere}`,
+      `go to a project's folder, or to the root of a workspace that has some${elsewhere}`,
     );
   }
   return found;

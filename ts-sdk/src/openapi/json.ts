@@ -15,7 +15,7 @@ import { workspaceFolders } from "./workspace.ts";
 export interface JsonOptions {
   /**
    * The handler module, a path or a `file:` URL, for its doc comments. When it is left out, the package of the manifest's
-   * name is taken if the working directory is in it, or in an npm workspace that has it; else operations have no summary.
+   * name is taken if the working directory is in it, or in a workspace that has it; else operations have no summary.
    */
   readonly source?: string | URL;
 }

@@ -1,17 +1,19 @@
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { globSync } from "tinyglobby";
 import { readManifest } from "./manifest.ts";
+import { pnpmPackages } from "./pnpm-workspace.ts";
 
 /**
- * The packages of the npm workspace that a folder is in: the folders with a `package.json` that its root names, sorted, the
- * root itself first. None outside of any workspace.
+ * The packages of the workspace that a folder is in: the folders with a `package.json` that its root names, sorted, the root
+ * itself first. The root has a `package.json` with `workspaces` (npm, Yarn, Bun) or a `pnpm-workspace.yaml` with `packages`.
+ * None outside of any workspace.
  *
  * @throws OpenApiError when a `package.json` on the way is no JSON object
  */
 export function workspaceFolders(folder: string): string[] {
   for (let at = resolve(folder); ; at = dirname(at)) {
-    const patterns = workspacePatterns(join(at, "package.json"));
+    const patterns = workspacePatterns(join(at, "package.json")) ?? pnpmPatterns(join(at, "pnpm-workspace.yaml"));
     if (patterns !== undefined) return [at, ...members(at, patterns)];
     if (at === dirname(at)) return [];
   }
@@ -22,6 +24,10 @@ function workspacePatterns(file: string): readonly string[] | undefined {
   const { workspaces } = readManifest(file).content as { workspaces?: { packages?: unknown } };
   const patterns = Array.isArray(workspaces) ? workspaces : workspaces?.packages;
   return Array.isArray(patterns) ? patterns.filter((pattern) => typeof pattern === "string") : undefined;
+}
+
+function pnpmPatterns(file: string): readonly string[] | undefined {
+  return existsSync(file) ? pnpmPackages(readFileSync(file, "utf8")) : undefined;
 }
 
 function members(root: string, patterns: readonly string[]): string[] {
