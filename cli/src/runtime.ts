@@ -168,7 +168,7 @@ export class Runtime {
     if (this.#closing !== undefined) throw new TenonError("LISTEN", closed);
     const { host, port, localNames } = listenOptions(options);
     const server = await fromNative(this.#runtime.listen(host, port, localNames), (code) =>
-      code === "ADDRESS_IN_USE" ? "another program listens there; choose another port with --port" : undefined,
+      code === "ADDRESS_IN_USE" ? "another program listens there; choose another port, or 0 for a free one" : undefined,
     );
     // It may have been closed meanwhile.
     if (this.#closing !== undefined) {

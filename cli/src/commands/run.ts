@@ -6,7 +6,7 @@ import { TenonError } from "../errors.ts";
 import { Lifecycle } from "../lifecycle.ts";
 import { nearest } from "../nearest.ts";
 import { formatReference, isReference, parseReference } from "../oci/reference.ts";
-import { type CommonOptions, parsePort, terminalFor, withCommonOptions } from "../options.ts";
+import { type CommonOptions, parsePort, suggestPort, terminalFor, withCommonOptions } from "../options.ts";
 import { defaultConfig } from "../project/config.ts";
 import { dependencies, findProject, moduleName, type Project } from "../project/project.ts";
 import { servingOptions } from "../project/serving.ts";
@@ -52,7 +52,7 @@ export function runCommand(program: Command): void {
     const lifecycle = new Lifecycle();
     const runtime = await lifecycle.starting(load(modules, serving, options, terminal));
     const { url } = await lifecycle.starting(
-      runtime.listen({ host: options.host ?? server.host, port: options.port ?? server.port }),
+      suggestPort(runtime.listen({ host: options.host ?? server.host, port: options.port ?? server.port })),
     );
     const consumers = [
       ...consumeQueues(config, queueService, runtime, (message) => terminal.note("Queue", message)),

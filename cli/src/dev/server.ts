@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
+import { suggestPort } from "../options.ts";
 import { dependencies, moduleName, type Project } from "../project/project.ts";
 import { withEnvironmentFile } from "../project/secrets.ts";
 import { servingOptions } from "../project/serving.ts";
@@ -65,7 +66,7 @@ export class DevServer {
     // Until there is a build: clients are told that there will be one.
     runtime.setBuildError(project.config.project.name, buildingPage(project.config.project.name));
     const { host, port, near } = options;
-    const listen = (at: number) => runtime.listen({ host, port: at, localNames: true });
+    const listen = (at: number) => suggestPort(runtime.listen({ host, port: at, localNames: true }));
     const listening = near ? await listenNear(port, listen) : await listen(port);
     const server = new DevServer(runtime, project.config.project.name, terminal, listening);
     for (const file of await dependencies(project)) await server.loadDependency(file);
