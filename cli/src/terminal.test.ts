@@ -23,7 +23,7 @@ const all = (printed: ReturnType<typeof terminal>) => {
 };
 
 beforeEach(() => {
-  for (const name of ["CI", "NO_COLOR", "TERM"]) vi.stubEnv(name, undefined);
+  for (const name of ["CI", "FORCE_COLOR", "NO_COLOR", "TERM"]) vi.stubEnv(name, undefined);
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -39,6 +39,19 @@ test("colours are for a screen that wants them", () => {
   vi.stubEnv("NO_COLOR", undefined);
   vi.stubEnv("TERM", "dumb");
   expect(all(terminal(true))).toBe(plain);
+});
+
+test.each([
+  [{ FORCE_COLOR: "1" }, true],
+  [{ FORCE_COLOR: "" }, true],
+  [{ FORCE_COLOR: "3", TERM: "dumb" }, true],
+  [{ FORCE_COLOR: "0" }, false],
+  [{ FORCE_COLOR: "false" }, false],
+  [{ FORCE_COLOR: "1", NO_COLOR: "1" }, false],
+  [{ NO_COLOR: "" }, undefined],
+] as const)("%j decides about colours, wherever they go", (environment, colored) => {
+  for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
+  for (const isTTY of [true, false]) expect(all(terminal(isTTY)).includes("\u001b[")).toBe(colored ?? isTTY);
 });
 
 test("quiet leaves failures, verbose adds details", () => {

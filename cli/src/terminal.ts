@@ -3,7 +3,7 @@ export type Verbosity = "quiet" | "normal" | "verbose";
 
 /**
  * What the command says to a person. All of it goes to standard error: standard output is for data. Colours and moving
- * progress appear on a terminal only, and not with `NO_COLOR` or `TERM=dumb`.
+ * progress appear on a terminal only, and not with `TERM=dumb`. `NO_COLOR` and `FORCE_COLOR` decide about colours.
  */
 export class Terminal {
   readonly #stream: NodeJS.WriteStream;
@@ -18,7 +18,7 @@ export class Terminal {
     this.#verbosity = verbosity;
     const dumb = process.env["TERM"] === "dumb";
     this.#lively = stream.isTTY === true && !dumb && verbosity !== "quiet" && !process.env["CI"];
-    this.#color = stream.isTTY === true && !dumb && !process.env["NO_COLOR"];
+    this.#color = wantsColor(process.env, stream.isTTY === true && !dumb);
   }
 
   /** A line of the usual kind. */
@@ -103,6 +103,13 @@ export class Terminal {
   #paint(code: string, text: string): string {
     return this.#color ? `\u001b[${code}m${text}\u001b[0m` : text;
   }
+}
+
+/** Whether to use colours: `NO_COLOR` (no-color.org), then `FORCE_COLOR` as Node reads it, decide before the terminal. */
+function wantsColor({ NO_COLOR, FORCE_COLOR }: NodeJS.ProcessEnv, isTerminal: boolean): boolean {
+  if (NO_COLOR) return false;
+  if (FORCE_COLOR === undefined) return isTerminal;
+  return ["", "true", "1", "2", "3"].includes(FORCE_COLOR);
 }
 
 /** A size in the unit that a person would choose: `812 B`, `27.4 KiB`, `11.5 MiB`. */
