@@ -1,7 +1,7 @@
 /** The command as somebody meets it who types something wrong. */
 import { spawn, spawnSync } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -35,6 +35,26 @@ test("help and version are data, and done", () => {
     expect(help.stdout).toMatch(new RegExp(`^ {2}${command} `, "m"));
 });
 
+test("help is there for commands below commands", () => {
+  for (const args of [
+    ["help", "sidecar", "sql"],
+    ["sidecar", "help", "sql"],
+  ]) {
+    expect(run(args)).toMatchObject({ status: 0, stdout: expect.stringMatching(/^Usage: tenon sidecar sql /) });
+  }
+});
+
+test("a project can be made in the working folder, under its name", async () => {
+  const at = join(folder, "made-here");
+  await mkdir(at);
+  const { status, stderr } = run(["new", "."], at);
+  expect(status).toBe(0);
+  expect(stderr).toContain("Create made-here (");
+  expect(stderr).not.toContain("cd ");
+  expect(await readFile(join(at, "tenon.toml"), "utf8")).toContain('name = "made-here"');
+  expect(run(["new", "."], at)).toMatchObject({ status: 1, stderr: expect.stringContaining("not empty") });
+});
+
 describe("wrong usage is 2 and says what to type", () => {
   test.each([
     [["biuld"], "Did you mean build?"],
@@ -44,6 +64,9 @@ describe("wrong usage is 2 and says what to type", () => {
     [["new"], "missing required argument 'name'"],
     [["new", "demo", "-t", "nextjs"], "Allowed choices are hello"],
     [["new", "My Shop"], "npm names are in lower case"],
+    [["new", "@team/shop"], "hint: for example: tenon new shop"],
+    [["help", "biuld"], "Did you mean build?"],
+    [["help", "sidecar", "nonsense"], "unknown command 'nonsense'\n(tenon sidecar --help tells its options)"],
     [["build", "extra"], "too many arguments"],
     [[], "Usage: tenon"],
   ])("%j", (args, message) => {

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { componentEmbed } from "@bytecodealliance/jco";
@@ -91,6 +91,14 @@ test("nothing is written over", async () => {
   await expect(createProject(parent, "demo", "hello")).rejects.toMatchObject({ code: "EXISTS" });
   await expect(createProject(join(parent, "file"), "demo", "hello")).rejects.toMatchObject({ code: "EXISTS" });
   expect(await readFile(join(parent, "file"), "utf8")).toBe("kept");
+});
+
+test("a repository that was just begun is in nobody's way", async () => {
+  await mkdir(join(parent, ".git"));
+  await writeFile(join(parent, ".git/HEAD"), "ref: refs/heads/main\n");
+  const files = await createProject(parent, "demo", "hello");
+  expect(files).toContain("src/handler.ts");
+  expect(files.filter((file) => file.startsWith(".git/"))).toEqual([]);
 });
 
 test("an unknown template is named with those that there are", async () => {

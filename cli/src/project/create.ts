@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { cp, mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
-import { join, relative } from "node:path";
+import { join, relative, sep } from "node:path";
 import { systemReason, TenonError } from "../errors.ts";
 import { templateFolder, witFolder } from "../package.ts";
 import { dependencySpecs } from "./dependency-specs.ts";
@@ -35,7 +35,7 @@ const left = new Set(["node_modules", "dist", ".tenon", "package-lock.json", "op
  *
  * @param folder where; made when it is not there
  * @returns the files, relative to the folder, sorted
- * @throws TenonError `USAGE` for an unknown template, `EXISTS` when the folder has something in it, `WRITE`
+ * @throws TenonError `USAGE` for an unknown template, `EXISTS` when the folder has something in it but `.git`, `WRITE`
  */
 export async function createProject(folder: string, name: string, template: string): Promise<string[]> {
   const found = Object.hasOwn(templates, template) ? templates[template] : undefined;
@@ -67,8 +67,12 @@ export async function createProject(folder: string, name: string, template: stri
   return entries
     .filter((entry) => entry.isFile())
     .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+    .filter((file) => !harmless.has(file.split(sep)[0] ?? ""))
     .sort();
 }
+
+/** What may be in the folder already: a repository that was just begun, and what macOS leaves. */
+const harmless = new Set([".git", ".DS_Store"]);
 
 async function requireEmpty(folder: string): Promise<void> {
   if (!existsSync(folder)) return;
@@ -79,7 +83,8 @@ async function requireEmpty(folder: string): Promise<void> {
   } catch (error) {
     throw new TenonError("EXISTS", `${folder} is there already, and ${systemReason(error)}`, hint);
   }
-  if (found.length > 0) throw new TenonError("EXISTS", `${folder} is there already and not empty`, hint);
+  if (found.some((entry) => !harmless.has(entry)))
+    throw new TenonError("EXISTS", `${folder} is there already and not empty`, hint);
 }
 
 /** The interfaces that the project's world includes: `sdk:core`, and what of WASI that one names. */

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { TenonError } from "../errors.ts";
 import { checkProjectName, witName } from "./name.ts";
 
 test.each(["demo", "my-service", "a", "app2", "my_app", "2fast", "a.b"])("%s may name a project", (name) => {
@@ -12,7 +13,7 @@ test.each([
   [".demo", "it must begin with a letter or a digit"],
   ["a/b", "only letters, digits"],
   ["../up", "it must begin with"],
-  ["@scope/name", "it must begin with"],
+  ["@scope/name", "it has a scope"],
   ["de mo", "only letters, digits"],
   ["dé", "only letters, digits"],
   ["node_modules", "npm reserves it"],
@@ -22,6 +23,19 @@ test.each([
   expect(() => checkProjectName(name)).toThrow(
     expect.objectContaining({ code: "NAME", message: expect.stringContaining(reason) }),
   );
+});
+
+test("of a name with a scope the part behind it is proposed", () => {
+  const hintOf = (name: string) => {
+    try {
+      checkProjectName(name);
+    } catch (error) {
+      return (error as TenonError).hint;
+    }
+    return undefined;
+  };
+  expect(hintOf("@scope/shop")).toBe("for example: tenon new shop");
+  expect(hintOf("@scope/.shop")).toBe("for example: tenon new my-service");
 });
 
 test("a name becomes an identifier of WIT", () => {

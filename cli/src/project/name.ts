@@ -10,9 +10,10 @@ const maxLength = 214;
  */
 export function checkProjectName(name: string): void {
   const problem = problemOf(name);
-  if (problem !== undefined) {
-    throw new TenonError("NAME", `\`${name}\` cannot name a project: ${problem}`, "for example: tenon new my-service");
-  }
+  if (problem === undefined) return;
+  const unscoped = scoped.exec(name)?.[1];
+  const example = unscoped !== undefined && problemOf(unscoped) === undefined ? unscoped : "my-service";
+  throw new TenonError("NAME", `\`${name}\` cannot name a project: ${problem}`, `for example: tenon new ${example}`);
 }
 
 /** The same rules for the name that a project already has. */
@@ -28,10 +29,14 @@ export const projectNameRule = {
   not: { anyOf: [{ enum: ["node_modules", "favicon.ico"] }, { pattern: "(?:-composed|\\.wasm)$" }] },
 };
 
+/** A package name with a scope, and the name behind it. */
+const scoped = /^@[^/]+\/([^/]+)$/;
+
 function problemOf(name: string): string | undefined {
   if (name.length > maxLength) return `it is longer than ${maxLength} characters`;
   if (name === "node_modules" || name === "favicon.ico") return "npm reserves it";
   if (/[A-Z]/.test(name)) return "npm names are in lower case";
+  if (scoped.test(name)) return "it has a scope, and the name is also that of files and of the module in URLs";
   if (!/^[a-z0-9]/.test(name)) return "it must begin with a letter or a digit";
   if (!/^[a-z0-9._-]+$/.test(name)) return "only letters, digits and . _ - may be in it";
   if (name.endsWith("-composed") || name.endsWith(".wasm")) return "the ending marks files that tenon builds";
