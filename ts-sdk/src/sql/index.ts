@@ -1,6 +1,6 @@
 /**
  * SQL: statements as text and parameters, from objects. This folder owns filters (trusted, and from users), statements,
- * and keyset pagination, for PostgreSQL and SQLite; it runs nothing: a sidecar does (`db` in `../services`).
+ * and keyset pagination, for PostgreSQL and SQLite; it runs nothing: a sidecar does (`db` in `../client`).
  *
  * A statement's way: a call's options are read into plain nodes (`ast.ts`) by one file a statement, with `filter.ts` for
  * conditions, `merge.ts` for what users may say, `conflict.ts` for upserts, and `keyset.ts` for cursors; `print.ts` then writes the nodes for a

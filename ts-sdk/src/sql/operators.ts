@@ -5,7 +5,7 @@ import type { Dialect } from "./dialect.ts";
 import { FilterError } from "./errors.ts";
 import { isValue, type Value } from "./value.ts";
 
-/** The operators of a field. `operators.test.ts` holds this against the table of readers. */
+/** The operators of a field. `FIELD_OPERATORS` reads each of them. */
 export type FieldOperator =
   | "$eq"
   | "$ne"
