@@ -1,0 +1,167 @@
+// The routes that people write, on Tenon in both isolations and on Node with Hono, pg and Zod, side by side in one run:
+//   npm run build && cargo build --workspace --examples && node bench/routes/run.mjs [options] [row…]
+// Needs wrk, curl and PostgreSQL. In each round all servers start anew, and each row is measured on one after the other.
+//   --seconds 3    the time of one measurement, after a third of it that is not counted
+//   --rounds 3     the median round's ratios are shown
+//   --record       writes the table, with the commit, into bench/RESULTS.md
+// Rows are named by words that their names contain; `plain` and `again` are always measured.
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { conditions, record } from "../results.mjs";
+import { build, servers, startServices } from "./servers.mjs";
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    seconds: { type: "string", default: "3" },
+    rounds: { type: "string", default: "3" },
+    record: { type: "boolean", default: false },
+  },
+});
+const [seconds, rounds] = [Number(values.seconds), Number(values.rounds)];
+const here = fileURLToPath(new URL(".", import.meta.url));
+const connections = 16;
+/** Clock ticks a second in /proc/<pid>/stat. */
+const ticks = Number(execFileSync("getconf", ["CLK_TCK"], { encoding: "utf8" }));
+
+/** Each row: its name, its path, what else wrk is given, and whether the peer has it. */
+const table = [
+  ["plain JSON", "/plain"],
+  ["a log line (`console.log`)", "/log"],
+  ["`time.nowIso()` and `random.uuid()`", "/values"],
+  ["a timer of 1 ms", "/timer"],
+  ["one `httpClient.get` to a trivial service", "/call"],
+  ["one `cache.get` (SQLite)", "/cached", [], false],
+  ["one row by key from PostgreSQL", "/row/4711"],
+  ["three such queries, `Promise.all`", "/rows/4711"],
+  ["a body of 20 validated items", "/items", ["-s", join(here, "items.lua")]],
+  ["HMAC-SHA-256 by `crypto.subtle`", "/hmac"],
+  ["a list of 200 objects as JSON", "/objects"],
+  ["6 KB of HTML", "/html"],
+  ["a loop of 100,000 steps", "/loop"],
+  ["plain JSON again, after all of these", "/plain"],
+].map(([name, path, more = [], onPeer = true]) => ({ name, path, more, onPeer }));
+const [first, last] = [table[0], table.at(-1)];
+const wanted = positionals.length === 0 ? table : table.filter(({ name, path }) => named(name) || named(path));
+const rows = [first, ...wanted.filter((row) => row !== first && row !== last), last];
+
+function named(text) {
+  return positionals.some((word) => text.includes(word));
+}
+
+build();
+const services = await startServices();
+// A signal ends what was started, too.
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
+process.once("exit", () => services.stop());
+
+/** Of each row: of each server, what each round measured. */
+const measured = new Map(rows.map((row) => [row, { request: [], shared: [], peer: [] }]));
+for (let round = 0; round < rounds; round++) {
+  const running = {};
+  for (const [name, start] of Object.entries(servers)) running[name] = await start(services);
+  try {
+    for (const row of rows) {
+      for (const [name, server] of Object.entries(running)) {
+        if (name === "peer" && !row.onPeer) continue;
+        isAnswered(server.base + row.path, row);
+        wrk(server.base + row.path, Math.ceil(seconds / 3), row.more);
+        const before = processorTime(server.child.pid);
+        const result = wrk(server.base + row.path, seconds, row.more);
+        const spent = processorTime(server.child.pid) - before;
+        measured.get(row)[name].push({ ...result, cost: (spent / result.count) * 1e6 });
+      }
+      const shown = Object.entries(measured.get(row)).map(([name, results]) => [
+        name,
+        Math.round(results.at(-1)?.rate),
+      ]);
+      console.error(`round ${round + 1}, ${row.name}: ${shown.map((pair) => pair.join(" ")).join(", ")}`);
+    }
+  } finally {
+    for (const { child } of Object.values(running)) child.kill("SIGTERM");
+  }
+}
+report();
+process.exit();
+
+/** Checks the route's status once, on a connection of its own. */
+function isAnswered(url, { more }) {
+  const items = /wrk\.body = '(.*)'/.exec(readFileSync(join(here, "items.lua"), "utf8"))[1];
+  const post = more.length > 0 ? ["-H", "content-type: application/json", "-d", items] : [];
+  const status = execFileSync("curl", ["-s", "-o", "/dev/null", "-w", "%{http_code}", ...post, url], {
+    encoding: "utf8",
+  });
+  if (status !== "200") throw new Error(`${url}: ${status}`);
+}
+
+function wrk(url, duration, more) {
+  const args = ["-t", "1", "-c", String(connections), "-d", `${duration}s`, "--latency", ...more, url];
+  const output = execFileSync("wrk", args, { encoding: "utf8" });
+  const failed = /Non-2xx or 3xx responses: (\d+)/.exec(output);
+  if (failed) throw new Error(`${url}: ${failed[1]} requests failed`);
+  const found = (pattern) => pattern.exec(output)?.slice(1) ?? [];
+  const ms = ([value, unit]) => Number(value) * { us: 0.001, ms: 1, s: 1000 }[unit];
+  return {
+    count: Number(found(/(\d+) requests in/)[0]),
+    rate: Number(found(/Requests\/sec:\s+([\d.]+)/)[0]),
+    p50: ms(found(/50%\s+([\d.]+)(us|ms|s)/)),
+    p99: ms(found(/99%\s+([\d.]+)(us|ms|s)/)),
+  };
+}
+
+/** Seconds of processor time that a process has used. */
+function processorTime(pid) {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
+    .replace(/^.*\) /, "")
+    .split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / ticks;
+}
+
+function median(numbers) {
+  return [...numbers].sort((a, b) => a - b)[numbers.length >> 1];
+}
+
+function report() {
+  const of = (row, server, what) => median(measured.get(row)[server].map((result) => result[what]));
+  // Of the same round each.
+  const ratio = (above, below) => {
+    const ratios = above.map((result, round) => result.rate / below[round]?.rate).filter(Number.isFinite);
+    return ratios.length === 0 ? "" : median(ratios).toFixed(2);
+  };
+  const lines = [
+    "| route | request | shared | Node + Hono | request / Hono | shared / Hono | request / shared |",
+    "|---|---:|---:|---:|---:|---:|---:|",
+  ];
+  for (const row of rows) {
+    const { request, shared, peer } = measured.get(row);
+    const rates = ["request", "shared", "peer"].map((server) =>
+      measured.get(row)[server].length === 0 ? "" : Math.round(of(row, server, "rate")).toLocaleString("en"),
+    );
+    const ratios = [ratio(request, peer), ratio(shared, peer), ratio(request, shared)];
+    lines.push(`| ${[row.name, ...rates, ...ratios].join(" | ")} |`);
+  }
+  lines.push(
+    "",
+    "| route | request, against plain | shared, against plain | request, µs of processor | shared, µs | request, p99 / p50 | shared, p99 / p50 |",
+    "|---|---:|---:|---:|---:|---:|---:|",
+  );
+  for (const row of rows) {
+    const against = ["request", "shared"].map((server) =>
+      ratio(measured.get(row)[server], measured.get(first)[server]),
+    );
+    const costs = ["request", "shared"].map((server) => of(row, server, "cost").toFixed(0));
+    const spread = ["request", "shared"].map((server) => (of(row, server, "p99") / of(row, server, "p50")).toFixed(1));
+    lines.push(`| ${[row.name, ...against, ...costs, ...spread].join(" | ")} |`);
+  }
+  const commit = execFileSync("git", ["describe", "--always", "--dirty"], { cwd: here, encoding: "utf8" }).trim();
+  const text = `Commit ${commit}, ${conditions}. ${connections} connections, ${rounds} rounds of ${seconds} s, the load generator, the
+services and PostgreSQL on the same processors. Requests a second; a ratio is the median of the rounds' ratios. The processor time
+is that of the server's process for one request.
+
+${lines.join("\n")}`;
+  if (values.record) record("bench/routes", text);
+  else console.log(text);
+}

@@ -1,0 +1,120 @@
+// What bench/routes runs: the stores and services that the routes ask, and the servers that are compared.
+import { execFileSync, spawn } from "node:child_process";
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir, userInfo } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const here = fileURLToPath(new URL(".", import.meta.url));
+const root = join(here, "../..");
+const cli = join(root, "cli/bin/tenon.js");
+const echo = join(root, "target/x86_64-unknown-linux-gnu/debug/examples/sidecar");
+
+/** Builds the component, as a release. */
+export function build() {
+  execFileSync(process.execPath, [cli, "build", "-r"], { cwd: here, stdio: ["ignore", "ignore", "inherit"] });
+}
+
+/** Starts what the routes ask. `env` is for the servers' environment; `stop` ends everything. */
+export async function startServices() {
+  const folder = mkdtempSync(join(tmpdir(), "tenon-routes-"));
+  const children = [];
+  const start = async (command, args, env = {}) => {
+    const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "inherit"] });
+    children.push(child);
+    return (await firstLine(child)).trim();
+  };
+  const sidecar = (kind, name, env, ...args) =>
+    start(
+      process.execPath,
+      [cli, "sidecar", kind, "-q", "--json", "--listen", `unix://${join(folder, `${name}.sock`)}`, ...args],
+      env,
+    );
+  const postgres = startPostgres();
+  const stop = () => {
+    for (const child of children) child.kill("SIGTERM");
+    postgres.stop();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    await sidecar("sql", "db", { DATABASE_URL: postgres.url });
+    await sidecar("kv", "cache", {}, "--url", `sqlite:${join(folder, "cache.db")}`);
+    const url = await start(echo, []);
+    const sidecars = { db: `unix://${folder}/db.sock`, cache: `unix://${folder}/cache.sock`, echo: url };
+    execFileSync("curl", [
+      ...["-sf", "--unix-socket", join(folder, "cache.sock")],
+      ...["-X", "PUT", "--data", "hello from the cache", "http://cache/kv/greeting"],
+    ]);
+    const lines = Object.entries(sidecars).map(([name, address]) => `${name} = "${address}"`);
+    writeFileSync(
+      join(folder, "tenon.toml"),
+      `[project]\nname = "routes"\n\n[server]\nport = 0\n\n[sidecars]\n${lines.join("\n")}\n`,
+    );
+    return { folder, env: { PGHOST: postgres.directory, ECHO: url }, stop };
+  } catch (error) {
+    stop();
+    throw error;
+  }
+}
+
+/** PostgreSQL with a table of 10,000 users, on a socket in a temporary folder. */
+function startPostgres() {
+  const directory = mkdtempSync(join(tmpdir(), "tenon-routes-pg-"));
+  const versions = existsSync("/usr/lib/postgresql") ? readdirSync("/usr/lib/postgresql") : [];
+  const newest = versions.sort((a, b) => Number(b) - Number(a))[0];
+  const program = (name) => (newest === undefined ? name : `/usr/lib/postgresql/${newest}/bin/${name}`);
+  // The server refuses to run as root; as root (in a container) it runs as the package's own user.
+  const asRoot = userInfo().uid === 0;
+  if (asRoot) chownSync(directory, Number(execFileSync("id", ["-u", "postgres"], { encoding: "utf8" })), -1);
+  const run = (name, ...args) => {
+    const [file, ...rest] = [...(asRoot ? ["runuser", "-u", "postgres", "--"] : []), program(name), ...args];
+    execFileSync(file, rest, { cwd: directory, stdio: ["ignore", "ignore", "inherit"] });
+  };
+  const data = join(directory, "data");
+  run("initdb", "-D", data, "--username=tenon", "--auth=trust", "--no-locale", "--encoding=UTF8", "--no-sync");
+  const settings = `-c listen_addresses='' -c fsync=off -k ${directory}`;
+  run("pg_ctl", "-D", data, "-l", join(directory, "log"), "-w", "-o", settings, "start");
+  const stop = () => {
+    run("pg_ctl", "-D", data, "-m", "immediate", "-w", "stop");
+    rmSync(directory, { recursive: true, force: true });
+  };
+  try {
+    const sql = `CREATE TABLE users (id int PRIMARY KEY, name text NOT NULL, email text NOT NULL, age int NOT NULL);
+      INSERT INTO users SELECT n, 'user ' || n, 'user' || n || '@example.com', n % 90 FROM generate_series(1, 10000) n;
+      ANALYZE users`;
+    run("psql", "-q", "-h", directory, "-U", "tenon", "-d", "postgres", "-c", sql);
+    return { directory, url: `postgres://tenon@localhost/postgres?host=${directory}`, stop };
+  } catch (error) {
+    stop();
+    throw error;
+  }
+}
+
+const tenon = (isolation) => async (services) => {
+  const env = { ...process.env, TENON_SERVER_ISOLATION: isolation };
+  const args = [cli, "run", "--json", join(here, "dist/routes.wasm")];
+  // Log lines are made and written, and nobody reads them.
+  const child = spawn(process.execPath, args, { cwd: services.folder, env, stdio: ["ignore", "pipe", "ignore"] });
+  return { child, base: `${JSON.parse(await firstLine(child)).url}/run/routes` };
+};
+
+const peer = async (services) => {
+  const env = { ...process.env, ...services.env, NODE_ENV: "production" };
+  const child = spawn(process.execPath, [join(here, "peer.mjs")], { env, stdio: ["ignore", "pipe", "ignore"] });
+  return { child, base: (await firstLine(child)).trim() };
+};
+
+/** The servers that are compared. Each is started with the services, and is a process and the address of its routes. */
+export const servers = { request: tenon("request"), shared: tenon("shared"), peer };
+
+function firstLine(child) {
+  return new Promise((resolve, reject) => {
+    let output = "";
+    child.stdout.on("data", (data) => {
+      output += data;
+      if (output.includes("\n")) resolve(output.slice(0, output.indexOf("\n")));
+    });
+    child.once("exit", (code) => reject(new Error(`it ended with ${code}`)));
+    child.once("error", reject);
+  });
+}
