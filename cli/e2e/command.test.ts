@@ -1,7 +1,7 @@
 /** The command as somebody meets it who types something wrong. */
 import { spawn, spawnSync } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -28,11 +28,39 @@ async function project(handler: string, name: string, config = `[project]\nname 
 }
 
 test("help and version are data, and done", () => {
-  expect(run(["--version"])).toMatchObject({ status: 0, stdout: "0.1.0\n", stderr: "" });
+  const version = expect.stringMatching(
+    /^tenon 0\.1\.0 \(StarlingMonkey of componentize-js [\d.]+, wasmtime [\d.]+\)\n$/,
+  );
+  expect(run(["--version"])).toMatchObject({ status: 0, stdout: version, stderr: "" });
   const help = run(["--help"]);
   expect(help.status).toBe(0);
-  for (const command of ["new", "build", "dev", "run", "bridge", "completions"])
+  for (const command of ["new", "build", "dev", "run", "doctor", "bridge", "completions"])
     expect(help.stdout).toMatch(new RegExp(`^ {2}${command} `, "m"));
+});
+
+test("doctor says what is there, and fails when something does not work", async () => {
+  const doctor = (args: string[], cacheFolder: string) =>
+    spawnSync(process.execPath, [tenon, "doctor", ...args], {
+      cwd: echoProject,
+      encoding: "utf8",
+      env: { ...process.env, TENON_CACHE_DIR: cacheFolder },
+    });
+  const { status, stdout } = doctor(["--json"], join(folder, "cache"));
+  const states = (JSON.parse(stdout) as { name: string; state: string }[]).map(
+    ({ name, state }) => `${name}: ${state}`,
+  );
+  expect(status).toBe(0);
+  expect(states).toEqual(
+    expect.arrayContaining(["Node: ok", "addon: ok", "engine: ok", "cache folder: ok", "project: ok", "SDK: ok"]),
+  );
+  const shared = join(folder, "shared-cache");
+  await mkdir(shared);
+  await chmod(shared, 0o777);
+  const refused = doctor(["--quiet"], shared);
+  expect(refused.status).toBe(1);
+  expect(refused.stdout).toMatch(
+    /^error cache folder {2}.*others may write to it.*\n {21}→ mend that, or set TENON_CACHE_DIR/,
+  );
 });
 
 test("help is there for commands below commands", () => {

@@ -1,15 +1,18 @@
-import { Command } from "commander";
+import { Command, CommanderError } from "commander";
 import { bridgeCommand } from "./commands/bridge.ts";
 import { buildCommand } from "./commands/build.ts";
 import { completionsCommand } from "./commands/completions.ts";
 import { devCommand } from "./commands/dev.ts";
+import { doctorCommand } from "./commands/doctor.ts";
 import { helpCommand } from "./commands/help.ts";
 import { newCommand } from "./commands/new.ts";
 import { publishCommand } from "./commands/publish.ts";
 import { runCommand } from "./commands/run.ts";
 import { schemaCommand } from "./commands/schema.ts";
 import { sidecarCommand } from "./commands/sidecar.ts";
+import { exitCode } from "./errors.ts";
 import { version } from "./package.ts";
+import { versionLine } from "./versions.ts";
 
 /**
  * The command `tenon` with all its subcommands; one file each, in `commands/`. Every start loads all of these files, so
@@ -18,14 +21,18 @@ import { version } from "./package.ts";
 export function createProgram(): Command {
   const program = new Command("tenon")
     .description("Write HTTP handlers in TypeScript, build them as WebAssembly components, and serve them.")
-    .version(version, "-V, --version", "print the version")
+    .option("-V, --version", "print the versions of tenon, the engine and wasmtime")
+    .on("option:version", () => {
+      process.stdout.write(`${versionLine()}\n`);
+      throw new CommanderError(exitCode.done, "commander.version", version);
+    })
     .helpOption("-h, --help", "print this help")
     .showHelpAfterError("(tenon --help lists the commands)")
     .showSuggestionAfterError()
     // Throws instead of exiting, so that main.ts has the last word on exit codes. Subcommands inherit it.
     .exitOverride();
   const commands = [newCommand, buildCommand, devCommand, runCommand, publishCommand, schemaCommand, sidecarCommand];
-  for (const add of [...commands, bridgeCommand, completionsCommand, helpCommand]) add(program);
+  for (const add of [...commands, doctorCommand, bridgeCommand, completionsCommand, helpCommand]) add(program);
   for (const command of program.commands) tellHelp(command, program.name());
   return program;
 }

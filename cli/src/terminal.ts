@@ -85,6 +85,11 @@ export class Terminal {
     return this.#paint(code < 300 ? "32" : code < 400 ? "36" : code < 500 ? "33" : "31", String(code));
   }
 
+  /** The beginning of a line about something that was checked, five characters wide. */
+  mark(state: "ok" | "note" | "error"): string {
+    return this.#paint({ ok: "32", note: "33", error: "1;31" }[state], state.padEnd(5));
+  }
+
   /** Writes whole lines, above the one of the step that is going on. */
   #write(lines: string): void {
     if (this.#repaint === undefined) this.#stream.write(lines);

@@ -1,5 +1,8 @@
 import { TenonError } from "../errors.ts";
 
+/** Where the development services are, or the next free port. */
+export const servicesPort = 9919;
+
 /** How many ports are tried from the first one on. */
 const tries = 20;
 

@@ -1,0 +1,29 @@
+/** The versions of what Tenon is made of. */
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { packageFolder, version } from "./package.ts";
+
+/** The version of wasmtime in the addon; a test compares it with `Cargo.toml`. */
+export const wasmtimeVersion = "48.0.8";
+
+/** The package that has the JavaScript engine, StarlingMonkey. */
+export const enginePackage = "@bytecodealliance/componentize-js";
+
+/** What `tenon --version` prints. */
+export function versionLine(): string {
+  const engine = installedVersion(enginePackage);
+  const engineText = engine === undefined ? "no JavaScript engine" : `StarlingMonkey of componentize-js ${engine}`;
+  return `tenon ${version} (${engineText}, wasmtime ${wasmtimeVersion})`;
+}
+
+/** The version of a package that files in a folder find; undefined when they find none. */
+export function installedVersion(name: string, folder: string = packageFolder): string | undefined {
+  for (let at = folder; ; at = dirname(at)) {
+    try {
+      const manifest = JSON.parse(readFileSync(join(at, "node_modules", name, "package.json"), "utf8"));
+      return String((manifest as { version?: unknown }).version);
+    } catch {
+      if (at === dirname(at)) return undefined;
+    }
+  }
+}
