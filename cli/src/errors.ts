@@ -10,6 +10,7 @@ export type ErrorCode =
   | "ALREADY_COMPOSED"
   | "BACKEND"
   | "BUILD"
+  | "BUNDLED"
   | "CONFIG"
   | "DIFFERENT_INTERFACE"
   | "ENGINE"

@@ -1,7 +1,7 @@
-import { createRequire } from "node:module";
 import { types } from "node:util";
 import type * as Native from "@tenon/native";
 import { type ErrorCode, TenonError } from "./errors.ts";
+import { requireHere } from "./package.ts";
 
 /** The addon, as its generated types describe it. */
 export type NativeAddon = typeof Native;
@@ -16,7 +16,7 @@ let addon: NativeAddon | undefined;
 export function native(): NativeAddon {
   if (addon === undefined) {
     try {
-      addon = createRequire(import.meta.url)("@tenon/native") as NativeAddon;
+      addon = requireHere("@tenon/native") as NativeAddon;
     } catch (error) {
       throw new TenonError(
         "ADDON",
@@ -35,7 +35,7 @@ export function native(): NativeAddon {
  */
 export function compilerCommand(): string[] | undefined {
   if ("electron" in process.versions) return undefined;
-  return [process.execPath, createRequire(import.meta.url).resolve("@tenon/native/compile.js")];
+  return [process.execPath, requireHere.resolve("@tenon/native/compile.js")];
 }
 
 /** Turns a rejection of the addon, an `Error` with a code, into a {@link TenonError}. */

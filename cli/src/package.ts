@@ -1,20 +1,28 @@
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { TenonError } from "./errors.ts";
 
-const root = new URL("../", import.meta.url);
-
-interface Manifest {
-  readonly name: string;
-  readonly version: string;
+interface Package {
+  readonly root: URL;
+  readonly manifest: { readonly version: string; readonly engines: { readonly node: string } };
 }
 
-const manifest = JSON.parse(readFileSync(new URL("package.json", root), "utf8")) as Manifest;
+const { root, manifest } = openPackage(import.meta.url);
 
 /** The version of this package; all packages of Tenon share it. */
 export const version = manifest.version;
 
+/** The oldest version of Node that this package runs on, such as `20.19`. */
+export const requiredNode = manifest.engines.node.replace(">=", "");
+
 /** The folder of this package. */
 export const packageFolder = fileURLToPath(root);
+
+/**
+ * Finds modules from this package. webpack follows an imported `createRequire` into the addon and into WebAssembly, and
+ * fails there with an error that does not name Tenon; it does not follow this.
+ */
+export const requireHere = process.getBuiltinModule("node:module").createRequire(new URL("package.json", root));
 
 /** The WIT of `sdk:core`: in the package when it was packed, at the repository's root in a clone. */
 export const witFolder = shipped("wit", "../wit");
@@ -27,4 +35,25 @@ export function templateFolder(example: string): string {
 function shipped(packed: string, cloned: string): string {
   const inPackage = fileURLToPath(new URL(packed, root));
   return existsSync(inPackage) ? inPackage : fileURLToPath(new URL(cloned, root));
+}
+
+/**
+ * Reads the manifest of the package that a module one folder below its root is in.
+ *
+ * @param module the module's address; undefined in a bundle in CommonJS
+ * @throws TenonError `BUNDLED` when the module is in another file by now, and so without the package's other files
+ */
+export function openPackage(module: string | undefined): Package {
+  try {
+    const root = new URL("../", module);
+    const manifest = JSON.parse(readFileSync(new URL("package.json", root), "utf8"));
+    if (manifest.name === "tenon") return { root, manifest };
+  } catch {
+    // There is no manifest, or none of ours.
+  }
+  throw new TenonError(
+    "BUNDLED",
+    "the package `tenon` was bundled into another file, where its addon and its other files are missing",
+    "keep it external (esbuild: --external:tenon; Vite: ssr.external; webpack: externals), and install it beside the bundle",
+  );
 }

@@ -1,7 +1,7 @@
-import { createRequire } from "node:module";
 import type { Sidecar as NativeSidecar } from "@tenon/native";
 import { defaultCacheFolder } from "./cache-folder.ts";
 import { fromNative, native } from "./native.ts";
+import { requireHere } from "./package.ts";
 
 /** The kinds of sidecar. */
 export const sidecarKinds = ["sql", "kv", "storage", "queue", "cron"] as const;
@@ -73,5 +73,5 @@ export class Sidecar {
 
 /** PostgreSQL's grammar as WebAssembly, from its package. */
 function grammarFile(): string {
-  return createRequire(import.meta.url).resolve("libpg-query/wasm/libpg-query.wasm");
+  return requireHere.resolve("libpg-query/wasm/libpg-query.wasm");
 }
