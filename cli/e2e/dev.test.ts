@@ -79,6 +79,15 @@ test("edit, break, mend, and leave", { timeout: 600_000 }, async () => {
   expect((await ask(base, "/", [["accept", "text/html"]])).status).toBe(200);
   expect((await send(url, { path: "/_tenon/build" })).json()).not.toEqual(failed);
 
+  // A top level that does not end: that is said, and the next save ends it.
+  from = terminal.mark;
+  await writeFile(source, `${handler('"endless"')}\nfor (;;) {}\n`);
+  await terminal.sees(/Wait for the top level of src\/handler\.ts/, from);
+  expect(await text(base)).toEqual({ text: "three" });
+  await writeFile(source, handler('"four"'));
+  await until(base, "four", (answer) => expect(answer.status).toBe(200));
+  expect(terminal.screen(from)).not.toContain("error:");
+
   // A response that is not of its type.
   await writeFile(source, handler("5"));
   await expect.poll(async () => (await ask(base, "/")).status, { timeout: 60_000 }).toBe(500);

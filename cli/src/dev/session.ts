@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
 import { join, relative, sep } from "node:path";
-import { buildProject } from "../build/build.ts";
 import { prepareEngine } from "../build/engine.ts";
 import { type CronConsumer, consumeCron, cronServiceOf, declarationOf, declare } from "../cron.ts";
 import { failureToTell, TenonError } from "../errors.ts";
@@ -9,11 +8,11 @@ import { configFile, type Project, requireProject } from "../project/project.ts"
 import { environmentFile, withEnvironmentFile } from "../project/secrets.ts";
 import { servingOptions } from "../project/serving.ts";
 import { consumeQueues, type QueueConsumer, queueServiceOf } from "../queues.ts";
-import { documentFor } from "../schema/document.ts";
 import { Services } from "../services.ts";
-import { Terminal } from "../terminal.ts";
+import type { Terminal } from "../terminal.ts";
+import { Builder, type Built } from "./builder.ts";
 import { Latest } from "./latest.ts";
-import { listenNear } from "./ports.ts";
+import { listenNear, servicesPort } from "./ports.ts";
 import { othersRunning, RunningSign } from "./running.ts";
 import { DevServer, docsPath } from "./server.ts";
 import { type Watching, watch } from "./watch.ts";
@@ -27,8 +26,11 @@ export interface DevOptions {
   readonly fresh: boolean;
 }
 
-/** Where the development services are, or the next free port. */
-const servicesPort = 9919;
+/** How long a top level runs until it is said that it does; usually it takes some milliseconds. */
+const longTopLevelMs = 2_000;
+
+/** How long a build goes on, at least, when the sources have changed meanwhile: most are over by then. */
+const supersededAfterMs = 1_000;
 
 /**
  * A project that is served while it is worked on. Every change leads to a new build that takes the place of the last one
@@ -40,6 +42,9 @@ export class DevSession {
   readonly #options: DevOptions;
   readonly #terminal: Terminal;
   readonly #update = new Latest(() => this.#run());
+  readonly #builder = new Builder();
+  /** The build that is going on. */
+  #building: { readonly supersede: () => void; readonly end: () => void } | undefined;
   #pending = new Set<string>();
   #sign: RunningSign | undefined;
   #services: Services | undefined;
@@ -92,8 +97,9 @@ export class DevSession {
     await this.rebuild();
   }
 
-  /** Builds as soon as a build that is going on is over. */
+  /** Builds as soon as a build that is going on is over, which is soon. */
   async rebuild(): Promise<void> {
+    this.#building?.supersede();
     await this.#update.request();
   }
 
@@ -101,13 +107,15 @@ export class DevSession {
   changed(paths: readonly string[]): void {
     for (const path of paths) this.#pending.add(path);
     this.#terminal.detail(`${"Change".padStart(12)} ${paths.map((path) => this.#shown(path)).join(", ")}`);
+    if (paths.some((path) => !this.#isDependency(path))) this.#building?.supersede();
     void this.#update.request();
   }
 
   /** Closes all of it, each part whatever becomes of the others: what stayed open would keep the process alive. */
   async stop(): Promise<void> {
     const failures: unknown[] = [];
-    for (const part of [this.#watching, ...this.#consumers, this.#server, this.#services, this.#sign]) {
+    this.#building?.end();
+    for (const part of [this.#watching, this.#builder, ...this.#consumers, this.#server, this.#services, this.#sign]) {
       await part?.close().catch((error: unknown) => failures.push(error));
     }
     if (failures.length > 0) throw failures[0];
@@ -116,8 +124,7 @@ export class DevSession {
   async #run(): Promise<void> {
     const paths = [...this.#pending];
     this.#pending = new Set();
-    const modules = join(this.#project.folder, "modules") + sep;
-    const dependencies = paths.filter((path) => path.startsWith(modules));
+    const dependencies = paths.filter((path) => this.#isDependency(path));
     try {
       const changed = (file: string) => paths.includes(join(this.#project.folder, file));
       if (changed(configFile) || changed(environmentFile)) await this.#configure(changed(environmentFile));
@@ -134,23 +141,68 @@ export class DevSession {
     // Once in the life of an installation, and long: it shows its own progress.
     await prepareEngine(this.#terminal);
     const because = first === undefined ? "" : ` after ${first}${more.length > 0 ? ` and ${more.length} more` : ""}`;
-    await this.#terminal.step("Build", `${this.#project.config.project.name}${because}`, async () => {
-      const how = { release: false, compose: false, checkResponses: true };
-      const { component, inputs } = await buildProject(this.#project, how, new Terminal("quiet"));
-      this.#watching?.add(inputs);
-      this.#builds += 1;
-      await this.#server?.swap(component.path, this.#builds);
-    });
-    await this.#document();
+    const { signal, over } = this.#supersedable();
+    try {
+      await this.#terminal.step("Build", `${this.#project.config.project.name}${because}`, async () => {
+        const { component, inputs } = await this.#built(signal);
+        this.#watching?.add(inputs);
+        this.#builds += 1;
+        await this.#server?.swap(component, this.#builds);
+      });
+      await this.#document(signal);
+    } catch (error) {
+      // The build of what changed meanwhile is next, or there is none.
+      if (!signal.aborted) throw error;
+    } finally {
+      over();
+    }
+  }
+
+  /** A signal that ends a build when the sources change while it goes on; `over` says that it does not any more. */
+  #supersedable(): { signal: AbortSignal; over: () => void } {
+    const started = performance.now();
+    const controller = new AbortController();
+    const end = () => controller.abort();
+    let timer: NodeJS.Timeout | undefined;
+    const supersede = () => {
+      timer ??= setTimeout(end, Math.max(0, supersededAfterMs - (performance.now() - started)));
+    };
+    const over = () => {
+      this.#building = undefined;
+      clearTimeout(timer);
+    };
+    this.#building = { supersede, end };
+    return { signal: controller.signal, over };
+  }
+
+  /** Builds. A top level that does not end is reported long before the build gives it up. */
+  async #built(signal: AbortSignal): Promise<Built> {
+    const report = () => {
+      const source = this.#shown(this.#project.source);
+      this.#terminal.note("Wait", `for the top level of ${source}, which may not end; a change ends it, or 30 s`);
+    };
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      return await this.#builder.build(this.#project, signal, (verb) => {
+        if (verb === "Componentize") timer = setTimeout(report, longTopLevelMs);
+      });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Whether a file is one of the components that are served besides. */
+  #isDependency(path: string): boolean {
+    return path.startsWith(join(this.#project.folder, "modules") + sep);
   }
 
   /** Shows the API as it is now. What OpenAPI can't express is no reason not to serve. */
-  async #document(): Promise<void> {
+  async #document(signal: AbortSignal): Promise<void> {
     try {
-      this.#server?.showDocument(await documentFor(this.#project));
+      this.#server?.showDocument(await this.#builder.document(this.#project, signal));
     } catch (error) {
       // Of sources that have changed meanwhile there will be another.
-      if (this.#pending.size > 0) return;
+      if (this.#pending.size > 0 || signal.aborted) return;
       const message = error instanceof Error ? error.message : String(error);
       this.#terminal.note("No schema", message.replaceAll(this.#project.folder + sep, ""));
     }
