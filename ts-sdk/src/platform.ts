@@ -70,7 +70,7 @@ interface PlatformGlobals {
     readonly password: string;
   };
   AbortController?: new () => { readonly signal: unknown; abort(): void };
-  crypto: { getRandomValues(bytes: Uint8Array): Uint8Array; readonly subtle: PlatformCrypto };
+  crypto: { randomUUID(): string; readonly subtle: PlatformCrypto };
   atob(text: string): string;
   btoa(text: string): string;
   console: { error(text: string): void };
