@@ -76,7 +76,9 @@ function extract(page: string): Example[] {
 
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
-const examples = ["../README.md", "../docs/sdk.md", "../docs/sidecars.md", "../docs/testing.md", "README.md"].flatMap(extract);
+const examples = ["../README.md", "../docs/sdk.md", "../docs/sidecars.md", "../docs/testing.md", "README.md"].flatMap(
+  extract,
+);
 
 it("type-checks every example", { timeout: 120_000 }, async () => {
   writeFileSync(
