@@ -3,6 +3,7 @@ import { type Command, Option } from "commander";
 import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
 import { createProject, templates } from "../project/create.ts";
 import { checkProjectName } from "../project/name.ts";
+import { type PackageManager, packageManager } from "../project/package-manager.ts";
 
 interface Options extends CommonOptions {
   readonly template: string;
@@ -25,9 +26,10 @@ export function newCommand(program: Command): void {
     const name = isHere ? basename(process.cwd()) : folder;
     checkProjectName(name);
     const terminal = terminalFor(options);
-    const files = await createProject(resolve(folder), name, options.template);
+    const manager = packageManager();
+    const files = await createProject(resolve(folder), name, options.template, manager);
     for (const file of files) terminal.detail(`${"Create".padStart(12)} ${join(folder, file)}`);
-    const steps = [...(isHere ? [] : [`  cd ${name}`]), ...next(options.template)];
+    const steps = [...(isHere ? [] : [`  cd ${name}`]), ...next(options.template, manager)];
     terminal.note("Create", `${name} (${files.length} files)\n\nNext:\n${steps.join("\n")}`);
   });
 }
@@ -39,12 +41,14 @@ function described(): string {
 }
 
 /** What to do in a new project, line by line. */
-function next(template: string): string[] {
+function next(template: string, manager: PackageManager): string[] {
+  const run = manager === "pnpm" ? "pnpm exec" : "npx";
   const steps = [
-    ["npx tenon dev", "serves it and builds it anew when a source changes"],
+    [`${run} tenon dev`, "serves it and builds it anew when a source changes"],
     ...(templates[template]?.steps ?? []),
-    ["npx vitest run", "its tests"],
-    ["npx tenon build -rc", "the component to deploy, in dist/"],
+    [`${run} vitest run`, "its tests"],
+    [`${run} tenon build -rc`, "the component to deploy, in dist/"],
   ] as const;
-  return ["  npm install", ...steps.map(([command, what]) => `  ${command.padEnd(22)} # ${what}`)];
+  const width = Math.max(22, ...steps.map(([command]) => command.length));
+  return [`  ${manager} install`, ...steps.map(([command, what]) => `  ${command.padEnd(width)} # ${what}`)];
 }

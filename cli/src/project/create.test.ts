@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { templateFolder, witFolder } from "../package.ts";
 import { parseConfig } from "./config.ts";
 import { createProject, templates } from "./create.ts";
+import { packageManager } from "./package-manager.ts";
 
 let parent: string;
 beforeEach(async () => {
@@ -99,6 +100,21 @@ test("a repository that was just begun is in nobody's way", async () => {
   const files = await createProject(parent, "demo", "hello");
   expect(files).toContain("src/handler.ts");
   expect(files.filter((file) => file.startsWith(".git/"))).toEqual([]);
+});
+
+test("pnpm may run the install scripts that npm may, unless a workspace around the project says which", async () => {
+  const files = await createProject(join(parent, "demo"), "demo", "hello", "pnpm");
+  expect(files).toContain("pnpm-workspace.yaml");
+  expect(await readFile(join(parent, "demo/pnpm-workspace.yaml"), "utf8")).toBe('allowBuilds:\n  "esbuild": true\n');
+  await writeFile(join(parent, "pnpm-workspace.yaml"), "packages: ['*']\n");
+  expect(await createProject(join(parent, "member"), "member", "hello", "pnpm")).not.toContain("pnpm-workspace.yaml");
+  expect(await createProject(join(parent, "npm"), "npm", "hello")).not.toContain("pnpm-workspace.yaml");
+});
+
+test("the package manager is the one that runs the command", () => {
+  expect(packageManager({ npm_config_user_agent: "pnpm/12.21.0 npm/? node/v22.1.0 linux x64" })).toBe("pnpm");
+  expect(packageManager({ npm_config_user_agent: "npm/11.0.0 node/v22.1.0 linux x64" })).toBe("npm");
+  expect(packageManager({})).toBe("npm");
 });
 
 test("an unknown template is named with those that there are", async () => {

@@ -5,6 +5,7 @@ import { systemReason, TenonError } from "../errors.ts";
 import { templateFolder, witFolder } from "../package.ts";
 import { dependencySpecs } from "./dependency-specs.ts";
 import { witName } from "./name.ts";
+import { isInPnpmWorkspace, type PackageManager, pnpmSettings, pnpmWorkspaceFile } from "./package-manager.ts";
 
 /** A template: a folder of `examples/`. */
 export interface Template {
@@ -34,10 +35,16 @@ const left = new Set(["node_modules", "dist", ".tenon", "package-lock.json", "op
  * Makes a project from a template.
  *
  * @param folder where; made when it is not there
+ * @param manager the package manager that it is made for
  * @returns the files, relative to the folder, sorted
  * @throws TenonError `USAGE` for an unknown template, `EXISTS` when the folder has something in it but `.git`, `WRITE`
  */
-export async function createProject(folder: string, name: string, template: string): Promise<string[]> {
+export async function createProject(
+  folder: string,
+  name: string,
+  template: string,
+  manager: PackageManager = "npm",
+): Promise<string[]> {
   const found = Object.hasOwn(templates, template) ? templates[template] : undefined;
   if (found === undefined) {
     const known = Object.keys(templates).join(", ");
@@ -60,6 +67,7 @@ export async function createProject(folder: string, name: string, template: stri
     await mkdir(join(folder, "modules"), { recursive: true });
     await writeWit(folder);
     await personalize(folder, example, name);
+    if (manager === "pnpm" && !isInPnpmWorkspace(folder)) await writePnpmSettings(folder);
   } catch (error) {
     throw new TenonError("WRITE", `cannot make ${folder}: ${systemReason(error)}`, undefined, error);
   }
@@ -92,6 +100,13 @@ async function writeWit(folder: string): Promise<void> {
   const dependencies = join(folder, "wit", "deps");
   await cp(join(witFolder, "deps"), dependencies, { recursive: true });
   for (const file of ["handler.wit", "worlds.wit"]) await cp(join(witFolder, file), join(dependencies, "core", file));
+}
+
+/** Allows pnpm what `package.json` allows npm. */
+async function writePnpmSettings(folder: string): Promise<void> {
+  const manifest = JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as { allowScripts?: object };
+  const settings = pnpmSettings(Object.keys(manifest.allowScripts ?? {}));
+  await writeFile(join(folder, pnpmWorkspaceFile), settings);
 }
 
 /** Puts the project's name where the example has its own. */
