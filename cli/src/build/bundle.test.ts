@@ -40,6 +40,20 @@ test("the user's own files are named, wherever they are", async () => {
   expect(inputs.every((each) => each.endsWith(".ts") || each.endsWith(".js"))).toBe(true);
 });
 
+test("a bundle and its source map are the same in another folder", async () => {
+  const made: string[][] = [];
+  for (const name of ["one-folder", "another"]) {
+    const at = join(folder, name);
+    await mkdir(join(at, "src"), { recursive: true });
+    await writeFile(join(at, "tenon.toml"), '[project]\nname = "demo"\n');
+    await writeFile(join(at, "src/handler.ts"), await readFile(join(folder, "src/handler.ts")));
+    await writeFile(join(at, "text.ts"), 'export const text: string = "hi";\n');
+    const { file, sourceMap } = await bundle(await requireProject(at), { minify: false, checkResponses: true });
+    made.push([await readFile(file, "utf8"), await readFile(sourceMap, "utf8")]);
+  }
+  expect(made[1]).toEqual(made[0]);
+});
+
 test("an app that speaks fetch is bundled without the code for routes", async () => {
   const at = join(folder, "speaks-fetch");
   await mkdir(join(at, "src"), { recursive: true });

@@ -1,6 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { builtinModules } from "node:module";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { build, type Message, type Metafile, type Plugin } from "esbuild";
 import type { Project } from "../project/project.ts";
 import { bundleError } from "./bundle-error.ts";
@@ -35,9 +35,10 @@ export async function bundle(project: Project, options: BundleOptions): Promise<
   const file = join(project.scratch, "build", `${project.config.project.name}.js`);
   await mkdir(dirname(file), { recursive: true });
   try {
-    const { source } = project;
-    let result = await bundled(project, file, entryModule(source, options.checkResponses), options.minify);
-    if (!hasRoutes(result.metafile)) result = await bundled(project, file, fetchEntryModule(source), options.minify);
+    // Relative, so that neither the bundle nor its source map says which folder the project is in.
+    const handler = `./${relative(project.folder, project.source)}`;
+    let result = await bundled(project, file, entryModule(handler, options.checkResponses), options.minify);
+    if (!hasRoutes(result.metafile)) result = await bundled(project, file, fetchEntryModule(handler), options.minify);
     const output = Object.values(result.metafile.outputs).find((each) => each.entryPoint !== undefined);
     const inputs = Object.keys(result.metafile.inputs)
       .filter((input) => input !== entryName && !input.includes("node_modules/"))

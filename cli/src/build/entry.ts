@@ -35,7 +35,7 @@ export const handler = {
  * that was declared and that no app has ends the build, because a spread of modules loses a name that occurs twice. The build
  * shows the module's output.
  *
- * @param source absolute path of the handler module
+ * @param source the handler module, as the project's folder imports it
  * @param checkResponses whether a response that does not match its declared type is answered with 500, and an exception
  *   shown to browsers, as in development
  */
