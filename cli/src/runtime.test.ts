@@ -2,7 +2,10 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { HttpSidecar } from "./http-sidecar/server.ts";
 import { Runtime } from "./runtime.ts";
+import { Services } from "./services.ts";
+import { Sidecar } from "./sidecar.ts";
 
 /** `wasi:http` components of a few bytes cannot be written by hand; one that exports an empty interface fails to load. */
 const nothing = Buffer.from("AGFzbQ0AAQA=", "base64");
@@ -29,6 +32,27 @@ test("a runtime without modules answers for itself", async () => {
     { path: "/run/none/", status: 404 },
     { path: "/metrics", status: 200 },
   ]);
+});
+
+test("a runtime, services and sidecars close at the end of a block", async () => {
+  const url: string[] = [];
+  let closed: Runtime | undefined;
+  {
+    await using runtime = await create();
+    closed = runtime;
+    await using services = await Services.start({ folder });
+    await using sidecar = await Sidecar.start({
+      kind: "kv",
+      url: "sqlite::memory:",
+      listen: "127.0.0.1:0",
+      logLevel: "off",
+    });
+    await using upstream = await HttpSidecar.start({ upstream: "http://127.0.0.1:9", listen: "127.0.0.1:0" });
+    url.push((await runtime.listen()).url, services.url, sidecar.address, upstream.address);
+    for (const each of url) expect((await fetch(`${each}/health`)).ok).toBe(true);
+  }
+  for (const each of url) await expect(fetch(`${each}/health`)).rejects.toThrow("fetch failed");
+  await expect(closed.fetch(get("/health"))).rejects.toMatchObject({ code: "REQUEST" });
 });
 
 test("pages and build errors of development", async () => {

@@ -190,6 +190,11 @@ export class Runtime {
     return this.#closing;
   }
 
+  /** Closes at the end of a block: `await using runtime = await Runtime.create(…)`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
   async #close(): Promise<void> {
     // What called `fetch` while its code was being loaded waits for that, too, and goes on before this does.
     const fetches = this.#loading?.then((fetching) => fetching.end(this.#shutdownTimeoutMs));

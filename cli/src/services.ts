@@ -51,4 +51,9 @@ export class Services {
   async close(): Promise<void> {
     await this.#services.close();
   }
+
+  /** Closes at the end of a block: `await using services = await Services.start(…)`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
 }

@@ -69,6 +69,11 @@ export class Sidecar {
   async close(): Promise<void> {
     await this.#sidecar.close();
   }
+
+  /** Closes at the end of a block: `await using sidecar = await Sidecar.start(…)`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
 }
 
 /** PostgreSQL's grammar as WebAssembly, from its package. */

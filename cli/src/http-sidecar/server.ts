@@ -122,6 +122,11 @@ export class HttpSidecar {
     await closed;
     this.#upstream.close();
   }
+
+  /** Closes at the end of a block: `await using sidecar = await HttpSidecar.start(…)`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
 }
 
 /** Checks requests and forwards them to the API. */
