@@ -60,6 +60,7 @@ export async function buildProject(project: Project, options: BuildOptions, term
     () => bundle(project, { minify: options.release, checkResponses: options.checkResponses === true }),
     ({ size }) => `(${formatBytes(size)} of JavaScript)`,
   );
+  for (const warning of bundled.warnings) terminal.say(`warning: ${warning}`);
   const componentize = await componentizer(options, terminal);
   const component = await terminal.step(
     "Componentize",

@@ -1,7 +1,7 @@
 import * as fs from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, relative } from "node:path";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { dirname, join, relative } from "node:path";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { packageFolder } from "../package.ts";
 import { requireProject } from "../project/project.ts";
 import { bundle } from "./bundle.ts";
@@ -68,6 +68,84 @@ test("an app that speaks fetch is bundled without the code for routes", async ()
 test.each([true, false])("responses are checked when that is asked for: %s", async (checkResponses) => {
   const { file } = await bundle(await requireProject(folder), { minify: false, checkResponses });
   expect(/\.handle\(request, \{ checkResponse \}\)/.test(await readFile(file, "utf8"))).toBe(checkResponses);
+});
+
+describe("packages", () => {
+  /** Bundles a handler beside packages that stand in its `node_modules`. */
+  async function bundledWith(handler: string, files: Readonly<Record<string, string>>) {
+    const at = await mkdtemp(join(folder, "packages-"));
+    await mkdir(join(at, "src"));
+    await writeFile(join(at, "tenon.toml"), '[project]\nname = "demo"\n');
+    await writeFile(join(at, "src/handler.ts"), handler);
+    for (const [file, content] of Object.entries(files)) {
+      await mkdir(dirname(join(at, "node_modules", file)), { recursive: true });
+      await writeFile(join(at, "node_modules", file), content);
+    }
+    const { file, warnings, inputs } = await bundle(await requireProject(at), { minify: false, checkResponses: false });
+    return { code: await readFile(file, "utf8"), warnings, inputs: inputs.map((each) => relative(at, each)) };
+  }
+  const using = (value: string, before = "") =>
+    `${before}\nexport default { fetch: () => new Response(String(${value})) };\n`;
+
+  test("names of Node's are declared only where one is named", async () => {
+    const { code: without } = await bundledWith(using('"Buffer" + { process: 1 }.process'), {});
+    expect(without).not.toMatch(/nextTick|kMaxLength/);
+    const { code, inputs } = await bundledWith(using("Buffer.from('a') + typeof global"), {});
+    expect(code).toContain("kMaxLength");
+    expect(code).not.toContain("nextTick");
+    expect(inputs.filter((each) => !each.includes("ts-sdk/"))).toEqual(["src/handler.ts"]);
+  });
+
+  test("one that imports what only Node has is taken in its form for browsers", async () => {
+    const { code } = await bundledWith(
+      using("[both, inner, plain]", 'import { both, inner } from "both";\nimport { plain } from "plain";'),
+      {
+        "both/package.json": '{"name":"both","main":"node.js","browser":{"./node.js":"./browser.js","fs":false}}',
+        "both/node.js": 'exports.both = require("net"); exports.inner = require("inner");',
+        "both/browser.js": 'exports.both = "for browsers"; exports.inner = require("fs");',
+        "plain/package.json": '{"name":"plain","main":"node.js","browser":"browser.js"}',
+        "plain/node.js": 'exports.plain = "as it is";',
+        "plain/browser.js": 'exports.plain = "not this";',
+      },
+    );
+    expect(code).toContain("for browsers");
+    expect(code).toContain("as it is");
+    expect(code).not.toContain("not this");
+  });
+
+  test("one that needs another which only Node can have is taken in its form for browsers, too", async () => {
+    const { code } = await bundledWith(using("outer", 'import { outer } from "outer";'), {
+      "outer/package.json": '{"name":"outer","exports":{"browser":"./browser.js","default":"./node.js"}}',
+      "outer/node.js": 'exports.outer = require("inner");',
+      "outer/browser.js": 'exports.outer = "for browsers";',
+      "inner/package.json": '{"name":"inner"}',
+      "inner/index.js": 'module.exports = require("node:fs");',
+    });
+    expect(code).toContain("for browsers");
+  });
+
+  test("one that tries to have a module of Node goes on without it", async () => {
+    const { code } = await bundledWith(using("tries", 'import tries from "tries";'), {
+      "tries/package.json": '{"name":"tries"}',
+      "tries/index.js": 'let fs; try { fs = require("fs"); } catch { fs = "without"; } module.exports = fs;',
+    });
+    expect(code).toContain('"without"');
+  });
+
+  test("what one takes from a module and is not there is warned of", async () => {
+    const { warnings, code } = await bundledWith(using("[a, b]", 'import a from "common";\nimport b from "esm";'), {
+      "common/package.json": '{"name":"common"}',
+      "common/index.js": 'const crypto = require("crypto"); module.exports = crypto.createHash ?? crypto.createSign;',
+      "esm/package.json": '{"name":"esm","type":"module"}',
+      "esm/index.js":
+        'import { createCipheriv, createHash } from "node:crypto"; export default [createCipheriv, createHash];',
+    });
+    expect(warnings).toEqual([
+      "common uses createSign of node:crypto, which a component does not have: calls of it fail",
+      "esm uses createCipheriv of node:crypto, which a component does not have: calls of it fail",
+    ]);
+    expect(code).toContain("of node:crypto does not exist in a component");
+  });
 });
 
 const missing = (name: string) =>

@@ -1,11 +1,13 @@
-import { mkdir } from "node:fs/promises";
-import { builtinModules } from "node:module";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
-import { build, type Message, type Metafile, type Plugin } from "esbuild";
+import { type BuildResult, build, type Message, type Metafile } from "esbuild";
 import type { Project } from "../project/project.ts";
+import { browserForms, emptyModules } from "./browser-forms.ts";
 import { bundleError } from "./bundle-error.ts";
 import { entryModule, entryName, fetchEntryModule, prologue } from "./entry.ts";
-import { stripDocs } from "./strip-docs.ts";
+import { Needs } from "./needs.ts";
+import { isOfNode, nodeModules } from "./node-modules.ts";
+import { sources } from "./sources.ts";
 
 /** A handler and all it imports as one ES module, on disk with its source map beside it. */
 export interface Bundle {
@@ -17,6 +19,8 @@ export interface Bundle {
   readonly size: number;
   /** The files that went into it, outside `node_modules`; absolute. */
   readonly inputs: readonly string[];
+  /** What may fail in the component although the bundle is whole. */
+  readonly warnings: readonly string[];
 }
 
 /** How to bundle. */
@@ -27,7 +31,8 @@ export interface BundleOptions {
 }
 
 /**
- * Bundles the project's handler.
+ * Bundles the project's handler. What a component lacks and the bundle turns out to name (Node's globals, tables of Unicode) is
+ * put into it by bundling once more.
  *
  * @throws TenonError `BUILD` with file, line, column and the line itself, for each error
  */
@@ -37,13 +42,22 @@ export async function bundle(project: Project, options: BundleOptions): Promise<
   try {
     // Relative, so that neither the bundle nor its source map says which folder the project is in.
     const handler = `./${relative(project.folder, project.source)}`;
-    let result = await bundled(project, file, entryModule(handler, options.checkResponses), options.minify);
-    if (!hasRoutes(result.metafile)) result = await bundled(project, file, fetchEntryModule(handler), options.minify);
+    const needs = new Needs();
+    let entry = entryModule(handler, options.checkResponses);
+    let result = await bundled(project, file, entry, options, needs);
+    if (!hasRoutes(result.metafile)) {
+      entry = fetchEntryModule(handler);
+      result = await bundled(project, file, entry, options, needs);
+    }
+    while (await needs.add(project.folder, file, result.metafile))
+      result = await bundled(project, file, entry, options, needs);
     const output = Object.values(result.metafile.outputs).find((each) => each.entryPoint !== undefined);
     const inputs = Object.keys(result.metafile.inputs)
-      .filter((input) => input !== entryName && !input.includes("node_modules/"))
-      .map((input) => join(project.folder, input));
-    return { file, source: project.source, sourceMap: `${file}.map`, size: output?.bytes ?? 0, inputs };
+      .filter((input) => input !== entryName && !input.includes("node_modules/") && !/^[a-z-]{2,}:/.test(input))
+      .map((input) => join(project.folder, input))
+      .filter((input) => !isOfNode(input) && input !== globalsFile(file));
+    const { warnings } = needs;
+    return { file, source: project.source, sourceMap: `${file}.map`, size: output?.bytes ?? 0, inputs, warnings };
   } catch (error) {
     if (error !== null && typeof error === "object" && "errors" in error)
       throw bundleError(project, error.errors as Message[]);
@@ -51,7 +65,38 @@ export async function bundle(project: Project, options: BundleOptions): Promise<
   }
 }
 
-function bundled(project: Project, file: string, contents: string, minify: boolean) {
+/** Bundles with what is needed so far, and with forms for browsers of the packages that cannot be had otherwise. */
+async function bundled(
+  project: Project,
+  file: string,
+  contents: string,
+  options: BundleOptions,
+  needs: Needs,
+): Promise<BuildResult<{ metafile: true }>> {
+  try {
+    return await bundleOnce(project, file, contents, options, needs);
+  } catch (error) {
+    if (!needs.addBrowserForms()) throw error;
+    return bundled(project, file, contents, options, needs);
+  }
+}
+
+const conditions = ["tenon", "worker", "import", "default"];
+
+const globalsFile = (file: string) => file.replace(/\.js$/, ".globals.mjs");
+
+async function bundleOnce(
+  project: Project,
+  file: string,
+  contents: string,
+  { minify, checkResponses }: BundleOptions,
+  needs: Needs,
+): Promise<BuildResult<{ metafile: true }>> {
+  needs.begin();
+  const globals = needs.globalsModule();
+  if (globals !== undefined) await writeFile(globalsFile(file), globals);
+  else await rm(globalsFile(file), { force: true });
+  const forms = needs.hasBrowserForms ? [browserForms(needs, conditions), emptyModules] : [];
   return build({
     absWorkingDir: project.folder,
     stdin: { contents, resolveDir: project.folder, sourcefile: entryName, loader: "js" },
@@ -62,9 +107,17 @@ function bundled(project: Project, file: string, contents: string, minify: boole
     platform: "neutral",
     target: "es2023",
     mainFields: ["module", "main"],
-    conditions: ["tenon", "worker", "import", "default"],
+    conditions,
     external: ["wasi:*"],
-    plugins: [explainNode, stripDocs],
+    plugins: [...forms, nodeModules(needs), sources(needs)],
+    // As bundlers define it: packages choose by it what they check and print.
+    define: {
+      "process.env.NODE_ENV": checkResponses ? '"development"' : '"production"',
+      "process.env.NODE_DEBUG": "undefined",
+      "process.env.READABLE_STREAM": "undefined",
+    },
+    ...(globals === undefined ? {} : { inject: [globalsFile(file)] }),
+    ...(needs.asyncStores ? { supported: { "async-await": false, "async-generator": false, "for-await": false } } : {}),
     sourcemap: "linked",
     sourcesContent: true,
     minify,
@@ -82,17 +135,3 @@ function hasRoutes({ outputs }: Metafile): boolean {
 
 /** The module of `@tenon/sdk` that defines `routes`, in a folder that may have another name where it is linked. */
 const routesModule = /\/dist\/app\/routes\.js$/;
-
-/** Says of Node's own modules what esbuild cannot know: that there is no Node inside a component. */
-const explainNode: Plugin = {
-  name: "explain-node",
-  setup({ onResolve }) {
-    const names = new Set(builtinModules);
-    onResolve({ filter: /^[a-z]/ }, ({ path }) => {
-      if (!path.startsWith("node:") && !names.has(path)) return undefined;
-      const detail =
-        "handlers run in a WebAssembly component, where there is no Node; files and databases are reached through sidecars";
-      return { errors: [{ text: `"${path}" is a module of Node`, notes: [{ text: detail }] }] };
-    });
-  },
-};

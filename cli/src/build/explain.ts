@@ -1,9 +1,10 @@
-import { basename, relative } from "node:path";
+import { basename, relative, resolve } from "node:path";
 import { TenonError } from "../errors.ts";
 import type { Bundle } from "./bundle.ts";
 import { codeFrame } from "./code-frame.ts";
 import { type Failure, failureIn, rejectionIn } from "./engine-output.ts";
 import { entryName } from "./entry.ts";
+import { isOfNode } from "./node-modules.ts";
 import { type Place, SourceMap } from "./place.ts";
 import { isOfSdk } from "./sdk-names.ts";
 
@@ -64,7 +65,7 @@ async function errorOf({ reason, frames }: Failure, bundle: Bundle): Promise<Ten
 async function placeToTell(places: readonly Place[]): Promise<Place | undefined> {
   let inPackage: Place | undefined;
   for (const place of places) {
-    if (isOfEntry(place) || (await isOfSdk(place.file))) continue;
+    if (isOfEntry(place) || isOfNode(resolve(place.file)) || (await isOfSdk(place.file))) continue;
     if (!place.file.includes("node_modules")) return place;
     inPackage ??= place;
   }
@@ -77,7 +78,10 @@ const shown = ({ source }: Bundle) => relative(process.cwd(), source);
 
 function hintFor(reason: string): string {
   if (/invalid property name in regular expression/.test(reason)) {
-    return "the JavaScript engine has no tables of Unicode: write the characters out, such as [A-Za-zÀ-ÖØ-öø-ÿ], instead of \\p{…}";
+    return (
+      "the JavaScript engine has no tables of Unicode, so the build writes \\p{…} out where the text of a regular expression is " +
+      "constant: make this one a literal, or write the characters out, such as [A-Za-zÀ-ÖØ-öø-ÿ]"
+    );
   }
   if (reason.includes(LOST)) {
     return (

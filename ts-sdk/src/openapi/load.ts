@@ -1,3 +1,4 @@
+import { createRequire } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { compileFunction } from "node:vm";
 import { type BuildFailure, buildSync, type Message } from "esbuild";
@@ -143,7 +144,12 @@ function reasonOf(error: unknown): string {
   return message === undefined ? String(error) : `${name}: ${message}`;
 }
 
-function absent(name: string): never {
+/** Node's modules that a build puts into a component (`cli/src/build/node-modules.ts`); here they are Node's own. */
+const served =
+  /^(node:)?(assert|async_hooks|buffer|crypto|diagnostics_channel|events|path|perf_hooks|process|punycode|querystring|stream|string_decoder|sys|timers|url|util)(\/(strict|posix|promises|types|web))?$/;
+
+function absent(name: string): unknown {
+  if (served.test(name)) return createRequire(import.meta.url)(name);
   throw new TypeError(`"${name}" is not part of a handler: there is no Node in a component`);
 }
 

@@ -1,0 +1,110 @@
+import { readFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import type { Metafile } from "esbuild";
+import { nodeFolder } from "./node-modules.ts";
+import { hasBrowserForm, packageFolderOf } from "./packages.ts";
+
+/** The names that may be written without an import and that the engine lacks: how a module exports each. */
+const globals: Readonly<Record<string, string>> = {
+  Buffer: 'export { Buffer } from "node:buffer";',
+  process: 'export { default as process } from "node:process";',
+  global: "export const global = globalThis;",
+  setImmediate: 'export { setImmediate } from "node:timers";',
+  clearImmediate: 'export { clearImmediate } from "node:timers";',
+  MessageChannel: 'export { MessageChannel } from "tenon-node:message-channel.js";',
+};
+
+/**
+ * What a bundle turned out to need besides its own sources. A bundle is made without any of it; when it names something of it, it
+ * is made again. So a handler that needs nothing pays for nothing.
+ */
+export class Needs {
+  /** Names that are written without an import. */
+  readonly globals = new Set<string>();
+  /** Whether classes of characters in regular expressions are written out. */
+  propertyEscapes = false;
+  /** Whether asynchronous functions are written as generators, so that stores can follow them. */
+  asyncStores = false;
+  /** Folders of packages that are taken in their form for browsers, because the other imports what only Node has. */
+  readonly browserForms = new Set<string>();
+  /** Whether every package that has such a form is taken in it. */
+  allBrowserForms = false;
+  /** Folders of packages whose form for browsers parses with `DOMParser`, which only a page has: the other one is taken. */
+  readonly #documentForms = new Set<string>();
+  /** Folders of packages that imported what a component cannot have, in the last round; empty for the user's own. */
+  readonly refusedBy = new Set<string>();
+  readonly #warnings = new Set<string>();
+
+  warn(text: string): void {
+    this.#warnings.add(text);
+  }
+
+  get warnings(): readonly string[] {
+    // Files are read in any order.
+    return [...this.#warnings].sort();
+  }
+
+  /** Begins another round, which warns and refuses anew. */
+  begin(): void {
+    this.refusedBy.clear();
+    this.#warnings.clear();
+  }
+
+  /** Adds what a bundle names; tells whether it has to be made again. */
+  async add(folder: string, file: string, { outputs }: Metafile): Promise<boolean> {
+    const code = await readFile(file, "utf8");
+    const before = this.#size;
+    for (const name of Object.keys(globals)) {
+      // A property's name and a key are others.
+      if (new RegExp(`(?<![.\\w$"'-])${name}\\b(?!\\s*:[^:])`).test(code)) this.globals.add(name);
+    }
+    this.propertyEscapes ||= /\\p\{/i.test(code);
+    const inputs = Object.values(outputs)
+      .flatMap((output) => Object.entries(output.inputs))
+      .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
+      .map(([input]) => resolve(folder, input));
+    this.asyncStores ||= inputs.includes(join(nodeFolder, "async-hooks.js"));
+    if (this.hasBrowserForms && /\bnew DOMParser\b/.test(code)) await this.#leaveDocumentForms(inputs);
+    return this.#size > before;
+  }
+
+  async #leaveDocumentForms(inputs: readonly string[]): Promise<void> {
+    for (const input of inputs) {
+      const folder = packageFolderOf(input);
+      if (folder === undefined || !this.isInBrowserForm(folder)) continue;
+      if (/\bnew DOMParser\b/.test(await readFile(input, "utf8"))) this.#documentForms.add(folder);
+    }
+  }
+
+  /** Adds the packages whose form for browsers may do without what was refused; tells whether there are any. */
+  addBrowserForms(): boolean {
+    const before = this.#size;
+    for (const folder of this.refusedBy) if (hasBrowserForm(folder)) this.browserForms.add(folder);
+    if (this.#size > before) return true;
+    // A package without such a form may be there for one that has it.
+    if (this.allBrowserForms || this.refusedBy.size === 0 || this.refusedBy.has("")) return false;
+    this.allBrowserForms = true;
+    return true;
+  }
+
+  get #size(): number {
+    const switches = [this.propertyEscapes, this.asyncStores].filter(Boolean).length;
+    return this.globals.size + this.browserForms.size + this.#documentForms.size + switches;
+  }
+
+  /** Tells whether a package is taken in its form for browsers. */
+  isInBrowserForm(folder: string): boolean {
+    if (this.#documentForms.has(folder)) return false;
+    return this.browserForms.has(folder) || (this.allBrowserForms && hasBrowserForm(folder));
+  }
+
+  get hasBrowserForms(): boolean {
+    return this.allBrowserForms || this.browserForms.size > 0;
+  }
+
+  /** The module that declares the names written without an import; nothing when there are none. */
+  globalsModule(): string | undefined {
+    if (this.globals.size === 0) return undefined;
+    return [...this.globals].map((name) => globals[name]).join("\n");
+  }
+}

@@ -1,0 +1,43 @@
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+const installed = /[\\/]node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)/g;
+
+/** The name of the package that a file is installed with; nothing for a file of the user's own. */
+export function packageNameOf(file: string): string | undefined {
+  return [...file.matchAll(installed)].at(-1)?.[1]?.replaceAll("\\", "/");
+}
+
+/** The folder of the package that a file is installed with; nothing for a file of the user's own. */
+export function packageFolderOf(file: string): string | undefined {
+  const last = [...file.matchAll(installed)].at(-1);
+  return last === undefined ? undefined : file.slice(0, last.index + last[0].length);
+}
+
+/** Tells whether a package says what it is like without Node: a field or a condition named `browser`. */
+export function hasBrowserForm(folder: string): boolean {
+  const known = forms.get(folder) ?? readForm(folder);
+  forms.set(folder, known);
+  return known;
+}
+
+/** Installed packages change rarely; a server for development that is told of none works with the one it knows. */
+const forms = new Map<string, boolean>();
+
+function readForm(folder: string): boolean {
+  const manifest = join(folder, "package.json");
+  if (!existsSync(manifest)) return false;
+  const { browser, exports } = JSON.parse(readFileSync(manifest, "utf8")) as { browser?: unknown; exports?: unknown };
+  return browser !== undefined || JSON.stringify(exports ?? {}).includes('"browser"');
+}
+
+/** The folder of the package that is imported by its bare name, as seen from a folder. */
+export function importedFolder(specifier: string, from: string): string | undefined {
+  const name = /^(?:@[^/]+\/)?[^/.][^/]*/.exec(specifier)?.[0];
+  if (name === undefined) return undefined;
+  for (let folder = from; ; folder = dirname(folder)) {
+    const candidate = join(folder, "node_modules", name);
+    if (existsSync(join(candidate, "package.json"))) return candidate;
+    if (dirname(folder) === folder) return undefined;
+  }
+}

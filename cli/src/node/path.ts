@@ -1,0 +1,19 @@
+/** `node:path` inside a component, where paths are those of POSIX. */
+import path from "path-browserify";
+
+export const {
+  basename,
+  delimiter,
+  dirname,
+  extname,
+  format,
+  isAbsolute,
+  join,
+  normalize,
+  parse,
+  relative,
+  resolve,
+  sep,
+} = path;
+export const posix = path;
+export default path;

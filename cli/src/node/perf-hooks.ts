@@ -1,0 +1,3 @@
+/** `node:perf_hooks` inside a component: the clock alone. */
+export const { performance } = globalThis;
+export default { performance };
