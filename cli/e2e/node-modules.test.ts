@@ -94,6 +94,15 @@ test("classes of characters by their Unicode properties", async () => {
   });
 });
 
+test("streams of text, normalization, patterns of URLs, and the name of the runtime", async () => {
+  expect(await get("/gaps")).toEqual({
+    text: "é🎉x",
+    normalized: ["e\u0301", "ﬁ ①", "각"].map((each) => [each.normalize(), each.normalize("NFKD")]),
+    agent: "Tenon",
+    id: "7",
+  });
+});
+
 test("MessageChannel", async () => {
   expect(await get("/channel")).toEqual({ got: { a: [1] } });
 });

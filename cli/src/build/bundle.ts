@@ -99,7 +99,7 @@ async function bundleOnce(
   const forms = needs.hasBrowserForms ? [browserForms(needs, conditions), emptyModules] : [];
   return build({
     absWorkingDir: project.folder,
-    stdin: { contents, resolveDir: project.folder, sourcefile: entryName, loader: "js" },
+    stdin: { contents: needs.imports + contents, resolveDir: project.folder, sourcefile: entryName, loader: "js" },
     banner: { js: prologue },
     outfile: file,
     bundle: true,

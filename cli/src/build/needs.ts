@@ -14,6 +14,16 @@ const globals: Readonly<Record<string, string>> = {
   MessageChannel: 'export { MessageChannel } from "tenon-node:message-channel.js";',
 };
 
+/** What is put beside the engine's own: the module in `dist/gaps`, and how a bundle names it. */
+const gaps: Readonly<Record<string, (code: string) => boolean>> = {
+  // Paths and numbers are normalized by methods of the same name, without such a form.
+  normalize: (code) =>
+    /\.normalize\(\s*\)/.test(code) || (/\.normalize\b/.test(code) && /["'`]NFK?[CD]["'`]/.test(code)),
+  navigator: (code) => /\bnavigator\??\.userAgent\b/.test(code),
+  "text-streams": (code) => /(?<!["'])\bText(De|En)coderStream\b/.test(code),
+  "url-pattern": (code) => /(?<!["'])\bURLPattern\b/.test(code),
+};
+
 /**
  * What a bundle turned out to need besides its own sources. A bundle is made without any of it; when it names something of it, it
  * is made again. So a handler that needs nothing pays for nothing.
@@ -21,6 +31,8 @@ const globals: Readonly<Record<string, string>> = {
 export class Needs {
   /** Names that are written without an import. */
   readonly globals = new Set<string>();
+  /** The modules that run before all others, because the engine lacks what they define. */
+  readonly gaps = new Set<string>();
   /** Whether classes of characters in regular expressions are written out. */
   propertyEscapes = false;
   /** Whether asynchronous functions are written as generators, so that stores can follow them. */
@@ -58,6 +70,7 @@ export class Needs {
       // A property's name and a key are others.
       if (new RegExp(`(?<![.\\w$"'-])${name}\\b(?!\\s*:[^:])`).test(code)) this.globals.add(name);
     }
+    for (const [name, isNamed] of Object.entries(gaps)) if (isNamed(code)) this.gaps.add(name);
     this.propertyEscapes ||= /\\p\{/i.test(code);
     const inputs = Object.values(outputs)
       .flatMap((output) => Object.entries(output.inputs))
@@ -89,7 +102,15 @@ export class Needs {
 
   get #size(): number {
     const switches = [this.propertyEscapes, this.asyncStores].filter(Boolean).length;
-    return this.globals.size + this.browserForms.size + this.#documentForms.size + switches;
+    return this.globals.size + this.gaps.size + this.browserForms.size + this.#documentForms.size + switches;
+  }
+
+  /** What stands at the entry's begin: the imports of what fills the engine's gaps. */
+  get imports(): string {
+    return [...this.gaps]
+      .sort()
+      .map((name) => `import "tenon-gaps:${name}.js"; `)
+      .join("");
   }
 
   /** Tells whether a package is taken in its form for browsers. */

@@ -9,6 +9,9 @@ import { type Use, usesOf } from "./used-names.ts";
 /** The modules that stand in for Node's inside a component, compiled. */
 export const nodeFolder = join(packageFolder, "dist", "node");
 
+/** The modules that define what the engine lacks, compiled. */
+const gapsFolder = join(packageFolder, "dist", "gaps");
+
 /** Node's modules that a component can have, and the file that stands in for each. */
 const served: Readonly<Record<string, string>> = {
   assert: "assert",
@@ -76,6 +79,9 @@ export function nodeModules(needs: Needs): Plugin {
       onResolve({ filter: /^tenon-node:/ }, ({ path }) => ({
         path: join(nodeFolder, path.replace("tenon-node:", "")),
         sideEffects: false,
+      }));
+      onResolve({ filter: /^tenon-gaps:/ }, ({ path }) => ({
+        path: join(gapsFolder, path.replace("tenon-gaps:", "")),
       }));
       onLoad({ filter: /./, namespace }, ({ path }) => ({ contents: contentsOf(path), resolveDir: nodeFolder }));
     },
@@ -179,6 +185,8 @@ ${stubs.join("\n")}
 `;
 }
 
-/** Tells whether a file is one of those that stand in for Node's modules, compiled or not. */
+/** Tells whether a file is one of those that stand in for Node's modules or fill a gap of the engine, compiled or not. */
 export const isOfNode = (file: string): boolean =>
-  file.startsWith(nodeFolder) || file.startsWith(join(packageFolder, "src", "node"));
+  [nodeFolder, gapsFolder, join(packageFolder, "src", "node"), join(packageFolder, "src", "gaps")].some((folder) =>
+    file.startsWith(folder),
+  );
