@@ -138,6 +138,11 @@ export default routes({ it: get("/", () => ok({ value: String(value) })) });
       'import { randomBytes } from "node:crypto";\nconst value = randomBytes(4);',
       /src\/handler\.ts:3:15: the module's top level failed: Error: crypto\.randomBytes\(\) works in a handler/,
     ],
+    [
+      "random values of the engine at top level",
+      "const value = crypto.getRandomValues(new Uint8Array(4));",
+      /src\/handler\.ts:2:22: the module's top level failed: random values work in a handler, not at top level/,
+    ],
   ])("%s", async (_what, code, message) => {
     const at = await mkdtemp(join(folder, "refused-"));
     await mkdir(join(at, "src"));
@@ -147,4 +152,32 @@ export default routes({ it: get("/", () => ok({ value: String(value) })) });
     expect(stderr).toMatch(message);
     expect(status).toBe(1);
   });
+});
+
+test("a package may ask for random values at top level, and the build says which does", async () => {
+  const at = await mkdtemp(join(folder, "random-"));
+  await mkdir(join(at, "src"));
+  await mkdir(join(at, "node_modules/asks"), { recursive: true });
+  await writeFile(join(at, "tenon.toml"), '[project]\nname = "random"\n');
+  await writeFile(join(at, "node_modules/asks/package.json"), '{"name":"asks","type":"module"}');
+  await writeFile(
+    join(at, "node_modules/asks/index.js"),
+    "export const early = crypto.getRandomValues(new Uint8Array(8)).join();\nexport const late = () => crypto.randomUUID();\n",
+  );
+  const handler = `import { get, ok, routes } from "@tenon/sdk";
+import { early, late } from "asks";
+export default routes({ it: get("/", () => ok({ early, late: late() })) });
+`;
+  await writeFile(join(at, "src/handler.ts"), handler);
+  const { status, stderr } = build(at);
+  expect(stderr).toMatch(/warning: .*asks\/index\.js:1: random values at top level are the same in every instance/);
+  expect(status).toBe(0);
+  const made = await Runtime.create({ modules: { random: join(at, "dist/random.wasm") }, isolation: "request" });
+  const answer = async () =>
+    (await made.fetch("http://tenon.test/run/random/")).json() as Promise<Record<string, string>>;
+  const [one, other] = [await answer(), await answer()];
+  await made.close();
+  expect(one["early"]).toBe(other["early"]);
+  expect(new Set(one["early"]?.split(",")).size).toBeGreaterThan(2);
+  expect(one["late"]).not.toBe(other["late"]);
 });

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { access, constants, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import { systemReason, TenonError } from "../errors.ts";
@@ -8,6 +9,7 @@ import { aotComponentizer } from "./aot.ts";
 import { type Bundle, bundle } from "./bundle.ts";
 import type { Componentizer } from "./componentize.ts";
 import { prepareEngine, prepareSpecializableEngine } from "./engine.ts";
+import { isLackOfRandom } from "./explain.ts";
 import { referenceComponentizer } from "./reference.ts";
 import { snapshotComponentizer } from "./snapshot.ts";
 import { findWeval } from "./weval.ts";
@@ -54,10 +56,11 @@ export interface BuildResult {
 export async function buildProject(project: Project, options: BuildOptions, terminal: Terminal): Promise<BuildResult> {
   await requireSource(project);
   const shown = (path: string) => relative(process.cwd(), path);
-  const bundled: Bundle = await terminal.step(
+  const how = { minify: options.release, checkResponses: options.checkResponses === true };
+  let bundled: Bundle = await terminal.step(
     "Bundle",
     shown(project.source),
-    () => bundle(project, { minify: options.release, checkResponses: options.checkResponses === true }),
+    () => bundle(project, how),
     ({ size }) => `(${formatBytes(size)} of JavaScript)`,
   );
   for (const warning of bundled.warnings) terminal.say(`warning: ${warning}`);
@@ -66,7 +69,14 @@ export async function buildProject(project: Project, options: BuildOptions, term
     "Componentize",
     shown(project.component),
     async () => {
-      const bytes = await componentize(bundled);
+      const bytes = await componentize(bundled).catch(async (error) => {
+        if (options.way !== undefined || !isLackOfRandom(error)) throw error;
+        const seed = createHash("sha256")
+          .update(await readFile(bundled.file))
+          .digest("hex");
+        bundled = await bundle(project, { ...how, seed });
+        return componentize(bundled);
+      });
       await write(project.sourceMap, await readFile(bundled.sourceMap));
       return { bytes, artifact: await write(project.component, bytes) };
     },

@@ -28,6 +28,8 @@ export interface BundleOptions {
   readonly minify: boolean;
   /** See `entryModule`. */
   readonly checkResponses: boolean;
+  /** What random values at top level follow from; without it there are none. */
+  readonly seed?: string;
 }
 
 /**
@@ -42,7 +44,7 @@ export async function bundle(project: Project, options: BundleOptions): Promise<
   try {
     // Relative, so that neither the bundle nor its source map says which folder the project is in.
     const handler = `./${relative(project.folder, project.source)}`;
-    const needs = new Needs();
+    const needs = new Needs(options.seed);
     let entry = entryModule(handler, options.checkResponses);
     let result = await bundled(project, file, entry, options, needs);
     if (!hasRoutes(result.metafile)) {
@@ -115,6 +117,7 @@ async function bundleOnce(
       "process.env.NODE_ENV": checkResponses ? '"development"' : '"production"',
       "process.env.NODE_DEBUG": "undefined",
       "process.env.READABLE_STREAM": "undefined",
+      ...(needs.seed === undefined ? {} : { TENON_SEED: JSON.stringify(needs.seed) }),
     },
     ...(globals === undefined ? {} : { inject: [globalsFile(file)] }),
     ...(needs.asyncStores ? { supported: { "async-await": false, "async-generator": false, "for-await": false } } : {}),

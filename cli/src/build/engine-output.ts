@@ -52,6 +52,9 @@ export function rejectionIn(output: string, name: string): Failure | undefined {
   return first && { reason: `it rejects a promise that nobody handles: ${first.message}`, frames: first.frames };
 }
 
+/** The places in the bundle that a text names. */
+export const placesIn = (text: string, name: string): Frame[] => framesIn(text, placeIn(name));
+
 /** What matches a place in the bundle, whatever folder is said before its name. */
 function placeIn(name: string): RegExp {
   return new RegExp(`${name.replaceAll(".", "\\.")}:(\\d+):(\\d+)`);

@@ -2,7 +2,7 @@ import { basename, relative, resolve } from "node:path";
 import { TenonError } from "../errors.ts";
 import type { Bundle } from "./bundle.ts";
 import { codeFrame } from "./code-frame.ts";
-import { type Failure, failureIn, rejectionIn } from "./engine-output.ts";
+import { type Failure, failureIn, placesIn, rejectionIn } from "./engine-output.ts";
 import { entryName } from "./entry.ts";
 import { isOfNode } from "./node-modules.ts";
 import { type Place, SourceMap } from "./place.ts";
@@ -46,11 +46,47 @@ export async function requireHandled(printed: string, bundle: Bundle): Promise<v
   if (rejected !== undefined) throw await errorOf(rejected, bundle);
 }
 
+/**
+ * Takes out of what a top level printed the lines of the module `random-while-building`: each says who asked for random values.
+ *
+ * @throws TenonError `BUILD` when that is the user's own code, which can ask in a handler
+ */
+export async function randomPlaces(
+  printed: string,
+  bundle: Bundle,
+): Promise<{ readonly printed: string; readonly warnings: readonly string[] }> {
+  const lines = printed.split("\n");
+  const marked = lines.filter((line) => line.startsWith("tenon-random "));
+  if (marked.length === 0) return { printed, warnings: [] };
+  const map = await SourceMap.read(bundle.sourceMap);
+  const warnings = new Set<string>();
+  for (const line of marked) {
+    const places = placesOf(placesIn(line, basename(bundle.file)), map);
+    const told: Place[] = [];
+    for (const place of places) if (!(await isInner(place))) told.push(place);
+    const [innermost] = told;
+    if (innermost !== undefined && !innermost.file.includes("node_modules")) {
+      const { file, line, column, text = "" } = innermost;
+      const said = `${file}:${line}:${column}: the module's top level failed: random values work in a handler, not at top level`;
+      throw new TenonError("BUILD", `${said}\n${codeFrame(text, line, column)}`, topLevelHint);
+    }
+    const where = innermost === undefined ? shown(bundle) : `${innermost.file}:${innermost.line}`;
+    warnings.add(`${where}: random values at top level are the same in every instance of the component`);
+  }
+  return { printed: lines.filter((line) => !marked.includes(line)).join("\n"), warnings: [...warnings] };
+}
+
+/** Tells whether an error is that a top level asked for random values, of which there are none. */
+export function isLackOfRandom(error: unknown): boolean {
+  return error instanceof TenonError && error.code === "BUILD" && /the top level calls get-random/.test(error.message);
+}
+
+const placesOf = (frames: readonly { line: number; column: number }[], map: SourceMap) =>
+  frames.map(({ line, column }) => map.place(line, column)).filter((place): place is Place => place !== undefined);
+
 async function errorOf({ reason, frames }: Failure, bundle: Bundle): Promise<TenonError> {
   const map = await SourceMap.read(bundle.sourceMap);
-  const places = frames
-    .map(({ line, column }) => map.place(line, column))
-    .filter((place): place is Place => place !== undefined);
+  const places = placesOf(frames, map);
   // What the entry throws is about the handler module as a whole.
   if (places[0] !== undefined && isOfEntry(places[0]))
     return new TenonError("BUILD", `${shown(bundle)}: ${reason.replace(/^TypeError: /, "")}`);
@@ -65,11 +101,16 @@ async function errorOf({ reason, frames }: Failure, bundle: Bundle): Promise<Ten
 async function placeToTell(places: readonly Place[]): Promise<Place | undefined> {
   let inPackage: Place | undefined;
   for (const place of places) {
-    if (isOfEntry(place) || isOfNode(resolve(place.file)) || (await isOfSdk(place.file))) continue;
+    if (await isInner(place)) continue;
     if (!place.file.includes("node_modules")) return place;
     inPackage ??= place;
   }
   return inPackage;
+}
+
+/** Tells whether a place is in what the build adds to the user's sources. */
+async function isInner(place: Place): Promise<boolean> {
+  return isOfEntry(place) || isOfNode(resolve(place.file)) || isOfSdk(place.file);
 }
 
 const isOfEntry = ({ file }: Place) => basename(file) === entryName;

@@ -33,6 +33,8 @@ export class Needs {
   readonly globals = new Set<string>();
   /** The modules that run before all others, because the engine lacks what they define. */
   readonly gaps = new Set<string>();
+  /** What random values at top level follow from, as hexadecimal digits; undefined while nothing asks for any. */
+  readonly seed: string | undefined;
   /** Whether classes of characters in regular expressions are written out. */
   propertyEscapes = false;
   /** Whether asynchronous functions are written as generators, so that stores can follow them. */
@@ -46,6 +48,11 @@ export class Needs {
   /** Folders of packages that imported what a component cannot have, in the last round; empty for the user's own. */
   readonly refusedBy = new Set<string>();
   readonly #warnings = new Set<string>();
+
+  constructor(seed: string | undefined) {
+    this.seed = seed;
+    if (seed !== undefined) this.gaps.add("random-while-building");
+  }
 
   warn(text: string): void {
     this.#warnings.add(text);

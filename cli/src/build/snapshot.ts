@@ -5,7 +5,7 @@ import { fromNative } from "../native.ts";
 import { version } from "../package.ts";
 import type { Terminal } from "../terminal.ts";
 import type { Componentizer } from "./componentize.ts";
-import { requireHandled, topLevelError } from "./explain.ts";
+import { randomPlaces, requireHandled, topLevelError } from "./explain.ts";
 
 /**
  * Tenon's own way: the top level runs in an engine that is compiled already, and the memory that it leaves is written into
@@ -22,8 +22,11 @@ export function snapshotComponentizer(
   return async (bundle) => {
     const source = await readFile(bundle.file);
     try {
-      const { component, stateBytes, printed } = await fromNative(engine.build(basename(bundle.file), source, tools));
-      await requireHandled(printed, bundle);
+      const built = await fromNative(engine.build(basename(bundle.file), source, tools));
+      const { component, stateBytes } = built;
+      await requireHandled(built.printed, bundle);
+      const { printed, warnings } = await randomPlaces(built.printed, bundle);
+      for (const warning of warnings) terminal.say(`warning: ${warning}`);
       if (printed.trim() !== "") terminal.say(printed.trimEnd());
       terminal.detail(`${stateBytes} bytes of the component are the handler's`);
       return component;
