@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 const installed = /[\\/]node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)/g;
@@ -37,7 +37,8 @@ export function importedFolder(specifier: string, from: string): string | undefi
   if (name === undefined) return undefined;
   for (let folder = from; ; folder = dirname(folder)) {
     const candidate = join(folder, "node_modules", name);
-    if (existsSync(join(candidate, "package.json"))) return candidate;
+    // Links, as pnpm makes them, are followed: esbuild names files by where they really are.
+    if (existsSync(join(candidate, "package.json"))) return realpathSync(candidate);
     if (dirname(folder) === folder) return undefined;
   }
 }

@@ -42,3 +42,6 @@ Object.assign(methods, {
     return text.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
   },
 });
+
+const { random } = Math;
+Math.random = () => (isBuilding() ? (fill(new Uint32Array(1))[0] as number) / 2 ** 32 : random());
