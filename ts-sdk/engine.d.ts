@@ -1,9 +1,10 @@
+/// <reference path="./gaps.d.ts" />
 /**
  * The globals of the engine that a handler runs in, beside those of ECMAScript. Put it into `tsconfig.json` in the place of a
  * `lib` of browsers or workers: `"lib": ["ES2023"], "types": ["@tenon/sdk/engine"]`. A test compares it with the engine.
  *
  * ECMAScript's own library promises a few things that the engine lacks, and no `tsconfig.json` can take them away: `Intl` and
- * what needs it (`String.prototype.normalize`, locales), `Atomics` and `SharedArrayBuffer`.
+ * what needs it (locales), `Atomics` and `SharedArrayBuffer`.
  *
  * The declarations are those of TypeScript's lib.webworker.d.ts (Copyright Microsoft Corporation, Apache License 2.0), without
  * what the engine lacks.

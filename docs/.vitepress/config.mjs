@@ -86,6 +86,7 @@ export default {
           page("Runtime", "runtime"),
           page("Sidecars", "sidecars"),
           page("OpenAPI", "openapi"),
+          page("Packages from npm", "packages"),
           page("Apps that speak fetch", "fetch"),
         ],
       },

@@ -28,8 +28,10 @@ export default routes({
 new WebSocket("ws://a");
 // @ts-expect-error there is no such global
 caches.open("a");
-// @ts-expect-error there is no such global
+// What the build adds to components that name it.
 navigator.userAgent;
+new URLPattern({ pathname: "/:id" }).exec("https://a.example/1")?.pathname.groups["id"];
+new ReadableStream<Uint8Array>().pipeThrough(new TextDecoderStream());
 // @ts-expect-error there is no such global
 new BroadcastChannel("a");
 // @ts-expect-error there is no such global

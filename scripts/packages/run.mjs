@@ -1,0 +1,151 @@
+// Runs a short program with each package of the list inside a component, compares what it gives with what it gives in Node, and
+// writes docs/packages.md.
+//
+//   node scripts/packages/run.mjs [--only <package>] [--keep <folder>]
+//
+// The packages are installed into a temporary folder, or into the one that --keep names, where they are found the next time.
+// With --only the table is not written. The exit code is 1 when a package fails that has no reason in reasons.mjs, or passes
+// although it has one.
+import { spawn, spawnSync } from "node:child_process";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { parseArgs } from "node:util";
+import { root, run, say, setUp } from "../setup.mjs";
+import { packages } from "./list.mjs";
+import { reasons } from "./reasons.mjs";
+import { table } from "./table.mjs";
+
+const { values } = parseArgs({ options: { only: { type: "string" }, keep: { type: "string" } } });
+const tenon = join(root, "cli/bin/tenon.js");
+const here = join(root, "scripts/packages");
+const plain = (value) => JSON.stringify(value ?? null);
+const fileOf = (name) => `${name.replace("@", "").replace("/", "-")}.mjs`;
+
+setUp();
+const folder = values.keep ?? mkdtempSync(join(tmpdir(), "tenon-packages-"));
+install();
+const peer = await startPeer();
+const results = [];
+for (const [kind, names] of Object.entries(packages)) {
+  for (const name of names) {
+    if (values.only !== undefined && values.only !== name) continue;
+    const result = { kind, name, version: versionOf(name), ...(await tried(name)) };
+    results.push(result);
+    console.log(`${result.works ? "works" : "fails"}  ${name} ${result.version}${result.why ? `: ${result.why}` : ""}`);
+  }
+}
+peer.close();
+if (values.keep === undefined) rmSync(folder, { recursive: true });
+const passed = results.filter(({ works }) => works).length;
+if (values.only === undefined) writeFileSync(join(root, "docs/packages.md"), table(results, reasons));
+console.log(`${passed} passed, ${results.length - passed} failed`);
+const unexpected = results.filter(({ name, works }) => works === Object.hasOwn(reasons, name));
+for (const { name, works } of unexpected)
+  console.log(`  ${name}: ${works ? "has a reason and works" : "has no reason"}`);
+process.exitCode = unexpected.length > 0 ? 1 : 0;
+
+function install() {
+  mkdirSync(join(folder, "programs"), { recursive: true });
+  copyFileSync(join(here, "package.json"), join(folder, "package.json"));
+  for (const name of Object.values(packages).flat())
+    copyFileSync(join(here, "programs", fileOf(name)), join(folder, "programs", fileOf(name)));
+  const listed = Object.keys(JSON.parse(readFileSync(join(folder, "package.json"), "utf8")).dependencies);
+  if (!listed.every((name) => existsSync(join(folder, "node_modules", name)))) {
+    say(`Installing the packages into ${folder}`);
+    run("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"], { cwd: folder });
+  }
+  mkdirSync(join(folder, "node_modules/@tenon"), { recursive: true });
+  const sdk = join(folder, "node_modules/@tenon/sdk");
+  if (!existsSync(sdk)) symlinkSync(join(root, "ts-sdk"), sdk);
+}
+
+function versionOf(name) {
+  return JSON.parse(readFileSync(join(folder, "node_modules", name, "package.json"), "utf8")).version;
+}
+
+/** The outside: a server that answers as the program under test says. */
+async function startPeer() {
+  const server = createServer(async (request, response) => {
+    const parts = [];
+    for await (const part of request) parts.push(part);
+    const { method, url, headers } = request;
+    const answer = server.answer({ method, path: url, headers }, Buffer.concat(parts).toString());
+    response.writeHead(answer.status ?? 200, answer.headers).end(answer.body);
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return server;
+}
+
+/** Whether a package's program gives the same in a component as in Node. */
+async function tried(name) {
+  const program = join(folder, "programs", fileOf(name));
+  try {
+    const module = await import(pathToFileURL(program).href);
+    peer.answer = module.peer;
+    const url = `http://127.0.0.1:${peer.address().port}`;
+    const expected = plain(await module.default(url));
+    const { given, warnings } = await inComponent(name, program, url);
+    if (given === expected) return { works: true, warnings };
+    return { works: false, warnings, why: `gives ${given.slice(0, 300)} instead of ${expected.slice(0, 300)}` };
+  } catch (error) {
+    return { works: false, warnings: [], why: error.message };
+  }
+}
+
+async function inComponent(name, program, url) {
+  const project = join(folder, "projects", fileOf(name).replace(".mjs", ""));
+  mkdirSync(join(project, "src"), { recursive: true });
+  const settings = `[project]\nname = "tried"\n[sidecars]\npeer = "${url}"\n`;
+  writeFileSync(join(project, "tenon.toml"), settings);
+  const handler = `import { env } from "@tenon/sdk";
+import program from ${JSON.stringify(program)};
+export default {
+  async fetch() {
+    return new Response(JSON.stringify((await program(env("SIDECAR_PEER_URL"))) ?? null));
+  },
+};
+`;
+  writeFileSync(join(project, "src/handler.ts"), handler);
+  const built = spawnSync(process.execPath, [tenon, "build", "-r"], { cwd: project, encoding: "utf8" });
+  if (built.status !== 0) throw new Error(firstError(built.stderr));
+  const warnings = built.stderr.split("\n").filter((line) => line.startsWith("warning: "));
+  const args = [tenon, "run", "--port", "0", "--json", "dist/tried.wasm"];
+  const server = spawn(process.execPath, args, { cwd: project, stdio: ["ignore", "pipe", "pipe"] });
+  let errors = "";
+  server.stderr.on("data", (data) => {
+    errors += data;
+  });
+  try {
+    const base = await new Promise((resolve, reject) => {
+      let output = "";
+      server.stdout.on("data", (data) => {
+        output += data;
+        if (output.includes("\n")) resolve(JSON.parse(output.slice(0, output.indexOf("\n"))).url);
+      });
+      server.once("exit", () => reject(new Error(errors)));
+    });
+    const response = await fetch(`${base.replace(/\/$/, "")}/run/tried/`);
+    const given = await response.text();
+    if (response.status !== 200) throw new Error(firstError(errors) || given);
+    return { given, warnings };
+  } finally {
+    server.kill();
+  }
+}
+
+function firstError(text) {
+  const lines = text.split("\n").filter((line) => /error|exception|Error/i.test(line));
+  return (lines[0] ?? text).slice(0, 300);
+}

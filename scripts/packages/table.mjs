@@ -1,0 +1,25 @@
+// The page docs/packages.md: the table, and what stands around it.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "../setup.mjs";
+
+/** The page for what was found; `reasons` says of each package that fails why. */
+export function table(results, reasons) {
+  const page = readFileSync(join(root, "scripts/packages/page.md"), "utf8");
+  const works = results.filter(({ works }) => works).length;
+  const kinds = [...new Set(results.map(({ kind }) => kind))];
+  const rows = kinds.flatMap((kind) =>
+    results
+      .filter((each) => each.kind === kind)
+      .map((each, index) => `| ${index === 0 ? kind : ""} | \`${each.name}\` ${each.version} | ${verdict(each)} |`),
+  );
+  return page
+    .replace("{{count}}", `${works} of ${results.length}`)
+    .replace("{{table}}", ["| used for | package | |", "|---|---|---|", ...rows].join("\n"));
+
+  function verdict({ name, works, warnings }) {
+    const said = warnings.map((each) => each.replace(/^warning: /, "").replaceAll("../../node_modules/", ""));
+    if (works) return said.length === 0 ? "works" : `works; the build warns: ${said.join("; ")}`;
+    return `fails: ${reasons[name] ?? "no reason is noted"}`;
+  }
+}
