@@ -41,19 +41,19 @@ export const sections = {
     isolation: withDefault(
       oneOf("request", "shared"),
       "request",
-      "Which requests share an instance of the component: `request` gives each an instance of its own; `shared` uses " +
-        "instances again, one request after another. That is faster, but what a request leaves in memory the next may see.",
+      "The requests that share an instance of the component. `request` gives each an instance of its own. `shared` reuses " +
+        "instances, one request after another, which is faster, but a request may see the leftovers of earlier ones in memory.",
     ),
     access_log: withDefault(flag, false, "Logs a line for each request."),
     log_format: withDefault(
       oneOf("readable", "json"),
       "readable",
-      "How log lines are written: for people, or as one JSON object each.",
+      "The format of log lines: for people, or one JSON object each.",
     ),
     otlp_endpoint: optional(
       text,
-      "Where traces are sent, one span for each request: `http://host:port` or `https://host:port` of an " +
-        "OpenTelemetry collector that takes OTLP over HTTP. None are sent without it.",
+      "The OpenTelemetry collector for traces, one span for each request: `http://host:port` or `https://host:port`. It must " +
+        "accept OTLP over HTTP. Without it, no traces are sent.",
     ),
     trusted_proxies: withDefault(
       textList,
@@ -70,12 +70,12 @@ export const sections = {
     tls_key: optional(text, "The certificate's private key, in PEM, relative to the project's folder."),
     ...limitKeys(),
   }),
-  composition: section("Composing with the bridge, which makes the component one for every `wasi:http` server.", {
+  composition: section("Composing with the bridge, so that every `wasi:http` server can run the component.", {
     http_handler: withDefault(
       flag,
       true,
-      "Lets `tenon build --compose` compose the project with the bridge. With `false` that option is an error: the component " +
-        "is for Tenon's own runtime, or composed by other tools.",
+      "Lets `tenon build --compose` compose the project with the bridge. With `false` that option is an error. Use it " +
+        "for components that only Tenon's runtime serves, or that other tools compose.",
     ),
     bridge: optional(
       text,
@@ -97,27 +97,31 @@ export const sections = {
     }),
   ),
   queues: tables(
-    "A queue of the sidecar `queue` whose messages are handled by a route of a module. The route gets each as a `POST` with " +
-      "`{ id, body, key, attempts, sent_at }`: an answer from 200 to 299 means that it is done; after any other, and after none, " +
-      "it is delivered again later, and in the end to the queue `<name>.dead`.",
+    "A queue of the sidecar `queue`, whose messages a route of a module handles. The route gets each message as a `POST` with " +
+      "`{ id, body, key, attempts, sent_at }`. An answer from 200 to 299 means that the message is done. After any other answer, " +
+      "or none, it is delivered again later. In the end it moves to the queue `<name>.dead`.",
     { placeholder: "name", pattern: /^[A-Za-z0-9_-]{1,64}$/, description: "1 to 64 letters, digits, _ and -" },
     {
       module: required(text, "The module, by its name in URLs."),
       path: required(text, "The path of the route, such as `/jobs/mail`.", { problem: pathProblem, rule: pathRule }),
-      concurrency: withDefault(wholeNumber(1, 1000), 10, "How many messages are handled at the same time."),
-      max_attempts: withDefault(wholeNumber(1, 1000), 5, "How often a message is delivered before it is laid aside."),
+      concurrency: withDefault(wholeNumber(1, 1000), 10, "The number of messages that are handled at the same time."),
+      max_attempts: withDefault(
+        wholeNumber(1, 1000),
+        5,
+        "The number of deliveries before a message moves to the dead letters.",
+      ),
       visibility_ms: withDefault(
         wholeNumber(1000, 12 * 3600 * 1000),
         30_000,
-        "In milliseconds: how long a delivered message is hidden from others. Longer than the route takes: a message that is not " +
-          "done by then is delivered again.",
+        "In milliseconds: the time for which a delivered message is hidden from others. Set it above the duration of the route, " +
+          "because a message that is not done by then is delivered again.",
       ),
     },
   ),
   cron: tables(
-    "A job that calls a route of a module by a schedule. `tenon dev` runs it by itself; `tenon run` runs the jobs of the sidecar " +
-      "`cron`. An answer from 200 to 299 means that the run is done; after any other, and after none, it is tried again, three " +
-      "times in all.",
+    "A job that calls a route of a module by a schedule. `tenon dev` runs it by itself. `tenon run` needs the sidecar `cron` for " +
+      "it. An answer from 200 to 299 means that the run is done. After any other answer, or none, it is tried again, three times " +
+      "in all.",
     {
       placeholder: "name",
       pattern: /^(?!\.{1,2}$)[A-Za-z0-9_.-]{1,64}$/,
@@ -126,7 +130,7 @@ export const sections = {
     {
       schedule: required(
         text,
-        "When it runs: five fields (minute, hour, day, month, weekday), or six with seconds in front, or `@hourly` and its like.",
+        "The schedule: five fields (minute, hour, day, month, weekday), or six with seconds in front, or `@hourly` and its like.",
         { problem: scheduleProblem, rule: {} },
       ),
       timezone: withDefault(text, "UTC", "The time zone of the schedule: an IANA name such as `Europe/Berlin`.", {
@@ -137,14 +141,14 @@ export const sections = {
       path: required(text, "The path of the route, such as `/jobs/report`.", { problem: pathProblem, rule: pathRule }),
       method: optional(
         oneOf("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"),
-        "The method. Without it `GET`, or `POST` where there is a `body`.",
+        "The method. The default is `GET`, or `POST` if there is a `body`.",
       ),
       body: optional(textOrTable, "The body: a string is sent as text, a table as JSON. `GET` and `HEAD` have none."),
       catch_up: withDefault(
         flag,
         false,
-        "Whether the latest time that nothing ran at is made up for, once, when something runs again. With `false` a run that is " +
-          "more than 60 seconds late is left out.",
+        "Runs the latest missed time once, as soon as a process takes runs again. With `false`, a run that is more than 60 seconds " +
+          "late is skipped.",
       ),
     },
   ),

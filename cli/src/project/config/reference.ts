@@ -14,8 +14,8 @@ const head = `<!-- Generated from cli/src/project/config/keys.ts by \`npm run ge
 
 # tenon.toml
 
-A folder with a \`tenon.toml\` is a project. A key that is unknown, a value of the wrong type, and a value that cannot be are
-errors; each names the line, the column and, of an unknown key, the one that was probably meant.
+A folder with a \`tenon.toml\` is a project. An unknown key, a value of the wrong type, and a value out of range are errors. Each names the line
+and the column. The error for an unknown key also names the nearest one.
 
 \`\`\`toml
 #:schema ./node_modules/tenon/tenon.schema.json
@@ -29,11 +29,11 @@ port = 3000
 db = "unix:///run/db.sock"
 \`\`\`
 
-The first line is for editors (Even Better TOML, Taplo): the package has a JSON Schema, from which they complete and check.
+The first line is for editors (Even Better TOML, Taplo). They complete and check the file with the package's JSON Schema.
 
-The order of precedence, strongest first: an option of the command (\`--port\`), a variable of the environment (\`TENON_SERVER_PORT\`), the
-file, the default. The variable of a key is \`TENON_\`, the section, \`_\` and the key, all in capitals; a list's elements are
-separated by commas. A variable that begins like a section's and names no key of it is an error too.
+An option of the command (\`--port\`) wins over an environment variable (\`TENON_SERVER_PORT\`), a variable over the file, and the file over the
+default. The variable of a key is \`TENON_\`, the section, \`_\` and the key, all in capitals. Commas separate the elements of a list. A variable
+that begins like a section's and names no key of it is an error, too. The [glossary](glossary.md) defines the terms.
 `;
 
 function knownSection(name: string, { docs, keys }: Section): string {
