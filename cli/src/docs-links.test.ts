@@ -31,6 +31,19 @@ function anchorsOf(file: string): Set<string> {
   );
 }
 
+test("the index, the README and the site's sidebar list every page", () => {
+  const listed = ["docs/index.md", "README.md", "docs/.vitepress/config.mjs"].map((file) =>
+    readFileSync(join(root, file), "utf8"),
+  );
+  const names = pages.flatMap((page) => /^docs\/(.+)\.md$/.exec(page)?.[1] ?? []).filter((name) => name !== "index");
+  for (const name of names) {
+    const [index, readme, site] = listed;
+    expect(index, name).toContain(`(${name}.md)`);
+    expect(readme, name).toContain(`(docs/${name}.md)`);
+    expect(site, name).toContain(`"${name}")`);
+  }
+});
+
 test.each(pages)("%s has no dead link", (page) => {
   const file = join(root, page);
   const text = prose(file).replaceAll(/`[^`\n]*`/g, "");
