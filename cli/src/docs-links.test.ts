@@ -44,6 +44,13 @@ test("the index, the README and the site's sidebar list every page", () => {
   }
 });
 
+test.each(pages)("%s is Markdown that the site can read", (page) => {
+  // VitePress reads a page as a Vue template, where tags and double braces outside of code have a meaning.
+  const text = prose(join(root, page)).replaceAll(/`[^`\n]*`|<!--[\s\S]*?-->/g, "");
+  expect(text.match(/<(?!\/?(?:picture|source|img)\b|https:)[a-z/][^\n]*/gi)).toBeNull();
+  expect(text).not.toContain("{{");
+});
+
 test.each(pages)("%s has no dead link", (page) => {
   const file = join(root, page);
   const text = prose(file).replaceAll(/`[^`\n]*`/g, "");
