@@ -39,6 +39,8 @@ export declare class Runtime {
    * does; the old one goes on serving then.
    */
   reload(name: string, path?: string | undefined | null): Promise<undefined>
+  /** Loads a module with a policy, as `reload` does. */
+  load(module: NativeModule): Promise<undefined>
   /** What has been counted, in the text format of Prometheus. */
   metrics(): string
   /** Resolves when the traces of all requests that have been answered are sent, if they are sent anywhere. */
@@ -199,6 +201,8 @@ export interface LimitKey {
   min: number
   /** The largest value that is accepted. */
   max: number
+  /** Whether a module may have a value of its own. */
+  ofModule: boolean
 }
 
 /** Every limit of the runtime, in the order of the documentation. */
@@ -212,12 +216,35 @@ export interface NativeFailure {
   message: string
 }
 
-/** A component's file. */
+/**
+ * A component's file, and the module's policy. A part that is left out is the runtime's; one that is given takes the place of
+ * the runtime's as a whole.
+ */
 export interface NativeModule {
   /** What it is called; left out, it is called after its file, without `.wasm` and `-composed`. */
   name?: string
   /** The file. */
   path: string
+  /** The rest of the policy; left out, all of it is the runtime's. */
+  policy?: NativePolicy
+}
+
+/** What a module may reach, what bounds it, and where it is served besides `/run/<module>`. */
+export interface NativePolicy {
+  /** Addresses of its sidecars by name. */
+  sidecars?: Record<string, string>
+  /** The hosts that it may call besides. */
+  outboundAllow?: Array<string>
+  /** Its environment variables, secrets among them. */
+  env?: Record<string, string>
+  /** `request` or `shared`. */
+  isolation?: string
+  /** Limits by their names in `tenon.toml`; `max_concurrent` is how many of its requests run at once. */
+  limits?: Record<string, number>
+  /** The path below which it is served. */
+  mount?: string
+  /** The host name for which it is served. */
+  host?: string
 }
 
 /** A page that is served from memory. */

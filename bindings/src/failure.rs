@@ -19,6 +19,11 @@ impl Failure {
     pub(crate) fn new(code: &'static str, message: impl Into<String>) -> Self {
         Self { code, message: message.into() }
     }
+
+    /// The same failure with the thing in front that it is about.
+    pub(crate) fn about(self, what: &str) -> Self {
+        Self { message: format!("{what}: {}", self.message), ..self }
+    }
 }
 
 /// A failure as `Calls` tells it.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use napi_derive::napi;
-use tenon_runtime::{Limits, ModuleSource, RuntimeConfig, TlsFiles, TrustedProxies};
+use tenon_runtime::{Isolation, Limits, ModulePolicy, ModuleSource, RuntimeConfig, TlsFiles, TrustedProxies};
 use tenon_transport::{Address, Allow, Sidecar};
 
 use crate::failure::Failure;
@@ -51,13 +51,36 @@ pub struct NativeTls {
     pub key: String,
 }
 
-/// A component's file.
+/// A component's file, and the module's policy. A part that is left out is the runtime's; one that is given takes the place of
+/// the runtime's as a whole.
 #[napi(object)]
 pub struct NativeModule {
     /// What it is called; left out, it is called after its file, without `.wasm` and `-composed`.
     pub name: Option<String>,
     /// The file.
     pub path: String,
+    /// The rest of the policy; left out, all of it is the runtime's.
+    pub policy: Option<NativePolicy>,
+}
+
+/// What a module may reach, what bounds it, and where it is served besides `/run/<module>`.
+#[napi(object)]
+#[derive(Default)]
+pub struct NativePolicy {
+    /// Addresses of its sidecars by name.
+    pub sidecars: Option<HashMap<String, String>>,
+    /// The hosts that it may call besides.
+    pub outbound_allow: Option<Vec<String>>,
+    /// Its environment variables, secrets among them.
+    pub env: Option<HashMap<String, String>>,
+    /// `request` or `shared`.
+    pub isolation: Option<String>,
+    /// Limits by their names in `tenon.toml`; `max_concurrent` is how many of its requests run at once.
+    pub limits: Option<HashMap<String, f64>>,
+    /// The path below which it is served.
+    pub mount: Option<String>,
+    /// The host name for which it is served.
+    pub host: Option<String>,
 }
 
 /// A limit of the runtime.
@@ -73,6 +96,8 @@ pub struct LimitKey {
     pub min: f64,
     /// The largest value that is accepted.
     pub max: f64,
+    /// Whether a module may have a value of its own.
+    pub of_module: bool,
 }
 
 /// Every limit of the runtime, in the order of the documentation.
@@ -85,28 +110,18 @@ pub fn limit_keys() -> Vec<LimitKey> {
         default: key.default as f64,
         min: key.min as f64,
         max: key.max as f64,
+        of_module: key.is_of_module(),
     });
     keys.collect()
 }
 
 pub(crate) fn config(options: RuntimeOptions) -> Result<RuntimeConfig, Failure> {
-    let sidecars = options
-        .sidecars
-        .unwrap_or_default()
-        .into_iter()
-        .map(|(name, address)| Ok(Sidecar::new(&name, Address::parse(&address)?)?));
-    let isolation = options.isolation.as_deref().unwrap_or("request").parse();
     Ok(RuntimeConfig {
         modules: options.modules.into_iter().map(module).collect::<Result<_, _>>()?,
-        sidecars: sidecars.collect::<Result<_, Failure>>()?,
-        allow: options
-            .outbound_allow
-            .unwrap_or_default()
-            .iter()
-            .map(|entry| Allow::parse(entry))
-            .collect::<Result<_, _>>()?,
+        sidecars: sidecars(options.sidecars.unwrap_or_default())?,
+        allow: allow(&options.outbound_allow.unwrap_or_default())?,
         environment: options.env.unwrap_or_default().into_iter().collect(),
-        isolation: isolation.map_err(|wrong: String| Failure::new("CONFIG", wrong))?,
+        isolation: isolation(options.isolation.as_deref().unwrap_or("request"))?,
         limits: limits(options.limits.unwrap_or_default())?,
         access_log: options.access_log.unwrap_or(false),
         otlp_endpoint: options.otlp_endpoint,
@@ -118,23 +133,71 @@ pub(crate) fn config(options: RuntimeOptions) -> Result<RuntimeConfig, Failure> 
     })
 }
 
-fn module(module: NativeModule) -> Result<ModuleSource, Failure> {
-    if let Some(name) = module.name {
-        return Ok(ModuleSource { name, path: module.path.into() });
-    }
+/// A module with its policy.
+pub(crate) fn module(module: NativeModule) -> Result<ModuleSource, Failure> {
     let wrong = format!("{} cannot name a module", module.path);
-    ModuleSource::from_path(module.path).ok_or_else(|| Failure::new("CONFIG", wrong))
+    let source = match module.name {
+        Some(name) => Some(ModuleSource::new(name, module.path)),
+        None => ModuleSource::from_path(module.path),
+    };
+    let mut source = source.ok_or_else(|| Failure::new("CONFIG", wrong))?;
+    let about = |failure: Failure| failure.about(&format!("module {}", source.name));
+    source.policy = policy(module.policy.unwrap_or_default()).map_err(about)?;
+    Ok(source)
+}
+
+fn policy(given: NativePolicy) -> Result<ModulePolicy, Failure> {
+    let mut limits = Vec::new();
+    for (name, value) in given.limits.unwrap_or_default() {
+        let value = whole(&name, value)?;
+        limits.push((name, value));
+    }
+    // Sorted, so that the same policy compares as equal.
+    limits.sort();
+    let mut environment: Option<Vec<_>> = given.env.map(|env| env.into_iter().collect());
+    environment.iter_mut().for_each(|environment| environment.sort());
+    Ok(ModulePolicy {
+        sidecars: given.sidecars.map(sidecars).transpose()?,
+        allow: given.outbound_allow.as_deref().map(allow).transpose()?,
+        environment,
+        isolation: given.isolation.as_deref().map(isolation).transpose()?,
+        limits,
+        mount: given.mount,
+        host: given.host,
+    })
+}
+
+/// Sidecars, sorted by name, so that the same ones compare as equal.
+fn sidecars(given: HashMap<String, String>) -> Result<Vec<Sidecar>, Failure> {
+    let mut sidecars = given
+        .into_iter()
+        .map(|(name, address)| Ok(Sidecar::new(&name, Address::parse(&address)?)?))
+        .collect::<Result<Vec<_>, Failure>>()?;
+    sidecars.sort_by(|one, other| one.name().cmp(other.name()));
+    Ok(sidecars)
+}
+
+fn allow(given: &[String]) -> Result<Vec<Allow>, Failure> {
+    Ok(given.iter().map(|entry| Allow::parse(entry)).collect::<Result<_, _>>()?)
+}
+
+fn isolation(given: &str) -> Result<Isolation, Failure> {
+    given.parse().map_err(|wrong: String| Failure::new("CONFIG", wrong))
+}
+
+fn limits(given: HashMap<String, f64>) -> Result<Limits, Failure> {
+    let mut limits = Limits::default();
+    for (name, value) in given {
+        limits.set(&name, whole(&name, value)?).map_err(|wrong| Failure::new("CONFIG", wrong))?;
+    }
+    Ok(limits)
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be a whole number in range")]
-fn limits(given: HashMap<String, f64>) -> Result<Limits, Failure> {
+fn whole(name: &str, value: f64) -> Result<u64, Failure> {
     const LARGEST: f64 = 9_007_199_254_740_991.0;
-    let mut limits = Limits::default();
-    for (name, value) in given {
-        if value.fract() != 0.0 || !(0.0..=LARGEST).contains(&value) {
-            return Err(Failure::new("CONFIG", format!("{name} is {value}: it must be a whole number")));
-        }
-        limits.set(&name, value as u64).map_err(|wrong| Failure::new("CONFIG", wrong))?;
+    if value.fract() != 0.0 || !(0.0..=LARGEST).contains(&value) {
+        return Err(Failure::new("CONFIG", format!("{name} is {value}: it must be a whole number")));
     }
-    Ok(limits)
+    Ok(value as u64)
 }

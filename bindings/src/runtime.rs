@@ -12,7 +12,7 @@ use tokio::net::{TcpListener, lookup_host};
 
 use crate::failure::{Failure, promise};
 use crate::log;
-use crate::options::{RuntimeOptions, config};
+use crate::options::{self, NativeModule, RuntimeOptions, config};
 use crate::recent::RecentRequest;
 use crate::server::Server;
 
@@ -67,6 +67,14 @@ impl Runtime {
     pub fn reload<'env>(&self, env: &'env Env, name: String, path: Option<String>) -> Result<PromiseRaw<'env, ()>> {
         let runtime = self.runtime.clone();
         let reload = async move { Ok(runtime.reload(&name, path.map(Into::into)).await?) };
+        promise(env, reload, |()| ())
+    }
+
+    /// Loads a module with a policy, as `reload` does.
+    #[napi]
+    pub fn load<'env>(&self, env: &'env Env, module: NativeModule) -> Result<PromiseRaw<'env, ()>> {
+        let runtime = self.runtime.clone();
+        let reload = async move { Ok(runtime.load(options::module(module)?).await?) };
         promise(env, reload, |()| ())
     }
 

@@ -5,6 +5,8 @@ import { connect } from "node:net";
 export interface Exchange {
   readonly method?: string;
   readonly path: string;
+  /** What it names as its host; the server's address when left out. */
+  readonly host?: string;
   readonly headers?: readonly (readonly [string, string])[];
   readonly body?: Uint8Array | string;
   /** Send the body in pieces of this many bytes, without announcing its length. */
@@ -25,12 +27,12 @@ export interface Answer {
 /** Sends one request on a connection of its own. */
 export async function send(
   base: string,
-  { method = "GET", path, headers = [], body, chunks }: Exchange,
+  { method = "GET", path, host, headers = [], body, chunks }: Exchange,
 ): Promise<Answer> {
   const { hostname, port } = new URL(base);
   const bytes = body === undefined ? undefined : Buffer.from(body);
   const message = await new Promise<IncomingMessage>((resolve, reject) => {
-    const sent = [["host", `${hostname}:${port}`], ...headers, ["connection", "close"]];
+    const sent = [["host", host ?? `${hostname}:${port}`], ...headers, ["connection", "close"]];
     if (bytes !== undefined && chunks === undefined) sent.push(["content-length", String(bytes.length)]);
     const options = { headers: sent.flat() as never, setHost: false, maxHeaderSize: 65_536 };
     const outgoing = request({ hostname, port, method, path, ...options });

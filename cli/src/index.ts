@@ -6,6 +6,8 @@ export { version } from "./package.ts";
 export {
   type Listening,
   type ListenOptions,
+  type ModuleLimits,
+  type ModuleOptions,
   type Page,
   type RecentRequest,
   Runtime,

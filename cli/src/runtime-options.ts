@@ -1,22 +1,23 @@
 /** What a runtime is told: its options, what is wrong with those that are given, and how the addon takes them. */
 import { fileURLToPath } from "node:url";
-import type { RuntimeOptions as NativeOptions } from "@tenon/native";
+import type { NativeModule, RuntimeOptions as NativeOptions } from "@tenon/native";
 import { defaultCacheFolder } from "./cache-folder.ts";
 import { TenonError } from "./errors.ts";
-import { type Limits, limits } from "./limits.ts";
+import { type Limits, limits, type ModuleLimit } from "./limits.ts";
 import { nearest } from "./nearest.ts";
 import { sidecarNamesProblem } from "./project/config/addresses.ts";
-import { camelCase } from "./project/config/key.ts";
+import { type CamelCase, camelCase } from "./project/config/key.ts";
 import { sections } from "./project/config/keys.ts";
 import { type Kind, oneOf, text, textList, wholeNumber } from "./project/config/kinds.ts";
+import { hostProblem, mountProblem } from "./project/config/mounts.ts";
 
 /** What a `Runtime` is told, its limits among it. */
 export interface RuntimeOptions extends Limits {
   /**
-   * Component files, paths or `file:` URLs, each called after its file without `.wasm` and `-composed`; or files by the
-   * names to call them.
+   * Component files, paths or `file:` URLs, each called after its file without `.wasm` and `-composed`; or files, or
+   * {@link ModuleOptions}, by the names to call them.
    */
-  readonly modules: readonly (string | URL)[] | Readonly<Record<string, string | URL>>;
+  readonly modules: readonly (string | URL)[] | Readonly<Record<string, string | URL | ModuleOptions>>;
   /** Addresses of sidecars by name: `http://host:port` or `unix:///path`. */
   readonly sidecars?: Readonly<Record<string, string>>;
   /**
@@ -53,6 +54,40 @@ export interface RuntimeOptions extends Limits {
    * believed; those of other clients are not. None unless given.
    */
   readonly trustedProxies?: readonly string[];
+}
+
+/**
+ * A component with a policy of its own. A part that is left out is the runtime's; one that is given takes the place of the
+ * runtime's as a whole. No module sees a part of another's.
+ */
+export interface ModuleOptions {
+  /** The component's file: a path or a `file:` URL. */
+  readonly source: string | URL;
+  /** Its environment variables. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Its secrets by name. */
+  readonly secrets?: Readonly<Record<string, string>>;
+  /** Addresses of its sidecars by name: `http://host:port` or `unix:///path`. */
+  readonly sidecars?: Readonly<Record<string, string>>;
+  /** The hosts that it may call besides, as in `outboundAllow`. */
+  readonly outbound?: { readonly allow?: readonly string[] };
+  /** What its requests share. */
+  readonly isolation?: "request" | "shared";
+  /** Its limits. */
+  readonly limits?: ModuleLimits;
+  /**
+   * The path below which it is served besides `/run/<module>`: `/shop`, or `/`. The longest that fits a path counts;
+   * `/run`, `/health` and `/metrics` stay the runtime's. `req.base` of the SDK is the mount.
+   */
+  readonly mount?: string;
+  /** The host name for which it is served, without a port; at `/` when there is no `mount`. It counts before a mount alone. */
+  readonly host?: string;
+}
+
+/** The limits of a module. `maxBodyBytes` and `maxResponseBytes` are at most the runtime's. */
+export interface ModuleLimits extends Pick<Limits, CamelCase<ModuleLimit>> {
+  /** Requests that run at once in the module, at most the runtime's; one more waits in its share of the queue. */
+  readonly maxConcurrent?: number;
 }
 
 /** Where to listen; 127.0.0.1 and a free port when left out. */
@@ -96,6 +131,33 @@ const runtimeChecks: Readonly<Record<keyof RuntimeOptions, Check>> = {
   ) as Record<keyof Limits, Check>),
 };
 
+const ownLimits = Object.entries(limits).filter(([name, { ofModule }]) => ofModule || name === "max_concurrent");
+
+/** What the options of a module take. */
+const moduleChecks: Readonly<Record<keyof ModuleOptions, Check>> = {
+  source: check("a path or a file: URL", isFile),
+  env: runtimeChecks.env,
+  secrets: runtimeChecks.secrets,
+  sidecars: runtimeChecks.sidecars,
+  outbound: (path, value) =>
+    isRecord(value)
+      ? problemsOf(value, { allow: (_, hosts) => runtimeChecks.outboundAllow(`${path}.allow`, hosts) }, () => undefined)
+      : [`\`${path}\` must be an object with the list \`allow\``],
+  isolation: runtimeChecks.isolation,
+  limits: (path, value) => {
+    const checks = Object.fromEntries(
+      ownLimits.map(([name, { min, max }]): [string, Check] => {
+        const option = camelCase(name);
+        return [option, (_, given) => checkKind(wholeNumber(min, max))(`${path}.${option}`, given)];
+      }),
+    );
+    const home = (name: string) => (Object.hasOwn(runtimeChecks, name) ? "an option of `Runtime.create`" : undefined);
+    return isRecord(value) ? problemsOf(value, checks, home) : [`\`${path}\` must be an object of limits`];
+  },
+  mount: checkProblem(mountProblem),
+  host: checkProblem(hostProblem),
+};
+
 const listenChecks: Readonly<Record<keyof ListenOptions, Check>> = {
   host: checkKind(text),
   port: checkKind(server.port.kind),
@@ -119,20 +181,66 @@ export function nativeOptions(options: RuntimeOptions): NativeOptions {
   const together = sidecarNamesProblem(Object.keys(options.sidecars ?? {}));
   if (together !== undefined) refuse([`sidecars: ${together}`]);
   const { modules, cacheFolder = defaultCacheFolder(), logLevel = "warn", ...rest } = options;
-  const { sidecars, env, secrets = {}, outboundAllow, trustedProxies, ...others } = rest;
-  const hidden = Object.entries(secrets).map(([name, value]) => [SECRET_PREFIX + name, value]);
+  const { sidecars, env, secrets, outboundAllow, trustedProxies, ...others } = rest;
   return {
     ...withLimits(others),
     modules: Array.isArray(modules)
       ? modules.map((file) => ({ path: pathOf(file) }))
-      : Object.entries(modules).map(([name, file]) => ({ name, path: pathOf(file) })),
+      : Object.entries(modules as Readonly<Record<string, string | URL | ModuleOptions>>).map(([name, module]) =>
+          isFile(module) ? { name, path: pathOf(module) } : nativeModule(name, module, options),
+        ),
     logLevel,
     ...(sidecars === undefined ? {} : { sidecars: { ...sidecars } }),
-    ...(env === undefined && hidden.length === 0 ? {} : { env: { ...env, ...Object.fromEntries(hidden) } }),
+    ...(env === undefined && secrets === undefined ? {} : { env: environmentOf(env, secrets) }),
     ...(outboundAllow === undefined ? {} : { outboundAllow: [...outboundAllow] }),
     ...(trustedProxies === undefined ? {} : { trustedProxies: [...trustedProxies] }),
     ...(cacheFolder === false ? {} : { cacheDir: cacheFolder }),
   };
+}
+
+/**
+ * A module with its policy as the addon takes it.
+ *
+ * @param server the runtime's options, of which variables and secrets are inherited one without the other
+ * @throws TenonError `CONFIG`, as `nativeOptions`
+ */
+export function checkedModule(
+  name: string,
+  module: ModuleOptions,
+  server: Pick<RuntimeOptions, "env" | "secrets">,
+): NativeModule {
+  refuse(checkModule(`modules.${name}`, module));
+  return nativeModule(name, module, server);
+}
+
+function nativeModule(
+  name: string,
+  { source, env, secrets, sidecars, outbound, isolation, limits: own = {}, mount, host }: ModuleOptions,
+  server: Pick<RuntimeOptions, "env" | "secrets">,
+): NativeModule {
+  const together = sidecarNamesProblem(Object.keys(sidecars ?? {}));
+  if (together !== undefined) refuse([`modules.${name}.sidecars: ${together}`]);
+  const inherits = env === undefined && secrets === undefined;
+  const { limits: given } = withLimits(own);
+  return {
+    name,
+    path: pathOf(source),
+    policy: {
+      limits: given,
+      ...(inherits ? {} : { env: environmentOf(env ?? server.env, secrets ?? server.secrets) }),
+      ...(sidecars === undefined ? {} : { sidecars: { ...sidecars } }),
+      ...(outbound === undefined ? {} : { outboundAllow: [...(outbound.allow ?? [])] }),
+      ...(isolation === undefined ? {} : { isolation }),
+      ...(mount === undefined ? {} : { mount }),
+      ...(host === undefined ? {} : { host }),
+    },
+  };
+}
+
+/** The environment of modules: variables, and secrets under names that `env` of the SDK does not find. */
+function environmentOf(env: RuntimeOptions["env"], secrets: RuntimeOptions["secrets"] = {}): Record<string, string> {
+  const hidden = Object.entries(secrets).map(([name, value]) => [SECRET_PREFIX + name, value]);
+  return { ...env, ...Object.fromEntries(hidden) };
 }
 
 /**
@@ -216,7 +324,37 @@ function checkModules(path: string, value: unknown): string[] {
   const each = check("a path or a file: URL", isFile);
   if (Array.isArray(value)) return [...value.entries()].flatMap(([index, file]) => each(`${path}[${index}]`, file));
   if (!isRecord(value)) return [`\`${path}\` must be ${whatModulesAre}`];
-  return Object.entries(value).flatMap(([name, file]) => each(`${path}.${name}`, file));
+  return Object.entries(value).flatMap(([name, file]) =>
+    isRecord(file) ? checkModule(`${path}.${name}`, file) : each(`${path}.${name}`, file),
+  );
+}
+
+function checkModule(path: string, value: unknown): string[] {
+  if (!isRecord(value)) return [`\`${path}\` must be an object of options, with \`source\` at least`];
+  const checks = Object.fromEntries(
+    Object.entries(moduleChecks).map(([name, check]): [string, Check] => [
+      name,
+      (_, given) => check(`${path}.${name}`, given),
+    ]),
+  );
+  const home = (name: string) => (Object.hasOwn(limits, snakeCase(name)) ? "one of its `limits`" : undefined);
+  const problems = problemsOf(value, checks, home).map((problem) =>
+    problem.startsWith("unknown option") ? `${path}: ${problem}` : problem,
+  );
+  if (value["source"] === undefined) problems.push(`\`${path}.source\` is missing: it must be a path or a file: URL`);
+  return problems;
+}
+
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/** A check of a text by a rule of `tenon.toml`. */
+function checkProblem(problemOf: (text: string) => string | undefined): Check {
+  return (path, value) => {
+    const problem = typeof value === "string" ? problemOf(value) : "must be a string";
+    return problem === undefined ? [] : [`\`${path}\` ${problem}`];
+  };
 }
 
 /** Whether {@link pathOf} can tell its path. */

@@ -7,15 +7,18 @@ import { compilerCommand, fromNative, native } from "./native.ts";
 import "./platform.ts";
 import type { BodyLimits } from "./request-body.ts";
 import {
+  checkedModule,
   isFile,
   type ListenOptions,
   listenOptions,
+  type ModuleLimits,
+  type ModuleOptions,
   nativeOptions,
   pathOf,
   type RuntimeOptions,
 } from "./runtime-options.ts";
 
-export type { ListenOptions, RuntimeOptions };
+export type { ListenOptions, ModuleLimits, ModuleOptions, RuntimeOptions };
 
 /** A page that is served from memory. */
 export interface Page {
@@ -60,6 +63,7 @@ export class Runtime {
   readonly #scheme: "http" | "https";
   readonly #bodyLimits: BodyLimits;
   readonly #shutdownTimeoutMs: number;
+  readonly #server: Pick<RuntimeOptions, "env" | "secrets">;
   #loading: Promise<Fetching> | undefined;
   #fetching: Fetching | undefined;
   readonly #servers = new Set<NativeServer>();
@@ -74,6 +78,8 @@ export class Runtime {
       maxBodyBytes: options.maxBodyBytes ?? limits.max_body_bytes.default,
       bodyTimeoutMs: options.bodyTimeoutMs ?? limits.body_timeout_ms.default,
     };
+    const { env, secrets } = options;
+    this.#server = { ...(env === undefined ? {} : { env }), ...(secrets === undefined ? {} : { secrets }) };
     this.#shutdownTimeoutMs = options.shutdownTimeoutMs ?? limits.shutdown_timeout_ms.default;
   }
 
@@ -100,13 +106,19 @@ export class Runtime {
 
   /**
    * Loads a module anew, from `file` when one is given, while the old one serves, and puts it in its place; requests that
-   * run finish where they are. A module that is not known is added, and needs a file.
+   * run finish where they are. A module that is not known is added, and needs a file. It keeps its policy, unless
+   * {@link ModuleOptions} are given in the place of the file.
    *
    * @throws TenonError `CONFIG`, `MODULE_READ`, `MODULE_COMPILE` or `MODULE_LINK`; the old module goes on serving
    */
-  async reload(name: string, file?: string | URL): Promise<void> {
-    if (file !== undefined && !isFile(file)) throw new TenonError("CONFIG", "`file` must be a path or a file: URL");
-    await fromNative(this.#runtime.reload(name, file === undefined ? file : pathOf(file)));
+  async reload(name: string, file?: string | URL | ModuleOptions): Promise<void> {
+    if (file === undefined || isFile(file)) {
+      await fromNative(this.#runtime.reload(name, file === undefined ? file : pathOf(file)));
+      return;
+    }
+    if (typeof file !== "object" || file instanceof URL)
+      throw new TenonError("CONFIG", "`file` must be a path or a file: URL");
+    await fromNative(this.#runtime.load(checkedModule(name, file, this.#server)));
   }
 
   /** What has been counted so far, in the text format of Prometheus, as `/metrics` has it. */

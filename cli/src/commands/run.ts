@@ -8,10 +8,12 @@ import { nearest } from "../nearest.ts";
 import { formatReference, isReference, parseReference } from "../oci/reference.ts";
 import { type CommonOptions, parsePort, suggestPort, terminalFor, withCommonOptions } from "../options.ts";
 import { defaultConfig } from "../project/config.ts";
+import { hasOnlySources, mountsOf, type NamedModules, namedModules, type Pull } from "../project/modules.ts";
 import { dependencies, findProject, moduleName, type Project } from "../project/project.ts";
 import { servingOptions } from "../project/serving.ts";
 import { consumeQueues, queueServiceOf } from "../queues.ts";
 import { Runtime, type RuntimeOptions } from "../runtime.ts";
+import { pathOf } from "../runtime-options.ts";
 import type { Terminal } from "../terminal.ts";
 
 interface Options extends CommonOptions {
@@ -42,8 +44,10 @@ export function runCommand(program: Command): void {
   withCommonOptions(command).action(async (named: string[], options: Options) => {
     const terminal = terminalFor(options);
     const project = await findProject(process.cwd());
-    const components = await pulled(named, options, terminal);
-    const modules = await modulesToServe(components, project);
+    const pull = puller(options, terminal);
+    const components = await pulled(named, pull);
+    const { files, named: chosen } = await filesToServe(components, project);
+    const modules = await namedModules(files, chosen, project, process.env, pull);
     const config = project?.config ?? defaultConfig(process.env);
     const { server } = config;
     const serving = servingOptions(config, project?.folder ?? process.cwd());
@@ -59,6 +63,7 @@ export function runCommand(program: Command): void {
       ...consumeCron(config, cronService, runtime, (message) => terminal.note("Cron", message)),
     ];
     await announce(url, runtime, options, terminal);
+    for (const mount of mountsOf(modules)) terminal.note("Mount", mount);
     process.exitCode = await lifecycle.ended;
     terminal.note("Stop", "after running requests; Ctrl-C again stops at once");
     await Promise.all(consumers.map((consumer) => consumer.close()));
@@ -67,12 +72,10 @@ export function runCommand(program: Command): void {
   });
 }
 
-/** Replaces each reference to a registry by the file that was pulled. */
-async function pulled(components: readonly string[], options: Options, terminal: Terminal): Promise<string[]> {
-  if (!components.some(isReference)) return [...components];
-  const { pullModule } = await import("../oci/pull.ts");
-  const pull = async (component: string) => {
-    if (!isReference(component)) return component;
+/** Pulls components of references, and shows it. */
+function puller(options: Options, terminal: Terminal): Pull {
+  return async (component) => {
+    const { pullModule } = await import("../oci/pull.ts");
     // Read before it is shown, because what is no reference may hold a password.
     const shown = formatReference(parseReference(component));
     const { path } = await terminal.step(
@@ -83,16 +86,27 @@ async function pulled(components: readonly string[], options: Options, terminal:
     );
     return path;
   };
+}
+
+/** Replaces each reference to a registry by the file that was pulled. */
+async function pulled(components: readonly string[], pull: Pull): Promise<string[]> {
   const files: string[] = [];
-  for (const component of components) files.push(await pull(component));
+  for (const component of components) files.push(isReference(component) ? await pull(component) : component);
   return files;
 }
 
-async function modulesToServe(components: readonly string[], project: Project | undefined): Promise<string[]> {
+/** The components besides those that have a `source`, and those of them that the command names. */
+async function filesToServe(
+  components: readonly string[],
+  project: Project | undefined,
+): Promise<{ readonly files: readonly string[]; readonly named: readonly string[] }> {
   const more = project === undefined ? [] : await dependencies(project);
   if (components.length > 0) {
-    const named = components.map((component) => fileOf(component, project, more));
-    return [...new Set([...named, ...more])];
+    const hasSource = (component: string) => project?.config.modules[component]?.source !== undefined;
+    const named = components
+      .filter((component) => !hasSource(component))
+      .map((component) => fileOf(component, project, more));
+    return { files: [...new Set([...named, ...more])], named };
   }
   if (project === undefined) {
     throw new TenonError(
@@ -104,13 +118,14 @@ async function modulesToServe(components: readonly string[], project: Project | 
   // The bare component is what the composed one has inside; this runtime needs no bridge to call it.
   const own = [project.component, project.composed].find((file) => existsSync(file));
   if (own === undefined) {
+    if (hasOnlySources(project)) return { files: more, named: [] };
     throw new TenonError(
       "NOT_BUILT",
       `${relative(process.cwd(), project.component)} is not built yet`,
       "run `tenon build` first",
     );
   }
-  return [own, ...more];
+  return { files: [own, ...more], named: [] };
 }
 
 /** The file that is meant: the one of that path, or the project's module of that name. */
@@ -141,12 +156,13 @@ function fileOf(component: string, project: Project | undefined, others: readonl
 }
 
 async function load(
-  modules: readonly string[],
+  modules: NamedModules,
   serving: Omit<RuntimeOptions, "modules">,
   options: Options,
   terminal: Terminal,
 ): Promise<Runtime> {
-  const names = modules.map((file) => relative(process.cwd(), file)).join(", ");
+  const files = Object.values(modules).map((module) => (typeof module === "string" ? module : pathOf(module.source)));
+  const names = files.map((file) => relative(process.cwd(), file)).join(", ");
   const create = () =>
     Runtime.create({
       ...serving,

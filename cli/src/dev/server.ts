@@ -1,6 +1,8 @@
 import { readFile } from "node:fs/promises";
-import { basename } from "node:path";
+import { basename, resolve } from "node:path";
+import { isReference } from "../oci/reference.ts";
 import { suggestPort } from "../options.ts";
+import { moduleOptions } from "../project/modules.ts";
 import { dependencies, moduleName, type Project } from "../project/project.ts";
 import { withEnvironmentFile } from "../project/secrets.ts";
 import { servingOptions } from "../project/serving.ts";
@@ -31,18 +33,20 @@ export class DevServer {
   readonly port: number;
   readonly runtime: Runtime;
   readonly #name: string;
+  readonly #project: Project;
   readonly #terminal: Terminal;
   readonly #stopLog: () => void;
   #hasBuild = false;
 
   private constructor(
     runtime: Runtime,
-    name: string,
+    project: Project,
     terminal: Terminal,
     { url, port }: { url: string; port: number },
   ) {
     this.runtime = runtime;
-    this.#name = name;
+    this.#name = project.config.project.name;
+    this.#project = project;
     this.#terminal = terminal;
     this.url = url;
     this.port = port;
@@ -68,8 +72,12 @@ export class DevServer {
     const { host, port, near } = options;
     const listen = (at: number) => suggestPort(runtime.listen({ host, port: at, localNames: true }));
     const listening = near ? await listenNear(port, listen) : await listen(port);
-    const server = new DevServer(runtime, project.config.project.name, terminal, listening);
-    for (const file of await dependencies(project)) await server.loadDependency(file);
+    const server = new DevServer(runtime, project, terminal, listening);
+    const { modules } = project.config;
+    for (const file of await dependencies(project))
+      if (modules[moduleName(file)]?.source === undefined) await server.loadDependency(file);
+    for (const [name, { source }] of Object.entries(modules))
+      if (source !== undefined) await server.#loadSource(name, source);
     return server;
   }
 
@@ -80,7 +88,7 @@ export class DevServer {
 
   /** Puts a newly built component in the place of the one that serves. */
   async swap(component: string, build: number): Promise<void> {
-    await this.runtime.reload(this.#name, component);
+    await this.#load(this.#name, component);
     this.#hasBuild = true;
     this.runtime.setBuildError(this.#name, undefined);
     const map = await readFile(`${component}.map`, "utf8");
@@ -104,11 +112,32 @@ export class DevServer {
   /** Loads a component of `modules/`, anew when it is loaded already; whether it can be served. */
   async loadDependency(file: string): Promise<boolean> {
     try {
-      await this.runtime.reload(moduleName(file), file);
+      await this.#load(moduleName(file), file);
       return true;
     } catch (error) {
       this.#terminal.failure(`modules/${basename(file)}: ${error instanceof Error ? error.message : String(error)}`);
       return false;
+    }
+  }
+
+  /** Loads a component with the policy that the project has for it. */
+  async #load(name: string, file: string): Promise<void> {
+    const { config, folder } = this.#project;
+    const policy = config.modules[name];
+    const environment = withEnvironmentFile(folder, process.env);
+    await this.runtime.reload(
+      name,
+      policy === undefined ? file : moduleOptions(name, policy, file, folder, environment),
+    );
+  }
+
+  /** Loads the component of a `source`; whether it can be served. */
+  async #loadSource(name: string, source: string): Promise<void> {
+    try {
+      const file = isReference(source) ? await pulledFile(source) : resolve(this.#project.folder, source);
+      await this.#load(name, file);
+    } catch (error) {
+      this.#terminal.failure(`[modules.${name}]: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
 
@@ -121,4 +150,9 @@ export class DevServer {
   #setState(build: number): void {
     this.runtime.setPage(statePath, { contentType: "application/json", body: buildState(build), unlisted: true });
   }
+}
+
+async function pulledFile(reference: string): Promise<string> {
+  const { pullModule } = await import("../oci/pull.ts");
+  return (await pullModule(reference)).path;
 }

@@ -319,6 +319,8 @@ function inScratch(project: Project): Project {
 }
 
 /** What of a project's configuration the server is started with. */
-function serving({ config: { project, server, sidecars, queues, cron, outbound, secrets, env } }: Project): string {
-  return JSON.stringify([project.name, server, sidecars, queues, cron, outbound, secrets, env]);
+function serving({
+  config: { project, server, sidecars, queues, cron, outbound, secrets, env, modules },
+}: Project): string {
+  return JSON.stringify([project.name, server, sidecars, queues, cron, outbound, secrets, env, modules]);
 }

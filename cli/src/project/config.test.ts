@@ -37,6 +37,7 @@ describe("parseConfig", () => {
       outbound: { allow: [] },
       env: {},
       secrets: {},
+      modules: {},
     });
   });
 
@@ -237,4 +238,60 @@ describe("the environment wins over the file", () => {
     expect(said).toContain(`the environment variable ${message}`);
     if (value.includes(":")) expect(said).not.toContain(value);
   });
+});
+
+test("[modules.<name>] has keys and sections of its own, and one that is left out has no value", () => {
+  const { modules } = parse(`${minimal}
+[modules.shop]
+source = "oci://registry.example/team/shop:1.0"
+mount = "/shop"
+max_body_bytes = 5
+[modules.shop.env]
+[modules.shop.outbound]
+allow = ["api.example"]
+[modules."a.b"]
+sidecars = { db = "unix:///run/db.sock" }
+`);
+  expect(modules).toEqual({
+    shop: {
+      source: "oci://registry.example/team/shop:1.0",
+      mount: "/shop",
+      maxBodyBytes: 5,
+      env: {},
+      outbound: { allow: ["api.example"] },
+    },
+    "a.b": { sidecars: { db: "unix:///run/db.sock" } },
+  });
+});
+
+test("mistakes in [modules.<name>] are told with their place, and without the texts of secrets", () => {
+  const wrong = (line: string) => refusal(() => parse(`${minimal}[modules.shop]\n${line}\n`));
+  for (const [line, message] of [
+    ['mount = "shop"', "tenon.toml:4:9: `modules.shop.mount` must be / or a path such as /shop"],
+    ['mount = "/run/x"', "`modules.shop.mount` is not free: /run is the server's own"],
+    ['host = "a:80"', "`modules.shop.host` must be a host name such as shop.example"],
+    ['source = "oci://x"', "`modules.shop.source` is no reference"],
+    ["max_queued = 1", "unknown key `max_queued` in [modules.shop]; it is a key of [server]"],
+    ['isolaton = "shared"', "did you mean `isolation`?"],
+    ['outbund = { allow = ["a"] }', "did you mean `outbound`?"],
+    ["request_timeout_ms = 0", "`modules.shop.request_timeout_ms` must be a whole number from 1 to 3600000"],
+    ["env = 3", "`modules.shop.env` must be a table: [modules.shop.env]"],
+    ['sidecars = { db = "db" }', "`modules.shop.sidecars.db` must be http://host:port or unix:///path/to.sock"],
+    ['outbound = { allow = ["a/b"] }', "`modules.shop.outbound.allow` has an entry that is no host"],
+  ] as const) {
+    expect(wrong(line), line).toContain(message);
+  }
+  for (const line of [
+    'secrets = { KEY = "canary" }',
+    'secrets.KEY = "canary"',
+    "secrets = { KEY = canary }",
+    "env.KEY = canary",
+    '[modules.shop.secrets]\nKEY = "canary"',
+    "[modules.shop.secrets]\nKEY = canary",
+    "[modules.shop.env]\nKEY = canary",
+  ]) {
+    const message = wrong(line);
+    expect(message, line).toContain("tenon.toml:");
+    expect(message, line).not.toContain("canary");
+  }
 });

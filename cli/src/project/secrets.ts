@@ -17,18 +17,20 @@ const MAX_BYTES = 64 * 1024;
  *
  * @param sources what `tenon.toml` says: `env:NAME` or `file:path`
  * @param folder what paths are relative to
+ * @param section what the section is called in errors
  * @throws TenonError `CONFIG` naming each secret that is not to be had, and never a value
  */
 export function resolveSecrets(
   sources: Readonly<Record<string, string>>,
   folder: string,
   environment: Environment,
+  section = "secrets",
 ): Record<string, string> {
   const problems: string[] = [];
   const values = Object.entries(sources).flatMap(([name, source]) => {
     const found = valueAt(source, folder, environment);
     if ("value" in found) return [[name, found.value] as const];
-    problems.push(`secrets.${name}: ${found.problem}`);
+    problems.push(`${section}.${name}: ${found.problem}`);
     return [];
   });
   if (problems.length > 0) throw new TenonError("CONFIG", problems.join("\n"));

@@ -139,7 +139,7 @@ fn runtime() -> &'static Runtime {
         let modules = components.map(|(name, bytes)| {
             let path = folder.path().join(name);
             std::fs::write(&path, bytes).unwrap_or_else(|error| panic!("no file can be written: {error}"));
-            ModuleSource { name: name.to_string(), path }
+            ModuleSource::new(name, path)
         });
         let config = RuntimeConfig { modules: modules.into(), limits: small(), ..RuntimeConfig::default() };
         tokio().block_on(Runtime::new(config)).unwrap_or_else(|error| panic!("the modules cannot be loaded: {error}"))

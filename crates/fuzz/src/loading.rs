@@ -21,7 +21,7 @@ pub fn loading(bytes: &[u8]) {
     let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("no folder for files: {error}"));
     let path = folder.path().join("any.wasm");
     std::fs::write(&path, bytes).unwrap_or_else(|error| panic!("no file can be written: {error}"));
-    let source = ModuleSource { name: "any".to_string(), path };
+    let source = ModuleSource::new("any", path);
     let fresh = tokio().block_on(served(&source, None));
     for _ in 0..2 {
         let cached = tokio().block_on(served(&source, Some(&folder)));

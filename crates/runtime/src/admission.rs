@@ -1,4 +1,4 @@
-//! Places for requests that run: so many in all, so many in one module, and a short queue before them.
+//! Places for requests that run: a number in all, a number in each module, and a short queue before them.
 //!
 //! A place is taken per request and given back with it; a connection that is idle has none.
 
@@ -18,6 +18,30 @@ pub(crate) struct Admission {
     queue: Arc<Semaphore>,
     patience: Duration,
     metrics: Arc<Metrics>,
+}
+
+/// The places of one module.
+pub(crate) struct Places {
+    running: Arc<Semaphore>,
+    waiting: Semaphore,
+    /// How many there are of each.
+    all: [usize; 2],
+}
+
+impl Places {
+    /// The places of a module with these limits: those of the module before it when there are as many.
+    ///
+    /// A module that may run less than the server has the same share of the queue, so that its requests do not fill the
+    /// queue for others.
+    pub(crate) fn of(limits: &Limits, before: Option<&Arc<Self>>) -> Arc<Self> {
+        let concurrent = limits.concurrent_per_module();
+        let queued = limits.max_queued.saturating_mul(concurrent).div_ceil(limits.max_concurrent.max(1));
+        let all = [size(concurrent), size(queued)];
+        match before {
+            Some(before) if before.all == all => Arc::clone(before),
+            _ => Arc::new(Self { running: Arc::new(Semaphore::new(all[0])), waiting: Semaphore::new(all[1]), all }),
+        }
+    }
 }
 
 /// A place in the runtime and one in the module. Both are free again when it is dropped.
@@ -54,19 +78,21 @@ impl Admission {
     }
 
     /// A place for a request to the module whose places are `module`. The module's place is taken first, so that requests
-    /// that wait for a busy module do not keep others out.
+    /// that wait for a busy module leave the server's places to others.
     ///
     /// # Errors
     ///
     /// [`Problem::Overloaded`] when the queue is full, or when no place came free in time.
-    pub(crate) async fn admit(&self, module: &Arc<Semaphore>) -> Result<Place, Problem> {
-        if let Some(place) = self.at_once(module) {
+    pub(crate) async fn admit(&self, module: &Places) -> Result<Place, Problem> {
+        if let Some(place) = self.at_once(&module.running) {
             return Ok(place);
         }
-        let Ok(_waiting) = self.queue.try_acquire() else { return Err(Problem::Overloaded) };
+        let (Ok(_of_module), Ok(_waiting)) = (module.waiting.try_acquire(), self.queue.try_acquire()) else {
+            return Err(Problem::Overloaded);
+        };
         let _queued = Counted::new(&self.metrics.queued);
         let both = async {
-            let module = Arc::clone(module).acquire_owned().await.ok()?;
+            let module = Arc::clone(&module.running).acquire_owned().await.ok()?;
             let all = Arc::clone(&self.all).acquire_owned().await.ok()?;
             Some(self.place(all, module))
         };

@@ -190,7 +190,7 @@ impl WasiHttpHooks for Egress {
             let started = Instant::now();
             let sent = transport.send(&route, request, options.and_then(|options| options.first_byte_timeout)).await;
             let outcome = sent.as_ref().map_or_else(SendError::kind, |_| "ok");
-            metrics.count_call(route.name(), outcome, started.elapsed().as_secs_f64());
+            metrics.count_call(&module.name, route.name(), outcome, started.elapsed().as_secs_f64());
             let mut response = match sent {
                 Ok(response) => {
                     if let Some(call) = recording {

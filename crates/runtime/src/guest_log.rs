@@ -64,7 +64,7 @@ pub(crate) struct Observed {
 impl GuestLog {
     #[cfg(test)]
     pub(crate) fn observed(&self) -> Observed {
-        // `stream` tells clones apart; all modules of a runtime share `masks`, which never change.
+        // `stream` tells clones apart; all instances of a module share `masks`, which never change.
         let Self { module, masks: _, state, stream: _ } = self;
         let state = state.lock().unwrap_or_else(PoisonError::into_inner);
         // The recording is the request's own, and nothing of it can be read by a guest.

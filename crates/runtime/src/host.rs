@@ -22,7 +22,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{Error, WasiBody, WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
 use crate::bounds::Bounds;
-use crate::config::{Limits, size};
+use crate::config::{Isolation, Limits, size};
 use crate::egress::Egress;
 use crate::guest_log::GuestLog;
 use crate::masks::Masks;
@@ -31,13 +31,14 @@ use crate::module::ModuleInfo;
 use crate::origin::Origin;
 use crate::recording::Recording;
 
-/// The part of a store's state that all instances of a runtime share.
+/// The part of a store's state that all instances of a module share, and that no other module has.
 pub(crate) struct Surroundings {
     pub(crate) environment: Vec<(String, String)>,
     /// The secrets of the environment, for log lines.
     pub(crate) masks: Arc<Masks>,
     pub(crate) transport: Transport<WasiBody>,
     pub(crate) limits: Limits,
+    pub(crate) isolation: Isolation,
     pub(crate) metrics: Arc<Metrics>,
 }
 

@@ -38,6 +38,8 @@ pub(crate) struct ModuleInfo {
 /// A served component.
 pub(crate) struct Module {
     pub(crate) info: Arc<ModuleInfo>,
+    /// What it may reach, and what bounds it.
+    pub(crate) surroundings: Arc<Surroundings>,
     pub(crate) entry: Entry,
     /// What the memory of its engine starts with.
     pub(crate) image: Option<Arc<Image>>,
@@ -71,27 +73,42 @@ pub(crate) enum Entry {
 
 impl Module {
     /// Links a component whose code is cached; none when it has to be compiled. Not to be called on a thread that serves.
-    pub(crate) fn cached(loader: &Loader, source: &ModuleSource) -> Result<Option<Self>, RuntimeError> {
+    pub(crate) fn cached(
+        loader: &Loader,
+        source: &ModuleSource,
+        surroundings: &Arc<Surroundings>,
+    ) -> Result<Option<Self>, RuntimeError> {
         let (engine, cache) = (&loader.engine.engine, loader.cache.as_deref());
         let code = tenon_code::cached(engine, &source.path, cache, loader.modules);
-        code.map_err(|error| read_error(source, error))?.map(|code| Self::link(loader, source, code)).transpose()
+        code.map_err(|error| read_error(source, error))?
+            .map(|code| Self::link(loader, source, surroundings, code))
+            .transpose()
     }
 
     /// Reads, compiles and links a component. This computes for seconds when the code is not cached; not to be called on
     /// a thread that serves.
-    pub(crate) fn load(loader: &Loader, source: &ModuleSource) -> Result<Self, RuntimeError> {
+    pub(crate) fn load(
+        loader: &Loader,
+        source: &ModuleSource,
+        surroundings: &Arc<Surroundings>,
+    ) -> Result<Self, RuntimeError> {
         let Loader { engine, cache, modules, compiler, .. } = loader;
         match tenon_code::load(&engine.engine, &source.path, cache.as_deref(), *modules, compiler) {
-            Ok(Ok(code)) => Self::link(loader, source, code),
+            Ok(Ok(code)) => Self::link(loader, source, surroundings, code),
             Ok(Err(error)) => Err(compile_error(source, &error)),
             Err(error) => Err(read_error(source, error)),
         }
     }
 
-    fn link(loader: &Loader, source: &ModuleSource, code: Code) -> Result<Self, RuntimeError> {
+    fn link(
+        loader: &Loader,
+        source: &ModuleSource,
+        surroundings: &Arc<Surroundings>,
+        code: Code,
+    ) -> Result<Self, RuntimeError> {
         let Loader { engine: SharedEngine { engine, slots, restored, .. }, linker, .. } = loader;
         let name = source.name.clone();
-        check_size(code.component(), &loader.surroundings.limits).map_err(|reason| RuntimeError::Compile {
+        check_size(code.component(), &surroundings.limits).map_err(|reason| RuntimeError::Compile {
             name: name.clone(),
             path: source.path.clone(),
             reason,
@@ -110,8 +127,8 @@ impl Module {
                 return Err(RuntimeError::Link { name, reason });
             }
         };
-        let limits = &loader.surroundings.limits;
-        let reuse = match (loader.isolation, &entry) {
+        let limits = &surroundings.limits;
+        let reuse = match (surroundings.isolation, &entry) {
             (Isolation::Shared, _) => {
                 let warm = Warm::new(limits, limits.warm_instances);
                 slots.add(&warm);
@@ -124,10 +141,11 @@ impl Module {
             }
             (Isolation::Request, _) => Reuse::Never,
         };
-        let metrics = loader.surroundings.metrics.module(&name);
+        let metrics = surroundings.metrics.module(&name);
         let source_map = SourceMap::beside(&source.path);
         Ok(Self {
             info: Arc::new(ModuleInfo { name: name.into(), metrics, source_map }),
+            surroundings: Arc::clone(surroundings),
             entry,
             image: code.image().cloned(),
             reuse,
@@ -138,28 +156,18 @@ impl Module {
     }
 
     /// An instance for a request: one that waits, or a fresh one.
-    pub(crate) async fn instance(
-        &self,
-        engine: &SharedEngine,
-        surroundings: &Arc<Surroundings>,
-        caller: Caller,
-    ) -> Result<Instance, Failure> {
+    pub(crate) async fn instance(&self, engine: &SharedEngine, caller: Caller) -> Result<Instance, Failure> {
         #[cfg(test)]
         if let Some(probe) = self.probe.get() {
             let began = std::time::Instant::now();
-            let mut instance = self.take(engine, surroundings, caller.clone()).await?;
-            probe.look(&mut instance, surroundings, &self.info, caller, began);
+            let mut instance = self.take(engine, caller.clone()).await?;
+            probe.look(&mut instance, self, caller, began);
             return Ok(instance);
         }
-        self.take(engine, surroundings, caller).await
+        self.take(engine, caller).await
     }
 
-    async fn take(
-        &self,
-        engine: &SharedEngine,
-        surroundings: &Arc<Surroundings>,
-        caller: Caller,
-    ) -> Result<Instance, Failure> {
+    async fn take(&self, engine: &SharedEngine, caller: Caller) -> Result<Instance, Failure> {
         self.idle.call();
         engine.clock.run();
         if let Reuse::Shared(warm) = &self.reuse
@@ -176,7 +184,7 @@ impl Module {
             instance.begin(caller);
             return Ok(instance);
         }
-        Instance::new(self, surroundings, caller, slot).await
+        Instance::new(self, caller, slot).await
     }
 
     /// Takes an instance back that has served a request, and keeps it as it is if it may serve another one so.
@@ -221,14 +229,14 @@ impl Module {
     /// time of loading. One that cannot be made will be missed, and the reason seen, by a request.
     pub(crate) async fn warm_up(&self, loader: &Loader) {
         let Reuse::Shared(warm) = &self.reuse else { return };
-        let limits = &loader.surroundings.limits;
+        let limits = &self.surroundings.limits;
         let ends = Instant::now() + ms(limits.load_timeout_ms);
         for _ in 0..limits.warm_instances {
             let Some(slot) = loader.engine.slots.try_take() else { return };
             let caller =
                 Caller { request_id: "warm-up".into(), traceparent: None, origin: Origin::default(), recording: None };
             let ends = ends.min(Instant::now() + ms(limits.request_timeout_ms));
-            let made = timeout_at(ends, Instance::new(self, &loader.surroundings, caller, slot)).await;
+            let made = timeout_at(ends, Instance::new(self, caller, slot)).await;
             let name = &*self.info.name;
             match made {
                 Ok(Ok(instance)) => warm.give(instance),
@@ -245,11 +253,11 @@ impl Module {
     }
 }
 
-fn read_error(ModuleSource { name, path }: &ModuleSource, source: io::Error) -> RuntimeError {
+fn read_error(ModuleSource { name, path, .. }: &ModuleSource, source: io::Error) -> RuntimeError {
     RuntimeError::Read { name: name.clone(), path: path.clone(), source }
 }
 
-fn compile_error(ModuleSource { name, path }: &ModuleSource, error: &wasmtime::Error) -> RuntimeError {
+fn compile_error(ModuleSource { name, path, .. }: &ModuleSource, error: &wasmtime::Error) -> RuntimeError {
     let (name, path) = (name.clone(), path.clone());
     match error.downcast_ref::<OverBound>() {
         Some(bound @ OverBound::Time(_)) => {

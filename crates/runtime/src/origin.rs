@@ -72,6 +72,8 @@ pub(crate) struct Origin {
     ip: Option<IpAddr>,
     secure: bool,
     forwarded: Option<Arc<Forwarded>>,
+    /// The path of the mount by which the module was found; none when that is `/run/<module>`.
+    mount: Option<Arc<str>>,
 }
 
 /// The part of the facts that a trusted proxy reports.
@@ -85,13 +87,14 @@ impl Origin {
     /// The facts of a request: of a peer's, or of one that the embedding program made, whose URL has the scheme.
     pub(crate) fn of(peer: Option<Peer>, parts: &Parts, trusted: &TrustedProxies) -> Self {
         let Some(Peer { address, secure }) = peer else {
-            return Self { ip: None, secure: parts.uri.scheme_str() == Some("https"), forwarded: None };
+            let secure = parts.uri.scheme_str() == Some("https");
+            return Self { secure, ..Self::default() };
         };
         let address = address.to_canonical();
         if trusted.contain(address) {
             return Self::behind(address, secure, &parts.headers, trusted);
         }
-        Self { ip: Some(address), secure, forwarded: None }
+        Self { ip: Some(address), secure, ..Self::default() }
     }
 
     /// The facts that a proxy at `address` reports.
@@ -106,7 +109,7 @@ impl Origin {
         let host = said(&FORWARDED_HOST).filter(|host| is_host(host.as_bytes())).map(ToString::to_string);
         let prefix = said(&FORWARDED_PREFIX).and_then(prefix_of).map(ToString::to_string);
         let forwarded = (host.is_some() || prefix.is_some()).then(|| Arc::new(Forwarded { host, prefix }));
-        Self { ip, secure, forwarded }
+        Self { ip, secure, forwarded, mount: None }
     }
 
     /// Whether the client used `https`.
@@ -114,17 +117,30 @@ impl Origin {
         self.secure
     }
 
-    /// The facts as variables of the environment of a module that is served at `/run/<module>`.
+    /// Notes that the module is served below a mount.
+    pub(crate) fn mounted(&mut self, mount: Arc<str>) {
+        self.mount = Some(mount);
+    }
+
+    /// The host that a trusted proxy reports.
+    pub(crate) fn host(&self) -> Option<&str> {
+        self.forwarded.as_deref()?.host.as_deref()
+    }
+
+    /// The facts as variables of the environment of a module.
     pub(crate) fn variables(&self, module: &str) -> Vec<(String, String)> {
         let variable = |name: &str, value: String| (name.to_string(), value);
         let (host, prefix) = match self.forwarded.as_deref() {
             Some(Forwarded { host, prefix }) => (host.clone(), prefix.as_deref()),
             None => (None, None),
         };
-        let mut variables = vec![
-            variable(SCHEME, if self.secure { "https" } else { "http" }.to_string()),
-            variable(BASE, format!("{}/run/{module}", prefix.unwrap_or_default())),
-        ];
+        let prefix = prefix.unwrap_or_default();
+        let base = match self.mount.as_deref() {
+            Some(mount) => format!("{prefix}{mount}"),
+            None => format!("{prefix}/run/{module}"),
+        };
+        let mut variables =
+            vec![variable(SCHEME, if self.secure { "https" } else { "http" }.to_string()), variable(BASE, base)];
         variables.extend(self.ip.map(|ip| variable(IP, ip.to_string())));
         variables.extend(host.map(|host| variable(HOST, host)));
         variables
@@ -203,6 +219,22 @@ mod tests {
             ("x-forwarded-prefix", "/evil"),
         ];
         assert_eq!(origin("192.0.2.9", &forged), ["SCHEME=http", "BASE=/run/shop", "IP=192.0.2.9"]);
+    }
+
+    #[test]
+    fn the_base_is_the_mount() {
+        let base = |mount: Option<&str>, prefix: Option<&'static str>| {
+            let mut origin = Origin { mount: mount.map(Into::into), ..Origin::default() };
+            if let Some(prefix) = prefix {
+                origin.forwarded = Some(Arc::new(Forwarded { host: None, prefix: Some(prefix.to_string()) }));
+            }
+            origin.variables("shop")[1].1.clone()
+        };
+        assert_eq!(base(None, None), "/run/shop");
+        assert_eq!(base(Some("/s"), None), "/s");
+        assert_eq!(base(Some(""), None), "");
+        assert_eq!(base(Some("/s"), Some("/api")), "/api/s");
+        assert_eq!(base(Some(""), Some("/api")), "/api");
     }
 
     #[test]

@@ -156,7 +156,7 @@ impl fmt::Display for Problem {
             Self::LongMethod => f.write_str("no method has a name as long as that"),
             Self::InvalidTarget => f.write_str("the request's target has a form that its method has no use for"),
             Self::NoTunnel => f.write_str("this server is no proxy"),
-            Self::NotFound => f.write_str("modules are served under /run/<module>/"),
+            Self::NotFound => f.write_str("no module is mounted here; each is served under /run/<module>/"),
             Self::UnknownModule(name) => write!(f, "no module is called {name}"),
             Self::MethodNotAllowed => f.write_str("this path answers GET and HEAD only"),
             Self::BodyTooLarge(limit) => write!(f, "the request body is larger than {limit} bytes"),

@@ -1,7 +1,8 @@
 //! The last requests, for a page that shows them.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::uri::PathAndQuery;
@@ -57,8 +58,8 @@ impl Noted {
 #[derive(Default)]
 pub(crate) struct Recent {
     list: Mutex<List>,
-    /// Set when requests are recorded.
-    masks: OnceLock<Secrets>,
+    /// Whether requests are recorded.
+    records: AtomicBool,
 }
 
 #[derive(Default)]
@@ -69,14 +70,14 @@ struct List {
 }
 
 impl Recent {
-    /// Records requests from now on. The environment has the secrets that are masked.
-    pub(crate) fn record(&self, environment: &[(String, String)]) {
-        self.masks.get_or_init(|| Secrets::of(environment));
+    /// Records requests from now on.
+    pub(crate) fn record(&self) {
+        self.records.store(true, Ordering::Relaxed);
     }
 
     /// A recording for a request that begins, when requests are recorded.
     pub(crate) fn begin<B>(&self, request: &Request<B>) -> Option<Arc<Recording>> {
-        self.masks.get().map(|_| Arc::new(Recording::begin(request)))
+        self.records.load(Ordering::Relaxed).then(|| Arc::new(Recording::begin(request)))
     }
 
     pub(crate) fn note(&self, request: Noted) {
@@ -116,9 +117,8 @@ impl Recent {
         self.with(number, |_, recording| Arc::clone(recording))
     }
 
-    /// A recording as JSON, without credentials.
-    pub(crate) fn view(&self, number: u64) -> Option<String> {
-        let masks = self.masks.get()?;
+    /// A recording as JSON, without credentials and these secrets.
+    pub(crate) fn view(&self, number: u64, secrets: &Secrets) -> Option<String> {
         let (view, recording, noted) = self.with(number, |noted, recording| {
             let summary = (Arc::clone(&noted.id), noted.module.clone(), noted.status, noted.duration);
             (noted.time, Arc::clone(recording), summary)
@@ -128,7 +128,7 @@ impl Recent {
         let time = u64::try_from(time).unwrap_or(0);
         let summary = Summary { id: &id, time, module: module.as_deref(), status, duration };
         // Outside the lock: it searches for secrets.
-        serde_json::to_string(&recording.view(&summary, masks)).ok()
+        serde_json::to_string(&recording.view(&summary, secrets)).ok()
     }
 
     /// The number of the newest request with this id.
@@ -167,17 +167,17 @@ mod tests {
     fn nothing_is_recorded_unless_it_is_asked_for() {
         let recent = Recent::default();
         note(&recent, "/a");
-        assert_eq!((recent.all()[0].recording, recent.view(0)), (None, None));
-        recent.record(&[]);
+        assert_eq!((recent.all()[0].recording, recent.view(0, &Secrets::of(&[]))), (None, None));
+        recent.record();
         note(&recent, "/b");
         assert_eq!(recent.all()[1].recording, Some(1));
-        assert!(recent.view(1).unwrap().contains(r#""url":"/b""#));
+        assert!(recent.view(1, &Secrets::of(&[])).unwrap().contains(r#""url":"/b""#));
     }
 
     #[test]
     fn the_newest_are_kept_with_their_recordings_and_numbers_stay() {
         let recent = Recent::default();
-        recent.record(&[]);
+        recent.record();
         for _ in 0..KEPT {
             note(&recent, "/a");
         }
@@ -189,9 +189,9 @@ mod tests {
         assert_eq!(all.iter().filter(|request| request.recording.is_some()).count(), RECORDED);
         assert_eq!(all[KEPT - 2].recording, Some(kept));
         assert_eq!(recent.newest("/b"), Some(kept));
-        assert!(recent.view(kept).unwrap().contains(r#""url":"/b""#));
+        assert!(recent.view(kept, &Secrets::of(&[])).unwrap().contains(r#""url":"/b""#));
         for gone in [0, 1, kept + 1 - RECORDED as u64, kept + 2, u64::MAX] {
-            assert!(recent.view(gone).is_none(), "{gone}");
+            assert!(recent.view(gone, &Secrets::of(&[])).is_none(), "{gone}");
         }
     }
 }

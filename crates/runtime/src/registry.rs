@@ -12,21 +12,24 @@ use tokio::task::{AbortHandle, Id, JoinSet};
 use tokio::time::{Instant, timeout_at};
 use wasmtime::component::Linker;
 
-use crate::config::{Isolation, ModuleSource, ms, size};
+use crate::admission::Places;
+use crate::config::{ModuleSource, ms};
 use crate::engine::SharedEngine;
 use crate::error::RuntimeError;
 use crate::host::{Host, Surroundings};
+use crate::inherited::Inherited;
 use crate::module::Module;
+use crate::mounts::Mounts;
 use crate::watch::watch;
 
-/// What is needed to load a module; the same for all, so that they share one engine and its pool.
+/// The parts that load every module, so that all share one engine and its pool.
 pub(crate) struct Loader {
     pub(crate) engine: SharedEngine,
     pub(crate) linker: Linker<Host>,
     pub(crate) cache: Option<PathBuf>,
-    pub(crate) surroundings: Arc<Surroundings>,
+    /// The server's policy.
+    pub(crate) inherited: Inherited,
     pub(crate) compiler: Compiler,
-    pub(crate) isolation: Isolation,
     /// How many modules there are at the start.
     pub(crate) modules: usize,
     pub(crate) turns: Turns,
@@ -56,16 +59,23 @@ pub(crate) struct Registry {
 /// The modules by name, and what it takes to load one.
 struct Shelf {
     loader: Arc<Loader>,
-    concurrent: usize,
-    slots: RwLock<BTreeMap<String, Arc<Slot>>>,
+    table: RwLock<Table>,
+}
+
+/// The modules that are served, and where.
+#[derive(Default)]
+struct Table {
+    slots: BTreeMap<String, Arc<Slot>>,
+    mounts: Mounts,
 }
 
 /// A name under which requests come in, and what is behind it at the moment.
 pub(crate) struct Slot {
-    path: PathBuf,
+    pub(crate) source: ModuleSource,
+    pub(crate) surroundings: Arc<Surroundings>,
     pub(crate) state: State,
-    /// The places of requests that run in this module. A module that replaces another takes its places over.
-    pub(crate) places: Arc<Semaphore>,
+    /// A module that replaces another takes its places over.
+    pub(crate) places: Arc<Places>,
 }
 
 /// Whether a module can be called.
@@ -100,10 +110,10 @@ struct Loading {
 }
 
 impl Loading {
-    fn start(&mut self, shelf: &Shelf, source: ModuleSource) {
+    fn start(&mut self, shelf: &Shelf, source: ModuleSource, surroundings: Arc<Surroundings>) {
         let (name, loader) = (source.name.clone(), Arc::clone(&shelf.loader));
-        let slot = shelf.put(source.clone(), State::Loading);
-        let task = self.tasks.spawn(async move { load(loader, source).await });
+        let slot = shelf.put(source.clone(), Arc::clone(&surroundings), State::Loading);
+        let task = self.tasks.spawn(async move { load(loader, source, surroundings).await });
         self.announced.insert(task.id(), (name, slot));
     }
 
@@ -127,15 +137,19 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// A name that is given twice, or, when not one module can be served, the failure of the first, which is returned here
-    /// and not logged.
+    /// A name or a mount that is given twice, a limit that a module cannot have, or, when not one module can be served, the
+    /// failure of the first, which is returned here and not logged.
     pub(crate) async fn load(loader: Loader, modules: Vec<ModuleSource>) -> Result<Self, RuntimeError> {
         refuse_duplicates(&modules)?;
-        let concurrent = size(loader.surroundings.limits.concurrent_per_module());
-        let patience = ms(loader.surroundings.limits.startup_timeout_ms);
-        let shelf = Arc::new(Shelf { loader: Arc::new(loader), concurrent, slots: RwLock::default() });
+        Mounts::of(&modules)?;
+        let surroundings = modules.iter().map(|source| loader.inherited.surroundings(source));
+        let surroundings = surroundings.collect::<Result<Vec<_>, _>>()?;
+        let patience = ms(loader.inherited.limits.startup_timeout_ms);
+        let shelf = Arc::new(Shelf { loader: Arc::new(loader), table: RwLock::default() });
         let mut loading = Loading::default();
-        modules.into_iter().for_each(|source| loading.start(&shelf, source));
+        for (source, surroundings) in modules.into_iter().zip(surroundings) {
+            loading.start(&shelf, source, surroundings);
+        }
         let mut failures = Vec::new();
         let ends = Instant::now() + patience;
         loop {
@@ -168,28 +182,63 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// What is wrong with the new component; the old one goes on serving.
+    /// The reason why the new component cannot be served; the old one goes on serving.
     pub(crate) async fn reload(&self, name: &str, path: Option<PathBuf>) -> Result<(), RuntimeError> {
-        let known = self.get(name).map(|slot| slot.path.clone());
-        let Some(path) = path.or(known) else {
-            return Err(RuntimeError::Config(format!("no module is called {name}, and no file is given for it")));
+        let known = self.get(name).map(|slot| slot.source.clone());
+        let source = match (path, known) {
+            (Some(path), Some(known)) => ModuleSource { path, ..known },
+            (Some(path), None) => ModuleSource::new(name, path),
+            (None, Some(known)) => known,
+            (None, None) => {
+                return Err(RuntimeError::Config(format!("no module is called {name}, and no file is given for it")));
+            }
         };
-        let source = ModuleSource { name: name.to_string(), path };
+        self.put(source).await
+    }
+
+    /// Loads a module, and puts it in the place of the one of its name, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// The reason why the component or its policy cannot be served; the old one goes on serving.
+    pub(crate) async fn put(&self, source: ModuleSource) -> Result<(), RuntimeError> {
         check_name(&source)?;
-        let module = load(Arc::clone(&self.shelf.loader), source.clone()).await?;
+        self.shelf.table().mounts_with(&source)?;
+        let surroundings = match self.get(&source.name) {
+            Some(slot) if slot.source.policy == source.policy => Arc::clone(&slot.surroundings),
+            _ => self.shelf.loader.inherited.surroundings(&source)?,
+        };
+        let module = load(Arc::clone(&self.shelf.loader), source.clone(), Arc::clone(&surroundings)).await?;
         let module = self.shelf.looked_after(module);
-        self.shelf.put(source, State::Ready(module));
+        self.shelf.put(source, surroundings, State::Ready(module));
         Ok(())
     }
 
-    /// What is behind a name.
+    /// The module of a name.
     pub(crate) fn get(&self, name: &str) -> Option<Arc<Slot>> {
-        self.shelf.slots().get(name).cloned()
+        self.shelf.table().slots.get(name).cloned()
+    }
+
+    /// The module that is mounted where a request for a host and a path goes, and its mount.
+    pub(crate) fn mounted(&self, host: Option<&str>, path: &str) -> Option<(Arc<Slot>, Arc<str>)> {
+        let table = self.shelf.table();
+        let (name, mount) = table.mounts.find(host, path)?;
+        Some((Arc::clone(table.slots.get(name)?), Arc::clone(mount)))
+    }
+
+    /// All modules, sorted by name.
+    pub(crate) fn all(&self) -> Vec<(String, Arc<Slot>)> {
+        self.shelf.table().slots.iter().map(|(name, slot)| (name.clone(), Arc::clone(slot))).collect()
+    }
+
+    /// The server's policy.
+    pub(crate) fn inherited(&self) -> &Inherited {
+        &self.shelf.loader.inherited
     }
 
     /// All names, sorted, and their states as `/health` names them.
     pub(crate) fn states(&self) -> Vec<(String, &'static str)> {
-        self.shelf.slots().iter().map(|(name, slot)| (name.clone(), slot.state.name())).collect()
+        self.shelf.table().slots.iter().map(|(name, slot)| (name.clone(), slot.state.name())).collect()
     }
 
     /// How many instances wait for a request.
@@ -212,25 +261,25 @@ impl Drop for Registry {
 }
 
 impl Shelf {
-    fn slots(&self) -> RwLockReadGuard<'_, BTreeMap<String, Arc<Slot>>> {
-        self.slots.read().unwrap_or_else(PoisonError::into_inner)
+    fn table(&self) -> RwLockReadGuard<'_, Table> {
+        self.table.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn looked_after(&self, module: Module) -> Arc<Module> {
         let (module, memories) = (Arc::new(module), self.loader.engine.memories.clone());
-        watch(&module, ms(self.loader.surroundings.limits.idle_timeout_ms), move |module| module.look(&memories));
+        watch(&module, ms(self.loader.inherited.limits.idle_timeout_ms), move |module| module.look(&memories));
         module
     }
 
     /// Puts a state behind a name, in the place of the one that is there.
-    fn put(&self, source: ModuleSource, state: State) -> Arc<Slot> {
-        let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
-        let places = match slots.get(&source.name) {
-            Some(slot) => Arc::clone(&slot.places),
-            None => Arc::new(Semaphore::new(self.concurrent)),
-        };
-        let slot = Arc::new(Slot { path: source.path, state, places });
-        slots.insert(source.name, Arc::clone(&slot));
+    fn put(&self, source: ModuleSource, surroundings: Arc<Surroundings>, state: State) -> Arc<Slot> {
+        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        let before = table.slots.get(&source.name).map(|slot| &slot.places);
+        let places = Places::of(&surroundings.limits, before);
+        let name = source.name.clone();
+        let slot = Arc::new(Slot { source, surroundings, state, places });
+        table.slots.insert(name, Arc::clone(&slot));
+        table.mounts = Mounts::of(table.slots.values().map(|slot| &slot.source)).unwrap_or_default();
         slot
     }
 
@@ -245,23 +294,35 @@ impl Shelf {
             Ok(module) => (State::Ready(self.looked_after(module)), Ok(())),
             Err(error) => (State::Failed, Err(error)),
         };
-        let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(slot) = slots.get_mut(name)
+        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(slot) = table.slots.get_mut(name)
             && Arc::ptr_eq(slot, announced)
         {
-            let (path, places) = (announced.path.clone(), Arc::clone(&announced.places));
-            *slot = Arc::new(Slot { path, state, places });
+            let (source, places) = (announced.source.clone(), Arc::clone(&announced.places));
+            *slot = Arc::new(Slot { source, surroundings: Arc::clone(&announced.surroundings), state, places });
         }
         outcome
     }
 
     fn ready(&self) -> Vec<Arc<Module>> {
-        let slots = self.slots();
-        let ready = slots.values().filter_map(|slot| match &slot.state {
+        let table = self.table();
+        let ready = table.slots.values().filter_map(|slot| match &slot.state {
             State::Ready(module) => Some(Arc::clone(module)),
             State::Loading | State::Failed => None,
         });
         ready.collect()
+    }
+}
+
+impl Table {
+    /// The mounts with those of one more module, or of a module that changes.
+    ///
+    /// # Errors
+    ///
+    /// As [`Mounts::of`].
+    fn mounts_with(&self, source: &ModuleSource) -> Result<Mounts, RuntimeError> {
+        let others = self.slots.values().map(|slot| &slot.source).filter(|other| other.name != source.name);
+        Mounts::of(others.chain([source]))
     }
 }
 
@@ -277,16 +338,20 @@ fn log((name, error): Failure) {
 }
 
 /// Loads one module and makes its first instances, on threads that may compute for seconds.
-async fn load(loader: Arc<Loader>, source: ModuleSource) -> Result<Module, RuntimeError> {
+async fn load(
+    loader: Arc<Loader>,
+    source: ModuleSource,
+    surroundings: Arc<Surroundings>,
+) -> Result<Module, RuntimeError> {
     let cached = {
         let _turn = loader.turns.cached.acquire().await;
-        on_a_thread(&loader, &source, Module::cached).await?
+        on_a_thread(&loader, &source, &surroundings, Module::cached).await?
     };
     let module = match cached {
         Some(module) => module,
         None => {
             let _turn = loader.turns.compiled.acquire().await;
-            on_a_thread(&loader, &source, Module::load).await?
+            on_a_thread(&loader, &source, &surroundings, Module::load).await?
         }
     };
     module.warm_up(&loader).await;
@@ -296,14 +361,15 @@ async fn load(loader: Arc<Loader>, source: ModuleSource) -> Result<Module, Runti
 async fn on_a_thread<T: Send + 'static>(
     loader: &Arc<Loader>,
     source: &ModuleSource,
-    work: fn(&Loader, &ModuleSource) -> Result<T, RuntimeError>,
+    surroundings: &Arc<Surroundings>,
+    work: fn(&Loader, &ModuleSource, &Arc<Surroundings>) -> Result<T, RuntimeError>,
 ) -> Result<T, RuntimeError> {
-    let (using, of, tokio) = (Arc::clone(loader), source.clone(), Handle::current());
+    let (using, of, within, tokio) = (Arc::clone(loader), source.clone(), Arc::clone(surroundings), Handle::current());
     let (sender, receiver) = oneshot::channel();
     // Not one of Tokio's blocking threads, for which a runtime that shuts down waits.
     let started = thread::Builder::new().name("tenon-load".to_string()).spawn(move || {
         let _context = tokio.enter();
-        let _ = sender.send(work(&using, &of));
+        let _ = sender.send(work(&using, &of, &within));
     });
     let failed = |reason: String| RuntimeError::Config(format!("{}: loading failed: {reason}", source.name));
     started.map_err(|error| failed(error.to_string()))?;
@@ -312,7 +378,7 @@ async fn on_a_thread<T: Send + 'static>(
 
 fn refuse_duplicates(modules: &[ModuleSource]) -> Result<(), RuntimeError> {
     let mut known = HashMap::new();
-    for source @ ModuleSource { name, path } in modules {
+    for source @ ModuleSource { name, path, .. } in modules {
         check_name(source)?;
         if let Some(other) = known.insert(name, path) {
             let (one, two) = (other.display(), path.display());
@@ -325,7 +391,7 @@ fn refuse_duplicates(modules: &[ModuleSource]) -> Result<(), RuntimeError> {
 }
 
 /// A name is a segment of a path that needs no escaping (RFC 3986, section 2.3), and that no client takes for another folder.
-fn check_name(ModuleSource { name, path }: &ModuleSource) -> Result<(), RuntimeError> {
+fn check_name(ModuleSource { name, path, .. }: &ModuleSource) -> Result<(), RuntimeError> {
     let unreserved = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_' | '~');
     if name.chars().all(unreserved) && !matches!(name.as_str(), "" | "." | "..") {
         return Ok(());

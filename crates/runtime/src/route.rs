@@ -30,13 +30,17 @@ impl<'a> Route<'a> {
         if name.is_empty() {
             return Self::None;
         }
-        // `/run/hello` is the module's root, as `/run/hello/` is.
-        let rest = if rest.is_empty() { "/" } else { rest };
-        let rest = match uri.query() {
-            Some(query) => format!("{rest}?{query}").parse(),
-            None => rest.parse(),
-        };
-        rest.map_or(Self::None, |rest| Self::Module { name, rest })
+        below_prefix(uri, rest).map_or(Self::None, |rest| Self::Module { name, rest })
+    }
+}
+
+/// The path and query of a URI behind the prefix of a module; `rest` is what follows the prefix in the path.
+pub(crate) fn below_prefix(uri: &Uri, rest: &str) -> Option<PathAndQuery> {
+    // `/run/hello` is the module's root, as `/run/hello/` is.
+    let rest = if rest.is_empty() { "/" } else { rest };
+    match uri.query() {
+        Some(query) => format!("{rest}?{query}").parse().ok(),
+        None => rest.parse().ok(),
     }
 }
 

@@ -16,25 +16,27 @@ use http_body_util::BodyExt;
 use prometheus_client::metrics::gauge::Gauge;
 use tenon_code::Compiler;
 use tenon_connection::Budget;
-use tenon_transport::{Transport, TransportConfig};
+use tenon_transport::Transport;
 use tokio::net::TcpListener;
 use wasmtime::component::Linker;
+use wasmtime_wasi_http::WasiBody;
 
 use crate::admission::Admission;
 use crate::body::{self, ResponseBody};
 use crate::client::Client;
-use crate::config::{Limits, RuntimeConfig, count, ms, size};
+use crate::config::{Limits, ModuleSource, RuntimeConfig, ms, size};
 use crate::engine::{SharedEngine, shared_engine};
 use crate::error::RuntimeError;
 use crate::exchange::{Books, Exchange};
-use crate::host::{self, Surroundings};
-use crate::masks::Masks;
+use crate::host;
+use crate::inherited::{Inherited, transport_config};
 use crate::metrics::{Format, Metrics};
 use crate::origin::TrustedProxies;
 use crate::otlp::Otlp;
 use crate::pages::{Page, Pages};
 use crate::problem::Problem;
 use crate::recent::{Recent, RecentRequest};
+use crate::recording::Secrets;
 use crate::registry::{Loader, Registry, Turns};
 use crate::request_id;
 use crate::server::{Server, Tls};
@@ -48,7 +50,8 @@ pub struct Runtime {
 struct Shared {
     engine: SharedEngine,
     registry: Registry,
-    surroundings: Arc<Surroundings>,
+    /// Reaches the sidecars that all modules have, to see whether they are up. No module calls through it.
+    transport: Transport<WasiBody>,
     limits: Limits,
     admission: Admission,
     books: Books,
@@ -69,8 +72,8 @@ impl Runtime {
     ///
     /// # Errors
     ///
-    /// A limit out of its range, a name that is given twice, an engine that cannot be set up, or the first module that
-    /// cannot be served when not one can.
+    /// A limit out of its range, a name or a mount that is given twice, an engine that cannot be set up, or the first module
+    /// that cannot be served when not one can.
     pub async fn new(config: RuntimeConfig) -> Result<Self, RuntimeError> {
         config.limits.check().map_err(RuntimeError::Config)?;
         let tls = config.tls.as_ref().map(|tls| Tls::load(&tls.certificate, &tls.key)).transpose()?;
@@ -80,20 +83,21 @@ impl Runtime {
 
         let limits = config.limits;
         let metrics = Arc::new(Metrics::new());
-        let transport = Transport::new(config.sidecars, config.allow, transport_config(&limits));
-        let mut environment = transport.environment();
-        environment.extend(config.environment);
-        let (limits_too, metrics_too) = (limits.clone(), Arc::clone(&metrics));
-        let masks = Arc::new(Masks::of(&environment));
-        let surroundings =
-            Arc::new(Surroundings { environment, masks, transport, limits: limits_too, metrics: metrics_too });
+        let transport = Transport::new(config.sidecars.clone(), Vec::new(), transport_config(&limits));
+        let inherited = Inherited {
+            sidecars: config.sidecars,
+            allow: config.allow,
+            environment: config.environment,
+            isolation: config.isolation,
+            limits: limits.clone(),
+            metrics: Arc::clone(&metrics),
+        };
         let loader = Loader {
             engine: engine.clone(),
             linker,
             cache: config.cache,
-            surroundings: Arc::clone(&surroundings),
-            compiler: compiler(config.compiler, &surroundings.limits),
-            isolation: config.isolation,
+            inherited,
+            compiler: compiler(config.compiler, &limits),
             modules: config.modules.len(),
             turns: Turns::default(),
         };
@@ -109,7 +113,7 @@ impl Runtime {
         let shared = Shared {
             engine,
             registry,
-            surroundings,
+            transport,
             limits,
             admission,
             books,
@@ -134,9 +138,18 @@ impl Runtime {
     ///
     /// # Errors
     ///
-    /// What is wrong with the new component; the old one goes on serving.
+    /// The reason why the new component cannot be served; the old one goes on serving.
     pub async fn reload(&self, name: &str, path: Option<PathBuf>) -> Result<(), RuntimeError> {
         self.shared.registry.reload(name, path).await
+    }
+
+    /// Loads a module with a policy, as [`Runtime::reload`] does.
+    ///
+    /// # Errors
+    ///
+    /// The reason why the component or its policy cannot be served; the old one goes on serving.
+    pub async fn load(&self, source: ModuleSource) -> Result<(), RuntimeError> {
+        self.shared.registry.put(source).await
     }
 
     /// What has been counted so far, in the text format of Prometheus.
@@ -165,13 +178,18 @@ impl Runtime {
     /// For development: records the last 50 requests, each with its headers and bodies, its log and its outbound calls.
     /// Every part is bounded. Recording cannot be turned off again.
     pub fn record_requests(&self) {
-        self.shared.books.recent.record(&self.shared.surroundings.environment);
+        self.shared.books.recent.record();
     }
 
     /// A recorded request as JSON, by the number in [`RecentRequest::recording`]. Credentials and secrets are masked.
     #[must_use]
     pub fn recorded_request(&self, number: u64) -> Option<String> {
-        self.shared.books.recent.view(number)
+        let registry = &self.shared.registry;
+        let mut environment = registry.inherited().environment.clone();
+        for (_, slot) in registry.all() {
+            environment.extend_from_slice(&slot.surroundings.environment);
+        }
+        self.shared.books.recent.view(number, &Secrets::of(&environment))
     }
 
     /// Sends a recorded request again, as it came and with another request id.
@@ -204,9 +222,9 @@ impl Runtime {
 
     /// What the harness that proves isolation looks at.
     #[cfg(test)]
-    pub(crate) fn parts(&self) -> (&SharedEngine, &Registry, &Arc<Surroundings>, &Admission) {
-        let Shared { engine, registry, surroundings, admission, .. } = &*self.shared;
-        (engine, registry, surroundings, admission)
+    pub(crate) fn parts(&self) -> (&SharedEngine, &Registry, &Admission) {
+        let Shared { engine, registry, admission, .. } = &*self.shared;
+        (engine, registry, admission)
     }
 
     /// How many connections are open.
@@ -303,16 +321,6 @@ fn explain(problem: &Problem, request_id: &str) -> Response<ResponseBody> {
 
 fn compiler(command: Vec<OsString>, limits: &Limits) -> Compiler {
     Compiler { command, timeout: ms(limits.load_timeout_ms), memory: limits.compile_memory_bytes }
-}
-
-fn transport_config(limits: &Limits) -> TransportConfig {
-    TransportConfig {
-        connect_timeout: ms(limits.connect_timeout_ms),
-        response_timeout: ms(limits.outbound_timeout_ms),
-        max_concurrent: size(limits.max_concurrent_per_sidecar),
-        breaker_failures: count(limits.breaker_failures),
-        breaker_pause: ms(limits.breaker_pause_ms),
-    }
 }
 
 #[cfg(test)]

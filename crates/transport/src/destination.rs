@@ -165,13 +165,26 @@ where
         Ok(sender)
     }
 
+    /// Whether it answers, as far as is known.
+    pub(crate) fn known(&self) -> Option<bool> {
+        match self.breaker.standing() {
+            Standing::Good => Some(true),
+            Standing::Paused => Some(false),
+            Standing::Unknown => None,
+        }
+    }
+
     /// Whether it answers, as far as is known; when nothing is known, whether it accepts a connection.
     pub(crate) async fn is_up(&self) -> bool {
-        match self.breaker.standing() {
-            Standing::Good => true,
-            Standing::Paused => false,
-            Standing::Unknown => self.connect().await.map(|sender| self.keep(sender)).is_ok(),
+        if let Some(known) = self.known() {
+            return known;
         }
+        // One that stays open shows it, and a check that is repeated needs no other.
+        let sender = match self.kept() {
+            Some(sender) => Ok(sender),
+            None => self.connect().await,
+        };
+        sender.map(|sender| self.keep(sender)).is_ok()
     }
 }
 

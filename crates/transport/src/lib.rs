@@ -156,6 +156,16 @@ where
         route.0.send(request, patience).await
     }
 
+    /// Each sidecar's name and whether its last request was answered. None when there was no request for a while.
+    #[must_use]
+    pub fn known(&self) -> Vec<(String, Option<bool>)> {
+        let known = |sidecar: &Sidecar| {
+            let destination = self.inner.destinations.get(&sidecar.authority());
+            (sidecar.name().to_string(), destination.and_then(|destination| destination.known()))
+        };
+        self.inner.sidecars.iter().map(known).collect()
+    }
+
     /// Each sidecar's name and whether it is up: its last request was answered, or, when that is not known, it accepts a
     /// connection now.
     pub async fn health(&self) -> Vec<(String, bool)> {

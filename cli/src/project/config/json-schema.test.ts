@@ -12,6 +12,7 @@ const minimal = '[project]\nname = "demo"\n';
 const server = (line: string) => `${minimal}[server]\n${line}\n`;
 const sidecar = (line: string) => `${minimal}[sidecars]\n${line}\n`;
 const allow = (list: string) => `${minimal}[outbound]\nallow = ${list}\n`;
+const module = (line: string) => `${minimal}[modules.shop]\n${line}\n`;
 const named = (name: string) => `[project]\nname = ${JSON.stringify(name)}\n`;
 
 const valid = [
@@ -27,6 +28,11 @@ const valid = [
   sidecar('my-db_2 = "http://db"'),
   ...["[]", '["api.example", "api.example:8443", "https://api.example", "[::1]:80"]'].map(allow),
   `${minimal}[env]\nA = ""\n"with space" = "x"\n`,
+  ...['mount = "/"', 'mount = "/a/b.c"', 'mount = "/runs"', 'host = "Shop.example"', 'host = "[::1]"'].map(module),
+  ...['source = "a.wasm"', "max_concurrent = 1", "request_timeout_ms = 5", 'isolation = "shared"', ""].map(module),
+  ...["env = {}", 'secrets = { A = "env:A" }', 'sidecars = { db = "http://db" }', "outbound = { allow = [] }"].map(
+    module,
+  ),
 ];
 
 const invalid = [
@@ -52,6 +58,13 @@ const invalid = [
   `${minimal}[env]\nA = 1\n`,
   `${minimal}[env]\n"A=B" = "x"\n`,
   `${minimal}[env.A]\nb = "c"\n`,
+  ...['mount = ""', 'mount = "a"', 'mount = "/a/"', 'mount = "/a/../b"', 'mount = "/run/a"', 'host = "a:80"'].map(
+    module,
+  ),
+  ...['host = "a..b"', "max_queued = 1", "max_concurrent = 0", "env = 3", "env = { A = 1 }", 'source = ""'].map(module),
+  ...['secrets = { A = "b" }', 'sidecars = { db = "db" }', 'outbound = { allow = "a" }', "zzz = 1"].map(module),
+  `${minimal}[modules]\nshop = "shop.wasm"\n`,
+  `${minimal}[modules."a b"]\n`,
 ];
 
 test.each(valid)("fits: %j", (text) => {

@@ -21,7 +21,7 @@ function sectionSchema(section: Section | OpenSection | TableSection): object {
       description: docs,
       type: "object",
       propertyNames: { pattern: section.names.pattern.source },
-      additionalProperties: sectionSchema({ docs, keys: section.each }),
+      additionalProperties: tableSchema(section),
     };
   }
   if (!("keys" in section)) {
@@ -40,6 +40,12 @@ function sectionSchema(section: Section | OpenSection | TableSection): object {
     ...(required.length > 0 && { required }),
     properties: mapped(section.keys, keySchema),
   };
+}
+
+/** One of the tables of a section. */
+function tableSchema({ docs, each, within = {} }: TableSection): object {
+  const table = sectionSchema({ docs, keys: each }) as { readonly properties: object };
+  return { ...table, properties: { ...table.properties, ...mapped(within, sectionSchema) } };
 }
 
 function keySchema({ docs, kind, ...key }: Key<unknown>): object {

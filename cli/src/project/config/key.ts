@@ -36,11 +36,19 @@ export interface OpenSection<T = unknown> {
   readonly values: Key<T, "optional">;
 }
 
-/** A section of tables under the user's own names, each with the same known keys: `[queues.mail]`. */
-export interface TableSection<K = Readonly<Record<string, Key<unknown>>>> {
+/**
+ * A section of tables under the user's own names, each with the same known keys, `[queues.mail]`, and perhaps with sections of
+ * its own, `[modules.shop.env]`.
+ */
+export interface TableSection<
+  K = Readonly<Record<string, Key<unknown>>>,
+  S = Readonly<Record<string, Section | OpenSection>>,
+> {
   readonly docs: string;
   readonly names: OpenSection["names"];
   readonly each: K;
+  /** Sections in each table. One that the file leaves out is undefined. */
+  readonly within?: S;
 }
 
 /** Each key's value under its name in camel case; sections of the user's own names as records. */
@@ -49,20 +57,23 @@ export type ConfigOf<S> = {
     ? Values<K>
     : S[N] extends OpenSection<infer T>
       ? Readonly<Record<string, T>>
-      : S[N] extends TableSection<infer K>
-        ? Readonly<Record<string, Values<K>>>
+      : S[N] extends TableSection<infer K, infer W>
+        ? Readonly<Record<string, Values<K> & { readonly [M in keyof W]?: ConfigOf<W>[M] }>>
         : never;
 };
 
 type Values<K> = {
-  readonly [N in keyof K as K[N] extends { readonly presence: "optional" } ? never : Camel<N>]: ValueOf<K[N]>;
+  readonly [N in keyof K as K[N] extends { readonly presence: "optional" } ? never : CamelCase<N>]: ValueOf<K[N]>;
 } & {
-  readonly [N in keyof K as K[N] extends { readonly presence: "optional" } ? Camel<N> : never]?: ValueOf<K[N]>;
+  readonly [N in keyof K as K[N] extends { readonly presence: "optional" } ? CamelCase<N> : never]?: ValueOf<K[N]>;
 };
 
 type ValueOf<K> = K extends { readonly kind: Kind<infer T> } ? T : never;
 
-type Camel<N> = N extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<Camel<Tail> & string>}` : N & string;
+/** The name of a key in camel case. */
+export type CamelCase<N> = N extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<CamelCase<Tail> & string>}`
+  : N & string;
 
 /** A key of the file as the name of a property: `max_body_bytes` is `maxBodyBytes`. */
 export function camelCase(key: string): string {
@@ -91,13 +102,13 @@ export function open<T>(docs: string, names: OpenSection<T>["names"], values: Ke
   return { docs, names, values };
 }
 
-/** A section of tables under the user's own names. */
-export function tables<const K extends Readonly<Record<string, Key<unknown>>>>(
-  docs: string,
-  names: OpenSection["names"],
-  each: K,
-): TableSection<K> {
-  return { docs, names, each };
+/** A section of tables under the user's own names, with sections in each of them. */
+export function tables<
+  const K extends Readonly<Record<string, Key<unknown>>>,
+  // biome-ignore lint/complexity/noBannedTypes: no sections at all
+  const S extends Readonly<Record<string, Section | OpenSection>> = {},
+>(docs: string, names: OpenSection["names"], each: K, within?: S): TableSection<K, S> {
+  return { docs, names, each, ...(within !== undefined && { within }) };
 }
 
 /** A key that every file has. */

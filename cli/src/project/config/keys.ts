@@ -2,7 +2,7 @@
  * Every key of `tenon.toml`, once. From this table come the parser with its errors, the overrides by environment variables,
  * the JSON Schema for editors and `docs/configuration.md`; a new key is one entry here.
  */
-import { limits } from "../../limits.ts";
+import { limits, type ModuleLimit } from "../../limits.ts";
 import { projectNameProblem, projectNameRule } from "../name.ts";
 import {
   outboundProblem,
@@ -15,8 +15,53 @@ import {
 } from "./addresses.ts";
 import { type ConfigOf, type Key, open, optional, required, section, tables, withDefault } from "./key.ts";
 import { flag, oneOf, text, textList, textOrTable, wholeNumber } from "./kinds.ts";
+import { hostProblem, hostRule, mountProblem, mountRule, sourceProblem } from "./mounts.ts";
 import { pathProblem, pathRule, scheduleProblem, timezoneProblem } from "./schedules.ts";
 import { secretProblem, secretSource } from "./secret-sources.ts";
+
+const sidecarNames = {
+  placeholder: "name",
+  pattern: /^[A-Za-z][A-Za-z0-9_-]*$/,
+  description: "letters, digits, _ and -, a letter first",
+  together: sidecarNamesProblem,
+};
+
+const sidecarAddress = optional(
+  text,
+  "Its address: `unix:///path/to.sock` or `http://host:port`. Credentials stay in the sidecar.",
+  { problem: sidecarProblem, rule: sidecarRule },
+);
+
+const outboundHosts = withDefault(
+  textList,
+  [],
+  "Hosts that modules may call: `host`, `host:port`, or either behind `http://` or `https://`. Without a port the " +
+    "usual one is meant. A name that resolves to a private or loopback address is refused, unless that address is in " +
+    "the list as well, with the port that is called.",
+  { problem: outboundProblem, rule: outboundRule },
+);
+
+const secretNames = {
+  placeholder: "NAME",
+  pattern: /^[A-Za-z_][A-Za-z0-9_]*$/,
+  description: "letters, digits and _, no digit first",
+};
+
+const secretPlace = optional(
+  text,
+  "`env:NAME` is a variable of the server's environment, or in `tenon dev` of the file `.env` beside this one; " +
+    "`file:/path` is a file, relative to the project's folder, without the line break at its end.",
+  { problem: secretProblem, rule: { pattern: secretSource.source }, hidden: true },
+);
+
+const variableNames = {
+  placeholder: "NAME",
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is what ends a name for the module
+  pattern: /^[^=\u0000]+$/,
+  description: "any text without =",
+};
+
+const variableValue = optional(text, "The variable's value.");
 
 export const sections = {
   project: section("The component that this folder makes.", {
@@ -85,16 +130,8 @@ export const sections = {
   sidecars: open(
     "The services that the module may call. Each is in its environment as `SIDECAR_<NAME>_URL`. `tenon dev` brings `db`, " +
       "`cache`, `storage` and `queue` of its own where none is named here.",
-    {
-      placeholder: "name",
-      pattern: /^[A-Za-z][A-Za-z0-9_-]*$/,
-      description: "letters, digits, _ and -, a letter first",
-      together: sidecarNamesProblem,
-    },
-    optional(text, "Its address: `unix:///path/to.sock` or `http://host:port`. Credentials stay in the sidecar.", {
-      problem: sidecarProblem,
-      rule: sidecarRule,
-    }),
+    sidecarNames,
+    sidecarAddress,
   ),
   queues: tables(
     "A queue of the sidecar `queue`, whose messages a route of a module handles. The route gets each message as a `POST` with " +
@@ -152,41 +189,74 @@ export const sections = {
       ),
     },
   ),
-  outbound: section("The hosts that modules may call besides the sidecars.", {
-    allow: withDefault(
-      textList,
-      [],
-      "Hosts that modules may call: `host`, `host:port`, or either behind `http://` or `https://`. Without a port the " +
-        "usual one is meant. A name that resolves to a private or loopback address is refused, unless that address is in " +
-        "the list as well, with the port that is called.",
-      { problem: outboundProblem, rule: outboundRule },
-    ),
-  }),
+  outbound: section("The hosts that modules may call besides the sidecars.", { allow: outboundHosts }),
   secrets: open(
     "Secrets of the module, read with `secret(name)`. Their values are not in this file: it says where the server finds them.",
-    {
-      placeholder: "NAME",
-      pattern: /^[A-Za-z_][A-Za-z0-9_]*$/,
-      description: "letters, digits and _, no digit first",
-    },
-    optional(
-      text,
-      "`env:NAME` is a variable of the server's environment, or in `tenon dev` of the file `.env` beside this one; " +
-        "`file:/path` is a file, relative to the project's folder, without the line break at its end.",
-      { problem: secretProblem, rule: { pattern: secretSource.source }, hidden: true },
-    ),
+    secretNames,
+    secretPlace,
   ),
   env: open(
     "Environment variables of the module, read with `env(name)`. Nothing of the server's own environment is added. This is no " +
       "place for secrets; those are in `[secrets]`, or stay in a sidecar.",
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is what ends a name for the module
-    { placeholder: "NAME", pattern: /^[^=\u0000]+$/, description: "any text without =" },
-    optional(text, "The variable's value."),
+    variableNames,
+    variableValue,
+  ),
+  modules: tables(
+    "The policy of one module: the services and hosts that it may reach, its limits, and where it is served besides " +
+      "`/run/<name>/`. A module takes a part that is left out from the server (`[env]`, `[secrets]`, `[sidecars]`, " +
+      "`[outbound]`, `[server]`). A part that is given takes the place of the server's as a whole: nothing is merged.",
+    {
+      placeholder: "name",
+      pattern: /^(?!\.{1,2}$)[A-Za-z0-9._~-]+$/,
+      description: "letters, digits, -, ., _ and ~, and neither . nor ..",
+    },
+    {
+      source: optional(
+        text,
+        "The component: a file, relative to the project's folder, or `oci://registry/repository:tag` or " +
+          "`oci://registry/repository@sha256:…`. Without it the name is that of the project or of a file in `modules/`.",
+        { problem: sourceProblem, rule: { minLength: 1 } },
+      ),
+      mount: optional(
+        text,
+        "The path below which it is served: `/shop`, or `/`. Of two that fit a path the longer one counts. The handler sees the " +
+          "path behind it, and the mount in `req.base`. `/run`, `/health` and `/metrics` stay the server's.",
+        { problem: mountProblem, rule: mountRule },
+      ),
+      host: optional(
+        text,
+        "The host name for which it is served, such as `shop.example`: exact, in capitals or not, whatever the port. Without a " +
+          "`mount` that is at `/`. It counts before a mount without a host.",
+        { problem: hostProblem, rule: hostRule },
+      ),
+      isolation: optional(oneOf("request", "shared"), "As `isolation` in `[server]`, for this module."),
+      ...moduleLimitKeys(),
+    },
+    {
+      env: open("Its environment variables, in the place of `[env]`.", variableNames, variableValue),
+      secrets: open("Its secrets, in the place of `[secrets]`.", secretNames, secretPlace),
+      sidecars: open("Its sidecars, in the place of `[sidecars]`.", sidecarNames, sidecarAddress),
+      outbound: section("The hosts that it may call, in the place of `[outbound]`.", { allow: outboundHosts }),
+    },
   ),
 };
 
 /** Each key's value under its name in camel case; sections of the user's own names as records. */
 export type Config = ConfigOf<typeof sections>;
+
+/** The limits that a module may have values of its own for, and how many of its requests run at once. */
+function moduleLimitKeys(): { readonly [N in ModuleLimit | "max_concurrent"]: Key<number, "optional"> } {
+  const { min, max } = limits.max_concurrent;
+  const concurrent =
+    "Requests that run at once in this module, at most as many as in the server; one more waits in this module's share of " +
+    "the queue, so that others keep their places.";
+  const keys = Object.entries(limits).flatMap(([name, { min, max, ofModule }]) => {
+    if (!ofModule) return [];
+    const bound = name === "max_body_bytes" || name === "max_response_bytes" ? " At most the server's." : "";
+    return [[name, optional(wholeNumber(min, max), `As \`${name}\` in \`[server]\`, for this module.${bound}`)]];
+  });
+  return Object.fromEntries([["max_concurrent", optional(wholeNumber(min, max), concurrent)], ...keys]);
+}
 
 /** The limits of the runtime, whose table is in Rust; see `limits.ts`. */
 function limitKeys(): { readonly [N in keyof typeof limits]: Key<number, "default"> } {

@@ -41,7 +41,7 @@ export function defaultConfig(environment: Environment = {}): Config {
 }
 
 /** Where a section begins whose values are nobody's business: as a table, in quotes, as a dotted key or inline. */
-const PRIVATE = /^\s*\[*\s*["']?(?:secrets|env)\b/;
+const PRIVATE = /^[^=#]*\b(?:secrets|env)\b|=\s*\{.*\b(?:secrets|env)\b/;
 /** Where another section begins. */
 const HEADER = /^\s*\[\[?[\w. -]+\]\]?\s*(?:#.*)?$/;
 
@@ -80,7 +80,13 @@ function readSections(entries: TomlEntries, report: Report, needsRequired: boole
   return draft;
 }
 
-function readKnown(name: string, { keys }: Section, table: TomlEntries, report: Report): Record<string, unknown> {
+function readKnown(
+  name: string,
+  { keys }: Section,
+  table: TomlEntries,
+  report: Report,
+  within: readonly string[] = [],
+): Record<string, unknown> {
   const values: Record<string, unknown> = {};
   for (const [key, definition] of Object.entries(keys)) {
     const entry = table.get(key);
@@ -88,7 +94,7 @@ function readKnown(name: string, { keys }: Section, table: TomlEntries, report: 
     if (value !== undefined) values[camelCase(key)] = value;
   }
   for (const [key, entry] of table)
-    if (!Object.hasOwn(keys, key)) report.add(unknownKey(name, keys, key), entry.key, "key");
+    if (!Object.hasOwn(keys, key)) report.add(unknownKey(name, keys, key, within), entry.key, "key");
   return values;
 }
 
@@ -101,8 +107,32 @@ function readTables(name: string, section: TableSection, table: TomlEntries, rep
       report.add(`\`${name}.${key}\` must be a table: [${name}.${key}]`, entry.key, "key");
     } else {
       const known = { docs: section.docs, keys: section.each };
-      values.push([key, readKnown(`${name}.${key}`, known, entry.entries, report)]);
-      refuseMissing(`${name}.${key}`, known, entry.entries, entry, report);
+      const path = `${name}.${key}`;
+      const sections = readWithin(path, section.within ?? {}, entry.entries, report);
+      const rest = new Map([...entry.entries].filter(([each]) => !Object.hasOwn(section.within ?? {}, each)));
+      values.push([key, { ...readKnown(path, known, rest, report, Object.keys(section.within ?? {})), ...sections }]);
+      refuseMissing(path, known, entry.entries, entry, report);
+    }
+  }
+  return Object.fromEntries(values);
+}
+
+/** Reads the sections in a table. One that is left out has no value. */
+function readWithin(
+  path: string,
+  within: Readonly<Record<string, Section | OpenSection>>,
+  table: TomlEntries,
+  report: Report,
+): Record<string, unknown> {
+  const values: [string, unknown][] = [];
+  for (const [name, section] of Object.entries(within)) {
+    const entry = table.get(name);
+    if (entry === undefined) continue;
+    if (entry.entries === undefined) {
+      report.add(`\`${path}.${name}\` must be a table: [${path}.${name}]`, entry.key, "key");
+    } else {
+      const read = "keys" in section ? readKnown : readOpen;
+      values.push([name, read(`${path}.${name}`, section as Section & OpenSection, entry.entries, report)]);
     }
   }
   return Object.fromEntries(values);
@@ -165,13 +195,14 @@ function unknownSection(name: string): string {
   return `unknown section \`${name}\`${home === undefined ? "" : `; \`${name}\` is a key of [${home}]`}`;
 }
 
-function unknownKey(section: string, keys: Section["keys"], key: string): string {
-  const near = nearest(key, Object.keys(keys));
+function unknownKey(section: string, keys: Section["keys"], key: string, within: readonly string[]): string {
+  const names = [...Object.keys(keys), ...within];
+  const near = nearest(key, names);
   const home = homeOf(key);
   if (home !== undefined) return `unknown key \`${key}\` in [${section}]; it is a key of [${home}]`;
   if (Object.hasOwn(sections, key)) return `\`${key}\` is a section of its own, [${key}], and not in [${section}]`;
   if (near !== undefined) return `unknown key \`${key}\` in [${section}]; did you mean \`${near}\`?`;
-  return `unknown key \`${key}\` in [${section}]; known are ${Object.keys(keys).join(", ")}`;
+  return `unknown key \`${key}\` in [${section}]; known are ${names.join(", ")}`;
 }
 
 /** The section that a key belongs to. */

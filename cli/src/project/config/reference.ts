@@ -51,12 +51,28 @@ function openSection(name: string, { docs, names, values }: OpenSection): string
   return `## \`[${name}]\`\n\n${docs}\n\n${key}\n\n${values.docs} ${rule}\n\n${facts(values)} Environment: ${variable}.\n`;
 }
 
-function tableSection(name: string, { docs, names, each }: TableSection): string {
+function tableSection(name: string, { docs, names, each, within = {} }: TableSection): string {
   const parts = Object.entries(each).map(
     ([key, definition]) => `### \`${key}\`\n\n${capitalized(definition.docs)}\n\n${facts(definition)}\n`,
   );
   const rule = `The name: ${names.description}.`;
-  return `## \`[${name}.<${names.placeholder}>]\`\n\n${docs} ${rule}\n\n${parts.join("\n")}`;
+  const table = `${name}.<${names.placeholder}>`;
+  const sections = Object.entries(within).map(([key, section]) => {
+    const inner = "keys" in section ? knownKeys(section) : openKey(section);
+    return `### \`[${table}.${key}]\`\n\n${section.docs}\n\n${inner}`;
+  });
+  return `## \`[${table}]\`\n\n${docs} ${rule}\n\n${[...parts, ...sections].join("\n")}`;
+}
+
+/** The keys of a section in a table. No variable of the environment stands for them. */
+function knownKeys({ keys }: Section): string {
+  return Object.entries(keys)
+    .map(([key, definition]) => `\`${key}\`: ${definition.docs} ${facts(definition)}\n`)
+    .join("\n");
+}
+
+function openKey({ names, values }: OpenSection): string {
+  return `\`<${names.placeholder}>\`: ${values.docs} The name: ${names.description}. ${facts(values)}\n`;
 }
 
 function facts({ kind, presence, ...key }: Key<unknown>): string {

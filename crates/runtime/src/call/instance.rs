@@ -1,7 +1,5 @@
 //! An instance of a module in its store: made for a request, or taken from those that wait.
 
-use std::sync::Arc;
-
 use tenon_memory::{Live, providing};
 use wasmtime::Store;
 use wasmtime::component::TypedFunc;
@@ -11,7 +9,7 @@ use super::Failure;
 use super::direct::bindings::Direct;
 use crate::config::size;
 use crate::engine::FIRST_YIELD;
-use crate::host::{Caller, Host, Surroundings};
+use crate::host::{Caller, Host};
 use crate::metrics::Count;
 use crate::module::{Entry, Module};
 use crate::slots::Slot;
@@ -38,16 +36,11 @@ pub(super) enum Exports {
 impl Instance {
     /// A fresh instance. A guest that computes yields once an epoch, so that it starves nobody and so that dropping the
     /// call's future ends it.
-    pub(crate) async fn new(
-        module: &Module,
-        surroundings: &Arc<Surroundings>,
-        caller: Caller,
-        slot: Slot,
-    ) -> Result<Self, Failure> {
+    pub(crate) async fn new(module: &Module, caller: Caller, slot: Slot) -> Result<Self, Failure> {
         let engine = module.entry.engine();
-        let mut store = Store::new(engine, Host::new(surroundings, &module.info, caller));
+        let mut store = Store::new(engine, Host::new(&module.surroundings, &module.info, caller));
         store.limiter(|host| &mut host.bounds);
-        store.set_hostcall_fuel(size(surroundings.limits.max_hostcall_bytes));
+        store.set_hostcall_fuel(size(module.surroundings.limits.max_hostcall_bytes));
         store.set_epoch_deadline(FIRST_YIELD);
         store.epoch_deadline_async_yield_and_update(1);
         module.info.metrics.count(Count::Instance);

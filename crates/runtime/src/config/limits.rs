@@ -21,6 +21,14 @@ pub struct LimitKey {
     get: fn(&Limits) -> u64,
 }
 
+impl LimitKey {
+    /// Whether a module may have a value of its own.
+    #[must_use]
+    pub fn is_of_module(&self) -> bool {
+        OF_MODULE.contains(&self.name)
+    }
+}
+
 macro_rules! limits {
     ($($(#[doc = $meaning:literal])+ $name:ident: $default:expr, $min:expr, $max:expr;)+) => {
         /// Every bound, in the units of its name (see [`LimitKey`]).
@@ -49,6 +57,33 @@ macro_rules! limits {
         }
     };
 }
+
+/// The limits that a module may have values of its own for. The others bound the server, or a request before its module is
+/// known.
+const OF_MODULE: [&str; 19] = [
+    "request_timeout_ms",
+    "max_body_bytes",
+    "max_response_bytes",
+    "memory_limit_bytes",
+    "max_table_elements",
+    "max_outbound_calls",
+    "max_outbound_body_bytes",
+    "connect_timeout_ms",
+    "outbound_timeout_ms",
+    "max_concurrent_per_sidecar",
+    "breaker_failures",
+    "breaker_pause_ms",
+    "max_fields_bytes",
+    "max_hostcall_bytes",
+    "max_resources",
+    "max_log_bytes",
+    "max_reuse",
+    "max_reuse_memory_bytes",
+    "warm_instances",
+];
+
+/// The name by which a module's own `max_concurrent_per_module` is set.
+const CONCURRENT_OF_MODULE: &str = "max_concurrent";
 
 const KIB: u64 = 1024;
 const MIB: u64 = 1024 * KIB;
@@ -112,8 +147,8 @@ limits! {
     /// Time from an outbound call to the head of its response, and between two pieces of its body; the call fails in the
     /// guest beyond. A guest may ask for less.
     outbound_timeout_ms: 30_000, 1, HOUR;
-    /// Calls at once to one sidecar or outbound host; one more waits, and fails in the guest when that takes as long as
-    /// connecting may.
+    /// Calls at once of one module to one sidecar or outbound host; one more waits, and fails in the guest when that takes as
+    /// long as connecting may.
     max_concurrent_per_sidecar: 64, 1, 10_000;
     /// Failures in a row after which a sidecar is left alone for a while: calls fail in the guest at once.
     breaker_failures: 5, 1, 1_000;
@@ -164,6 +199,42 @@ impl Limits {
         }
         (key.set)(self, value);
         Ok(())
+    }
+
+    /// The limits of a module: these, with the values of its own. `max_concurrent` is how many of its requests run at once.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with a name or a value, in words.
+    pub(crate) fn of_module(&self, own: &[(String, u64)]) -> Result<Self, String> {
+        let mut limits = self.clone();
+        for (name, value) in own {
+            let value = *value;
+            if name == CONCURRENT_OF_MODULE {
+                if value == 0 || value > self.max_concurrent {
+                    return Err(format!(
+                        "max_concurrent is {value}: it must be a whole number from 1 to {}, the server's",
+                        self.max_concurrent
+                    ));
+                }
+                limits.max_concurrent_per_module = value;
+                continue;
+            }
+            if Self::KEYS.iter().any(|key| key.name == name && !key.is_of_module()) {
+                return Err(format!("{name} is a limit of the server, and not of a module"));
+            }
+            limits.set(name, value)?;
+        }
+        // The server's `max_buffered_bytes` has room for bodies of its own size.
+        for (name, own, most) in [
+            ("max_body_bytes", limits.max_body_bytes, self.max_body_bytes),
+            ("max_response_bytes", limits.max_response_bytes, self.max_response_bytes),
+        ] {
+            if own > most {
+                return Err(format!("{name} is {own}: it must be at most {most}, the server's"));
+            }
+        }
+        Ok(limits)
     }
 
     /// Whether every limit is within its range; the first that is not, in words.
@@ -231,6 +302,22 @@ mod tests {
     #[test]
     fn defaults_are_within_their_own_ranges() {
         assert_eq!(Limits::default().check(), Ok(()));
+    }
+
+    #[test]
+    fn a_module_has_limits_of_its_own_within_the_servers() {
+        let own = |name: &str, value: u64| Limits::default().of_module(&[(name.to_string(), value)]);
+        assert_eq!(own("max_concurrent", 8).unwrap().concurrent_per_module(), 8);
+        assert_eq!(own("memory_limit_bytes", MIB).unwrap().memory_limit_bytes, MIB);
+        assert!(own("max_concurrent", 129).unwrap_err().contains("from 1 to 128"));
+        assert!(own("max_concurrent", 0).unwrap_err().contains("from 1 to 128"));
+        assert!(own("max_queued", 1).unwrap_err().contains("a limit of the server"));
+        assert!(own("max_concurrent_per_module", 1).unwrap_err().contains("a limit of the server"));
+        assert!(own("max_body_bytes", 11 * MIB).unwrap_err().contains("at most 10485760"));
+        assert!(own("request_timeout_ms", 0).unwrap_err().contains("from 1 to"));
+        assert!(own("no_such_limit", 1).unwrap_err().contains("no_such_limit"));
+        let known = |name: &&str| Limits::KEYS.iter().any(|key| key.name == *name);
+        assert!(OF_MODULE.iter().all(known));
     }
 
     #[test]

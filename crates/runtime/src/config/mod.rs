@@ -1,6 +1,7 @@
 //! What a runtime is told. Every default stands here and nowhere else.
 
 mod limits;
+mod policy;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,17 +13,26 @@ use crate::origin::TrustedProxies;
 
 pub use limits::{LimitKey, Limits};
 pub(crate) use limits::{count, ms, size};
+pub use policy::ModulePolicy;
 
-/// A component and the name under which it is served.
-#[derive(Clone, Debug)]
+/// A component, the name under which it is served, and what it may reach.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModuleSource {
     /// The `<module>` of `/run/<module>/*`.
     pub name: String,
     /// The component's file.
     pub path: PathBuf,
+    /// What it may reach, what bounds it, and where else it is served.
+    pub policy: ModulePolicy,
 }
 
 impl ModuleSource {
+    /// A component that has all that the server has.
+    #[must_use]
+    pub fn new(name: impl Into<String>, path: impl Into<PathBuf>) -> Self {
+        Self { name: name.into(), path: path.into(), policy: ModulePolicy::default() }
+    }
+
     /// Names a module after its file: without `.wasm` and without a `-composed` before it.
     ///
     /// Returns none when nothing is left of the file name, or when it is not UTF-8.
@@ -32,7 +42,7 @@ impl ModuleSource {
         let file = path.file_name()?.to_str()?;
         let stem = file.strip_suffix(".wasm").unwrap_or(file);
         let name = stem.strip_suffix("-composed").unwrap_or(stem);
-        if name.is_empty() { None } else { Some(Self { name: name.to_string(), path }) }
+        if name.is_empty() { None } else { Some(Self::new(name.to_string(), path.clone())) }
     }
 }
 
@@ -72,7 +82,7 @@ pub struct TlsFiles {
 pub struct RuntimeConfig {
     /// The components to serve, each under another name.
     pub modules: Vec<ModuleSource>,
-    /// The services that modules may call.
+    /// The services that modules may call. This and the next four hold for modules whose policy has none of its own.
     pub sidecars: Vec<Sidecar>,
     /// The hosts that modules may call besides.
     pub allow: Vec<Allow>,

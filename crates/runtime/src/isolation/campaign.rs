@@ -133,10 +133,10 @@ impl Round {
             };
             let path = folder.path().join(format!("{name}.wasm"));
             std::fs::write(&path, bytes).unwrap();
-            modules.push(ModuleSource { name, path });
+            modules.push(ModuleSource::new(name, path));
         }
         let count = modules.len() + usize::from(campaign.javascript.is_some());
-        modules.extend(campaign.javascript.clone().map(|path| ModuleSource { name: "javascript".to_string(), path }));
+        modules.extend(campaign.javascript.clone().map(|path| ModuleSource::new("javascript", path)));
         let config = RuntimeConfig {
             modules,
             sidecars: vec![sidecar],
@@ -147,13 +147,13 @@ impl Round {
             ..RuntimeConfig::default()
         };
         let runtime = Runtime::new(config).await.unwrap();
-        let (engine, registry, surroundings, _) = runtime.parts();
+        let (engine, registry, _) = runtime.parts();
         let mut usable = Vec::new();
         for module in registry.ready() {
             let leave = campaign.leave;
-            let Ok(probe) = Probe::new(&module, engine, surroundings, leave).await else { continue };
+            let Ok(probe) = Probe::new(&module, engine, leave).await else { continue };
             let checked = match plain.get(&*module.info.name) {
-                Some(bytes) => probe.check_fresh(&module, surroundings, bytes).await,
+                Some(bytes) => probe.check_fresh(&module, bytes).await,
                 None if &*module.info.name == "javascript" => {
                     probe.check_memory(&std::fs::read(campaign.javascript.as_ref().unwrap()).unwrap())
                 }
@@ -216,7 +216,7 @@ impl Round {
             }
         }
         // What is given back behind an answer is given back now, and looked at once more.
-        let (engine, _, surroundings, admission) = self.runtime.parts();
+        let (engine, _, admission) = self.runtime.parts();
         while admission.free() < crate::config::size(limits().max_concurrent) {
             tokio::task::yield_now().await;
         }
@@ -227,7 +227,7 @@ impl Round {
                 origin: Origin::default(),
                 recording: None,
             };
-            drop(module.instance(engine, surroundings, caller).await);
+            drop(module.instance(engine, caller).await);
             let Some(probe) = module.probe.get() else { continue };
             let (restored, made, differences) = probe.outcome();
             outcome.restored += restored;

@@ -61,12 +61,7 @@ pub(crate) struct Probe {
 
 impl Probe {
     /// Makes an instance of the module by the product's own way, and keeps what it consists of.
-    pub(super) async fn new(
-        module: &Module,
-        engine: &SharedEngine,
-        surroundings: &Arc<Surroundings>,
-        leave: Option<Leave>,
-    ) -> Result<Self> {
+    pub(super) async fn new(module: &Module, engine: &SharedEngine, leave: Option<Leave>) -> Result<Self> {
         let component = match &module.entry {
             Entry::Direct(entry) => entry.component(),
             Entry::WasiHttp(pre) => pre.instance_pre().component(),
@@ -75,7 +70,7 @@ impl Probe {
         let caller =
             Caller { request_id: "fresh".into(), traceparent: None, origin: Origin::default(), recording: None };
         let slot = engine.slots.take().await;
-        let made = Instance::new(module, surroundings, caller, slot).await;
+        let made = Instance::new(module, caller, slot).await;
         let mut instance = made.map_err(|failure| wasmtime::format_err!("no instance: {failure:?}"))?;
         let (store, _, kinds) = instance.observed();
         let number = store::number(store)?;
@@ -87,12 +82,7 @@ impl Probe {
 
     /// Whether the fresh instance is what wasmtime alone makes of the component: without Tenon's memories, and without what
     /// Tenon adds to the component. That adds globals at an instance's end, and an instance at the end.
-    pub(super) async fn check_fresh(
-        &self,
-        module: &Module,
-        surroundings: &Arc<Surroundings>,
-        bytes: &[u8],
-    ) -> Result<()> {
+    pub(super) async fn check_fresh(&self, module: &Module, bytes: &[u8]) -> Result<()> {
         let engine = Engine::default();
         let component = Component::new(&engine, bytes)?;
         let layout = Layout::of(&component)?;
@@ -100,7 +90,7 @@ impl Probe {
         host::link(&mut linker)?;
         let caller =
             Caller { request_id: "plain".into(), traceparent: None, origin: Origin::default(), recording: None };
-        let mut store = Store::new(&engine, Host::new(surroundings, &module.info, caller));
+        let mut store = Store::new(&engine, Host::new(&module.surroundings, &module.info, caller));
         linker.instantiate_async(&mut store, &component).await?;
         let number = store::number(&mut store)?;
         let plain = State::of(&layout, number, &mut store);
@@ -141,14 +131,7 @@ impl Probe {
     }
 
     /// Compares an instance that is about to serve a request which came at `began`.
-    pub(crate) fn look(
-        &self,
-        instance: &mut Instance,
-        surroundings: &Arc<Surroundings>,
-        module: &Arc<ModuleInfo>,
-        caller: Caller,
-        began: Instant,
-    ) {
+    pub(crate) fn look(&self, instance: &mut Instance, module: &Module, caller: Caller, began: Instant) {
         let count = if instance.uses() > 0 { &self.restored } else { &self.made };
         count.fetch_add(1, Ordering::Relaxed);
         let (store, seen, kinds) = instance.observed();
@@ -164,7 +147,7 @@ impl Probe {
         seen.request_id = Some(Arc::clone(&caller.request_id));
 
         let mut found = self.fresh.differences(&self.layout, number, store);
-        let mut host = Host::new(surroundings, module, caller);
+        let mut host = Host::new(&module.surroundings, &module.info, caller);
         let expected = host.observed(began).0;
         let (is, used) = store.data_mut().observed(began);
         if is != expected {
@@ -177,7 +160,7 @@ impl Probe {
         for found in found {
             if differences.len() < DESCRIBED {
                 let how = if instance.uses() > 0 { "restored" } else { "made" };
-                differences.push(format!("{}, an instance that was {how}: {found}", module.name));
+                differences.push(format!("{}, an instance that was {how}: {found}", module.info.name));
             }
         }
     }

@@ -18,7 +18,7 @@ use tenon_connection::Budget;
 
 use module::ByModule;
 pub(crate) use module::{Count, ModuleMetrics};
-use names::{CallLabels, RequestLabels, SidecarLabel};
+use names::{CallLabels, RequestLabels, SidecarLabels};
 
 use crate::engine::SharedEngine;
 
@@ -64,7 +64,7 @@ pub(crate) struct Metrics {
     requests: Family<RequestLabels, Counter>,
     modules: ByModule,
     sidecar_calls: Family<CallLabels, Counter>,
-    sidecar_durations: Histograms<SidecarLabel>,
+    sidecar_durations: Histograms<SidecarLabels>,
     pool: PoolGauges,
     pub(crate) running: Gauge,
     pub(crate) queued: Gauge,
@@ -92,7 +92,7 @@ impl Metrics {
         let modules = ByModule::register(&mut registry);
         let sidecar_calls = Family::default();
         registry.register("sidecar_calls", "Outbound calls by outcome", Family::clone(&sidecar_calls));
-        let sidecar_durations: Histograms<SidecarLabel> = Family::new_with_constructor(histogram);
+        let sidecar_durations: Histograms<SidecarLabels> = Family::new_with_constructor(histogram);
         let help = "Time from an outbound call to the head of its response";
         registry.register("sidecar_call_duration_seconds", help, Family::clone(&sidecar_durations));
         let mut gauge = |name: &str, help: &str| {
@@ -143,11 +143,12 @@ impl Metrics {
         self.requests.get_or_create(&RequestLabels::new("", method, status)).inc();
     }
 
-    /// Counts an outbound call. `outcome` is `ok`, or the kind of its failure; `seconds` are until it was known.
-    pub(crate) fn count_call(&self, sidecar: &str, outcome: &'static str, seconds: f64) {
-        let name = SidecarLabel { sidecar: sidecar.to_string() };
-        self.sidecar_calls.get_or_create(&CallLabels { sidecar: sidecar.to_string(), outcome }).inc();
-        self.sidecar_durations.get_or_create(&name).observe(seconds);
+    /// Counts an outbound call of a module. `outcome` is `ok`, or the kind of its failure; `seconds` are until it was known.
+    pub(crate) fn count_call(&self, module: &str, sidecar: &str, outcome: &'static str, seconds: f64) {
+        let (module, sidecar) = (module.to_string(), sidecar.to_string());
+        let labels = SidecarLabels { module: module.clone(), sidecar: sidecar.clone() };
+        self.sidecar_calls.get_or_create(&CallLabels { module, sidecar, outcome }).inc();
+        self.sidecar_durations.get_or_create(&labels).observe(seconds);
     }
 
     /// Everything as text. `idle` is the number of instances that wait.

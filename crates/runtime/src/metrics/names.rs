@@ -16,12 +16,14 @@ pub(super) struct RequestLabels {
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub(super) struct SidecarLabel {
+pub(super) struct SidecarLabels {
+    pub(super) module: String,
     pub(super) sidecar: String,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub(super) struct CallLabels {
+    pub(super) module: String,
     pub(super) sidecar: String,
     pub(super) outcome: &'static str,
 }

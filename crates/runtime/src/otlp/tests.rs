@@ -47,7 +47,7 @@ async fn runtime(endpoint: &str) -> (Runtime, tempfile::TempDir) {
     let path = folder.path().join("trap.wasm");
     std::fs::write(&path, tenon_fixtures::trap()).unwrap();
     let config = RuntimeConfig {
-        modules: vec![ModuleSource { name: "trap".to_string(), path }],
+        modules: vec![ModuleSource::new("trap", path)],
         limits: Limits { max_concurrent: 4, ..Limits::default() },
         otlp_endpoint: Some(endpoint.to_string()),
         ..RuntimeConfig::default()

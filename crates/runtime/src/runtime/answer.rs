@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HOST, HeaderValue};
 use http::request::Parts;
+use http::uri::{Authority, PathAndQuery};
 use http::{Method, Request, Response, StatusCode, Version};
 use http_body::Body;
 
@@ -19,12 +20,13 @@ use crate::exchange::Exchange;
 use crate::host::Caller;
 use crate::metrics::{Count, Format};
 use crate::module::{Entry, Module, ModuleInfo, Reuse};
+use crate::origin::Origin;
 use crate::problem::Problem;
 use crate::recording::Level;
 use crate::registry::{Slot, State};
-use crate::route::{Route, with_path};
+use crate::route::{Route, below_prefix, with_path};
 use crate::target::{Target, is_host};
-use crate::{health, here, limits};
+use crate::{health, here, limits, sidecars};
 
 /// What is to answer a request.
 enum Found {
@@ -46,9 +48,10 @@ impl Runtime {
         B: Body<Data = Bytes>,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
+        let mut origin = client.origin(&parts, &self.shared.trusted_proxies);
         let found = match limits::check_length(&parts) {
             Ok(()) if !client.may_name(&parts) => Err(Problem::OtherHost),
-            Ok(()) => self.find(&mut parts, exchange).await,
+            Ok(()) => self.find(&mut parts, &mut origin, exchange).await,
             Err(problem) => Err(problem),
         };
         let (slot, module) = match found {
@@ -65,7 +68,7 @@ impl Runtime {
             }
         };
         let module = &module;
-        let body = body::read(&parts, body, &self.shared.limits, client, room).await?;
+        let body = body::read(&parts, body, &module.surroundings.limits, client, room).await?;
         if let Some(recording) = &exchange.recording {
             recording.request_body(&body);
         }
@@ -79,14 +82,19 @@ impl Runtime {
         let caller = Caller {
             request_id: Arc::clone(&exchange.id),
             traceparent: exchange.traceparent.clone(),
-            origin: client.origin(&parts, &self.shared.trusted_proxies),
+            origin,
             recording: exchange.recording.clone(),
         };
         self.call_in_time(module, caller, Request::from_parts(parts, body), place, room).await
     }
 
     /// What is to answer a request, by its head. Of one for a module the path is that which the module sees, from here on.
-    async fn find(&self, parts: &mut Parts, exchange: &mut Exchange<'_>) -> Result<Found, Problem> {
+    async fn find(
+        &self,
+        parts: &mut Parts,
+        origin: &mut Origin,
+        exchange: &mut Exchange<'_>,
+    ) -> Result<Found, Problem> {
         if let Some((page, listed)) = self.shared.pages.page(parts.uri.path()) {
             exchange.listed = listed;
             return Ok(Found::Page(Box::new(page.map(ResponseBody::from))));
@@ -103,7 +111,13 @@ impl Runtime {
                 }
                 (self.slot(name)?, rest)
             }
-            Route::None => return Err(Problem::NotFound),
+            Route::None => {
+                let (slot, rest) = self.mounted(parts, origin)?;
+                if let Some(page) = self.shared.pages.build_error(&slot.source.name, &parts.headers) {
+                    return Ok(Found::Page(Box::new(page.map(ResponseBody::from))));
+                }
+                (slot, rest)
+            }
             _ if parts.method != Method::GET && parts.method != Method::HEAD => return Err(Problem::MethodNotAllowed),
             Route::Health => return Ok(Found::Page(Box::new(self.health().await.map(ResponseBody::from)))),
             Route::Metrics => return Ok(Found::Page(Box::new(self.metrics_page(Format::accepted(&parts.headers))))),
@@ -117,6 +131,17 @@ impl Runtime {
         exchange.module = Some(Arc::clone(&module));
         parts.uri = with_path(std::mem::take(&mut parts.uri), rest);
         Ok(Found::Module(slot, module))
+    }
+
+    /// The module that is mounted where a request goes, and the path and query that the module sees.
+    fn mounted(&self, parts: &Parts, origin: &mut Origin) -> Result<(Arc<Slot>, PathAndQuery), Problem> {
+        let named = || parts.uri.authority().map(Authority::as_str);
+        let host = origin.host().or_else(named).or_else(|| parts.headers.get(HOST)?.to_str().ok());
+        let path = parts.uri.path();
+        let (slot, mount) = self.shared.registry.mounted(host, path).ok_or(Problem::NotFound)?;
+        let rest = path.get(mount.len()..).and_then(|rest| below_prefix(&parts.uri, rest)).ok_or(Problem::NotFound)?;
+        origin.mounted(mount);
+        Ok((slot, rest))
     }
 
     fn slot(&self, name: &str) -> Result<Arc<Slot>, Problem> {
@@ -135,7 +160,7 @@ impl Runtime {
         place: Place,
         room: &mut Room,
     ) -> Result<Response<ResponseBody>, Problem> {
-        let limit = self.shared.limits.request_timeout_ms;
+        let limit = module.surroundings.limits.request_timeout_ms;
         let told = caller.clone();
         let called = self.call(module, caller, request, place, room);
         let failure = match tokio::time::timeout(ms(limit), called).await {
@@ -180,7 +205,7 @@ impl Runtime {
         room: &mut Room,
     ) -> Result<Response<ResponseBody>, Failure> {
         let mut instance = self.instance(module, caller).await?;
-        let response = call::direct::call(&mut instance, request, &self.shared.limits).await?;
+        let response = call::direct::call(&mut instance, request, &module.surroundings.limits).await?;
         // Before its place is free: what is held for slow clients is within the budget, and what runs is within the places.
         let held = room.hold(response.body().len()).await;
         let at_once = matches!(module.reuse, Reuse::Shared(_)) || here::is_beginning();
@@ -209,7 +234,7 @@ impl Runtime {
         room: &mut Room,
     ) -> Result<Response<ResponseBody>, Failure> {
         let request = request.map(|body| body::held(body, room.body()));
-        let limits = &self.shared.limits;
+        let limits = &module.surroundings.limits;
         let place = Arc::new(place);
         let done = || ended(module, &caller, &place);
         let stalled = || stalled(module, &caller, limits.request_timeout_ms);
@@ -233,11 +258,11 @@ impl Runtime {
     }
 
     async fn instance(&self, module: &Module, caller: Caller) -> Result<Instance, Failure> {
-        module.instance(&self.shared.engine, &self.shared.surroundings, caller).await
+        module.instance(&self.shared.engine, caller).await
     }
 
     async fn health(&self) -> Response<Bytes> {
-        let sidecars = self.shared.surroundings.transport.health().await;
+        let sidecars = sidecars::health(&self.shared.transport, &self.shared.registry.all()).await;
         health::response(self.shared.started.elapsed(), &self.shared.registry.states(), &sidecars)
     }
 

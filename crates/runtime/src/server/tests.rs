@@ -21,7 +21,7 @@ async fn server(components: &[(&str, Vec<u8>)], limits: Limits) -> (Server, Sock
     for (name, bytes) in components {
         let path = folder.path().join(format!("{name}.wasm"));
         std::fs::write(&path, bytes).unwrap();
-        modules.push(ModuleSource { name: (*name).to_string(), path });
+        modules.push(ModuleSource::new(*name, path));
     }
     let runtime = Runtime::new(RuntimeConfig { modules, limits, ..RuntimeConfig::default() }).await.unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -105,7 +105,7 @@ async fn a_module_that_was_reloaded_meanwhile_is_not_replaced_by_the_one_before(
 /// A pipe has no end that a reader could wait for.
 #[tokio::test]
 async fn a_module_that_is_no_regular_file_is_refused() {
-    let modules = vec![ModuleSource { name: "null".to_string(), path: "/dev/zero".into() }];
+    let modules = vec![ModuleSource::new("null", "/dev/zero")];
     let error = Runtime::new(RuntimeConfig { modules, limits: small(), ..RuntimeConfig::default() }).await;
     let error = error.map(drop).unwrap_err();
     assert_eq!(error.code(), "MODULE_READ");

@@ -13,6 +13,7 @@ use crate::registry::State;
 mod isolation;
 mod limits;
 mod loading;
+mod modules;
 mod shared;
 
 /// A runtime of the given components; the folder holds their files.
@@ -216,7 +217,7 @@ async fn modules_that_cannot_be_served_are_named() {
     let vast = error(vec![("vast.wasm", fixtures::vast(65_536))]).await.to_string();
     assert!(vast.ends_with("it needs 4294967296 bytes of memory; 268435456 are allowed"), "{vast}");
     for name in [".", ".."] {
-        let modules = vec![ModuleSource { name: name.to_string(), path: "echo.wasm".into() }];
+        let modules = vec![ModuleSource::new(name, "echo.wasm")];
         let dots = Runtime::new(RuntimeConfig { modules, limits: small(), ..RuntimeConfig::default() }).await;
         assert!(dots.map(drop).unwrap_err().to_string().contains("cannot be the name of a module"));
     }

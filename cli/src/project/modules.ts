@@ -1,0 +1,108 @@
+/** `[modules.<name>]` of a project: which components are served under which names, and with which policies. */
+import { existsSync } from "node:fs";
+import { relative, resolve } from "node:path";
+import { TenonError } from "../errors.ts";
+import { isReference } from "../oci/reference.ts";
+import type { ModuleOptions, RuntimeOptions } from "../runtime.ts";
+import type { Config } from "./config.ts";
+import { moduleName, type Project } from "./project.ts";
+import { type Environment, resolveSecrets } from "./secrets.ts";
+
+/** Pulls the component of a reference, and returns its file. */
+export type Pull = (reference: string) => Promise<string>;
+
+/** Modules by name, as `Runtime.create` takes them. */
+export type NamedModules = Readonly<Record<string, string | ModuleOptions>>;
+
+/**
+ * Components by the names under which they are served, each with the policy that the project has for it. A component that the
+ * command names (`named`) wins over a `source`, and a `source` wins over a file in `modules/`.
+ *
+ * @param files the components without a `source`
+ * @param named those of them that the command names
+ * @throws TenonError `CONFIG` for a name that two files have, for a policy without a component, and for a secret that is not
+ *   to be had
+ */
+export async function namedModules(
+  files: readonly string[],
+  named: readonly string[],
+  project: Project | undefined,
+  environment: Environment,
+  pull: Pull,
+): Promise<NamedModules> {
+  const byName = new Map<string, string>();
+  for (const file of files) {
+    const name = moduleName(file);
+    const other = byName.get(name);
+    if (other !== undefined) {
+      const [one, two] = [other, file].map((each) => relative(process.cwd(), each));
+      throw new TenonError("CONFIG", `two modules are called ${name}; rename one of the files ${one} and ${two}`);
+    }
+    byName.set(name, file);
+  }
+  const modules: Record<string, string | ModuleOptions> = Object.fromEntries(byName);
+  if (project === undefined) return modules;
+  const fixed = new Set(named.map(moduleName));
+  for (const [name, policy] of Object.entries(project.config.modules)) {
+    const { source } = policy;
+    const own =
+      source === undefined || fixed.has(name)
+        ? byName.get(name)
+        : isReference(source)
+          ? await pull(source)
+          : resolve(project.folder, source);
+    if (own !== undefined) modules[name] = moduleOptions(name, policy, own, project.folder, environment);
+    else if (name !== project.config.project.name) throw withoutSource(name);
+  }
+  return modules;
+}
+
+/** Whether a project serves components by [modules] alone, because it has no handler of its own. */
+export function hasOnlySources({ config, source }: Project): boolean {
+  return !existsSync(source) && Object.values(config.modules).some((module) => module.source !== undefined);
+}
+
+/**
+ * A component with the policy of `[modules.<name>]`.
+ *
+ * @param folder what the files of secrets are relative to
+ * @throws TenonError `CONFIG` when a secret is not to be had
+ */
+export function moduleOptions(
+  name: string,
+  { source: _source, mount, host, isolation, env, secrets, sidecars, outbound, ...limits }: Config["modules"][string],
+  file: string,
+  folder: string,
+  environment: Environment,
+): ModuleOptions {
+  return {
+    source: file,
+    limits,
+    ...(mount === undefined ? {} : { mount }),
+    ...(host === undefined ? {} : { host }),
+    ...(isolation === undefined ? {} : { isolation }),
+    ...(env === undefined ? {} : { env }),
+    ...(secrets === undefined
+      ? {}
+      : { secrets: resolveSecrets(secrets, folder, environment, `modules.${name}.secrets`) }),
+    ...(sidecars === undefined ? {} : { sidecars }),
+    ...(outbound === undefined ? {} : { outbound }),
+  };
+}
+
+/** Places of modules besides `/run/<module>`, for people: `shop at shop.example/`. */
+export function mountsOf(modules: RuntimeOptions["modules"]): string[] {
+  return Object.entries(modules).flatMap(([name, module]) => {
+    if (typeof module !== "object" || module instanceof URL) return [];
+    const { host, mount } = module as ModuleOptions;
+    return host === undefined && mount === undefined ? [] : [`${name} at ${host ?? ""}${mount ?? "/"}`];
+  });
+}
+
+function withoutSource(name: string): TenonError {
+  return new TenonError(
+    "CONFIG",
+    `[modules.${name}] has no \`source\`, and neither the project nor a file in modules/ is called ${name}`,
+    `write source = "path/to/${name}.wasm" or source = "oci://registry.example/team/${name}:1.0" into it`,
+  );
+}

@@ -1,0 +1,65 @@
+//! The server's own policy, from which each module takes the parts that its policy leaves out.
+//!
+//! Each module gets [`Surroundings`] of its own, also where its policy leaves everything out: it shares no connection, no
+//! circuit breaker and no place at a sidecar with another module, so that none can see or starve another.
+
+use std::sync::Arc;
+
+use tenon_transport::{Allow, Sidecar, Transport, TransportConfig};
+
+use crate::config::{Isolation, Limits, ModulePolicy, ModuleSource, count, ms, size};
+use crate::error::RuntimeError;
+use crate::host::Surroundings;
+use crate::masks::Masks;
+use crate::metrics::Metrics;
+
+/// The server's policy.
+pub(crate) struct Inherited {
+    pub(crate) sidecars: Vec<Sidecar>,
+    pub(crate) allow: Vec<Allow>,
+    pub(crate) environment: Vec<(String, String)>,
+    pub(crate) isolation: Isolation,
+    pub(crate) limits: Limits,
+    pub(crate) metrics: Arc<Metrics>,
+}
+
+impl Inherited {
+    /// The surroundings of a module.
+    ///
+    /// # Errors
+    ///
+    /// [`RuntimeError::Config`] for a limit that the module cannot have.
+    pub(crate) fn surroundings(&self, source: &ModuleSource) -> Result<Arc<Surroundings>, RuntimeError> {
+        let ModulePolicy { sidecars, allow, environment, isolation, limits, mount: _, host: _ } = &source.policy;
+        let limits = self
+            .limits
+            .of_module(limits)
+            .map_err(|wrong| RuntimeError::Config(format!("module {}: {wrong}", source.name)))?;
+        let transport = Transport::new(
+            sidecars.as_ref().unwrap_or(&self.sidecars).clone(),
+            allow.as_ref().unwrap_or(&self.allow).clone(),
+            transport_config(&limits),
+        );
+        let mut variables = transport.environment();
+        variables.extend_from_slice(environment.as_ref().unwrap_or(&self.environment));
+        Ok(Arc::new(Surroundings {
+            masks: Arc::new(Masks::of(&variables)),
+            environment: variables,
+            transport,
+            limits,
+            isolation: isolation.unwrap_or(self.isolation),
+            metrics: Arc::clone(&self.metrics),
+        }))
+    }
+}
+
+/// The limits of outbound calls.
+pub(crate) fn transport_config(limits: &Limits) -> TransportConfig {
+    TransportConfig {
+        connect_timeout: ms(limits.connect_timeout_ms),
+        response_timeout: ms(limits.outbound_timeout_ms),
+        max_concurrent: size(limits.max_concurrent_per_sidecar),
+        breaker_failures: count(limits.breaker_failures),
+        breaker_pause: ms(limits.breaker_pause_ms),
+    }
+}

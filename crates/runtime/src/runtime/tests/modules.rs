@@ -1,0 +1,283 @@
+//! Modules with policies of their own: what one has, no other finds.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tenon_transport::{Address, Allow, SendError, Sidecar};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixListener;
+
+use super::*;
+use crate::config::{Isolation, ModulePolicy};
+use crate::host::whole;
+use crate::registry::Slot;
+
+/// Modules that answer 200, each with a policy.
+fn sources(folder: &TempDir, policies: Vec<(&str, ModulePolicy)>) -> Vec<ModuleSource> {
+    let path = folder.path().join("echo.wasm");
+    std::fs::write(&path, fixtures::echo(200)).unwrap();
+    let named = |(name, policy): (&str, _)| ModuleSource { policy, ..ModuleSource::new(name, &path) };
+    policies.into_iter().map(named).collect()
+}
+
+fn sidecar(name: &str, address: &str) -> Sidecar {
+    Sidecar::new(name, Address::parse(address).unwrap()).unwrap()
+}
+
+fn environment(variables: &[(&str, &str)]) -> Vec<(String, String)> {
+    variables.iter().map(|(name, value)| ((*name).to_string(), (*value).to_string())).collect()
+}
+
+/// A policy that has nothing of the server's.
+fn nothing() -> ModulePolicy {
+    ModulePolicy {
+        sidecars: Some(Vec::new()),
+        allow: Some(Vec::new()),
+        environment: Some(Vec::new()),
+        ..ModulePolicy::default()
+    }
+}
+
+async fn call(slot: &Slot, uri: &str) -> Result<u16, SendError> {
+    let request = Request::builder().uri(uri).body(whole(Bytes::new())).unwrap();
+    let transport = &slot.surroundings.transport;
+    let route = transport.route(request.uri())?;
+    Ok(transport.send(&route, request, None).await?.status().as_u16())
+}
+
+/// Answers 204 on a socket, and counts connections.
+fn answering(path: &std::path::Path) -> Arc<AtomicUsize> {
+    let listener = UnixListener::bind(path).unwrap();
+    let connections = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&connections);
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            counted.fetch_add(1, Ordering::Relaxed);
+            tokio::spawn(async move {
+                let mut head = [0; 4096];
+                while stream.read(&mut head).await.is_ok_and(|read| read > 0) {
+                    let _ = stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await;
+                }
+            });
+        }
+    });
+    connections
+}
+
+#[tokio::test]
+async fn a_part_that_is_given_takes_the_place_of_the_servers_and_others_are_inherited() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = ModulePolicy {
+        environment: Some(environment(&[("TENON_SECRET_KEY", "canary-of-own"), ("MODE", "own")])),
+        isolation: Some(Isolation::Shared),
+        limits: vec![("max_concurrent".to_string(), 2), ("request_timeout_ms".to_string(), 7)],
+        ..ModulePolicy::default()
+    };
+    let modules = sources(&folder, vec![("own", own), ("other", ModulePolicy::default()), ("none", nothing())]);
+    let config = RuntimeConfig {
+        modules,
+        sidecars: vec![sidecar("db", "unix:///run/db.sock")],
+        allow: vec![Allow::parse("api.example").unwrap()],
+        environment: environment(&[("TENON_SECRET_KEY", "canary-of-server"), ("REGION", "eu")]),
+        limits: small(),
+        ..RuntimeConfig::default()
+    };
+    let runtime = Runtime::new(config).await.unwrap();
+    let slot = |name: &str| runtime.shared.registry.get(name).unwrap();
+    let variables = |name: &str| slot(name).surroundings.environment.clone();
+    let db = ("SIDECAR_DB_URL", "http://db.sidecar.internal");
+    assert_eq!(variables("own"), environment(&[db, ("TENON_SECRET_KEY", "canary-of-own"), ("MODE", "own")]));
+    assert_eq!(variables("other"), environment(&[db, ("TENON_SECRET_KEY", "canary-of-server"), ("REGION", "eu")]));
+    assert_eq!(variables("none"), []);
+
+    let limits = |name: &str| slot(name).surroundings.limits.clone();
+    assert_eq!((limits("own").concurrent_per_module(), limits("own").request_timeout_ms), (2, 7));
+    assert_eq!(limits("other"), small());
+    let isolations = ["own", "other"].map(|name| slot(name).surroundings.isolation);
+    assert_eq!(isolations, [Isolation::Shared, Isolation::Request]);
+
+    // Each masks the values of its own secrets.
+    let masked = |name: &str, line: &'static str| slot(name).surroundings.masks.apply(line.into()).into_owned();
+    assert_eq!(masked("own", "canary-of-own canary-of-server"), "[secret KEY] canary-of-server");
+    assert_eq!(masked("other", "canary-of-own canary-of-server"), "canary-of-own [secret KEY]");
+}
+
+#[tokio::test]
+async fn the_sidecar_and_the_hosts_of_one_module_are_out_of_reach_for_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("db.sock");
+    let connections = answering(&socket);
+    let address = format!("unix://{}", socket.display());
+    let one = ModulePolicy {
+        sidecars: Some(vec![sidecar("db", &address), sidecar("tcp", "http://127.0.0.1:9")]),
+        allow: Some(vec![Allow::parse("api.example").unwrap()]),
+        ..nothing()
+    };
+    let two = ModulePolicy { sidecars: Some(vec![sidecar("cache", "unix:///nowhere/cache.sock")]), ..nothing() };
+    let modules = sources(&folder, vec![("one", one), ("two", two), ("none", nothing())]);
+    let config = RuntimeConfig { modules, limits: small(), ..RuntimeConfig::default() };
+    let runtime = Runtime::new(config).await.unwrap();
+    let slot = |name: &str| runtime.shared.registry.get(name).unwrap();
+
+    assert_eq!(call(&slot("one"), "http://db.sidecar.internal/").await.unwrap(), 204);
+    assert_eq!(connections.load(Ordering::Relaxed), 1);
+    for name in ["two", "none"] {
+        for uri in [
+            "http://db.sidecar.internal/",
+            "http://DB.sidecar.internal:80/",
+            "http://one.db.sidecar.internal/",
+            "http://tcp.sidecar.internal/",
+            "http://127.0.0.1:9/",
+            "http://localhost:9/",
+            "http://api.example/",
+            "https://api.example/",
+        ] {
+            let refused = call(&slot(name), uri).await.unwrap_err();
+            assert!(matches!(refused, SendError::Refused { .. }), "{name} {uri}: {refused}");
+            assert!(!refused.to_string().contains("db.sock"), "{refused}");
+        }
+    }
+    let gone = call(&slot("two"), "http://cache.sidecar.internal/").await.unwrap_err();
+    assert!(matches!(gone, SendError::Connect { .. }) && !gone.to_string().contains("db"), "{gone}");
+    assert_eq!(connections.load(Ordering::Relaxed), 1, "no other connection was made");
+
+    // The page of the server names the sidecars of a module by the module.
+    let health = String::from_utf8(get(&runtime, "/health").await.body.to_vec()).unwrap();
+    assert!(health.ends_with(r#""sidecars":{"one/db":"up","one/tcp":"down","two/cache":"down"}}"#), "{health}");
+}
+
+#[tokio::test]
+async fn modules_share_no_connection_breaker_or_place_at_a_sidecar_that_both_have() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("db.sock");
+    let modules = sources(&folder, vec![("one", ModulePolicy::default()), ("two", ModulePolicy::default())]);
+    let config = RuntimeConfig {
+        modules,
+        sidecars: vec![sidecar("db", &format!("unix://{}", socket.display()))],
+        limits: Limits { breaker_failures: 1, breaker_pause_ms: 30_000, ..small() },
+        ..RuntimeConfig::default()
+    };
+    let runtime = Runtime::new(config).await.unwrap();
+    let slot = |name: &str| runtime.shared.registry.get(name).unwrap();
+    assert!(matches!(call(&slot("one"), "http://db.sidecar.internal/").await, Err(SendError::Connect { .. })));
+    assert!(matches!(call(&slot("one"), "http://db.sidecar.internal/").await, Err(SendError::Open { .. })));
+
+    let connections = answering(&socket);
+    assert_eq!(call(&slot("two"), "http://db.sidecar.internal/").await.unwrap(), 204, "it has a breaker of its own");
+    assert!(matches!(call(&slot("one"), "http://db.sidecar.internal/").await, Err(SendError::Open { .. })));
+    assert_eq!(connections.load(Ordering::Relaxed), 1);
+    let health = String::from_utf8(get(&runtime, "/health").await.body.to_vec()).unwrap();
+    assert!(health.ends_with(r#""sidecars":{"db":"down"}}"#), "one module cannot reach it: {health}");
+}
+
+#[tokio::test]
+async fn a_module_at_its_limit_leaves_others_their_places_and_their_part_of_the_queue() {
+    let folder = tempfile::tempdir().unwrap();
+    let busy = folder.path().join("busy.wasm");
+    std::fs::write(&busy, fixtures::spin()).unwrap();
+    let own = [("max_concurrent", 1), ("request_timeout_ms", 3_000)].map(|(name, value)| (name.to_string(), value));
+    let policy = ModulePolicy { limits: own.to_vec(), ..ModulePolicy::default() };
+    let mut modules = sources(&folder, vec![("echo", ModulePolicy::default())]);
+    modules.push(ModuleSource { policy, ..ModuleSource::new("busy", busy) });
+    // A quarter of the queue is the share of a module with a quarter of the places.
+    let limits = Limits { max_queued: 8, queue_timeout_ms: 10_000, ..small() };
+    let runtime = Runtime::new(RuntimeConfig { modules, limits, ..RuntimeConfig::default() }).await.unwrap();
+    let send = |path: &'static str| {
+        let runtime = runtime.clone();
+        tokio::spawn(async move { get(&runtime, path).await.status.as_u16() })
+    };
+    let running = send("/run/busy/");
+    until(|| runtime.shared.admission.free() == 3).await;
+    let waiting = [send("/run/busy/"), send("/run/busy/")];
+    until(|| runtime.metrics().contains("tenon_requests_queued 2")).await;
+    assert_eq!(get(&runtime, "/run/busy/").await.status, 503, "its share of the queue is full");
+    for _ in 0..20 {
+        assert_eq!(get(&runtime, "/run/echo/").await.status, 200, "others have their places");
+    }
+    // Also when they wait themselves.
+    let taken = runtime.shared.admission.occupy(3);
+    let queued: Vec<_> = (0..6).map(|_| send("/run/echo/")).collect();
+    until(|| runtime.metrics().contains("tenon_requests_queued 8")).await;
+    drop(taken);
+    for answer in queued {
+        assert_eq!(answer.await.unwrap(), 200);
+    }
+    for call in waiting {
+        call.abort();
+    }
+    assert_eq!(running.await.unwrap(), 504, "after the time that it has itself");
+}
+
+#[tokio::test]
+async fn a_policy_that_cannot_be_is_refused_with_the_modules_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = |policies: Vec<(&'static str, ModulePolicy)>| {
+        let modules = sources(&folder, policies);
+        async move {
+            let config = RuntimeConfig { modules, limits: small(), ..RuntimeConfig::default() };
+            let error = Runtime::new(config).await.map(drop).unwrap_err();
+            assert_eq!(error.code(), "CONFIG");
+            error.to_string()
+        }
+    };
+    let limit = |name: &str, value| ModulePolicy { limits: vec![(name.to_string(), value)], ..ModulePolicy::default() };
+    assert_eq!(
+        error(vec![("shop", limit("max_concurrent", 5))]).await,
+        "module shop: max_concurrent is 5: it must be a whole number from 1 to 4, the server's"
+    );
+    assert!(error(vec![("shop", limit("max_queued", 5))]).await.starts_with("module shop: max_queued is a limit of"));
+    let mounted = |mount: &str| ModulePolicy { mount: Some(mount.to_string()), ..ModulePolicy::default() };
+    assert!(error(vec![("shop", mounted("/run"))]).await.starts_with("module shop: mount \"/run\""));
+    let twice = error(vec![("one", mounted("/shop")), ("two", mounted("/shop"))]).await;
+    assert_eq!(twice, "two modules are mounted at /shop: one and two; give one of them another mount or host");
+}
+
+#[tokio::test]
+async fn modules_are_served_where_they_are_mounted() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut modules = Vec::new();
+    for (name, status, mount, host) in [
+        ("root", 201, Some("/"), None),
+        ("shop", 202, Some("/shop"), None),
+        ("site", 203, None, Some("shop.example")),
+        ("plain", 204, None, None),
+    ] {
+        let path = folder.path().join(format!("{name}.wasm"));
+        std::fs::write(&path, fixtures::echo(status)).unwrap();
+        let mut source = ModuleSource::new(name, path);
+        source.policy.mount = mount.map(str::to_string);
+        source.policy.host = host.map(str::to_string);
+        modules.push(source);
+    }
+    let runtime = Runtime::new(RuntimeConfig { modules, limits: small(), ..RuntimeConfig::default() }).await.unwrap();
+    let status = |host: &'static str, path: &str| {
+        let mut request = request("GET", path, "");
+        request.headers_mut().insert("host", HeaderValue::from_static(host));
+        let runtime = runtime.clone();
+        async move { send(&runtime, request).await.status.as_u16() }
+    };
+    for (host, path, expected) in [
+        ("a.example", "/", 201),
+        ("a.example", "/shopping?x", 201),
+        ("a.example", "/shop?x", 202),
+        ("a.example", "/shop/x", 202),
+        ("a.example", "/run/plain/", 204),
+        ("a.example", "/run/shop/", 202),
+        ("a.example", "/run/nobody/", 404),
+        ("a.example", "/health", 200),
+        ("Shop.Example:8080", "/shop/x", 203),
+        ("shop.example", "/health", 200),
+        ("shop.example", "/run/root/", 201),
+    ] {
+        assert_eq!(status(host, path).await, expected, "{host}{path}");
+    }
+    // A mount that another module has is refused, and a module that moves leaves its old one.
+    let mut moved = ModuleSource::new("plain", folder.path().join("plain.wasm"));
+    moved.policy.mount = Some("/shop".to_string());
+    assert_eq!(runtime.load(moved.clone()).await.unwrap_err().code(), "CONFIG");
+    moved.policy.mount = Some("/shop/plain".to_string());
+    runtime.load(moved.clone()).await.unwrap();
+    assert_eq!(status("a.example", "/shop/plain").await, 204);
+    moved.policy.mount = None;
+    runtime.load(moved).await.unwrap();
+    assert_eq!(status("a.example", "/shop/plain").await, 202);
+}
