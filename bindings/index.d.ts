@@ -41,6 +41,13 @@ export declare class Runtime {
   reload(name: string, path?: string | undefined | null): Promise<undefined>
   /** Loads a module with a policy, as `reload` does. */
   load(module: NativeModule): Promise<undefined>
+  /**
+   * Makes the modules those of a list, all at once, while the old ones serve. Rejects as `create` does; all old ones go on
+   * serving then, and `/health` says so.
+   */
+  update(modules: Array<NativeModule>): Promise<undefined>
+  /** Notes in `/health` that there is a newer configuration, which cannot be served. */
+  noteFailedUpdate(): void
   /** What has been counted, in the text format of Prometheus. */
   metrics(): string
   /** Resolves when the traces of all requests that have been answered are sent, if they are sent anywhere. */

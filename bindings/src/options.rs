@@ -120,7 +120,7 @@ pub(crate) fn config(options: RuntimeOptions) -> Result<RuntimeConfig, Failure> 
         modules: options.modules.into_iter().map(module).collect::<Result<_, _>>()?,
         sidecars: sidecars(options.sidecars.unwrap_or_default())?,
         allow: allow(&options.outbound_allow.unwrap_or_default())?,
-        environment: options.env.unwrap_or_default().into_iter().collect(),
+        environment: environment(options.env.unwrap_or_default()),
         isolation: isolation(options.isolation.as_deref().unwrap_or("request"))?,
         limits: limits(options.limits.unwrap_or_default())?,
         access_log: options.access_log.unwrap_or(false),
@@ -154,12 +154,10 @@ fn policy(given: NativePolicy) -> Result<ModulePolicy, Failure> {
     }
     // Sorted, so that the same policy compares as equal.
     limits.sort();
-    let mut environment: Option<Vec<_>> = given.env.map(|env| env.into_iter().collect());
-    environment.iter_mut().for_each(|environment| environment.sort());
     Ok(ModulePolicy {
         sidecars: given.sidecars.map(sidecars).transpose()?,
         allow: given.outbound_allow.as_deref().map(allow).transpose()?,
-        environment,
+        environment: given.env.map(environment),
         isolation: given.isolation.as_deref().map(isolation).transpose()?,
         limits,
         mount: given.mount,
@@ -175,6 +173,13 @@ fn sidecars(given: HashMap<String, String>) -> Result<Vec<Sidecar>, Failure> {
         .collect::<Result<Vec<_>, Failure>>()?;
     sidecars.sort_by(|one, other| one.name().cmp(other.name()));
     Ok(sidecars)
+}
+
+/// Variables, sorted for the same reason.
+fn environment(given: HashMap<String, String>) -> Vec<(String, String)> {
+    let mut environment: Vec<_> = given.into_iter().collect();
+    environment.sort();
+    environment
 }
 
 fn allow(given: &[String]) -> Result<Vec<Allow>, Failure> {

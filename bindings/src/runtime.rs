@@ -78,6 +78,30 @@ impl Runtime {
         promise(env, reload, |()| ())
     }
 
+    /// Makes the modules those of a list, all at once, while the old ones serve. Rejects as `create` does; all old ones go on
+    /// serving then, and `/health` says so.
+    #[napi]
+    pub fn update<'env>(&self, env: &'env Env, modules: Vec<NativeModule>) -> Result<PromiseRaw<'env, ()>> {
+        let runtime = self.runtime.clone();
+        let update = async move {
+            let modules = modules.into_iter().map(options::module).collect::<std::result::Result<_, _>>();
+            match modules {
+                Ok(modules) => Ok(runtime.update(modules).await?),
+                Err(failure) => {
+                    runtime.note_failed_update();
+                    Err(failure)
+                }
+            }
+        };
+        promise(env, update, |()| ())
+    }
+
+    /// Notes in `/health` that there is a newer configuration, which cannot be served.
+    #[napi]
+    pub fn note_failed_update(&self) {
+        self.runtime.note_failed_update();
+    }
+
     /// What has been counted, in the text format of Prometheus.
     #[napi]
     pub fn metrics(&self) -> String {

@@ -1,6 +1,6 @@
 /** Two modules with policies of their own in one `tenon run`: one tries to get what the other has. */
 import { spawnSync } from "node:child_process";
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -185,4 +185,52 @@ test("a module at its limit answers 503, and another one has its places", { time
   release();
   expect(await slow).toEqual([200, `${CANARY}-answer`]);
   expect((await ask("vault", "/env?name=MODE")).status).toBe(200);
+});
+
+test("a change of tenon.toml takes effect without a dropped request", { timeout: 60_000 }, async () => {
+  const file = join(at, "tenon.toml");
+  const text = await readFile(file, "utf8");
+  const health = async () => (await send(origin(), { path: "/health" })).json() as { status: string; reload?: string };
+  let asking = true;
+  const statuses = new Map<number, number>();
+  const asked = (async () => {
+    while (asking) {
+      const { status } = await ask("spy", "/env?name=MODE");
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    }
+  })();
+  // A request that runs while the module is replaced ends where it began.
+  hang = new Promise((resolve) => {
+    release = resolve;
+  });
+  const hangs = calls.filter((each) => each === "sidecar /hang").length;
+  const slow = call("vault", "http://store.sidecar.internal/hang");
+  await expect.poll(() => calls.filter((each) => each === "sidecar /hang")).toHaveLength(hangs + 1);
+  const changed = text.replace('MODE = "spy"', 'MODE = "changed"').replace('mount = "/vault"', 'mount = "/moved"');
+  await writeFile(file, changed.replace("queue_timeout_ms = 300", "queue_timeout_ms = 400"));
+  await expect.poll(async () => (await ask("spy", "/env?name=MODE")).json(), { timeout: 20_000 }).toBe("changed");
+  expect((await send(origin(), { path: "/moved/base", host: "vault.example" })).status).toBe(503);
+  release();
+  expect(await slow).toEqual([200, `${CANARY}-answer`]);
+  await expect
+    .poll(async () => (await send(origin(), { path: "/moved/base", host: "vault.example" })).json())
+    .toBe("/moved");
+  await expect.poll(() => running.errors()).toContain("is needed for server.queue_timeout_ms");
+
+  // A file that cannot be served leaves the old one serving.
+  await writeFile(file, `${changed}\n[modules.broken]\nsource = "tenon.toml"\n`);
+  await expect.poll(health, { timeout: 20_000 }).toMatchObject({ status: "degraded", reload: "failed" });
+  await expect.poll(() => running.errors()).toContain("the former configuration goes on serving");
+  await writeFile(file, `${changed}\nnonsense\n`);
+  await expect.poll(() => running.errors(), { timeout: 20_000 }).toContain("nonsense");
+  expect((await ask("spy", "/env?name=MODE")).json()).toBe("changed");
+
+  await writeFile(file, text);
+  running.process.kill("SIGHUP");
+  await expect.poll(async () => (await ask("spy", "/env?name=MODE")).json(), { timeout: 20_000 }).toBe("spy");
+  expect(await health()).toMatchObject({ status: "ok" });
+  expect(await health()).not.toHaveProperty("reload");
+  asking = false;
+  await asked;
+  expect([...statuses.keys()]).toEqual([200]);
 });

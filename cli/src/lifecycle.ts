@@ -1,3 +1,4 @@
+import { closeSync, openSync } from "node:fs";
 import { exitCode } from "./errors.ts";
 
 /** Waits for the signals that end a server, from when it is made. A second Ctrl-C ends the process at once. */
@@ -6,6 +7,8 @@ export class Lifecycle {
   readonly ended: Promise<number>;
   #end: (code: number) => void = () => {};
   #ending = false;
+  readonly #hadTerminal = hasTerminal();
+  #hangUp: (() => void) | undefined;
 
   constructor() {
     this.ended = new Promise((resolve) => {
@@ -17,7 +20,11 @@ export class Lifecycle {
       };
     });
     process.once("SIGTERM", () => this.end(exitCode.done));
-    process.once("SIGHUP", () => this.end(exitCode.interrupted));
+    process.on("SIGHUP", () => {
+      const isGone = this.#hadTerminal && !hasTerminal();
+      if (this.#hangUp === undefined || isGone) this.end(exitCode.interrupted);
+      else this.#hangUp();
+    });
     process.on("SIGINT", () => this.interrupt());
   }
 
@@ -42,6 +49,11 @@ export class Lifecycle {
     return start;
   }
 
+  /** Has SIGHUP reload instead of ending, unless the terminal went that the process was started on. */
+  onHangUp(reload: () => void): void {
+    this.#hangUp = reload;
+  }
+
   /** As Ctrl-C does. */
   interrupt(): void {
     if (this.#ending) process.exit(exitCode.interrupted);
@@ -52,6 +64,16 @@ export class Lifecycle {
   end(code: number): void {
     this.#ending = true;
     this.#end(code);
+  }
+}
+
+/** Whether the process has a terminal that controls it. */
+function hasTerminal(): boolean {
+  try {
+    closeSync(openSync("/dev/tty", "r"));
+    return true;
+  } catch {
+    return false;
   }
 }
 

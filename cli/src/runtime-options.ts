@@ -213,6 +213,30 @@ export function checkedModule(
   return nativeModule(name, module, server);
 }
 
+/**
+ * All modules with their whole policies, the parts among them that they have from the server. Limits of the server that a
+ * module cannot have are left out: they stay what they are while it runs.
+ *
+ * @throws TenonError `CONFIG`, as `nativeOptions`
+ */
+export function wholeModules(options: RuntimeOptions): NativeModule[] {
+  const { modules, limits: server = {}, ...native } = nativeOptions(options);
+  const inherited = Object.entries(limits).flatMap(([name, { ofModule, default: value }]) =>
+    ofModule ? [[name, server[name] ?? value] as const] : [],
+  );
+  return modules.map(({ policy = {}, ...module }) => ({
+    ...module,
+    policy: {
+      sidecars: native.sidecars ?? {},
+      outboundAllow: native.outboundAllow ?? [],
+      env: native.env ?? {},
+      isolation: native.isolation ?? "request",
+      ...policy,
+      limits: { ...Object.fromEntries(inherited), ...policy.limits },
+    },
+  }));
+}
+
 function nativeModule(
   name: string,
   { source, env, secrets, sidecars, outbound, isolation, limits: own = {}, mount, host }: ModuleOptions,

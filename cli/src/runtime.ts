@@ -16,6 +16,7 @@ import {
   nativeOptions,
   pathOf,
   type RuntimeOptions,
+  wholeModules,
 } from "./runtime-options.ts";
 
 export type { ListenOptions, ModuleLimits, ModuleOptions, RuntimeOptions };
@@ -63,7 +64,7 @@ export class Runtime {
   readonly #scheme: "http" | "https";
   readonly #bodyLimits: BodyLimits;
   readonly #shutdownTimeoutMs: number;
-  readonly #server: Pick<RuntimeOptions, "env" | "secrets">;
+  #server: ServerPolicy;
   #loading: Promise<Fetching> | undefined;
   #fetching: Fetching | undefined;
   readonly #servers = new Set<NativeServer>();
@@ -78,8 +79,7 @@ export class Runtime {
       maxBodyBytes: options.maxBodyBytes ?? limits.max_body_bytes.default,
       bodyTimeoutMs: options.bodyTimeoutMs ?? limits.body_timeout_ms.default,
     };
-    const { env, secrets } = options;
-    this.#server = { ...(env === undefined ? {} : { env }), ...(secrets === undefined ? {} : { secrets }) };
+    this.#server = policyOf(options);
     this.#shutdownTimeoutMs = options.shutdownTimeoutMs ?? limits.shutdown_timeout_ms.default;
   }
 
@@ -119,6 +119,27 @@ export class Runtime {
     if (typeof file !== "object" || file instanceof URL)
       throw new TenonError("CONFIG", "`file` must be a path or a file: URL");
     await fromNative(this.#runtime.load(checkedModule(name, file, this.#server)));
+  }
+
+  /**
+   * Takes over the modules of other options, each with its policy, all at once while the old ones serve. What the options have
+   * for the server itself stays as it is. @internal
+   *
+   * @throws TenonError as {@link create}; all old modules go on serving then, and `/health` says so
+   */
+  async update(options: RuntimeOptions): Promise<void> {
+    try {
+      await fromNative(this.#runtime.update(wholeModules(options)));
+    } catch (error) {
+      this.noteFailedUpdate();
+      throw error;
+    }
+    this.#server = policyOf(options);
+  }
+
+  /** Notes in `/health` that there is a newer configuration, which cannot be served. @internal */
+  noteFailedUpdate(): void {
+    this.#runtime.noteFailedUpdate();
   }
 
   /** What has been counted so far, in the text format of Prometheus, as `/metrics` has it. */
@@ -226,6 +247,13 @@ export class Runtime {
     });
     return this.#loading;
   }
+}
+
+/** The part of a runtime's options that a module's own options are completed with. */
+type ServerPolicy = Pick<RuntimeOptions, "env" | "secrets">;
+
+function policyOf({ env, secrets }: RuntimeOptions): ServerPolicy {
+  return { ...(env === undefined ? {} : { env }), ...(secrets === undefined ? {} : { secrets }) };
 }
 
 const closed = "the runtime is closed";

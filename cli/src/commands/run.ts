@@ -1,19 +1,24 @@
 import { existsSync, statSync } from "node:fs";
-import { relative, resolve } from "node:path";
+import { join, relative, resolve } from "node:path";
 import type { Command } from "commander";
-import { consumeCron, cronServiceOf } from "../cron.ts";
-import { TenonError } from "../errors.ts";
+import { type CronConsumer, consumeCron, cronServiceOf } from "../cron.ts";
+import { failureToTell, TenonError } from "../errors.ts";
 import { Lifecycle } from "../lifecycle.ts";
+import { limits } from "../limits.ts";
 import { nearest } from "../nearest.ts";
 import { formatReference, isReference, parseReference } from "../oci/reference.ts";
 import { type CommonOptions, parsePort, suggestPort, terminalFor, withCommonOptions } from "../options.ts";
-import { defaultConfig } from "../project/config.ts";
+import { camelCase } from "../project/config/key.ts";
+import { sections } from "../project/config/keys.ts";
+import { type Config, defaultConfig } from "../project/config.ts";
 import { hasOnlySources, mountsOf, type NamedModules, namedModules, type Pull } from "../project/modules.ts";
-import { dependencies, findProject, moduleName, type Project } from "../project/project.ts";
+import { configFile, dependencies, findProject, moduleName, type Project } from "../project/project.ts";
 import { servingOptions } from "../project/serving.ts";
-import { consumeQueues, queueServiceOf } from "../queues.ts";
+import { consumeQueues, type QueueConsumer, queueServiceOf } from "../queues.ts";
+import { Reloading } from "../reloading.ts";
 import { Runtime, type RuntimeOptions } from "../runtime.ts";
 import { pathOf } from "../runtime-options.ts";
+import type { SidecarService } from "../sidecar-service.ts";
 import type { Terminal } from "../terminal.ts";
 
 interface Options extends CommonOptions {
@@ -43,33 +48,102 @@ export function runCommand(program: Command): void {
     .option("--json", "print where it serves what as one line of JSON");
   withCommonOptions(command).action(async (named: string[], options: Options) => {
     const terminal = terminalFor(options);
-    const project = await findProject(process.cwd());
     const pull = puller(options, terminal);
-    const components = await pulled(named, pull);
-    const { files, named: chosen } = await filesToServe(components, project);
-    const modules = await namedModules(files, chosen, project, process.env, pull);
-    const config = project?.config ?? defaultConfig(process.env);
-    const { server } = config;
-    const serving = servingOptions(config, project?.folder ?? process.cwd());
-    const queueService = queueServiceOf(config, serving);
-    const cronService = cronServiceOf(config, serving);
+    let state = await configuration(named, pull);
+    const { server } = state.config;
     const lifecycle = new Lifecycle();
-    const runtime = await lifecycle.starting(load(modules, serving, options, terminal));
+    const runtime = await lifecycle.starting(load(state, options, terminal));
     const { url } = await lifecycle.starting(
       suggestPort(runtime.listen({ host: options.host ?? server.host, port: options.port ?? server.port })),
     );
-    const consumers = [
-      ...consumeQueues(config, queueService, runtime, (message) => terminal.note("Queue", message)),
-      ...consumeCron(config, cronService, runtime, (message) => terminal.note("Cron", message)),
-    ];
+    let consumers = consume(state, runtime, terminal);
     await announce(url, runtime, options, terminal);
-    for (const mount of mountsOf(modules)) terminal.note("Mount", mount);
+    for (const mount of mountsOf(state.modules)) terminal.note("Mount", mount);
+    const reload = async () => {
+      const next = await configuration(named, pull);
+      await runtime.update({ ...next.serving, modules: next.modules });
+      const fixed = fixedKeys(state.config, next.config);
+      if (work(next) !== work(state)) {
+        await closeAll(consumers);
+        consumers = consume(next, runtime, terminal);
+      }
+      state = next;
+      terminal.note("Reload", `modules: ${runtime.modules.join(", ")}`);
+      if (fixed.length > 0)
+        terminal.note("Restart", `is needed for ${fixed.join(", ")}: until then they stay as they were`);
+    };
+    const { project } = state;
+    const reloading = new Reloading(project && join(project.folder, configFile), () =>
+      reload().catch((error: unknown) => {
+        runtime.noteFailedUpdate();
+        const told = failureToTell(error) ?? { message: String(error), hint: undefined };
+        terminal.failure(told.message, told.hint);
+        terminal.note("Reload", "failed: the former configuration goes on serving");
+      }),
+    );
+    lifecycle.onHangUp(() => reloading.request());
     process.exitCode = await lifecycle.ended;
+    reloading.close();
     terminal.note("Stop", "after running requests; Ctrl-C again stops at once");
-    await Promise.all(consumers.map((consumer) => consumer.close()));
+    await closeAll(consumers);
     await runtime.close();
     process.exit();
   });
+}
+
+/** The state of the project's files, and what follows from it. */
+interface Configuration {
+  readonly project: Project | undefined;
+  readonly config: Config;
+  readonly modules: NamedModules;
+  readonly serving: Omit<RuntimeOptions, "modules">;
+  readonly queueService: SidecarService | undefined;
+  readonly cronService: SidecarService | undefined;
+}
+
+/** Reads the configuration, and pulls what it names in registries. */
+async function configuration(named: readonly string[], pull: Pull): Promise<Configuration> {
+  const project = await findProject(process.cwd());
+  const components = await pulled(named, pull);
+  const { files, named: chosen } = await filesToServe(components, project);
+  const modules = await namedModules(files, chosen, project, process.env, pull);
+  const config = project?.config ?? defaultConfig(process.env);
+  const serving = servingOptions(config, project?.folder ?? process.cwd());
+  const [queueService, cronService] = [queueServiceOf(config, serving), cronServiceOf(config, serving)];
+  return { project, config, modules, serving, queueService, cronService };
+}
+
+type Consumers = readonly (QueueConsumer | CronConsumer)[];
+
+/** Starts the consumers of queues and of cron. */
+function consume(
+  { config, queueService, cronService }: Configuration,
+  runtime: Runtime,
+  terminal: Terminal,
+): Consumers {
+  return [
+    ...consumeQueues(config, queueService, runtime, (message) => terminal.note("Queue", message)),
+    ...consumeCron(config, cronService, runtime, (message) => terminal.note("Cron", message)),
+  ];
+}
+
+async function closeAll(consumers: Consumers): Promise<void> {
+  await Promise.all(consumers.map((consumer) => consumer.close()));
+}
+
+/** The part of a configuration that consumers work with. */
+function work({ config: { project, queues, cron }, queueService, cronService }: Configuration): string {
+  return JSON.stringify([project.name, queues, cron, queueService, cronService]);
+}
+
+/** The keys of `[server]` whose new values a server that runs cannot take over. */
+function fixedKeys({ server: before }: Config, { server: after }: Config): string[] {
+  const isOfModule = (key: string) =>
+    key === "isolation" || (key in limits && limits[key as keyof typeof limits].ofModule);
+  const keys = Object.keys(sections.server.keys).filter((key) => !isOfModule(key));
+  const value = (server: Config["server"], key: string) =>
+    JSON.stringify((server as Readonly<Record<string, unknown>>)[camelCase(key)]);
+  return keys.filter((key) => value(before, key) !== value(after, key)).map((key) => `server.${key}`);
 }
 
 /** Pulls components of references, and shows it. */
@@ -155,12 +229,7 @@ function fileOf(component: string, project: Project | undefined, others: readonl
   );
 }
 
-async function load(
-  modules: NamedModules,
-  serving: Omit<RuntimeOptions, "modules">,
-  options: Options,
-  terminal: Terminal,
-): Promise<Runtime> {
+async function load({ modules, serving }: Configuration, options: Options, terminal: Terminal): Promise<Runtime> {
   const files = Object.values(modules).map((module) => (typeof module === "string" ? module : pathOf(module.source)));
   const names = files.map((file) => relative(process.cwd(), file)).join(", ");
   const create = () =>

@@ -10,14 +10,15 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use crate::problem::JsonString;
 use crate::registry::READY;
 
-/// The answer. Its status is 200 as long as the process answers at all: a degraded one still serves what works, and is not
+/// The answer. `is_outdated`: there is a newer configuration, which could not be taken over. Its status is 200 as long as the process answers at all: a degraded one still serves what works, and is not
 /// to be taken out of service for it.
 pub(crate) fn response(
     uptime: Duration,
     modules: &[(String, &'static str)],
     sidecars: &[(String, bool)],
+    is_outdated: bool,
 ) -> Response<Bytes> {
-    let whole = modules.iter().all(|(_, state)| *state == READY) && sidecars.iter().all(|(_, up)| *up);
+    let whole = !is_outdated && modules.iter().all(|(_, state)| *state == READY) && sidecars.iter().all(|(_, up)| *up);
     let mut body = format!(
         r#"{{"status":"{}","version":"{}","uptime_s":{:.3},"modules":{}"#,
         if whole { "ok" } else { "degraded" },
@@ -32,6 +33,9 @@ pub(crate) fn response(
             r#","sidecars":{}"#,
             states(sidecars.iter().map(|(name, up)| (&**name, if *up { "up" } else { "down" })))
         );
+    }
+    if is_outdated {
+        body.push_str(r#","reload":"failed""#);
     }
     body.push('}');
     let mut response = Response::new(Bytes::from(body));

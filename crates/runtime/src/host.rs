@@ -9,7 +9,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use http::HeaderValue;
 use http_body_util::BodyExt;
-use tenon_transport::Transport;
+use tenon_transport::{Allow, Sidecar, Transport};
 use wasmtime::component::{HasData, Linker, Resource, ResourceTable};
 use wasmtime_wasi::cli::WasiCliCtxView;
 use wasmtime_wasi::clocks::{WasiClocks, WasiClocksCtxView, WasiClocksView};
@@ -40,6 +40,18 @@ pub(crate) struct Surroundings {
     pub(crate) limits: Limits,
     pub(crate) isolation: Isolation,
     pub(crate) metrics: Arc<Metrics>,
+    /// What `transport` reaches.
+    pub(crate) sidecars: Vec<Sidecar>,
+    pub(crate) allow: Vec<Allow>,
+}
+
+impl Surroundings {
+    /// Whether a module finds the same in both.
+    pub(crate) fn are_like(&self, others: &Self) -> bool {
+        let Self { environment, masks: _, transport: _, limits, isolation, metrics: _, sidecars, allow } = self;
+        let reach = (sidecars, allow) == (&others.sidecars, &others.allow);
+        reach && (environment, limits, isolation) == (&others.environment, &others.limits, &others.isolation)
+    }
 }
 
 /// The request on whose behalf an instance runs.

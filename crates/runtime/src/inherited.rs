@@ -35,11 +35,9 @@ impl Inherited {
             .limits
             .of_module(limits)
             .map_err(|wrong| RuntimeError::Config(format!("module {}: {wrong}", source.name)))?;
-        let transport = Transport::new(
-            sidecars.as_ref().unwrap_or(&self.sidecars).clone(),
-            allow.as_ref().unwrap_or(&self.allow).clone(),
-            transport_config(&limits),
-        );
+        let sidecars = sidecars.as_ref().unwrap_or(&self.sidecars).clone();
+        let allow = allow.as_ref().unwrap_or(&self.allow).clone();
+        let transport = Transport::new(sidecars.clone(), allow.clone(), transport_config(&limits));
         let mut variables = transport.environment();
         variables.extend_from_slice(environment.as_ref().unwrap_or(&self.environment));
         Ok(Arc::new(Surroundings {
@@ -49,6 +47,8 @@ impl Inherited {
             limits,
             isolation: isolation.unwrap_or(self.isolation),
             metrics: Arc::clone(&self.metrics),
+            sidecars,
+            allow,
         }))
     }
 }

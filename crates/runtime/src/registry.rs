@@ -1,7 +1,8 @@
 //! The modules by name: how they are loaded, replaced while they serve, and what becomes of one that cannot be loaded.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::thread;
 
@@ -72,13 +73,33 @@ struct Table {
 /// A name under which requests come in, and what is behind it at the moment.
 pub(crate) struct Slot {
     pub(crate) source: ModuleSource,
+    /// Of the file that was loaded; none when there was none.
+    stamp: Option<Stamp>,
     pub(crate) surroundings: Arc<Surroundings>,
     pub(crate) state: State,
     /// A module that replaces another takes its places over.
     pub(crate) places: Arc<Places>,
 }
 
+/// The identity of a file's content. Another file, and one that was written to, has another.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    device: u64,
+    inode: u64,
+    size: u64,
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    fn of(path: &Path) -> Option<Self> {
+        let found = std::fs::metadata(path).ok()?;
+        let changed = (found.ctime(), found.ctime_nsec());
+        Some(Self { device: found.dev(), inode: found.ino(), size: found.size(), changed })
+    }
+}
+
 /// Whether a module can be called.
+#[derive(Clone)]
 pub(crate) enum State {
     /// It serves.
     Ready(Arc<Module>),
@@ -112,7 +133,8 @@ struct Loading {
 impl Loading {
     fn start(&mut self, shelf: &Shelf, source: ModuleSource, surroundings: Arc<Surroundings>) {
         let (name, loader) = (source.name.clone(), Arc::clone(&shelf.loader));
-        let slot = shelf.put(source.clone(), Arc::clone(&surroundings), State::Loading);
+        let stamp = Stamp::of(&source.path);
+        let slot = shelf.put(source.clone(), stamp, Arc::clone(&surroundings), State::Loading);
         let task = self.tasks.spawn(async move { load(loader, source, surroundings).await });
         self.announced.insert(task.id(), (name, slot));
     }
@@ -204,13 +226,64 @@ impl Registry {
     pub(crate) async fn put(&self, source: ModuleSource) -> Result<(), RuntimeError> {
         check_name(&source)?;
         self.shelf.table().mounts_with(&source)?;
-        let surroundings = match self.get(&source.name) {
-            Some(slot) if slot.source.policy == source.policy => Arc::clone(&slot.surroundings),
-            _ => self.shelf.loader.inherited.surroundings(&source)?,
-        };
+        let surroundings = self.shelf.surroundings(&source)?;
+        let stamp = Stamp::of(&source.path);
         let module = load(Arc::clone(&self.shelf.loader), source.clone(), Arc::clone(&surroundings)).await?;
         let module = self.shelf.looked_after(module);
-        self.shelf.put(source, surroundings, State::Ready(module));
+        self.shelf.put(source, stamp, surroundings, State::Ready(module));
+        Ok(())
+    }
+
+    /// Makes the modules those of a list. Modules whose file or policy has changed are loaded while the old ones serve; then all
+    /// take over at once, and modules that are not in the list are gone. Requests that run finish where they are.
+    ///
+    /// # Errors
+    ///
+    /// The reason why one of them cannot be served, and then all old ones go on serving. A module that could not be loaded
+    /// before and still cannot is only logged.
+    pub(crate) async fn update(&self, modules: Vec<ModuleSource>) -> Result<(), RuntimeError> {
+        refuse_duplicates(&modules)?;
+        Mounts::of(&modules)?;
+        let shelf = &self.shelf;
+        let mut loading = JoinSet::new();
+        let mut next = Vec::new();
+        for source in modules {
+            let (stamp, surroundings) = (Stamp::of(&source.path), shelf.surroundings(&source)?);
+            let name = source.name.clone();
+            let known = self.get(&name);
+            let is_same = known.as_ref().is_some_and(|slot| {
+                (&slot.source.path, slot.stamp) == (&source.path, stamp)
+                    && Arc::ptr_eq(&slot.surroundings, &surroundings)
+                    && (matches!(slot.state, State::Ready(_))
+                        || (matches!(slot.state, State::Loading) && slot.source == source))
+            });
+            if !is_same {
+                let (loader, source, surroundings) =
+                    (Arc::clone(&shelf.loader), source.clone(), Arc::clone(&surroundings));
+                loading.spawn(async move { (source.name.clone(), load(loader, source, surroundings).await) });
+            }
+            next.push((source, stamp, surroundings));
+        }
+        let mut loaded = HashMap::new();
+        let mut failures = Vec::new();
+        while let Some(ended) = loading.join_next().await {
+            let (name, module) = ended.map_err(|error| RuntimeError::Config(format!("loading failed: {error}")))?;
+            let had_failed = self.get(&name).is_some_and(|slot| matches!(slot.state, State::Failed));
+            match module {
+                Ok(module) => drop(loaded.insert(name, State::Ready(shelf.looked_after(module)))),
+                Err(error) if had_failed => {
+                    log((name.clone(), error));
+                    loaded.insert(name, State::Failed);
+                }
+                Err(error) => failures.push((name, error)),
+            }
+        }
+        let mut failures = failures.into_iter();
+        if let Some((_, error)) = failures.next() {
+            failures.for_each(log);
+            return Err(error);
+        }
+        shelf.replace(next, loaded);
         Ok(())
     }
 
@@ -272,15 +345,60 @@ impl Shelf {
     }
 
     /// Puts a state behind a name, in the place of the one that is there.
-    fn put(&self, source: ModuleSource, surroundings: Arc<Surroundings>, state: State) -> Arc<Slot> {
+    fn put(
+        &self,
+        source: ModuleSource,
+        stamp: Option<Stamp>,
+        surroundings: Arc<Surroundings>,
+        state: State,
+    ) -> Arc<Slot> {
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
         let before = table.slots.get(&source.name).map(|slot| &slot.places);
         let places = Places::of(&surroundings.limits, before);
         let name = source.name.clone();
-        let slot = Arc::new(Slot { source, surroundings, state, places });
+        let slot = Arc::new(Slot { source, stamp, surroundings, state, places });
         table.slots.insert(name, Arc::clone(&slot));
         table.mounts = Mounts::of(table.slots.values().map(|slot| &slot.source)).unwrap_or_default();
         slot
+    }
+
+    /// Puts modules in the place of all that there are. One that was not loaded anew stays as it is.
+    fn replace(
+        &self,
+        modules: Vec<(ModuleSource, Option<Stamp>, Arc<Surroundings>)>,
+        mut loaded: HashMap<String, State>,
+    ) {
+        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        let mut slots = BTreeMap::new();
+        for (source, stamp, surroundings) in modules {
+            let name = source.name.clone();
+            let before = table.slots.get(&name);
+            let places = Places::of(&surroundings.limits, before.map(|slot| &slot.places));
+            let slot = match (loaded.remove(&name), before) {
+                (None, Some(before)) if before.source == source => Arc::clone(before),
+                (None, Some(before)) => {
+                    let state = before.state.clone();
+                    Arc::new(Slot { source, stamp, surroundings, state, places })
+                }
+                (state, _) => {
+                    let state = state.unwrap_or(State::Failed);
+                    Arc::new(Slot { source, stamp, surroundings, state, places })
+                }
+            };
+            slots.insert(name, slot);
+        }
+        let mounts = Mounts::of(slots.values().map(|slot| &slot.source)).unwrap_or_default();
+        let old = std::mem::replace(&mut *table, Table { slots, mounts });
+        drop(table);
+        // Outside the lock, because instances may go with it.
+        drop(old);
+    }
+
+    /// The surroundings of a module: those of the module of its name, if it finds the same there.
+    fn surroundings(&self, source: &ModuleSource) -> Result<Arc<Surroundings>, RuntimeError> {
+        let surroundings = self.loader.inherited.surroundings(source)?;
+        let known = self.table().slots.get(&source.name).map(|slot| Arc::clone(&slot.surroundings));
+        Ok(known.filter(|known| known.are_like(&surroundings)).unwrap_or(surroundings))
     }
 
     /// Takes in a module that was announced, unless it was replaced meanwhile.
@@ -298,8 +416,9 @@ impl Shelf {
         if let Some(slot) = table.slots.get_mut(name)
             && Arc::ptr_eq(slot, announced)
         {
-            let (source, places) = (announced.source.clone(), Arc::clone(&announced.places));
-            *slot = Arc::new(Slot { source, surroundings: Arc::clone(&announced.surroundings), state, places });
+            let (source, stamp, places) = (announced.source.clone(), announced.stamp, Arc::clone(&announced.places));
+            let surroundings = Arc::clone(&announced.surroundings);
+            *slot = Arc::new(Slot { source, stamp, surroundings, state, places });
         }
         outcome
     }

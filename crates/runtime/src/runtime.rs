@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -62,6 +63,8 @@ struct Shared {
     program: Client,
     /// Whose `X-Forwarded-*` headers are believed.
     trusted_proxies: TrustedProxies,
+    /// Whether the last update failed.
+    is_outdated: AtomicBool,
     started: Instant,
 }
 
@@ -122,6 +125,7 @@ impl Runtime {
             budget,
             program,
             trusted_proxies,
+            is_outdated: AtomicBool::new(false),
             started,
         };
         Ok(Self { shared: Arc::new(shared) })
@@ -150,6 +154,24 @@ impl Runtime {
     /// The reason why the component or its policy cannot be served; the old one goes on serving.
     pub async fn load(&self, source: ModuleSource) -> Result<(), RuntimeError> {
         self.shared.registry.put(source).await
+    }
+
+    /// Makes the modules those of a list, all at once, while the old ones serve. Requests that run finish where they are.
+    /// Modules whose file and policy are the same stay as they are.
+    ///
+    /// # Errors
+    ///
+    /// The reason why one of them cannot be served. Then all old ones go on serving, and `/health` says so until an update
+    /// succeeds.
+    pub async fn update(&self, modules: Vec<ModuleSource>) -> Result<(), RuntimeError> {
+        let updated = self.shared.registry.update(modules).await;
+        self.shared.is_outdated.store(updated.is_err(), Ordering::Relaxed);
+        updated
+    }
+
+    /// Notes in `/health` that there is a newer configuration, which cannot be served, until an update succeeds.
+    pub fn note_failed_update(&self) {
+        self.shared.is_outdated.store(true, Ordering::Relaxed);
     }
 
     /// What has been counted so far, in the text format of Prometheus.

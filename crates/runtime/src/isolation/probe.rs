@@ -10,8 +10,8 @@ use wasmtime::{Engine, Result, Store, Val};
 use super::store::{self, Layout, State, Value};
 use crate::call::Instance;
 use crate::engine::SharedEngine;
-use crate::host::{self, Caller, Host, Surroundings};
-use crate::module::{Entry, Module, ModuleInfo};
+use crate::host::{self, Caller, Host};
+use crate::module::{Entry, Module};
 use crate::origin::Origin;
 
 /// A page, as restoring counts them.

@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HOST, HeaderValue};
@@ -263,7 +264,8 @@ impl Runtime {
 
     async fn health(&self) -> Response<Bytes> {
         let sidecars = sidecars::health(&self.shared.transport, &self.shared.registry.all()).await;
-        health::response(self.shared.started.elapsed(), &self.shared.registry.states(), &sidecars)
+        let is_outdated = self.shared.is_outdated.load(Ordering::Relaxed);
+        health::response(self.shared.started.elapsed(), &self.shared.registry.states(), &sidecars, is_outdated)
     }
 
     fn metrics_page(&self, format: Format) -> Response<ResponseBody> {

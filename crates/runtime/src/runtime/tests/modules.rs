@@ -281,3 +281,59 @@ async fn modules_are_served_where_they_are_mounted() {
     runtime.load(moved).await.unwrap();
     assert_eq!(status("a.example", "/shop/plain").await, 202);
 }
+
+#[tokio::test]
+async fn modules_are_replaced_all_at_once_and_a_list_that_cannot_be_served_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(format!("{name}.wasm"));
+        std::fs::write(&path, bytes).unwrap();
+        ModuleSource::new(name, path)
+    };
+    let (one, two) = (file("one", &fixtures::echo(201)), file("two", &fixtures::spin()));
+    let limits = Limits { request_timeout_ms: 500, ..small() };
+    let config = RuntimeConfig { modules: vec![one.clone(), two.clone()], limits, ..RuntimeConfig::default() };
+    let runtime = Runtime::new(config).await.unwrap();
+    let module = |name: &str| match &runtime.shared.registry.get(name).unwrap().state {
+        State::Ready(module) => Arc::as_ptr(module).addr(),
+        _ => 0,
+    };
+    let health = || async { String::from_utf8(get(&runtime, "/health").await.body.to_vec()).unwrap() };
+
+    // Nothing has changed, whether a policy repeats what the server has or leaves it out.
+    let before = module("one");
+    let repeated = ModulePolicy { sidecars: Some(Vec::new()), isolation: Some(Isolation::Request), ..nothing() };
+    runtime.update(vec![ModuleSource { policy: repeated, ..one.clone() }, two.clone()]).await.unwrap();
+    assert_eq!(module("one"), before);
+
+    // One moves, one is replaced while it serves, one is new.
+    let running = tokio::spawn({
+        let runtime = runtime.clone();
+        async move { get(&runtime, "/run/two/").await.status }
+    });
+    until(|| runtime.shared.admission.free() == 3).await;
+    let mut moved = one.clone();
+    moved.policy.mount = Some("/one".to_string());
+    let next = vec![moved.clone(), file("two", &fixtures::echo(202)), file("three", &fixtures::echo(203))];
+    runtime.update(next.clone()).await.unwrap();
+    assert_eq!(module("one"), before, "it need not be loaded anew");
+    for (path, status) in [("/one", 201), ("/run/two/", 202), ("/run/three/", 203)] {
+        assert_eq!(get(&runtime, path).await.status, status, "{path}");
+    }
+    assert_eq!(running.await.unwrap(), 504, "a request that runs finishes in the old one");
+
+    // One that does not load changes nothing, and the health says so.
+    let broken = vec![one.clone(), file("four", b"no component")];
+    assert_eq!(runtime.update(broken).await.unwrap_err().code(), "MODULE_COMPILE");
+    assert_eq!(runtime.modules(), ["one", "three", "two"]);
+    assert_eq!(get(&runtime, "/one").await.status, 201);
+    assert!(health().await.contains(r#""status":"degraded""#) && health().await.ends_with(r#","reload":"failed"}"#));
+    runtime.update(vec![one]).await.unwrap();
+    assert_eq!(runtime.modules(), ["one"]);
+    for path in ["/one", "/run/two/"] {
+        assert_eq!(get(&runtime, path).await.status, 404, "{path}");
+    }
+    assert!(health().await.contains(r#""status":"ok""#) && !health().await.contains("reload"));
+    runtime.note_failed_update();
+    assert!(health().await.contains(r#""status":"degraded""#));
+}
