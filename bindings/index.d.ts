@@ -236,6 +236,18 @@ export interface NativeModule {
   policy?: NativePolicy
 }
 
+/** A page that is served from memory. */
+export interface NativePage {
+  /** 200 when left out. */
+  status?: number
+  /** Its `Content-Type`. */
+  contentType: string
+  /** What is sent. */
+  body: Buffer
+  /** Whether requests for it are left out of the recent ones; false when left out. */
+  unlisted?: boolean
+}
+
 /** What a module may reach, what bounds it, and where it is served besides `/run/<module>`. */
 export interface NativePolicy {
   /** Addresses of its sidecars by name. */
@@ -252,18 +264,6 @@ export interface NativePolicy {
   mount?: string
   /** The host name for which it is served. */
   host?: string
-}
-
-/** A page that is served from memory. */
-export interface NativePage {
-  /** 200 when left out. */
-  status?: number
-  /** Its `Content-Type`. */
-  contentType: string
-  /** What is sent. */
-  body: Buffer
-  /** Whether requests for it are left out of the recent ones; false when left out. */
-  unlisted?: boolean
 }
 
 /** The answer of a module. */

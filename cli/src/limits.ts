@@ -185,8 +185,8 @@ export const limits = {
     default: 64,
     ofModule: true,
     meaning:
-      "Calls at once to one sidecar or outbound host; one more waits, and fails in the guest when that takes as " +
-      "long as connecting may.",
+      "Calls at once of one module to one sidecar or outbound host; one more waits, and fails in the guest when " +
+      "that takes as long as connecting may.",
   },
   breaker_failures: {
     min: 1,
@@ -377,8 +377,8 @@ export interface Limits {
    */
   readonly outboundTimeoutMs?: number;
   /**
-   * Calls at once to one sidecar or outbound host; one more waits, and fails in the guest when that takes as long as
-   * connecting may. Default: 64.
+   * Calls at once of one module to one sidecar or outbound host; one more waits, and fails in the guest when that
+   * takes as long as connecting may. Default: 64.
    */
   readonly maxConcurrentPerSidecar?: number;
   /** Failures in a row after which a sidecar is left alone for a while: calls fail in the guest at once. Default: 5. */

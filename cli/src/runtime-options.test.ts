@@ -2,7 +2,7 @@ import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { limits } from "./limits.ts";
 import { type ListenOptions, Runtime, type RuntimeOptions } from "./runtime.ts";
-import { nativeOptions } from "./runtime-options.ts";
+import { nativeOptions, wholeModules } from "./runtime-options.ts";
 
 const create = (options?: unknown) => Runtime.create(options as RuntimeOptions);
 
@@ -57,6 +57,26 @@ const wrong: [unknown, string][] = [
   [{ modules: [], logFormat: 1 }, '`logFormat` must be "readable" or "json"'],
   [{ modules: [], accessLog: "yes" }, "`accessLog` must be true or false"],
   [{ modules: [], otlpEndpoint: 4318 }, "`otlpEndpoint` must be a string"],
+  [{ modules: { a: {} } }, "`modules.a.source` is missing: it must be a path or a file: URL"],
+  [{ modules: { a: { source: 1 } } }, "`modules.a.source` must be a path or a file: URL"],
+  [{ modules: { a: { source: "a", mont: "/a" } } }, "modules.a: unknown option `mont`; did you mean `mount`?"],
+  [{ modules: { a: { source: "a", mount: "a" } } }, "`modules.a.mount` must be / or a path such as /shop"],
+  [{ modules: { a: { source: "a", host: "a:1" } } }, "`modules.a.host` must be a host name such as shop.example"],
+  [{ modules: { a: { source: "a", env: { A: 1 } } } }, "`modules.a.env.A` must be a string"],
+  [
+    { modules: { a: { source: "a", outbound: ["x"] } } },
+    "`modules.a.outbound` must be an object with the list `allow`",
+  ],
+  [
+    { modules: { a: { source: "a", outbound: { allow: "x" } } } },
+    "`modules.a.outbound.allow` must be a list of strings",
+  ],
+  [{ modules: { a: { source: "a", maxBodyBytes: 1 } } }, "unknown option `maxBodyBytes`; it is one of its `limits`"],
+  [{ modules: { a: { source: "a", limits: { maxQueued: 1 } } } }, "it is an option of `Runtime.create`"],
+  [
+    { modules: { a: { source: "a", limits: { maxConcurrent: 0 } } } },
+    "`modules.a.limits.maxConcurrent` must be a whole",
+  ],
 ];
 
 test.each(wrong)("%o is refused", async (options, message) => {
@@ -82,6 +102,50 @@ test("every limit is an option, and the addon is given it by its own name", () =
   const given = Object.fromEntries(Object.entries(limits).map(([name, { min }]) => [camel(name), min]));
   const expected = Object.fromEntries(Object.entries(limits).map(([name, { min }]) => [name, min]));
   expect(nativeOptions({ modules: [], ...given }).limits).toEqual(expected);
+});
+
+test("a module has a policy of its own, completed by the runtime's variables or secrets", () => {
+  const options: RuntimeOptions = {
+    modules: {
+      plain: "plain.wasm",
+      shop: {
+        source: pathToFileURL("/shop.wasm"),
+        env: { MODE: "shop" },
+        sidecars: {},
+        outbound: { allow: ["api.example"] },
+        limits: { maxConcurrent: 2 },
+        mount: "/shop",
+      },
+    },
+    env: { MODE: "server" },
+    secrets: { KEY: "of the server" },
+    sidecars: { db: "http://db" },
+    requestTimeoutMs: 50,
+  };
+  const shop = {
+    sidecars: {},
+    outboundAllow: ["api.example"],
+    env: { MODE: "shop", TENON_SECRET_KEY: "of the server" },
+    mount: "/shop",
+  };
+  expect(nativeOptions(options).modules).toEqual([
+    { name: "plain", path: "plain.wasm" },
+    { name: "shop", path: "/shop.wasm", policy: { ...shop, limits: { max_concurrent: 2 } } },
+  ]);
+  const [plain, whole] = wholeModules(options);
+  expect(plain?.policy).toMatchObject({
+    sidecars: { db: "http://db" },
+    outboundAllow: [],
+    env: { MODE: "server", TENON_SECRET_KEY: "of the server" },
+    isolation: "request",
+    limits: { request_timeout_ms: 50, max_log_bytes: limits.max_log_bytes.default },
+  });
+  expect(plain?.policy?.limits).not.toHaveProperty("max_queued");
+  expect(whole?.policy).toMatchObject({
+    ...shop,
+    isolation: "request",
+    limits: { request_timeout_ms: 50, max_concurrent: 2 },
+  });
 });
 
 test("files are paths or URLs", async () => {

@@ -40,21 +40,21 @@ export async function namedModules(
     }
     byName.set(name, file);
   }
-  const modules: Record<string, string | ModuleOptions> = Object.fromEntries(byName);
-  if (project === undefined) return modules;
+  const modules = new Map<string, string | ModuleOptions>(byName);
   const fixed = new Set(named.map(moduleName));
-  for (const [name, policy] of Object.entries(project.config.modules)) {
+  const folder = project?.folder ?? process.cwd();
+  for (const [name, policy] of Object.entries(project?.config.modules ?? {})) {
     const { source } = policy;
     const own =
       source === undefined || fixed.has(name)
         ? byName.get(name)
         : isReference(source)
           ? await pull(source)
-          : resolve(project.folder, source);
-    if (own !== undefined) modules[name] = moduleOptions(name, policy, own, project.folder, environment);
-    else if (name !== project.config.project.name) throw withoutSource(name);
+          : resolve(folder, source);
+    if (own !== undefined) modules.set(name, moduleOptions(name, policy, own, folder, environment));
+    else if (name !== project?.config.project.name) throw withoutSource(name);
   }
-  return modules;
+  return Object.fromEntries(modules);
 }
 
 /** Whether a project serves components by [modules] alone, because it has no handler of its own. */

@@ -174,12 +174,13 @@ async fn a_module_at_its_limit_leaves_others_their_places_and_their_part_of_the_
     let folder = tempfile::tempdir().unwrap();
     let busy = folder.path().join("busy.wasm");
     std::fs::write(&busy, fixtures::spin()).unwrap();
-    let own = [("max_concurrent", 1), ("request_timeout_ms", 3_000)].map(|(name, value)| (name.to_string(), value));
-    let policy = ModulePolicy { limits: own.to_vec(), ..ModulePolicy::default() };
+    let limited =
+        |name: &str, value| ModulePolicy { limits: vec![(name.to_string(), value)], ..ModulePolicy::default() };
     let mut modules = sources(&folder, vec![("echo", ModulePolicy::default())]);
-    modules.push(ModuleSource { policy, ..ModuleSource::new("busy", busy) });
+    modules.push(ModuleSource { policy: limited("max_concurrent", 1), ..ModuleSource::new("busy", &busy) });
+    modules.push(ModuleSource { policy: limited("request_timeout_ms", 50), ..ModuleSource::new("hasty", &busy) });
     // A quarter of the queue is the share of a module with a quarter of the places.
-    let limits = Limits { max_queued: 8, queue_timeout_ms: 10_000, ..small() };
+    let limits = Limits { max_queued: 8, queue_timeout_ms: 60_000, ..small() };
     let runtime = Runtime::new(RuntimeConfig { modules, limits, ..RuntimeConfig::default() }).await.unwrap();
     let send = |path: &'static str| {
         let runtime = runtime.clone();
@@ -194,6 +195,7 @@ async fn a_module_at_its_limit_leaves_others_their_places_and_their_part_of_the_
         assert_eq!(get(&runtime, "/run/echo/").await.status, 200, "others have their places");
     }
     // Also when they wait themselves.
+    until(|| runtime.shared.admission.free() == 3).await;
     let taken = runtime.shared.admission.occupy(3);
     let queued: Vec<_> = (0..6).map(|_| send("/run/echo/")).collect();
     until(|| runtime.metrics().contains("tenon_requests_queued 8")).await;
@@ -201,10 +203,10 @@ async fn a_module_at_its_limit_leaves_others_their_places_and_their_part_of_the_
     for answer in queued {
         assert_eq!(answer.await.unwrap(), 200);
     }
-    for call in waiting {
+    assert_eq!(get(&runtime, "/run/hasty/").await.status, 504, "after the time that it has itself");
+    for call in waiting.iter().chain([&running]) {
         call.abort();
     }
-    assert_eq!(running.await.unwrap(), 504, "after the time that it has itself");
 }
 
 #[tokio::test]
