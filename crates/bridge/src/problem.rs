@@ -6,6 +6,8 @@ use alloc::vec::Vec;
 /// A failure that is the request's or the handler's, never the bridge's.
 #[derive(Clone, Copy)]
 pub enum Problem {
+    /// The method is none that HTTP allows, but one of the calls that go on with a streamed response: 400.
+    InvalidMethod,
     /// The body broke off, or its framing was wrong: 400.
     UnreadableBody,
     /// The body is, or says it is, larger than [`crate::request::MAX_BODY_BYTES`]: 413.
@@ -22,6 +24,7 @@ impl Problem {
     /// Status code, title (RFC 9110's reason phrase) and detail.
     pub const fn parts(self) -> (u16, &'static str, &'static str) {
         match self {
+            Self::InvalidMethod => (400, "Bad Request", "the method is none that HTTP allows"),
             Self::UnreadableBody => (400, "Bad Request", "the request body could not be read to its end"),
             Self::BodyTooLarge => (413, "Content Too Large", "the request body is larger than 10 MiB (10485760 bytes)"),
             Self::InvalidStatus => (502, "Bad Gateway", "the handler answered with a status outside 200 to 599"),

@@ -17,12 +17,17 @@ const DISCARD_BYTES: usize = 32 * 1024 * 1024;
 /// How much is asked for in one read. Hosts give what has arrived, up to this.
 const READ_BYTES: u64 = 64 * 1024;
 
-/// Takes the request apart. Fails when its body is too large or does not arrive whole.
+/// Takes the request apart. Fails when its method is one of the host's own, and when its body is too large or does not
+/// arrive whole.
 pub fn read(incoming: IncomingRequest) -> Result<Request, Problem> {
+    let method = method(incoming.method());
+    if method.starts_with(':') {
+        return Err(Problem::InvalidMethod);
+    }
     let headers = headers(&incoming);
     let body = body(&incoming, declared_length(&headers))?;
     let path_with_query = incoming.path_with_query().unwrap_or_else(|| "/".to_string());
-    Ok(Request { method: method(incoming.method()), path_with_query, headers, body })
+    Ok(Request { method, path_with_query, headers, body })
 }
 
 fn method(method: Method) -> String {

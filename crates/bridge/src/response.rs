@@ -5,15 +5,44 @@ use alloc::vec::Vec;
 
 use crate::bindings::sdk::core::handler::Response;
 use crate::bindings::wasi::http::types::{Fields, OutgoingBody, OutgoingResponse, ResponseOutparam};
+use crate::bindings::wasi::io::streams::OutputStream;
+use crate::pieces;
 use crate::problem::Problem;
 
 /// Sends what the handler answered, or 502 when HTTP does not allow it. `head` says that the request was a HEAD: then a
 /// `content-length` without a body stands for the body that a GET would have had.
-pub fn send(response: Response, head: bool, out: ResponseOutparam) {
+pub fn send(mut response: Response, head: bool, out: ResponseOutparam) {
+    if pieces::are_announced(&response.headers) {
+        response.headers.pop();
+        return send_start(&response, head, out);
+    }
     let body = response.body.unwrap_or_default();
-    match outgoing(response.status, &response.headers, body.len(), head) {
+    match outgoing(response.status, &response.headers, Some(body.len()), head) {
         Ok(outgoing) => transmit(outgoing, if head { &[] } else { &body }, out),
         Err(problem) => send_problem(problem, out),
+    }
+}
+
+/// Sends the start of a response that is streamed, and then its pieces. Where there can be no body, the handler cancels it at
+/// once.
+fn send_start(response: &Response, head: bool, out: ResponseOutparam) {
+    let outgoing = match outgoing(response.status, &response.headers, None, head) {
+        Ok(outgoing) => outgoing,
+        Err(problem) => {
+            send_problem(problem, out);
+            return pieces::cancel();
+        }
+    };
+    let body = outgoing.body();
+    ResponseOutparam::set(out, Ok(outgoing));
+    match body {
+        Ok(body) if !head && response.status != 204 && response.status != 304 => {
+            pieces::send(body, response.body.as_deref().unwrap_or_default());
+        }
+        body => {
+            let _ = body.map(|body| OutgoingBody::finish(body, None));
+            pieces::cancel();
+        }
     }
 }
 
@@ -22,15 +51,15 @@ pub fn send_problem(problem: Problem, out: ResponseOutparam) {
     let (status, ..) = problem.parts();
     let body = problem.json();
     let headers = [("content-type".into(), b"application/problem+json".to_vec())];
-    if let Ok(outgoing) = outgoing(status, &headers, body.len(), false) {
+    if let Ok(outgoing) = outgoing(status, &headers, Some(body.len()), false) {
         transmit(outgoing, &body, out);
     }
 }
 
 type Header = (alloc::string::String, Vec<u8>);
 
-/// Checks status and headers, and sets the length, so that servers need not chunk.
-fn outgoing(status: u16, headers: &[Header], length: usize, head: bool) -> Result<OutgoingResponse, Problem> {
+/// Checks status and headers, and sets the length, so that servers need not chunk. A body that is streamed has none yet.
+fn outgoing(status: u16, headers: &[Header], length: Option<usize>, head: bool) -> Result<OutgoingResponse, Problem> {
     if !(200..=599).contains(&status) {
         return Err(Problem::InvalidStatus);
     }
@@ -46,16 +75,20 @@ fn outgoing(status: u16, headers: &[Header], length: usize, head: bool) -> Resul
             fields.append(name, value).map_err(|_| Problem::InvalidHeader)?;
         }
     }
-    let length = format!("{length}").into_bytes();
-    // The length of a body that is not there can be any.
-    let fits = |announced: &[u8]| announced == length || (head && announced.iter().all(u8::is_ascii_digit));
-    if announced.is_some_and(|announced| announced.is_empty() || !fits(announced)) {
-        return Err(Problem::InvalidLength);
-    }
-    // RFC 9110, section 8.6: no length where there can be no content.
-    if status != 204 && status != 304 {
-        let length = announced.map_or(length, <[u8]>::to_vec);
-        fields.append("content-length", &length).map_err(|_| Problem::InvalidLength)?;
+    if let Some(length) = length {
+        let length = format!("{length}").into_bytes();
+        // The length of a body that is not there can be any.
+        let fits = |announced: &[u8]| announced == length || (head && announced.iter().all(u8::is_ascii_digit));
+        if announced.is_some_and(|announced| announced.is_empty() || !fits(announced)) {
+            return Err(Problem::InvalidLength);
+        }
+        // RFC 9110, section 8.6: no length where there can be no content. And none where the answer to a HEAD has none: a GET
+        // may have any.
+        let is_unknown = head && length == b"0" && announced.is_none();
+        if status != 204 && status != 304 && !is_unknown {
+            let length = announced.map_or(length, <[u8]>::to_vec);
+            fields.append("content-length", &length).map_err(|_| Problem::InvalidLength)?;
+        }
     }
     let outgoing = OutgoingResponse::new(fields);
     outgoing.set_status_code(status).map_err(|()| Problem::InvalidStatus)?;
@@ -73,12 +106,15 @@ fn transmit(outgoing: OutgoingResponse, bytes: &[u8], out: ResponseOutparam) {
     }
 }
 
-/// Writes as much as the host permits at a time and waits for it in between. None when the client is gone.
-fn write(body: &OutgoingBody, mut bytes: &[u8]) -> Option<()> {
+fn write(body: &OutgoingBody, bytes: &[u8]) -> Option<()> {
     if bytes.is_empty() {
         return Some(());
     }
-    let stream = body.write().ok()?;
+    write_to(&body.write().ok()?, bytes)
+}
+
+/// Writes as much as the host permits at a time and waits for it in between. None when the client is gone.
+pub fn write_to(stream: &OutputStream, mut bytes: &[u8]) -> Option<()> {
     let writable = stream.subscribe();
     while !bytes.is_empty() {
         match usize::try_from(stream.check_write().ok()?).unwrap_or(usize::MAX) {

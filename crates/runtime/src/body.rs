@@ -1,25 +1,30 @@
 //! The two bodies of an exchange: the request's, read whole within a limit, and the response's, whole or streamed.
 
+mod streamed;
+
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::HeaderMap;
 use http::header::{CONTENT_LENGTH, EXPECT, TRANSFER_ENCODING};
 use http::request::Parts;
+use http::{HeaderMap, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
 use tenon_connection::{Ongoing, Reservation, Turn};
 use thiserror::Error;
 
+use crate::call::pieces::Pieces;
 use crate::call::wasi_http::GuestBody;
 use crate::client::{Client, Room};
 use crate::config::{Limits, ms, size};
+use crate::exchange::Exchange;
 use crate::problem::Problem;
 use crate::recording::Recording;
+use streamed::Streamed;
 
-/// Bytes of a whole body that an HTTP/2 stream is given at once: that it takes them shows that its client reads.
+/// Bytes of a body that an HTTP/2 stream is given at once: that it takes them shows that its client reads.
 const SLICE: usize = 32 * 1024;
 
 /// The body of a response: already there, or written by a guest that is still running.
@@ -35,6 +40,7 @@ pub struct ResponseBody {
 enum Inner {
     Whole(Bytes),
     Guest(GuestBody, Option<Pending>),
+    Streamed(Box<Streamed>),
 }
 
 /// A piece of a guest's body that waits for room.
@@ -86,12 +92,33 @@ impl From<GuestBody> for ResponseBody {
     }
 }
 
+impl From<Pieces> for ResponseBody {
+    fn from(pieces: Pieces) -> Self {
+        let streamed = Inner::Streamed(Box::new(Streamed::new(pieces)));
+        Self { inner: streamed, room: None, sending: None, recording: None }
+    }
+}
+
 impl ResponseBody {
+    /// Whether the module makes it piece by piece: the next piece when it is asked for. The module ends it when it is dropped.
+    #[must_use]
+    pub fn is_streamed(&self) -> bool {
+        matches!(self.inner, Inner::Streamed(_))
+    }
+
     /// Its length when it is whole.
     pub(crate) fn whole(&self) -> Option<usize> {
         match &self.inner {
             Inner::Whole(bytes) => Some(bytes.len()),
-            Inner::Guest(..) => None,
+            Inner::Guest(..) | Inner::Streamed(_) => None,
+        }
+    }
+
+    /// Notes the answer: at its end when it is streamed, else now.
+    pub(crate) fn finish(&mut self, exchange: Exchange, status: StatusCode) {
+        match &mut self.inner {
+            Inner::Streamed(streamed) => streamed.finish_later(exchange, status),
+            Inner::Whole(_) | Inner::Guest(..) => exchange.finish(status),
         }
     }
 
@@ -99,7 +126,7 @@ impl ResponseBody {
     pub(crate) fn record(&mut self, recording: &Arc<Recording>) {
         match &self.inner {
             Inner::Whole(bytes) => recording.answer_data(bytes),
-            Inner::Guest(..) => self.recording = Some(Arc::clone(recording)),
+            Inner::Guest(..) | Inner::Streamed(_) => self.recording = Some(Arc::clone(recording)),
         }
     }
 
@@ -121,6 +148,11 @@ impl ResponseBody {
                 self.sending = turn.map(|turn| Sending { ongoing: Arc::default(), turn: Some(turn) });
             }
             Inner::Guest(..) => {
+                let turn = turn();
+                self.sending = Some(Sending { ongoing: Arc::new(ongoing), turn });
+            }
+            Inner::Streamed(streamed) => {
+                streamed.connect();
                 let turn = turn();
                 self.sending = Some(Sending { ongoing: Arc::new(ongoing), turn });
             }
@@ -156,10 +188,11 @@ fn poll_guest(
     Poll::Ready(Some(piece.map(Frame::data)))
 }
 
-fn hold_piece(bytes: Bytes, mut room: Room, ongoing: Arc<Option<Ongoing>>) -> Pending {
+/// A piece once there is room for it. The room is kept, and `besides` lasts, until its last byte has left the server.
+fn hold_piece(bytes: Bytes, mut room: Room, besides: impl Send + Sync + 'static) -> Pending {
     Box::pin(async move {
         room.hold(bytes.len()).await.map_err(|problem| BodyError(problem.to_string()))?;
-        Ok(Bytes::from_owner(Held { bytes, _room: Some(room.all()), _besides: ongoing }))
+        Ok(Bytes::from_owner(Held { bytes, _room: Some(room.all()), _besides: besides }))
     })
 }
 
@@ -179,6 +212,7 @@ impl Body for ResponseBody {
             Inner::Guest(body, pending) => {
                 poll_guest(body, pending, room.as_mut(), sending.as_ref().map(|sending| &sending.ongoing), cx)
             }
+            Inner::Streamed(streamed) => streamed.poll(room.as_mut(), sending.as_ref(), cx),
         };
         if let (Some(recording), Poll::Ready(Some(Ok(frame)))) = (recording, &polled)
             && let Some(data) = frame.data_ref()
@@ -186,7 +220,12 @@ impl Body for ResponseBody {
             recording.answer_data(data);
         }
         if let Some(turn) = turn {
-            if polled.is_ready() { turn.client() } else { turn.server() }
+            match inner {
+                _ if polled.is_ready() => turn.client(),
+                // Its turn goes on.
+                Inner::Streamed(streamed) if streamed.waits_for_client() => {}
+                _ => turn.server(),
+            }
         }
         polled
     }
@@ -195,6 +234,7 @@ impl Body for ResponseBody {
         match &self.inner {
             Inner::Whole(bytes) => bytes.is_empty(),
             Inner::Guest(body, pending) => pending.is_none() && body.is_end_stream(),
+            Inner::Streamed(_) => false,
         }
     }
 
@@ -203,7 +243,7 @@ impl Body for ResponseBody {
             Inner::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
             Inner::Guest(body, None) => body.size_hint(),
             // The piece that waits is not in the guest's own.
-            Inner::Guest(_, Some(_)) => SizeHint::default(),
+            Inner::Guest(_, Some(_)) | Inner::Streamed(_) => SizeHint::default(),
         }
     }
 }

@@ -30,8 +30,8 @@ pub(crate) struct Books {
 
 /// An exchange that is going on. It is noted once: by [`Exchange::finish`], or as given up by the client when it is
 /// dropped before.
-pub(crate) struct Exchange<'a> {
-    books: &'a Books,
+pub(crate) struct Exchange {
+    books: Arc<Books>,
     pub(crate) id: Arc<str>,
     method: Method,
     path: Option<PathAndQuery>,
@@ -50,15 +50,15 @@ pub(crate) struct Exchange<'a> {
     finished: bool,
 }
 
-impl<'a> Exchange<'a> {
-    pub(crate) fn begin<B>(books: &'a Books, request: &Request<B>) -> Self {
+impl Exchange {
+    pub(crate) fn begin<B>(books: &Arc<Books>, request: &Request<B>) -> Self {
         let parent = trace::parent(request.headers());
         let span = match &books.otlp {
             Some(_) => Otlp::begin(parent.as_ref().and_then(|value| value.to_str().ok())),
             None => None,
         };
         Self {
-            books,
+            books: Arc::clone(books),
             id: request_id::of(request.headers()),
             method: request.method().clone(),
             path: request.uri().path_and_query().cloned(),
@@ -127,7 +127,7 @@ impl<'a> Exchange<'a> {
     }
 }
 
-impl Drop for Exchange<'_> {
+impl Drop for Exchange {
     fn drop(&mut self) {
         if !self.finished
             && let Ok(status) = StatusCode::from_u16(CLIENT_CLOSED)

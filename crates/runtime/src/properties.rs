@@ -63,6 +63,10 @@ fn a_length_that_a_handler_announces_is_that_of_its_body() {
             assert_eq!(announced(wrong, head), None, "{wrong:?}");
         }
     }
+    let nothing = handler::Response { status: 200, headers: Vec::new(), body: None };
+    let length = |head| lift(nothing.clone(), head, &limits()).unwrap().headers().get("content-length").cloned();
+    assert_eq!(length(false).unwrap(), "0");
+    assert_eq!(length(true), None, "a GET may have had a body");
     assert_eq!(announced(&["004"], true).as_deref(), Some("4"));
     assert_eq!([announced(&["5"], false), announced(&["004"], false)], [None, None]);
     assert_eq!(announced(&["5"], true).as_deref(), Some("5"), "a GET may have had another body");

@@ -31,7 +31,7 @@ pub struct RecentRequest {
     pub path: String,
     /// The status of its answer.
     pub status: StatusCode,
-    /// From the head of the request to the head of the response.
+    /// From the head of the request to the head of the response, or to the end of one that is streamed.
     pub duration: Duration,
     /// The number of its recording, while there is one.
     pub recording: Option<u64>,

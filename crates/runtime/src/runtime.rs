@@ -24,6 +24,7 @@ use wasmtime_wasi_http::WasiBody;
 
 use crate::admission::Admission;
 use crate::body::{self, ResponseBody};
+use crate::call::pieces::Streams;
 use crate::client::Client;
 use crate::config::{Limits, ModuleSource, RuntimeConfig, ms, size};
 use crate::engine::{SharedEngine, shared_engine};
@@ -55,7 +56,8 @@ struct Shared {
     transport: Transport<WasiBody>,
     limits: Limits,
     admission: Admission,
-    books: Books,
+    streams: Arc<Streams>,
+    books: Arc<Books>,
     pages: Pages,
     tls: Option<Tls>,
     budget: Budget,
@@ -108,7 +110,7 @@ impl Runtime {
         let admission = Admission::new(&limits, Arc::clone(&metrics));
         let otlp = config.otlp_endpoint.as_deref().map(Otlp::start).transpose()?;
         let scheme = if tls.is_some() { "https" } else { "http" };
-        let books = Books { metrics, recent: Recent::default(), access_log: config.access_log, otlp, scheme };
+        let books = Arc::new(Books { metrics, recent: Recent::default(), access_log: config.access_log, otlp, scheme });
         let (pages, started) = (Pages::default(), Instant::now());
         let budget = Budget::new(size(limits.buffered_bytes()));
         let trusted_proxies = config.trusted_proxies;
@@ -119,6 +121,7 @@ impl Runtime {
             transport,
             limits,
             admission,
+            streams: Arc::default(),
             books,
             pages,
             tls,
@@ -277,6 +280,11 @@ impl Runtime {
         Server::start(self.clone(), listener, &self.shared.limits, self.shared.tls.clone(), true)
     }
 
+    /// Waits until the streamed responses to clients on connections have ended: for some seconds at most.
+    pub(crate) async fn streams_ended(&self) {
+        self.shared.streams.ended().await;
+    }
+
     /// Answers one request, whatever becomes of it: failures are responses too. Each answer carries `X-Request-Id`.
     pub async fn handle<B>(&self, request: Request<B>) -> Response<ResponseBody>
     where
@@ -318,7 +326,8 @@ impl Runtime {
             recording.answer(&response);
             response.body_mut().record(recording);
         }
-        exchange.finish(response.status());
+        let status = response.status();
+        response.body_mut().finish(exchange, status);
         response
     }
 }

@@ -1,4 +1,5 @@
-//! Calling `sdk:core/handler`: the request and the response whole, as records.
+//! Calling `sdk:core/handler`: requests and responses as records. A response is whole, or the start of a streamed one, which
+//! goes on with further calls (`pieces`).
 
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, HOST};
@@ -68,20 +69,71 @@ impl Entry {
     }
 }
 
+/// The last header of a response that is streamed, and its value. No handler's own header can have this name.
+const STREAMED: (&str, &[u8]) = (":body", b"streamed");
+
+/// The methods of the calls that go on with a streamed response. No client's request can have them.
+const NEXT: &str = ":next";
+const CANCEL: &str = ":cancel";
+
+/// What an instance answers a request with.
+pub(crate) enum Called {
+    Whole(Response<Bytes>),
+    /// The head of a streamed response, and its first piece if there is one. [`next`] gives the others.
+    Streamed(Response<Bytes>),
+}
+
+/// What an instance answers with when it is asked for the next piece of a streamed response.
+pub(crate) enum Next {
+    Piece(Bytes),
+    /// There is none yet.
+    Later,
+    End,
+    /// The response cannot be finished.
+    Broken,
+}
+
 /// Calls an instance. The request's URI holds path and query as the module is to see them.
-pub(crate) async fn call(
-    instance: &mut Instance,
-    request: Request<Bytes>,
-    limits: &Limits,
-) -> Result<Response<Bytes>, Failure> {
+pub(crate) async fn call(instance: &mut Instance, request: Request<Bytes>, limits: &Limits) -> Result<Called, Failure> {
     let head = request.method() == Method::HEAD;
+    let mut record = handle(instance, &lower(request)).await?;
+    let last = record.headers.last();
+    if last.is_some_and(|(name, value)| (name.as_str(), value.as_slice()) == STREAMED) {
+        record.headers.pop();
+        return lift_start(record, limits).map(Called::Streamed);
+    }
+    lift(record, head, limits).map(Called::Whole)
+}
+
+/// Asks for the next piece of a streamed response. The instance waits about a second for it at most.
+pub(crate) async fn next(instance: &mut Instance) -> Result<Next, Failure> {
+    let record = handle(instance, &request_of(NEXT)).await?;
+    Ok(match (record.status, record.body) {
+        (200, Some(piece)) if !piece.is_empty() => Next::Piece(Bytes::from(piece)),
+        (200 | 202, _) => Next::Later,
+        (204, _) => Next::End,
+        _ => Next::Broken,
+    })
+}
+
+/// Ends a streamed response before its end. False when the instance did not do so.
+pub(crate) async fn cancel(instance: &mut Instance) -> Result<bool, Failure> {
+    Ok(handle(instance, &request_of(CANCEL)).await?.status == 204)
+}
+
+async fn handle(instance: &mut Instance, request: &handler::Request) -> Result<handler::Response, Failure> {
     let Instance { store, exports: Exports::Direct(exports), .. } = instance else {
         return Err(Failure::InvalidResponse("the module is called by another interface than it exports"));
     };
-    match exports.sdk_core_handler().call_handle(store, &lower(request)).await {
-        Ok(record) => lift(record, head, limits),
+    match exports.sdk_core_handler().call_handle(store, request).await {
+        Ok(record) => Ok(record),
         Err(error) => Err(instance.failure(error)),
     }
+}
+
+/// A call that goes on with a streamed response.
+fn request_of(method: &str) -> handler::Request {
+    handler::Request { method: method.to_string(), path_with_query: "/".to_string(), headers: Vec::new(), body: None }
 }
 
 /// The record of a request. `host` comes first, then all headers in their order but those that HTTP keeps to a hop.
@@ -110,35 +162,11 @@ pub(crate) fn lower(request: Request<Bytes>) -> handler::Request {
 
 /// The response of a record, held to the rules that the bridge holds it to on other servers (`crates/bridge`).
 pub(crate) fn lift(record: handler::Response, head: bool, limits: &Limits) -> Result<Response<Bytes>, Failure> {
-    let status = match StatusCode::from_u16(record.status) {
-        Ok(status) if (200..=599).contains(&record.status) => status,
-        _ => return Err(Failure::InvalidResponse("the handler answered with a status outside 200 to 599")),
-    };
-    let body = Bytes::from(record.body.unwrap_or_default());
-    if body.len() > size(limits.max_response_bytes) {
-        return Err(Failure::InvalidResponse("the handler answered with more than max_response_bytes"));
-    }
-    let mut response = Response::new(if head { Bytes::new() } else { body.clone() });
-    *response.status_mut() = status;
+    let body = lift_body(record.body, limits)?;
+    let response = lift_head(record.status, record.headers, limits)?;
+    let mut response = response.map(|()| if head { Bytes::new() } else { body.clone() });
+    let status = response.status();
     let headers = response.headers_mut();
-    let too_many = || Failure::InvalidResponse("the handler answered with headers beyond max_fields_bytes");
-    let bytes: usize = record.headers.iter().map(|(name, value)| name.len() + value.len()).sum();
-    if bytes > size(limits.max_fields_bytes) {
-        return Err(too_many());
-    }
-    headers.try_reserve(record.headers.len() + 1).map_err(|_| too_many())?;
-    let not_allowed = || Failure::InvalidResponse("the handler answered with a header that is not allowed");
-    for (name, value) in record.headers {
-        let name = HeaderName::try_from(name).map_err(|_| not_allowed())?;
-        if is_forbidden(&name) {
-            return Err(not_allowed());
-        }
-        let value = HeaderValue::try_from(value).map_err(|_| not_allowed())?;
-        if name == CONTENT_LENGTH && headers.get(CONTENT_LENGTH).is_some_and(|announced| *announced != value) {
-            return Err(Failure::InvalidResponse("the handler announced more than one content-length"));
-        }
-        headers.try_append(name, value).map_err(|_| too_many())?;
-    }
     let length = body.len() as u64;
     let wrong_length =
         || Failure::InvalidResponse("the handler announced a content-length that its body does not have");
@@ -148,9 +176,56 @@ pub(crate) fn lift(record: handler::Response, head: bool, limits: &Limits) -> Re
     if announced.as_ref().is_some_and(|value| !fits(value)) {
         return Err(wrong_length());
     }
-    if status != StatusCode::NO_CONTENT && status != StatusCode::NOT_MODIFIED {
+    // Where the answer to a HEAD has no length, a GET may have any, as one that is streamed has (RFC 9110, section 8.6).
+    let is_unknown = head && length == 0 && announced.is_none();
+    if status != StatusCode::NO_CONTENT && status != StatusCode::NOT_MODIFIED && !is_unknown {
         let announced = announced.map_or(Some(length), |value| value.to_str().ok()?.parse().ok());
         headers.insert(CONTENT_LENGTH, HeaderValue::from(announced.ok_or_else(wrong_length)?));
+    }
+    Ok(response)
+}
+
+/// The start of a streamed response. Its length is not known, so it has no `content-length`.
+fn lift_start(record: handler::Response, limits: &Limits) -> Result<Response<Bytes>, Failure> {
+    let first = lift_body(record.body, limits)?;
+    let mut response = lift_head(record.status, record.headers, limits)?.map(|()| first);
+    response.headers_mut().remove(CONTENT_LENGTH);
+    Ok(response)
+}
+
+fn lift_body(body: Option<Vec<u8>>, limits: &Limits) -> Result<Bytes, Failure> {
+    let body = Bytes::from(body.unwrap_or_default());
+    if body.len() > size(limits.max_response_bytes) {
+        return Err(Failure::InvalidResponse("the handler answered with more than max_response_bytes"));
+    }
+    Ok(body)
+}
+
+fn lift_head(status: u16, fields: Vec<handler::Header>, limits: &Limits) -> Result<Response<()>, Failure> {
+    let status = match StatusCode::from_u16(status) {
+        Ok(code) if (200..=599).contains(&status) => code,
+        _ => return Err(Failure::InvalidResponse("the handler answered with a status outside 200 to 599")),
+    };
+    let mut response = Response::new(());
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    let too_many = || Failure::InvalidResponse("the handler answered with headers beyond max_fields_bytes");
+    let bytes: usize = fields.iter().map(|(name, value)| name.len() + value.len()).sum();
+    if bytes > size(limits.max_fields_bytes) {
+        return Err(too_many());
+    }
+    headers.try_reserve(fields.len() + 1).map_err(|_| too_many())?;
+    let not_allowed = || Failure::InvalidResponse("the handler answered with a header that is not allowed");
+    for (name, value) in fields {
+        let name = HeaderName::try_from(name).map_err(|_| not_allowed())?;
+        if is_forbidden(&name) {
+            return Err(not_allowed());
+        }
+        let value = HeaderValue::try_from(value).map_err(|_| not_allowed())?;
+        if name == CONTENT_LENGTH && headers.get(CONTENT_LENGTH).is_some_and(|announced| *announced != value) {
+            return Err(Failure::InvalidResponse("the handler announced more than one content-length"));
+        }
+        headers.try_append(name, value).map_err(|_| too_many())?;
     }
     Ok(response)
 }

@@ -1,8 +1,9 @@
 //! Calling a module: one way for each interface that it may export. Both give a response, or a [`Failure`] that says
-//! what became of the call.
+//! what became of the call. `pieces` goes on with a streamed response of `direct`.
 
 pub(crate) mod direct;
 mod instance;
+pub(crate) mod pieces;
 pub(crate) mod wasi_http;
 
 pub(crate) use instance::Instance;

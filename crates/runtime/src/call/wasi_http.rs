@@ -1,6 +1,8 @@
 //! Calling `wasi:http/incoming-handler`: the response's head when the guest sets it, its body while the guest writes it.
 
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -11,6 +13,7 @@ use tokio::time::{Sleep, sleep};
 use wasmtime::component::Resource;
 use wasmtime_wasi::runtime::{AbortOnDropJoinHandle, spawn};
 use wasmtime_wasi_http::p2::bindings::http::types::Scheme;
+use wasmtime_wasi_http::p2::body::HostOutgoingBody;
 use wasmtime_wasi_http::p2::types::HostResponseOutparam;
 use wasmtime_wasi_http::{Error, WasiBody, WasiHttpView};
 
@@ -26,6 +29,8 @@ pub(crate) struct GuestBody {
     left: u64,
     patience: Duration,
     waiting: Option<Pin<Box<Sleep>>>,
+    /// Set when the guest trapped before it had finished a body, which then ends as if it were whole.
+    cut_off: Arc<AtomicBool>,
     stalled: Option<Box<dyn FnOnce() + Send + Sync>>,
     _guest: AbortOnDropJoinHandle<()>,
 }
@@ -59,6 +64,11 @@ impl http_body::Body for GuestBody {
         }
         // A client that takes nothing does not ask for more, and no time passes for the guest.
         self.waiting = None;
+        if let Poll::Ready(None) = &polled
+            && self.cut_off.load(Ordering::Relaxed)
+        {
+            return Poll::Ready(Some(Err(Error::HttpProtocolError)));
+        }
         if let Poll::Ready(Some(Ok(frame))) = &polled {
             let length = frame.data_ref().map_or(0, Bytes::len) as u64;
             match self.left.checked_sub(length) {
@@ -95,6 +105,8 @@ pub(crate) async fn call(
     let out = http.http().new_response_outparam(answer)?;
     let place: Resource<HostResponseOutparam> = Resource::new_borrow(out.rep());
     let (fail, failed) = oneshot::channel();
+    let cut_off = Arc::new(AtomicBool::new(false));
+    let ends = Arc::clone(&cut_off);
     let guest = spawn(async move {
         let Instance { store, exports: Exports::WasiHttp(proxy), .. } = &mut instance else {
             return;
@@ -105,6 +117,10 @@ pub(crate) async fn call(
             Ok(()) => drop(instance),
             Err(error) => {
                 let failure = instance.failure(error);
+                let is_unfinished =
+                    instance.store.data_mut().table.iter_mut().any(|each| each.is::<HostOutgoingBody>());
+                // Before the instance is gone, for the body ends with it.
+                ends.store(is_unfinished, Ordering::Relaxed);
                 drop(instance);
                 // Nobody waits any more when the head was sent: then the body breaks off.
                 if let Err(failure) = fail.send(failure) {
@@ -119,6 +135,7 @@ pub(crate) async fn call(
             left: limits.max_response_bytes,
             patience: ms(limits.request_timeout_ms),
             waiting: None,
+            cut_off,
             stalled: Some(Box::new(stalled)),
             _guest: guest,
         })),

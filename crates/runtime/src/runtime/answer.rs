@@ -14,6 +14,8 @@ use http_body::Body;
 use super::Runtime;
 use crate::admission::Place;
 use crate::body::{self, ResponseBody};
+use crate::call::direct::Called;
+use crate::call::pieces::{self, Cut};
 use crate::call::{self, Failure, Instance};
 use crate::client::{Client, Room};
 use crate::config::ms;
@@ -42,7 +44,7 @@ impl Runtime {
         client: &Client,
         mut parts: Parts,
         body: B,
-        exchange: &mut Exchange<'_>,
+        exchange: &mut Exchange,
         room: &mut Room,
     ) -> Result<Response<ResponseBody>, Problem>
     where
@@ -90,12 +92,7 @@ impl Runtime {
     }
 
     /// What is to answer a request, by its head. Of one for a module the path is that which the module sees, from here on.
-    async fn find(
-        &self,
-        parts: &mut Parts,
-        origin: &mut Origin,
-        exchange: &mut Exchange<'_>,
-    ) -> Result<Found, Problem> {
+    async fn find(&self, parts: &mut Parts, origin: &mut Origin, exchange: &mut Exchange) -> Result<Found, Problem> {
         if let Some((page, listed)) = self.shared.pages.page(parts.uri.path()) {
             exchange.listed = listed;
             return Ok(Found::Page(Box::new(page.map(ResponseBody::from))));
@@ -162,19 +159,18 @@ impl Runtime {
         room: &mut Room,
     ) -> Result<Response<ResponseBody>, Problem> {
         let limit = module.surroundings.limits.request_timeout_ms;
-        let told = caller.clone();
-        let called = self.call(module, caller, request, place, room);
+        let called = self.call(module, &caller, request, place, room);
         let failure = match tokio::time::timeout(ms(limit), called).await {
             Ok(Ok(response)) => return Ok(response),
             Ok(Err(failure)) => failure,
             Err(_) => {
                 let problem = Problem::TimedOut(limit);
-                log(&module.info, &told, &problem);
+                log(&module.info, &caller, &problem);
                 module.info.metrics.count(Count::Timeout);
                 return Err(problem);
             }
         };
-        report(&module.info, &told, &failure);
+        report(&module.info, &caller, &failure);
         Err(match failure {
             Failure::InvalidResponse(what) => Problem::InvalidResponse(what),
             Failure::Trap(..) | Failure::Unanswered => Problem::Crashed,
@@ -186,7 +182,7 @@ impl Runtime {
     async fn call(
         &self,
         module: &Arc<Module>,
-        caller: Caller,
+        caller: &Caller,
         request: Request<Bytes>,
         place: Place,
         room: &mut Room,
@@ -200,13 +196,21 @@ impl Runtime {
     async fn call_directly(
         &self,
         module: &Arc<Module>,
-        caller: Caller,
+        caller: &Caller,
         request: Request<Bytes>,
         place: Place,
         room: &mut Room,
     ) -> Result<Response<ResponseBody>, Failure> {
-        let mut instance = self.instance(module, caller).await?;
-        let response = call::direct::call(&mut instance, request, &module.surroundings.limits).await?;
+        let head = request.method() == Method::HEAD;
+        let mut instance = self.instance(module, caller.clone()).await?;
+        let response = match call::direct::call(&mut instance, request, &module.surroundings.limits).await? {
+            Called::Whole(response) => response,
+            Called::Streamed(start) => {
+                // The request's body is the guest's now, and each piece of the response gets room of its own.
+                room.clear();
+                return Ok(self.stream(module, caller, start, head, instance, place));
+            }
+        };
         // Before its place is free: what is held for slow clients is within the budget, and what runs is within the places.
         let held = room.hold(response.body().len()).await;
         let at_once = matches!(module.reuse, Reuse::Shared(_)) || here::is_beginning();
@@ -226,10 +230,36 @@ impl Runtime {
         Ok(response.map(ResponseBody::from))
     }
 
+    /// Goes on with a streamed response. A task has the instance, and the place, until its end.
+    fn stream(
+        &self,
+        module: &Arc<Module>,
+        caller: &Caller,
+        start: Response<Bytes>,
+        head: bool,
+        instance: Instance,
+        place: Place,
+    ) -> Response<ResponseBody> {
+        let (parts, first) = start.into_parts();
+        let (pieces, maker) = pieces::streamed(first, &module.surroundings.limits, &self.shared.streams);
+        let (module, caller) = (Arc::clone(module), caller.clone());
+        tokio::spawn(async move {
+            let instance = maker.run(instance, |cut| report_cut(&module.info, &caller, cut)).await;
+            if let Some(instance) = instance {
+                module.take_back(instance).await;
+            }
+            drop(place);
+        });
+        // Where there can be no content (RFC 9110, section 6.4.1), the response is cancelled at once.
+        let bodyless = head || matches!(parts.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
+        let body = if bodyless { ResponseBody::from(Bytes::new()) } else { ResponseBody::from(pieces) };
+        Response::from_parts(parts, body)
+    }
+
     async fn call_by_http(
         &self,
         module: &Arc<Module>,
-        caller: Caller,
+        caller: &Caller,
         request: Request<Bytes>,
         place: Place,
         room: &mut Room,
@@ -237,8 +267,8 @@ impl Runtime {
         let request = request.map(|body| body::held(body, room.body()));
         let limits = &module.surroundings.limits;
         let place = Arc::new(place);
-        let done = || ended(module, &caller, &place);
-        let stalled = || stalled(module, &caller, limits.request_timeout_ms);
+        let done = || ended(module, caller, &place);
+        let stalled = || stalled(module, caller, limits.request_timeout_ms);
         let instance = self.instance(module, caller.clone()).await?;
         let again = (instance.uses() > 0).then(|| request.clone());
         let answered = call::wasi_http::call(instance, request, limits, done(), stalled()).await;
@@ -308,6 +338,30 @@ fn stalled(module: &Arc<Module>, caller: &Caller, limit: u64) -> impl FnOnce() +
         let why = format_args!("nothing more of its answer came within {limit} ms: it is cut off");
         log(&module.info, &caller, &why);
         module.info.metrics.count(Count::Timeout);
+    }
+}
+
+/// Logs and counts why a streamed response breaks off.
+fn report_cut(module: &ModuleInfo, caller: &Caller, cut: &Cut) {
+    match cut {
+        Cut::Failed(failure) => {
+            log(module, caller, "what follows came after the start of the answer");
+            report(module, caller, failure);
+        }
+        // A generator that waits for something runs its `finally` behind that, which may take longer than the module is given.
+        Cut::NotCancelled => {
+            let (module, request_id) = (&*module.name, &*caller.request_id);
+            tracing::warn!(module, request_id, "the answer was cut off: {cut}");
+        }
+        Cut::TimedOut(_) => {
+            log(module, caller, &format_args!("the answer was cut off: {cut}"));
+            module.metrics.count(Count::Timeout);
+        }
+        Cut::TooLarge(_) => {
+            log(module, caller, &format_args!("the answer was cut off: {cut}"));
+            module.metrics.count(Count::InvalidResponse);
+        }
+        Cut::Broken => log(module, caller, &format_args!("the answer was cut off: {cut}")),
     }
 }
 

@@ -73,7 +73,7 @@ async fn serve(
     let places = Arc::new(Semaphore::new(size(limits.max_connections)));
     let open = runtime.connections_gauge();
     let (budget, per_client) = (runtime.budget().clone(), size(limits.connections_per_client()));
-    let connections = Arc::new(Connections { runtime, limits, tls, stopped: stopped.clone(), local });
+    let connections = Arc::new(Connections { runtime: runtime.clone(), limits, tls, stopped: stopped.clone(), local });
     let mut tasks = JoinSet::new();
     loop {
         // A connection beyond the limit waits in the system's queue.
@@ -114,6 +114,8 @@ async fn serve(
         tracing::warn!("requests were cut off that did not finish within {shutdown_timeout:?}");
     }
     tasks.shutdown().await;
+    // Modules are told that the clients of their streamed responses are gone.
+    runtime.streams_ended().await;
 }
 
 /// Running out of descriptors is no reason to spin, nor to stop serving; a client that hung up early is no news.

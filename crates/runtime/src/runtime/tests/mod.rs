@@ -15,6 +15,7 @@ mod limits;
 mod loading;
 mod modules;
 mod shared;
+mod streams;
 
 /// A runtime of the given components; the folder holds their files.
 async fn runtime(components: &[(&str, Vec<u8>)], limits: Limits) -> Result<(Runtime, TempDir), RuntimeError> {

@@ -1,0 +1,244 @@
+//! Streamed responses: the instance makes one piece after another, each when the client has taken the one before.
+//!
+//! A task owns the instance for as long as the response goes on ([`Maker`]); the body that is sent asks it for pieces
+//! ([`Pieces`]). A call into the instance cannot be interrupted without losing the instance. So when the client goes away,
+//! the task lets the call end, which takes about a second at most, and then tells the instance to cancel.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use thiserror::Error;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::direct::{self, Next};
+use super::{Failure, Instance};
+use crate::config::{Limits, ms};
+
+/// Time that an instance gets to end a call for a piece that nobody waits for any more, and as much again to cancel.
+const WIND_UP: Duration = Duration::from_secs(5);
+
+/// Why a streamed response breaks off.
+#[derive(Debug, Error)]
+pub(crate) enum Cut {
+    /// The guest trapped.
+    #[error("the module failed")]
+    Failed(Failure),
+    /// The guest has reported that it cannot go on.
+    #[error("the module could not finish its response")]
+    Broken,
+    /// No piece came in time, in milliseconds.
+    #[error("no piece of the response came within {0} ms (request_timeout_ms)")]
+    TimedOut(u64),
+    /// The pieces together are beyond the limit, in bytes.
+    #[error("the response is larger than {0} bytes (max_response_bytes)")]
+    TooLarge(u64),
+    /// The guest did not end the response when it was cancelled, and its instance is dropped.
+    #[error("it was cancelled, and the module did not end it within {} s", WIND_UP.as_secs())]
+    NotCancelled,
+}
+
+/// What the task sends: a piece, or None at the end.
+type Sent = Result<Option<Bytes>, String>;
+
+/// The pieces of a streamed response. Nobody asks for more when it is dropped, and the response is cancelled.
+pub(crate) struct Pieces {
+    first: Bytes,
+    ask: mpsc::Sender<()>,
+    sent: mpsc::Receiver<Sent>,
+    /// Whether a piece has been asked for that has not come.
+    asked: bool,
+    over: bool,
+    stream: Arc<Stream>,
+}
+
+/// Makes the pieces.
+pub(crate) struct Maker {
+    asked: mpsc::Receiver<()>,
+    send: mpsc::Sender<Sent>,
+    left: u64,
+    max_bytes: u64,
+    timeout_ms: u64,
+    _stream: Arc<Stream>,
+}
+
+/// The pieces of a response whose first one is there, and what makes the others.
+pub(crate) fn streamed(first: Bytes, limits: &Limits, streams: &Arc<Streams>) -> (Pieces, Maker) {
+    let (ask, asked) = mpsc::channel(1);
+    let (send, sent) = mpsc::channel(1);
+    let stream = Arc::new(Stream { streams: Arc::clone(streams), connected: AtomicBool::new(false) });
+    let max_bytes = limits.max_response_bytes;
+    let left = max_bytes.saturating_sub(first.len() as u64);
+    let timeout_ms = limits.request_timeout_ms;
+    let maker = Maker { asked, send, left, max_bytes, timeout_ms, _stream: Arc::clone(&stream) };
+    (Pieces { first, ask, sent, asked: false, over: false, stream }, maker)
+}
+
+impl Pieces {
+    /// The next piece, for which the instance is asked now. None at the end.
+    pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, String>>> {
+        if !self.first.is_empty() {
+            return Poll::Ready(Some(Ok(std::mem::take(&mut self.first))));
+        }
+        if self.over {
+            return Poll::Ready(None);
+        }
+        if !self.asked {
+            // There is room for one, and one is asked for at a time. Nobody is asked when the task has ended.
+            let _ = self.ask.try_send(());
+            self.asked = true;
+        }
+        let sent = ready!(self.sent.poll_recv(cx));
+        self.asked = false;
+        self.over = !matches!(sent, Some(Ok(Some(_))));
+        Poll::Ready(match sent {
+            Some(Ok(piece)) => piece.map(Ok),
+            Some(Err(cut)) => Some(Err(cut)),
+            None => Some(Err("the server stops".to_string())),
+        })
+    }
+
+    /// The response goes to a client on a connection, and the server waits for its end.
+    pub(crate) fn connect(&self) {
+        self.stream.connect();
+    }
+}
+
+impl Maker {
+    /// Makes pieces until the end of the response, and returns the instance if it can serve another request. `report` is told
+    /// why the response breaks off; a client that goes away is no reason.
+    pub(crate) async fn run(mut self, mut instance: Instance, report: impl Fn(&Cut) + Sync) -> Option<Instance> {
+        loop {
+            let wanted = self.asked.recv().await.is_some() && !self.send.is_closed();
+            if !wanted {
+                return cancel(instance, &report).await;
+            }
+            match self.next(&mut instance, &report).await {
+                Made::Piece(piece) => match self.left.checked_sub(piece.len() as u64) {
+                    Some(left) => {
+                        self.left = left;
+                        // There is room: a piece is asked for when the last one was received. The client may have gone away,
+                        // which is noticed where it asks for no more.
+                        let _ = self.send.try_send(Ok(Some(piece)));
+                    }
+                    None => {
+                        self.cut(&Cut::TooLarge(self.max_bytes), &report);
+                        return cancel(instance, &report).await;
+                    }
+                },
+                Made::End => {
+                    let _ = self.send.try_send(Ok(None));
+                    return Some(instance);
+                }
+                Made::Broken => {
+                    self.cut(&Cut::Broken, &report);
+                    return Some(instance);
+                }
+                Made::Unfinished => return cancel(instance, &report).await,
+                Made::Lost(cut) => {
+                    self.cut(&cut, &report);
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// Makes the next piece. The time limit holds from now until it is there, however often the guest is called.
+    async fn next(&self, instance: &mut Instance, report: &(impl Fn(&Cut) + Sync)) -> Made {
+        let ends = Instant::now() + ms(self.timeout_ms);
+        let timed_out = || self.cut(&Cut::TimedOut(self.timeout_ms), report);
+        loop {
+            let mut call = std::pin::pin!(direct::next(instance));
+            let (called, wanted) = tokio::select! {
+                biased;
+                called = &mut call => (Ok(called), true),
+                () = self.send.closed() => (timeout(WIND_UP, call).await, false),
+                () = sleep_until(ends) => {
+                    timed_out();
+                    (timeout(WIND_UP, call).await, false)
+                }
+            };
+            match called {
+                Ok(Ok(Next::End)) => return Made::End,
+                Ok(Ok(Next::Broken)) => return Made::Broken,
+                Ok(Ok(Next::Piece(piece))) if wanted => return Made::Piece(piece),
+                Ok(Ok(Next::Later)) if wanted && !self.send.is_closed() => {
+                    if Instant::now() >= ends {
+                        timed_out();
+                        return Made::Unfinished;
+                    }
+                    // A guest that does not wait is called again at once, and must not keep others from running.
+                    tokio::task::yield_now().await;
+                }
+                Ok(Ok(_)) => return Made::Unfinished,
+                Ok(Err(failure)) => return Made::Lost(Cut::Failed(failure)),
+                Err(_) => return Made::Lost(Cut::NotCancelled),
+            }
+        }
+    }
+
+    /// Breaks the response off. The client is told once.
+    fn cut(&self, cut: &Cut, report: &(impl Fn(&Cut) + Sync)) {
+        report(cut);
+        let _ = self.send.try_send(Err(cut.to_string()));
+    }
+}
+
+/// What becomes of the next piece.
+enum Made {
+    Piece(Bytes),
+    End,
+    /// The guest has ended the response before its end.
+    Broken,
+    /// The guest would go on, but nobody waits for it any more.
+    Unfinished,
+    /// The instance cannot be called again.
+    Lost(Cut),
+}
+
+/// Has a response ended that the guest would go on with.
+async fn cancel(mut instance: Instance, report: &(impl Fn(&Cut) + Sync)) -> Option<Instance> {
+    match timeout(WIND_UP, direct::cancel(&mut instance)).await {
+        Ok(Ok(true)) => return Some(instance),
+        Ok(Ok(false)) | Err(_) => report(&Cut::NotCancelled),
+        Ok(Err(failure)) => report(&Cut::Failed(failure)),
+    }
+    None
+}
+
+/// Streamed responses of a runtime to clients on connections.
+#[derive(Debug, Default)]
+pub(crate) struct Streams(watch::Sender<usize>);
+
+impl Streams {
+    /// Waits until all have ended, and their instances are cancelled: for some seconds at most.
+    pub(crate) async fn ended(&self) {
+        // The sender lives as long as this.
+        let _ = timeout(2 * WIND_UP, self.0.subscribe().wait_for(|streams| *streams == 0)).await;
+    }
+}
+
+/// One streamed response, from its start until nothing more of it is made and sent.
+struct Stream {
+    streams: Arc<Streams>,
+    connected: AtomicBool,
+}
+
+impl Stream {
+    fn connect(&self) {
+        if !self.connected.swap(true, Ordering::Relaxed) {
+            self.streams.0.send_modify(|streams| *streams += 1);
+        }
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        if *self.connected.get_mut() {
+            self.streams.0.send_modify(|streams| *streams -= 1);
+        }
+    }
+}
