@@ -26,6 +26,16 @@ export declare class Calls {
   begin(head: string, body: Buffer | undefined | null, here: boolean): number | NativeResponse
   /** Ends a call. */
   cancel(call: number): void
+  /**
+   * The next piece of a streamed response, which the module makes now; null at the end, or when there is no such stream.
+   * One piece is asked for at a time. Rejects with `RESPONSE` when the response breaks off; the stream has ended then.
+   */
+  piece(stream: number): Promise<Buffer<ArrayBuffer> | null>
+  /**
+   * Ends a streamed response, whose module cleans up in the background. A piece that is waited for is null then. Without
+   * effect when the stream has ended.
+   */
+  endStream(stream: number): void
 }
 
 /** Modules that are loaded and can be called. */
@@ -272,8 +282,10 @@ export interface NativeResponse {
   status: number
   /** Names and values in turn, with a line feed between each two; its characters are bytes (U+0000 to U+00FF). */
   head: string
-  /** The whole body; empty when there is none. */
+  /** The whole body; empty when there is none, and when the response is streamed. */
   body: Buffer<ArrayBuffer>
+  /** The number of the stream that `Calls.piece` reads the body from, when the response is streamed. */
+  stream?: number
 }
 
 /** The files of a certificate, in PEM. */

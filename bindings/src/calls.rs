@@ -8,16 +8,19 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use http_body_util::BodyExt;
-use napi::bindgen_prelude::{BufferSlice, Either, FnArgs, Function, Latin1String, spawn, within_runtime_if_available};
+use napi::bindgen_prelude::{
+    BufferSlice, Either, FnArgs, Function, Latin1String, PromiseRaw, spawn, within_runtime_if_available,
+};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use napi::{Env, Result, Status};
 use napi_derive::napi;
 use tenon_runtime::Here;
 
-use crate::failure::{Failure, NativeFailure};
-use crate::request::{Answer, NativeResponse, lift, lower};
+use crate::failure::{Failure, NativeFailure, promise};
+use crate::request::{Answer, AnswerBody, NativeResponse, Whole, lift, lower};
 use crate::running::Running;
 use crate::runtime::Runtime;
+use crate::streams::Streams;
 
 /// What a call ended with.
 type Outcome = std::result::Result<Answer, Failure>;
@@ -37,6 +40,7 @@ pub struct Calls {
     runtime: tenon_runtime::Runtime,
     way: Arc<Way>,
     running: Arc<Running>,
+    streams: Arc<Streams>,
     here: Here,
     last: u32,
 }
@@ -53,18 +57,22 @@ impl Calls {
         settle: Function<'_, Told, ()>,
     ) -> Result<Self> {
         let running = Arc::new(Running::default());
-        let ended = Arc::clone(&running);
+        let (ended, streams) = (Arc::clone(&running), Arc::new(Streams::default()));
+        let kept = Arc::clone(&streams);
         let way = settle.build_threadsafe_function::<(u32, Outcome)>().callee_handled::<false>().weak::<true>();
         let way = way.build_callback(move |told| {
             let (call, outcome) = told.value;
-            let _ = ended.remove(told.env, call);
+            let cancelled = ended.remove(told.env, call).is_none();
             Ok(FnArgs::from(match outcome {
-                Ok(answer) => (call, Some(lift(answer)), None),
+                // Nobody would read it. It ends as it is dropped.
+                Ok((_, AnswerBody::Streamed(_))) if cancelled => (call, None, Some(broken_off().into())),
+                Ok(answer) => (call, Some(lift(answer, &kept)), None),
                 Err(failure) => (call, None, Some(failure.into())),
             }))
         })?;
         running.keep_awake_by(&way.handle);
-        Ok(Self { runtime: runtime.runtime.clone(), way: Arc::new(way), running, here: Here::default(), last: 0 })
+        let (runtime, way) = (runtime.runtime.clone(), Arc::new(way));
+        Ok(Self { runtime, way, running, streams, here: Here::default(), last: 0 })
     }
 
     /// Begins a call, and returns its response when it has been answered already, or else its number. `head` is the
@@ -83,15 +91,18 @@ impl Calls {
         let runtime = self.runtime.clone();
         let mut call: Call = Box::pin(async move {
             let (parts, body) = runtime.handle(request?).await.into_parts();
+            if body.is_streamed() {
+                return Ok((parts, AnswerBody::Streamed(body)));
+            }
             let body = body.collect().await.map_err(|error| Failure::new("RESPONSE", error.to_string()))?;
-            Ok((parts, body.to_bytes()))
+            Ok((parts, AnswerBody::Whole(body.to_bytes())))
         });
         if here
             && self.running.is_empty()
             && let Poll::Ready(outcome) = within_runtime_if_available(|| self.here.begin(call.as_mut()))
         {
             match outcome.unwrap_or_else(|| Err(broken_off())) {
-                Ok(answer) => return Either::B(lift(answer)),
+                Ok(answer) => return Either::B(lift(answer, &self.streams)),
                 Err(failure) => call = Box::pin(std::future::ready(Err(failure))),
             }
         }
@@ -108,6 +119,21 @@ impl Calls {
         if let Some(task) = self.running.remove(env, call) {
             task.abort();
         }
+    }
+
+    /// The next piece of a streamed response, which the module makes now; null at the end, or when there is no such stream.
+    /// One piece is asked for at a time. Rejects with `RESPONSE` when the response breaks off; the stream has ended then.
+    #[napi(ts_return_type = "Promise<Buffer<ArrayBuffer> | null>")]
+    pub fn piece<'env>(&self, env: &'env Env, stream: u32) -> Result<PromiseRaw<'env, Option<Whole>>> {
+        let streams = Arc::clone(&self.streams);
+        promise(env, async move { streams.piece(stream).await }, |piece| piece.map(Whole))
+    }
+
+    /// Ends a streamed response, whose module cleans up in the background. A piece that is waited for is null then. Without
+    /// effect when the stream has ended.
+    #[napi]
+    pub fn end_stream(&self, stream: u32) {
+        self.streams.end(stream);
     }
 }
 

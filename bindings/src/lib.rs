@@ -20,3 +20,4 @@ mod server;
 mod services;
 mod sidecar;
 mod snapshot;
+mod streams;

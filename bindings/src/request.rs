@@ -6,11 +6,19 @@ use http_body_util::Full;
 use napi::bindgen_prelude::{Buffer, BufferSlice, ToNapiValue};
 use napi::{Env, Result, sys};
 use napi_derive::napi;
+use tenon_runtime::ResponseBody;
 
 use crate::failure::Failure;
+use crate::streams::Streams;
 
-/// A response of the `http` crate with its whole body.
-pub(crate) type Answer = (Parts, Bytes);
+/// A response of the `http` crate with its body.
+pub(crate) type Answer = (Parts, AnswerBody);
+
+/// The body of a response.
+pub(crate) enum AnswerBody {
+    Whole(Bytes),
+    Streamed(ResponseBody),
+}
 
 /// The answer of a module.
 #[napi(object, object_from_js = false)]
@@ -20,9 +28,11 @@ pub struct NativeResponse {
     /// Names and values in turn, with a line feed between each two; its characters are bytes (U+0000 to U+00FF).
     #[napi(ts_type = "string")]
     pub head: Latin1,
-    /// The whole body; empty when there is none.
+    /// The whole body; empty when there is none, and when the response is streamed.
     #[napi(ts_type = "Buffer<ArrayBuffer>")]
     pub body: Whole,
+    /// The number of the stream that `Calls.piece` reads the body from, when the response is streamed.
+    pub stream: Option<u32>,
 }
 
 /// A request of the `http` crate, from lines as `Calls.begin` takes them.
@@ -37,8 +47,8 @@ pub(crate) fn lower(head: &[u8], body: Option<&[u8]>) -> std::result::Result<htt
     builder.body(Full::new(body)).map_err(|error| Failure::new("REQUEST", error.to_string()))
 }
 
-/// A response for JavaScript.
-pub(crate) fn lift((parts, body): Answer) -> NativeResponse {
+/// A response for JavaScript. The body of a streamed one is kept in `streams`.
+pub(crate) fn lift((parts, body): Answer, streams: &Streams) -> NativeResponse {
     let mut head = Vec::with_capacity(256);
     for (name, value) in &parts.headers {
         if !head.is_empty() {
@@ -48,7 +58,11 @@ pub(crate) fn lift((parts, body): Answer) -> NativeResponse {
         head.push(b'\n');
         head.extend_from_slice(value.as_bytes());
     }
-    NativeResponse { status: parts.status.as_u16(), head: Latin1(head), body: Whole(body) }
+    let (body, stream) = match body {
+        AnswerBody::Whole(body) => (body, None),
+        AnswerBody::Streamed(body) => (Bytes::new(), Some(streams.add(body))),
+    };
+    NativeResponse { status: parts.status.as_u16(), head: Latin1(head), body: Whole(body), stream }
 }
 
 /// Bytes that become a string of the characters U+0000 to U+00FF.
@@ -67,7 +81,7 @@ impl ToNapiValue for Latin1 {
 const HANDED_OVER: usize = 32 * 1024;
 
 /// Bytes that become a buffer.
-pub struct Whole(Bytes);
+pub struct Whole(pub(crate) Bytes);
 
 impl ToNapiValue for Whole {
     unsafe fn to_napi_value(env: sys::napi_env, bytes: Self) -> Result<sys::napi_value> {
