@@ -37,6 +37,7 @@ export type { Storable, Stored } from "./client/stored.ts";
 export type { Transaction, TransactionOptions } from "./client/transaction.ts";
 export { env } from "./env.ts";
 export type { CookieOptions, Cookies } from "./http/cookies.ts";
+export type { ServerSentEvent } from "./http/events.ts";
 export { Headers, type RawHeader } from "./http/headers.ts";
 export { ensure, guard, HttpError } from "./http/interrupt.ts";
 export type { InputError, InputKind, ProblemDetails } from "./http/problem.ts";
@@ -55,6 +56,8 @@ export {
   redirect,
   respond,
 } from "./http/response.ts";
+export type { Piece, ReadableBody, StreamSource } from "./http/stream.ts";
+export { type SseInit, type StreamInit, sse, stream } from "./http/stream-response.ts";
 export { apiKey } from "./middleware/api-key.ts";
 export type { Identified, WithUser } from "./middleware/authenticate.ts";
 export { basicAuth } from "./middleware/basic-auth.ts";

@@ -8,6 +8,8 @@
  * being snapshotted, when no host call is possible.
  */
 
+import type { RawResponse } from "./app/app.ts";
+
 /** One `[name, value]` pair of the environment the host injects. */
 export type EnvironmentEntry = readonly [name: string, value: string];
 
@@ -82,6 +84,7 @@ interface PlatformGlobals {
   clearTimeout(timer: unknown): void;
   [environmentKey]?: (() => Iterable<EnvironmentEntry>) | undefined;
   [buildingKey]?: Map<object, Error>;
+  [streamKey]?: StreamStep | undefined;
 }
 
 /** The engine's globals, typed as narrowly as the SDK uses them. */
@@ -92,6 +95,15 @@ export const platform = globalThis as unknown as PlatformGlobals;
  * `get-environment`; tests set it through `testApp(app, { env })`.
  */
 export const environmentKey: unique symbol = Symbol.for("tenon.environment") as never;
+
+/** Answers the host's `:next` and `:cancel` about the stream that this instance is sending (`wit/handler.wit`). */
+export type StreamStep = (method: string) => Promise<RawResponse>;
+
+/**
+ * The key of a global that is there while this instance streams an answer, and only then. The entry that `tenon build`
+ * generates calls it; the module that sets it is in a component only when the app streams.
+ */
+export const streamKey: unique symbol = Symbol.for("tenon.stream") as never;
 
 /** The prefix of secrets' names in the environment, where `env` does not find them. */
 export const SECRET_PREFIX = "TENON_SECRET_";

@@ -116,6 +116,7 @@ describe.each(examples.map((example, i) => [`example ${i + 1} of ${example.page}
           headers,
           ...(body === undefined ? {} : { body }),
         });
+        await response.read();
         expect({ status: response.status, text: response.text() }).toMatchObject({ status });
         for (const [name] of expected) {
           expect(response.headers.getAll(name)).toEqual(

@@ -24,7 +24,7 @@ async function findMismatch({ status, options }: Operation, response: Response):
   }
   const schema = options.response;
   if (!schema) return undefined;
-  if (response instanceof RawResponse) return "declares a JSON body, but answered with respond()";
+  if (response instanceof RawResponse) return "declares a JSON body, but answered with respond(), stream() or sse()";
   if (response.body === undefined) return "the response body # is required";
   // What is compared is what is sent: dates have become texts, and undefined fields are gone.
   const found = await findFailure(schema, JSON.parse(JSON.stringify(response.body)));

@@ -130,7 +130,7 @@ describe("answers that are checked", () => {
       "wrong: the response body #/id must be a whole number from 0 to 4294967295; #/name is required; #/email must be a string",
     ],
     ["/many", "many: the response body #/1/id is required; #/1/name is required"],
-    ["/raw", "raw: declares a JSON body, but answered with respond()"],
+    ["/raw", "raw: declares a JSON body, but answered with respond(), stream() or sse()"],
     ["/defaulted", "defaulted: the response body #/a is required"],
   ])("GET %s is 500 and says where", async (path, detail) => {
     const answer = await testApp(app).get(path);

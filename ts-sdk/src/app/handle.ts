@@ -102,6 +102,7 @@ export function createApp(
   ): Promise<RawResponse> {
     try {
       const response = await answer;
+      keepHeaders(request, response);
       return send(response[SENDING]?.later ? await completedResponse(response) : response, request.method);
     } catch (thrown) {
       return sendRecovered(thrown, request, request.method, name);
@@ -116,6 +117,7 @@ export function createApp(
   ): RawResponse | Promise<RawResponse> {
     const trySend = (answer: Response) => {
       try {
+        keepHeaders(request, answer);
         return send(answer, method);
       } catch (unsendable) {
         return send(failed(unsendable, name), method);
@@ -127,6 +129,11 @@ export function createApp(
   }
 
   return Object.freeze({ [appKey]: true as const, prefix, use, operations: Object.freeze(operations), handle });
+}
+
+/** Reads the headers for a stream: the host takes the request's memory back when it asks for the first piece. */
+function keepHeaders(request: Request | undefined, answer: Response): void {
+  if (answer[SENDING]?.start) void request?.headers;
 }
 
 /** Puts middleware around a step, the first outermost. */

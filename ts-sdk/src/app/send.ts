@@ -6,7 +6,8 @@ import { encodeUtf8 } from "../platform.ts";
 import type { RawResponse } from "./app.ts";
 
 /**
- * Turns an answer into what the component interface takes. HEAD gets the headers of GET, and how long its body would be.
+ * Turns an answer into what the component interface takes. HEAD gets the headers of GET, and how long its body would be
+ * unless that is streamed.
  *
  * @throws TypeError when the body can't be written as JSON.
  */
@@ -17,6 +18,8 @@ export function send(response: Response, method: string): RawResponse {
     return { status, headers: JSON_HEADERS, body: encodeUtf8(response[SENDING]?.text ?? writeJson(value)) };
   }
   const headers = encodeHeaders(given);
+  const start = response[SENDING]?.start;
+  if (start) return { status, headers: headers.concat(start(!isBodiless(status) && method !== "HEAD")) };
   if (isBodiless(status)) return { status, headers };
   const body = encodedBody(response);
   if (method === "HEAD") {

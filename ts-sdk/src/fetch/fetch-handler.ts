@@ -2,10 +2,13 @@ import type { RawResponse } from "../app/app.ts";
 import { reportError } from "../app/report.ts";
 import { send } from "../app/send.ts";
 import { encodeValue } from "../http/headers.ts";
+import { streamOf } from "../http/pieces.ts";
 import { problem } from "../http/problem.ts";
 import { type RawRequest, Request as TenonRequest } from "../http/request.ts";
 import { problemResponse } from "../http/response.ts";
+import { isBodiless } from "../http/status.ts";
 import { environmentKey, isReserved, platform } from "../platform.ts";
+import { partialBody, readAhead } from "./answer-body.ts";
 import { completeFetch } from "./complete.ts";
 import type { Fetch, FetchResponse } from "./types.ts";
 
@@ -22,8 +25,8 @@ const REHEARSED = /^\/(?:-\/not-found\?by=tenon|tenon-warm-up)$/;
 
 /**
  * Answers the component's requests with an app that speaks `fetch`: Hono's and its like. The app gets the engine's own
- * `Request`, the environment as its second argument, and `{ waitUntil }` as its third. Bodies are whole in both
- * directions; a stream is sent when it has ended.
+ * `Request`, the environment as its second argument, and `{ waitUntil }` as its third. The body of a request is whole. That of
+ * an answer is streamed, unless all of it is there at once.
  *
  * @param app the default export of a handler module
  */
@@ -39,9 +42,7 @@ export function fetchHandler(app: { readonly fetch: Fetch }): (raw: RawRequest) 
         props: {},
       };
       const response = await app.fetch(requestOf(raw), environment, context);
-      const answer = await answerOf(response, raw.method);
-      await settled(pending);
-      return answer;
+      return await answerOf(response, raw.method, () => settled(pending));
     } catch (thrown) {
       reportError("fetch", thrown);
       await settled(pending);
@@ -67,8 +68,11 @@ function requestOf(raw: RawRequest): object {
   return new platform.Request(given.url, { method, headers, ...whole });
 }
 
-async function answerOf(response: FetchResponse, method: string): Promise<RawResponse> {
-  if (typeof response?.arrayBuffer !== "function") throw new TypeError("the app returned no Response from fetch");
+/** @param waited waits for what outlives the answer */
+async function answerOf(response: FetchResponse, method: string, waited: () => Promise<void>): Promise<RawResponse> {
+  if (typeof response?.headers?.getSetCookie !== "function") {
+    throw new TypeError("the app returned no Response from fetch");
+  }
   const { status } = response;
   const headers: (readonly [string, Uint8Array])[] = [];
   for (const [name, value] of response.headers) {
@@ -76,7 +80,13 @@ async function answerOf(response: FetchResponse, method: string): Promise<RawRes
   }
   // Cookies are the one field that cannot be joined (RFC 6265, section 3).
   for (const cookie of response.headers.getSetCookie()) headers.push(["set-cookie", encodeValue(cookie)]);
-  const body = response.body === null ? undefined : new Uint8Array(await response.arrayBuffer());
+  const read = response.body === null ? undefined : await readAhead(response.body.getReader());
+  let body: Uint8Array | undefined;
+  if (read === undefined || !("ahead" in read)) body = read;
+  else if (method !== "HEAD" && !isBodiless(status)) {
+    return { status, headers: headers.concat(streamOf(partialBody(read, waited))(true)) };
+  } else await read.reader.cancel();
+  await waited();
   if (method === "HEAD") {
     const length = body === undefined ? response.headers.get("content-length") : String(body.length);
     if (length !== null) headers.push(["content-length", encodeValue(length)]);

@@ -8,8 +8,18 @@ export interface FetchHeaders extends Iterable<readonly [name: string, value: st
 export interface FetchResponse {
   readonly status: number;
   readonly headers: FetchHeaders;
-  readonly body: object | null;
-  arrayBuffer(): Promise<ArrayBuffer>;
+  readonly body: FetchBody | null;
+}
+
+/** The part of a body's stream that is read (Streams, section 4). */
+export interface FetchBody {
+  getReader(): FetchReader;
+}
+
+/** A reader of a body's stream. */
+export interface FetchReader {
+  read(): Promise<{ readonly done: boolean; readonly value?: unknown }>;
+  cancel(): Promise<unknown>;
 }
 
 /** The method of an app that speaks `fetch`. */

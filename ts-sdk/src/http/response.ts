@@ -1,10 +1,13 @@
+import type { RawResponse as SentResponse } from "../app/app.ts";
 import { encodeUtf8 } from "../platform.ts";
 import { isBytes } from "./bytes.ts";
 import { type CookieOptions, SIGNATURE_LENGTH, setCookie, signedValue } from "./cookies.ts";
 import { checkHeader, checkValue } from "./headers.ts";
 import { writeJson } from "./json.ts";
+import { streamOf } from "./pieces.ts";
 import { type ProblemDetails, problem } from "./problem.ts";
 import type { ErrorStatus } from "./status.ts";
+import { isReadable, type ReadableBody, settingsOf } from "./stream.ts";
 
 /** The headers that `respond` takes: an object, or pairs where a name is repeated. */
 export type HeadersInit =
@@ -14,8 +17,11 @@ export type HeadersInit =
 /** What `respond` takes. */
 export interface ResponseInit {
   readonly headers?: HeadersInit;
-  /** A text is sent as UTF-8, and as `text/plain` unless the headers say otherwise; bytes are sent as they are. */
-  readonly body?: string | Uint8Array;
+  /**
+   * A text is sent as UTF-8, and as `text/plain` unless the headers say otherwise; bytes are sent as they are. A
+   * `ReadableStream` is sent piece by piece, as `stream` does.
+   */
+  readonly body?: string | Uint8Array | ReadableBody;
 }
 
 // Of these there is one; giving another replaces it. Every other header may be repeated, `set-cookie` above all.
@@ -30,17 +36,19 @@ export interface Sending {
   readonly text?: string;
   /** Headers that take time to make, such as signed cookies. */
   readonly later?: readonly (() => Promise<readonly [name: string, value: string]>)[];
+  /** Of a streamed answer: starts it, or drops it when it is sent without a body. Gives the headers to append. */
+  readonly start?: (isSent: boolean) => SentResponse["headers"];
 }
 
 /**
  * What a handler answers, as plain data: compare it in a test. It is made by `ok`, `created`, `accepted`, `noContent`,
- * `error` and `respond`.
+ * `error`, `respond`, `stream` and `sse`.
  */
 export class Response<out Status extends number = number, out Body = unknown> {
   readonly status: Status;
   /** Lower-case names and values, in order. */
   readonly headers: readonly (readonly [name: string, value: string])[];
-  /** The value that will be written as JSON; from `respond`, the text or bytes themselves. */
+  /** The value that will be written as JSON; from `respond` and `stream`, the text, the bytes or the source themselves. */
   readonly body: Body;
   /** @internal */
   declare readonly [SENDING]?: Sending;
@@ -130,7 +138,7 @@ export function encodedResponse(response: Response): Response {
   return new Response(status, headers, body, { ...response[SENDING], text: writeJson(body) });
 }
 
-/** The bytes of an answer's body as they are sent; `undefined` when there is none. */
+/** The bytes of a whole answer's body as they are sent; `undefined` when there is none. */
 export function encodedBody(response: Response): Uint8Array | undefined {
   const { body } = response;
   if (body === undefined) return undefined;
@@ -215,7 +223,7 @@ export function problemResponse(
 }
 
 /**
- * Any other answer: a text, HTML, bytes, a redirect.
+ * Any other answer: a text, HTML, bytes, a redirect, a `ReadableStream`.
  *
  * @throws RangeError when the status is not from 200 to 599; TypeError naming a header that can't be sent.
  */
@@ -223,18 +231,36 @@ export function respond<const Status extends number, const Init extends Response
   status: Status,
   init?: Init,
 ): Response<Status, Init["body"]> {
-  if (!(Number.isInteger(status) && status >= 200 && status <= 599)) {
-    throw new RangeError(`respond: ${status} is no status of a final answer (200 to 599)`);
-  }
   const body = init?.body;
-  if (body !== undefined && typeof body !== "string" && !isBytes(body)) {
-    throw new TypeError("respond: the body is a text or a Uint8Array; for JSON there is ok()");
+  const isStream = isReadable(body);
+  if (body !== undefined && typeof body !== "string" && !isStream && !isBytes(body)) {
+    throw new TypeError("respond: the body is a text, a Uint8Array or a ReadableStream; for JSON there is ok()");
   }
-  const headers = headerList(init?.headers ?? []);
-  if (typeof body === "string" && !headers.some(([name]) => name === "content-type")) {
-    headers.unshift(["content-type", "text/plain; charset=utf-8"]);
+  const sending = isStream ? { start: streamOf(settingsOf("respond", body)) } : undefined;
+  const type = typeof body === "string" ? "text/plain; charset=utf-8" : undefined;
+  return rawResponse("respond", status, init?.headers, type, body as Init["body"], sending);
+}
+
+/**
+ * An answer whose body is not JSON.
+ *
+ * @param helper the function that was called, for errors
+ * @param type the content type unless the headers have one
+ */
+export function rawResponse<const Status extends number, const Body>(
+  helper: string,
+  status: Status,
+  given: HeadersInit | undefined,
+  type: string | undefined,
+  body: Body,
+  sending?: Sending,
+): Response<Status, Body> {
+  if (!(Number.isInteger(status) && status >= 200 && status <= 599)) {
+    throw new RangeError(`${helper}: ${status} is no status of a final answer (200 to 599)`);
   }
-  return new RawResponse(status, headers, body as Init["body"]);
+  const headers = headerList(given ?? []);
+  if (type !== undefined && !headers.some(([name]) => name === "content-type")) headers.unshift(["content-type", type]);
+  return new RawResponse(status, headers, body, sending);
 }
 
 function headerList(init: HeadersInit): (readonly [string, string])[] {

@@ -1,5 +1,5 @@
 import type { Request } from "../http/request.ts";
-import { type Response, respond, withHeaders } from "../http/response.ts";
+import { type Response, rawResponse, withHeaders } from "../http/response.ts";
 import { refuseUnknown } from "../schema/unknown.ts";
 import { middleware } from "./middleware.ts";
 import type { Middleware } from "./types.ts";
@@ -59,15 +59,14 @@ export function cors(options: CorsOptions): Middleware {
 
   function preflight(given: string, req: Request): Response {
     const asked = headers?.join(", ") ?? req.headers.get("access-control-request-headers");
-    const answer = respond(204, {
-      headers: [
-        allow(given),
-        ["access-control-allow-methods", methods.join(", ")],
-        ...(asked ? [["access-control-allow-headers", asked] as const] : []),
-        ...always,
-        ...age,
-      ],
-    });
+    const all = [
+      allow(given),
+      ["access-control-allow-methods", methods.join(", ")] as const,
+      ...(asked ? [["access-control-allow-headers", asked] as const] : []),
+      ...always,
+      ...age,
+    ];
+    const answer = rawResponse("cors", 204, all, undefined, undefined);
     return headers === undefined ? vary(answer, "Access-Control-Request-Headers") : answer;
   }
 

@@ -1,25 +1,28 @@
 import { encodeBase64Url } from "../encoding/base64.ts";
-import { completedResponse, encodedBody, type Response, respond, withHeaders } from "../http/response.ts";
+import { completedResponse, encodedBody, Response, SENDING, withHeaders } from "../http/response.ts";
 import { platform } from "../platform.ts";
 import { middleware } from "./middleware.ts";
 import type { Middleware } from "./types.ts";
 
 /**
  * Gives 200 answers to GET and HEAD a strong `ETag`, a digest of their bodies, and answers 304 to who has that already
- * (RFC 9110, sections 8.8.3 and 13.1.2). An `ETag` that the handler has set is taken as it is.
+ * (RFC 9110, sections 8.8.3 and 13.1.2). An `ETag` that the handler has set is taken as it is. A
+ * streamed answer gets none, because nobody knows its body yet.
  */
 export function etag(): Middleware {
   return middleware(async (req, next) => {
     const answer = await next();
     if ((req.method !== "GET" && req.method !== "HEAD") || answer.status !== 200) return answer;
-    const tag = headerOf(answer, "etag") ?? `"${await digest(encodedBody(answer) ?? new Uint8Array())}"`;
+    const given = headerOf(answer, "etag");
+    if (given === undefined && answer[SENDING]?.start) return answer;
+    const tag = given ?? `"${await digest(encodedBody(answer) ?? new Uint8Array())}"`;
     const tagged = withHeaders(answer, [["etag", tag]]);
     const known = req.headers.get("if-none-match");
     if (known === undefined || !matches(known, tag)) return tagged;
     // What a 200 would have said of caching (RFC 9110, section 15.4.5).
     const { headers } = await completedResponse(tagged);
     const kept = headers.filter(([name]) => KEPT.test(name));
-    return respond(304, { headers: kept });
+    return new Response(304, kept, undefined);
   });
 }
 

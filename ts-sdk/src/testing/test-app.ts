@@ -3,7 +3,14 @@ import { type App, appKey } from "../app/app.ts";
 import { checkResponse } from "../app/check.ts";
 import { isBytes } from "../http/bytes.ts";
 import { encodeValue, headerPair, isToken, type RawHeader } from "../http/headers.ts";
-import { type EnvironmentEntry, environmentKey, platform, SECRET_PREFIX } from "../platform.ts";
+import {
+  type EnvironmentEntry,
+  environmentKey,
+  platform,
+  SECRET_PREFIX,
+  type StreamStep,
+  streamKey,
+} from "../platform.ts";
 import { TestResponse } from "./test-response.ts";
 
 /** How a test calls its app. */
@@ -40,7 +47,13 @@ export interface TestApp {
   request(method: string, pathWithQuery: string, request?: TestRequest): Promise<TestResponse>;
 }
 
-const environments = new AsyncLocalStorage<readonly EnvironmentEntry[]>();
+/** What a request has of its own: tests run side by side. */
+interface OwnState {
+  readonly entries: readonly EnvironmentEntry[];
+  stream?: StreamStep | undefined;
+}
+
+const states = new AsyncLocalStorage<OwnState>();
 
 /**
  * Puts an app under test, in plain Node.
@@ -53,13 +66,24 @@ export function testApp(app: App, options: TestOptions = {}): TestApp {
   const how = checkResponses ? { checkResponse } : {};
   const hidden = Object.entries(secrets).map(([name, value]): EnvironmentEntry => [SECRET_PREFIX + name, value]);
   const entries = [...Object.entries(env), ...hidden];
-  // Each request sees the environment of its own app, even where tests run side by side. It is an object of the request's own.
-  platform[environmentKey] = () => environments.getStore() ?? [];
+  platform[environmentKey] = () => states.getStore()?.entries ?? [];
+  Object.defineProperty(platform, streamKey, {
+    configurable: true,
+    get: () => states.getStore()?.stream,
+    set: (stream: StreamStep | undefined) => {
+      const state = states.getStore();
+      if (state !== undefined) state.stream = stream;
+    },
+  });
 
   async function request(method: string, pathWithQuery: string, given: TestRequest = {}): Promise<TestResponse> {
     checkCall(method, pathWithQuery, given);
     const raw = { method, pathWithQuery, headers: rawHeaders(given), ...rawBody(given) };
-    return new TestResponse(await environments.run([...entries], () => app.handle(raw, how)));
+    // Each request sees the environment of its own app, in an array of its own.
+    const state: OwnState = { entries: [...entries] };
+    const answer = await states.run(state, () => app.handle(raw, how));
+    const { stream } = state;
+    return new TestResponse(answer, stream && ((method) => states.run(state, () => stream(method))));
   }
   const withMethod = (method: string) => (path: string, given?: TestRequest) => request(method, path, given);
   return {

@@ -1,32 +1,80 @@
 import type { RawResponse } from "../app/app.ts";
 import { Headers } from "../http/headers.ts";
+import type { StreamStep } from "../platform.ts";
 
-/** What an app answered in a test. */
+/** An app's answer in a test. */
 export class TestResponse {
   readonly status: number;
   readonly headers: Headers;
-  readonly #body: Uint8Array<ArrayBuffer> | undefined;
+  /**
+   * The pieces of a streamed body, each asked for when the loop takes it. Leaving the loop early ends the stream, as a client
+   * does that goes away. A whole body is one piece. It can be read once.
+   *
+   * An exception of the generator is thrown here as an `Error` that says that the answer broke off.
+   */
+  readonly pieces: AsyncIterable<Uint8Array<ArrayBuffer>>;
+  #body: Uint8Array<ArrayBuffer> | undefined;
 
   /** @internal */
-  constructor(raw: RawResponse) {
+  constructor(raw: RawResponse, stream?: StreamStep) {
     this.status = raw.status;
-    this.headers = new Headers(raw.headers);
-    this.#body = raw.body === undefined ? undefined : new Uint8Array(raw.body);
+    this.headers = new Headers(stream === undefined ? raw.headers : raw.headers.slice(0, -1));
+    if (stream === undefined) this.#body = new Uint8Array(raw.body ?? []);
+    this.pieces = stream === undefined ? whole(this.#body as Uint8Array<ArrayBuffer>) : this.#read(stream);
   }
 
-  /** The body's bytes; none when there is no body. */
+  /**
+   * The body's bytes; none when there is no body.
+   *
+   * @throws TypeError when the body is streamed and `pieces` were not read to the end; `await answer.read()` does that
+   */
   bytes(): Uint8Array<ArrayBuffer> {
-    return this.#body ?? new Uint8Array();
+    if (this.#body === undefined) throw new TypeError("the body is streamed: await answer.read() first");
+    return this.#body;
   }
 
-  /** The body as text; empty when there is no body. @throws TypeError when it is not UTF-8. */
+  /** The body as text; empty when there is no body. @throws TypeError when it is not UTF-8, and as `bytes` does. */
   text(): string {
     return new TextDecoder("utf-8", { fatal: true }).decode(this.bytes());
   }
 
-  /** The body as JSON. @throws SyntaxError when it is none. */
+  /** The body as JSON. @throws SyntaxError when it is none, and TypeError as `text` does. */
   // biome-ignore lint/suspicious/noExplicitAny: a test reads into a body without proving what it is first
   json(): any {
     return JSON.parse(this.text());
   }
+
+  /**
+   * Reads a streamed body to its end, so that `bytes`, `text` and `json` have it. A whole body is there already.
+   *
+   * @throws Error when the answer broke off
+   */
+  async read(): Promise<this> {
+    if (this.#body === undefined) for await (const _ of this.pieces);
+    return this;
+  }
+
+  async *#read(step: StreamStep): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+    const pieces: Uint8Array[] = [];
+    let isRunning = true;
+    try {
+      for (;;) {
+        const { status, body } = await step(":next");
+        if (status === 202) continue;
+        isRunning = status === 200;
+        if (status === 204) break;
+        if (!isRunning) throw new Error("the answer broke off: the exception is on stderr");
+        const piece = new Uint8Array(body ?? []);
+        pieces.push(piece);
+        yield piece;
+      }
+      this.#body = new Uint8Array(Buffer.concat(pieces));
+    } finally {
+      if (isRunning) await step(":cancel");
+    }
+  }
+}
+
+async function* whole(body: Uint8Array<ArrayBuffer>): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  if (body.length > 0) yield body;
 }

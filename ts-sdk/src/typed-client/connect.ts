@@ -134,7 +134,7 @@ function sendToTest(app: TestApp): Send {
       given.body = new Uint8Array(await encoded.arrayBuffer());
     }
     const answer = await app.request(method, path, given);
-    return { status: answer.status, headers: answer.headers, text: answer.text() ?? "" };
+    return { status: answer.status, headers: answer.headers, text: (await answer.read()).text() };
   };
 }
 

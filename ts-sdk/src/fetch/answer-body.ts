@@ -1,0 +1,70 @@
+import { checkBytes, type StreamSettings, soon } from "../http/pieces.ts";
+import type { FetchReader } from "./types.ts";
+
+/** The most bytes that are read before the head is sent. */
+const MAX_AHEAD = 1024 * 1024;
+/** The turns of the microtask queue that a body may take which needs nothing of the host, behind some middleware. */
+const TURNS = 64;
+
+/** A body that is not there at once: what has been read of it, and the rest. */
+export interface PartialBody {
+  readonly ahead: readonly Uint8Array[];
+  /** The read that waits. */
+  readonly waiting: ReturnType<FetchReader["read"]> | undefined;
+  readonly reader: FetchReader;
+}
+
+/**
+ * Reads a body as far as it is there.
+ *
+ * @returns the whole body, or its beginning when it is larger than 1 MiB or has to be waited for
+ * @throws TypeError when a piece is not bytes; the reason of a stream that fails
+ */
+export async function readAhead(reader: FetchReader): Promise<Uint8Array | PartialBody> {
+  const ahead: Uint8Array[] = [];
+  let length = 0;
+  while (length <= MAX_AHEAD) {
+    const waiting = reader.read();
+    const read = await soon(waiting, TURNS);
+    if (read === undefined) return { ahead, waiting, reader };
+    if (read.done) return joined(ahead, length);
+    const piece = checkBytes(read.value);
+    ahead.push(piece);
+    length += piece.length;
+  }
+  return { ahead, waiting: undefined, reader };
+}
+
+function joined(pieces: readonly Uint8Array[], length: number): Uint8Array {
+  if (pieces.length === 1) return pieces[0] as Uint8Array;
+  const whole = new Uint8Array(length);
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.length;
+  }
+  return whole;
+}
+
+/**
+ * Streams what has been read of a body, and then the rest.
+ *
+ * @param waited waits for what outlives the answer. It is called at the stream's end, because what is waited for may be
+ *   what writes the stream.
+ */
+export function partialBody({ ahead, waiting, reader }: PartialBody, waited: () => Promise<void>): StreamSettings {
+  let at = 0;
+  let pending = waiting;
+  async function next(): Promise<{ readonly done: boolean; readonly value?: unknown }> {
+    if (at < ahead.length) return { done: false, value: ahead[at++] };
+    const read = await (pending ?? reader.read());
+    pending = undefined;
+    if (read.done) await waited();
+    return read;
+  }
+  async function end(): Promise<void> {
+    await reader.cancel();
+    await waited();
+  }
+  return { open: () => ({ next, return: end }), encode: checkBytes, drop: end };
+}

@@ -1,0 +1,41 @@
+import { encodeUtf8 } from "../platform.ts";
+import { writeJson } from "./json.ts";
+
+/** An event that `sse` sends (HTML, section 9.2.6). */
+export interface ServerSentEvent {
+  /** The event's type; `message` to the client unless it is given. One line. */
+  readonly event?: string | undefined;
+  /** A text is sent as it is, any other value as JSON. */
+  readonly data: unknown;
+  /** The header `last-event-id` of a client that connects again after this event. One line, without U+0000. */
+  readonly id?: string | number | undefined;
+  /** The time after which a client connects again, in milliseconds. */
+  readonly retry?: number | undefined;
+}
+
+/**
+ * The bytes of an event.
+ *
+ * @throws TypeError when `event` or `id` is not one line, or `data` has no JSON; RangeError when `retry` is no whole number
+ */
+export function encodeEvent(value: unknown): Uint8Array {
+  if (typeof value !== "object" || value === null)
+    throw new TypeError("sse: an event is { event?, data, id?, retry? }");
+  const { event, data, id, retry } = value as ServerSentEvent;
+  let text = field("event", event) + field("id", id);
+  if (retry !== undefined) {
+    if (!(Number.isSafeInteger(retry) && retry >= 0)) {
+      throw new RangeError('sse: "retry" is a whole number of milliseconds');
+    }
+    text += `retry: ${retry}\n`;
+  }
+  for (const line of (typeof data === "string" ? data : writeJson(data)).split(/\r\n|\r|\n/)) text += `data: ${line}\n`;
+  return encodeUtf8(`${text}\n`);
+}
+
+function field(name: string, value: string | number | undefined): string {
+  if (value === undefined) return "";
+  // A client ignores an id with U+0000.
+  if (/[\r\n\0]/.test(String(value))) throw new TypeError(`sse: "${name}" is one line, without U+0000`);
+  return `${name}: ${value}\n`;
+}

@@ -1,0 +1,163 @@
+import type { RawResponse } from "../app/app.ts";
+import { reportError } from "../app/report.ts";
+import { platform, streamKey } from "../platform.ts";
+import { isBytes } from "./bytes.ts";
+
+/** A source of pieces, as an async iterator is one. */
+export interface PieceReader {
+  next(): Promise<{ readonly done?: boolean | undefined; readonly value?: unknown }>;
+  return?(): unknown;
+}
+
+/** How the pieces of an answer are read and sent. */
+export interface StreamSettings {
+  /** Opens the source. It is called when the host asks for the first piece. */
+  open(): PieceReader;
+  /** Turns what the source yields into bytes. An exception breaks the answer off. */
+  encode(value: unknown): Uint8Array;
+  /** Releases a source that is never opened. */
+  drop?(): unknown;
+  /** A piece that is sent whenever nothing has come for {@link HEARTBEAT_S} seconds. */
+  readonly heartbeat?: Uint8Array;
+}
+
+/** The time between a stream's last piece and its heartbeat, in seconds. */
+export const HEARTBEAT_S = 15;
+
+/** The time that one `:next` waits for a piece, in milliseconds: between two of them, the host acts on its limits. */
+const SLICE_MS = 1000;
+/** The turns of the microtask queue in which a piece that needs nothing of the host arrives. */
+const QUICK_TURNS = 8;
+
+/** The header, always the last one, that announces a streamed answer to the host (`wit/handler.wit`). */
+const STREAMED = [":body", new Uint8Array([115, 116, 114, 101, 97, 109, 101, 100])] as const;
+
+/**
+ * Prepares a streamed answer. The host asks for the pieces with `:next` and ends the stream early with `:cancel`; the
+ * entry of a component hands both to the function at {@link streamKey}.
+ *
+ * @returns the function that starts the stream when the answer is sent, or drops it when the answer has no body. It gives
+ *   the headers to append.
+ */
+export function streamOf(settings: StreamSettings): (isSent: boolean) => RawResponse["headers"] {
+  return (isSent) => {
+    if (!isSent) {
+      ignoreFailure(() => settings.drop?.());
+      return [];
+    }
+    const stream = new Stream(settings);
+    // An instance streams one answer at a time: a stream that was left behind is forgotten here.
+    platform[streamKey] = (method) => (method === ":next" ? stream.next() : stream.cancel());
+    return [STREAMED];
+  };
+}
+
+async function ignoreFailure(act: () => unknown): Promise<void> {
+  try {
+    await act();
+  } catch {
+    // Nobody waits for it.
+  }
+}
+
+/** The stream that an instance is sending. */
+class Stream {
+  readonly #settings: StreamSettings;
+  #reader: PieceReader | undefined;
+  /** The answer to a `:next` whose time was over before there was a piece. */
+  #pending: Promise<RawResponse> | undefined;
+  #quietS = 0;
+
+  constructor(settings: StreamSettings) {
+    this.#settings = settings;
+  }
+
+  /** Answers 200 with the next piece, 202 when there is none yet, 204 at the end, and 500 after an exception. */
+  async next(): Promise<RawResponse> {
+    this.#pending ??= this.#read();
+    const answer = await withinSlice(this.#pending);
+    if (answer !== undefined) {
+      this.#pending = undefined;
+      this.#quietS = 0;
+      return answer;
+    }
+    const { heartbeat } = this.#settings;
+    this.#quietS += SLICE_MS / 1000;
+    if (heartbeat === undefined || this.#quietS < HEARTBEAT_S) return { status: 202, headers: [] };
+    this.#quietS = 0;
+    return { status: 200, headers: [], body: heartbeat };
+  }
+
+  /** Runs the source's `return()`, and so a generator's `finally`, before it answers. */
+  async cancel(): Promise<RawResponse> {
+    platform[streamKey] = undefined;
+    try {
+      await (this.#reader ? this.#reader.return?.() : this.#settings.drop?.());
+    } catch (thrown) {
+      reportError(undefined, thrown);
+    }
+    return { status: 204, headers: [] };
+  }
+
+  async #read(): Promise<RawResponse> {
+    try {
+      this.#reader ??= this.#settings.open();
+      for (;;) {
+        const { done, value } = await this.#reader.next();
+        if (done) break;
+        const body = await this.#encode(value);
+        // The host takes an empty piece for none.
+        if (body.length > 0) return { status: 200, headers: [], body };
+      }
+      platform[streamKey] = undefined;
+      return { status: 204, headers: [] };
+    } catch (thrown) {
+      platform[streamKey] = undefined;
+      reportError(undefined, thrown);
+      return { status: 500, headers: [] };
+    }
+  }
+
+  async #encode(value: unknown): Promise<Uint8Array> {
+    try {
+      return this.#settings.encode(value);
+    } catch (thrown) {
+      await this.#reader?.return?.();
+      throw thrown;
+    }
+  }
+}
+
+/** The answer, or `undefined` when it takes longer than a slice. A timer is set for an answer that needs the host. */
+async function withinSlice(pending: Promise<RawResponse>): Promise<RawResponse | undefined> {
+  const quick = await soon(pending, QUICK_TURNS);
+  if (quick !== undefined) return quick;
+  let timer: unknown;
+  const slice = new Promise<undefined>((resolve) => {
+    timer = platform.setTimeout(() => resolve(undefined), SLICE_MS);
+  });
+  const answer = await Promise.race([pending, slice]);
+  platform.clearTimeout(timer);
+  return answer;
+}
+
+/**
+ * The value of a promise when it needs nothing of the host, else `undefined`.
+ *
+ * @param turns how many turns of the microtask queue it may take
+ */
+export async function soon<T>(promise: Promise<T>, turns: number): Promise<T | undefined> {
+  let isSettled = false;
+  const settle = () => {
+    isSettled = true;
+  };
+  promise.then(settle, settle);
+  for (let turn = 0; turn < turns && !isSettled; turn++) await undefined;
+  return isSettled ? promise : undefined;
+}
+
+/** Lets the pieces of a source through that are bytes. @throws TypeError for anything else. */
+export function checkBytes(value: unknown): Uint8Array {
+  if (isBytes(value)) return value;
+  throw new TypeError("a piece of a streamed body is a text or a Uint8Array");
+}
