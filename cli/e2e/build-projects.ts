@@ -12,6 +12,7 @@ import {
   helloProject,
   referenceOf,
   root,
+  streamsProject,
   tenon,
 } from "./servers.ts";
 
@@ -30,6 +31,7 @@ export default async function setup(): Promise<void> {
     [everyProject, "every"],
     [faultsProject, "faults"],
     [fetchProject, "fetch"],
+    [streamsProject, "streams"],
   ] as const) {
     const folder = project.slice(root.length);
     const sources = [

@@ -163,11 +163,11 @@ export async function freePort(): Promise<number> {
 /** The projects that tests serve. */
 export const echoProject = join(root, "cli/e2e/fixtures/echo");
 export const helloProject = join(root, "examples/hello");
-/** An app with every feature that an OpenAPI document can show. */
 /** An app that speaks `fetch`. */
 export const fetchProject = join(root, "cli/e2e/fixtures/fetch");
-
+export const streamsProject = join(root, "cli/e2e/fixtures/streams");
 export const faultsProject = join(root, "cli/e2e/fixtures/faults");
+/** An app with every feature that an OpenAPI document can show. */
 export const everyProject = join(root, "ts-sdk/test/openapi/every");
 /** Copies of a project: one that is built with `--reference`, and one with `--aot`. */
 export const referenceOf = (project: string): string => join(root, "cli/e2e/.tenon/reference", basename(project));

@@ -8,6 +8,14 @@ type Response = globalThis.Response;
 
 const utf8 = new TextDecoder();
 
+/** The headers of a head: names and values in turn, a line feed between each two. */
+export function headersOf(head: string): Headers {
+  const headers = new Headers();
+  const lines = head === "" ? [] : head.split("\n");
+  for (let i = 0; i < lines.length; i += 2) headers.append(lines[i] as string, lines[i + 1] as string);
+  return headers;
+}
+
 /**
  * A `Response` whose body is there already. Its headers are made when they are asked for, and a stream only when `body` is
  * or `clone` is called; from then on a `Response` of Node does the rest.
@@ -53,11 +61,7 @@ export class Answer implements Response {
   }
 
   get headers(): Headers {
-    if (this.#headers === undefined) {
-      this.#headers = new Headers();
-      const lines = this.#head === "" ? [] : this.#head.split("\n");
-      for (let i = 0; i < lines.length; i += 2) this.#headers.append(lines[i] as string, lines[i + 1] as string);
-    }
+    this.#headers ??= headersOf(this.#head);
     return this.#headers;
   }
 

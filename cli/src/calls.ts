@@ -1,10 +1,12 @@
-import type { Runtime as NativeRuntime } from "@tenon/native";
-import { Answer } from "./answer.ts";
+import type { NativeResponse, Runtime as NativeRuntime } from "@tenon/native";
+import { Answer, headersOf } from "./answer.ts";
 import { type ErrorCode, TenonError } from "./errors.ts";
-import { native } from "./native.ts";
+import { fromNative, native } from "./native.ts";
+import { takenResponse } from "./platform.ts";
+import { streamedBody } from "./streamed-body.ts";
 
 interface Waiting {
-  readonly resolve: (answer: Answer) => void;
+  readonly resolve: (response: NativeResponse) => void;
   readonly reject: (reason: unknown) => void;
   /** Held, since a request's signal follows another one only while the request is there. */
   readonly request: Request;
@@ -27,23 +29,32 @@ export class Calls {
       if (waits === undefined) return;
       waiting.delete(call);
       waits.request.signal.removeEventListener("abort", waits.aborted);
-      if (response !== null) waits.resolve(new Answer(response.status, response.head, response.body));
+      if (response !== null) waits.resolve(response);
       else if (failure !== null) waits.reject(new TenonError(failure.code as ErrorCode, failure.message));
     });
   }
 
-  /** Sends a request with the body that has been read from it. */
-  send(request: Request, body: Buffer | undefined): Promise<Answer> {
-    return new Promise((resolve, reject) => {
+  /**
+   * Sends a request with the body that has been read from it.
+   *
+   * @param ended called at the end of a streamed answer, which is a `Response` of Node
+   */
+  send(request: Request, body: Buffer | undefined, ended: () => void): Promise<Answer | Response> {
+    return new Promise((taken, reject) => {
       const { signal } = request;
+      const resolve = (response: NativeResponse) => {
+        if (response.stream === undefined) taken(new Answer(response.status, response.head, response.body));
+        else taken(this.#streamed(response, response.stream, signal, ended));
+      };
       const call = this.#native.begin(head(request), body, !this.#answered);
       if (typeof call !== "number") {
         this.#answered = true;
         // Not before others had their turn: who calls again and again would have Node's thread for himself.
         setImmediate(() => {
           this.#answered = false;
-          if (signal.aborted) reject(signal.reason);
-          else resolve(new Answer(call.status, call.head, call.body));
+          if (!signal.aborted) return resolve(call);
+          if (call.stream !== undefined) this.#native.endStream(call.stream);
+          reject(signal.reason);
         });
         return;
       }
@@ -56,6 +67,16 @@ export class Calls {
       this.#waiting.set(call, { resolve, reject, request, aborted });
       signal.addEventListener("abort", aborted, { once: true });
     });
+  }
+
+  #streamed({ status, head }: NativeResponse, stream: number, signal: AbortSignal, ended: () => void): Response {
+    const source = {
+      piece: () => fromNative(this.#native.piece(stream)) as Promise<Uint8Array<ArrayBuffer> | null>,
+      end: () => this.#native.endStream(stream),
+    };
+    const Response = takenResponse();
+    const body = streamedBody(source, signal, ended) as ReadableStream<Uint8Array<ArrayBuffer>>;
+    return new Response(body, { status, headers: headersOf(head) });
   }
 }
 

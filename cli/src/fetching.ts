@@ -26,24 +26,29 @@ export class Fetching {
     const request = requestOf(input, init);
     const exchange = new Exchange(request);
     this.#running.add(exchange);
+    const ended = () => {
+      this.#running.delete(exchange);
+      if (this.#running.size === 0) this.#idle?.();
+    };
+    let streams = false;
     try {
       if (exchange.aborted) throw exchange.reason;
       const body = request.body === null ? undefined : await readBody(request, exchange, this.#limits);
       if (exchange.aborted) throw exchange.reason;
-      const answer = await this.#calls.send(exchange as unknown as Request, body);
+      const answer = await this.#calls.send(exchange as unknown as Request, body, ended);
+      streams = !(answer instanceof Answer);
       // Modules may answer HEAD as they answer GET; it is who sends the answer on that leaves the body away (RFC 9110,
       // section 9.3.2), which on a connection is hyper.
-      return request.method === "HEAD" ? answer.withoutBody() : answer;
+      return answer instanceof Answer && request.method === "HEAD" ? answer.withoutBody() : answer;
     } catch (error) {
       if (error instanceof BodyTimedOut) return timedOut(request, this.#limits.bodyTimeoutMs);
       throw error;
     } finally {
-      this.#running.delete(exchange);
-      if (this.#running.size === 0) this.#idle?.();
+      if (!streams) ended();
     }
   }
 
-  /** Resolves when what runs has been answered; what takes longer than so many milliseconds is cut off. */
+  /** Resolves when what runs has been answered, streams to their end; what takes longer than so many milliseconds is cut off. */
   async end(timeoutMs: number): Promise<void> {
     if (this.#running.size === 0) return;
     const idle = new Promise<void>((resolve) => {
@@ -95,7 +100,7 @@ class Exchange implements Abortable {
     return this.#ended ?? this.#request.signal.reason;
   }
 
-  /** There is one listener at a time: of who reads the body, and then of who waits for the answer. */
+  /** There is one listener at a time: of who reads the body, then of who waits for the answer, then of a streamed answer. */
   addEventListener(event: string, listener: () => void): void {
     this.#listener = listener;
     this.#request.signal.addEventListener(event, listener, { once: true });

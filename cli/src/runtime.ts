@@ -177,6 +177,9 @@ export class Runtime {
    * Answers a request as a server would at the same URL, `/run/<module>/…` included, without a socket in between. It takes
    * what the global `fetch` takes.
    *
+   * An answer that the module streams resolves with its head; each read of its `body` has the module make the next piece.
+   * Cancelling the body ends the stream in the module, and so does collecting it as garbage.
+   *
    * Aborting the request's signal cancels it in the module, too. The limits of bodies hold here as well: of one that is too
    * large (413) or does not come in time (408) the rest is not read, and its stream is cancelled.
    *

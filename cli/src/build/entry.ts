@@ -23,8 +23,11 @@ const connect = (handle: string) => `globalThis[Symbol.for("tenon.environment")]
 delete globalThis[Symbol.for("tenon.building")];
 const forgetTimers = globalThis[Symbol.for("tenon.timers")];
 const handle = ${handle};
+const streamKey = Symbol.for("tenon.stream");
 export const handler = {
   handle(request) {
+    // The host asks about the answer that is being streamed: its timers are still needed.
+    if (request.method[0] === ":") return globalThis[streamKey]?.(request.method) ?? { status: 500, headers: [] };
     forgetTimers();
     return handle(request);
   },

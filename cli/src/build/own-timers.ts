@@ -1,10 +1,11 @@
 /** A timer function of the engine. */
-type SetTimer = (...args: unknown[]) => unknown;
+type TimerFunction = (...args: unknown[]) => unknown;
 
 /**
  * Runs inside the component, before all modules, and so is all in one: what it calls is the engine's. The engine keeps timers
- * that a request leaves behind and runs them in the next one that the instance serves. This notes every timer, and puts a
- * function beside the globals with which the entry forgets them first.
+ * that a request leaves behind and runs them in the next one that the instance serves. This notes every timer that is set, and
+ * puts a function beside the globals with which the entry forgets them first. A timer that has fired or was cleared is no longer
+ * noted, because one streamed answer may set any number.
  *
  * A proxy leaves everything else to the engine: name, length, and which arguments are refused.
  */
@@ -12,19 +13,44 @@ export function ownTimers(): void {
   const engine = globalThis as unknown as Record<string | symbol, unknown>;
   const { apply } = Reflect;
   const clear = clearTimeout;
-  // Without a prototype, because a handler may change those of arrays.
-  const left: Record<number, unknown> = Object.create(null);
+  // Without a prototype, because a handler may change those of arrays and maps.
+  let left: Record<number, true> = Object.create(null);
   let count = 0;
-  for (const name of ["setTimeout", "setInterval"]) {
-    engine[name] = new Proxy(engine[name] as SetTimer, {
-      apply: (set, self, args) => {
-        const timer = apply(set, self, args);
-        left[count++] = timer;
-        return timer;
-      },
+  const strike = (timer: unknown) => {
+    if (typeof timer !== "number" || !left[timer]) return;
+    delete left[timer];
+    count--;
+  };
+  const replace = (name: string, call: (engineFunction: TimerFunction, self: unknown, args: unknown[]) => unknown) => {
+    engine[name] = new Proxy(engine[name] as TimerFunction, { apply: call });
+  };
+  const note = (timer: unknown) => {
+    left[timer as number] = true;
+    count++;
+    return timer;
+  };
+  replace("setTimeout", (set, self, args) => {
+    const [callback] = args;
+    if (typeof callback !== "function") return note(apply(set, self, args));
+    args[0] = function (this: unknown, ...given: unknown[]) {
+      strike(timer);
+      return apply(callback, this, given);
+    };
+    const timer = note(apply(set, self, args));
+    return timer;
+  });
+  replace("setInterval", (set, self, args) => note(apply(set, self, args)));
+  for (const name of ["clearTimeout", "clearInterval"]) {
+    replace(name, (engineClear, self, args) => {
+      strike(args[0]);
+      return apply(engineClear, self, args);
     });
   }
   engine[Symbol.for("tenon.timers")] = () => {
-    while (count > 0) clear(left[--count] as number);
+    if (count === 0) return;
+    const timers = left;
+    left = Object.create(null);
+    count = 0;
+    for (const timer in timers) clear(+timer);
   };
 }
