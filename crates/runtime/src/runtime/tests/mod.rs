@@ -57,7 +57,7 @@ async fn until(condition: impl Fn() -> bool) {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), waiting).await.expect("the condition comes true");
+    tokio::time::timeout(Duration::from_secs(60), waiting).await.expect("the condition comes true");
 }
 
 async fn get(runtime: &Runtime, path: &str) -> Answer {
