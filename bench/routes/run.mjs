@@ -10,6 +10,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { connections, wrk } from "../programs.mjs";
 import { conditions, record } from "../results.mjs";
 import { build, servers, startServices } from "./servers.mjs";
 
@@ -23,7 +24,6 @@ const { values, positionals } = parseArgs({
 });
 const [seconds, rounds] = [Number(values.seconds), Number(values.rounds)];
 const here = fileURLToPath(new URL(".", import.meta.url));
-const connections = 16;
 /** Clock ticks a second in /proc/<pid>/stat. */
 const ticks = Number(execFileSync("getconf", ["CLK_TCK"], { encoding: "utf8" }));
 
@@ -95,21 +95,6 @@ function isAnswered(url, { more }) {
     encoding: "utf8",
   });
   if (status !== "200") throw new Error(`${url}: ${status}`);
-}
-
-function wrk(url, duration, more) {
-  const args = ["-t", "1", "-c", String(connections), "-d", `${duration}s`, "--latency", ...more, url];
-  const output = execFileSync("wrk", args, { encoding: "utf8" });
-  const failed = /Non-2xx or 3xx responses: (\d+)/.exec(output);
-  if (failed) throw new Error(`${url}: ${failed[1]} requests failed`);
-  const found = (pattern) => pattern.exec(output)?.slice(1) ?? [];
-  const ms = ([value, unit]) => Number(value) * { us: 0.001, ms: 1, s: 1000 }[unit];
-  return {
-    count: Number(found(/(\d+) requests in/)[0]),
-    rate: Number(found(/Requests\/sec:\s+([\d.]+)/)[0]),
-    p50: ms(found(/50%\s+([\d.]+)(us|ms|s)/)),
-    p99: ms(found(/99%\s+([\d.]+)(us|ms|s)/)),
-  };
 }
 
 /** Seconds of processor time that a process has used. */

@@ -4,6 +4,7 @@ import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { firstLine } from "../programs.mjs";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const root = join(here, "../..");
@@ -106,15 +107,3 @@ const peer = async (services) => {
 
 /** The servers that are compared. Each is started with the services, and is a process and the address of its routes. */
 export const servers = { request: tenon("request"), shared: tenon("shared"), peer };
-
-function firstLine(child) {
-  return new Promise((resolve, reject) => {
-    let output = "";
-    child.stdout.on("data", (data) => {
-      output += data;
-      if (output.includes("\n")) resolve(output.slice(0, output.indexOf("\n")));
-    });
-    child.once("exit", (code) => reject(new Error(`it ended with ${code}`)));
-    child.once("error", reject);
-  });
-}

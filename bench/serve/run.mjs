@@ -5,11 +5,11 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { connections, wrk } from "../programs.mjs";
 import { conditions, record } from "../results.mjs";
 import { root, servers, stop } from "./servers.mjs";
 
 const seconds = Number(process.env.SECONDS ?? 5);
-const connections = 16;
 /** Each server is started so often; the first start makes what those after it find cached. */
 const starts = 4;
 const post = join(root, "bench/serve/post.lua");
@@ -39,8 +39,8 @@ for (const [name, start] of Object.entries(servers)) {
   const row = { name, first: cached.sort((a, b) => a - b)[Math.floor(cached.length / 2)] };
   for (const [route, [path, ...more]] of Object.entries(routes)) {
     const load = () => {
-      wrk(server.base + path, 1, more);
-      return wrk(server.base + path, seconds, more);
+      loaded(server.base + path, 1, more);
+      return loaded(server.base + path, seconds, more);
     };
     try {
       row[route] = load();
@@ -72,20 +72,12 @@ async function answers({ child, base }) {
   throw new Error(`it ended with ${child.exitCode}`);
 }
 
-function wrk(url, duration, more) {
-  const args = ["-t", "1", "-c", String(connections), "-d", `${duration}s`, "--latency", ...more, url];
-  const output = execFileSync("wrk", args, { encoding: "utf8" });
-  const failed = /Non-2xx or 3xx responses: (\d+)/.exec(output);
-  if (failed) throw new Error(`${url}: ${failed[1]} requests failed`);
-  const found = (pattern) => pattern.exec(output)?.slice(1) ?? [];
+/** As {@link wrk}, and more than a handful of answers. */
+function loaded(url, duration, more) {
+  const result = wrk(url, duration, more);
   // Seen of wasmtime serve after a load of bodies: it accepts connections and answers none, or a handful.
-  if (/ \d{1,2} requests in/.test(output)) throw new Error(`${url}: hardly a request was answered`);
-  const ms = ([value, unit]) => Number(value) * { us: 0.001, ms: 1, s: 1000 }[unit];
-  return {
-    rate: Number(found(/Requests\/sec:\s+([\d.]+)/)[0]),
-    p50: ms(found(/50%\s+([\d.]+)(us|ms|s)/)),
-    p99: ms(found(/99%\s+([\d.]+)(us|ms|s)/)),
-  };
+  if (result.count < 100) throw new Error(`${url}: hardly a request was answered`);
+  return result;
 }
 
 /** Of the process and its children, in MiB. */

@@ -5,6 +5,7 @@ import { cpSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { firstLine } from "../programs.mjs";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 export const root = join(here, "../..");
@@ -92,18 +93,6 @@ export function stop({ child, group }) {
   if (group) process.kill(-child.pid, "SIGTERM");
   else child.kill("SIGTERM");
   return gone;
-}
-
-function firstLine(child) {
-  return new Promise((resolve, reject) => {
-    let output = "";
-    child.stdout.on("data", (data) => {
-      output += data;
-      if (output.includes("\n")) resolve(output.slice(0, output.indexOf("\n")));
-    });
-    child.once("exit", (code) => reject(new Error(`it ended with ${code}`)));
-    child.once("error", reject);
-  });
 }
 
 async function freePort() {

@@ -1,0 +1,41 @@
+// Programs that benchmarks run: servers that print a first line, and wrk.
+import { execFileSync } from "node:child_process";
+
+/** Resolves to the first line that a program prints; rejects when it ends without one or cannot be started. */
+export function firstLine(child) {
+  return new Promise((resolve, reject) => {
+    let output = "";
+    child.stdout.on("data", (data) => {
+      output += data;
+      if (output.includes("\n")) resolve(output.slice(0, output.indexOf("\n")));
+    });
+    child.once("exit", (code) => reject(new Error(`it ended with ${code}`)));
+    child.once("error", reject);
+  });
+}
+
+/** Connections that wrk keeps open. */
+export const connections = 16;
+
+/**
+ * Loads a URL with wrk, on one thread.
+ *
+ * @param duration in seconds
+ * @param more further arguments of wrk
+ * @returns how many requests were answered, how many in a second, and latencies in milliseconds
+ * @throws when an answer is no success
+ */
+export function wrk(url, duration, more) {
+  const args = ["-t", "1", "-c", String(connections), "-d", `${duration}s`, "--latency", ...more, url];
+  const output = execFileSync("wrk", args, { encoding: "utf8" });
+  const failed = /Non-2xx or 3xx responses: (\d+)/.exec(output);
+  if (failed) throw new Error(`${url}: ${failed[1]} requests failed`);
+  const found = (pattern) => pattern.exec(output)?.slice(1) ?? [];
+  const ms = ([value, unit]) => Number(value) * { us: 0.001, ms: 1, s: 1000 }[unit];
+  return {
+    count: Number(found(/(\d+) requests in/)[0]),
+    rate: Number(found(/Requests\/sec:\s+([\d.]+)/)[0]),
+    p50: ms(found(/50%\s+([\d.]+)(us|ms|s)/)),
+    p99: ms(found(/99%\s+([\d.]+)(us|ms|s)/)),
+  };
+}
