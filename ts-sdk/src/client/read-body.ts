@@ -1,3 +1,4 @@
+import { joinBytes } from "../http/bytes.ts";
 import type { PlatformResponse } from "../platform.ts";
 import { HttpClientError } from "./errors.ts";
 
@@ -21,12 +22,5 @@ export async function readBody(response: PlatformResponse, limit: number): Promi
       throw new HttpClientError("too_large", `the answer is larger than ${limit} bytes`);
     }
   }
-  if (chunks.length === 1) return chunks[0] as Uint8Array<ArrayBuffer>;
-  const body = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    body.set(chunk, at);
-    at += chunk.length;
-  }
-  return body;
+  return joinBytes(chunks, length);
 }

@@ -1,3 +1,4 @@
+import { joinBytes } from "../http/bytes.ts";
 import { checkBytes, type StreamSettings, soon } from "../http/pieces.ts";
 import type { FetchReader } from "./types.ts";
 
@@ -27,23 +28,12 @@ export async function readAhead(reader: FetchReader): Promise<Uint8Array | Parti
     const waiting = reader.read();
     const read = await soon(waiting, TURNS);
     if (read === undefined) return { ahead, waiting, reader };
-    if (read.done) return joined(ahead, length);
+    if (read.done) return joinBytes(ahead, length);
     const piece = checkBytes(read.value);
     ahead.push(piece);
     length += piece.length;
   }
   return { ahead, waiting: undefined, reader };
-}
-
-function joined(pieces: readonly Uint8Array[], length: number): Uint8Array {
-  if (pieces.length === 1) return pieces[0] as Uint8Array;
-  const whole = new Uint8Array(length);
-  let at = 0;
-  for (const piece of pieces) {
-    whole.set(piece, at);
-    at += piece.length;
-  }
-  return whole;
 }
 
 /**

@@ -5,3 +5,15 @@
 export function isBytes(value: unknown): value is Uint8Array {
   return Object.prototype.toString.call(value) === "[object Uint8Array]";
 }
+
+/** Puts pieces together; `length` is that of all of them. A single piece is returned as it is. */
+export function joinBytes<B extends Uint8Array>(pieces: readonly B[], length: number): B | Uint8Array<ArrayBuffer> {
+  if (pieces.length === 1) return pieces[0] as B;
+  const whole = new Uint8Array(length);
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.length;
+  }
+  return whole;
+}
