@@ -81,18 +81,10 @@ export class TracingChannel {
   }
 
   traceSync(call: (...args: unknown[]) => unknown, context: Context = {}, self?: unknown, ...args: unknown[]): unknown {
-    this.start.publish(context);
-    try {
-      const result = call.apply(self, args);
-      context["result"] = result;
-      return result;
-    } catch (error) {
-      context["error"] = error;
-      this.error.publish(context);
-      throw error;
-    } finally {
-      this.end.publish(context);
-    }
+    return this.#trace(context, () => {
+      context["result"] = call.apply(self, args);
+      return context["result"];
+    });
   }
 
   tracePromise(
@@ -101,15 +93,14 @@ export class TracingChannel {
     self?: unknown,
     ...args: unknown[]
   ): unknown {
-    this.start.publish(context);
     const ended = (name: "result" | "error", value: unknown) => {
       context[name] = value;
       if (name === "error") this.error.publish(context);
       this.asyncStart.publish(context);
       this.asyncEnd.publish(context);
     };
-    try {
-      return Promise.resolve(call.apply(self, args)).then(
+    return this.#trace(context, () =>
+      Promise.resolve(call.apply(self, args)).then(
         (result) => {
           ended("result", result);
           return result;
@@ -118,7 +109,15 @@ export class TracingChannel {
           ended("error", error);
           throw error;
         },
-      );
+      ),
+    );
+  }
+
+  /** Publishes the start and the end of a call, and what it throws between them. */
+  #trace(context: Context, call: () => unknown): unknown {
+    this.start.publish(context);
+    try {
+      return call();
     } catch (error) {
       context["error"] = error;
       this.error.publish(context);
