@@ -4,7 +4,7 @@ import type { OnResolveArgs, OnResolveResult, PartialMessage, Plugin } from "esb
 import { packageFolder } from "../package.ts";
 import type { Needs } from "./needs.ts";
 import { packageFolderOf, packageNameOf } from "./packages.ts";
-import { type Use, usesOf } from "./used-names.ts";
+import { type Use, type UsesOf, usesReader } from "./used-names.ts";
 
 /** The modules that stand in for Node's inside a component, compiled. */
 export const nodeFolder = join(packageFolder, "dist", "node");
@@ -69,12 +69,14 @@ export function nodeModules(needs: Needs): Plugin {
     name: "node-modules",
     setup({ onResolve, onLoad }) {
       const names = new Set(builtinModules);
+      // A file may import many modules, and is the same for as long as this bundle is made.
+      const usesOf = usesReader();
       onResolve({ filter: /^(node:)?[a-z]/ }, async (args) => {
         const name = nameOf(args, names);
         if (name === undefined) return undefined;
         if (name === "abort-controller") return { path: name, namespace };
-        if (!Object.hasOwn(served, name)) return refuse(name, args, needs);
-        return resolveServed(name, args, needs);
+        if (!Object.hasOwn(served, name)) return refuse(name, args, needs, usesOf);
+        return resolveServed(name, args, needs, usesOf);
       });
       onResolve({ filter: /^tenon-node:/ }, ({ path }) => ({
         path: join(nodeFolder, path.replace("tenon-node:", "")),
@@ -98,8 +100,13 @@ function nameOf({ path, importer }: OnResolveArgs, names: ReadonlySet<string>): 
   return name === "abort-controller" ? name : undefined;
 }
 
-async function refuse(name: string, { path, importer, kind }: OnResolveArgs, needs: Needs): Promise<OnResolveResult> {
-  if (kind === "require-call" && (await isInTry(importer, path))) return { path, external: true };
+async function refuse(
+  name: string,
+  { path, importer, kind }: OnResolveArgs,
+  needs: Needs,
+  usesOf: UsesOf,
+): Promise<OnResolveResult> {
+  if (kind === "require-call" && isInTry(await usesOf(importer), path)) return { path, external: true };
   needs.refusedBy.add(packageFolderOf(importer) ?? "");
   const text = `"${path}" is a module of Node that a component cannot have`;
   const detail = (advice.find(([names]) => names.test(name)) as (typeof advice)[number])[1];
@@ -107,15 +114,20 @@ async function refuse(name: string, { path, importer, kind }: OnResolveArgs, nee
 }
 
 /** Tells whether every `require` of a module is tried, so that the package goes on without it. */
-async function isInTry(importer: string, path: string): Promise<boolean> {
-  const uses = (await usesOf(importer)).filter(({ kind, specifier }) => kind === "require" && specifier === path);
-  return uses.length > 0 && uses.every(({ isTried }) => isTried);
+function isInTry(uses: readonly Use[], path: string): boolean {
+  const calls = uses.filter(({ kind, specifier }) => kind === "require" && specifier === path);
+  return calls.length > 0 && calls.every(({ isTried }) => isTried);
 }
 
-async function resolveServed(name: string, args: OnResolveArgs, needs: Needs): Promise<OnResolveResult> {
+async function resolveServed(
+  name: string,
+  args: OnResolveArgs,
+  needs: Needs,
+  usesOf: UsesOf,
+): Promise<OnResolveResult> {
   const { importer, kind } = args;
   const isOwn = isOfNode(importer) || args.namespace !== "file";
-  const lacking = isOwn ? [] : await lackingIn(importer, args.path, name);
+  const lacking = isOwn ? [] : await lackingIn(await usesOf(importer), args.path, name);
   const owner = packageNameOf(importer);
   if (lacking.length > 0 && owner === undefined)
     return { errors: lacking.map((use) => lackingError(use, name, importer)) };
@@ -131,8 +143,7 @@ async function resolveServed(name: string, args: OnResolveArgs, needs: Needs): P
 }
 
 /** The names that a file takes from a module and that what stands in for it does not have. */
-async function lackingIn(importer: string, specifier: string, name: string): Promise<Use[]> {
-  const uses = await usesOf(importer);
+async function lackingIn(uses: readonly Use[], specifier: string, name: string): Promise<Use[]> {
   const exports = await exportsOf(name);
   return uses.filter((use) => use.specifier === specifier && use.kind !== "require" && !exports.has(use.name));
 }

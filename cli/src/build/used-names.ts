@@ -16,16 +16,26 @@ export interface Use {
   readonly lineText: string;
 }
 
-/** The names that a file takes from the modules it imports or requires; none of a file that does not parse. */
-export function usesOf(file: string): Promise<readonly Use[]> {
-  return readFile(file, "utf8").then(
-    (text) => usesIn(file, text),
-    () => [],
-  );
+/** Returns the names that a file takes from the modules it imports or requires; none for a file that does not parse. */
+export type UsesOf = (file: string) => Promise<readonly Use[]>;
+
+/** A {@link UsesOf} that reads and parses each file once. */
+export function usesReader(): UsesOf {
+  const known = new Map<string, Promise<readonly Use[]>>();
+  return (file) => {
+    let uses = known.get(file);
+    if (uses === undefined) {
+      uses = readFile(file, "utf8").then(
+        (text) => usesIn(file, text),
+        () => [],
+      );
+      known.set(file, uses);
+    }
+    return uses;
+  };
 }
 
-/** The same for a text. */
-export function usesIn(file: string, text: string): readonly Use[] {
+function usesIn(file: string, text: string): readonly Use[] {
   const { program, errors } = parseSync(file, text);
   if (errors.length > 0) return [];
   const found: (Pick<Use, "specifier" | "kind" | "name" | "isTried"> & { at: number })[] = [];
@@ -85,13 +95,18 @@ export function usesIn(file: string, text: string): readonly Use[] {
     const isTried = above.some(isTryOf(node));
     found.push({ specifier, kind: "member", name: property.name, at: property.start, isTried });
   });
-  return found.map(({ at, ...use }) => ({ ...use, ...placeOf(text, at) }));
+  const lines = found.length > 0 ? text.split("\n") : [];
+  return found.map(({ at, ...use }) => ({ ...use, ...placeOf(lines, at) }));
 }
 
-function placeOf(text: string, at: number): Pick<Use, "line" | "column" | "lineText"> {
-  const before = text.slice(0, at).split("\n");
-  const column = Buffer.byteLength(before.at(-1) ?? "");
-  return { line: before.length, column, lineText: text.split("\n")[before.length - 1] ?? "" };
+/** The place of a character, which is given by its number in the text. */
+function placeOf(lines: readonly string[], at: number): Pick<Use, "line" | "column" | "lineText"> {
+  let line = 0;
+  let left = at;
+  // A line's end is a character, too.
+  for (; left > (lines[line]?.length ?? 0); line++) left -= (lines[line]?.length ?? 0) + 1;
+  const lineText = lines[line] ?? "";
+  return { line: line + 1, column: Buffer.byteLength(lineText.slice(0, left)), lineText };
 }
 
 /** Tells whether a node is a `try` that has another in its block. */
