@@ -258,8 +258,7 @@ describe("AsyncLocalStorage", () => {
     });
     look();
     await done;
-    await new Promise((resolve) => setTimeout(resolve, 5));
-    expect(seen).toEqual([undefined, "a", "a", "a", "a"]);
+    await expect.poll(() => seen).toEqual([undefined, "a", "a", "a", "a"]);
   });
 
   test("binds callbacks, and goes back to the store outside", () => {
