@@ -1,8 +1,7 @@
 import { readFile } from "node:fs/promises";
-import { basename, resolve } from "node:path";
-import { isReference } from "../oci/reference.ts";
+import { basename } from "node:path";
 import { suggestPort } from "../options.ts";
-import { moduleOptions } from "../project/modules.ts";
+import { fileOfSource, moduleOptions } from "../project/modules.ts";
 import { dependencies, moduleName, type Project } from "../project/project.ts";
 import { withEnvironmentFile } from "../project/secrets.ts";
 import { servingOptions } from "../project/serving.ts";
@@ -134,8 +133,7 @@ export class DevServer {
   /** Loads the component of a `source`; whether it can be served. */
   async #loadSource(name: string, source: string): Promise<void> {
     try {
-      const file = isReference(source) ? await pulledFile(source) : resolve(this.#project.folder, source);
-      await this.#load(name, file);
+      await this.#load(name, await fileOfSource(source, this.#project.folder, pulledFile));
     } catch (error) {
       this.#terminal.failure(`[modules.${name}]: ${error instanceof Error ? error.message : String(error)}`);
     }

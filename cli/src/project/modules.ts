@@ -45,16 +45,16 @@ export async function namedModules(
   const folder = project?.folder ?? process.cwd();
   for (const [name, policy] of Object.entries(project?.config.modules ?? {})) {
     const { source } = policy;
-    const own =
-      source === undefined || fixed.has(name)
-        ? byName.get(name)
-        : isReference(source)
-          ? await pull(source)
-          : resolve(folder, source);
+    const own = source === undefined || fixed.has(name) ? byName.get(name) : await fileOfSource(source, folder, pull);
     if (own !== undefined) modules.set(name, moduleOptions(name, policy, own, folder, environment));
     else if (name !== project?.config.project.name) throw withoutSource(name);
   }
   return Object.fromEntries(modules);
+}
+
+/** The component's file of a `source`, which is a reference to a registry or a path relative to a folder. */
+export function fileOfSource(source: string, folder: string, pull: Pull): Promise<string> {
+  return isReference(source) ? pull(source) : Promise.resolve(resolve(folder, source));
 }
 
 /** Whether a project serves components by [modules] alone, because it has no handler of its own. */

@@ -99,6 +99,7 @@ function readKnown(
 }
 
 function readTables(name: string, section: TableSection, table: TomlEntries, report: Report): Record<string, unknown> {
+  const { within = {} } = section;
   const values: [string, unknown][] = [];
   for (const [key, entry] of table) {
     if (!section.names.pattern.test(key)) {
@@ -108,9 +109,9 @@ function readTables(name: string, section: TableSection, table: TomlEntries, rep
     } else {
       const known = { docs: section.docs, keys: section.each };
       const path = `${name}.${key}`;
-      const sections = readWithin(path, section.within ?? {}, entry.entries, report);
-      const rest = new Map([...entry.entries].filter(([each]) => !Object.hasOwn(section.within ?? {}, each)));
-      values.push([key, { ...readKnown(path, known, rest, report, Object.keys(section.within ?? {})), ...sections }]);
+      const sections = readWithin(path, within, entry.entries, report);
+      const rest = new Map([...entry.entries].filter(([each]) => !Object.hasOwn(within, each)));
+      values.push([key, { ...readKnown(path, known, rest, report, Object.keys(within)), ...sections }]);
       refuseMissing(path, known, entry.entries, entry, report);
     }
   }
