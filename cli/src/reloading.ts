@@ -1,5 +1,5 @@
 import { type Stats, unwatchFile, watchFile } from "node:fs";
-import { Latest } from "./dev/latest.ts";
+import { Latest } from "./latest.ts";
 
 /** How often the file is looked at, in milliseconds. Its folder may be a volume that reports no events. */
 const INTERVAL_MS = 500;

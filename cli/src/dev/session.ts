@@ -3,6 +3,7 @@ import { join, relative, sep } from "node:path";
 import { prepareEngine } from "../build/engine.ts";
 import { type CronConsumer, consumeCron, cronServiceOf, declarationOf, declare } from "../cron.ts";
 import { failureToTell, TenonError } from "../errors.ts";
+import { Latest } from "../latest.ts";
 import { sidecarVariable } from "../project/config/addresses.ts";
 import { configFile, type Project, requireProject } from "../project/project.ts";
 import { environmentFile, withEnvironmentFile } from "../project/secrets.ts";
@@ -11,7 +12,6 @@ import { consumeQueues, type QueueConsumer, queueServiceOf } from "../queues.ts"
 import { Services } from "../services.ts";
 import type { Terminal } from "../terminal.ts";
 import { Builder, type Built } from "./builder.ts";
-import { Latest } from "./latest.ts";
 import { listenNear, servicesPort } from "./ports.ts";
 import { othersRunning, RunningSign } from "./running.ts";
 import { DevServer, docsPath } from "./server.ts";
