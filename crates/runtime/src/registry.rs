@@ -71,6 +71,7 @@ struct Table {
 }
 
 /// A name under which requests come in, and what is behind it at the moment.
+#[derive(Clone)]
 pub(crate) struct Slot {
     pub(crate) source: ModuleSource,
     /// Of the file that was loaded; none when there was none.
@@ -131,12 +132,18 @@ struct Loading {
 }
 
 impl Loading {
-    fn start(&mut self, shelf: &Shelf, source: ModuleSource, surroundings: Arc<Surroundings>) {
+    fn start(
+        &mut self,
+        shelf: &Shelf,
+        source: ModuleSource,
+        surroundings: Arc<Surroundings>,
+    ) -> Result<(), RuntimeError> {
         let (name, loader) = (source.name.clone(), Arc::clone(&shelf.loader));
         let stamp = Stamp::of(&source.path);
-        let slot = shelf.put(source.clone(), stamp, Arc::clone(&surroundings), State::Loading);
+        let slot = shelf.put(source.clone(), stamp, Arc::clone(&surroundings), State::Loading)?;
         let task = self.tasks.spawn(async move { load(loader, source, surroundings).await });
         self.announced.insert(task.id(), (name, slot));
+        Ok(())
     }
 
     /// Waits for the next module, and takes it in. None when there is no other; else its failure, if it failed.
@@ -170,7 +177,7 @@ impl Registry {
         let shelf = Arc::new(Shelf { loader: Arc::new(loader), table: RwLock::default() });
         let mut loading = Loading::default();
         for (source, surroundings) in modules.into_iter().zip(surroundings) {
-            loading.start(&shelf, source, surroundings);
+            loading.start(&shelf, source, surroundings)?;
         }
         let mut failures = Vec::new();
         let ends = Instant::now() + patience;
@@ -225,12 +232,13 @@ impl Registry {
     /// The reason why the component or its policy cannot be served; the old one goes on serving.
     pub(crate) async fn put(&self, source: ModuleSource) -> Result<(), RuntimeError> {
         check_name(&source)?;
+        // Before it is compiled for nothing; another module may still take the mount meanwhile.
         self.shelf.table().mounts_with(&source)?;
         let surroundings = self.shelf.surroundings(&source)?;
         let stamp = Stamp::of(&source.path);
         let module = load(Arc::clone(&self.shelf.loader), source.clone(), Arc::clone(&surroundings)).await?;
         let module = self.shelf.looked_after(module);
-        self.shelf.put(source, stamp, surroundings, State::Ready(module));
+        self.shelf.put(source, stamp, surroundings, State::Ready(module))?;
         Ok(())
     }
 
@@ -243,7 +251,7 @@ impl Registry {
     /// before and still cannot is only logged.
     pub(crate) async fn update(&self, modules: Vec<ModuleSource>) -> Result<(), RuntimeError> {
         refuse_duplicates(&modules)?;
-        Mounts::of(&modules)?;
+        let mounts = Mounts::of(&modules)?;
         let shelf = &self.shelf;
         let mut loading = JoinSet::new();
         let mut next = Vec::new();
@@ -283,7 +291,7 @@ impl Registry {
             failures.for_each(log);
             return Err(error);
         }
-        shelf.replace(next, loaded);
+        shelf.replace(next, loaded, mounts);
         Ok(())
     }
 
@@ -345,49 +353,48 @@ impl Shelf {
     }
 
     /// Puts a state behind a name, in the place of the one that is there.
+    ///
+    /// # Errors
+    ///
+    /// As [`Mounts::of`]. Then everything stays as it is.
     fn put(
         &self,
         source: ModuleSource,
         stamp: Option<Stamp>,
         surroundings: Arc<Surroundings>,
         state: State,
-    ) -> Arc<Slot> {
+    ) -> Result<Arc<Slot>, RuntimeError> {
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        table.mounts = table.mounts_with(&source)?;
         let before = table.slots.get(&source.name).map(|slot| &slot.places);
         let places = Places::of(&surroundings.limits, before);
         let name = source.name.clone();
         let slot = Arc::new(Slot { source, stamp, surroundings, state, places });
         table.slots.insert(name, Arc::clone(&slot));
-        table.mounts = Mounts::of(table.slots.values().map(|slot| &slot.source)).unwrap_or_default();
-        slot
+        Ok(slot)
     }
 
-    /// Puts modules in the place of all that there are. One that was not loaded anew stays as it is.
+    /// Puts modules and their mounts in the place of all that there are. A module that was not loaded anew stays as it is.
     fn replace(
         &self,
         modules: Vec<(ModuleSource, Option<Stamp>, Arc<Surroundings>)>,
         mut loaded: HashMap<String, State>,
+        mounts: Mounts,
     ) {
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
         let mut slots = BTreeMap::new();
         for (source, stamp, surroundings) in modules {
             let name = source.name.clone();
-            let before = table.slots.get(&name);
-            let places = Places::of(&surroundings.limits, before.map(|slot| &slot.places));
-            let slot = match (loaded.remove(&name), before) {
+            let slot = match (loaded.remove(&name), table.slots.get(&name)) {
                 (None, Some(before)) if before.source == source => Arc::clone(before),
-                (None, Some(before)) => {
-                    let state = before.state.clone();
-                    Arc::new(Slot { source, stamp, surroundings, state, places })
-                }
-                (state, _) => {
-                    let state = state.unwrap_or(State::Failed);
+                (state, before) => {
+                    let state = state.or_else(|| Some(before?.state.clone())).unwrap_or(State::Failed);
+                    let places = Places::of(&surroundings.limits, before.map(|slot| &slot.places));
                     Arc::new(Slot { source, stamp, surroundings, state, places })
                 }
             };
             slots.insert(name, slot);
         }
-        let mounts = Mounts::of(slots.values().map(|slot| &slot.source)).unwrap_or_default();
         let old = std::mem::replace(&mut *table, Table { slots, mounts });
         drop(table);
         // Outside the lock, because instances may go with it.
@@ -416,9 +423,7 @@ impl Shelf {
         if let Some(slot) = table.slots.get_mut(name)
             && Arc::ptr_eq(slot, announced)
         {
-            let (source, stamp, places) = (announced.source.clone(), announced.stamp, Arc::clone(&announced.places));
-            let surroundings = Arc::clone(&announced.surroundings);
-            *slot = Arc::new(Slot { source, stamp, surroundings, state, places });
+            *slot = Arc::new(Slot { state, ..Slot::clone(announced) });
         }
         outcome
     }

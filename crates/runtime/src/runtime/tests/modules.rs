@@ -234,6 +234,24 @@ async fn a_policy_that_cannot_be_is_refused_with_the_modules_name() {
 }
 
 #[tokio::test]
+async fn of_two_modules_that_load_at_once_for_one_mount_one_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let mounted = |mount: &str| ModulePolicy { mount: Some(mount.to_string()), ..ModulePolicy::default() };
+    let policies = vec![("first", mounted("/first")), ("one", mounted("/shop")), ("two", mounted("/shop"))];
+    let mut modules = sources(&folder, policies).into_iter();
+    let config = RuntimeConfig { modules: modules.by_ref().take(1).collect(), limits: small(), ..Default::default() };
+    let runtime = Runtime::new(config).await.unwrap();
+    let (one, two) = (modules.next().unwrap(), modules.next().unwrap());
+    let loaded = tokio::join!(runtime.load(one), runtime.load(two));
+    assert!(loaded.0.is_ok() != loaded.1.is_ok(), "{loaded:?}");
+    let error = loaded.0.and(loaded.1).unwrap_err().to_string();
+    assert!(error.starts_with("two modules are mounted at /shop: "), "{error}");
+    for path in ["/first", "/shop"] {
+        assert_eq!(get(&runtime, path).await.status, 200, "{path}");
+    }
+}
+
+#[tokio::test]
 async fn modules_are_served_where_they_are_mounted() {
     let folder = tempfile::tempdir().unwrap();
     let mut modules = Vec::new();
