@@ -127,4 +127,4 @@ async fn pause_after(error: &io::Error) {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

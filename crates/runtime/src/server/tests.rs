@@ -35,7 +35,7 @@ fn limits() -> Limits {
 }
 
 /// Sends bytes and reads until the server closes.
-async fn raw(address: SocketAddr, bytes: &str) -> String {
+pub(crate) async fn raw(address: SocketAddr, bytes: &str) -> String {
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(bytes.as_bytes()).await.unwrap();
     let mut answer = Vec::new();

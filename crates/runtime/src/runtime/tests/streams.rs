@@ -5,13 +5,14 @@ use std::net::SocketAddr;
 use http_body_util::Empty;
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
 use super::*;
 use crate::config::Isolation;
 use crate::server::Server;
+use crate::server::tests::raw;
 
 /// A runtime of the fixture in one isolation.
 async fn streaming(isolation: Isolation, limits: Limits) -> (Runtime, TempDir) {
@@ -193,16 +194,6 @@ async fn where_there_is_no_body_the_answer_is_cancelled_at_once() {
     }
     assert_eq!(get(&runtime, "/run/s/c").await.status.as_u16(), 202);
     assert_eq!(get(&runtime, "/run/s/n").await.status.as_u16(), 200);
-}
-
-/// All that a server answers with until it closes.
-async fn raw(address: SocketAddr, sent: &str) -> String {
-    let mut stream = TcpStream::connect(address).await.unwrap();
-    stream.write_all(sent.as_bytes()).await.unwrap();
-    let mut answer = Vec::new();
-    // A reset is an end, too.
-    let _ = stream.read_to_end(&mut answer).await;
-    String::from_utf8_lossy(&answer).into_owned()
 }
 
 #[tokio::test]
