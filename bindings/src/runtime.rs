@@ -79,19 +79,13 @@ impl Runtime {
     }
 
     /// Makes the modules those of a list, all at once, while the old ones serve. Rejects as `create` does; all old ones go on
-    /// serving then, and `/health` says so.
+    /// serving then.
     #[napi]
     pub fn update<'env>(&self, env: &'env Env, modules: Vec<NativeModule>) -> Result<PromiseRaw<'env, ()>> {
         let runtime = self.runtime.clone();
         let update = async move {
-            let modules = modules.into_iter().map(options::module).collect::<std::result::Result<_, _>>();
-            match modules {
-                Ok(modules) => Ok(runtime.update(modules).await?),
-                Err(failure) => {
-                    runtime.note_failed_update();
-                    Err(failure)
-                }
-            }
+            let modules = modules.into_iter().map(options::module).collect::<std::result::Result<_, _>>()?;
+            Ok(runtime.update(modules).await?)
         };
         promise(env, update, |()| ())
     }
