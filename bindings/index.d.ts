@@ -53,7 +53,7 @@ export declare class Runtime {
   load(module: NativeModule): Promise<undefined>
   /**
    * Makes the modules those of a list, all at once, while the old ones serve. Rejects as `create` does; all old ones go on
-   * serving then, and `/health` says so.
+   * serving then.
    */
   update(modules: Array<NativeModule>): Promise<undefined>
   /** Notes in `/health` that there is a newer configuration, which cannot be served. */
@@ -218,7 +218,7 @@ export interface LimitKey {
   min: number
   /** The largest value that is accepted. */
   max: number
-  /** Whether a module may have a value of its own. */
+  /** True for a limit that a module may have a value of its own for. */
   ofModule: boolean
 }
 
@@ -258,7 +258,7 @@ export interface NativePage {
   unlisted?: boolean
 }
 
-/** What a module may reach, what bounds it, and where it is served besides `/run/<module>`. */
+/** A module's reach, its limits, and the places where it is served besides `/run/<module>`. */
 export interface NativePolicy {
   /** Addresses of its sidecars by name. */
   sidecars?: Record<string, string>

@@ -63,7 +63,7 @@ pub struct NativeModule {
     pub policy: Option<NativePolicy>,
 }
 
-/// What a module may reach, what bounds it, and where it is served besides `/run/<module>`.
+/// A module's reach, its limits, and the places where it is served besides `/run/<module>`.
 #[napi(object)]
 #[derive(Default)]
 pub struct NativePolicy {
@@ -96,7 +96,7 @@ pub struct LimitKey {
     pub min: f64,
     /// The largest value that is accepted.
     pub max: f64,
-    /// Whether a module may have a value of its own.
+    /// True for a limit that a module may have a value of its own for.
     pub of_module: bool,
 }
 

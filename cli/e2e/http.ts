@@ -5,7 +5,7 @@ import { connect } from "node:net";
 export interface Exchange {
   readonly method?: string;
   readonly path: string;
-  /** What it names as its host; the server's address when left out. */
+  /** The `host` header; the server's address when left out. */
   readonly host?: string;
   readonly headers?: readonly (readonly [string, string])[];
   readonly body?: Uint8Array | string;

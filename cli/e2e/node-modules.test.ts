@@ -1,4 +1,4 @@
-/** Node's modules, and what the engine lacks, in one component. What Node itself answers is the measure. */
+/** Node's modules, and the parts that the engine lacks, in one component. Node's own answers are the measure. */
 import { spawnSync } from "node:child_process";
 import { createHash, createHmac } from "node:crypto";
 import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";

@@ -48,7 +48,7 @@ async function textOf(body: Readable): Promise<string> {
   return text;
 }
 
-/** What came before an answer broke off. */
+/** The text that arrives before an answer breaks off. */
 async function untilBroken(body: Readable): Promise<string> {
   let text = "";
   body.on("data", (piece) => {

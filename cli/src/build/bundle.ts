@@ -19,7 +19,7 @@ export interface Bundle {
   readonly size: number;
   /** The files that went into it, outside `node_modules`; absolute. */
   readonly inputs: readonly string[];
-  /** What may fail in the component although the bundle is whole. */
+  /** Uses that may fail in the component although the bundle is whole. */
   readonly warnings: readonly string[];
 }
 
@@ -28,13 +28,13 @@ export interface BundleOptions {
   readonly minify: boolean;
   /** See `entryModule`. */
   readonly checkResponses: boolean;
-  /** What random values at top level follow from; without it there are none. */
+  /** The seed of random values at top level; there are none without it. */
   readonly seed?: string;
 }
 
 /**
- * Bundles the project's handler. What a component lacks and the bundle turns out to name (Node's globals, tables of Unicode) is
- * put into it by bundling once more.
+ * Bundles the project's handler. When the bundle names something that a component lacks (Node's globals, tables of Unicode), it
+ * is made once more with that in it.
  *
  * @throws TenonError `BUILD` with file, line, column and the line itself, for each error
  */

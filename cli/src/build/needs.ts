@@ -14,7 +14,7 @@ const globals: Readonly<Record<string, string>> = {
   MessageChannel: 'export { MessageChannel } from "tenon-node:message-channel.js";',
 };
 
-/** What is put beside the engine's own: the module in `dist/gaps`, and how a bundle names it. */
+/** The modules of `dist/gaps`, which define what the engine lacks, and the test for a bundle that names it. */
 const gaps: Readonly<Record<string, (code: string) => boolean>> = {
   // Paths and numbers are normalized by methods of the same name, without such a form.
   normalize: (code) =>
@@ -33,7 +33,7 @@ export class Needs {
   readonly globals = new Set<string>();
   /** The modules that run before all others, because the engine lacks what they define. */
   readonly gaps = new Set<string>();
-  /** What random values at top level follow from, as hexadecimal digits; undefined while nothing asks for any. */
+  /** The seed of random values at top level, as hexadecimal digits; undefined while nothing asks for any. */
   readonly seed: string | undefined;
   /** Whether classes of characters in regular expressions are written out. */
   propertyEscapes = false;

@@ -1,8 +1,9 @@
 //! The bridge: what makes an `sdk:core/handler` answer on every server that speaks `wasi:http`.
 //!
 //! It owns the translation between the streaming, resource-based `wasi:http` and the handler, which takes requests whole and
-//! gives responses whole or piece by piece, and nothing else: no routing, no retries, no opinion on content. Whatever goes wrong on the way (a body
-//! that is too large or breaks off, a response that HTTP does not allow) is answered with problem details (RFC 9457).
+//! gives responses whole or piece by piece, and nothing else: no routing, no retries, no opinion on content. Whatever goes
+//! wrong on the way (a body that is too large or breaks off, a response that HTTP does not allow) is answered with problem
+//! details (RFC 9457).
 //!
 //! - [`request`] reads a `wasi:http` request into the handler's record.
 //! - [`response`] writes the handler's record, or a problem, as a `wasi:http` response.

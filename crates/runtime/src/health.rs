@@ -10,7 +10,8 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use crate::problem::JsonString;
 use crate::registry::READY;
 
-/// The answer. `is_outdated`: there is a newer configuration, which could not be taken over. Its status is 200 as long as the process answers at all: a degraded one still serves what works, and is not
+/// The answer; `is_outdated` when there is a newer configuration that cannot be served. The status is 200 as long as the
+/// process answers at all: a degraded one still serves what works, and is not
 /// to be taken out of service for it.
 pub(crate) fn response(
     uptime: Duration,

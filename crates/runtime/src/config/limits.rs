@@ -22,7 +22,7 @@ pub struct LimitKey {
 }
 
 impl LimitKey {
-    /// Whether a module may have a value of its own.
+    /// True for a limit that a module may have a value of its own for.
     #[must_use]
     pub fn is_of_module(&self) -> bool {
         OF_MODULE.contains(&self.name)

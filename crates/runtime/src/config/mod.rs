@@ -42,7 +42,7 @@ impl ModuleSource {
         let file = path.file_name()?.to_str()?;
         let stem = file.strip_suffix(".wasm").unwrap_or(file);
         let name = stem.strip_suffix("-composed").unwrap_or(stem);
-        if name.is_empty() { None } else { Some(Self::new(name.to_string(), path.clone())) }
+        if name.is_empty() { None } else { Some(Self::new(name.to_string(), path)) }
     }
 }
 

@@ -4,7 +4,7 @@ use tenon_transport::{Allow, Sidecar};
 
 use super::Isolation;
 
-/// What a module may reach, what bounds it, and where it is served besides `/run/<module>`.
+/// A module's reach, its limits, and the places where it is served besides `/run/<module>`.
 ///
 /// A part that is none is the server's. A part that is given takes the place of the server's as a whole: an empty list of
 /// sidecars means that the module has no sidecar.
