@@ -46,7 +46,7 @@ function withoutRepeated(messages: readonly Message[]): Message[] {
   });
 }
 
-/** What there is to know besides; not that esbuild could leave an import as it is, which no component could follow. */
+/** Returns the remarks of an error, without esbuild's advice to mark imports as external and its notes on plugins. */
 function remarksOn(message: Message): string[] {
   const missing = missingPackage(message);
   if (missing !== undefined)
@@ -55,7 +55,9 @@ function remarksOn(message: Message): string[] {
 }
 
 const ownNotes = ({ notes }: Message): string[] =>
-  notes.map(({ text }) => text).filter((text) => !/^You can mark the path .* as external/.test(text));
+  notes
+    .map(({ text }) => text)
+    .filter((text) => !/^You can mark the path .* as external|^The plugin ".*" was triggered/.test(text));
 
 /** The package that is not installed. Of one that is and lacks what is imported, esbuild has more to say. */
 function missingPackage(message: Message): string | undefined {

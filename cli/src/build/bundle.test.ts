@@ -132,6 +132,19 @@ describe("packages", () => {
     expect(code).toContain('"without"');
   });
 
+  test("what one uses and the engine lacks is warned of, once", async () => {
+    const { warnings } = await bundledWith(using("[a, b]", 'import { a, b } from "dates";'), {
+      "dates/package.json": '{"name":"dates","type":"module"}',
+      "dates/index.js":
+        "export const a = () => new Intl.NumberFormat(), b = () => [Intl.PluralRules, new Date().toLocaleString('de')];",
+    });
+    const remedy = "write the text with code of your own or with a package that brings its own tables";
+    expect(warnings).toEqual([
+      `dates: the engine has no Intl; ${remedy}`,
+      `dates: the engine knows no locales, so toLocaleString() ignores this one; ${remedy}`,
+    ]);
+  });
+
   test("what one takes from a module and is not there is warned of", async () => {
     const { warnings, code } = await bundledWith(using("[a, b]", 'import a from "common";\nimport b from "esm";'), {
       "common/package.json": '{"name":"common"}',
@@ -195,6 +208,16 @@ test.each([
       "src/handler.ts:1:30: cannot read src/locked.ts: permission denied",
       '  1 | export { a as default } from "./locked.ts";',
       `    | ${" ".repeat(29)}^^^^^^^^^^^^^`,
+    ],
+  ],
+  [
+    "what the engine lacks is named where it is used",
+    { "handler.ts": "export default { fetch: () => new Response(new Intl.NumberFormat('de').format(1)) };" },
+    [
+      "src/handler.ts:1:48: the engine has no Intl",
+      "  1 | export default { fetch: () => new Response(new Intl.NumberFormat('de').format(1)) };",
+      `    | ${" ".repeat(47)}^^^^`,
+      "  write the text with code of your own or with a package that brings its own tables",
     ],
   ],
   [

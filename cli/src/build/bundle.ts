@@ -111,7 +111,7 @@ async function bundleOnce(
     mainFields: ["module", "main"],
     conditions,
     external: ["wasi:*"],
-    plugins: [...forms, nodeModules(needs), sources(needs)],
+    plugins: [...forms, nodeModules(needs), sources(needs, project.folder)],
     // As bundlers define it: packages choose by it what they check and print.
     define: {
       "process.env.NODE_ENV": checkResponses ? '"development"' : '"production"',

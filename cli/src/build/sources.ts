@@ -1,8 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { dirname, extname, relative } from "node:path";
-import type { Loader, Plugin } from "esbuild";
+import type { Loader, PartialMessage, Plugin } from "esbuild";
 import { systemReason } from "../errors.ts";
+import { type Absent, absentUses } from "./absent.ts";
 import type { Needs } from "./needs.ts";
+import { packageNameOf } from "./packages.ts";
 import { withoutPropertyEscapes } from "./property-escapes.ts";
 import { SdkNames, usesSdk } from "./sdk-names.ts";
 import { withoutDocs } from "./strip-docs.ts";
@@ -10,9 +12,10 @@ import { withoutDocs } from "./strip-docs.ts";
 /**
  * Loads sources: without what only the OpenAPI document needs, and with what the engine lacks written out when that is needed.
  * (esbuild keeps comments inside expressions, and so those above the routes.) Everything else keeps its place, for error
- * messages and the source map.
+ * messages and the source map. A module of the project that uses what the engine does not have is an error; in a package it is
+ * a warning, because packages bring code that a handler never reaches.
  */
-export function sources(needs: Needs): Plugin {
+export function sources(needs: Needs, project: string): Plugin {
   return {
     name: "sources",
     setup({ onLoad, resolve }) {
@@ -23,13 +26,19 @@ export function sources(needs: Needs): Plugin {
       });
       onLoad({ filter: /\.[cm]?[jt]sx?$/ }, async ({ path }) => {
         const ofSdk = await usesSdk(path);
-        if (!ofSdk && !needs.propertyEscapes) return undefined;
+        const inProject = !relative(project, path).startsWith("..");
+        if (!ofSdk && !needs.propertyEscapes && !inProject) return undefined;
         let text: string;
         try {
           text = await readFile(path, "utf8");
         } catch (error) {
           return { errors: [{ text: `cannot read ${relative(process.cwd(), path)}: ${systemReason(error)}` }] };
         }
+        const absent = inProject ? absentUses(path, text) : [];
+        const packageName = packageNameOf(path);
+        if (packageName === undefined && absent.length > 0)
+          return { errors: absent.map((use) => messageOf(use, project, path)) };
+        for (const use of absent) needs.warn(`${packageName}: ${use.text}; ${use.remedy}`);
         let contents = ofSdk ? await withoutDocs(path, text, names) : text;
         if (needs.propertyEscapes) {
           const rewritten = withoutPropertyEscapes(path, contents);
@@ -42,4 +51,8 @@ export function sources(needs: Needs): Plugin {
       });
     },
   };
+}
+
+function messageOf({ text, remedy, ...place }: Absent, project: string, path: string): PartialMessage {
+  return { text, notes: [{ text: remedy }], location: { ...place, file: relative(project, path) } };
 }

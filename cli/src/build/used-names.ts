@@ -100,7 +100,7 @@ function usesIn(file: string, text: string): readonly Use[] {
 }
 
 /** The place of a character, which is given by its number in the text. */
-function placeOf(lines: readonly string[], at: number): Pick<Use, "line" | "column" | "lineText"> {
+export function placeOf(lines: readonly string[], at: number): Pick<Use, "line" | "column" | "lineText"> {
   let line = 0;
   let left = at;
   // A line's end is a character, too.
@@ -127,6 +127,18 @@ function wholeModule(node: Node): string | undefined {
   if (required !== undefined || node.type !== "CallExpression" || node.callee.type !== "Identifier") return required;
   const [first] = node.arguments;
   return first !== undefined && /^_*(import|interop)/.test(node.callee.name) ? requiredBy(first as Node) : undefined;
+}
+
+/** Returns the names that a module declares anywhere: such a name may not mean the global one where it is read. */
+export function declaredNames(root: Node): ReadonlySet<string> {
+  const names = new Set(declarationsIn(root).keys());
+  walk(root, [], (node) => {
+    if (/^(Class|Function)(Declaration|Expression)$|^TS(Enum|Module)Declaration$/.test(node.type) && "id" in node) {
+      const id = node.id as Node | null;
+      if (id?.type === "Identifier") names.add(id.name);
+    }
+  });
+  return names;
 }
 
 /** How often each name is declared: one that is declared twice may mean something else where it is read. */

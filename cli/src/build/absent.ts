@@ -1,0 +1,158 @@
+import { type Node, parseSync } from "oxc-parser";
+import { declaredNames, placeOf, walk } from "./used-names.ts";
+
+/** The use of something that the engine does not have. */
+export interface Absent {
+  /** A sentence with the name. */
+  readonly text: string;
+  /** The next step. */
+  readonly remedy: string;
+  /** From 1. */
+  readonly line: number;
+  /** In bytes, from 0, as esbuild counts. */
+  readonly column: number;
+  readonly length: number;
+  readonly lineText: string;
+}
+
+const formats = "write the text with code of your own or with a package that brings its own tables";
+
+/** Globals that the engine lacks, and the next step. `ts-sdk/test/engine` compares the others with the engine. */
+const globals: ReadonlyMap<string, string> = new Map([
+  ["Intl", formats],
+  ["Temporal", 'import it: `import { Temporal } from "temporal-polyfill"`'],
+  ["WebAssembly", "a component cannot load code while it runs"],
+  ["Worker", "a handler has one thread; call another module over HTTP"],
+  ["SharedWorker", "a handler has one thread; call another module over HTTP"],
+  ["SharedArrayBuffer", "a handler has one thread; use ArrayBuffer"],
+  ["Atomics", "a handler has one thread, so nothing has to be synchronized"],
+  ["WebSocket", "use server-sent events (`sse`) for clients, and HTTP for sidecars"],
+  ["EventSource", "read the body of a `fetch` response as a stream"],
+  ["XMLHttpRequest", "use `fetch` or `httpClient`"],
+  ["BroadcastChannel", "instances share nothing; use the sidecar `cache` or a queue"],
+  ["caches", "use the sidecar `cache`"],
+  ["localStorage", "instances keep nothing; use the sidecar `cache` or `db`"],
+  ["sessionStorage", "instances keep nothing; use the sidecar `cache` or `db`"],
+  ["indexedDB", "instances keep nothing; use the sidecar `db`"],
+]);
+
+/** Operations that the engine's `crypto.subtle` lacks. */
+const operations: ReadonlySet<string> = new Set([
+  "decrypt",
+  "deriveBits",
+  "deriveKey",
+  "encrypt",
+  "exportKey",
+  "generateKey",
+  "unwrapKey",
+  "wrapKey",
+]);
+
+/** Methods whose argument names a locale, which the engine ignores, and the number of arguments before it. */
+const byLocale: ReadonlyMap<string, number> = new Map([
+  ["localeCompare", 1],
+  ["toLocaleDateString", 0],
+  ["toLocaleLowerCase", 0],
+  ["toLocaleString", 0],
+  ["toLocaleTimeString", 0],
+  ["toLocaleUpperCase", 0],
+]);
+
+const mayName = new RegExp(
+  String.raw`\b(?:${[...globals.keys()].join("|")})\b|\bsubtle\b|\.(?:${[...byLocale.keys()].join("|")})\b`,
+);
+
+/**
+ * Returns the uses in a module of what the engine lacks: they would fail in a request, or give another result than in Node without a
+ * word. A use that the module itself guards (`typeof Intl`, `try`) is left alone.
+ */
+export function absentUses(file: string, text: string): readonly Absent[] {
+  if (!mayName.test(text)) return [];
+  const { program, errors } = parseSync(file, text);
+  if (errors.length > 0) return [];
+  const root = program as unknown as Node;
+  const declared = declaredNames(root);
+  const found: { at: number; length: number; text: string; remedy: string }[] = [];
+  const note = ({ start, end }: Node, text: string, remedy: string) =>
+    found.push({ at: start, length: end - start, text, remedy });
+
+  walk(root, [], (node, above) => {
+    const parent = above.at(-1);
+    if (node.type === "Identifier") {
+      const remedy = globals.get(node.name);
+      if (remedy === undefined || declared.has(node.name)) return;
+      if (isName(node, parent) || isOfTypes(above) || isGuarded(node.name, above)) return;
+      note(node, `the engine has no ${node.name}`, remedy);
+    }
+    if (node.type !== "MemberExpression" || node.computed || node.property.type !== "Identifier") return;
+    const { property, object } = node;
+    if (operations.has(property.name) && nameOf(object) === "subtle" && !isGuarded("subtle", above))
+      note(
+        property,
+        `the engine's crypto.subtle has no ${property.name}`,
+        "use a package in JavaScript, such as @noble/ciphers or @noble/hashes",
+      );
+    const before = byLocale.get(property.name);
+    if (before === undefined || parent?.type !== "CallExpression" || parent.callee !== node) return;
+    const locale = parent.arguments[before];
+    if (locale === undefined || isUndefined(locale as Node)) return;
+    note(property, `the engine knows no locales, so ${property.name}() ignores this one`, formats);
+  });
+  const lines = found.length > 0 ? text.split("\n") : [];
+  return found.map(({ at, length, ...use }) => ({ ...use, length, ...placeOf(lines, at) }));
+}
+
+/** The name at the end of an expression: `subtle` of `crypto.subtle` and of `subtle`. */
+function nameOf(node: Node): string | undefined {
+  if (node.type === "Identifier") return node.name;
+  return node.type === "MemberExpression" && node.property.type === "Identifier" ? node.property.name : undefined;
+}
+
+/** Tells whether an identifier is the name of a property, of a label or of an import, and refers to nothing. */
+function isName(node: Node, parent: Node | undefined): boolean {
+  if (parent === undefined) return false;
+  if (parent.type === "MemberExpression") return parent.property === node && !parent.computed;
+  if (parent.type === "Property") return parent.key === node && !parent.computed;
+  if (/^(MethodDefinition|PropertyDefinition|AccessorProperty)$/.test(parent.type) && "key" in parent)
+    return parent.key === node && !("computed" in parent && parent.computed);
+  return /^(Import|Export)\w*Specifier$|^(LabeledStatement|BreakStatement|ContinueStatement)$/.test(parent.type);
+}
+
+/** Tells whether a node belongs to a type of TypeScript, which is gone when the code runs. */
+function isOfTypes(above: readonly Node[]): boolean {
+  return above.some(
+    ({ type }) => type.startsWith("TS") && !/^TS(As|Satisfies|NonNull|Instantiation|TypeAssertion)/.test(type),
+  );
+}
+
+/** Tells whether the code looks first whether the name is there, or stands in a `try`. */
+function isGuarded(name: string, above: readonly Node[]): boolean {
+  return above.some((node, index) => {
+    const inner = above[index + 1];
+    if (node.type === "UnaryExpression") return node.operator === "typeof";
+    if (node.type === "TryStatement") return node.block === inner;
+    const test =
+      node.type === "IfStatement" || node.type === "ConditionalExpression"
+        ? node.test
+        : node.type === "LogicalExpression"
+          ? node.left
+          : undefined;
+    return test !== undefined && test !== inner && looksFor(name, test as Node);
+  });
+}
+
+/** Tells whether a condition has `typeof name`, `"name" in …`, or `name` as a property of something. */
+function looksFor(name: string, test: Node): boolean {
+  let looks = false;
+  walk(test, [], (node) => {
+    if (node.type === "UnaryExpression" && node.operator === "typeof") looks ||= nameOf(node.argument) === name;
+    if (node.type === "BinaryExpression" && node.operator === "in")
+      looks ||= node.left.type === "Literal" && node.left.value === name;
+    if (node.type === "MemberExpression") looks ||= nameOf(node) === name;
+  });
+  return looks;
+}
+
+const isUndefined = (node: Node): boolean =>
+  (node.type === "Identifier" && node.name === "undefined") ||
+  (node.type === "UnaryExpression" && node.operator === "void");
