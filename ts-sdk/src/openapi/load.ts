@@ -82,17 +82,33 @@ function placeOf(source: string, { location }: Message): string {
 }
 
 /**
- * Runs a bundled handler module and gives the app that it exports. It is compiled as a function, not imported: that can
+ * Runs a bundled handler module and returns the app that it exports. It is compiled as a function, not imported: that can
  * be forgotten again, where `tenon dev` loads a module after every change.
  *
  * @throws OpenApiError when its top level throws, awaits what does not come, or exports no app
  */
 export function evaluate(source: string, bundled: Bundled): App {
-  const app = topLevel(source, bundled);
-  if (app?.[appKey] === true) return app;
-  if (typeof (app as { fetch?: unknown } | undefined)?.fetch === "function") {
+  const app = evaluateAny(source, bundled);
+  if (!("getOpenAPIDocument" in app)) return app;
+  throw new OpenApiError(
+    `${shown(source)}: the default export is not what routes() gives, but an app with a document of its own`,
+  );
+}
+
+/** An app of another library that writes its document itself, such as `OpenAPIHono` of `@hono/zod-openapi`. */
+export interface DocumentedApp {
+  getOpenAPIDocument(config: { openapi: string; info: Readonly<Record<string, string>> }): unknown;
+}
+
+/** Does what {@link evaluate} does, and also returns an app that writes its document itself. */
+export function evaluateAny(source: string, bundled: Bundled): App | DocumentedApp {
+  const exported = topLevel(source, bundled);
+  if (exported?.[appKey] === true) return exported;
+  const { fetch, getOpenAPIDocument } = Object(exported) as Partial<DocumentedApp> & { fetch?: unknown };
+  if (typeof fetch === "function") {
+    if (typeof getOpenAPIDocument === "function") return exported as unknown as DocumentedApp;
     throw new OpenApiError(
-      `${shown(source)}: the default export speaks fetch; its routes are its own, so there is no OpenAPI document`,
+      `${shown(source)}: the default export speaks fetch, and its routes are its own; an app of @hono/zod-openapi has a document`,
     );
   }
   throw new OpenApiError(

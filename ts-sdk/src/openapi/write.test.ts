@@ -47,6 +47,33 @@ it("writes the document of the package that the file is in, a path or a URL", ()
   expect(writeTo(pathToFileURL(join(folder, "demo/test/copy.json"))).bytes).toBe(statSync(path).size);
 });
 
+it("takes the document of an app that writes it itself", () => {
+  const folder = project(
+    "zod-openapi",
+    `import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
+const app = new OpenAPIHono();
+const responses = { 200: { description: "A user", content: { "application/json": { schema: z.object({ id: z.string() }) } } } };
+app.openapi(createRoute({ method: "get", path: "/users/{id}", request: { params: z.object({ id: z.string() }) }, responses }), (c) =>
+  c.json({ id: c.req.valid("param").id }, 200),
+);
+export default app;
+`,
+  );
+  writeTo(join(folder, "openapi.json"));
+  const document = JSON.parse(readFileSync(join(folder, "openapi.json"), "utf8"));
+  expect(document).toMatchObject({ openapi: "3.0.0", info: { title: "demo", version: "0.2.0" } });
+  expect(document.paths["/users/{id}"].get.parameters).toEqual([
+    { in: "path", name: "id", required: true, schema: { type: "string" } },
+  ]);
+});
+
+it("has no document of an app whose routes nobody describes", () => {
+  const folder = project("plain-fetch", "export default { fetch: () => new Response() };\n");
+  expect(() => writeTo(join(folder, "openapi.json"))).toThrow(
+    /plain-fetch\/src\/handler\.ts: the default export speaks fetch, .* an app of @hono\/zod-openapi has a document$/,
+  );
+});
+
 it("takes the working directory's package for a file elsewhere", () => {
   vi.spyOn(process, "cwd").mockReturnValue(join(folder, "demo/test"));
   writeTo(join(folder, "elsewhere.json"));

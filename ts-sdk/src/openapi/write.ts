@@ -3,7 +3,7 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { OpenApiError } from "./errors.ts";
 import { serialize } from "./json.ts";
-import { bundle, evaluate } from "./load.ts";
+import { bundle, type DocumentedApp, evaluateAny } from "./load.ts";
 import type { Manifest } from "./manifest.ts";
 import { findPackage, openPackage } from "./project.ts";
 import { routeComments } from "./route-comments.ts";
@@ -22,13 +22,24 @@ export function packageJson(folder: string): string {
 }
 
 /**
- * The document of a handler module, which is bundled and run for it.
+ * The document of a handler module, which is bundled and run for it. An app that writes its document itself does so.
  *
  * @throws OpenApiError when the module can't be loaded or OpenAPI 3.0 can't express it
  */
 export function moduleJson(source: string, manifest: Manifest): string {
   const bundled = bundle(source);
-  return serialize(evaluate(source, bundled), manifest, routeComments(bundled.graph));
+  const app = evaluateAny(source, bundled);
+  if ("getOpenAPIDocument" in app) return ownDocument(app, manifest);
+  return serialize(app, manifest, routeComments(bundled.graph));
+}
+
+function ownDocument(app: DocumentedApp, { name, version, description }: Manifest): string {
+  const info = { title: name, version: version ?? "0.0.0", ...(description === undefined ? {} : { description }) };
+  try {
+    return `${JSON.stringify(app.getOpenAPIDocument({ openapi: "3.0.0", info }), null, 2)}\n`;
+  } catch (error) {
+    throw new OpenApiError(`the app cannot write its OpenAPI document: ${(error as Error)?.message}`, { cause: error });
+  }
 }
 
 /**
