@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds the bridge and writes bridge.wasm beside this script; `build.sh --check` compares instead.
+# Builds the guests, the bridge and the adapter for calls, and writes bridge.wasm and calls.wasm beside this script;
+# `build.sh --check` compares instead.
 #
 # rustup's wasm targets cannot be had everywhere, so this uses Debian's packages: rustc-web, cargo-web, rust-web-src and
 # lld-19. Exit code 3 says that they are not there.
@@ -16,15 +17,17 @@ cargo_home=${CARGO_HOME:-$HOME/.cargo}
 env -u RUSTUP_TOOLCHAIN RUSTC="$rustc" RUSTC_BOOTSTRAP=1 \
   CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER="$linker" \
   RUSTFLAGS="--remap-path-prefix=$PWD=. --remap-path-prefix=$cargo_home=cargo" \
-  "$cargo" build --quiet --locked --release --target wasm32-unknown-unknown -Zbuild-std=core,alloc
+  "$cargo" build --quiet --locked --release --workspace --target wasm32-unknown-unknown -Zbuild-std=core,alloc
 
 built=$(mktemp)
 trap 'rm -f "$built"' EXIT
-npx --no-install jco new target/wasm32-unknown-unknown/release/tenon_bridge.wasm -o "$built" > /dev/null
-if [ "${1:-}" = --check ]; then
-  cmp "$built" bridge.wasm || { echo "bridge: bridge.wasm is not what its source builds; run crates/bridge/build.sh and commit it" >&2; exit 1; }
-  echo "bridge: bridge.wasm is what its source builds"
-else
-  cp "$built" bridge.wasm
-  echo "bridge: wrote bridge.wasm, $(wc -c < bridge.wasm) bytes"
-fi
+for guest in bridge calls; do
+  npx --no-install jco new "target/wasm32-unknown-unknown/release/tenon_$guest.wasm" -o "$built" > /dev/null
+  if [ "${1:-}" = --check ]; then
+    cmp "$built" "$guest.wasm" || { echo "bridge: $guest.wasm is not what its source builds; run crates/bridge/build.sh and commit it" >&2; exit 1; }
+    echo "bridge: $guest.wasm is what its source builds"
+  else
+    cp "$built" "$guest.wasm"
+    echo "bridge: wrote $guest.wasm, $(wc -c < "$guest.wasm") bytes"
+  fi
+done

@@ -1,0 +1,107 @@
+//! The calls of a component, and waiting for them.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use core::cell::RefCell;
+
+use crate::bindings::exports::sdk::core::calls::{Failure, Reason, Request, Response};
+use crate::bindings::wasi::clocks::monotonic_clock;
+use crate::bindings::wasi::io::poll::poll;
+use crate::call::Call;
+use crate::failure::failure;
+
+/// Calls that run at once. The servers have limits of their own; this one keeps a loop from filling the memory.
+const MOST: usize = 64;
+
+/// Nanoseconds in a microsecond.
+const US: u64 = 1000;
+
+/// The time limit that is none.
+const NO_LIMIT: u32 = u32::MAX;
+
+/// All calls that were not taken yet.
+pub struct Running {
+    last: u32,
+    calls: Vec<Call>,
+    ended: VecDeque<(u32, Result<Response, Failure>)>,
+}
+
+/// One component runs one call of a function at a time.
+struct Single(RefCell<Running>);
+
+// SAFETY: the component has one thread.
+unsafe impl Sync for Single {}
+
+static RUNNING: Single =
+    Single(RefCell::new(Running { last: 0, calls: Vec::new(), ended: VecDeque::new() }));
+
+/// Lets a function work with the calls.
+pub fn with<T>(work: impl FnOnce(&mut Running) -> T) -> T {
+    work(&mut RUNNING.0.borrow_mut())
+}
+
+impl Running {
+    /// Starts a call, or notes why it cannot be started.
+    pub fn start(&mut self, request: Request) -> u32 {
+        self.last = self.last.wrapping_add(1).max(1);
+        let number = self.last;
+        let started = if self.calls.len() >= MOST {
+            Err(failure(Reason::Unreachable, "the handler has too many calls running"))
+        } else {
+            Call::start(number, request)
+        };
+        match started {
+            Ok(mut call) => match call.proceed(monotonic_clock::now()) {
+                Some(result) => self.ended.push_back((number, result)),
+                None => self.calls.push(call),
+            },
+            Err(failure) => self.ended.push_back((number, Err(failure))),
+        }
+        number
+    }
+
+    /// Waits until a call has ended, for so many microseconds at most.
+    pub fn wait(&mut self, timeout_us: u32) -> bool {
+        let end = (timeout_us != NO_LIMIT).then(|| monotonic_clock::now().saturating_add(u64::from(timeout_us) * US));
+        loop {
+            let now = monotonic_clock::now();
+            self.proceed(now);
+            if !self.ended.is_empty() {
+                return true;
+            }
+            if (self.calls.is_empty() && end.is_none()) || end.is_some_and(|end| end <= now) {
+                return false;
+            }
+            let mut waited = Vec::new();
+            self.calls.iter().for_each(|call| call.pollables(&mut waited));
+            if let Some(first) = self.calls.iter().filter_map(|call| call.deadline).chain(end).min() {
+                waited.push(monotonic_clock::subscribe_instant(first));
+            }
+            poll(&waited.iter().collect::<Vec<_>>());
+        }
+    }
+
+    fn proceed(&mut self, now: u64) {
+        let mut at = 0;
+        while let Some(call) = self.calls.get_mut(at) {
+            match call.proceed(now) {
+                Some(result) => {
+                    let number = self.calls.remove(at).number;
+                    self.ended.push_back((number, result));
+                }
+                None => at += 1,
+            }
+        }
+    }
+
+    /// Takes the call that ended first.
+    pub fn take(&mut self) -> Option<(u32, Result<Response, Failure>)> {
+        self.ended.pop_front()
+    }
+
+    /// Ends a call, and drops its result.
+    pub fn cancel(&mut self, number: u32) {
+        self.calls.retain(|call| call.number != number);
+        self.ended.retain(|(ended, _)| *ended != number);
+    }
+}
