@@ -176,6 +176,12 @@ export declare function compileChild(): void
  */
 export declare function compose(handler: Buffer, bridge?: Buffer | undefined | null): Promise<Buffer>
 
+/**
+ * Puts the adapter for calls and log lines around a handler component, so that it imports only WASI. A handler that imports neither
+ * comes back as it is. Rejects with a code: `NOT_A_COMPONENT`, `MISSING_INTERFACE` or `WIRING`.
+ */
+export declare function enclose(handler: Buffer): Promise<Buffer>
+
 /** What the splicer of componentize-js makes of a hollow engine, and what belongs to it. */
 export interface EngineIngredients {
   /** The file of the engine of componentize-js. */

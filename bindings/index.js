@@ -845,6 +845,7 @@ module.exports.SpecializableEngine = nativeBinding.SpecializableEngine
 module.exports.bridge = nativeBinding.bridge
 module.exports.compileChild = nativeBinding.compileChild
 module.exports.compose = nativeBinding.compose
+module.exports.enclose = nativeBinding.enclose
 module.exports.engineRevision = nativeBinding.engineRevision
 module.exports.hollowEngine = nativeBinding.hollowEngine
 module.exports.limitKeys = nativeBinding.limitKeys

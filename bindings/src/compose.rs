@@ -4,20 +4,17 @@ use napi::bindgen_prelude::{Buffer, PromiseRaw};
 use napi::{Env, Result};
 use napi_derive::napi;
 
-use crate::failure::{Failure, promise};
+use crate::failure::{Failure, compute, promise};
 
 /// Composes a handler component with the bridge (or with `bridge`, when given) into a component that every `wasi:http`
 /// server can run. Rejects with a code: `NOT_A_COMPONENT`, `ALREADY_COMPOSED`, `MISSING_INTERFACE`,
 /// `DIFFERENT_INTERFACE`, `NOT_A_BRIDGE` or `WIRING`.
 #[napi]
 pub fn compose<'env>(env: &'env Env, handler: Buffer, bridge: Option<Buffer>) -> Result<PromiseRaw<'env, Buffer>> {
-    let compose = move || {
+    let composed = compute(move || {
         let bridge: &[u8] = bridge.as_ref().map_or(tenon_compose::BRIDGE, |bridge| bridge);
         tenon_compose::compose(&handler, bridge).map_err(Failure::from)
-    };
-    let composed = async {
-        tokio::task::spawn_blocking(compose).await.map_err(|error| Failure::new("WIRING", error.to_string()))?
-    };
+    });
     promise(env, composed, Buffer::from)
 }
 
@@ -25,4 +22,12 @@ pub fn compose<'env>(env: &'env Env, handler: Buffer, bridge: Option<Buffer>) ->
 #[napi]
 pub fn bridge() -> Buffer {
     Buffer::from(tenon_compose::BRIDGE)
+}
+
+/// Puts the adapter for calls and log lines around a handler component, so that it imports only WASI. A handler that imports neither
+/// comes back as it is. Rejects with a code: `NOT_A_COMPONENT`, `MISSING_INTERFACE` or `WIRING`.
+#[napi]
+pub fn enclose<'env>(env: &'env Env, handler: Buffer) -> Result<PromiseRaw<'env, Buffer>> {
+    let enclosed = compute(move || tenon_compose::enclose(handler.to_vec()).map_err(Failure::from));
+    promise(env, enclosed, Buffer::from)
 }

@@ -1,3 +1,4 @@
+import { fromNative, native } from "../native.ts";
 import { witFolder } from "../package.ts";
 import { askChild } from "./child.ts";
 import type { Componentizer } from "./componentize.ts";
@@ -24,6 +25,6 @@ export interface ReferenceResult {
 export const referenceComponentizer: Componentizer = async (bundle) => {
   const request: ReferenceRequest = { sourcePath: bundle.file, witPath: witFolder, worldName: "handler-glue" };
   const result = await askChild<ReferenceRequest, ReferenceResult>("reference-child.js", request);
-  if ("component" in result) return result.component;
+  if ("component" in result) return fromNative(native().enclose(Buffer.from(result.component)));
   throw await explain(result.error, bundle);
 };

@@ -1,10 +1,12 @@
-//! The handler of a composed component.
+//! The handler of a composed or enclosed component.
 //!
 //! A component that Tenon composes is a handler and a bridge, and exports the handler's own interface beside the bridge's. A
-//! server that knows that interface needs no bridge: neither its code nor an instance of it in each instance.
+//! handler that Tenon builds is the engine and an adapter, which implements calls and log lines by WASI. The runtime knows these
+//! interfaces, so it needs neither guest: neither their code nor an instance of them in each instance.
 
 use std::ops::Range;
 
+use tenon_compose::{ADAPTED, ADAPTER};
 use wasmparser::{
     ComponentAlias, ComponentAliasSectionReader, ComponentExportSectionReader, ComponentExternalKind, ComponentImport,
     ComponentImportSectionReader, ComponentInstance, ComponentInstanceSectionReader, ComponentInstantiationArg,
@@ -20,11 +22,20 @@ use crate::state::StateError;
 /// What a handler exports, without its version.
 pub const HANDLER: &str = "sdk:core/handler@";
 
-/// The component within a component whose handler it exports, when it gets from outside all that it imports: then it can be
-/// called in its stead. Any other component is given back as it is.
+/// How deep a handler can be: within the composed component, and within the adapter.
+const DEPTH: usize = 2;
+
+/// Returns the component within a component whose handler it exports, when that gets all its imports from outside or from the
+/// adapter. Then the inner one can be called instead. Any other component comes back as it is.
 pub(crate) fn within(component: &[u8]) -> &[u8] {
-    let found = Outline::of(component).ok().and_then(|outline| outline.handler());
-    found.map_or(component, |range| &component[range])
+    let mut found = component;
+    for _ in 0..DEPTH {
+        match Outline::of(found).ok().and_then(|outline| outline.handler(found)) {
+            Some(range) => found = &found[range],
+            None => break,
+        }
+    }
+    found
 }
 
 /// What stands for an instance in a component.
@@ -118,17 +129,37 @@ impl<'a> Outline<'a> {
         self.instances.get(index as usize)
     }
 
-    /// Where the handler stands.
-    fn handler(&self) -> Option<Range<usize>> {
+    /// Where the handler stands in `component`, whose outline this is.
+    fn handler(&self, component: &[u8]) -> Option<Range<usize>> {
         let (exported, index) = self.exports.iter().find(|(name, _)| name.starts_with(HANDLER))?;
         let Instance::Part { of, name } = self.instance(*index)? else { return None };
-        let Instance::Made { component, arguments } = self.instance(*of)? else { return None };
-        let is_passed_on = |argument: &ComponentInstantiationArg<'_>| {
-            argument.kind == ComponentExternalKind::Instance
-                && matches!(self.instance(argument.index), Some(Instance::Imported(name)) if is_same(name, argument.name))
-        };
-        let alone = name == exported && arguments.iter().all(is_passed_on);
-        self.components.get(*component as usize)?.clone().filter(|_| alone)
+        let Instance::Made { component: handler, arguments } = self.instance(*of)? else { return None };
+        let alone = name == exported
+            && arguments.iter().all(|argument| self.is_passed_on(argument) || self.is_adapted(component, argument));
+        self.place(*handler).filter(|_| alone)
+    }
+
+    /// Where a component stands.
+    fn place(&self, component: u32) -> Option<Range<usize>> {
+        self.components.get(component as usize)?.clone()
+    }
+
+    /// Whether an argument is an import under its own name.
+    fn is_passed_on(&self, argument: &ComponentInstantiationArg<'_>) -> bool {
+        argument.kind == ComponentExternalKind::Instance
+            && matches!(self.instance(argument.index), Some(Instance::Imported(name)) if is_same(name, argument.name))
+    }
+
+    /// Whether an argument is what the adapter implements, over what is imported. Any other component in its place may do
+    /// something else with a call, and stays in it.
+    fn is_adapted(&self, component: &[u8], argument: &ComponentInstantiationArg<'_>) -> bool {
+        let Some(Instance::Part { of, name }) = self.instance(argument.index) else { return false };
+        let Some(Instance::Made { component: adapter, arguments }) = self.instance(*of) else { return false };
+        argument.kind == ComponentExternalKind::Instance
+            && *name == argument.name
+            && ADAPTED.iter().any(|interface| name.starts_with(interface))
+            && arguments.iter().all(|argument| self.is_passed_on(argument))
+            && self.place(*adapter).is_some_and(|place| component[place] == *ADAPTER)
     }
 }
 
@@ -152,6 +183,26 @@ mod tests {
         let bridged = tenon_fixtures::bridged(&handler);
         assert!(within(&bridged) == bridged);
         assert_eq!(within(b"no component"), b"no component");
+    }
+
+    #[test]
+    fn a_handler_is_taken_out_of_the_adapter_and_of_the_bridge() {
+        let handler = tenon_fixtures::writer();
+        let enclosed = tenon_compose::enclose(handler.clone()).unwrap();
+        assert!(enclosed.len() > handler.len() + ADAPTER.len());
+        assert!(within(&enclosed) == handler);
+        let echo = tenon_fixtures::echo(200);
+        assert!(tenon_compose::enclose(echo.clone()).unwrap() == echo);
+    }
+
+    #[test]
+    fn a_handler_stays_in_what_only_looks_like_the_adapter() {
+        let enclosed = tenon_compose::enclose(tenon_fixtures::writer()).unwrap();
+        let at = enclosed.windows(ADAPTER.len()).position(|bytes| bytes == ADAPTER).unwrap();
+        // Another byte of its code.
+        let mut changed = enclosed;
+        changed[at + ADAPTER.len() / 2] ^= 1;
+        assert!(within(&changed) == changed);
     }
 
     /// A component whose handler gets an interface: by this argument, imported under this name.

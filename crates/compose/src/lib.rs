@@ -5,8 +5,14 @@
 //!      └──── sdk:core/handler, for a server that knows it ───────────────┘
 //! ```
 //!
-//! It owns the wiring and the errors that tell why two components do not fit. What the bridge does is the business of
-//! `crates/bridge`, whose built artifact is part of this crate ([`BRIDGE`]).
+//! Before that, [`enclose`] puts the adapter around what the engine was built into, so that a handler imports WASI alone:
+//!
+//! ```text
+//!   engine ── sdk:core/calls, sdk:core/log ──► adapter ── wasi:http, wasi:cli ──► server
+//! ```
+//!
+//! This crate owns the wiring and the errors that say why two components do not fit. `crates/bridge` owns the two guests, whose
+//! built artifacts are part of this crate ([`BRIDGE`], [`ADAPTER`]).
 //!
 //! The wiring is explicit: `wac plug` passes over an export that does not match and leaves a component that fails when it
 //! is served, while [`compose`] names the interface that is missing or differs.
@@ -20,6 +26,12 @@ use wac_graph::{CompositionGraph, EncodeOptions, PackageId};
 
 /// The bridge that Tenon ships: `crates/bridge`, built by its `build.sh`.
 pub const BRIDGE: &[u8] = include_bytes!("../../bridge/bridge.wasm");
+
+/// The implementation of `sdk:core/calls` and `sdk:core/log` by WASI: `crates/bridge/calls`, built by the same script.
+pub const ADAPTER: &[u8] = include_bytes!("../../bridge/calls.wasm");
+
+/// The interfaces that the adapter implements, without their versions.
+pub const ADAPTED: [&str; 2] = ["sdk:core/calls@", "sdk:core/log@"];
 
 /// What a handler component exports, without its version.
 const HANDLER: &str = "sdk:core/handler@";
@@ -56,6 +68,40 @@ pub fn compose(handler: &[u8], bridge: &[u8]) -> Result<Vec<u8>, ComposeError> {
         graph.export(alias, &name).map_err(ComposeError::wiring)?;
     }
     graph.export(plug, &export).map_err(ComposeError::wiring)?;
+    graph.encode(EncodeOptions::default()).map_err(ComposeError::wiring)
+}
+
+/// Puts the [`ADAPTER`] around a handler that imports what it implements, so that the result imports only WASI. Any other handler
+/// comes back as it is. Tenon's runtime takes the handler out again, and implements those interfaces itself.
+///
+/// # Errors
+///
+/// - [`ComposeError::NotAComponent`] when the bytes are text, a core module, or damaged.
+/// - [`ComposeError::MissingInterface`] when the component exports no handler.
+/// - [`ComposeError::Wiring`] when it imports another version of these interfaces.
+pub fn enclose(handler: Vec<u8>) -> Result<Vec<u8>, ComposeError> {
+    let mut graph = CompositionGraph::new();
+    let inner = register(&mut graph, "handler", &handler)?;
+    let world = &graph.types()[graph[inner].ty()];
+    let is_adapted = |name: &&String| ADAPTED.iter().any(|interface| name.starts_with(interface));
+    let imports: Vec<String> = world.imports.keys().filter(is_adapted).cloned().collect();
+    if imports.is_empty() {
+        return Ok(handler);
+    }
+    let export = world.exports.keys().find(|name| name.starts_with(HANDLER)).cloned();
+    let export = export.ok_or_else(|| ComposeError::MissingInterface {
+        wanted: HANDLER.trim_end_matches('@').to_string(),
+        exports: world.exports.keys().cloned().collect(),
+    })?;
+    let adapter = register(&mut graph, "adapter", ADAPTER)?;
+    let adapter = graph.instantiate(adapter);
+    let inner = graph.instantiate(inner);
+    for import in imports {
+        let implementation = graph.alias_instance_export(adapter, &import).map_err(ComposeError::wiring)?;
+        graph.set_instantiation_argument(inner, &import, implementation).map_err(ComposeError::wiring)?;
+    }
+    let exported = graph.alias_instance_export(inner, &export).map_err(ComposeError::wiring)?;
+    graph.export(exported, &export).map_err(ComposeError::wiring)?;
     graph.encode(EncodeOptions::default()).map_err(ComposeError::wiring)
 }
 

@@ -5,8 +5,8 @@ use wit_component::ComponentEncoder;
 use crate::error::SnapshotError;
 use crate::template;
 
-/// Makes a component of an engine, without what only describes it. `adapter` is what takes the engine's calls of WASI
-/// preview 1.
+/// Makes a component of an engine, without its names and producers. `adapter` implements WASI preview 1 for the engine. The adapter
+/// for calls and log lines stands around the engine, so that the component imports only WASI.
 pub(crate) fn encode(module: &[u8], adapter: &[u8]) -> Result<Vec<u8>, SnapshotError> {
     let component = ComponentEncoder::default()
         .validate(true)
@@ -14,5 +14,6 @@ pub(crate) fn encode(module: &[u8], adapter: &[u8]) -> Result<Vec<u8>, SnapshotE
         .and_then(|encoder| encoder.adapter("wasi_snapshot_preview1", adapter))
         .and_then(|mut encoder| encoder.encode())
         .map_err(SnapshotError::engine)?;
-    template::stripped(&component).map_err(SnapshotError::engine)
+    let component = template::stripped(&component).map_err(SnapshotError::engine)?;
+    tenon_compose::enclose(component).map_err(SnapshotError::engine)
 }

@@ -17,7 +17,7 @@ use crate::{arguments, clock, entropy, template};
 pub(crate) const INITIALIZE: &str = "componentize.wizer";
 
 /// The sources that decide what a prepared engine is.
-const SOURCES: [&str; 8] = [
+const SOURCES: [&str; 9] = [
     include_str!("arguments.rs"),
     include_str!("clock.rs"),
     include_str!("encode.rs"),
@@ -26,12 +26,14 @@ const SOURCES: [&str; 8] = [
     include_str!("prepare.rs"),
     include_str!("template.rs"),
     include_str!("../../code/src/rewrite.rs"),
+    include_str!("../../compose/src/lib.rs"),
 ];
 
 /// Identifies the code that prepares engines: an engine that another revision prepared is not this one's.
 #[must_use]
 pub fn revision() -> String {
-    let digest = SOURCES.iter().fold(Sha256::new(), |digest, source| digest.chain_update(source)).finalize();
+    let adapter = Sha256::new().chain_update(tenon_compose::ADAPTER);
+    let digest = SOURCES.iter().fold(adapter, |digest, source| digest.chain_update(source)).finalize();
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
