@@ -11,6 +11,9 @@ export type AnyRoute = Route<Paths, unknown, never>;
 /** A group, whatever its handlers ask for. */
 export type AnyGroup = Group<unknown, never>;
 
+/** Adds definitions to an app, behind a name and a prefix, and with middleware around them. */
+export type AddDefinitions = (all: Definitions, before: string, prefix: string, use: readonly Around[]) => void;
+
 /**
  * Routes under a common prefix, from `group`. The type arguments serve the type checker alone: what is in it, and the context
  * that its handlers ask for and that nothing in it adds.
@@ -20,6 +23,8 @@ export interface Group<out D = unknown, in Needs = unknown> {
   readonly definitions: Definitions;
   /** The middleware around its routes, the outermost first. */
   readonly use: readonly Around[];
+  /** Adds its routes to an app. It is here so that an app without groups does not hold it. @internal */
+  enter(add: AddDefinitions, name: string, before: string, outer: readonly Around[]): void;
   /** Never there: it carries the types. */
   readonly "~types"?: { readonly definitions: D; readonly needs: (context: Needs) => void };
 }

@@ -1,19 +1,24 @@
 import type { InputError, InputKind } from "../http/problem.ts";
 import { type FailureCode, MAX_COLLECTED, pointer } from "../schema/failures.ts";
 import type { StandardIssue, StandardResult, StandardSchema } from "../schema/standard.ts";
+import type { ParseInput } from "./input.ts";
 import type { OtherForm, QueryValues } from "./query-string.ts";
 
 /**
- * Validates with another library's schema, and puts its issues into the shape of our errors.
+ * Parses with another library's schema, and puts its issues into the shape of our errors.
  *
  * @param otherForm for a query: gives another form of what is refused, to try before that
  */
-export function validateForeign(
+export function foreignParser(schema: StandardSchema, kind: InputKind, otherForm: OtherForm | undefined): ParseInput {
+  return (value, errors) => validateForeign(schema, kind, value, errors, otherForm);
+}
+
+function validateForeign(
   schema: StandardSchema,
   kind: InputKind,
   value: unknown,
   errors: InputError[],
-  otherForm?: OtherForm,
+  otherForm: OtherForm | undefined,
 ): unknown {
   const validate = (form: unknown, refused: (issues: readonly StandardIssue[]) => unknown): unknown => {
     const finish = (result: StandardResult<unknown>) => (result.issues ? refused(result.issues) : result.value);

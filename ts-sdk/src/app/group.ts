@@ -3,7 +3,8 @@ import type { AddsOf, AnyMiddleware, Chain, Empty } from "../middleware/types.ts
 import type { Around } from "../routing/step.ts";
 import type { Unmet } from "../routing/types.ts";
 import { refuseUnknown } from "../schema/unknown.ts";
-import type { Definitions, Group, NeedsOf } from "./definitions.ts";
+import type { AnyGroup, Definitions, Group, NeedsOf } from "./definitions.ts";
+import { checkPrefix } from "./prefix.ts";
 
 /**
  * Routes under a common prefix, with middleware around them: a value in `routes({ … })` or in another group. Its routes are
@@ -23,5 +24,9 @@ export function group<D extends Definitions, const M extends readonly AnyMiddlew
   if (typeof definitions !== "object" || definitions === null) throw new TypeError(`${label}: takes its routes`);
   refuseUnknown(label, options, ["use"]);
   const around: readonly Around[] = checkMiddleware(`${label}, "use"`, options.use ?? []);
-  return Object.freeze({ prefix, definitions, use: around });
+  const enter: AnyGroup["enter"] = (add, name, before, outer) => {
+    checkPrefix(name, prefix);
+    add(definitions, `${name}.`, before + prefix, [...outer, ...around]);
+  };
+  return Object.freeze({ prefix, definitions, use: around, enter });
 }

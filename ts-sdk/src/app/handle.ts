@@ -1,13 +1,15 @@
 import { HttpError } from "../http/interrupt.ts";
 import { invalidInput, malformed, problem } from "../http/problem.ts";
 import { type RawRequest, Request } from "../http/request.ts";
-import { completedResponse, encodedResponse, ok, problemResponse, Response, SENDING } from "../http/response.ts";
+import { ok, problemResponse, Response } from "../http/response.ts";
 import { type ListedRoute, ROUTES_PATH } from "../http/routes-path.ts";
+import { completedResponse, SENDING } from "../http/sending.ts";
 import type { AnyHandler, Operation } from "../routing/operation.ts";
-import type { Around, Recover, Step } from "../routing/step.ts";
-import type { Match, RouteTable } from "../routing/table.ts";
+import type { Around, Recover } from "../routing/step.ts";
+import type { FoundOperation, Match, RouteTable } from "../routing/table.ts";
 import { type App, appKey, type CheckResponse, type HandleOptions, type RawResponse } from "./app.ts";
 import { inputReader, type ReadInput } from "./input.ts";
+import { errorHandler } from "./on-error.ts";
 import { reportError } from "./report.ts";
 import type { OnError } from "./routes.ts";
 import { send } from "./send.ts";
@@ -19,8 +21,6 @@ interface AppParts {
   readonly onError: OnError | undefined;
 }
 
-type Found = Extract<Match, { found: "operation" }>;
-
 /** The context where no middleware has added anything. */
 const NO_CONTEXT = Object.freeze({});
 
@@ -31,35 +31,17 @@ export function createApp(
   { prefix, use, onError }: AppParts,
 ): App<never> {
   const readers = new Map<Operation, ReadInput>(operations.map((operation) => [operation, inputReader(operation)]));
+  const ask = onError && errorHandler(onError, failed);
   const recover: Recover = (thrown, request, handler) => {
     const answer = thrown instanceof HttpError ? thrown.response : thrown;
     if (answer instanceof Response) return answer;
-    return onError && request ? askFor(onError, thrown, request, handler) : failed(thrown, handler);
+    return ask && request ? ask(thrown, request, handler) : failed(thrown, handler);
   };
 
-  // Inside middleware, each step answers whatever happens: an exception is an answer to the next one outwards.
-
-  const callHandler: Step = (request, context, { match, check }) => {
-    const found = match as Found;
-    try {
-      const answer = call(found, request, found.operation.handler, context);
-      if (answer instanceof Response && !check) return encodedResponse(answer);
-      const settled = settle(answer, found.operation, check).then(encodedResponse);
-      return settled.catch((thrown) => recover(thrown, request, found.operation.name));
-    } catch (thrown) {
-      return recover(thrown, request, found.operation.name);
-    }
-  };
-  const steps = new Map<Operation, Step>();
-  for (const operation of operations) {
-    if (operation.use.length > 0) steps.set(operation, wrap(operation.use, callHandler, recover));
-  }
-  const dispatch: Step = (request, context, arrived) => {
-    const { match } = arrived;
-    if (match.found !== "operation") return withoutOperation(match, request, operations);
-    return (steps.get(match.operation) ?? callHandler)(request, context, arrived);
-  };
-  const outermost = use.length > 0 ? wrap(use, dispatch, recover) : undefined;
+  const answerWithout = (match: Exclude<Match, FoundOperation>, request: Request) =>
+    withoutOperation(match, request, operations);
+  const [first] = [use, ...operations.map((each) => each.use)].flat();
+  const findStep = first?.connect({ operations, use, call, settle, answerWithout, recover });
 
   function handle(raw: RawRequest, options?: HandleOptions): RawResponse | Promise<RawResponse> {
     const { method } = raw;
@@ -71,9 +53,9 @@ export function createApp(
       request = new Request(raw);
       const match = table.match(method, request.path);
       // Nothing of the user's runs while an app is warmed up.
-      const step = instead ? undefined : (outermost ?? (match.found === "operation" && steps.get(match.operation)));
+      const step = instead ? undefined : findStep?.(match);
       if (step) return finish(step(request, NO_CONTEXT, { match, check }), request, name);
-      if (match.found !== "operation") return send(withoutOperation(match, request, operations), method);
+      if (match.found !== "operation") return send(answerWithout(match, request), method);
       const { operation } = match;
       name = operation.name;
       const answer = call(match, request, instead ?? operation.handler, NO_CONTEXT);
@@ -86,7 +68,12 @@ export function createApp(
   }
 
   /** Reads the input and calls the handler. */
-  function call(found: Found, request: Request, handler: AnyHandler, context: object): Response | Promise<Response> {
+  function call(
+    found: FoundOperation,
+    request: Request,
+    handler: AnyHandler,
+    context: object,
+  ): Response | Promise<Response> {
     const read = (readers.get(found.operation) as ReadInput)(request, found.params, found.malformed);
     if (read instanceof Promise) {
       return read.then(({ input, refusal }) => refusal ?? handler(input as never, request, context as never));
@@ -103,7 +90,7 @@ export function createApp(
     try {
       const response = await answer;
       keepHeaders(request, response);
-      return send(response[SENDING]?.later ? await completedResponse(response) : response, request.method);
+      return send(response[SENDING]?.complete ? await completedResponse(response) : response, request.method);
     } catch (thrown) {
       return sendRecovered(thrown, request, request.method, name);
     }
@@ -136,11 +123,6 @@ function keepHeaders(request: Request | undefined, answer: Response): void {
   if (answer[SENDING]?.start) void request?.headers;
 }
 
-/** Puts middleware around a step, the first outermost. */
-function wrap(use: readonly Around[], inner: Step, recover: Recover): Step {
-  return use.reduceRight((step, each) => each.around(step, recover), inner);
-}
-
 /** The handler's response, compared with what its route declares where that is asked for. */
 async function settle(
   answer: Response | Promise<Response>,
@@ -155,7 +137,7 @@ async function settle(
 
 /** The answer where no handler is to be called. */
 function withoutOperation(
-  match: Exclude<Match, { found: "operation" }>,
+  match: Exclude<Match, FoundOperation>,
   { method, path }: Request,
   operations: readonly Operation[],
 ): Response {
@@ -169,23 +151,6 @@ function withoutOperation(
   const allow = ["allow", match.methods.join(", ")] as const;
   if (method === "OPTIONS") return new Response(204, [allow], undefined);
   return problemResponse(problem(405, "The path is known, but not with this method."), allow);
-}
-
-/** The answer that `onError` gives to an exception; the ordinary 500 when it gives none or throws itself. */
-async function askFor(
-  onError: OnError,
-  thrown: unknown,
-  request: Request,
-  name: string | undefined,
-): Promise<Response> {
-  try {
-    const answer = await onError(thrown, request);
-    if (answer instanceof Response) return encodedResponse(answer);
-    if (answer !== undefined) throw new TypeError("onError: returns a response, or undefined for the ordinary 500");
-  } catch (another) {
-    reportError(name, another);
-  }
-  return failed(thrown, name);
 }
 
 /** A 500 that says nothing of the exception, which is written to stderr. */

@@ -8,7 +8,7 @@ import type { FormSchema } from "../schema/form.ts";
 import type { Quick } from "../schema/quick.ts";
 import { isSchema } from "../schema/schema.ts";
 import type { StandardSchema } from "../schema/standard.ts";
-import { validateForeign } from "./foreign.ts";
+import { foreignParser } from "./foreign.ts";
 import { type OtherForm, queryReader } from "./query-string.ts";
 
 /** The parsed input of a handler, or the answer that says why there is none. */
@@ -107,19 +107,19 @@ function reader(kind: InputKind, options: RouteOptions): ReadOne {
   };
 }
 
+/** Parses a value and adds to `errors` what is wrong with it. */
+export type ParseInput = (value: unknown, errors: InputError[]) => unknown;
+
 /** What takes a valid value in one go, and what parses one that it leaves and says what is wrong with it. */
 interface Validator {
   readonly accept: Quick;
-  readonly parse: (value: unknown, errors: InputError[]) => unknown;
+  readonly parse: ParseInput;
 }
 
 /** What validates a value of a kind: our own closures, or a foreign schema's `validate`, which may be asynchronous. */
 function validator(kind: InputKind, schema: StandardSchema, otherForm?: OtherForm): Validator {
   if (!isSchema(schema)) {
-    return {
-      accept: () => undefined,
-      parse: (value, errors) => validateForeign(schema, kind, value, errors, otherForm),
-    };
+    return { accept: () => undefined, parse: foreignParser(schema, kind, otherForm) };
   }
   const { parsers } = schema;
   const arrival = kind === "body" && !("form" in schema) ? "json" : "text";

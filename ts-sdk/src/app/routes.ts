@@ -13,6 +13,7 @@ import { refuseUnknown } from "../schema/unknown.ts";
 import type { App } from "./app.ts";
 import type { AnyGroup, AnyRoute, Definitions, Provided } from "./definitions.ts";
 import { createApp } from "./handle.ts";
+import { atRoute, checkPrefix } from "./prefix.ts";
 
 /** What holds for all routes of an app. */
 export interface RoutesOptions<M extends readonly AnyMiddleware[] = readonly []> {
@@ -52,7 +53,7 @@ export function routes<D extends Definitions, const M extends readonly AnyMiddle
   const table = new RouteTable();
   const operations: Operation[] = [];
   const names = new Set<string>();
-  checkPrefix("routes", prefix);
+  if (prefix !== "") checkPrefix("routes", prefix);
   add(definitions, "", prefix, []);
   return createApp(operations, table, { prefix, use: around, onError });
 
@@ -60,8 +61,7 @@ export function routes<D extends Definitions, const M extends readonly AnyMiddle
     for (const [key, definition] of Object.entries(all)) {
       const name = before + key;
       if (isGroup(definition)) {
-        checkPrefix(name, definition.prefix);
-        add(definition.definitions, `${name}.`, prefix + definition.prefix, [...use, ...definition.use]);
+        definition.enter(add, name, prefix, use);
         continue;
       }
       if (names.has(name)) throw new TypeError(`routes: two routes are called "${name}"`);
@@ -75,16 +75,7 @@ export function routes<D extends Definitions, const M extends readonly AnyMiddle
 }
 
 function isGroup(definition: AnyRoute | AnyGroup | undefined): definition is AnyGroup {
-  return typeof (definition as AnyGroup | undefined)?.definitions === "object";
-}
-
-function checkPrefix(name: string, prefix: string): void {
-  const pattern = atRoute(name, () => parsePattern(prefix));
-  if (prefix.endsWith("/") || pattern.placeholders.length > 0) {
-    throw new TypeError(
-      `routes: "${name}": the prefix ${JSON.stringify(prefix)} must not end in "/" or have placeholders`,
-    );
-  }
+  return typeof (definition as AnyGroup | undefined)?.enter === "function";
 }
 
 function nameRoute(name: string, route: AnyRoute, prefix: string, use: readonly Around[]): Operation {
@@ -113,12 +104,4 @@ function checkedPattern({ name, options }: Operation, path: string): Pattern {
   if (surplus)
     throw new TypeError(`routes: "${name}": the path "${path}" has no {${surplus}}, which the Path declares`);
   return pattern;
-}
-
-function atRoute<T>(name: string, make: () => T): T {
-  try {
-    return make();
-  } catch (thrown) {
-    throw new TypeError(`routes: "${name}": ${(thrown as Error).message}`);
-  }
 }

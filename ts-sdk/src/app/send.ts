@@ -1,6 +1,7 @@
 import { encodeValue } from "../http/headers.ts";
 import { writeJson } from "../http/json.ts";
-import { encodedBody, JSON_TYPE, PROBLEM_TYPE, type Response, SENDING } from "../http/response.ts";
+import { encodedBody, JSON_TYPE, PROBLEM_TYPE, type Response } from "../http/response.ts";
+import { SENDING } from "../http/sending.ts";
 import { isBodiless } from "../http/status.ts";
 import { encodeUtf8 } from "../platform.ts";
 import type { RawResponse } from "./app.ts";

@@ -1,7 +1,9 @@
 import { encodeBase64Url } from "../encoding/base64.ts";
 import { hmac } from "../middleware/hmac.ts";
 import { safeEqual } from "../middleware/safe-equal.ts";
-import { isToken } from "./headers.ts";
+import { type Headers, isToken } from "./headers.ts";
+import type { Response } from "./response.ts";
+import { copyOf, SENDING } from "./sending.ts";
 
 /** The attributes of a cookie (RFC 6265bis, section 4.1). */
 export interface CookieOptions {
@@ -30,7 +32,7 @@ const MAX_BYTES = 4096;
 /** An attribute's value: visible ASCII and spaces but `;`. */
 const ATTRIBUTE = /^[ -:<-~]*$/;
 /** The length of an HMAC-SHA-256 in base64url. */
-export const SIGNATURE_LENGTH = 43;
+const SIGNATURE_LENGTH = 43;
 const SITES = ["Strict", "Lax", "None"];
 const KNOWN = /^(?:maxAge|expires|path|domain|secure|httpOnly|sameSite|partitioned|sign)$/;
 
@@ -39,7 +41,7 @@ const KNOWN = /^(?:maxAge|expires|path|domain|secure|httpOnly|sameSite|partition
  *
  * @throws TypeError or RangeError naming the cookie and what browsers would not take.
  */
-export function setCookie(name: string, value: string, options: CookieOptions): string {
+function setCookie(name: string, value: string, options: CookieOptions): string {
   const wrong = (why: string) => new TypeError(`cookie ${JSON.stringify(name)}: ${why}`);
   if (!isToken(name)) throw wrong("is no name of a cookie");
   const unknown = Object.keys(options).find((key) => !KNOWN.test(key));
@@ -74,9 +76,33 @@ export function setCookie(name: string, value: string, options: CookieOptions): 
 }
 
 /** A value with the signature that `signed` checks. */
-export async function signedValue(name: string, value: string, key: string | Uint8Array): Promise<string> {
+async function signedValue(name: string, value: string, key: string | Uint8Array): Promise<string> {
   if (key.length === 0) throw new TypeError(`cookie "${name}": the key to sign with is empty`);
   return `${value}.${encodeBase64Url(await hmac(key, `${name}=${value}`))}`;
+}
+
+/** `Response.cookie`. */
+export function withCookie<R extends Response>(response: R, name: string, value: string, options: CookieOptions): R {
+  const { sign } = options;
+  const header = (text: string) => ["set-cookie", setCookie(name, text, options)] as const;
+  if (sign === undefined) return copyOf(response, response.headers.concat([header(value)]));
+  // Checked here and not when it is sent.
+  header(`${value}.${"x".repeat(SIGNATURE_LENGTH)}`);
+  const later = [...(response[SENDING]?.later ?? []), async () => header(await signedValue(name, value, sign))];
+  return copyOf(response, response.headers, { ...response[SENDING], later, complete });
+}
+
+async function complete(response: Response): Promise<Response> {
+  const { later = [], complete: _, ...sending } = response[SENDING] ?? {};
+  const made = await Promise.all(later.map((make) => make()));
+  return copyOf(response, response.headers.concat(made), sending);
+}
+
+/** `Request.cookies`. */
+export function cookiesOf(headers: Headers): Cookies {
+  const given = headers.getAll("cookie");
+  // HTTP/2 may send them in several lines (RFC 9113, section 8.2.3).
+  return new Cookies(given.length === 0 ? undefined : given.join("; "));
 }
 
 /** The cookies of a request. */

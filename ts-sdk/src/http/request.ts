@@ -1,5 +1,5 @@
 import { decodeUtf8, findVariable, findVariables, platform, REQUEST_PREFIX } from "../platform.ts";
-import { Cookies } from "./cookies.ts";
+import { type Cookies, cookiesOf } from "./cookies.ts";
 import { Headers, type RawHeader } from "./headers.ts";
 import { HttpError } from "./interrupt.ts";
 import { parseJson } from "./json.ts";
@@ -68,9 +68,7 @@ export class Request {
 
   /** The cookies; read from the host when they are first asked for. */
   get cookies(): Cookies {
-    const given = this.headers.getAll("cookie");
-    // HTTP/2 may send them in several lines (RFC 9113, section 8.2.3).
-    return new Cookies(given.length === 0 ? undefined : given.join("; "));
+    return cookiesOf(this.headers);
   }
 
   /**

@@ -1,11 +1,11 @@
-import type { RawResponse as SentResponse } from "../app/app.ts";
 import { encodeUtf8 } from "../platform.ts";
 import { isBytes } from "./bytes.ts";
-import { type CookieOptions, SIGNATURE_LENGTH, setCookie, signedValue } from "./cookies.ts";
+import { type CookieOptions, withCookie } from "./cookies.ts";
 import { checkHeader, checkValue } from "./headers.ts";
 import { writeJson } from "./json.ts";
 import { streamOf } from "./pieces.ts";
 import { type ProblemDetails, problem } from "./problem.ts";
+import { copyOf, SENDING, type Sending } from "./sending.ts";
 import type { ErrorStatus } from "./status.ts";
 import { isReadable, type ReadableBody, settingsOf } from "./stream.ts";
 
@@ -26,19 +26,6 @@ export interface ResponseInit {
 
 // Of these there is one; giving another replaces it. Every other header may be repeated, `set-cookie` above all.
 const SINGLE = new Set(["content-type", "content-length", "location", "etag", "last-modified", "retry-after"]);
-
-/** Where an answer keeps what belongs to its sending. */
-export const SENDING: unique symbol = Symbol() as never;
-
-/** What belongs to the sending of an answer. */
-export interface Sending {
-  /** The body as JSON text, once it is written. */
-  readonly text?: string;
-  /** Headers that take time to make, such as signed cookies. */
-  readonly later?: readonly (() => Promise<readonly [name: string, value: string]>)[];
-  /** Of a streamed answer: starts it, or drops it when it is sent without a body. Gives the headers to append. */
-  readonly start?: (isSent: boolean) => SentResponse["headers"];
-}
 
 /**
  * What a handler answers, as plain data: compare it in a test. It is made by `ok`, `created`, `accepted`, `noContent`,
@@ -70,7 +57,8 @@ export class Response<out Status extends number = number, out Body = unknown> {
   header(name: string, value: string): this {
     const added = checkHeader(name, value);
     const kept = SINGLE.has(added[0]) ? this.headers.filter(([given]) => given !== added[0]) : this.headers;
-    return copyOf(this, [...kept, added]);
+    // A spread goes through an iterator in the engine; `concat` copies.
+    return copyOf(this, kept.concat([added]));
   }
 
   /**
@@ -80,13 +68,7 @@ export class Response<out Status extends number = number, out Body = unknown> {
    * @throws TypeError or RangeError naming the cookie and what browsers would not take.
    */
   cookie(name: string, value: string, options: CookieOptions = {}): this {
-    const { sign } = options;
-    const header = (text: string) => ["set-cookie", setCookie(name, text, options)] as const;
-    if (sign === undefined) return copyOf(this, [...this.headers, header(value)]);
-    // What is wrong with it is said here, and not when it is sent.
-    header(`${value}.${"x".repeat(SIGNATURE_LENGTH)}`);
-    const later = async () => header(await signedValue(name, value, sign));
-    return copyOf(this, this.headers, { ...this[SENDING], later: [...(this[SENDING]?.later ?? []), later] });
+    return withCookie(this, name, value, options);
   }
 
   /** The same answer with a cookie that replaces one of this name, path and domain, and is gone at once. */
@@ -95,30 +77,11 @@ export class Response<out Status extends number = number, out Body = unknown> {
   }
 }
 
-/** The same answer with other headers. */
-function copyOf<R extends Response>(response: R, headers: Response["headers"], sending = response[SENDING]): R {
-  const Same = response.constructor as new (
-    status: number,
-    headers: Response["headers"],
-    body: unknown,
-    sending?: Sending,
-  ) => R;
-  return new Same(response.status, headers, response.body, sending);
-}
-
-/** The same answer with the headers that take time to make. */
-export async function completedResponse(response: Response): Promise<Response> {
-  const { later, ...sending } = response[SENDING] ?? {};
-  if (later === undefined) return response;
-  const made = await Promise.all(later.map((make) => make()));
-  return copyOf(response, [...response.headers, ...made], sending);
-}
-
 /** The same answer with these headers in the place of others of their names. They are sent as they are. */
 export function withHeaders<R extends Response>(response: R, added: Response["headers"]): R {
   if (added.length === 0) return response;
   const kept = response.headers.filter(([name]) => !added.some(([other]) => other === name));
-  return copyOf(response, [...kept, ...added]);
+  return copyOf(response, kept.concat(added));
 }
 
 /** An answer whose body is sent as it is. */

@@ -1,5 +1,6 @@
 import { encodeBase64Url } from "../encoding/base64.ts";
-import { completedResponse, encodedBody, Response, SENDING, withHeaders } from "../http/response.ts";
+import { encodedBody, Response, withHeaders } from "../http/response.ts";
+import { completedResponse, SENDING } from "../http/sending.ts";
 import { platform } from "../platform.ts";
 import { middleware } from "./middleware.ts";
 import type { Middleware } from "./types.ts";

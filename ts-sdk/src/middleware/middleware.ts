@@ -1,5 +1,6 @@
 import type { Request } from "../http/request.ts";
 import { Response } from "../http/response.ts";
+import { connect } from "./connect.ts";
 import type { Empty, Middleware, Next, Passed } from "./types.ts";
 
 /**
@@ -15,6 +16,7 @@ export function middleware<Adds extends object = Empty, Needs extends object = E
 ): Middleware<Adds, Needs> {
   if (typeof run !== "function") throw new TypeError("middleware: takes a function (req, next, context) => answer");
   return Object.freeze<Middleware<Adds, Needs>>({
+    connect,
     around: (inner, recover) => async (request, context, arrived) => {
       let isCalled = false;
       const next = (added?: object) => {

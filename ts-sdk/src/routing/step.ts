@@ -1,7 +1,8 @@
 import type { CheckResponse } from "../app/app.ts";
 import type { Request } from "../http/request.ts";
 import type { Response } from "../http/response.ts";
-import type { Match } from "./table.ts";
+import type { AnyHandler, Operation } from "./operation.ts";
+import type { FoundOperation, Match } from "./table.ts";
 
 /** What a request has come to: the operation that it matched, and how its answer is checked. */
 export interface Arrived {
@@ -19,10 +20,33 @@ export type Recover = (
   handler: string | undefined,
 ) => Response | Promise<Response>;
 
+/** The parts of an app that its middleware stands between. */
+export interface Pipeline {
+  readonly operations: readonly Operation[];
+  /** The middleware around every request, the outermost first. */
+  readonly use: readonly Around[];
+  /** Reads the input and calls the handler. */
+  call(found: FoundOperation, request: Request, handler: AnyHandler, context: object): Response | Promise<Response>;
+  /** Awaits a handler's answer and checks it. */
+  settle(
+    answer: Response | Promise<Response>,
+    operation: Operation,
+    check: CheckResponse | undefined,
+  ): Promise<Response>;
+  /** The answer where no handler is to be called. */
+  answerWithout(match: Exclude<Match, FoundOperation>, request: Request): Response;
+  readonly recover: Recover;
+}
+
+/** Finds the outermost step of a match; `undefined` when no middleware is around it. */
+export type FindStep = (match: Match) => Step | undefined;
+
 /**
  * A middleware as the pipeline takes it. It brings the code that runs it, so that an app without middleware holds none.
  */
 export interface Around {
   /** @internal */
   around(inner: Step, recover: Recover): Step;
+  /** Connects all middleware of an app, this one among it. @internal */
+  connect(pipeline: Pipeline): FindStep;
 }

@@ -22,15 +22,18 @@ interface Branch {
   readonly place: Place;
 }
 
+/** An operation for the path and the method of a request. */
+export interface FoundOperation {
+  readonly found: "operation";
+  readonly operation: Operation;
+  readonly params: Readonly<Record<string, string>>;
+  /** The placeholders in which a percent-encoding is malformed; undefined for a literal segment. */
+  readonly malformed: readonly (string | undefined)[];
+}
+
 /** What a request's path and method came to. */
 export type Match =
-  | {
-      readonly found: "operation";
-      readonly operation: Operation;
-      readonly params: Readonly<Record<string, string>>;
-      /** The placeholders in which a percent-encoding is malformed; undefined for a literal segment. */
-      readonly malformed: readonly (string | undefined)[];
-    }
+  | FoundOperation
   /** The path is known, with other methods. */
   | { readonly found: "path"; readonly methods: readonly string[] }
   /** The path is not known, and a percent-encoding in it is malformed. */

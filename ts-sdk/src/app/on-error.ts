@@ -1,0 +1,24 @@
+import type { Request } from "../http/request.ts";
+import { encodedResponse, Response } from "../http/response.ts";
+import { reportError } from "./report.ts";
+import type { OnError } from "./routes.ts";
+
+/** Answers an exception in a handler, which may be unnamed. */
+type AnswerError = (thrown: unknown, request: Request, handler: string | undefined) => Promise<Response>;
+
+/** Asks `onError` for the answer to an exception; `failed` makes the one when it gives none or throws itself. */
+export function errorHandler(
+  onError: OnError,
+  failed: (thrown: unknown, handler: string | undefined) => Response,
+): AnswerError {
+  return async (thrown, request, handler) => {
+    try {
+      const answer = await onError(thrown, request);
+      if (answer instanceof Response) return encodedResponse(answer);
+      if (answer !== undefined) throw new TypeError("onError: returns a response, or undefined for the ordinary 500");
+    } catch (another) {
+      reportError(handler, another);
+    }
+    return failed(thrown, handler);
+  };
+}

@@ -1,0 +1,33 @@
+import type { RawResponse as SentResponse } from "../app/app.ts";
+import type { Response } from "./response.ts";
+
+/** Where an answer keeps what belongs to its sending. */
+export const SENDING: unique symbol = Symbol() as never;
+
+/** What belongs to the sending of an answer. */
+export interface Sending {
+  /** The body as JSON text, once it is written. */
+  readonly text?: string;
+  /** Headers that take time to make, such as signed cookies. */
+  readonly later?: readonly (() => Promise<readonly [name: string, value: string]>)[];
+  /** Appends the headers of `later`. It is there with them, so that an app without any does not hold it. */
+  readonly complete?: (response: Response) => Promise<Response>;
+  /** Of a streamed answer: starts it, or drops it when it is sent without a body. Gives the headers to append. */
+  readonly start?: (isSent: boolean) => SentResponse["headers"];
+}
+
+/** The same answer with other headers. */
+export function copyOf<R extends Response>(response: R, headers: Response["headers"], sending = response[SENDING]): R {
+  const Same = response.constructor as new (
+    status: number,
+    headers: Response["headers"],
+    body: unknown,
+    sending?: Sending,
+  ) => R;
+  return new Same(response.status, headers, response.body, sending);
+}
+
+/** The same answer with the headers that take time to make. */
+export function completedResponse(response: Response): Response | Promise<Response> {
+  return response[SENDING]?.complete?.(response) ?? response;
+}

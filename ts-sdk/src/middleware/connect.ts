@@ -1,0 +1,36 @@
+import { encodedResponse, Response } from "../http/response.ts";
+import type { Operation } from "../routing/operation.ts";
+import type { Around, FindStep, Pipeline, Step } from "../routing/step.ts";
+import type { FoundOperation } from "../routing/table.ts";
+
+/**
+ * Connects the middleware of an app with its handlers. Inside middleware each step answers whatever happens: an exception is
+ * an answer to the next one outwards.
+ */
+export function connect({ operations, use, call, settle, answerWithout, recover }: Pipeline): FindStep {
+  const callHandler: Step = (request, context, { match, check }) => {
+    const { operation } = match as FoundOperation;
+    try {
+      const answer = call(match as FoundOperation, request, operation.handler, context);
+      if (answer instanceof Response && !check) return encodedResponse(answer);
+      const settled = settle(answer, operation, check).then(encodedResponse);
+      return settled.catch((thrown) => recover(thrown, request, operation.name));
+    } catch (thrown) {
+      return recover(thrown, request, operation.name);
+    }
+  };
+  /** Puts middleware around a step, the first outermost. */
+  const wrap = (around: readonly Around[], inner: Step) =>
+    around.reduceRight((step, each) => each.around(step, recover), inner);
+  const steps = new Map<Operation, Step>();
+  for (const operation of operations) {
+    if (operation.use.length > 0) steps.set(operation, wrap(operation.use, callHandler));
+  }
+  const dispatch: Step = (request, context, arrived) => {
+    const { match } = arrived;
+    if (match.found !== "operation") return answerWithout(match, request);
+    return (steps.get(match.operation) ?? callHandler)(request, context, arrived);
+  };
+  const outermost = use.length > 0 ? wrap(use, dispatch) : undefined;
+  return (match) => outermost ?? (match.found === "operation" ? steps.get(match.operation) : undefined);
+}
