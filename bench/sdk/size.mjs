@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { prepareEngine } from "../../cli/dist/build/engine.js";
+import { SdkParts } from "../../cli/dist/build/sdk-parts.js";
 import { Runtime } from "../../cli/dist/index.js";
 import { Terminal } from "../../cli/dist/terminal.js";
 import { conditions, record } from "../results.mjs";
@@ -23,6 +24,15 @@ const exported = "export const handler = { handle: app.handle };";
 async function made(source, names, warm) {
   const imported = names && `import { ${names}${warm ? ", warmUp" : ""} } from "@tenon/sdk";`;
   const contents = `${environment}${imported}${source};${warm ? "warmUp(app);" : ""}${exported}`;
+  const code = await bundled(contents);
+  const { component } = await engine.build("bench.js", Buffer.from(code), []);
+  return { code: code.length, packed: gzipSync(code).length, component };
+}
+
+/** A bundle as `tenon build -r` makes it, without the parts of the SDK that the source does not name. */
+async function bundled(contents) {
+  const parts = new SdkParts();
+  parts.addFrom(contents);
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: here, loader: "ts" },
     bundle: true,
@@ -34,10 +44,9 @@ async function made(source, names, warm) {
     conditions: ["tenon", "worker", "import", "default"],
     target: "es2023",
     external: ["wasi:*"],
+    plugins: [parts.plugin],
   });
-  const code = outputFiles[0].contents;
-  const { component } = await engine.build("bench.js", Buffer.from(code), []);
-  return { code: code.length, packed: gzipSync(code).length, component };
+  return outputFiles[0].contents;
 }
 
 const used = (names) => `globalThis.used = [${names}];`;
@@ -86,6 +95,26 @@ const apps = [
   around("etag", "etag()"),
   around("secureHeaders", "secureHeaders()"),
   around("rateLimit", "rateLimit({ limit: 1, window: 1 })"),
+  [
+    "one route with a cookie",
+    "const app = routes({ index: get('/', () => ok({}).cookie('a', 'b')) })",
+    "get, ok, routes",
+  ],
+  [
+    "one route with a `Query`",
+    "const app = routes({ index: get('/', { query: Query('Q', { a: field.string() }) }, () => ok({})) })",
+    "field, get, ok, Query, routes",
+  ],
+  [
+    "one route with `stream`",
+    "const app = routes({ index: get('/', () => stream(async function* () {})) })",
+    "get, routes, stream",
+  ],
+  [
+    "one route with `sse`",
+    "const app = routes({ index: get('/', () => sse(async function* () {})) })",
+    "get, routes, sse",
+  ],
   ["one route with a `Form`", form, "field, Form, ok, post, routes"],
   ["routes, responses, errors", `${used(usual.replace(/ (field|list|Path|Query|Type),?/g, ""))}${route}`, usual],
   ["these and all schemas", `${used(usual)}${route}`, usual],

@@ -96,6 +96,44 @@ describe("packages", () => {
     expect(inputs.filter((each) => !each.includes("ts-sdk/"))).toEqual(["src/handler.ts"]);
   });
 
+  const routed = (handler: string, imports = "") =>
+    `${imports}\nimport { get, ok, routes } from "@tenon/sdk";\nexport default routes({ it: get("/", ${handler}) });\n`;
+
+  test.each([
+    ["no source names", routed("() => ok({})"), {}, []],
+    ["the handler names", routed('() => ok({}).cookie("a", "b")'), {}, ["cookies"]],
+    ["an option names", routed("{ query: {} }, () => ok({})"), {}, ["query-string"]],
+    [
+      "a package that uses the SDK names",
+      routed("visitor", 'import { visitor } from "visitor";'),
+      {
+        "visitor/package.json": '{"name":"visitor","type":"module","peerDependencies":{"@tenon/sdk":"*"}}',
+        "visitor/index.js":
+          'import { ok } from "@tenon/sdk"; export const visitor = (_, req) => ok({ id: req.cookies.get("id") });',
+      },
+      ["cookies"],
+    ],
+    [
+      "a constant names that is written into another module",
+      routed('() => ok({})[Does.Add]("a", "b")', 'import { Does } from "does/index.ts";'),
+      { "does/package.json": '{"name":"does"}', "does/index.ts": 'export enum Does { Add = "cookie" }' },
+      ["cookies"],
+    ],
+    [
+      "a schema of another library brings",
+      routed("{ body: schema }, () => ok({})", 'import { schema } from "schemas";'),
+      {
+        "schemas/package.json": '{"name":"schemas"}',
+        "schemas/index.js": 'exports.schema = { "~standard": { version: 1, vendor: "s", validate: Object } };',
+      },
+      ["foreign"],
+    ],
+  ])("parts of the SDK that %s", async (_, handler, files, parts) => {
+    const { code } = await bundledWith(handler, files);
+    const all = { cookies: "SameSite", foreign: "MAX_COMPARED", "query-string": "readPlain", "on-error": "onError:" };
+    expect(Object.entries(all).flatMap(([part, text]) => (code.includes(text) ? [part] : []))).toEqual(parts);
+  });
+
   test("one that imports what only Node has is taken in its form for browsers", async () => {
     const { code } = await bundledWith(
       using("[both, inner, plain]", 'import { both, inner } from "both";\nimport { plain } from "plain";'),

@@ -1,4 +1,4 @@
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { type BuildResult, build, type Message, type Metafile } from "esbuild";
 import type { Project } from "../project/project.ts";
@@ -33,8 +33,8 @@ export interface BundleOptions {
 }
 
 /**
- * Bundles the project's handler. When the bundle names something that a component lacks (Node's globals, tables of Unicode), it
- * is made once more with that in it.
+ * Bundles the project's handler. When the bundle names something that a component lacks (Node's globals, tables of Unicode), or
+ * a source names a part of the SDK that was left out, it is made once more with that in it.
  *
  * @throws TenonError `BUILD` with file, line, column and the line itself, for each error
  */
@@ -45,6 +45,8 @@ export async function bundle(project: Project, options: BundleOptions): Promise<
     // Relative, so that neither the bundle nor its source map says which folder the project is in.
     const handler = `./${relative(project.folder, project.source)}`;
     const needs = new Needs(options.seed);
+    // Most of what an app names stands there; a file that can't be read is reported with its place.
+    needs.sdkParts.addFrom(await readFile(project.source, "utf8").catch(() => ""));
     let entry = entryModule(handler, options.checkResponses);
     let result = await bundled(project, file, entry, options, needs);
     if (!hasRoutes(result.metafile)) {
@@ -111,7 +113,7 @@ async function bundleOnce(
     mainFields: ["module", "main"],
     conditions,
     external: ["wasi:*"],
-    plugins: [...forms, nodeModules(needs), sources(needs, project.folder)],
+    plugins: [...forms, nodeModules(needs), needs.sdkParts.plugin, sources(needs, project.folder)],
     // As bundlers define it: packages choose by it what they check and print.
     define: {
       "process.env.NODE_ENV": checkResponses ? '"development"' : '"production"',

@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import type { Metafile } from "esbuild";
 import { nodeFolder } from "./node-modules.ts";
 import { hasBrowserForm, packageFolderOf } from "./packages.ts";
+import { SdkParts } from "./sdk-parts.ts";
 
 /** The names that may be written without an import and that the engine lacks: how a module exports each. */
 const globals: Readonly<Record<string, string>> = {
@@ -47,6 +48,8 @@ export class Needs {
   readonly #documentForms = new Set<string>();
   /** Folders of packages that imported what a component cannot have, in the last round; empty for the user's own. */
   readonly refusedBy = new Set<string>();
+  /** The parts of the SDK that sources name. */
+  readonly sdkParts = new SdkParts();
   readonly #warnings = new Set<string>();
 
   constructor(seed: string | undefined) {
@@ -70,7 +73,8 @@ export class Needs {
   }
 
   /** Adds what a bundle names; tells whether it has to be made again. */
-  async add(folder: string, file: string, { outputs }: Metafile): Promise<boolean> {
+  async add(folder: string, file: string, metafile: Metafile): Promise<boolean> {
+    const { outputs } = metafile;
     const code = await readFile(file, "utf8");
     const before = this.#size;
     for (const name of Object.keys(globals)) {
@@ -85,7 +89,8 @@ export class Needs {
       .map(([input]) => resolve(folder, input));
     this.asyncStores ||= inputs.includes(join(nodeFolder, "async-hooks.js"));
     if (this.hasBrowserForms && /\bnew DOMParser\b/.test(code)) await this.#leaveDocumentForms(inputs);
-    return this.#size > before;
+    const needsParts = await this.sdkParts.add(folder, metafile);
+    return needsParts || this.#size > before;
   }
 
   async #leaveDocumentForms(inputs: readonly string[]): Promise<void> {

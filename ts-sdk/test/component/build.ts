@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { build } from "esbuild";
+import { SdkParts } from "../../../cli/dist/build/sdk-parts.js";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const root = fileURLToPath(new URL("../../..", import.meta.url));
@@ -24,22 +25,29 @@ export const handler = { handle: app.handle };
 `;
 }
 
-/** Bundles an entry as the CLI does: one ES module, the host's interfaces left outside. */
+/** Bundles an entry as the CLI does: one ES module, the host's interfaces left outside, and no part of the SDK that is not named. */
 export async function bundle(source: string, minify = false): Promise<string> {
-  const { outputFiles } = await build({
-    stdin: { contents: source, resolveDir: here, loader: "ts" },
-    bundle: true,
-    write: false,
-    minify,
-    format: "esm",
-    platform: "neutral",
-    mainFields: ["module", "main"],
-    conditions: ["import"],
-    target: "es2022",
-    external: ["wasi:*"],
-    logLevel: "error",
-  });
-  return outputFiles[0]?.text ?? "";
+  const parts = new SdkParts();
+  parts.addFrom(source);
+  for (;;) {
+    const { outputFiles, metafile } = await build({
+      stdin: { contents: source, resolveDir: here, loader: "ts" },
+      absWorkingDir: here,
+      bundle: true,
+      write: false,
+      minify,
+      format: "esm",
+      platform: "neutral",
+      mainFields: ["module", "main"],
+      conditions: ["import"],
+      target: "es2022",
+      external: ["wasi:*"],
+      plugins: [parts.plugin],
+      metafile: true,
+      logLevel: "error",
+    });
+    if (!(await parts.add(here, metafile))) return outputFiles[0]?.text ?? "";
+  }
 }
 
 /** Makes a component of a bundle; gives the path of its file. The same bundle is built once. */

@@ -1,0 +1,75 @@
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import type { Metafile, Plugin } from "esbuild";
+import { isOfNode } from "./node-modules.ts";
+import { isOfSdk } from "./sdk-names.ts";
+
+/**
+ * The modules of the SDK that are left out until a source names what they are for. Every app imports them, because methods
+ * of answers and options of routes lead to them. `left-out/` of the SDK has a module in the place of each; its functions fail
+ * with the word that is missing, so that a name put together at run time is no silent loss.
+ */
+const parts: Readonly<Record<string, RegExp>> = {
+  "http/cookies": /cookie/i,
+  "app/foreign": /~standard/,
+  "app/query-string": /query|\bForm\b/i,
+  "app/on-error": /onError/,
+};
+
+const partFile = /^(.*[\\/](?:dist|src)[\\/])(http|app)[\\/](cookies|foreign|query-string|on-error)(\.[jt]s)$/;
+
+/**
+ * The parts of the SDK that a bundle needs. A bundle is made without any; when one of its sources names some, it is made
+ * again with them.
+ */
+export class SdkParts {
+  readonly #named = new Set<string>();
+  readonly #leftOut = new Set<string>();
+  /** The folders of the SDK's own sources, each with a separator at its end. */
+  readonly #sdkFolders = new Set<string>();
+  readonly #read = new Set<string>();
+
+  /** Adds the parts that a source names. */
+  addFrom(source: string): void {
+    for (const [part, word] of Object.entries(parts)) if (word.test(source)) this.#named.add(part);
+  }
+
+  /**
+   * Adds the parts that the sources of a bundle name; tells whether it has to be made again. It reads those as well of which
+   * nothing is in the output, because constants of one source may stand in another.
+   *
+   * @param folder the folder that the bundle's inputs are named from
+   */
+  async add(folder: string, { inputs }: Metafile): Promise<boolean> {
+    const lacks = () => [...this.#leftOut].filter((part) => !this.#named.has(part)).length;
+    const before = lacks();
+    for (const input of Object.keys(inputs)) {
+      if (lacks() === 0) break;
+      const file = resolve(folder, input);
+      if (this.#read.has(file) || isOfNode(file)) continue;
+      if ([...this.#sdkFolders].some((sdk) => file.startsWith(sdk))) continue;
+      this.#read.add(file);
+      // The build makes some modules itself, the entry among them; they have no file and name nothing.
+      this.addFrom(await readFile(file, "utf8").catch(() => ""));
+    }
+    return lacks() < before;
+  }
+
+  /** Loads the module in the place of each part that no source names. */
+  get plugin(): Plugin {
+    return {
+      name: "sdk-parts",
+      setup: ({ onLoad }) => {
+        onLoad({ filter: partFile }, async ({ path }) => {
+          const [, root, folder, name, extension] = partFile.exec(path) as unknown as string[];
+          const isKnown = existsSync(`${root}left-out/${name}${extension}`) && (await isOfSdk(path));
+          if (!isKnown || this.#named.has(`${folder}/${name}`)) return undefined;
+          this.#sdkFolders.add(root as string);
+          this.#leftOut.add(`${folder}/${name}`);
+          return { contents: `export * from "../left-out/${name}${extension}";`, resolveDir: `${root}${folder}` };
+        });
+      },
+    };
+  }
+}
