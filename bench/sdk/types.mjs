@@ -1,6 +1,7 @@
-// What 500 routes with 1,500 schemas cost the type checker over an empty project: `npm run build && node bench/sdk/types.mjs`.
-// The budget is a second. A clock makes no test, so what CI holds the SDK to is the number of type instantiations, which is
-// what the time goes into and is the same on every machine: `--instantiations` prints that alone.
+// The cost of 500 routes with 1,500 schemas for the type checker, over an empty project: `npm run build && node bench/sdk/types.mjs`.
+// Three modes: the routes alone, `middleware` around each of them (kits, groups and `cors`), and a typed `client` that calls each.
+// The budget is a second. A clock makes no test, so CI holds the SDK to the number of type instantiations, which takes most of
+// the time and is the same on every machine: `--instantiations` prints those of one mode alone.
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,17 +13,40 @@ const COUNT = 500;
 const ROUNDS = 5;
 
 const head = `import { field, get, list, ok, Path, post, created, Query, routes, Type } from "@tenon/sdk";\n`;
-const route = (i) => `
+const headAround = `import { bearer, cors, field, get, group, list, middleware, ok, Path, post, created, Query, routes, Type, use } from "@tenon/sdk";
+const signedIn = use(bearer((token) => ({ name: token })));
+const timed = middleware(async (req, next) => (await next({ at: 0 })).header("server-timing", "app"));
+`;
+const schemas = (i) => `
 const T${i} = Type("T${i}", { id: field.u32(), name: field.string({ max: 100 }), tags: list(field.string()), note: field.string().optional() });
 const P${i} = Path("P${i}", { id: field.u32() });
-const Q${i} = Query("Q${i}", { page: field.u32({ default: 1 }), q: field.string().optional() });
-export const r${i} = ${
+const Q${i} = Query("Q${i}", { page: field.u32({ default: 1 }), q: field.string().optional() });`;
+const route = (i, kit = "", { name, context } = { name: '""', context: "" }) =>
   i % 2
-    ? `get("/things${i}/{id}", { path: P${i}, query: Q${i}, response: T${i} }, ({ path, query }) => ok({ id: path.id + query.page, name: "", tags: [] }))`
-    : `post("/things${i}/{id}", { path: P${i}, body: T${i}, response: T${i}, status: 201 }, ({ body }) => created("/", { ...body, tags: [] }))`
-};`;
+    ? `${kit}get("/things${i}/{id}", { path: P${i}, query: Q${i}, response: T${i} }, ({ path, query }${context}) => ok({ id: path.id + query.page, name: ${name}, tags: [] }))`
+    : `${kit}post("/things${i}/{id}", { path: P${i}, body: T${i}, response: T${i}, status: 201 }, ({ body }${context}) => created("/", { ...body, name: ${name}, tags: [] }))`;
 const all = Array.from({ length: COUNT }, (_, i) => i);
-const full = `${head}${all.map(route).join("")}\nexport default routes({ ${all.map((i) => `r${i}`).join(", ")} });\n`;
+const plain = `${head}${all.map((i) => `${schemas(i)}\nexport const r${i} = ${route(i)};`).join("")}
+const app = routes({ ${all.map((i) => `r${i}`).join(", ")} });
+export default app;
+`;
+
+const GROUP = 10;
+const user = { name: "user.name", context: ", _, { user }" };
+const groups = all.filter((i) => i % GROUP === 0);
+const around = `${headAround}${all.map((i) => `${schemas(i)}\nconst r${i} = ${route(i, "signedIn.", user)};`).join("")}
+${groups.map((i) => `const g${i} = group("/g${i}", { ${all.slice(i, i + GROUP).map((n) => `r${n}`)} }, { use: [timed] });`).join("\n")}
+export default routes({ ${groups.map((i) => `g${i}`)} }, { use: [cors({ origin: "*" })] });
+`;
+
+const call = (i) =>
+  `await api.r${i}({ path: { id: 1 }, ${i % 2 ? `query: { q: "x" }` : `body: { id: 1, name: "", tags: [] }`} })`;
+const calls = `import { client } from "@tenon/sdk/client";
+${plain}const api = client<typeof app>("http://localhost");
+${all.map((i) => `export const c${i} = ${call(i)};\nif (c${i}.ok) c${i}.data.name;`).join("\n")}
+`;
+
+const MODES = { plain, middleware: around, client: calls };
 
 // Beside this file, so that the package is found.
 mkdirSync(join(here, ".tenon"), { recursive: true });
@@ -62,16 +86,20 @@ function seconds(at) {
 }
 
 try {
-  const many = project("many", full);
-  const count = instantiations(many);
-  if (process.argv.includes("--instantiations")) {
-    process.stdout.write(`${count}\n`);
+  const at = process.argv.indexOf("--instantiations");
+  if (at > 0) {
+    const mode = process.argv[at + 1] ?? "plain";
+    process.stdout.write(`${instantiations(project(mode, MODES[mode]))}\n`);
   } else {
     const empty = project("empty", `${head}export default routes({ index: get("/", () => ok({})) });\n`);
-    const [one, all] = [seconds(empty), seconds(many)];
-    process.stdout.write(
-      `${COUNT} routes: ${all.toFixed(2)} s; one route: ${one.toFixed(2)} s; ${(all - one).toFixed(2)} s more; ${count} instantiations\n`,
-    );
+    const one = seconds(empty);
+    for (const [mode, source] of Object.entries(MODES)) {
+      const many = project(mode, source);
+      const all = seconds(many);
+      process.stdout.write(
+        `${mode}: ${COUNT} routes ${all.toFixed(2)} s, one route ${one.toFixed(2)} s, ${(all - one).toFixed(2)} s more; ${instantiations(many)} instantiations\n`,
+      );
+    }
   }
 } finally {
   rmSync(folder, { recursive: true });

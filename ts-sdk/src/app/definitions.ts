@@ -37,6 +37,9 @@ type NeedsOfOne<T> =
     ? Needs
     : unknown;
 
+/** Routes and groups that need no more than `Given`. */
+type Fitting<Given> = Readonly<Record<string, Route<Paths, unknown, Given> | Group<unknown, Given>>>;
+
 /** What all definitions need together. */
 export type NeedsOf<D> =
   NonNullable<D[keyof D] extends { readonly "~types"?: infer T } ? T : never> extends {
@@ -46,8 +49,9 @@ export type NeedsOf<D> =
     : unknown;
 
 /** Nothing when every definition is given what it needs, else what is wrong with those that are not. */
-export type Provided<D, Given> = [Given] extends [NeedsOf<D>]
-  ? unknown
-  : string extends keyof D
+export type Provided<D, Given> =
+  D extends Fitting<Given>
     ? unknown
-    : { readonly [K in keyof D]: [Given] extends [NeedsOfOne<D[K]>] ? unknown : Lacks<NeedsOfOne<D[K]>, Given> };
+    : string extends keyof D
+      ? unknown
+      : { readonly [K in keyof D]: [Given] extends [NeedsOfOne<D[K]>] ? unknown : Lacks<NeedsOfOne<D[K]>, Given> };

@@ -1,7 +1,7 @@
 import type { Request } from "../http/request.ts";
 import type { Response } from "../http/response.ts";
 import type { ErrorStatus, RedirectStatus } from "../http/status.ts";
-import type { Fields, OutputOf } from "../schema/object.ts";
+import type { Fields, OutputOf, PathSchema } from "../schema/object.ts";
 import type { Infer, InferInput, StandardSchema } from "../schema/standard.ts";
 import type { RouteOptions } from "./operation.ts";
 
@@ -49,14 +49,16 @@ export type Placeholders<P extends string> = P extends `${string}{${infer Name}}
   : never;
 
 /** Nothing when the `path` option has just the fields that every path has as placeholders, else what is wrong. */
-export type PathRule<P extends Paths, O> = O extends { readonly path: infer S extends StandardSchema }
-  ? Fits<FieldNames<S>, P>
-  : InlinePathRule<P, O>;
+export type PathRule<P extends Paths, O> = O extends { readonly path: PathSchema<infer Output> }
+  ? Fits<keyof Output & string, P>
+  : OtherPathRule<P, O>;
 
-/** The same for fields that stand in the place of a `Path`. Apart, since the type checker then asks only for such routes. */
-type InlinePathRule<P extends Paths, O> = O extends { readonly path: infer F extends Fields }
-  ? Fits<keyof F & string, P>
-  : unknown;
+/** The same for another library's schema, and for fields that stand in the place of a `Path`. Apart, since the type checker then asks only for such routes. */
+type OtherPathRule<P extends Paths, O> = O extends { readonly path: infer S extends StandardSchema }
+  ? Fits<keyof InferInput<S> & string, P>
+  : O extends { readonly path: infer F extends Fields }
+    ? Fits<keyof F & string, P>
+    : unknown;
 
 /** The usual path is right, which is found out without a search for what is wrong. */
 type Fits<Names extends string, P extends Paths> = P extends string
@@ -67,9 +69,6 @@ type Fits<Names extends string, P extends Paths> = P extends string
 
 type Misfit<Names extends string, P extends string> =
   Mismatch<Names, P> extends infer Wrong ? ([Wrong] extends [never] ? unknown : { readonly path: Wrong }) : never;
-
-type FieldNames<S extends StandardSchema> = string &
-  keyof (S extends { readonly role: "path" } ? Infer<S> : InferInput<S>);
 
 /** What is wrong with each path, `never` for those that are right. */
 type Mismatch<Names extends string, P extends string> = P extends string

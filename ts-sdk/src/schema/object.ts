@@ -46,9 +46,10 @@ export interface QuerySchema<out Output = unknown, out Defaults = unknown> exten
 }
 
 /** The names of the fields that have a default. Most objects have none, which is found out without a look at each. */
-export type DefaultKey<F extends Fields> = "default" extends F[keyof F]["presence"]
-  ? { [K in keyof F]: F[K]["presence"] extends "default" ? K : never }[keyof F]
-  : never;
+export type DefaultKey<F extends Fields> =
+  F extends Readonly<Record<string, Schema<unknown, "required" | "optional">>>
+    ? never
+    : { [K in keyof F]: F[K]["presence"] extends "default" ? K : never }[keyof F];
 
 /** The object that fields describe: an optional field may be absent. */
 export type OutputOf<F extends Fields> = Split<F, OptionalKey<F>>;

@@ -6,7 +6,7 @@ import type { Route } from "../routing/operation.ts";
 import type { Paths, Placeholders, StatusOf } from "../routing/types.ts";
 import type { FormFile } from "../schema/file.ts";
 import type { FormSchema } from "../schema/form.ts";
-import type { DefaultKey, Fields, OutputOf, QuerySchema, TypeSchema } from "../schema/object.ts";
+import type { DefaultKey, Fields, OutputOf, PathSchema, QuerySchema, TypeSchema } from "../schema/object.ts";
 import type { Infer, InferInput, StandardSchema } from "../schema/standard.ts";
 
 /** The calls of an app, by the names that its routes and groups have in `routes({ … })`. */
@@ -34,40 +34,52 @@ export type Input<P extends Paths, O> = PathInput<P, O> &
 /** Headers by name. */
 export type HeadersInput = Readonly<Record<string, string>>;
 
-type PathInput<P extends Paths, O> = O extends { readonly path: infer S }
+type PathInput<P extends Paths, O> = O extends { readonly path: PathSchema<infer Values> }
+  ? { readonly path: Values }
+  : OtherPathInput<P, O>;
+
+/** The same for another library's schema, for fields, and for a path without any. */
+type OtherPathInput<P extends Paths, O> = O extends { readonly path: infer S }
   ? { readonly path: ValueOf<S> }
   : [Placeholders<P extends string ? P : P[number]>] extends [never]
     ? unknown
     : { readonly path: Readonly<Record<Placeholders<P extends string ? P : P[number]>, string | number | boolean>> };
 
-type QueryInput<O> = O extends { readonly query: infer S } ? Given<QueryOf<S>> : unknown;
+type QueryInput<O> = O extends { readonly query: QuerySchema<infer Values, infer Defaults> }
+  ? Given<WithoutDefaults<Values, Defaults>>
+  : O extends { readonly query: infer S }
+    ? Given<QueryOf<S>>
+    : unknown;
 
 /** Nothing has to be given where every key may be left out. */
 type Given<Query> = Record<never, never> extends Query ? { readonly query?: Query } : { readonly query: Query };
 
-type QueryOf<S> =
-  S extends QuerySchema<infer Values, infer Defaults>
-    ? WithoutDefaults<Values, Defaults>
-    : S extends StandardSchema
-      ? TakenBy<S>
-      : S extends Fields
-        ? WithoutDefaults<OutputOf<S>, DefaultKey<S>>
-        : never;
+type QueryOf<S> = S extends StandardSchema
+  ? TakenBy<S>
+  : S extends Fields
+    ? WithoutDefaults<OutputOf<S>, DefaultKey<S>>
+    : never;
 
 /** The same object, in which the keys that have a default may be absent. */
-type WithoutDefaults<Values, Defaults> = {
-  readonly [K in keyof Values as K extends Defaults ? never : K]: Values[K];
-} & { readonly [K in keyof Values as K extends Defaults ? K : never]?: Values[K] | undefined };
+type WithoutDefaults<Values, Defaults> = [Defaults] extends [never]
+  ? Values
+  : { readonly [K in keyof Values as K extends Defaults ? never : K]: Values[K] } & {
+      readonly [K in keyof Values as K extends Defaults ? K : never]?: Values[K] | undefined;
+    };
 
-type BodyInput<O> = O extends { readonly body: infer S }
-  ? S extends FormSchema<infer Values, infer P, infer Defaults>
+// Each kind of body by itself, the usual one first: the type checker then asks less of most routes.
+type BodyInput<O> = O extends { readonly body: TypeSchema<infer Values, infer P, infer Defaults> }
+  ? GivenAs<"body", WithoutDefaults<Values, Defaults>, P>
+  : O extends { readonly body: infer S }
+    ? OtherBodyInput<S>
+    : unknown;
+
+type OtherBodyInput<S> =
+  S extends FormSchema<infer Values, infer P, infer Defaults>
     ? GivenAs<"form", FormOf<WithoutDefaults<Values, Defaults>>, P>
-    : S extends TypeSchema<infer Values, infer P, infer Defaults>
-      ? GivenAs<"body", WithoutDefaults<Values, Defaults>, P>
-      : undefined extends TakenBy<S>
-        ? { readonly body?: TakenBy<S> }
-        : { readonly body: TakenBy<S> }
-  : unknown;
+    : undefined extends TakenBy<S>
+      ? { readonly body?: TakenBy<S> }
+      : { readonly body: TakenBy<S> };
 
 type GivenAs<Key extends string, Values, P> = P extends "optional"
   ? { readonly [K in Key]?: Values | undefined }
