@@ -1,12 +1,16 @@
 import { createHmac, createSign, generateKeyPairSync, type KeyObject } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Services } from "@tenon/native";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type JwtOptions, jwt, ok, routes, use } from "../index.ts";
+import { cache, type JwtOptions, jwt, ok, routes, use } from "../index.ts";
 import { testApp } from "../testing/index.ts";
 
-const app = (options: JwtOptions) =>
-  testApp(routes({ me: use(jwt(options)).get("/me", (_in, _req, { claims }) => ok(claims)) }));
+const app = (options: JwtOptions, env: Record<string, string> = {}) =>
+  testApp(routes({ me: use(jwt(options)).get("/me", (_in, _req, { claims }) => ok(claims)) }), { env });
 
 const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
 const NOW = 1_700_000_000;
@@ -285,6 +289,38 @@ describe("a set of keys", () => {
       server.close();
     }
   });
+
+  it("at a URL is shared by instances through the sidecar's cache, and asked for where that fails", async () => {
+    let asked = 0;
+    const server = createServer((_req, res) => {
+      asked++;
+      res.setHeader("cache-control", "max-age=60");
+      res.end(JSON.stringify(set));
+    }).listen(0, "127.0.0.1");
+    await new Promise((listening) => server.once("listening", listening));
+    const folder = mkdtempSync(join(tmpdir(), "tenon-jwks-"));
+    const services = await Services.start({ folder });
+    try {
+      const jwks = `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks`;
+      const token = sign("RS256", {}, { kid: "r" }, rsa.privateKey);
+      // Each app is an instance of its own.
+      const at = async (seconds: number, env: Record<string, string>) => {
+        vi.setSystemTime((NOW + seconds) * 1000);
+        return [(await ask(app({ jwks, cache, algorithms: ["RS256"] }, env), token)).status, asked];
+      };
+      const env = { SIDECAR_CACHE_URL: services.url };
+      expect(await at(0, env)).toEqual([200, 1]);
+      expect(await at(59, env)).toEqual([200, 1]);
+      expect(await at(60, env)).toEqual([200, 2]);
+      await services.close();
+      expect(await at(61, env)).toEqual([200, 3]);
+      expect(await at(61, {})).toEqual([500, 3]);
+    } finally {
+      await services.close();
+      server.close();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
 });
 
 it.each([
@@ -295,6 +331,7 @@ it.each([
   ["alg none", { key: "x", algorithms: ["none"] }, /"algorithms"/],
   ["no set of keys", { jwks: { keys: 1 }, algorithms: ["RS256"] }, /"jwks" is a URL or a set/],
   ["a leeway below 0", { key: "x", algorithms: ["HS256"], leeway: -1 }, /"leeway"/],
+  ["a cache for a key", { key: "x", cache, algorithms: ["HS256"] }, /"cache" is the client of the sidecar/],
   ["an unknown option", { key: "x", algorithms: ["HS256"], issuers: [] }, /jwt: unknown "issuers"/],
 ])("refuses %s", (_what, options, message) => {
   expect(() => jwt(options as never)).toThrow(message);

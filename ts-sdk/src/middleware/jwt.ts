@@ -1,4 +1,3 @@
-import { httpClient } from "../client/http-client.ts";
 import { decodeBase64, decodeBase64Url } from "../encoding/base64.ts";
 import { encodeHex } from "../encoding/hex.ts";
 import { isBytes } from "../http/bytes.ts";
@@ -8,6 +7,7 @@ import { refuseUnknown } from "../schema/unknown.ts";
 import { credentials, unauthorized } from "./authenticate.ts";
 import { BEARER } from "./bearer.ts";
 import { hmac } from "./hmac.ts";
+import { isKeySet, type KeySetCache, remoteSet } from "./key-set.ts";
 import { middleware } from "./middleware.ts";
 import { safeEqual } from "./safe-equal.ts";
 import type { Middleware } from "./types.ts";
@@ -70,6 +70,11 @@ export interface JwtOptions {
   readonly key?: JwtKey | ((req: Request) => JwtKey | Promise<JwtKey>);
   /** A set of keys, or the URL of one, which `[outbound] allow` has to permit. */
   readonly jwks?: string | JsonWebKeySet;
+  /**
+   * The client of the sidecar `cache`, to keep the set of a URL between requests: by default each request has an instance of
+   * its own. Whoever can write the key `jwks:<url>` there decides which tokens are valid.
+   */
+  readonly cache?: KeySetCache;
   /** The algorithms that are accepted; a token of any other is refused. */
   readonly algorithms: readonly JwtAlgorithm[];
   /** The `iss` that a token must have. */
@@ -100,10 +105,6 @@ const ALGORITHMS: Readonly<Record<JwtAlgorithm, Algorithm>> = {
   ES256: { kty: "EC", hash: "SHA-256", name: "ECDSA" },
 };
 
-/** How many seconds a set of keys is kept when its answer does not say. */
-const KEPT_SECONDS = 300;
-/** The least time between two requests for a set of keys, so that unknown key ids can't cause one each. */
-const LEAST_SECONDS = 10;
 /** Credentials of the scheme, whether they can be a token or not. */
 const ATTEMPT = /^bearer +\S/i;
 /** The longest token that is looked at, in characters. */
@@ -161,10 +162,10 @@ export function jwt(options: JwtOptions): Middleware<WithClaims> {
 /** Gives the keys that may have signed a token. */
 type KeySource = (req: Request, kid: string | undefined) => Promise<readonly JwtKey[]>;
 
-function keySource({ key, jwks }: JwtOptions): KeySource {
+function keySource({ key, jwks, cache }: JwtOptions): KeySource {
   if (key !== undefined) return async (req) => [typeof key === "function" ? await key(req) : key];
   if (typeof jwks === "object") return async (_req, kid) => ofKid(jwks, kid);
-  const set = remoteSet(jwks as string);
+  const set = remoteSet(jwks as string, cache);
   return async (_req, kid) => {
     const found = ofKid(await set(false), kid);
     // A key that is not known may have been added meanwhile.
@@ -175,28 +176,6 @@ function keySource({ key, jwks }: JwtOptions): KeySource {
 /** Keys without an id may have signed anything. */
 function ofKid({ keys }: JsonWebKeySet, kid: string | undefined): readonly JsonWebKey[] {
   return keys.filter((key) => kid === undefined || key.kid === undefined || key.kid === kid);
-}
-
-/** A set of keys at a URL, which is kept for as long as its answer says. */
-function remoteSet(url: string): (anew: boolean) => Promise<JsonWebKeySet> {
-  let kept: { readonly set: JsonWebKeySet; readonly at: number; readonly until: number } | undefined;
-  return async (anew) => {
-    const now = Date.now() / 1000;
-    // A clock that was set back makes nothing last longer.
-    if (kept && now >= kept.at && now < (anew ? kept.at + LEAST_SECONDS : kept.until)) return kept.set;
-    const response = await httpClient.get(url);
-    if (!response.ok) throw new Error(`jwt: the key set answered ${response.status}`);
-    const set = response.json() as JsonWebKeySet;
-    if (!isKeySet(set)) throw new Error("jwt: the answer of the key set's URL is no set of keys");
-    kept = { set, at: now, until: now + freshSeconds(response.headers.get("cache-control")) };
-    return set;
-  };
-}
-
-function freshSeconds(cacheControl = ""): number {
-  if (/\bno-(?:store|cache)\b/i.test(cacheControl)) return 0;
-  const age = /\bmax-age="?(\d{1,9})/i.exec(cacheControl)?.[1];
-  return age === undefined ? KEPT_SECONDS : Number(age);
 }
 
 async function verify(alg: JwtAlgorithm, key: JwtKey, signed: Uint8Array, signature: Uint8Array): Promise<boolean> {
@@ -288,21 +267,19 @@ function parseObject(part: string): Readonly<Record<string, unknown>> | undefine
   }
 }
 
-function isKeySet(set: unknown): set is JsonWebKeySet {
-  const { keys } = Object(set) as { keys?: unknown };
-  return Array.isArray(keys) && keys.every((key) => typeof Object(key).kty === "string");
-}
-
-const OPTIONS = ["key", "jwks", "algorithms", "issuer", "audience", "leeway"];
+const OPTIONS = ["key", "jwks", "cache", "algorithms", "issuer", "audience", "leeway"];
 
 function check(options: JwtOptions): void {
   if (typeof options !== "object" || options === null) throw new TypeError("jwt: takes { key, algorithms, … }");
   refuseUnknown("jwt", options, OPTIONS);
-  const { key, jwks, algorithms, leeway = 0 } = options;
+  const { key, jwks, cache, algorithms, leeway = 0 } = options;
   if ((key === undefined) === (jwks === undefined)) throw new TypeError('jwt: takes either "key" or "jwks"');
   if (key === "" || (isBytes(key) && key.length === 0)) throw new TypeError('jwt: "key" is empty');
   if (jwks !== undefined && typeof jwks !== "string" && !isKeySet(jwks)) {
     throw new TypeError('jwt: "jwks" is a URL or a set of keys, { keys: […] }');
+  }
+  if (cache !== undefined && (typeof jwks !== "string" || typeof cache.set !== "function")) {
+    throw new TypeError('jwt: "cache" is the client of the sidecar, for "jwks" at a URL');
   }
   const known = Object.keys(ALGORITHMS);
   if (!Array.isArray(algorithms) || algorithms.length === 0 || !algorithms.every((each) => known.includes(each))) {

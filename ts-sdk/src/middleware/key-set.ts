@@ -1,0 +1,74 @@
+import type { cache } from "../client/cache.ts";
+import { httpClient } from "../client/http-client.ts";
+import type { JsonWebKeySet } from "./jwt.ts";
+
+/** The part of the sidecar's client that keeps a set of keys. */
+export type KeySetCache = Pick<typeof cache, "get" | "set">;
+
+/** How many seconds a set of keys is kept when its answer does not say. */
+const KEPT_SECONDS = 300;
+/** The least time between two requests for a set of keys, so that unknown key ids can't cause one each. */
+const LEAST_SECONDS = 10;
+
+/** A set of keys and its time, in seconds since 1970. */
+interface Kept {
+  readonly set: JsonWebKeySet;
+  readonly at: number;
+  readonly until: number;
+}
+
+/** Gives a set of keys at a URL, which is kept for as long as its answer says: in the instance, and in a cache if one is given. */
+export function remoteSet(url: string, cache?: KeySetCache): (anew: boolean) => Promise<JsonWebKeySet> {
+  const name = `jwks:${url}`;
+  let kept: Kept | undefined;
+  return async (anew) => {
+    const now = Date.now() / 1000;
+    // A clock that was set back makes nothing last longer.
+    const isFresh = ({ at, until }: Kept) => now >= at && now < (anew ? at + LEAST_SECONDS : until);
+    if (kept && isFresh(kept)) return kept.set;
+    const stored = cache && (await ask(cache.get(name)).then((entry) => parse(entry?.text())));
+    if (stored && isFresh(stored)) {
+      kept = stored;
+      return stored.set;
+    }
+    const response = await httpClient.get(url);
+    if (!response.ok) throw new Error(`jwt: the key set answered ${response.status}`);
+    const set = response.json() as JsonWebKeySet;
+    if (!isKeySet(set)) throw new Error("jwt: the answer of the key set's URL is no set of keys");
+    const seconds = freshSeconds(response.headers.get("cache-control"));
+    kept = { set, at: now, until: now + seconds };
+    if (cache && seconds > 0) await ask(cache.set(name, { json: kept }, { ttl: seconds }));
+    return set;
+  };
+}
+
+/** What the cache answers; nothing when it fails, because the set is at its URL as well. @throws when there is no cache. */
+async function ask<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked;
+  } catch (thrown) {
+    if ((thrown as { readonly code?: unknown }).code === "missing") throw thrown;
+    return undefined;
+  }
+}
+
+function parse(text = ""): Kept | undefined {
+  try {
+    const kept = JSON.parse(text) as Kept;
+    return isKeySet(kept.set) ? kept : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function freshSeconds(cacheControl = ""): number {
+  if (/\bno-(?:store|cache)\b/i.test(cacheControl)) return 0;
+  const age = /\bmax-age="?(\d{1,9})/i.exec(cacheControl)?.[1];
+  return age === undefined ? KEPT_SECONDS : Number(age);
+}
+
+/** Whether a value is a set of keys (RFC 7517, section 5). */
+export function isKeySet(set: unknown): set is JsonWebKeySet {
+  const { keys } = Object(set) as { keys?: unknown };
+  return Array.isArray(keys) && keys.every((key) => typeof Object(key).kty === "string");
+}
