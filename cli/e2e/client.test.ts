@@ -1,7 +1,8 @@
-/** A client generated from the OpenAPI document, against the server it describes. */
+/** The clients of `examples/client`, against the server that they describe. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { build } from "esbuild";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { everyProject, helloProject, type Running, root, startTenon } from "./servers.ts";
 
@@ -27,17 +28,33 @@ test.each([
   expect(readFileSync(join(root, file), "utf8")).toBe(readFileSync(join(scratch, `${name}.ts`), "utf8"));
 });
 
-test("the example compiles, and gets typed answers", () => {
-  node("typescript/bin/tsc", "--outDir", join(client, "dist"));
-  const output = execFileSync(process.execPath, [join(client, "dist/main.js"), running.base], { encoding: "utf8" });
-  expect(JSON.parse(output)).toEqual({
-    users: ["4 User 4", "5 User 5", "6 User 6"],
-    added: { id: 51, name: "Ada" },
-    location: "/users/51",
-    why: "name must not be empty",
-    wrong: 400,
-    removed: 204,
+test("both clients compile, and get the same typed answers", async () => {
+  const built = join(scratch, "dist");
+  node("typescript/bin/tsc", "--outDir", built);
+  for (const program of ["main", "typed"]) {
+    const file = join(built, "client/src", `${program}.js`);
+    const output = execFileSync(process.execPath, [file, running.base], { encoding: "utf8" });
+    expect(JSON.parse(output), program).toEqual({
+      users: ["4 User 4", "5 User 5", "6 User 6"],
+      added: { id: 51, name: "Ada" },
+      location: "/users/51",
+      why: "name must not be empty",
+      wrong: 400,
+      removed: 204,
+    });
+  }
+});
+
+test("a program with the typed client loads nothing of the app", async () => {
+  const { metafile } = await build({
+    entryPoints: [join(client, "src/typed.ts")],
+    bundle: true,
+    format: "esm",
+    metafile: true,
+    write: false,
   });
+  const loaded = Object.keys(metafile.inputs).filter((file) => /examples\/hello|schema|routing|app\//.test(file));
+  expect(loaded).toEqual([]);
 });
 
 test("the types of every feature compile", () => {

@@ -1,6 +1,7 @@
 /**
  * Calls `examples/hello` by its OpenAPI document: paths, parameters, bodies and answers are all checked by the compiler.
  * `npm run generate` makes `api.ts` of the document; `npm start -- <url>` calls the server.
+ * `typed.ts` makes the same calls without generated code.
  */
 import createClient from "openapi-fetch";
 import type { components, paths } from "./api.ts";
