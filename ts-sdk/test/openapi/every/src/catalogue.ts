@@ -1,13 +1,10 @@
-import { created, del, list, noContent, ok, patch, post, put } from "@tenon/sdk";
-import * as reading from "./index.ts";
+import { created, del, group, list, noContent, ok, patch, post, put } from "@tenon/sdk";
 import { Item, ItemId, Items } from "./schemas.ts";
 
 const stored = { sku: "A1", name: "Apple", price: 0.5, stock: 3, tags: ["fruit"] };
 
 /** The routes of the catalogue. */
-export const catalogue = {
-  ...reading.all,
-
+export const catalogue = group("/api/v1/items", {
   /**
    * Add an item.
    *
@@ -18,23 +15,21 @@ export const catalogue = {
    *
    * @param nothing a block tag ends the description
    */
-  addItem: post("/api/v1/items", { body: Item, response: Item, status: 201 }, ({ body }) =>
-    created(`/api/v1/items/north/1`, body),
-  ),
+  addItem: post("", { body: Item, response: Item, status: 201 }, ({ body }) => created(`/api/v1/items/north/1`, body)),
 
   /** Add many items at once; see {@link Item}. */
-  addItems: post("/api/v1/items/batch", { body: list(Item, { max: 3 }), response: Items }, ({ body }) =>
+  addItems: post("/batch", { body: list(Item, { max: 3 }), response: Items }, ({ body }) =>
     ok({ items: body, total: body.length }),
   ),
 
   /** Replace an item. */
-  replaceItem: put("/api/v1/items/{shop}/{id}", { path: ItemId, body: Item, response: Item }, ({ body }) => ok(body)),
+  replaceItem: put("/{shop}/{id}", { path: ItemId, body: Item, response: Item }, ({ body }) => ok(body)),
 
   /** Change an item; without a body it stays as it is. */
-  changeItem: patch("/api/v1/items/{shop}/{id}", { path: ItemId, body: Item.optional(), response: Item }, ({ body }) =>
+  changeItem: patch("/{shop}/{id}", { path: ItemId, body: Item.optional(), response: Item }, ({ body }) =>
     ok(body ?? stored),
   ),
 
   /** Remove an item. */
-  removeItem: del("/api/v1/items/{shop}/{id}", { path: ItemId, status: 204, deprecated: true }, () => noContent()),
-};
+  removeItem: del("/{shop}/{id}", { path: ItemId, status: 204, deprecated: true }, () => noContent()),
+});

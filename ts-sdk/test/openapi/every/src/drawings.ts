@@ -1,14 +1,14 @@
-import { field, get, list, noContent, ok, patch, post, put } from "@tenon/sdk";
+import { field, get, group, list, noContent, ok, patch, post, put } from "@tenon/sdk";
 import { Drawing, DrawingPatch, Drawings, SignedDrawing } from "./schemas.ts";
 
 const page = { has_next: false, has_prev: false, next_cursor: null, prev_cursor: null };
 const at = { id: field.u32({ min: 1, docs: "Number" }) };
 
 /** Routes with unions, records, null, and Types that are made of others. */
-export const drawings = {
+export const drawings = group("/drawings", {
   /** List drawings; the fields of the query stand at the route. */
   listDrawings: get(
-    "/drawings",
+    "",
     {
       query: {
         after: field.string({ max: 40, docs: "A cursor" }).optional(),
@@ -19,13 +19,11 @@ export const drawings = {
     () => ok({ drawings: [], page }),
   ),
   /** Sign a drawing. */
-  signDrawing: post("/drawings", { body: Drawing, response: SignedDrawing, status: 200 }, ({ body }) =>
+  signDrawing: post("", { body: Drawing, response: SignedDrawing, status: 200 }, ({ body }) =>
     ok({ ...body, by: "ada" }),
   ),
   /** Change what is given of a drawing; null clears its title. */
-  changeDrawing: patch("/drawings/{id}", { path: at, body: DrawingPatch, response: DrawingPatch }, ({ body }) =>
-    ok(body),
-  ),
+  changeDrawing: patch("/{id}", { path: at, body: DrawingPatch, response: DrawingPatch }, ({ body }) => ok(body)),
   /** Put a drawing in the place of another, or null to remove it. */
-  replaceDrawing: put("/drawings/{id}", { path: at, body: Drawing.nullable(), status: 204 }, () => noContent()),
-};
+  replaceDrawing: put("/{id}", { path: at, body: Drawing.nullable(), status: 204 }, () => noContent()),
+});

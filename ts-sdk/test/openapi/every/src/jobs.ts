@@ -1,4 +1,4 @@
-import { accepted, get, ok, post } from "@tenon/sdk";
+import { accepted, get, group, ok, post } from "@tenon/sdk";
 import { toStandardJsonSchema } from "@valibot/to-json-schema";
 import * as v from "valibot";
 import { z } from "zod";
@@ -15,9 +15,10 @@ const Window = toStandardJsonSchema(
   v.object({ unit: v.picklist(["day", "week"]), label: v.optional(v.pipe(v.string(), v.regex(/^[a-z]{0,5}$/))) }),
 );
 
-export const all = {
+/** Routes whose input other libraries validate. */
+export const jobs = group("/jobs", {
   /** Take up a job that Zod validates. */
-  takeJob: post("/jobs", { body: Job, response: Job, status: 202 }, ({ body }) => accepted(body)),
+  takeJob: post("", { body: Job, response: Job, status: 202 }, ({ body }) => accepted(body)),
   /** Jobs in a window of time that Valibot validates. */
-  listJobs: get("/jobs", { query: Window }, ({ query }) => ok(query)),
-};
+  listJobs: get("", { query: Window }, ({ query }) => ok(query)),
+});

@@ -5,5 +5,3 @@ import { Filter, Items } from "./schemas.ts";
 export const listItems = get(["/items", "/api/v1/items"], { query: Filter, response: Items }, () =>
   ok({ items: [], total: 0 }),
 );
-
-export const all = { listItems };
