@@ -6,6 +6,7 @@ import {
   basicAuth,
   bearer,
   cors,
+  created,
   error,
   etag,
   Form,
@@ -27,6 +28,7 @@ import {
   post,
   Query,
   type Request,
+  type Response,
   record,
   redirect,
   respond,
@@ -38,6 +40,8 @@ import {
   signature,
   sqlCount,
   sqlCreate,
+  sse,
+  stream,
   Type,
   table,
   use,
@@ -112,7 +116,60 @@ signature({ scheme: "github", secret: () => secret("X") });
 // @ts-expect-error no such scheme
 signature({ scheme: "gitlab", secret: "x" });
 
+// Options that do not exist, and values that they do not take. `cors` throws for credentials with "*".
+cors({ origin: "*", maxAge: 60 });
+cors({ origin: (origin, from) => origin === from.headers.get("x-partner"), credentials: true });
+cors({ origin: async () => undefined });
+// @ts-expect-error who may read the answers is never a default
+cors({ credentials: true });
+// @ts-expect-error one origin is a list of one
+cors({ origin: "https://app.example" });
+// @ts-expect-error no such option: it is called headers
+cors({ origin: "*", allowHeaders: ["x-a"] });
+// @ts-expect-error no such option: it is called maxAge
+cors({ origin: "*", maxage: 1 });
+// @ts-expect-error seconds are a number
+cors({ origin: "*", maxAge: "60" });
+// @ts-expect-error an unsigned token is no token
+jwt({ key: "x", algorithms: ["none"] });
+// @ts-expect-error no algorithm is a default
+jwt({ key: "x" });
+// @ts-expect-error no such option: it is called issuer
+jwt({ key: "x", algorithms: ["HS256"], iss: "me" });
+// @ts-expect-error a key in a JSON Web Key Set is an object
+jwt({ jwks: { keys: ["x"] }, algorithms: ["RS256"] });
+jwt({ key: () => secret("JWT"), algorithms: ["HS256"], audience: ["a", "b"], leeway: 5 });
+jwt({ jwks: "https://issuer.example/keys", algorithms: ["RS256", "ES256"], issuer: "https://issuer.example" });
+// @ts-expect-error it needs a function that knows the token
+bearer();
+// @ts-expect-error the token is a text
+bearer((token: number) => token);
+// @ts-expect-error the name and the password are texts
+basicAuth((name: number) => name);
+// @ts-expect-error no such option
+basicAuth(() => undefined, { relam: "x" });
+// @ts-expect-error it needs the header's name
+apiKey((key: string) => key);
+// @ts-expect-error it needs a function that knows the key
+apiKey({ header: "x-key" });
+use(bearer(() => undefined)).get("/", (_, _req, { user }) => {
+  expectTypeOf(user).toEqualTypeOf<undefined>();
+  return ok({});
+});
+// @ts-expect-error a secret is needed
+signature({ scheme: "stripe" });
+signature({ scheme: "standard-webhooks", secret: async () => secret("X"), tolerance: 60 });
+secureHeaders({ "x-frame-options": "DENY", "content-security-policy": false });
+// @ts-expect-error a header is a text, or left out by false
+secureHeaders({ "x-frame-options": true });
+// @ts-expect-error etag has no options
+etag({ weak: true });
+// @ts-expect-error what is compared are texts or bytes
+safeEqual("a", undefined);
+
 // Every route may redirect.
+expectTypeOf(redirect("/x")).toEqualTypeOf<Response<302, undefined>>();
+expectTypeOf(redirect("/x", 308)).toEqualTypeOf<Response<308, undefined>>();
 routes({ a: post("/", { status: 201, response: User }, () => redirect("/x", 303)), b: get("/b", () => redirect("/")) });
 // @ts-expect-error no redirect
 redirect("/", 200);
@@ -160,9 +217,61 @@ post("/", { body: Profile, status: 204 }, ({ body }) => {
 declare const req: Request;
 expectTypeOf(req.body).toEqualTypeOf<Uint8Array<ArrayBuffer> | undefined>();
 expectTypeOf(req.cookies.get("a")).toEqualTypeOf<string | undefined>();
+expectTypeOf(req.ip).toEqualTypeOf<string | undefined>();
+expectTypeOf(req.base).toEqualTypeOf<string>();
+expectTypeOf(req.url).toEqualTypeOf<string>();
+expectTypeOf(secret("NAME")).toEqualTypeOf<string>();
+// @ts-expect-error a secret has a name
+secret();
+// @ts-expect-error they come from the runtime
+req.ip = "192.0.2.1";
+// @ts-expect-error no such value
+ok({}).cookie("a", "b", { sameSite: "sometimes" });
+// @ts-expect-error no such option: it is called maxAge
+ok({}).cookie("a", "b", { maxage: 1 });
+// @ts-expect-error a moment is a Date
+ok({}).cookie("a", "b", { expires: "Thu, 01 Jan 1970 00:00:00 GMT" });
+// @ts-expect-error a value is a text
+ok({}).cookie("a", 1);
+// @ts-expect-error only path and domain tell cookies of one name apart
+ok({}).clearCookie("a", { secure: false });
 expectTypeOf(req.cookies.signed("a", "k")).toEqualTypeOf<Promise<string | undefined>>();
 expectTypeOf((await testApp(app).get("/")).bytes()).toEqualTypeOf<Uint8Array<ArrayBuffer>>();
 expectTypeOf((await sidecar("stripe").get("/v1")).bytes()).toEqualTypeOf<Uint8Array<ArrayBuffer>>();
+
+// @ts-expect-error media types are a list
+field.file({ types: "image/png" });
+// @ts-expect-error a form has no nested Type
+Form("Nested", { user: User });
+
+// Streams: pieces are texts or bytes, events are objects.
+get("/", () =>
+  stream(
+    async function* () {
+      yield "text";
+      yield new Uint8Array(1);
+    },
+    { status: 200, headers: { "content-type": "text/csv" } },
+  ),
+);
+get("/", () =>
+  sse(async function* () {
+    yield { event: "user", data: { id: 1 }, id: 7, retry: 1_000 };
+    yield { data: "text" };
+  }),
+);
+// @ts-expect-error a number is no piece
+stream(async function* () {
+  yield 1;
+});
+// @ts-expect-error an event has data
+sse(async function* () {
+  yield { event: "user" };
+});
+// @ts-expect-error a generator has to be asynchronous
+stream(function* () {
+  yield "text";
+});
 
 // Statements in a table's own vocabulary.
 const people = table(User);
@@ -180,5 +289,44 @@ const api = client<typeof app>(testApp(app));
 const listed = await api.users.list({ query: { page: 2 } });
 if (listed.ok) expectTypeOf(listed.data).toEqualTypeOf<Infer<typeof Users>>();
 else expectTypeOf(listed.problem.status).toEqualTypeOf<number>();
+const me = await api.users.me({ headers: { authorization: "Bearer x" } });
+if (me.ok) {
+  expectTypeOf(me.data).toEqualTypeOf<{ id: number; name: string }>();
+  expectTypeOf(me.status).toEqualTypeOf<200>();
+  expectTypeOf(me.headers.get("etag")).toEqualTypeOf<string | undefined>();
+  // @ts-expect-error a success has no problem
+  me.problem;
+} else {
+  expectTypeOf(me.problem.detail).toEqualTypeOf<string | undefined>();
+  // @ts-expect-error a failure has no data
+  me.data;
+}
+const shapes = client<typeof drawn>("https://host.example");
+const drawn = routes({
+  shapes: group("/shapes", {
+    add: post("/{id}", { path: { id: field.u32() }, body: Shape, response: Shape, status: 201 }, ({ body }) =>
+      created("/shapes/1", body),
+    ),
+    send: post("", { body: Profile, status: 204 }, () => noContent()),
+  }),
+});
+const added = await shapes.shapes.add({ path: { id: 1 }, body: { kind: "circle", radius: 1 } });
+if (added.ok) expectTypeOf(added.status).toEqualTypeOf<201>();
+if (added.ok && added.data.kind === "square") expectTypeOf(added.data.side).toEqualTypeOf<number>();
+shapes.shapes.send({ form: { age: 1, picture: new Blob([]) } });
+// @ts-expect-error the union has no such kind
+shapes.shapes.add({ path: { id: 1 }, body: { kind: "triangle", side: 1 } });
+// @ts-expect-error the path is needed
+shapes.shapes.add({ body: { kind: "circle", radius: 1 } });
+// @ts-expect-error a form is no JSON body
+shapes.shapes.send({ body: { age: 1 } });
+// @ts-expect-error a file is a Blob
+shapes.shapes.send({ form: { age: 1, picture: "x" } });
+// @ts-expect-error the page is a number
+api.users.list({ query: { page: "2" } });
+// @ts-expect-error the query has no such key
+api.users.list({ query: { offset: 2 } });
 // @ts-expect-error no such route
 api.users.other();
+// @ts-expect-error a group is no route
+api.users();
