@@ -6,7 +6,8 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 const tsc = fileURLToPath(new URL("../../node_modules/typescript/bin/tsc", import.meta.url));
 // It need not be on disk: an editor's unsaved file.
 const uri = pathToFileURL(fileURLToPath(new URL("unsaved.ts", import.meta.url))).href;
-const text = `import { extend, field, get, type Infer, list, ok, omit, oneOf, Path, partial, pick, Query, record, routes, Type } from "@tenon/sdk";
+const text = `import { bearer, extend, field, get, group, type Infer, list, middleware, ok, omit, oneOf, Path, partial, pick, Query, record, routes, Type, use } from "@tenon/sdk";
+import { client } from "@tenon/sdk/client";
 const User = Type("User", { id: field.u32(), role: field.enum("a", "b"), tags: list(field.string()).optional() });
 const Page = Query("Page", { page: field.u32({ default: 1 }) });
 const UserId = Path("UserId", { id: field.u32() });
@@ -24,6 +25,15 @@ const Rest = omit(User, ["role", "tags"]);
 const More = extend(Some, "More", { note: field.string().nullable() });
 const counts = record(field.u32());
 const inlined = get("/users/{id}", { path: { id: field.u32() }, query: { q: field.string().optional() } }, (given) => ok(given));
+const signedIn = bearer(async (token) => (token === "" ? undefined : { name: token }));
+const inTenant = middleware<{ tenant: number }, { user: { name: string } }>((_req, next) => next({ tenant: 1 }));
+const kit = use(signedIn, inTenant);
+const mine = kit.get("/me", { response: Some }, (_in, _req, merged) => ok({ id: merged.tenant }));
+const folder = group("/users", { mine, deeper: group("/in", { mine }) });
+const grouped = routes({ folder }, { prefix: "/v1" });
+const api = client<typeof grouped>("https://host.example");
+const called = await api.folder.mine();
+const sent = called.ok ? called.data : undefined;
 `;
 
 interface Message {
@@ -88,6 +98,9 @@ async function hover(over: string): Promise<string | undefined> {
 const members = (shown = "") => shown.split(/\s*[{};]\s*/).sort();
 
 const route = `Route<"/users/{id}", { readonly path: PathSchema<{ id: number; }>; readonly query: QuerySchema<{ page: number; }, "page">; readonly body: TypeSchema<USER, "required", never>; readonly response: TypeSchema<USER, "required", never>; }, unknown>`;
+const mine = `{ mine: Route<"/me", { readonly response: TypeSchema<{ id: number; }, "required", never>; }, unknown>;`;
+const folder = `${mine} deeper: Group<${mine} }, unknown>; }`;
+const result = `Result<{ readonly response: TypeSchema<{ id: number; }, "required", never>; }>`;
 const user = `{ tags?: string[] | undefined; id: number; role: "a" | "b"; }`;
 it.each([
   ["User =", `const User: TypeSchema<${user}, "required", never>`],
@@ -111,6 +124,16 @@ it.each([
   ["Rest =", 'const Rest: TypeSchema<{ id: number; }, "required", never>'],
   ["More =", 'const More: TypeSchema<{ id: number; note: string | null; }, "required", never>'],
   ["counts =", 'const counts: RecordSchema<number, "required">'],
+  ["signedIn =", "const signedIn: Middleware<WithUser<{ name: string; }>, Empty>"],
+  ["inTenant =", "const inTenant: Middleware<{ tenant: number; }, { user: { name: string; }; }>"],
+  ["kit =", "const kit: Kit<{ user: { name: string; }; tenant: number; }>"],
+  ["merged)", "(parameter) merged: { user: { name: string; }; tenant: number; }"],
+  ["folder =", `const folder: Group<${folder}, unknown>`],
+  ["grouped =", `const grouped: App<{ folder: Group<${folder}, unknown>; }>`],
+  ["api =", `const api: CallsOf<{ folder: Group<${folder}, unknown>; }>`],
+  ["mine();", `(property) mine: (input?: { readonly headers?: HeadersInput; } | undefined) => Promise<${result}>`],
+  ["called =", `const called: ${result}`],
+  ["sent =", "const sent: { id: number; } | undefined"],
   ["given)", "(parameter) given: { path: { id: number; }; query: { q?: string | undefined; }; }"],
 ])("%s", async (over, shown) => {
   expect(members(await hover(over))).toEqual(members(shown));
