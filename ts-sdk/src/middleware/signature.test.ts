@@ -1,4 +1,5 @@
 import { createHmac } from "node:crypto";
+import Stripe from "stripe";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ok, routes, type SignatureOptions, signature, use } from "../index.ts";
 import { testApp } from "../testing/index.ts";
@@ -61,6 +62,25 @@ describe("stripe", () => {
     ["nothing", 401, ""],
   ])("%s: %d", async (_what, status, header) => {
     expect(await ask(options, { "stripe-signature": header }, body)).toBe(status);
+  });
+
+  // Stripe's own library signs and checks the same headers.
+  const { webhooks } = new Stripe("sk_test_x");
+  it.each([
+    [200, { payload: body, secret: options.secret, timestamp: NOW }],
+    [200, { payload: body, secret: options.secret, timestamp: NOW - 300 }],
+    [401, { payload: body, secret: options.secret, timestamp: NOW - 301 }],
+    [401, { payload: body, secret: "whsec_other", timestamp: NOW }],
+    [401, { payload: `${body} `, secret: options.secret, timestamp: NOW }],
+    [401, { payload: body, secret: options.secret, timestamp: NOW, scheme: "v0" }],
+    [200, { payload: '{"text":"Grüße 👋"}', secret: options.secret, timestamp: NOW }],
+  ])("%d, as Stripe's library, for %j", async (status, signed) => {
+    const header = webhooks.generateTestHeaderString(signed as never);
+    const sent = signed.payload.startsWith('{"text"') ? signed.payload : body;
+    const theirs = () => webhooks.constructEvent(sent, header, options.secret, 300);
+    if (status === 200) expect(theirs()).toEqual(JSON.parse(sent));
+    else expect(theirs).toThrow(Stripe.errors.StripeSignatureVerificationError);
+    expect(await ask(options, { "stripe-signature": header }, sent)).toBe(status);
   });
 
   it("takes the tolerance that it is given", async () => {
