@@ -108,6 +108,26 @@ sqlCreate(users, { name: "x", onConflict: { columns: ["id"], set: "exclude" } })
 // @ts-expect-error a value is needed
 sqlCreate("users", [{ name: unsure }]);
 
+// Rows and filters that are interfaces, of which TypeScript knows no index signature.
+interface Person {
+  id: number;
+  name: string;
+  note?: string | undefined;
+}
+interface Wanted {
+  active?: boolean;
+  age?: { $gte: number };
+}
+const person: Person = { id: 1, name: "x" };
+const wanted: Wanted = { age: { $gte: 18 } };
+const adults: Filter<Person> = { id: { $gt: 1 }, note: null };
+sqlRead<Person>("people", { filter: adults, select: ["id"] });
+sqlCreate<Person>("people", { id: person.id, name: person.name });
+sqlRead("people", { filter: { ...wanted } });
+sqlUpdate("people", { set: { name: person.name }, filter: { ...wanted } });
+// @ts-expect-error no such column of the interface
+sqlRead<Person>("people", { filter: { nam: "x" } });
+
 // A column of a nullable field may be NULL.
 const Note = Type("Note", { id: field.u32(), text: field.string().nullable(), meta: field.json() });
 sqlCreate(table(Note), [{ id: 1, text: null }]);
