@@ -1,15 +1,17 @@
-//! A folder of files that only this user and this program write.
+//! A folder of files that only this user, or root, and this program write.
 //!
 //! What is kept there is machine code, and loading machine code means running it. So a file counts only if
 //!
-//! - the folder belongs to this user and nobody else may write to it (mode 0700),
-//! - nobody else can put another folder in its place (`trusted_path`), and
+//! - the folder and the file belong to this user or to root, and nobody else may write to them,
+//! - nobody else can put another folder in its place (`trusted_path`), or it is reached by its descriptor (`private`), and
 //! - its digest is the one noted when it was written; a damaged file counts as none.
+//!
+//! A folder that this user cannot write to, such as the one of an image, is read only.
 //!
 //! The folder keeps attackers out; the digest finds damage, and whoever could write code could note its digest too. So a
 //! file that was found whole is not read again until it changes or the machine starts anew (`seal`).
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder, File, Metadata};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -17,6 +19,7 @@ use std::time::{Duration, SystemTime};
 
 use sha2::{Digest, Sha256};
 
+use crate::private::Private;
 use crate::seal::Seal;
 use crate::trusted_path;
 
@@ -33,46 +36,86 @@ const LEFT_BEHIND: Duration = Duration::from_secs(24 * 60 * 60);
 /// How much of a file is read at once to check it.
 const PIECE: usize = 256 * 1024;
 
-/// A folder that was found to be this user's alone.
+/// A folder that nobody but this user and root can write to.
 #[derive(Clone, Debug)]
 pub struct Folder {
     path: PathBuf,
+    /// Set when the folder is reached through a descriptor; keeps that open.
+    private: Option<Private>,
+    is_read_only: bool,
 }
 
 impl Folder {
-    /// Makes the folder, and refuses one that another user owns, may write to or could replace.
+    /// Makes the folder, and refuses one that another user owns, may write to or could replace. In or below a folder of root's that
+    /// others may write to, this user gets a private one: `tenon-<user>`.
     ///
     /// # Errors
     ///
-    /// When it cannot be made, or is not private and cannot be made so.
+    /// When it cannot be made, or another user may write to it.
     pub fn open(path: &Path) -> io::Result<Self> {
         let denied = |reason| Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
-        let path = &trusted_path::resolve(path)?;
-        DirBuilder::new().recursive(true).mode(0o700).create(path)?;
-        let metadata = fs::symlink_metadata(path)?;
-        if !metadata.is_dir() || metadata.uid() != rustix::process::geteuid().as_raw() {
-            return denied("it is no folder of this user's");
+        let resolved = trusted_path::resolve(path)?;
+        let path = resolved.folder;
+        if let Some(below) = resolved.below {
+            return Ok(Self::private(Private::open(&path, &below)?));
+        }
+        DirBuilder::new().recursive(true).mode(0o700).create(&path)?;
+        let metadata = fs::symlink_metadata(&path)?;
+        if !metadata.is_dir() || !is_trusted_owner(&metadata) {
+            return denied("it is no folder of this user's or of root's");
+        }
+        if trusted_path::is_shared(&metadata) {
+            return Ok(Self::private(Private::open(&path, &[])?));
         }
         // Whoever could write here may have left code for us to run.
         if metadata.mode() & 0o022 != 0 {
             return denied("others may write to it; remove it or chmod 700 it");
         }
-        if metadata.mode() & 0o055 != 0 {
-            fs::set_permissions(path, fs::Permissions::from_mode(0o700))?;
+        // Others who can read it, or a file system that is read-only, do no harm.
+        if metadata.mode() & 0o055 != 0 && metadata.uid() == rustix::process::geteuid().as_raw() {
+            let _ = fs::set_permissions(&path, fs::Permissions::from_mode(0o700));
         }
-        Ok(Self { path: path.clone() })
+        let is_read_only = rustix::fs::access(&path, rustix::fs::Access::WRITE_OK).is_err();
+        Ok(Self { path, private: None, is_read_only })
     }
 
-    /// The path of a file in the folder, whether it exists or not.
+    fn private(private: Private) -> Self {
+        let path = private.path();
+        let is_read_only = rustix::fs::access(&path, rustix::fs::Access::WRITE_OK).is_err();
+        Self { path, private: Some(private), is_read_only }
+    }
+
+    /// Whether files can only be read: the folder is root's, or its file system is read-only.
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        self.is_read_only
+    }
+
+    /// The path of a file in the folder, whether it exists or not. It is valid for as long as the folder lives.
     #[must_use]
     pub fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
+    /// The path of a file for people.
+    #[must_use]
+    pub fn shown(&self, name: &str) -> PathBuf {
+        self.private.as_ref().map_or(&self.path, |private| &private.shown).join(name)
+    }
+
+    /// Opens a file that nobody but this user and root can write to.
+    fn opened(&self, name: &str) -> Option<File> {
+        let file = File::open(self.file(name)).ok()?;
+        let metadata = file.metadata().ok()?;
+        let is_trusted = metadata.is_file() && is_trusted_owner(&metadata) && metadata.mode() & 0o022 == 0;
+        is_trusted.then_some(file)
+    }
+
     /// A file's content; none when there is no such file, or none that can be trusted.
     #[must_use]
     pub fn read(&self, name: &str) -> Option<Vec<u8>> {
-        let content = fs::read(self.file(name)).ok()?;
+        let mut content = Vec::new();
+        self.opened(name)?.read_to_end(&mut content).ok()?;
         self.is_as_noted(name, &Sha256::digest(&content)).then_some(content)
     }
 
@@ -80,14 +123,17 @@ impl Folder {
     /// earlier call has found it whole and it has not been touched since.
     #[must_use]
     pub fn holds(&self, name: &str) -> bool {
-        let Ok(mut file) = File::open(self.file(name)) else { return false };
+        let Some(mut file) = self.opened(name) else { return false };
         let seal = Seal::of(&file);
         if seal.as_ref().is_some_and(|seal| seal.is_noted(&self.seal(name))) {
             self.mark_used(name);
             return true;
         }
         let whole = digest(&mut file).is_ok_and(|digest| self.is_as_noted(name, &digest));
-        if whole && let Some(seal) = seal {
+        if whole
+            && !self.is_read_only
+            && let Some(seal) = seal
+        {
             seal.note(&self.path, &self.seal(name));
         }
         whole
@@ -95,9 +141,8 @@ impl Folder {
 
     fn is_as_noted(&self, name: &str, digest: &[u8]) -> bool {
         let Ok(noted) = fs::read_to_string(self.note(name)) else { return false };
-        let path = self.file(name);
         if hex(digest) != noted {
-            tracing::warn!("a damaged file is made again: {}", path.display());
+            tracing::warn!("a damaged file is made again: {}", self.shown(name).display());
             return false;
         }
         self.mark_used(name);
@@ -114,8 +159,11 @@ impl Folder {
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// The system's; `ReadOnlyFilesystem` when the folder can only be read.
     pub fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
+        if self.is_read_only {
+            return Err(io::Error::new(io::ErrorKind::ReadOnlyFilesystem, "the folder can only be read"));
+        }
         let digest = hex(&Sha256::digest(content));
         for (path, content) in [(self.file(name), content), (self.note(name), digest.as_bytes())] {
             let mut file = tempfile::Builder::new().prefix(PARTIAL).tempfile_in(&self.path)?;
@@ -141,6 +189,9 @@ impl Folder {
     /// Keeps the `keep` files with this extension that were used last, and removes the others, and what was never finished.
     /// A file that a process has mapped stays with that process.
     pub fn prune(&self, extension: &str, keep: usize) {
+        if self.is_read_only {
+            return;
+        }
         self.remove_partial();
         let Ok(entries) = fs::read_dir(&self.path) else { return };
         let mut files: Vec<(SystemTime, PathBuf)> = entries
@@ -181,6 +232,10 @@ impl Folder {
     fn seal(&self, name: &str) -> PathBuf {
         self.path.join(format!("{name}.{SEAL}"))
     }
+}
+
+fn is_trusted_owner(metadata: &Metadata) -> bool {
+    metadata.uid() == 0 || metadata.uid() == rustix::process::geteuid().as_raw()
 }
 
 /// The digest of what a file holds from here on, read piece by piece: what is read at once stays with the process.

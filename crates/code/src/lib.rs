@@ -24,6 +24,7 @@ mod fixture;
 mod folder;
 mod handler;
 mod image;
+mod private;
 mod restore;
 pub mod rewrite;
 mod seal;

@@ -193,7 +193,9 @@ impl Store<'_> {
         let Some((_, _, name_of_shared)) = shared.filter(|_| compiled.takes_state) else {
             return self.keep(&name, &compiled.code);
         };
-        if let Err(error) = self.folder.write(&name_of_shared, &compiled.code) {
+        if !self.folder.is_read_only()
+            && let Err(error) = self.folder.write(&name_of_shared, &compiled.code)
+        {
             tracing::warn!("compiled code is not shared: {error}");
         }
         self.folder.prune(SHARED, KEPT_SHARED);
@@ -202,8 +204,11 @@ impl Store<'_> {
 
     /// Writes code and maps it: mapped from the file, its pages are shared and can be dropped; from memory they could not.
     fn keep(&self, name: &str, code: &[u8]) -> Result<Code> {
+        if self.folder.is_read_only() {
+            return in_memory(self.engine, code);
+        }
         if let Err(error) = self.folder.write(name, code) {
-            tracing::warn!("compiled code is not cached: {}: {error}", self.folder.file(name).display());
+            tracing::warn!("compiled code is not cached: {}: {error}", self.folder.shown(name).display());
             return in_memory(self.engine, code);
         }
         self.folder.prune(CODE, KEPT + self.components);
@@ -221,13 +226,13 @@ impl Store<'_> {
     /// Maps code that was found to be what was written.
     fn map(&self, name: &str) -> Option<Code> {
         let path = self.folder.file(name);
-        // SAFETY: the folder is this user's alone and the bytes are those that this code wrote there, so they are what
+        // SAFETY: nobody but this user and root can write to the folder, and the bytes are those that this code wrote there, so they are what
         // wasmtime compiled. Wasmtime itself refuses code of another version or configuration.
         let component = unsafe { Component::deserialize_file(self.engine, &path) };
         match component.and_then(|component| Ok(Code::mapped(component, image_of(File::open(&path)?)?))) {
             Ok(code) => Some(code),
             Err(error) => {
-                tracing::warn!("compiled code is not usable: {}: {error:#}", path.display());
+                tracing::warn!("compiled code is not usable: {}: {error:#}", self.folder.shown(name).display());
                 None
             }
         }

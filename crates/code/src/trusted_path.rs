@@ -17,13 +17,21 @@ const MAX_LINKS: usize = 40;
 const WRITABLE: u32 = 0o022;
 const STICKY: u32 = 0o1000;
 
-/// Resolves a path without symbolic links, and checks each folder on the way. The last parts may be missing: whoever makes them
-/// makes them in a folder that was checked.
+/// A path without symbolic links.
+pub(crate) struct Resolved {
+    /// The whole path, or the first folder on the way that is shared.
+    pub(crate) folder: PathBuf,
+    /// The parts below a shared folder: root's, in which others may rename and remove, as a volume of Kubernetes is.
+    pub(crate) below: Option<Vec<OsString>>,
+}
+
+/// Resolves a path without symbolic links, and checks each folder on the way, up to one that is shared. The last parts may be
+/// missing: whoever makes them makes them in a folder that was checked.
 ///
 /// # Errors
 ///
 /// The system's; `PermissionDenied` with the folder's name when another user could replace what is in it.
-pub(crate) fn resolve(path: &Path) -> io::Result<PathBuf> {
+pub(crate) fn resolve(path: &Path) -> io::Result<Resolved> {
     let absolute = std::path::absolute(path)?;
     // The parts that are still to be walked, the next one at the end.
     let mut left: Vec<OsString> = Vec::new();
@@ -42,7 +50,7 @@ pub(crate) fn resolve(path: &Path) -> io::Result<PathBuf> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 left.push(part);
                 resolved.extend(left.into_iter().rev());
-                return Ok(resolved);
+                return Ok(Resolved { folder: resolved, below: None });
             }
             Err(error) => return Err(error),
         };
@@ -62,10 +70,20 @@ pub(crate) fn resolve(path: &Path) -> io::Result<PathBuf> {
         resolved = next;
         // The folder itself has a stricter rule of its own.
         if !left.is_empty() {
+            // Nobody can tell where `..` would lead from a folder that others may replace.
+            if is_shared(&metadata) && metadata.mode() & STICKY == 0 && left.iter().all(|part| part != "..") {
+                left.reverse();
+                return Ok(Resolved { folder: resolved, below: Some(left) });
+            }
             check(&resolved, &metadata)?;
         }
     }
-    Ok(resolved)
+    Ok(Resolved { folder: resolved, below: None })
+}
+
+/// Whether a folder is root's, this user is not root, and others may write to it.
+pub(crate) fn is_shared(metadata: &Metadata) -> bool {
+    metadata.is_dir() && metadata.uid() == 0 && !rustix::process::geteuid().is_root() && metadata.mode() & WRITABLE != 0
 }
 
 fn push(left: &mut Vec<OsString>, path: &Path) {
@@ -102,9 +120,15 @@ mod tests {
     use super::*;
 
     fn refusal(path: &Path) -> String {
-        let error = resolve(path).unwrap_err();
+        let error = resolve(path).err().unwrap();
         assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{error}");
         error.to_string()
+    }
+
+    fn trusted(path: &Path) -> PathBuf {
+        let resolved = resolve(path).unwrap();
+        assert!(resolved.below.is_none());
+        resolved.folder
     }
 
     #[test]
@@ -121,9 +145,9 @@ mod tests {
         }
         // As in /tmp, others cannot rename what is not theirs.
         fs::set_permissions(&shared, Permissions::from_mode(0o1777)).unwrap();
-        assert_eq!(resolve(&inner).unwrap(), inner);
+        assert_eq!(trusted(&inner), inner);
         fs::set_permissions(&shared, Permissions::from_mode(0o755)).unwrap();
-        assert_eq!(resolve(&shared.join("missing/cache")).unwrap(), shared.join("missing/cache"));
+        assert_eq!(trusted(&shared.join("missing/cache")), shared.join("missing/cache"));
     }
 
     #[test]
@@ -135,8 +159,8 @@ mod tests {
         symlink(&real, root.path().join("link")).unwrap();
         symlink("../real", open.join("link")).unwrap();
         symlink("loop", root.path().join("loop")).unwrap();
-        assert_eq!(resolve(&root.path().join("link/cache")).unwrap(), real.join("cache"));
-        assert_eq!(resolve(&open.join("link/cache/../cache")).unwrap(), real.join("cache"));
+        assert_eq!(trusted(&root.path().join("link/cache")), real.join("cache"));
+        assert_eq!(trusted(&open.join("link/cache/../cache")), real.join("cache"));
         assert!(resolve(&root.path().join("loop")).is_err());
         fs::set_permissions(&open, Permissions::from_mode(0o777)).unwrap();
         assert!(refusal(&open.join("link/cache")).starts_with(&format!("{}: others", open.display())));

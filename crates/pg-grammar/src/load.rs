@@ -93,7 +93,7 @@ fn module(engine: &Engine, bytes: &[u8], cache: Option<&Path>) -> wasmtime::Resu
     engine.precompile_compatibility_hash().hash(&mut hasher);
     let name = format!("{DIGEST}-{:016x}.{CODE}", hasher.finish());
     if folder.holds(&name) {
-        // SAFETY: the folder is this user's alone and the bytes are those that this code wrote there, so they are what
+        // SAFETY: nobody but this user and root can write to the folder, and the bytes are those that this code wrote there, so they are what
         // wasmtime compiled. Wasmtime itself refuses code of another version or configuration.
         match unsafe { Module::deserialize_file(engine, folder.file(&name)) } {
             Ok(module) => return Ok(module),
@@ -101,6 +101,9 @@ fn module(engine: &Engine, bytes: &[u8], cache: Option<&Path>) -> wasmtime::Resu
         }
     }
     let module = Module::new(engine, bytes)?;
+    if folder.is_read_only() {
+        return Ok(module);
+    }
     if let Err(error) = folder.write(&name, &module.serialize()?) {
         tracing::warn!("the SQL parser's code is not cached: {error}");
     }
