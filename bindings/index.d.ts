@@ -58,6 +58,8 @@ export declare class Runtime {
   update(modules: Array<NativeModule>): Promise<undefined>
   /** Notes in `/health` that there is a newer configuration, which cannot be served. */
   noteFailedUpdate(): void
+  /** Has `/ready` answer 503, and resolves after `drain_ms`; requests are accepted meanwhile. */
+  drain(): Promise<void>
   /** What has been counted, in the text format of Prometheus. */
   metrics(): string
   /** Resolves when the traces of all requests that have been answered are sent, if they are sent anywhere. */
@@ -72,7 +74,7 @@ export declare class Runtime {
    * Listens on a host name or address and a port; 0 takes a free one. `localNames`: requests must name this machine,
    * where the address is a loopback one. Rejects with `ADDRESS_IN_USE` or `LISTEN`.
    */
-  listen(host: string, port: number, localNames: boolean): Promise<Server>
+  listen(host: string, port: number, localNames: boolean, operations: boolean): Promise<Server>
 }
 
 /** An address that a runtime listens on. */
@@ -403,4 +405,6 @@ export interface SidecarOptions {
   maxBodyBytes?: number
   /** `off`, `error`, `warn`, `info` (the default) or `debug`; what is logged goes to standard error. */
   logLevel?: string
+  /** `readable` (the default) or `json`. */
+  logFormat?: string
 }

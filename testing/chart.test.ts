@@ -35,7 +35,7 @@ describeWith("helm", "the chart", () => {
     expect([...render("--values", everything).keys()].sort()).toEqual(all);
   });
 
-  test("every container is closed, and the server waits before it ends", () => {
+  test("every container is closed, and the server serves on after SIGTERM while it is not ready", () => {
     const deployment = render("--values", everything).get("Deployment") ?? "";
     const containers = deployment.match(/^ {8}- name: (?:db|cache|server)$/gm) ?? [];
     expect(containers).toHaveLength(3);
@@ -48,8 +48,10 @@ describeWith("helm", "the chart", () => {
     expect(deployment.match(/^ {10}restartPolicy: Always$/gm)).toHaveLength(2);
     expect(deployment).toContain("runAsNonRoot: true");
     expect(deployment).toContain("automountServiceAccountToken: false");
-    expect(deployment).toContain("preStop: { sleep: { seconds: 5 } }");
-    expect(deployment).toContain("path: /health");
+    expect(deployment).toContain('{ name: TENON_SERVER_DRAIN_MS, value: "5000" }');
+    expect(deployment).not.toContain("preStop");
+    for (const path of ["/ready", "/health"]) expect(deployment).toContain(`{ path: ${path}, port: metrics }`);
+    expect(deployment).toContain('[tenon, sidecar, health, "unix:///run/tenon/db.sock"]');
     // An autoscaler owns the number of replicas.
     expect(deployment).not.toContain("replicas:");
     expect(render().get("Deployment")).toContain("replicas: 2");
@@ -61,6 +63,16 @@ describeWith("helm", "the chart", () => {
     const server = deployment.slice(deployment.indexOf("- name: server"), deployment.indexOf("      volumes:"));
     expect(server).not.toContain("/run/secrets/tenon/db");
     expect(server).toContain('value: "unix:///run/tenon/db.sock"');
+  });
+
+  test("metrics have a port of their own, for nobody but those who are named", () => {
+    const named = render("--values", everything);
+    expect(named.get("NetworkPolicy")?.match(/ports: \[\{ port: metrics \}\]/g)).toHaveLength(1);
+    expect(named.get("ServiceMonitor")).toContain("port: metrics");
+    expect(named.get("Service")).toContain("name: metrics");
+    const usual = render();
+    for (const kind of ["NetworkPolicy", "Service"]) expect(usual.get(kind)).not.toContain("metrics");
+    expect(usual.get("Deployment")).toContain('{ name: TENON_SERVER_METRICS_ADDRESS, value: "0.0.0.0:9090" }');
   });
 
   test("whole numbers stay whole", () => {
@@ -83,7 +95,7 @@ describeWith("helm", "the chart", () => {
     "service.port=0",
     "image.digest=latest",
     "networkPolicy.egress=all",
-    "preStopSeconds=0",
+    "drainSeconds=0",
   ])("the values %s are refused", (values) => {
     const { status, stderr } = helm("template", "shop", chart, "--kube-version", "1.33.0", "--set", values);
     expect(status).not.toBe(0);

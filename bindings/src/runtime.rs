@@ -96,6 +96,17 @@ impl Runtime {
         self.runtime.note_failed_update();
     }
 
+    /// Has `/ready` answer 503, and resolves after `drain_ms`; requests are accepted meanwhile.
+    #[napi]
+    pub fn drain<'env>(&self, env: &'env Env) -> Result<PromiseRaw<'env, ()>> {
+        let runtime = self.runtime.clone();
+        let drain = async move {
+            runtime.drain().await;
+            Ok(())
+        };
+        promise(env, drain, |()| ())
+    }
+
     /// What has been counted, in the text format of Prometheus.
     #[napi]
     pub fn metrics(&self) -> String {
@@ -144,7 +155,7 @@ impl Runtime {
     }
 
     /// Listens on a host name or address and a port; 0 takes a free one. `localNames`: requests must name this machine,
-    /// where the address is a loopback one. Rejects with `ADDRESS_IN_USE` or `LISTEN`.
+    /// where the address is a loopback one. `operations`: it serves `/metrics`, `/health` and `/ready` alone. Rejects with `ADDRESS_IN_USE` or `LISTEN`.
     #[napi]
     pub fn listen<'env>(
         &self,
@@ -152,6 +163,7 @@ impl Runtime {
         host: String,
         port: u16,
         local_names: bool,
+        operations: bool,
     ) -> Result<PromiseRaw<'env, Server>> {
         let runtime = self.runtime.clone();
         let listen = async move {
@@ -163,7 +175,11 @@ impl Runtime {
                 .ok_or_else(|| unknown("the name has no address".to_string()))?;
             let listener =
                 TcpListener::bind(address).await.map_err(|source| RuntimeError::Listen { address, source })?;
-            Ok(if local_names { runtime.listen_locally(listener) } else { runtime.listen(listener) })
+            Ok(match (operations, local_names) {
+                (true, _) => runtime.listen_for_operations(listener),
+                (false, true) => runtime.listen_locally(listener),
+                (false, false) => runtime.listen(listener),
+            })
         };
         promise(env, listen, Server::new)
     }

@@ -48,6 +48,8 @@ pub struct SidecarOptions {
     pub max_body_bytes: Option<u32>,
     /// `off`, `error`, `warn`, `info` (the default) or `debug`; what is logged goes to standard error.
     pub log_level: Option<String>,
+    /// `readable` (the default) or `json`.
+    pub log_format: Option<String>,
 }
 
 /// A sidecar that runs.
@@ -63,7 +65,8 @@ impl Sidecar {
     #[napi]
     pub fn start<'env>(env: &'env Env, options: SidecarOptions) -> Result<PromiseRaw<'env, Sidecar>> {
         let start = async move {
-            log::start(options.log_level.as_deref().unwrap_or("info"), "readable")?;
+            let format = options.log_format.as_deref().unwrap_or("readable");
+            log::start(options.log_level.as_deref().unwrap_or("info"), format)?;
             Ok(tenon_services::Sidecar::start(lower(options)?).await?)
         };
         promise(env, start, |sidecar| Sidecar {

@@ -6,8 +6,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { describeWith, testWith } from "../../testing/needs.ts";
 import { findProgram } from "../../testing/programs.ts";
+import { Runtime } from "../src/index.ts";
 import { send } from "./http.ts";
-import { freePort, helloProject, startTenon, startWasmtime, tenon } from "./servers.ts";
+import { echoProject, freePort, helloProject, startTenon, startWasmtime, tenon } from "./servers.ts";
 
 let folder: string;
 beforeAll(async () => {
@@ -53,6 +54,26 @@ http: {addr: "${host}", secret: test}
     const server = await startWasmtime(join(folder, "hello.wasm"));
     expect((await send(server.base, { path: "/hello/you" })).json()).toEqual({ greeting: "Hello, you!" });
     await server.stop();
+  });
+
+  test("a tag that leads to another component replaces the module, also inside a Node program", async () => {
+    const reference = `oci://${host}/team/app:latest`;
+    const publish = (file: string) => expect(command(["publish", reference, file])).toMatchObject({ status: 0 });
+    publish(join(helloProject, "dist/hello-composed.wasm"));
+    const at = await mkdtemp(join(folder, "refresh-"));
+    const toml = `[project]\nname = "refresh"\n[modules.app]\nsource = "${reference}"\nrefresh_ms = 100\n`;
+    await writeFile(join(at, "tenon.toml"), toml);
+    const server = await startTenon([], "app", at, { TENON_CACHE_DIR: cacheFolder() });
+    const status = async () => (await send(server.base, { path: "/run/app/hello/you" })).status;
+    expect(await status()).toBe(200);
+    publish(join(echoProject, "dist/echo-composed.wasm"));
+    await vi.waitFor(async () => expect(await status()).not.toBe(200), { timeout: 60_000 });
+    expect(server.errors().match(/Reload/g)).toHaveLength(1);
+    await server.stop();
+
+    publish(join(helloProject, "dist/hello-composed.wasm"));
+    await using runtime = await Runtime.create({ modules: [reference], cacheFolder: cacheFolder() });
+    expect((await runtime.fetch("http://localhost/run/app/hello/you")).status).toBe(200);
   });
 
   test("a project is published, and served by its digest while the registry is away", async () => {

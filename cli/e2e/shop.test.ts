@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { client } from "@tenon/sdk/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeEach, type Needs } from "../../testing/needs.ts";
-import { Services, Sidecar } from "../src/index.ts";
+import { migrate, Services, Sidecar } from "../src/index.ts";
 import { type Store, startPostgres } from "../test/services/stores.ts";
 import { type Running, root, startTenon, startWasmtime, tenon } from "./servers.ts";
 
@@ -101,10 +101,7 @@ describeEach("the shop on $name", databases, ({ name: dialect, start: startDatab
     mkdirSync(own);
     services = await Services.start({ folder: own });
     database = await startDatabase(services);
-    const { migrate } = (await import("../../examples/shop/migrate.mjs" as string)) as {
-      migrate(dialect: string, url: string): Promise<void>;
-    };
-    await migrate(dialect, database.db);
+    await migrate({ address: database.db, folder: join(root, "examples/shop/migrations") });
   });
   afterAll(async () => {
     await database?.stop();

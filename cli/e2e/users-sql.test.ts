@@ -4,9 +4,9 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { describeEach } from "../../testing/needs.ts";
+import { migrate } from "../src/migrate/migrate.ts";
 import { Runtime } from "../src/runtime.ts";
 import { Sidecar } from "../src/sidecar.ts";
-import { askAt } from "../test/services/ask.ts";
 import { folder, startPostgres } from "../test/services/stores.ts";
 import { root, tenon } from "./servers.ts";
 
@@ -39,11 +39,8 @@ describeEach("users-sql on $dialect over $transport", cases, ({ dialect, transpo
       logLevel: "warn",
     });
     end.unshift(() => sidecar.close());
-    const { statements } = (await import("../../examples/users-sql/migrate.mjs" as string)) as {
-      statements(dialect: string): { sql: string }[];
-    };
-    const migrated = await askAt(sidecar.address)("POST", "/sql/batch", { json: { statements: statements(dialect) } });
-    expect(migrated.status).toBe(200);
+    const migrated = await migrate({ address: sidecar.address, folder: join(project, "migrations") });
+    expect(migrated).toMatchObject({ dialect, applied: ["0001_tables.sql"] });
     runtime = await Runtime.create({
       modules: [join(project, "dist/users-sql.wasm")],
       sidecars: { db: sidecar.address },

@@ -294,6 +294,15 @@ export const limits = {
       "Time that a start waits for all modules once one of them is ready. Those that still load then are " +
       "`loading` and answer 503 with `Retry-After` until they are ready or `failed`.",
   },
+  drain_ms: {
+    min: 0,
+    max: 3600000,
+    default: 0,
+    ofModule: false,
+    meaning:
+      "Time that a server goes on accepting after SIGTERM, while `/ready` answers 503, so that nobody sends " +
+      "requests to it any more when it closes.",
+  },
   shutdown_timeout_ms: {
     min: 0,
     max: 3600000,
@@ -438,6 +447,11 @@ export interface Limits {
    * answer 503 with `Retry-After` until they are ready or `failed`. Default: 30000.
    */
   readonly startupTimeoutMs?: number;
+  /**
+   * Time that a server goes on accepting after SIGTERM, while `/ready` answers 503, so that nobody sends requests to
+   * it any more when it closes. Default: 0.
+   */
+  readonly drainMs?: number;
   /** Time that requests have to finish once the server is told to stop; they are cut off beyond. Default: 10000. */
   readonly shutdownTimeoutMs?: number;
 }

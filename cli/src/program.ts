@@ -2,9 +2,11 @@ import { Command, CommanderError } from "commander";
 import { bridgeCommand } from "./commands/bridge.ts";
 import { buildCommand } from "./commands/build.ts";
 import { completionsCommand } from "./commands/completions.ts";
+import { ctlCommand } from "./commands/ctl.ts";
 import { devCommand } from "./commands/dev.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { helpCommand } from "./commands/help.ts";
+import { migrateCommand } from "./commands/migrate.ts";
 import { newCommand } from "./commands/new.ts";
 import { publishCommand } from "./commands/publish.ts";
 import { runCommand } from "./commands/run.ts";
@@ -31,8 +33,17 @@ export function createProgram(): Command {
     .showSuggestionAfterError()
     // Throws instead of exiting, so that main.ts has the last word on exit codes. Subcommands inherit it.
     .exitOverride();
-  const commands = [newCommand, buildCommand, devCommand, runCommand, publishCommand, schemaCommand, sidecarCommand];
-  for (const add of [...commands, doctorCommand, bridgeCommand, completionsCommand, helpCommand]) add(program);
+  const commands = [newCommand, buildCommand, devCommand, runCommand, ctlCommand, publishCommand, schemaCommand];
+  for (const add of [
+    ...commands,
+    sidecarCommand,
+    migrateCommand,
+    doctorCommand,
+    bridgeCommand,
+    completionsCommand,
+    helpCommand,
+  ])
+    add(program);
   for (const command of program.commands) tellHelp(command, program.name());
   return program;
 }

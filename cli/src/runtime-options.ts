@@ -15,7 +15,8 @@ import { hostProblem, mountProblem } from "./project/config/mounts.ts";
 export interface RuntimeOptions extends Limits {
   /**
    * Component files, paths or `file:` URLs, each called after its file without `.wasm` and `-composed`; or files, or
-   * {@link ModuleOptions}, by the names to call them.
+   * {@link ModuleOptions}, by the names to call them. A reference such as `oci://registry.example/team/shop:1.0` stands for a
+   * path as well: it is pulled first.
    */
   readonly modules: readonly (string | URL)[] | Readonly<Record<string, string | URL | ModuleOptions>>;
   /** Addresses of sidecars by name: `http://host:port` or `unix:///path`. */
@@ -61,7 +62,7 @@ export interface RuntimeOptions extends Limits {
  * runtime's as a whole. No module sees a part of another's.
  */
 export interface ModuleOptions {
-  /** The component's file: a path or a `file:` URL. */
+  /** The component's file: a path or a `file:` URL; or a reference: `oci://registry.example/team/shop:1.0`. */
   readonly source: string | URL;
   /** Its environment variables. */
   readonly env?: Readonly<Record<string, string>>;
@@ -77,7 +78,7 @@ export interface ModuleOptions {
   readonly limits?: ModuleLimits;
   /**
    * The path below which it is served besides `/run/<module>`: `/shop`, or `/`. The longest that fits a path counts;
-   * `/run`, `/health` and `/metrics` stay the runtime's. `req.base` of the SDK is the mount.
+   * `/run`, `/health`, `/ready` and `/metrics` stay the runtime's. `req.base` of the SDK is the mount.
    */
   readonly mount?: string;
   /** The host name for which it is served, without a port; at `/` when there is no `mount`. It counts before a mount alone. */
@@ -99,6 +100,11 @@ export interface ListenOptions {
    * when left out. It keeps out pages whose own name leads here (DNS rebinding).
    */
   readonly localNames?: boolean;
+  /**
+   * Whether it answers `/metrics`, `/health` and `/ready` alone, without TLS, for those that watch over the server; false when
+   * left out. The runtime's other addresses answer 404 for `/metrics` from then on.
+   */
+  readonly operations?: boolean;
 }
 
 /** The prefix of secrets' names in a module's environment; `secret` of the SDK looks there. */
@@ -162,6 +168,7 @@ const listenChecks: Readonly<Record<keyof ListenOptions, Check>> = {
   host: checkKind(text),
   port: checkKind(server.port.kind),
   localNames: checkKind(server.access_log.kind),
+  operations: checkKind(server.access_log.kind),
 };
 
 /**
@@ -280,8 +287,8 @@ export function listenOptions(options: ListenOptions): Required<ListenOptions> {
       Object.hasOwn(runtimeChecks, name) ? "an option of `Runtime.create`" : undefined,
     ),
   );
-  const { host = "127.0.0.1", port = 0, localNames = false } = options;
-  return { host, port, localNames };
+  const { host = "127.0.0.1", port = 0, localNames = false, operations = false } = options;
+  return { host, port, localNames, operations };
 }
 
 /**

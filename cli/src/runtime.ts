@@ -5,6 +5,7 @@ import { limits } from "./limits.ts";
 import { compilerCommand, fromNative, native } from "./native.ts";
 // Imported with the package, before a server can replace the globals; `fetching.ts` is imported at the first `fetch`.
 import "./platform.ts";
+import { isReference } from "./oci/reference.ts";
 import type { BodyLimits } from "./request-body.ts";
 import {
   checkedModule,
@@ -64,6 +65,7 @@ export class Runtime {
   readonly #scheme: "http" | "https";
   readonly #bodyLimits: BodyLimits;
   readonly #shutdownTimeoutMs: number;
+  readonly #cacheFolder: RuntimeOptions["cacheFolder"];
   #server: ServerPolicy;
   #loading: Promise<Fetching> | undefined;
   #fetching: Fetching | undefined;
@@ -80,17 +82,21 @@ export class Runtime {
       bodyTimeoutMs: options.bodyTimeoutMs ?? limits.body_timeout_ms.default,
     };
     this.#server = policyOf(options);
+    this.#cacheFolder = options.cacheFolder;
     this.#shutdownTimeoutMs = options.shutdownTimeoutMs ?? limits.shutdown_timeout_ms.default;
   }
 
   /**
    * Loads modules; one whose code is not cached is compiled first, which takes seconds, on threads of its own.
    *
-   * @throws TenonError `CONFIG`, `ENGINE`, `MODULE_READ`, `MODULE_COMPILE`, `MODULE_TIMEOUT` or `MODULE_LINK`
+   * @throws TenonError `CONFIG`, `ENGINE`, `MODULE_READ`, `MODULE_COMPILE`, `MODULE_TIMEOUT` or `MODULE_LINK`; for a reference
+   *   `USAGE`, `REGISTRY` or `WRITE` as well
    */
   static async create(options: RuntimeOptions): Promise<Runtime> {
     const compiler = compilerCommand();
-    const checked = { ...nativeOptions(options), ...(compiler === undefined ? {} : { compiler }) };
+    const given = nativeOptions(options);
+    const modules = await pullAll(given.modules, options.cacheFolder);
+    const checked = { ...given, modules, ...(compiler === undefined ? {} : { compiler }) };
     return new Runtime(await fromNative(native().Runtime.create(checked)), options);
   }
 
@@ -112,13 +118,15 @@ export class Runtime {
    * @throws TenonError `CONFIG`, `MODULE_READ`, `MODULE_COMPILE` or `MODULE_LINK`; the old module goes on serving
    */
   async reload(name: string, file?: string | URL | ModuleOptions): Promise<void> {
-    if (file === undefined || isFile(file)) {
-      await fromNative(this.#runtime.reload(name, file === undefined ? file : pathOf(file)));
-      return;
+    if (file === undefined) return fromNative(this.#runtime.reload(name));
+    if (isFile(file)) {
+      const [{ path }] = await pullAll([{ path: pathOf(file) }], this.#cacheFolder);
+      return fromNative(this.#runtime.reload(name, path));
     }
     if (typeof file !== "object" || file instanceof URL)
       throw new TenonError("CONFIG", "`file` must be a path or a file: URL");
-    await fromNative(this.#runtime.load(checkedModule(name, file, this.#server)));
+    const [module] = await pullAll([checkedModule(name, file, this.#server)], this.#cacheFolder);
+    await fromNative(this.#runtime.load(module));
   }
 
   /**
@@ -129,7 +137,7 @@ export class Runtime {
    */
   async update(options: RuntimeOptions): Promise<void> {
     try {
-      await fromNative(this.#runtime.update(wholeModules(options)));
+      await fromNative(this.#runtime.update(await pullAll(wholeModules(options), this.#cacheFolder)));
     } catch (error) {
       this.noteFailedUpdate();
       throw error;
@@ -202,8 +210,8 @@ export class Runtime {
    */
   async listen(options: ListenOptions = {}): Promise<Listening> {
     if (this.#closing !== undefined) throw new TenonError("LISTEN", closed);
-    const { host, port, localNames } = listenOptions(options);
-    const server = await fromNative(this.#runtime.listen(host, port, localNames), (code) =>
+    const { host, port, localNames, operations } = listenOptions(options);
+    const server = await fromNative(this.#runtime.listen(host, port, localNames, operations), (code) =>
       code === "ADDRESS_IN_USE" ? "another program listens there; choose another port, or 0 for a free one" : undefined,
     );
     // It may have been closed meanwhile.
@@ -214,7 +222,19 @@ export class Runtime {
     this.#servers.add(server);
     this.#alive ??= setInterval(() => {}, 2 ** 30);
     const shown = server.host.includes(":") ? `[${server.host}]` : server.host;
-    return { host: server.host, port: server.port, url: `${this.#scheme}://${shown}:${server.port}` };
+    return {
+      host: server.host,
+      port: server.port,
+      url: `${operations ? "http" : this.#scheme}://${shown}:${server.port}`,
+    };
+  }
+
+  /**
+   * Has `/ready` answer 503 and each answer of HTTP/1 close its connection from now on, and resolves after `drainMs`. Requests are
+   * served meanwhile, so that nobody sends any more when {@link close} follows.
+   */
+  async drain(): Promise<void> {
+    await fromNative(this.#runtime.drain());
   }
 
   /**
@@ -250,6 +270,22 @@ export class Runtime {
     });
     return this.#loading;
   }
+}
+
+/**
+ * Modules whose references are replaced by the files that were pulled. It is imported when there is one: most runtimes serve files.
+ */
+async function pullAll<T extends readonly { readonly path: string }[]>(
+  modules: T,
+  cacheFolder: RuntimeOptions["cacheFolder"],
+): Promise<T> {
+  if (!modules.some(({ path }) => isReference(path))) return modules;
+  const { pullModule } = await import("./oci/pull.ts");
+  const options = typeof cacheFolder === "string" ? { cacheFolder } : {};
+  const pulled = modules.map(async (module) =>
+    isReference(module.path) ? { ...module, path: (await pullModule(module.path, options)).path } : module,
+  );
+  return (await Promise.all(pulled)) as unknown as T;
 }
 
 /** The part of a runtime's options that a module's own options are completed with. */

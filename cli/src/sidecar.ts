@@ -36,6 +36,7 @@ export interface SidecarOptions {
   /** Bytes of a request's body. */
   readonly maxBodyBytes?: number;
   readonly logLevel?: "off" | "error" | "warn" | "info" | "debug";
+  readonly logFormat?: "readable" | "json";
 }
 
 /** A sidecar inside this process: one kind of service over the same HTTP contract as the development services. */

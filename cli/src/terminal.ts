@@ -6,6 +6,14 @@ export type Verbosity = "quiet" | "normal" | "verbose";
  * progress appear on a terminal only, and not with `TERM=dumb`. `NO_COLOR` and `FORCE_COLOR` decide about colours.
  */
 export class Terminal {
+  /** Whether every line of this process is a JSON object, as the log of the server is with `log_format = "json"`. */
+  static #isJson = false;
+
+  /** Writes one JSON object a line from now on, in the whole process: there is one standard error. */
+  static useJson(): void {
+    Terminal.#isJson = true;
+  }
+
   readonly #stream: NodeJS.WriteStream;
   readonly #verbosity: Verbosity;
   readonly #lively: boolean;
@@ -23,23 +31,25 @@ export class Terminal {
 
   /** A line of the usual kind. */
   say(text: string): void {
-    if (this.#verbosity !== "quiet") this.#write(`${text}\n`);
+    if (this.#verbosity !== "quiet") this.#line("INFO", text, text);
   }
 
   /** A line about something that happened: what, in bold and aligned, and to what. */
   note(verb: string, object: string): void {
-    this.say(`${this.bold(verb.padStart(12))} ${object}`);
+    if (this.#verbosity === "quiet") return;
+    this.#line("INFO", `${this.bold(verb.padStart(12))} ${object}`, object, { step: verb });
   }
 
   /** A line for those who asked for every detail. */
   detail(text: string): void {
-    if (this.#verbosity === "verbose") this.#write(`${this.dim(text)}\n`);
+    if (this.#verbosity === "verbose") this.#line("DEBUG", this.dim(text), text);
   }
 
   /** A failure and what to do about it; said even when quiet. */
   failure(message: string, hint?: string): void {
-    this.#write(`${this.#paint("1;31", "error:")} ${message}\n`);
-    if (hint !== undefined) this.#write(`${this.#paint("1;36", "hint:")} ${hint}\n`);
+    const advice = hint === undefined ? "" : `\n${this.#paint("1;36", "hint:")} ${hint}`;
+    const line = `${this.#paint("1;31", "error:")} ${message}${advice}`;
+    this.#line("ERROR", line, message, hint === undefined ? {} : { hint });
   }
 
   /**
@@ -50,18 +60,21 @@ export class Terminal {
     const started = performance.now();
     const seconds = () => `${((performance.now() - started) / 1000).toFixed(1)} s`;
     const line = (subject: string) => `${this.bold(verb.padStart(12))} ${subject} ${this.dim(seconds())}`;
-    if (this.#lively) {
+    const isLively = this.#lively && !Terminal.#isJson;
+    if (isLively) {
       this.#repaint = () => this.#stream.write(`\r\u001b[K${line(object)}`);
       this.#repaint();
     }
-    const timer = this.#lively ? setInterval(() => this.#repaint?.(), 100) : undefined;
+    const timer = isLively ? setInterval(() => this.#repaint?.(), 100) : undefined;
     // Whatever ends the process, the next line on the terminal is not begun.
     const atExit = () => this.#endStep();
     process.once("exit", atExit);
     try {
       const result = await run();
       this.#endStep();
-      this.say(line(outcome === undefined ? object : `${object} ${outcome(result)}`));
+      const subject = outcome === undefined ? object : `${object} ${outcome(result)}`;
+      const ms = Math.round(performance.now() - started);
+      if (this.#verbosity !== "quiet") this.#line("INFO", line(subject), subject, { step: verb, duration_ms: ms });
       return result;
     } catch (error) {
       this.#endStep();
@@ -88,6 +101,14 @@ export class Terminal {
   /** The beginning of a line about something that was checked, five characters wide. */
   mark(state: "ok" | "note" | "error"): string {
     return this.#paint({ ok: "32", note: "33", error: "1;31" }[state], state.padEnd(5));
+  }
+
+  /** Writes a line for people, or the same as JSON in the form of the server's own log. */
+  #line(level: "ERROR" | "INFO" | "DEBUG", shown: string, message: string, fields: object = {}): void {
+    const timestamp = new Date().toISOString();
+    this.#write(
+      `${Terminal.#isJson ? JSON.stringify({ timestamp, level, message, ...fields, target: "tenon" }) : shown}\n`,
+    );
   }
 
   /** Writes whole lines, above the one of the step that is going on. */

@@ -1,25 +1,19 @@
-import { existsSync, statSync } from "node:fs";
-import { join, relative, resolve } from "node:path";
+import { join, relative } from "node:path";
 import type { Command } from "commander";
-import { type CronConsumer, consumeCron, cronServiceOf } from "../cron.ts";
-import { failureToTell, TenonError } from "../errors.ts";
+import type { Admin } from "../admin/server.ts";
+import { exitCode, failureToTell } from "../errors.ts";
 import { Lifecycle } from "../lifecycle.ts";
-import { limits } from "../limits.ts";
-import { nearest } from "../nearest.ts";
-import { formatReference, isReference, parseReference } from "../oci/reference.ts";
+import { formatReference, parseReference } from "../oci/reference.ts";
 import { type CommonOptions, parsePort, suggestPort, terminalFor, withCommonOptions } from "../options.ts";
-import { camelCase } from "../project/config/key.ts";
-import { sections } from "../project/config/keys.ts";
-import { type Config, defaultConfig } from "../project/config.ts";
-import { hasOnlySources, mountsOf, type NamedModules, namedModules, type Pull } from "../project/modules.ts";
-import { configFile, dependencies, findProject, moduleName, type Project } from "../project/project.ts";
-import { servingOptions } from "../project/serving.ts";
-import { consumeQueues, type QueueConsumer, queueServiceOf } from "../queues.ts";
+import { hostAndPort } from "../project/config/addresses.ts";
+import { mountsOf, type Pull } from "../project/modules.ts";
+import { configFile } from "../project/project.ts";
 import { Reloading } from "../reloading.ts";
-import { Runtime, type RuntimeOptions } from "../runtime.ts";
+import { type Listening, Runtime } from "../runtime.ts";
 import { pathOf } from "../runtime-options.ts";
-import type { SidecarService } from "../sidecar-service.ts";
-import type { Terminal } from "../terminal.ts";
+import { type Configuration, readConfiguration } from "../serve/configuration.ts";
+import { Live } from "../serve/live.ts";
+import { Terminal } from "../terminal.ts";
 
 interface Options extends CommonOptions {
   readonly port?: number;
@@ -48,185 +42,95 @@ export function runCommand(program: Command): void {
     .option("--json", "print where it serves what as one line of JSON");
   withCommonOptions(command).action(async (named: string[], options: Options) => {
     const terminal = terminalFor(options);
+    // The configuration may not be readable, and then that is a line, too.
+    if (process.env["TENON_SERVER_LOG_FORMAT"] === "json") Terminal.useJson();
     const pull = puller(options, terminal);
-    let state = await configuration(named, pull);
+    const state = await readConfiguration(named, pull);
     const { server } = state.config;
     const lifecycle = new Lifecycle();
     const runtime = await lifecycle.starting(load(state, options, terminal));
+    if (server.metricsAddress !== undefined) {
+      const { url } = await lifecycle.starting(listenForOperations(runtime, server.metricsAddress));
+      terminal.note("Metrics", `${url}/metrics`);
+    }
     const { url } = await lifecycle.starting(
       suggestPort(runtime.listen({ host: options.host ?? server.host, port: options.port ?? server.port })),
     );
-    let consumers = consume(state, runtime, terminal);
+    const pullQuietly = puller(options, undefined);
+    const live = new Live(state, { named, pull, pullQuietly, runtime, terminal });
     await announce(url, runtime, options, terminal);
     for (const mount of mountsOf(state.modules)) terminal.note("Mount", mount);
-    const reload = async () => {
-      const next = await configuration(named, pull);
-      await runtime.update({ ...next.serving, modules: next.modules });
-      const fixed = fixedKeys(state.config, next.config);
-      if (work(next) !== work(state)) {
-        await closeAll(consumers);
-        consumers = consume(next, runtime, terminal);
-      }
-      state = next;
-      terminal.note("Reload", `modules: ${runtime.modules.join(", ")}`);
-      if (fixed.length > 0)
-        terminal.note("Restart", `is needed for ${fixed.join(", ")}: until then they stay as they were`);
-    };
     const { project } = state;
-    const reloading = new Reloading(project && join(project.folder, configFile), () =>
-      reload().catch((error: unknown) => {
-        runtime.noteFailedUpdate();
-        const told = failureToTell(error) ?? { message: String(error), hint: undefined };
-        terminal.failure(told.message, told.hint);
-        terminal.note("Reload", "failed: the former configuration goes on serving");
-      }),
-    );
+    const reloading = new Reloading(project && join(project.folder, configFile), async (isAsked) => {
+      await (isAsked ? reload(live, runtime, terminal) : refresh(live, terminal));
+      reloading.every(live.refreshMs);
+    });
+    reloading.every(live.refreshMs);
     lifecycle.onHangUp(() => reloading.request());
-    process.exitCode = await lifecycle.ended;
+    const admin = server.admin === undefined ? undefined : await lifecycle.starting(startAdmin(server.admin, live));
+    if (admin !== undefined) terminal.note("Admin", admin.address);
+    const code = await lifecycle.ended;
+    process.exitCode = code;
     reloading.close();
+    const ending = [live.close(), admin?.close()];
+    if (code === exitCode.done && server.drainMs > 0) {
+      terminal.note("Drain", `for ${server.drainMs} ms, while /ready answers 503`);
+      await runtime.drain();
+    }
     terminal.note("Stop", "after running requests; Ctrl-C again stops at once");
-    await closeAll(consumers);
+    await Promise.all(ending);
     await runtime.close();
     process.exit();
   });
 }
 
-/** The state of the project's files, and what follows from it. */
-interface Configuration {
-  readonly project: Project | undefined;
-  readonly config: Config;
-  readonly modules: NamedModules;
-  readonly serving: Omit<RuntimeOptions, "modules">;
-  readonly queueService: SidecarService | undefined;
-  readonly cronService: SidecarService | undefined;
+async function reload(live: Live, runtime: Runtime, terminal: Terminal): Promise<void> {
+  try {
+    await live.reload();
+  } catch (error) {
+    runtime.noteFailedUpdate();
+    tell(error, terminal);
+    terminal.note("Reload", "failed: the former configuration goes on serving");
+  }
 }
 
-/** Reads the configuration, and pulls what it names in registries. */
-async function configuration(named: readonly string[], pull: Pull): Promise<Configuration> {
-  const project = await findProject(process.cwd());
-  const components = await pulled(named, pull);
-  const { files, named: chosen } = await filesToServe(components, project);
-  const modules = await namedModules(files, chosen, project, process.env, pull);
-  const config = project?.config ?? defaultConfig(process.env);
-  const serving = servingOptions(config, project?.folder ?? process.cwd());
-  const [queueService, cronService] = [queueServiceOf(config, serving), cronServiceOf(config, serving)];
-  return { project, config, modules, serving, queueService, cronService };
+/** The registry may be away for a while, and the modules that are served need it no more. */
+async function refresh(live: Live, terminal: Terminal): Promise<void> {
+  try {
+    await live.refresh();
+  } catch (error) {
+    tell(error, terminal);
+    terminal.note("Refresh", "failed: the former components go on serving");
+  }
 }
 
-type Consumers = readonly (QueueConsumer | CronConsumer)[];
-
-/** Starts the consumers of queues and of cron. */
-function consume(
-  { config, queueService, cronService }: Configuration,
-  runtime: Runtime,
-  terminal: Terminal,
-): Consumers {
-  return [
-    ...consumeQueues(config, queueService, runtime, (message) => terminal.note("Queue", message)),
-    ...consumeCron(config, cronService, runtime, (message) => terminal.note("Cron", message)),
-  ];
+function tell(error: unknown, terminal: Terminal): void {
+  const told = failureToTell(error) ?? { message: String(error), hint: undefined };
+  terminal.failure(told.message, told.hint);
 }
 
-async function closeAll(consumers: Consumers): Promise<void> {
-  await Promise.all(consumers.map((consumer) => consumer.close()));
+function listenForOperations(runtime: Runtime, address: string): Promise<Listening> {
+  const { host, port } = hostAndPort(address);
+  return runtime.listen({ host, port, operations: true });
 }
 
-/** The part of a configuration that consumers work with. */
-function work({ config: { project, queues, cron }, queueService, cronService }: Configuration): string {
-  return JSON.stringify([project.name, queues, cron, queueService, cronService]);
+/** Imported when it is wanted: few servers have an admin socket. */
+async function startAdmin(address: string, live: Live): Promise<Admin> {
+  const { Admin } = await import("../admin/server.ts");
+  return Admin.start(address, live);
 }
 
-/** The keys of `[server]` whose new values a server that runs cannot take over. */
-function fixedKeys({ server: before }: Config, { server: after }: Config): string[] {
-  const isOfModule = (key: string) =>
-    key === "isolation" || (key in limits && limits[key as keyof typeof limits].ofModule);
-  const keys = Object.keys(sections.server.keys).filter((key) => !isOfModule(key));
-  const value = (server: Config["server"], key: string) =>
-    JSON.stringify((server as Readonly<Record<string, unknown>>)[camelCase(key)]);
-  return keys.filter((key) => value(before, key) !== value(after, key)).map((key) => `server.${key}`);
-}
-
-/** Pulls components of references, and shows it. */
-function puller(options: Options, terminal: Terminal): Pull {
+/** Pulls components of references, and shows it where there is a terminal for it. */
+function puller(options: Options, terminal: Terminal | undefined): Pull {
   return async (component) => {
     const { pullModule } = await import("../oci/pull.ts");
     // Read before it is shown, because what is no reference may hold a password.
     const shown = formatReference(parseReference(component));
-    const { path } = await terminal.step(
-      "Pull",
-      shown,
-      () => pullModule(component, { plainHttp: options.plainHttp === true }),
-      ({ digest }) => `(${digest})`,
-    );
+    const run = () => pullModule(component, { plainHttp: options.plainHttp === true });
+    const { path } =
+      terminal === undefined ? await run() : await terminal.step("Pull", shown, run, ({ digest }) => `(${digest})`);
     return path;
   };
-}
-
-/** Replaces each reference to a registry by the file that was pulled. */
-async function pulled(components: readonly string[], pull: Pull): Promise<string[]> {
-  const files: string[] = [];
-  for (const component of components) files.push(isReference(component) ? await pull(component) : component);
-  return files;
-}
-
-/** The components besides those that have a `source`, and those of them that the command names. */
-async function filesToServe(
-  components: readonly string[],
-  project: Project | undefined,
-): Promise<{ readonly files: readonly string[]; readonly named: readonly string[] }> {
-  const more = project === undefined ? [] : await dependencies(project);
-  if (components.length > 0) {
-    const hasSource = (component: string) => project?.config.modules[component]?.source !== undefined;
-    const named = components
-      .filter((component) => !hasSource(component))
-      .map((component) => fileOf(component, project, more));
-    return { files: [...new Set([...named, ...more])], named };
-  }
-  if (project === undefined) {
-    throw new TenonError(
-      "NO_PROJECT",
-      "there is no component to serve",
-      "name one: tenon run <file>.wasm, or go to a project's folder",
-    );
-  }
-  // The bare component is what the composed one has inside; this runtime needs no bridge to call it.
-  const own = [project.component, project.composed].find((file) => existsSync(file));
-  if (own === undefined) {
-    if (hasOnlySources(project)) return { files: more, named: [] };
-    throw new TenonError(
-      "NOT_BUILT",
-      `${relative(process.cwd(), project.component)} is not built yet`,
-      "run `tenon build` first",
-    );
-  }
-  return { files: [own, ...more], named: [] };
-}
-
-/** The file that is meant: the one of that path, or the project's module of that name. */
-function fileOf(component: string, project: Project | undefined, others: readonly string[]): string {
-  if (statSync(component, { throwIfNoEntry: false })?.isFile()) return resolve(component);
-  if (component.endsWith(".wasm")) {
-    throw new TenonError(
-      "MODULE_READ",
-      `cannot read ${component}: there is no such file`,
-      "run `tenon build` in the project that makes it, or name another file",
-    );
-  }
-  const own = project === undefined ? [] : [project.component, project.composed].filter((file) => existsSync(file));
-  const known = [...own, ...others];
-  const found = known.find((file) => moduleName(file) === component);
-  if (found !== undefined) return found;
-  const names = [...new Set(known.map(moduleName))];
-  const near = nearest(component, names);
-  throw new TenonError(
-    "MODULE_READ",
-    `there is no component ${component}: neither a file nor a module of the project`,
-    near !== undefined
-      ? `did you mean ${near}?`
-      : names.length > 0
-        ? `modules: ${names.join(", ")}`
-        : "name a file that ends in .wasm, or run `tenon build` first",
-  );
 }
 
 async function load({ modules, serving }: Configuration, options: Options, terminal: Terminal): Promise<Runtime> {

@@ -3,9 +3,17 @@ import { TenonError } from "../errors.ts";
 import { HttpSidecar, httpSidecarLimits } from "../http-sidecar/server.ts";
 import { Lifecycle } from "../lifecycle.ts";
 import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
-import { positive, TOKEN_VARIABLE, tokenFrom } from "./sidecar-options.ts";
+import {
+  endOf,
+  logFormatOf,
+  positive,
+  type ServerOptions,
+  TOKEN_VARIABLE,
+  tokenFrom,
+  withServerOptions,
+} from "./sidecar-options.ts";
 
-interface Options extends CommonOptions {
+interface Options extends CommonOptions, ServerOptions {
   readonly upstream: string;
   readonly listen: string;
   readonly headerFile?: Readonly<Record<string, string>>;
@@ -46,11 +54,12 @@ export function addHttp(sidecar: Command): void {
       httpSidecarLimits.maxBodyBytes,
     )
     .option("--json", "print where it listens as one line of JSON");
-  withCommonOptions(command).action(serve);
+  withCommonOptions(withServerOptions(command)).action(serve);
 }
 
 async function serve({ headerFile, allow, rate, ...options }: Options): Promise<void> {
   const terminal = terminalFor(options);
+  logFormatOf(options);
   const token = tokenFrom(options);
   const lifecycle = new Lifecycle();
   const started = HttpSidecar.start({
@@ -68,7 +77,7 @@ async function serve({ headerFile, allow, rate, ...options }: Options): Promise<
   const sidecar = await lifecycle.starting(started).catch(asUsage);
   terminal.note("Serve", `${options.upstream} at ${sidecar.address}`);
   if (options.json) process.stdout.write(`${JSON.stringify({ kind: "http", address: sidecar.address })}\n`);
-  process.exitCode = await lifecycle.ended;
+  process.exitCode = await endOf(lifecycle, options, terminal);
   terminal.note("Stop", "after running requests; Ctrl-C again stops at once");
   await sidecar.close();
   process.exit();

@@ -1,7 +1,10 @@
 /** Options that all sidecars share. */
 import { readFileSync } from "node:fs";
-import { InvalidArgumentError } from "commander";
-import { systemReason, TenonError } from "../errors.ts";
+import { setTimeout } from "node:timers/promises";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { exitCode, systemReason, TenonError } from "../errors.ts";
+import type { Lifecycle } from "../lifecycle.ts";
+import { Terminal } from "../terminal.ts";
 
 /** The variable that the bearer token may come from. */
 export const TOKEN_VARIABLE = "TENON_SIDECAR_TOKEN";
@@ -20,6 +23,35 @@ export function secretFile(file: string): string {
   } catch (error) {
     throw new TenonError("CONFIG", `${file} cannot be read: ${systemReason(error)}`, undefined, error);
   }
+}
+
+/** The options of a sidecar that {@link endOf} and {@link logFormatOf} read. */
+export interface ServerOptions {
+  readonly logFormat?: "readable" | "json";
+  readonly drain?: number;
+}
+
+/** Adds {@link ServerOptions} to a command. */
+export function withServerOptions(command: Command): Command {
+  return command
+    .addOption(new Option("--log-format <format>", "how lines are logged").choices(["readable", "json"]))
+    .option("--drain <ms>", "milliseconds for which it goes on accepting after SIGTERM", positive);
+}
+
+/** The format of the log, which holds for the lines of the command as well. */
+export function logFormatOf({ logFormat = "readable" }: ServerOptions): "readable" | "json" {
+  if (logFormat === "json") Terminal.useJson();
+  return logFormat;
+}
+
+/** Resolves with the exit code when the sidecar is to stop: after a SIGTERM it goes on for the time of `--drain`. */
+export async function endOf(lifecycle: Lifecycle, { drain = 0 }: ServerOptions, terminal: Terminal): Promise<number> {
+  const code = await lifecycle.ended;
+  if (code === exitCode.done && drain > 0) {
+    terminal.note("Drain", `for ${drain} ms`);
+    await setTimeout(drain);
+  }
+  return code;
 }
 
 /** A whole number from 1 on. */

@@ -4,10 +4,20 @@ import { Lifecycle } from "../lifecycle.ts";
 import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
 import { Sidecar, type SidecarKind } from "../sidecar.ts";
 import { helpCommand } from "./help.ts";
+import { addHealth } from "./sidecar-health.ts";
 import { addHttp } from "./sidecar-http.ts";
-import { positive, secretFile, TOKEN_VARIABLE, tokenFrom } from "./sidecar-options.ts";
+import {
+  endOf,
+  logFormatOf,
+  positive,
+  type ServerOptions,
+  secretFile,
+  TOKEN_VARIABLE,
+  tokenFrom,
+  withServerOptions,
+} from "./sidecar-options.ts";
 
-interface Options extends CommonOptions {
+interface Options extends CommonOptions, ServerOptions {
   readonly listen: string;
   readonly url?: string;
   readonly urlFile?: string;
@@ -49,6 +59,7 @@ export function sidecarCommand(program: Command): void {
     );
   for (const kind of Object.keys(kinds) as SidecarKind[]) addKind(sidecar, kind);
   addHttp(sidecar);
+  addHealth(sidecar);
   helpCommand(sidecar);
 }
 
@@ -82,7 +93,7 @@ function addKind(sidecar: Command, kind: SidecarKind): void {
   command
     .option("--max-body <bytes>", "bytes of a request's body", positive)
     .option("--json", "print where it listens as one line of JSON");
-  withCommonOptions(command).action((options: Options) => serve(kind, options));
+  withCommonOptions(withServerOptions(command)).action((options: Options) => serve(kind, options));
 }
 
 async function serve(kind: SidecarKind, options: Options): Promise<void> {
@@ -92,6 +103,7 @@ async function serve(kind: SidecarKind, options: Options): Promise<void> {
     kind,
     url: urlFrom(kind, options),
     listen: options.listen,
+    logFormat: logFormatOf(options),
     logLevel: options.quiet ? "error" : options.verbose ? "debug" : "info",
     ...given("token", token),
     ...given("readOnly", options.readOnly),
@@ -109,7 +121,7 @@ async function serve(kind: SidecarKind, options: Options): Promise<void> {
   const sidecar = await lifecycle.starting(started).catch(asUsage);
   terminal.note("Serve", `${kind} at ${sidecar.address}`);
   if (options.json) process.stdout.write(`${JSON.stringify({ kind, address: sidecar.address })}\n`);
-  process.exitCode = await lifecycle.ended;
+  process.exitCode = await endOf(lifecycle, options, terminal);
   terminal.note("Stop", "after running requests; Ctrl-C again stops at once");
   await sidecar.close();
   process.exit();

@@ -4,8 +4,7 @@ import { systemReason, TenonError } from "../errors.ts";
 
 /**
  * The sign that a `tenon dev` of a project runs: the file `.tenon/running/<process id>`, which has the address of its
- * development services, and nothing while they start. Programs of the project find the services by it (`migrate.mjs` of the
- * template `sql`). A process that was killed leaves its file; {@link othersRunning} tells such a one.
+ * development services, and nothing while they start. `tenon migrate` finds the services by it. A process that was killed leaves its file; {@link othersRunning} tells such a one.
  */
 export class RunningSign {
   readonly #file: string;
@@ -59,6 +58,16 @@ export async function othersRunning(folder: string): Promise<number[]> {
     else await rm(file, { force: true });
   }
   return found;
+}
+
+/** The address of the development services of a project while `tenon dev` runs. */
+export async function servicesOf(folder: string): Promise<string | undefined> {
+  const names = await readdir(signs(folder)).catch(() => []);
+  for (const name of names.filter((each) => /^[1-9][0-9]*$/.test(each) && isAlive(Number(each)))) {
+    const services = await readFile(join(signs(folder), name), "utf8").catch(() => "");
+    if (services !== "") return services;
+  }
+  return undefined;
 }
 
 function signs(folder: string): string {

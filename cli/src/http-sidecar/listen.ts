@@ -21,8 +21,8 @@ export interface Bound {
  *
  * @throws TenonError `CONFIG` for what is no address, `ADDRESS_IN_USE` and `LISTEN`
  */
-export async function listen(server: Server, text: string): Promise<Bound> {
-  if (text.startsWith("unix://")) return listenAtSocket(server, text);
+export async function listen(server: Server, text: string, socketMode = SOCKET_MODE): Promise<Bound> {
+  if (text.startsWith("unix://")) return listenAtSocket(server, text, socketMode);
   const [, bracketed, plain, port] =
     /^(?:http:\/\/)?(?:\[([0-9A-Fa-f:.]+)\]|([^\s:/[\]]+)):(\d{1,5})$/.exec(text) ?? [];
   const host = bracketed ?? plain;
@@ -37,7 +37,7 @@ export async function listen(server: Server, text: string): Promise<Bound> {
   };
 }
 
-async function listenAtSocket(server: Server, text: string): Promise<Bound> {
+async function listenAtSocket(server: Server, text: string, mode: number): Promise<Bound> {
   const path = text.slice("unix://".length);
   if (!path.startsWith("/") || path.endsWith("/")) throw nowhere(text);
   if (isSocket(path)) {
@@ -45,13 +45,13 @@ async function listenAtSocket(server: Server, text: string): Promise<Bound> {
     rmSync(path, { force: true });
   }
   // Nobody may connect before the mode says who.
-  const before = process.umask(0o777 & ~SOCKET_MODE);
+  const before = process.umask(0o777 & ~mode);
   try {
     await bind(server, { path }, text);
   } finally {
     process.umask(before);
   }
-  chmodSync(path, SOCKET_MODE);
+  chmodSync(path, mode);
   return { address: `unix://${path}`, loopback: false, release: () => rmSync(path, { force: true }) };
 }
 

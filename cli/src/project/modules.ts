@@ -4,6 +4,7 @@ import { relative, resolve } from "node:path";
 import { TenonError } from "../errors.ts";
 import { isReference } from "../oci/reference.ts";
 import type { ModuleOptions, RuntimeOptions } from "../runtime.ts";
+import type { SetSource } from "../serve/configuration.ts";
 import type { Config } from "./config.ts";
 import { moduleName, type Project } from "./project.ts";
 import { type Environment, resolveSecrets } from "./secrets.ts";
@@ -16,7 +17,8 @@ export type NamedModules = Readonly<Record<string, string | ModuleOptions>>;
 
 /**
  * Components by the names under which they are served, each with the policy that the project has for it. A component that the
- * command names (`named`) wins over a `source`, and a `source` wins over a file in `modules/`.
+ * command names (`named`) wins over a `source`, and a `source` wins over a file in `modules/`. One that was set while the server
+ * runs (`set`) wins over all of them.
  *
  * @param files the components without a `source`
  * @param named those of them that the command names
@@ -29,6 +31,7 @@ export async function namedModules(
   project: Project | undefined,
   environment: Environment,
   pull: Pull,
+  set: ReadonlyMap<string, SetSource> = new Map(),
 ): Promise<NamedModules> {
   const byName = new Map<string, string>();
   for (const file of files) {
@@ -40,12 +43,16 @@ export async function namedModules(
     }
     byName.set(name, file);
   }
-  const modules = new Map<string, string | ModuleOptions>(byName);
   const fixed = new Set(named.map(moduleName));
   const folder = project?.folder ?? process.cwd();
+  for (const [name, { source, file }] of set) byName.set(name, file ?? (await fileOfSource(source, folder, pull)));
+  const modules = new Map<string, string | ModuleOptions>(byName);
   for (const [name, policy] of Object.entries(project?.config.modules ?? {})) {
     const { source } = policy;
-    const own = source === undefined || fixed.has(name) ? byName.get(name) : await fileOfSource(source, folder, pull);
+    const own =
+      set.has(name) || source === undefined || fixed.has(name)
+        ? byName.get(name)
+        : await fileOfSource(source, folder, pull);
     if (own !== undefined) modules.set(name, moduleOptions(name, policy, own, folder, environment));
     else if (name !== project?.config.project.name) throw withoutSource(name);
   }
@@ -70,7 +77,18 @@ export function hasOnlySources({ config, source }: Project): boolean {
  */
 export function moduleOptions(
   name: string,
-  { source: _source, mount, host, isolation, env, secrets, sidecars, outbound, ...limits }: Config["modules"][string],
+  {
+    source: _source,
+    refreshMs: _refreshMs,
+    mount,
+    host,
+    isolation,
+    env,
+    secrets,
+    sidecars,
+    outbound,
+    ...limits
+  }: Config["modules"][string],
   file: string,
   folder: string,
   environment: Environment,

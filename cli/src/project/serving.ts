@@ -16,7 +16,9 @@ export function servingOptions(
   folder: string,
   environment: Environment = process.env,
 ): Omit<RuntimeOptions, "modules"> {
-  const { host: _host, port: _port, tlsCertificate, tlsKey, ...serving } = config.server;
+  const { host: _host, port: _port, tlsCertificate, tlsKey, ...others } = config.server;
+  // The command's own.
+  const { metricsAddress: _metrics, refreshMs: _refresh, admin: _admin, ...serving } = others;
   if ((tlsCertificate === undefined) !== (tlsKey === undefined)) {
     throw new TenonError("CONFIG", "server.tls_certificate and server.tls_key belong together: one of them is missing");
   }

@@ -55,6 +55,31 @@ describe("a Unix socket", () => {
   const socket = join(directory, "db.sock");
   const listen = ["--listen", `unix://${socket}`];
 
+  it("is checked by a probe that needs no curl", async () => {
+    const health = (address: string) => {
+      const ran = spawnSync(process.execPath, [tenon, "sidecar", "health", address], { encoding: "utf8" });
+      return { code: ran.status, said: ran.stdout };
+    };
+    const sidecar = await start(["sql", ...listen], { DATABASE_URL: store });
+    expect(health(sidecar.address)).toEqual({ code: 0, said: `${sidecar.address} is up\n` });
+    await sidecar.end("SIGTERM");
+    const gone = health(sidecar.address);
+    expect(gone.code).toBe(1);
+    expect(gone.said).toMatch(new RegExp(`^${sidecar.address} is down: .*ENOENT.*\n$`));
+    expect(health("db.sock").code).toBe(2);
+  });
+
+  it("serves on for the time of --drain after SIGTERM, and logs JSON", async () => {
+    const args = ["sql", ...listen, "--drain", "1500", "--log-format", "json"];
+    const sidecar = await start(args, { DATABASE_URL: store });
+    const ended = sidecar.end("SIGTERM");
+    await expect.poll(sidecar.said).toContain('"step":"Drain"');
+    expect((await askAt(sidecar.address)("GET", "/health")).status).toBe(200);
+    expect(await ended).toBe(0);
+    const lines = sidecar.said().trim().split("\n");
+    expect(lines.map((line) => (JSON.parse(line) as { step?: string }).step)).toEqual(["Serve", "Drain", "Stop"]);
+  });
+
   it("is for its user and group only, and goes with the sidecar", async () => {
     for (const [signal, code] of [
       ["SIGTERM", 0],

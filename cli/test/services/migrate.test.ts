@@ -1,15 +1,18 @@
-/** `npm run migrate` of the template `sql`: whose tables it makes, and under which names of its file. */
+/** `tenon migrate`: whose tables it makes, in which order, and once. */
 import { spawn, spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, expect, it } from "vitest";
+import { describeEach } from "../../../testing/needs.ts";
 import { RunningSign } from "../../src/dev/running.ts";
 import { Services } from "../../src/services.ts";
+import { Sidecar } from "../../src/sidecar.ts";
 import { askAt } from "./ask.ts";
-import { folder } from "./stores.ts";
+import { folder, startPostgres } from "./stores.ts";
 
+const tenon = fileURLToPath(new URL("../../bin/tenon.js", import.meta.url));
 const example = fileURLToPath(new URL("../../../examples/users-sql", import.meta.url));
 const directory = folder();
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
@@ -19,10 +22,11 @@ afterEach(async () => {
   for (const each of end.splice(0)) await each();
 });
 
-/** A project with the template's migration. */
+/** A project with the template's migrations. */
 function project(name: string): string {
   const at = join(directory, name);
-  for (const part of ["migrate.mjs", "migrations"]) cpSync(join(example, part), join(at, part), { recursive: true });
+  cpSync(join(example, "migrations"), join(at, "migrations"), { recursive: true });
+  writeFileSync(join(at, "tenon.toml"), '[project]\nname = "own"\n');
   return at;
 }
 
@@ -38,8 +42,8 @@ async function develop(at: string): Promise<Services> {
   return services;
 }
 
-async function run(file: string, cwd: string): Promise<{ code: number | null; said: string }> {
-  const child = spawn(process.execPath, [file], { cwd });
+async function run(cwd: string, ...args: string[]): Promise<{ code: number | null; said: string }> {
+  const child = spawn(process.execPath, [tenon, "migrate", ...args], { cwd });
   const exited = new Promise<number | null>((resolve) => child.once("close", resolve));
   return { said: await text(child.stderr), code: await exited };
 }
@@ -51,8 +55,9 @@ it.each(["plain", "a space", "größe & 100%"])("makes the tables in a folder ca
   const at = project(name);
   const services = await develop(at);
   expect(await hasUsers(services)).toBe(false);
-  expect(await run("migrate.mjs", at)).toEqual({ code: 0, said: expect.stringContaining(services.url) });
+  expect(await run(at)).toEqual({ code: 0, said: expect.stringContaining("0001_tables.sql") });
   expect(await hasUsers(services)).toBe(true);
+  expect(await run(at)).toEqual({ code: 0, said: expect.stringContaining("nothing to do") });
 });
 
 it("makes them through a symbolic link", async () => {
@@ -60,19 +65,57 @@ it("makes them through a symbolic link", async () => {
   const services = await develop(at);
   const link = join(directory, "link");
   symlinkSync(at, link);
-  expect(await run(join(link, "migrate.mjs"), link)).toMatchObject({ code: 0 });
+  expect(await run(link)).toMatchObject({ code: 0 });
   expect(await hasUsers(services)).toBe(true);
 });
 
 it("makes none in another project's database, and says what to start", async () => {
   const other = await develop(project("other"));
   const at = project("own");
-  const none = { code: 1, said: expect.stringContaining("start it first") };
-  expect(await run("migrate.mjs", at)).toEqual(none);
+  const none = { code: 2, said: expect.stringContaining("start `tenon dev`, or give the address") };
+  expect(await run(at)).toEqual(none);
   // Nor by the sign of a `tenon dev` that was killed: its address may be another's by now.
   mkdirSync(join(at, ".tenon/running"), { recursive: true });
   const { pid } = spawnSync(process.execPath, ["-e", ""]);
   writeFileSync(join(at, ".tenon/running", String(pid)), other.url);
-  expect(await run("migrate.mjs", at)).toEqual(none);
+  expect(await run(at)).toEqual(none);
   expect(await hasUsers(other)).toBe(false);
+});
+
+const databases = [{ dialect: "sqlite" }, { dialect: "postgres", needs: "postgresql" as const }];
+describeEach("a sidecar of $dialect at a Unix socket", databases, ({ dialect }) => {
+  it("applies each file once, as one transaction, in the order of the names", async () => {
+    const postgres = dialect === "postgres" ? await startPostgres() : undefined;
+    if (postgres !== undefined) end.push(() => postgres.stop());
+    const at = join(directory, dialect);
+    mkdirSync(join(at, "migrations"), { recursive: true });
+    const write = (name: string, sql: string) => writeFileSync(join(at, "migrations", name), sql);
+    const listen = `unix://${join(at, "db.sock")}`;
+    const url = postgres?.url ?? `sqlite:${join(at, "a.db")}`;
+    const sidecar = await Sidecar.start({ kind: "sql", url, listen, token: "a token", logLevel: "error" });
+    end.unshift(() => sidecar.close());
+    writeFileSync(join(at, "token"), "a token");
+    const migrate = () => run(at, listen, "--folder", "migrations", "--token-file", "token", "--json");
+    const rows = async () =>
+      (
+        await askAt(listen, { authorization: "Bearer a token" })("POST", "/sql/query", {
+          json: { sql: "SELECT b FROM a ORDER BY b" },
+        })
+      ).json.rows;
+
+    write("2.sql", "INSERT INTO a VALUES ('x;y'); -- a comment;\nINSERT INTO a VALUES ('z');");
+    write("1.sql", "CREATE TABLE a (b TEXT)");
+    expect((await migrate()).code).toBe(0);
+    write("3.sql", "INSERT INTO a VALUES ('of a file that fails'); INSERT INTO none VALUES (1)");
+    expect(await migrate()).toMatchObject({ code: 1, said: expect.stringContaining("3.sql was not applied") });
+    expect(await rows()).toEqual([{ b: "x;y" }, { b: "z" }]);
+
+    write("3.sql", "INSERT INTO a VALUES ('3')");
+    // Several at once, as the pods of a deployment are.
+    const both = await Promise.all([migrate(), migrate(), migrate()]);
+    expect(both.map(({ code }) => code)).toEqual([0, 0, 0]);
+    expect(await rows()).toEqual([{ b: "3" }, { b: "x;y" }, { b: "z" }]);
+    write("1.sql", "CREATE TABLE a (b TEXT, c TEXT)");
+    expect(await migrate()).toMatchObject({ code: 1, said: expect.stringContaining("1.sql has changed since") });
+  });
 });

@@ -7,7 +7,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { type TestApp, testApp } from "@tenon/sdk/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Services } from "../../src/index.ts";
+import { migrate, Services } from "../../src/index.ts";
 import { parseConfig } from "../../src/project/config.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
@@ -99,7 +99,7 @@ describe.each(steps.map((step, i) => [step.title, step, i] as const))("%s", (_ti
       writeFileSync(join(project, name), content);
     }
     const load = (name: string) => import(/* @vite-ignore */ pathToFileURL(join(project, name)).href);
-    if (i === 0) await (await load("migrate.mjs")).migrate("sqlite", services.url);
+    if (i === 0) await migrate({ address: services.url, folder: join(project, "migrations") });
     const env = { SIDECAR_DB_URL: services.url, SIDECAR_STORAGE_URL: services.url, DIALECT: "sqlite" };
     api = testApp((await load("src/handler.ts")).default, { env, secrets });
   });

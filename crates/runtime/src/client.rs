@@ -11,6 +11,7 @@ use tenon_connection::{Account, Reservation, Upload, Uploads, names_this_machine
 use crate::limits;
 use crate::origin::{Origin, Peer, TrustedProxies};
 use crate::problem::Problem;
+use crate::server::Serves;
 
 /// What a request takes besides its head and its bodies: its task, and what hyper has of it.
 const REQUEST_BYTES: usize = 8 * 1024;
@@ -28,6 +29,7 @@ pub(crate) struct Client {
     timeout: Duration,
     /// Whether requests must name this machine.
     local: bool,
+    serves: Serves,
     /// None for a program.
     peer: Option<Peer>,
 }
@@ -38,15 +40,20 @@ impl Client {
         account: Account,
         uploads: Arc<Uploads>,
         timeout: Duration,
-        local: bool,
+        (local, serves): (bool, Serves),
         peer: Peer,
     ) -> Self {
-        Self { account, uploads: Some(uploads), timeout, local, peer: Some(peer) }
+        Self { account, uploads: Some(uploads), timeout, local, serves, peer: Some(peer) }
     }
 
     /// The program that embeds the runtime.
     pub(crate) fn embedding(account: Account, timeout: Duration) -> Self {
-        Self { account, uploads: None, timeout, local: false, peer: None }
+        Self { account, uploads: None, timeout, local: false, serves: Serves::Everything, peer: None }
+    }
+
+    /// The requests that its listener answers.
+    pub(crate) fn serves(&self) -> Serves {
+        self.serves
     }
 
     /// Whether the listener answers to the names in a request: to any, or to this machine's own only.

@@ -1,11 +1,11 @@
-//! `/health`: whether everything that was configured serves.
+//! `/health`: whether everything that was configured serves. `/ready`: whether requests should come here.
 
 use std::fmt::Write;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::Response;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use http::{Response, StatusCode};
 
 use crate::problem::JsonString;
 use crate::registry::READY;
@@ -39,7 +39,21 @@ pub(crate) fn response(
         body.push_str(r#","reload":"failed""#);
     }
     body.push('}');
+    json(StatusCode::OK, body)
+}
+
+/// The answer of `/ready`: 200, or 503 with the reasons for which requests should go elsewhere.
+pub(crate) fn readiness(reasons: &[String]) -> Response<Bytes> {
+    if reasons.is_empty() {
+        return json(StatusCode::OK, r#"{"status":"ready"}"#.to_string());
+    }
+    let reasons: Vec<_> = reasons.iter().map(|reason| format!(r#""{}""#, JsonString(reason))).collect();
+    json(StatusCode::SERVICE_UNAVAILABLE, format!(r#"{{"status":"unready","reasons":[{}]}}"#, reasons.join(",")))
+}
+
+fn json(status: StatusCode, body: String) -> Response<Bytes> {
     let mut response = Response::new(Bytes::from(body));
+    *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response

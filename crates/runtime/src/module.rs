@@ -226,27 +226,50 @@ impl Module {
     }
 
     /// Makes the instances that are to be ready before the first request, each within the time of a request and all within the
-    /// time of loading. One that cannot be made will be missed, and the reason seen, by a request.
-    pub(crate) async fn warm_up(&self, loader: &Loader) {
-        let Reuse::Shared(warm) = &self.reuse else { return };
+    /// time of loading. A module that replaces another makes one in any case, so that its first request finds its code mapped.
+    ///
+    /// # Errors
+    ///
+    /// [`RuntimeError::Link`] when it replaces another and fails while it starts. Otherwise a request will see the reason.
+    pub(crate) async fn warm_up(&self, loader: &Loader, replaces: bool) -> Result<(), RuntimeError> {
         let limits = &self.surroundings.limits;
+        let kept = if matches!(self.reuse, Reuse::Shared(_)) { limits.warm_instances } else { 0 };
         let ends = Instant::now() + ms(limits.load_timeout_ms);
-        for _ in 0..limits.warm_instances {
-            let Some(slot) = loader.engine.slots.try_take() else { return };
+        for _ in 0..kept.max(u64::from(replaces)) {
+            let Some(slot) = loader.engine.slots.try_take() else { break };
             let caller =
                 Caller { request_id: "warm-up".into(), traceparent: None, origin: Origin::default(), recording: None };
             let ends = ends.min(Instant::now() + ms(limits.request_timeout_ms));
             let made = timeout_at(ends, Instance::new(self, caller, slot)).await;
             let name = &*self.info.name;
             match made {
-                Ok(Ok(instance)) => warm.give(instance),
+                Ok(Ok(instance)) => self.keep_fresh(instance),
+                Ok(Err(Failure::Trap(error, _))) if replaces => {
+                    let reason = format!("it fails while it starts: {error:#}");
+                    return Err(RuntimeError::Link { name: name.to_string(), reason });
+                }
                 Ok(Err(failure)) => {
                     tracing::warn!(module = name, "no instance could be made ready: {failure:?}");
-                    return;
+                    break;
                 }
                 Err(_) => {
                     tracing::warn!(module = name, "no instance was ready in time: its start takes too long");
-                    return;
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps an instance that has served no request for the first one.
+    fn keep_fresh(&self, mut instance: Instance) {
+        match &self.reuse {
+            Reuse::Never => {}
+            Reuse::Shared(warm) => warm.give(instance),
+            Reuse::Restored(warm, places) => {
+                if let Some(place) = places.try_take() {
+                    instance.move_to(place);
+                    warm.give(instance);
                 }
             }
         }

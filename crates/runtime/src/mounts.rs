@@ -19,7 +19,7 @@ struct Mount {
 }
 
 /// First segments of the server's own paths.
-const OWN: [&str; 3] = ["run", "health", "metrics"];
+const OWN: [&str; 4] = ["run", "health", "ready", "metrics"];
 
 impl Mounts {
     /// The mounts of modules. One with a host counts before one without, and then the longer path before the shorter.
@@ -156,7 +156,7 @@ mod tests {
         for mount in ["", "shop", "/shop/", "//", "/a//b", "/a/../b", "/a?b", "/a%2fb", "/a b"] {
             assert!(error(&[mounted("a", None, Some(mount))]).contains("is no path such as"), "{mount}");
         }
-        for mount in ["/run", "/run/x", "/health", "/metrics/x"] {
+        for mount in ["/run", "/run/x", "/health", "/ready", "/metrics/x"] {
             assert!(error(&[mounted("a", None, Some(mount))]).contains("is the server's own"), "{mount}");
         }
         for host in ["", "a:80", "a b", "http://a", "a/b", "%61", "[::1]:80"] {

@@ -27,6 +27,8 @@ pub(crate) enum Problem {
     NoTunnel,
     /// No such path of the runtime's own.
     NotFound,
+    /// Another listener of the server answers it.
+    NotServedHere,
     /// No such module.
     UnknownModule(String),
     /// A path of the runtime's own with another method than GET or HEAD.
@@ -69,7 +71,7 @@ impl Problem {
             }
             Self::OtherHost => StatusCode::FORBIDDEN,
             Self::UnknownCoding => StatusCode::NOT_IMPLEMENTED,
-            Self::NotFound | Self::UnknownModule(_) => StatusCode::NOT_FOUND,
+            Self::NotFound | Self::NotServedHere | Self::UnknownModule(_) => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed | Self::NoTunnel => StatusCode::METHOD_NOT_ALLOWED,
             Self::BodyTooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::BodyTimedOut(_) => StatusCode::REQUEST_TIMEOUT,
@@ -157,6 +159,7 @@ impl fmt::Display for Problem {
             Self::InvalidTarget => f.write_str("the request's target has a form that its method has no use for"),
             Self::NoTunnel => f.write_str("this server is no proxy"),
             Self::NotFound => f.write_str("no module is mounted here; each is served under /run/<module>/"),
+            Self::NotServedHere => f.write_str("this address does not serve that path"),
             Self::UnknownModule(name) => write!(f, "no module is called {name}"),
             Self::MethodNotAllowed => f.write_str("this path answers GET and HEAD only"),
             Self::BodyTooLarge(limit) => write!(f, "the request body is larger than {limit} bytes"),

@@ -141,7 +141,7 @@ impl Loading {
         let (name, loader) = (source.name.clone(), Arc::clone(&shelf.loader));
         let stamp = Stamp::of(&source.path);
         let slot = shelf.put(source.clone(), stamp, Arc::clone(&surroundings), State::Loading)?;
-        let task = self.tasks.spawn(async move { load(loader, source, surroundings).await });
+        let task = self.tasks.spawn(async move { load(loader, source, surroundings, false).await });
         self.announced.insert(task.id(), (name, slot));
         Ok(())
     }
@@ -236,7 +236,9 @@ impl Registry {
         self.shelf.table().mounts_with(&source)?;
         let surroundings = self.shelf.surroundings(&source)?;
         let stamp = Stamp::of(&source.path);
-        let module = load(Arc::clone(&self.shelf.loader), source.clone(), Arc::clone(&surroundings)).await?;
+        let replaces = self.get(&source.name).is_some_and(|slot| matches!(slot.state, State::Ready(_)));
+        let loader = Arc::clone(&self.shelf.loader);
+        let module = load(loader, source.clone(), Arc::clone(&surroundings), replaces).await?;
         let module = self.shelf.looked_after(module);
         self.shelf.put(source, stamp, surroundings, State::Ready(module))?;
         Ok(())
@@ -266,9 +268,10 @@ impl Registry {
                         || (matches!(slot.state, State::Loading) && slot.source == source))
             });
             if !is_same {
+                let replaces = known.is_some_and(|slot| matches!(slot.state, State::Ready(_)));
                 let (loader, source, surroundings) =
                     (Arc::clone(&shelf.loader), source.clone(), Arc::clone(&surroundings));
-                loading.spawn(async move { (source.name.clone(), load(loader, source, surroundings).await) });
+                loading.spawn(async move { (source.name.clone(), load(loader, source, surroundings, replaces).await) });
             }
             next.push((source, stamp, surroundings));
         }
@@ -461,11 +464,13 @@ fn log((name, error): Failure) {
     tracing::error!(module = &*name, "{error}");
 }
 
-/// Loads one module and makes its first instances, on threads that may compute for seconds.
+/// Loads one module and makes its first instances, on threads that may compute for seconds. `replaces`: another one serves in
+/// its place.
 async fn load(
     loader: Arc<Loader>,
     source: ModuleSource,
     surroundings: Arc<Surroundings>,
+    replaces: bool,
 ) -> Result<Module, RuntimeError> {
     let cached = {
         let _turn = loader.turns.cached.acquire().await;
@@ -478,7 +483,7 @@ async fn load(
             on_a_thread(&loader, &source, &surroundings, Module::load).await?
         }
     };
-    module.warm_up(&loader).await;
+    module.warm_up(&loader, replaces).await?;
     Ok(module)
 }
 

@@ -8,6 +8,8 @@ use http::uri::{Parts, PathAndQuery};
 pub(crate) enum Route<'a> {
     /// `/health`
     Health,
+    /// `/ready`
+    Ready,
     /// `/metrics`
     Metrics,
     /// `/run/<module>/*`, with path and query as the module sees them.
@@ -22,6 +24,7 @@ impl<'a> Route<'a> {
         let path = uri.path();
         match path {
             "/health" => return Self::Health,
+            "/ready" => return Self::Ready,
             "/metrics" => return Self::Metrics,
             _ => {}
         }
@@ -74,6 +77,8 @@ mod tests {
         assert_eq!(seen("/runs/hello"), "None");
         assert_eq!(seen("/health"), "Health");
         assert_eq!(seen("/health/"), "None");
+        assert_eq!(seen("/ready"), "Ready");
+        assert_eq!(seen("/ready/"), "None");
         assert_eq!(seen("/metrics"), "Metrics");
         assert_eq!(seen("http://example.com/run/hello/x"), "hello /x");
     }

@@ -41,7 +41,7 @@ use crate::recent::{Recent, RecentRequest};
 use crate::recording::Secrets;
 use crate::registry::{Loader, Registry, Turns};
 use crate::request_id;
-use crate::server::{Server, Tls};
+use crate::server::{Audience, Server, Tls};
 
 /// Serves modules. Cloning is cheap and shares everything.
 #[derive(Clone)]
@@ -67,6 +67,10 @@ struct Shared {
     trusted_proxies: TrustedProxies,
     /// Whether the last update failed.
     is_outdated: AtomicBool,
+    /// Whether the server is about to close.
+    is_draining: AtomicBool,
+    /// Whether a listener of its own answers `/metrics`.
+    has_operations: AtomicBool,
     started: Instant,
 }
 
@@ -129,6 +133,8 @@ impl Runtime {
             program,
             trusted_proxies,
             is_outdated: AtomicBool::new(false),
+            is_draining: AtomicBool::new(false),
+            has_operations: AtomicBool::new(false),
             started,
         };
         Ok(Self { shared: Arc::new(shared) })
@@ -175,6 +181,23 @@ impl Runtime {
     /// Notes in `/health` that there is a newer configuration, which cannot be served, until an update succeeds.
     pub fn note_failed_update(&self) {
         self.shared.is_outdated.store(true, Ordering::Relaxed);
+    }
+
+    /// Has `/ready` answer 503 and each answer of HTTP/1 close its connection from now on, and waits for `drain_ms`. Connections
+    /// and requests are accepted meanwhile; closing the servers is the next step.
+    pub async fn drain(&self) {
+        self.shared.is_draining.store(true, Ordering::Relaxed);
+        tokio::time::sleep(ms(self.shared.limits.drain_ms)).await;
+    }
+
+    /// Whether the server is about to close.
+    pub(crate) fn is_draining(&self) -> bool {
+        self.shared.is_draining.load(Ordering::Relaxed)
+    }
+
+    /// Whether a listener of its own answers `/metrics`.
+    pub(crate) fn has_operations(&self) -> bool {
+        self.shared.has_operations.load(Ordering::Relaxed)
     }
 
     /// What has been counted so far, in the text format of Prometheus.
@@ -270,14 +293,22 @@ impl Runtime {
     /// Serves `listener` until the returned server is closed.
     #[must_use]
     pub fn listen(&self, listener: TcpListener) -> Server {
-        Server::start(self.clone(), listener, &self.shared.limits, self.shared.tls.clone(), false)
+        Server::start(self.clone(), listener, &self.shared.limits, self.shared.tls.clone(), Audience::All)
+    }
+
+    /// Serves `/metrics`, `/health` and `/ready` on `listener`, without TLS, and nothing else. The other listeners answer 404 for
+    /// `/metrics` from now on.
+    #[must_use]
+    pub fn listen_for_operations(&self, listener: TcpListener) -> Server {
+        self.shared.has_operations.store(true, Ordering::Relaxed);
+        Server::start(self.clone(), listener, &self.shared.limits, None, Audience::Operations)
     }
 
     /// Serves `listener`, and refuses requests that name another host than this machine where it is on a loopback address:
     /// pages of other sites may not call what is developed (DNS rebinding).
     #[must_use]
     pub fn listen_locally(&self, listener: TcpListener) -> Server {
-        Server::start(self.clone(), listener, &self.shared.limits, self.shared.tls.clone(), true)
+        Server::start(self.clone(), listener, &self.shared.limits, self.shared.tls.clone(), Audience::Local)
     }
 
     /// Waits until the streamed responses to clients on connections have ended: for some seconds at most.

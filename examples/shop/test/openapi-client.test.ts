@@ -3,11 +3,11 @@ import { createHmac } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { testApp } from "@tenon/sdk/testing";
 import createClient from "openapi-fetch";
-import { Services } from "tenon";
+import { migrate, Services } from "tenon";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { migrate } from "../migrate.mjs";
 import app from "../src/handler.ts";
 import type { paths } from "./api.ts";
 
@@ -18,7 +18,7 @@ let shop: ReturnType<typeof createClient<paths>>;
 
 beforeAll(async () => {
   services = await Services.start({ folder });
-  await migrate("sqlite", services.url);
+  await migrate({ address: services.url, folder: fileURLToPath(new URL("../migrations", import.meta.url)) });
   const env = { SIDECAR_DB_URL: services.url, SIDECAR_STORAGE_URL: services.url, DIALECT: "sqlite" };
   const api = testApp(app, { env, secrets });
   const fetch = async (request: Request): Promise<Response> => {

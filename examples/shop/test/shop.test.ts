@@ -2,11 +2,11 @@ import { createHmac } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { client } from "@tenon/sdk/client";
 import { testApp } from "@tenon/sdk/testing";
-import { Services, Sidecar } from "tenon";
+import { migrate, Services, Sidecar } from "tenon";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { migrate } from "../migrate.mjs";
 import app from "../src/handler.ts";
 
 const secrets = { JWT: "a key of at least thirty-two bytes…", STRIPE: "whsec_of_stripe" };
@@ -27,7 +27,7 @@ beforeAll(async () => {
     database = sidecar;
     db = sidecar.address;
   }
-  await migrate(dialect, db);
+  await migrate({ address: db, folder: fileURLToPath(new URL("../migrations", import.meta.url)) });
   api = testApp(app, { env: { SIDECAR_DB_URL: db, SIDECAR_STORAGE_URL: services.url, DIALECT: dialect }, secrets });
 });
 afterAll(async () => {

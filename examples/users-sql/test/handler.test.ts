@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { testApp } from "@tenon/sdk/testing";
-import { Services, Sidecar } from "tenon";
+import { migrate, Services, Sidecar } from "tenon";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { migrate } from "../migrate.mjs";
 import app from "../src/handler.ts";
 
 /** The databases to test on: the development services' SQLite always, PostgreSQL when DATABASE_URL names one. */
@@ -25,7 +25,7 @@ describe.each(databases)("users on %s", (dialect) => {
       database = await Services.start({ folder });
       url = database.url;
     }
-    await migrate(dialect, url);
+    await migrate({ address: url, folder: fileURLToPath(new URL("../migrations", import.meta.url)) });
     api = testApp(app, { env: { SIDECAR_DB_URL: url, DIALECT: dialect } });
   });
   afterAll(async () => {
@@ -33,7 +33,9 @@ describe.each(databases)("users on %s", (dialect) => {
     rmSync(folder, { recursive: true, force: true });
   });
   beforeEach(async () => {
-    await migrate(dialect, url, [{ sql: "DELETE FROM users" }]);
+    const body = JSON.stringify({ sql: "DELETE FROM users" });
+    const headers = { "content-type": "application/json" };
+    expect((await fetch(`${url}/sql/execute`, { method: "POST", headers, body })).status).toBe(200);
   });
 
   const add = async (name: string, more: object = {}) => (await api.post("/users", { json: { name, ...more } })).json();

@@ -27,6 +27,32 @@ export const sidecarRule = {
   pattern: `^(?:unix:///[\\s\\S]|http://(?:${bracketed}|[A-Za-z0-9._-]+)(?::${port})?/?$)`,
 };
 
+/** An address to listen on: `127.0.0.1:9090`, `[::]:9090` or `localhost:9090`. */
+const LISTEN = /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+)):([0-9]{1,5})$/;
+
+/** Why a text is no address to listen on. */
+export function listenProblem(address: string): string | undefined {
+  const [, , , port] = LISTEN.exec(address) ?? [];
+  return port === undefined || Number(port) > 65_535 ? "must be host:port, such as 0.0.0.0:9090" : undefined;
+}
+
+/** {@link listenProblem} in JSON Schema. */
+export const listenRule = { pattern: LISTEN.source };
+
+/** The host and the port of an address to listen on. */
+export function hostAndPort(address: string): { readonly host: string; readonly port: number } {
+  const [, bracketed, plain = "", port] = LISTEN.exec(address) ?? [];
+  return { host: bracketed ?? plain, port: Number(port) };
+}
+
+/** Why a text is no Unix socket to listen on. */
+export function socketProblem(address: string): string | undefined {
+  return /^unix:\/\/\/.*[^/]$/s.test(address) ? undefined : "must be unix:///path/to.sock";
+}
+
+/** {@link socketProblem} in JSON Schema. */
+export const socketRule = { pattern: "^unix:///.*[^/]$" };
+
 /** {@link outboundProblem} in JSON Schema. */
 export const outboundRule = {
   items: { type: "string", pattern: `^(?:https?://)?(?:${bracketed}|[A-Za-z0-9._-]+)(?::${port})?$` },

@@ -5,6 +5,8 @@
 import { limits, type ModuleLimit } from "../../limits.ts";
 import { projectNameProblem, projectNameRule } from "../name.ts";
 import {
+  listenProblem,
+  listenRule,
   outboundProblem,
   outboundRule,
   proxiesProblem,
@@ -12,6 +14,8 @@ import {
   sidecarNamesProblem,
   sidecarProblem,
   sidecarRule,
+  socketProblem,
+  socketRule,
 } from "./addresses.ts";
 import { type ConfigOf, type Key, open, optional, required, section, tables, withDefault } from "./key.ts";
 import { flag, oneOf, text, textList, textOrTable, wholeNumber } from "./kinds.ts";
@@ -107,6 +111,23 @@ export const sections = {
         "their `X-Forwarded-For`, `-Proto`, `-Host` and `-Prefix`, and the handler reads the values in `req.ip`, `req.url` and " +
         "`req.base`. The server ignores these headers from any other client.",
       { problem: proxiesProblem, rule: proxiesRule },
+    ),
+    metrics_address: optional(
+      text,
+      "An address of its own for `/metrics`, such as `0.0.0.0:9090`. It answers `/metrics`, `/health` and `/ready` alone, without " +
+        "TLS. The server's other address then answers 404 for `/metrics`.",
+      { problem: listenProblem, rule: listenRule },
+    ),
+    admin: optional(
+      text,
+      "A Unix socket for `tenon ctl`: `unix:///path/to.sock`. Only the user of the server can connect to it.",
+      { problem: socketProblem, rule: socketRule },
+    ),
+    refresh_ms: withDefault(
+      wholeNumber(0, 86_400_000),
+      0,
+      "In milliseconds: the time after which the tags of `oci://` references are looked up again. A tag that leads to another " +
+        "component replaces the module without a dropped request. 0 never looks.",
     ),
     tls_certificate: optional(
       text,
@@ -220,7 +241,7 @@ export const sections = {
       mount: optional(
         text,
         "The path below which it is served: `/shop`, or `/`. Of two that fit a path the longer one counts. The handler sees the " +
-          "path behind it, and the mount in `req.base`. `/run`, `/health` and `/metrics` stay the server's.",
+          "path behind it, and the mount in `req.base`. `/run`, `/health`, `/ready` and `/metrics` stay the server's.",
         { problem: mountProblem, rule: mountRule },
       ),
       host: optional(
@@ -228,6 +249,10 @@ export const sections = {
         "The host name for which it is served, such as `shop.example`: exact, in capitals or not, whatever the port. Without a " +
           "`mount` that is at `/`. It counts before a mount without a host.",
         { problem: hostProblem, rule: hostRule },
+      ),
+      refresh_ms: optional(
+        wholeNumber(0, 86_400_000),
+        "As `refresh_ms` in `[server]`, for this module. The shortest time counts for all tags.",
       ),
       isolation: optional(oneOf("request", "shared"), "As `isolation` in `[server]`, for this module."),
       ...moduleLimitKeys(),

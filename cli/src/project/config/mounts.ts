@@ -13,7 +13,7 @@ export function sourceProblem(source: string): string | undefined {
 }
 
 /** Paths that the server answers itself. */
-const own = ["run", "health", "metrics"];
+const own = ["run", "health", "ready", "metrics"];
 
 /** Returns why a path is no mount, by the rules of `crates/runtime/src/mounts.rs`; undefined when it is one. */
 export function mountProblem(mount: string): string | undefined {

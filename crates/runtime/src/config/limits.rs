@@ -180,6 +180,9 @@ limits! {
     /// Time that a start waits for all modules once one of them is ready. Those that still load then are `loading` and
     /// answer 503 with `Retry-After` until they are ready or `failed`.
     startup_timeout_ms: 30_000, 0, HOUR;
+    /// Time that a server goes on accepting after SIGTERM, while `/ready` answers 503, so that nobody sends requests to it any more
+    /// when it closes.
+    drain_ms: 0, 0, HOUR;
     /// Time that requests have to finish once the server is told to stop; they are cut off beyond.
     shutdown_timeout_ms: 10_000, 0, HOUR;
 }

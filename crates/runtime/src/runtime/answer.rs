@@ -28,6 +28,7 @@ use crate::problem::Problem;
 use crate::recording::Level;
 use crate::registry::{Slot, State};
 use crate::route::{Route, below_prefix, with_path};
+use crate::server::Serves;
 use crate::target::{Target, is_host};
 use crate::{health, here, limits, sidecars};
 
@@ -54,7 +55,7 @@ impl Runtime {
         let mut origin = client.origin(&parts, &self.shared.trusted_proxies);
         let found = match limits::check_length(&parts) {
             Ok(()) if !client.may_name(&parts) => Err(Problem::OtherHost),
-            Ok(()) => self.find(&mut parts, &mut origin, exchange).await,
+            Ok(()) => self.find(&mut parts, &mut origin, exchange, client.serves()).await,
             Err(problem) => Err(problem),
         };
         let (slot, module) = match found {
@@ -92,8 +93,16 @@ impl Runtime {
     }
 
     /// What is to answer a request, by its head. Of one for a module the path is that which the module sees, from here on.
-    async fn find(&self, parts: &mut Parts, origin: &mut Origin, exchange: &mut Exchange) -> Result<Found, Problem> {
-        if let Some((page, listed)) = self.shared.pages.page(parts.uri.path()) {
+    async fn find(
+        &self,
+        parts: &mut Parts,
+        origin: &mut Origin,
+        exchange: &mut Exchange,
+        serves: Serves,
+    ) -> Result<Found, Problem> {
+        if serves != Serves::Operations
+            && let Some((page, listed)) = self.shared.pages.page(parts.uri.path())
+        {
             exchange.listed = listed;
             return Ok(Found::Page(Box::new(page.map(ResponseBody::from))));
         }
@@ -103,6 +112,8 @@ impl Runtime {
             return Ok(Found::Page(Box::new(no_content())));
         }
         let (slot, rest) = match Route::of(&parts.uri) {
+            Route::Module { .. } | Route::None if serves == Serves::Operations => return Err(Problem::NotServedHere),
+            Route::Metrics if serves == Serves::Modules => return Err(Problem::NotServedHere),
             Route::Module { name, rest } => {
                 if let Some(page) = self.shared.pages.build_error(name, &parts.headers) {
                     return Ok(Found::Page(Box::new(page.map(ResponseBody::from))));
@@ -118,6 +129,7 @@ impl Runtime {
             }
             _ if parts.method != Method::GET && parts.method != Method::HEAD => return Err(Problem::MethodNotAllowed),
             Route::Health => return Ok(Found::Page(Box::new(self.health().await.map(ResponseBody::from)))),
+            Route::Ready => return Ok(Found::Page(Box::new(self.readiness().await.map(ResponseBody::from)))),
             Route::Metrics => return Ok(Found::Page(Box::new(self.metrics_page(Format::accepted(&parts.headers))))),
         };
         let module = match &slot.state {
@@ -296,6 +308,27 @@ impl Runtime {
         let sidecars = sidecars::health(&self.shared.transport, &self.shared.registry.all()).await;
         let is_outdated = self.shared.is_outdated.load(Ordering::Relaxed);
         health::response(self.shared.started.elapsed(), &self.shared.registry.states(), &sidecars, is_outdated)
+    }
+
+    /// Requests should come here while a module is loaded that has all its sidecars, and the server is not about to close. A
+    /// sidecar that all modules have counts in any case.
+    async fn readiness(&self) -> Response<Bytes> {
+        let modules = self.shared.registry.all();
+        let down = sidecars::health(&self.shared.transport, &modules).await.into_iter().filter(|(_, up)| !up);
+        let down: Vec<String> = down.map(|(name, _)| name).collect();
+        let has_all = |name: &str| !down.iter().any(|down| down.starts_with(&format!("{name}/")));
+        let serves = |(name, slot): &(String, Arc<Slot>)| matches!(slot.state, State::Ready(_)) && has_all(name);
+        let mut reasons = Vec::new();
+        if self.is_draining() {
+            reasons.push("the server is about to close".to_string());
+        }
+        if !modules.iter().any(serves) {
+            reasons.push("no module is ready".to_string());
+        }
+        let is_down = |name: &&String| !name.contains('/') || !reasons.is_empty();
+        let down: Vec<_> = down.iter().filter(is_down).map(|name| format!("the sidecar {name} is down")).collect();
+        reasons.extend(down);
+        health::readiness(&reasons)
     }
 
     fn metrics_page(&self, format: Format) -> Response<ResponseBody> {

@@ -6,19 +6,26 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::Request;
+use http::header::{CONNECTION, HeaderValue};
+use http::{Request, Version};
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use tenon_connection::{Account, Activity, Ended, Framed, Framing, Timed, Timeouts, Uploads, drive};
+use tenon_connection::{
+    Account, Activity, Ended, Framed, Framing, Timed, Timeouts, TooManyConnections, Uploads, drive,
+};
 use tenon_framing::Strict;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use super::tls::Tls;
+use super::{FIRST_BYTES, Serves};
 use crate::Runtime;
+use crate::admission::Counted;
 use crate::body::ResponseBody;
 use crate::client::Client;
 use crate::config::{Limits, count, ms, size};
@@ -56,6 +63,8 @@ pub(super) struct Connections {
     pub(super) stopped: watch::Receiver<bool>,
     /// Whether requests must name this machine.
     pub(super) local: bool,
+    /// Whether it serves more than `/metrics`, `/health` and `/ready`.
+    pub(super) is_public: bool,
 }
 
 enum Protocol {
@@ -64,10 +73,38 @@ enum Protocol {
 }
 
 impl Connections {
+    /// Serves a connection in a task of its own.
+    pub(super) fn begin_serving(
+        self: &Arc<Self>,
+        tasks: &mut JoinSet<()>,
+        stream: TcpStream,
+        address: IpAddr,
+        place: Option<OwnedSemaphorePermit>,
+    ) {
+        let budget = self.runtime.budget();
+        // A proxy stands for many clients, so it has no share of its own.
+        let account = if self.runtime.trusts(address) {
+            budget.unshared()
+        } else {
+            match budget.connection(address, size(self.limits.connections_per_client())) {
+                Ok(account) => account,
+                // A client that has too many is not told: it would take a connection more.
+                Err(TooManyConnections) => return,
+            }
+        };
+        // Latency over throughput: responses are written whole, or in large chunks.
+        let _ = stream.set_nodelay(true);
+        let (connections, open) = (Arc::clone(self), Counted::new(&self.runtime.connections_gauge()));
+        tasks.spawn(async move {
+            connections.serve(stream, address, &account).await;
+            drop((account, place, open));
+        });
+    }
+
     /// Serves one connection to its end. What a client does wrong with it is no news.
-    pub(super) async fn serve(&self, stream: TcpStream, address: IpAddr, account: &Account) {
+    async fn serve(&self, stream: TcpStream, address: IpAddr, account: &Account) {
         let peer = Peer { address, secure: self.tls.is_some() };
-        let mut stopped = self.stopped.clone();
+        let (mut stopped, accepted) = (self.stopped.clone(), Instant::now());
         // What a client has not sent in time is a time-out, and so is what the server has no room for.
         let begun = async {
             let timeout = ms(self.limits.header_timeout_ms);
@@ -85,10 +122,15 @@ impl Connections {
             };
             tokio::time::timeout(timeout, begin).await.unwrap_or(Err(io::ErrorKind::TimedOut.into()))
         };
-        // Before its first bytes a connection has nothing to finish.
+        let stopped = async {
+            // The sender is gone only when the server is.
+            let _ = stopped.wait_for(|stopped| *stopped).await;
+            tokio::time::sleep_until(accepted + FIRST_BYTES).await;
+        };
+        // Before its first bytes a connection has nothing to finish, unless they are under way.
         let begun = tokio::select! {
             begun = begun => begun,
-            _ = stopped.changed() => return,
+            () = stopped => return,
         };
         let (begun, protocol, _room) = match begun {
             Ok(begun) => begun,
@@ -161,7 +203,12 @@ impl Connections {
     /// The client of a connection on which `window` bytes arrive unasked.
     fn client(&self, account: &Account, window: usize, peer: Peer) -> Client {
         let uploads = Uploads::new(account, window);
-        Client::connected(account.clone(), uploads, ms(self.limits.queue_timeout_ms), self.local, peer)
+        let serves = match (self.is_public, self.runtime.has_operations()) {
+            (false, _) => Serves::Operations,
+            (true, true) => Serves::Modules,
+            (true, false) => Serves::Everything,
+        };
+        Client::connected(account.clone(), uploads, ms(self.limits.queue_timeout_ms), (self.local, serves), peer)
     }
 
     fn io<S: AsyncRead + AsyncWrite + Unpin>(&self, stream: S) -> TokioIo<Timed<S>> {
@@ -189,7 +236,12 @@ impl Connections {
             let (runtime, client) = (runtime.clone(), Arc::clone(&client));
             let mut ongoing = framing.is_none().then(|| activity.begin());
             async move {
-                let response = runtime.handle_for(&client, request).await;
+                let version = request.version();
+                let mut response = runtime.handle_for(&client, request).await;
+                // The client's next request goes to another server.
+                if runtime.is_draining() && version < Version::HTTP_2 {
+                    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+                }
                 if let Some(ongoing) = &mut ongoing {
                     ongoing.answered();
                 }

@@ -9,13 +9,11 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenon_connection::TooManyConnections;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::Runtime;
-use crate::admission::Counted;
 use crate::config::{Limits, ms, size};
 use connection::Connections;
 
@@ -23,6 +21,32 @@ pub(crate) use tls::Tls;
 
 /// How long accepting pauses when the system is out of sockets.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// Time after its start for which a connection that has sent nothing yet is waited for when the server closes: its request may
+/// be under way.
+const FIRST_BYTES: Duration = Duration::from_millis(500);
+
+/// The clients that a listener is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Audience {
+    /// All that can reach it.
+    All,
+    /// Those that name this machine, where its address is a loopback one.
+    Local,
+    /// Those that watch over the server.
+    Operations,
+}
+
+/// The requests that a listener answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Serves {
+    /// All.
+    Everything,
+    /// All but `/metrics`, which has a listener of its own.
+    Modules,
+    /// `/metrics`, `/health` and `/ready`.
+    Operations,
+}
 
 /// A listener that is being served.
 pub struct Server {
@@ -32,18 +56,21 @@ pub struct Server {
 }
 
 impl Server {
-    /// Serves a listener. `local`: requests must name this machine, where its address is a loopback one.
+    /// Serves a listener.
     pub(crate) fn start(
         runtime: Runtime,
         listener: TcpListener,
         limits: &Limits,
         tls: Option<Tls>,
-        local: bool,
+        audience: Audience,
     ) -> Self {
         let address = listener.local_addr().ok();
-        let local = local && address.is_some_and(|address| address.ip().is_loopback());
+        let local = audience == Audience::Local && address.is_some_and(|address| address.ip().is_loopback());
         let (stop, stopped) = watch::channel(false);
-        let serving = tokio::spawn(serve(runtime, listener, stopped, limits.clone(), tls, local));
+        let limits = limits.clone();
+        let connections =
+            Arc::new(Connections { runtime, limits, tls, stopped, local, is_public: audience != Audience::Operations });
+        let serving = tokio::spawn(serve(connections, listener));
         Self { address, stop, serving }
     }
 
@@ -61,19 +88,9 @@ impl Server {
     }
 }
 
-async fn serve(
-    runtime: Runtime,
-    listener: TcpListener,
-    mut stopped: watch::Receiver<bool>,
-    limits: Limits,
-    tls: Option<Tls>,
-    local: bool,
-) {
-    let shutdown_timeout = ms(limits.shutdown_timeout_ms);
-    let places = Arc::new(Semaphore::new(size(limits.max_connections)));
-    let open = runtime.connections_gauge();
-    let (budget, per_client) = (runtime.budget().clone(), size(limits.connections_per_client()));
-    let connections = Arc::new(Connections { runtime: runtime.clone(), limits, tls, stopped: stopped.clone(), local });
+async fn serve(connections: Arc<Connections>, listener: TcpListener) {
+    let mut stopped = connections.stopped.clone();
+    let places = Arc::new(Semaphore::new(size(connections.limits.max_connections)));
     let mut tasks = JoinSet::new();
     loop {
         // A connection beyond the limit waits in the system's queue.
@@ -81,41 +98,39 @@ async fn serve(
             let place = Arc::clone(&places).acquire_owned().await.ok();
             (listener.accept().await, place)
         };
-        let (stream, address, (place, account)) = tokio::select! {
+        tokio::select! {
             (accepted, place) = accept => match accepted {
-                // A client that has too many is not told: it would take a connection more.
-                // A proxy stands for many clients, so it has no share of its own.
-                Ok((stream, peer)) if connections.runtime.trusts(peer.ip()) => {
-                    (stream, peer.ip(), (place, budget.unshared()))
-                }
-                Ok((stream, peer)) => match budget.connection(peer.ip(), per_client) {
-                    Ok(account) => (stream, peer.ip(), (place, account)),
-                    Err(TooManyConnections) => continue,
-                },
-                Err(error) => {
-                    pause_after(&error).await;
-                    continue;
-                }
+                Ok((stream, peer)) => connections.begin_serving(&mut tasks, stream, peer.ip(), place),
+                Err(error) => pause_after(&error).await,
             },
             _ = stopped.changed() => break,
-            Some(_) = tasks.join_next() => continue,
-        };
-        // Latency over throughput: responses are written whole, or in large chunks.
-        let _ = stream.set_nodelay(true);
-        let (connections, open) = (Arc::clone(&connections), Counted::new(&open));
-        tasks.spawn(async move {
-            connections.serve(stream, address, &account).await;
-            drop((account, place, open));
-        });
+            Some(_) = tasks.join_next() => {}
+        }
     }
-    drop(listener);
+    // The system has accepted these already, and would reset them.
+    let accepted = listener.into_std().map(|listener| accepted(&listener)).unwrap_or_default();
+    for (stream, peer) in accepted {
+        let Ok(place) = Arc::clone(&places).try_acquire_owned() else { break };
+        connections.begin_serving(&mut tasks, stream, peer.ip(), Some(place));
+    }
+    let shutdown_timeout = ms(connections.limits.shutdown_timeout_ms);
     let ended = async { while tasks.join_next().await.is_some() {} };
     if tokio::time::timeout(shutdown_timeout, ended).await.is_err() {
         tracing::warn!("requests were cut off that did not finish within {shutdown_timeout:?}");
     }
     tasks.shutdown().await;
     // Modules are told that the clients of their streamed responses are gone.
-    runtime.streams_ended().await;
+    connections.runtime.streams_ended().await;
+}
+
+/// The connections that wait to be accepted. The listener does not block.
+fn accepted(listener: &std::net::TcpListener) -> Vec<(TcpStream, SocketAddr)> {
+    let next = || {
+        let (stream, peer) = listener.accept().ok()?;
+        stream.set_nonblocking(true).ok()?;
+        Some((TcpStream::from_std(stream).ok()?, peer))
+    };
+    std::iter::from_fn(next).collect()
 }
 
 /// Running out of descriptors is no reason to spin, nor to stop serving; a client that hung up early is no news.

@@ -6,7 +6,7 @@ use tempfile::TempDir;
 use tenon_fixtures::{self as fixtures, bridged};
 
 use super::*;
-use crate::config::ModuleSource;
+use crate::config::{Isolation, ModuleSource};
 use crate::module::Entry;
 use crate::registry::State;
 
@@ -269,6 +269,34 @@ async fn a_module_is_replaced_while_it_serves() {
     runtime.reload("new", Some(path)).await.unwrap();
     assert_eq!(runtime.modules(), ["app", "new"]);
     assert_eq!(get(&runtime, "/run/new/").await.status, 203);
+}
+
+/// Whatever its instances share: the new version has served nothing yet, and its first instance waits for a request.
+#[tokio::test]
+async fn a_version_that_replaces_another_is_started_before_it_takes_over() {
+    for isolation in [Isolation::Request, Isolation::Shared] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("app.wasm");
+        std::fs::write(&path, fixtures::echo(200)).unwrap();
+        let modules = vec![ModuleSource::from_path(&path).unwrap()];
+        let config = RuntimeConfig { modules, isolation, limits: small(), ..RuntimeConfig::default() };
+        let runtime = Runtime::new(config).await.unwrap();
+        std::fs::write(&path, fixtures::failing_start()).unwrap();
+        let failed = runtime.reload("app", None).await.unwrap_err();
+        assert!(failed.to_string().contains("it fails while it starts"), "{failed}");
+        assert_eq!(get(&runtime, "/run/app/").await.status, 200, "the old one goes on serving");
+        let made = |runtime: &Runtime| {
+            let text = runtime.metrics();
+            let line =
+                text.lines().find_map(|line| line.strip_prefix(r#"tenon_instances_created_total{module="app"} "#));
+            line.map(|count| count.parse::<u32>().unwrap()).unwrap_or_default()
+        };
+        let before = made(&runtime);
+        std::fs::write(&path, fixtures::echo(201)).unwrap();
+        runtime.reload("app", None).await.unwrap();
+        assert_eq!(made(&runtime), before + 1);
+        assert_eq!(get(&runtime, "/run/app/").await.status, 201);
+    }
 }
 
 #[tokio::test]

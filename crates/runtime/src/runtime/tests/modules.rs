@@ -357,3 +357,25 @@ async fn modules_are_replaced_all_at_once_and_a_list_that_cannot_be_served_chang
     runtime.note_failed_update();
     assert!(health().await.contains(r#""status":"degraded""#));
 }
+
+#[tokio::test]
+async fn a_server_is_ready_while_its_sidecars_are_up_and_one_module_has_all_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("db.sock");
+    let _connections = answering(&socket);
+    let db = sidecar("db", &format!("unix://{}", socket.display()));
+    let gone = || ModulePolicy { sidecars: Some(vec![sidecar("cache", "unix:///nowhere/cache.sock")]), ..nothing() };
+    let asked = async |modules, sidecars| {
+        let config = RuntimeConfig { modules, sidecars, limits: small(), ..RuntimeConfig::default() };
+        let answer = get(&Runtime::new(config).await.unwrap(), "/ready").await;
+        (answer.status.as_u16(), String::from_utf8(answer.body.to_vec()).unwrap())
+    };
+    let both = sources(&folder, vec![("one", ModulePolicy::default()), ("two", gone())]);
+    assert_eq!(asked(both, vec![db]).await, (200, r#"{"status":"ready"}"#.to_string()));
+    let one = sources(&folder, vec![("one", ModulePolicy::default())]);
+    let unready = r#"{"status":"unready","reasons":["the sidecar db is down"]}"#;
+    assert_eq!(asked(one, vec![sidecar("db", "unix:///nowhere/db.sock")]).await, (503, unready.to_string()));
+    let two = sources(&folder, vec![("two", gone())]);
+    let unready = r#"{"status":"unready","reasons":["no module is ready","the sidecar two/cache is down"]}"#;
+    assert_eq!(asked(two, Vec::new()).await, (503, unready.to_string()));
+}

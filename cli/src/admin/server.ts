@@ -1,0 +1,114 @@
+/** The admin socket of `tenon run`: lists modules and changes their sources, for those who have the server's user. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
+import { failureToTell, TenonError } from "../errors.ts";
+import { type Bound, listen } from "../http-sidecar/listen.ts";
+import type { Live } from "../serve/live.ts";
+
+/** Nobody but the server's user connects. */
+const SOCKET_MODE = 0o600;
+
+/** Bytes of a request's body: it names one source. */
+const MAX_BODY_BYTES = 16 * 1024;
+
+/** An answer. */
+interface Answer {
+  readonly status: number;
+  readonly body: object;
+}
+
+/** The socket, while it is served. */
+export class Admin {
+  readonly #server: Server;
+  readonly #bound: Bound;
+
+  private constructor(server: Server, bound: Bound) {
+    this.#server = server;
+    this.#bound = bound;
+  }
+
+  /**
+   * Listens at `unix:///path/to.sock`.
+   *
+   * @throws TenonError `CONFIG`, `ADDRESS_IN_USE` or `LISTEN`
+   */
+  static async start(address: string, live: Live): Promise<Admin> {
+    const server = createServer((req, res) => {
+      void answerTo(req, live).then((answer) => send(res, answer));
+    });
+    return new Admin(server, await listen(server, address, SOCKET_MODE));
+  }
+
+  get address(): string {
+    return this.#bound.address;
+  }
+
+  /** Stops listening, and resolves when running changes are done. */
+  async close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.#server.closeIdleConnections();
+    this.#bound.release();
+    await closed;
+  }
+}
+
+async function answerTo(req: IncomingMessage, live: Live): Promise<Answer> {
+  try {
+    return await route(req, live);
+  } catch (error) {
+    const told = failureToTell(error) ?? { message: String(error) };
+    const detail = told.hint === undefined ? told.message : `${told.message}; ${told.hint}`;
+    return problem(error instanceof TenonError && error.code === "USAGE" ? 400 : 422, detail);
+  }
+}
+
+async function route(req: IncomingMessage, live: Live): Promise<Answer> {
+  const [first, name, last, ...more] = (req.url ?? "").slice(1).split("/").map(decodeURIComponent);
+  if (first !== "modules" || more.length > 0) return problem(404, "there is /modules, and nothing else");
+  if (name === undefined) {
+    return req.method === "GET" ? ok({ modules: await live.list() }) : problem(405, "/modules takes GET");
+  }
+  if (last === undefined) {
+    if (req.method !== "PUT") return problem(405, "a module takes PUT");
+    const source = sourceOf(await bodyOf(req));
+    if (source === undefined)
+      return problem(400, 'the body must be {"source": "oci://registry/repository:tag"}, or a path');
+    await live.set(name, source);
+    return ok({ name, source });
+  }
+  if (last !== "rollback") return problem(404, "a module has /rollback, and nothing else");
+  if (req.method !== "POST") return problem(405, "a rollback takes POST");
+  return ok({ name, source: await live.rollback(name) });
+}
+
+async function bodyOf(req: IncomingMessage): Promise<string> {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  for await (const piece of req as AsyncIterable<Buffer>) {
+    length += piece.length;
+    if (length > MAX_BODY_BYTES) throw new TenonError("USAGE", `the body is larger than ${MAX_BODY_BYTES} bytes`);
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString("utf8");
+}
+
+function sourceOf(body: string): string | undefined {
+  try {
+    const { source } = JSON.parse(body) as { source?: unknown };
+    return typeof source === "string" && source !== "" ? source : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function ok(body: object): Answer {
+  return { status: 200, body };
+}
+
+function problem(status: number, detail: string): Answer {
+  return { status, body: { type: "about:blank", title: STATUS_CODES[status], status, detail } };
+}
+
+function send(res: ServerResponse, { status, body }: Answer): void {
+  res.writeHead(status, { "content-type": status === 200 ? "application/json" : "application/problem+json" });
+  res.end(JSON.stringify(body));
+}

@@ -1,0 +1,142 @@
+/** The state of the project's files, and what `tenon run` serves by it. */
+import { existsSync, statSync } from "node:fs";
+import { relative, resolve } from "node:path";
+import { cronServiceOf } from "../cron.ts";
+import { TenonError } from "../errors.ts";
+import { nearest } from "../nearest.ts";
+import { isReference, parseReference } from "../oci/reference.ts";
+import { type Config, defaultConfig } from "../project/config.ts";
+import { hasOnlySources, type NamedModules, namedModules, type Pull } from "../project/modules.ts";
+import { dependencies, findProject, moduleName, type Project } from "../project/project.ts";
+import { servingOptions } from "../project/serving.ts";
+import { queueServiceOf } from "../queues.ts";
+import type { RuntimeOptions } from "../runtime.ts";
+import type { SidecarService } from "../sidecar-service.ts";
+import { Terminal } from "../terminal.ts";
+
+/** What is served, and by which configuration. */
+export interface Configuration {
+  readonly project: Project | undefined;
+  readonly config: Config;
+  readonly modules: NamedModules;
+  readonly serving: Omit<RuntimeOptions, "modules">;
+  readonly queueService: SidecarService | undefined;
+  readonly cronService: SidecarService | undefined;
+  /** Milliseconds after which tags of registries are looked up again; undefined when they are not. */
+  readonly refreshMs: number | undefined;
+}
+
+/** A source of a module that was set while the server runs. */
+export interface SetSource {
+  readonly source: string;
+  /** The file of that source, which is not looked up again. */
+  readonly file?: string;
+  /** The source in `tenon.toml` at that time: another one there is newer, and wins. */
+  readonly configured: string | undefined;
+}
+
+/** Reads the configuration, and pulls what it names in registries. */
+export async function readConfiguration(
+  named: readonly string[],
+  pull: Pull,
+  set: ReadonlyMap<string, SetSource> = new Map(),
+): Promise<Configuration> {
+  const project = await findProject(process.cwd());
+  const config = project?.config ?? defaultConfig(process.env);
+  if (config.server.logFormat === "json") Terminal.useJson();
+  const components = await pulled(named, pull);
+  const { files, named: chosen } = await filesToServe(components, project);
+  const valid = [...set].filter(([name, { configured }]) => config.modules[name]?.source === configured);
+  const modules = await namedModules(files, chosen, project, process.env, pull, new Map(valid));
+  const serving = servingOptions(config, project?.folder ?? process.cwd());
+  const [queueService, cronService] = [queueServiceOf(config, serving), cronServiceOf(config, serving)];
+  const refreshMs = refreshOf(config, named, new Map(valid));
+  return { project, config, modules, serving, queueService, cronService, refreshMs };
+}
+
+/** The shortest time after which a tag is looked up again. A digest never is. */
+function refreshOf(
+  { server, modules }: Config,
+  named: readonly string[],
+  set: ReadonlyMap<string, SetSource>,
+): number | undefined {
+  const times = named.filter(isTag).map(() => server.refreshMs);
+  for (const name of new Set([...Object.keys(modules), ...set.keys()])) {
+    const { source, file } = set.get(name) ?? { source: modules[name]?.source, file: undefined };
+    if (source !== undefined && file === undefined && isTag(source))
+      times.push(modules[name]?.refreshMs ?? server.refreshMs);
+  }
+  const positive = times.filter((time) => time > 0);
+  return positive.length === 0 ? undefined : Math.min(...positive);
+}
+
+function isTag(source: string): boolean {
+  return isReference(source) && parseReference(source).digest === undefined;
+}
+
+/** Replaces each reference to a registry by the file that was pulled. */
+async function pulled(components: readonly string[], pull: Pull): Promise<string[]> {
+  const files: string[] = [];
+  for (const component of components) files.push(isReference(component) ? await pull(component) : component);
+  return files;
+}
+
+/** The components besides those that have a `source`, and those of them that the command names. */
+async function filesToServe(
+  components: readonly string[],
+  project: Project | undefined,
+): Promise<{ readonly files: readonly string[]; readonly named: readonly string[] }> {
+  const more = project === undefined ? [] : await dependencies(project);
+  if (components.length > 0) {
+    const hasSource = (component: string) => project?.config.modules[component]?.source !== undefined;
+    const named = components
+      .filter((component) => !hasSource(component))
+      .map((component) => fileOf(component, project, more));
+    return { files: [...new Set([...named, ...more])], named };
+  }
+  if (project === undefined) {
+    throw new TenonError(
+      "NO_PROJECT",
+      "there is no component to serve",
+      "name one: tenon run <file>.wasm, or go to a project's folder",
+    );
+  }
+  // The bare component is what the composed one has inside; this runtime needs no bridge to call it.
+  const own = [project.component, project.composed].find((file) => existsSync(file));
+  if (own === undefined) {
+    if (hasOnlySources(project)) return { files: more, named: [] };
+    throw new TenonError(
+      "NOT_BUILT",
+      `${relative(process.cwd(), project.component)} is not built yet`,
+      "run `tenon build` first",
+    );
+  }
+  return { files: [own, ...more], named: [] };
+}
+
+/** The file that is meant: the one of that path, or the project's module of that name. */
+function fileOf(component: string, project: Project | undefined, others: readonly string[]): string {
+  if (statSync(component, { throwIfNoEntry: false })?.isFile()) return resolve(component);
+  if (component.endsWith(".wasm")) {
+    throw new TenonError(
+      "MODULE_READ",
+      `cannot read ${component}: there is no such file`,
+      "run `tenon build` in the project that makes it, or name another file",
+    );
+  }
+  const own = project === undefined ? [] : [project.component, project.composed].filter((file) => existsSync(file));
+  const known = [...own, ...others];
+  const found = known.find((file) => moduleName(file) === component);
+  if (found !== undefined) return found;
+  const names = [...new Set(known.map(moduleName))];
+  const near = nearest(component, names);
+  throw new TenonError(
+    "MODULE_READ",
+    `there is no component ${component}: neither a file nor a module of the project`,
+    near !== undefined
+      ? `did you mean ${near}?`
+      : names.length > 0
+        ? `modules: ${names.join(", ")}`
+        : "name a file that ends in .wasm, or run `tenon build` first",
+  );
+}

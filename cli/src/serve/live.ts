@@ -1,0 +1,200 @@
+/** A server that runs: its configuration, and the changes of it while it serves. */
+import { relative } from "node:path";
+import { type CronConsumer, consumeCron } from "../cron.ts";
+import { TenonError } from "../errors.ts";
+import { limits } from "../limits.ts";
+import { camelCase } from "../project/config/key.ts";
+import { sections } from "../project/config/keys.ts";
+import type { Config } from "../project/config.ts";
+import type { Pull } from "../project/modules.ts";
+import { consumeQueues, type QueueConsumer } from "../queues.ts";
+import type { Runtime } from "../runtime.ts";
+import { pathOf } from "../runtime-options.ts";
+import type { Terminal } from "../terminal.ts";
+import { type Configuration, readConfiguration, type SetSource } from "./configuration.ts";
+
+/** The parts of a {@link Live}. */
+export interface LiveParts {
+  /** The components that the command names. */
+  readonly named: readonly string[];
+  readonly pull: Pull;
+  /** Pulls without a line about it: what is looked up again and again has mostly not changed. */
+  readonly pullQuietly: Pull;
+  readonly runtime: Runtime;
+  readonly terminal: Terminal;
+}
+
+/** A module as `tenon ctl modules list` shows it. */
+export interface LiveModule {
+  readonly name: string;
+  /** `ready`, `loading` or `failed`. */
+  readonly state: string;
+  /** A reference, or a path. */
+  readonly source: string;
+  readonly file: string;
+  /** Whether the source was set while the server runs. */
+  readonly set: boolean;
+  /** The former sources, the newest one last. */
+  readonly before: readonly string[];
+}
+
+/** Serves one configuration after another. Changes follow each other; one that fails leaves everything as it was. */
+export class Live {
+  readonly #parts: LiveParts;
+  #state: Configuration;
+  #consumers: Consumers;
+  #set: ReadonlyMap<string, SetSource> = new Map();
+  readonly #before = new Map<string, SetSource[]>();
+  /** The modules of the last refresh that failed: they are not tried again and again. */
+  #refused: string | undefined;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(state: Configuration, parts: LiveParts) {
+    this.#parts = parts;
+    this.#state = state;
+    this.#consumers = consume(state, parts.runtime, parts.terminal);
+  }
+
+  /** Milliseconds after which tags of registries are looked up again; undefined when they are not. */
+  get refreshMs(): number | undefined {
+    return this.#state.refreshMs;
+  }
+
+  /** Takes over the files of the project as they are now. */
+  reload(): Promise<void> {
+    return this.#inTurn(async () => {
+      const { named, pull, terminal } = this.#parts;
+      const before = this.#state.config;
+      await this.#change(await readConfiguration(named, pull, this.#set));
+      const fixed = fixedKeys(before, this.#state.config);
+      if (fixed.length > 0)
+        terminal.note("Restart", `is needed for ${fixed.join(", ")}: until then they stay as they were`);
+    });
+  }
+
+  /** Looks up the tags of registries, and takes over the components that have changed. */
+  refresh(): Promise<void> {
+    return this.#inTurn(async () => {
+      const next = await readConfiguration(this.#parts.named, this.#parts.pullQuietly, this.#set);
+      const modules = JSON.stringify(next.modules);
+      if (modules === JSON.stringify(this.#state.modules) || modules === this.#refused) return;
+      this.#refused = modules;
+      await this.#change(next);
+      this.#refused = undefined;
+    });
+  }
+
+  /** Serves a module from another source. */
+  set(name: string, source: string): Promise<void> {
+    return this.#inTurn(async () => {
+      const former = this.#current(name);
+      await this.#put(name, { source, configured: this.#state.config.modules[name]?.source });
+      if (former !== undefined) this.#before.set(name, [...(this.#before.get(name) ?? []), former].slice(-KEPT));
+    });
+  }
+
+  /**
+   * Serves a module from its former source, the very file that was served.
+   *
+   * @returns the source
+   * @throws TenonError `CONFIG` when there is none
+   */
+  rollback(name: string): Promise<string> {
+    return this.#inTurn(async () => {
+      const former = this.#before.get(name)?.at(-1);
+      if (former === undefined) throw new TenonError("CONFIG", `module ${name} has no former source`);
+      await this.#put(name, { ...former, configured: this.#state.config.modules[name]?.source });
+      this.#before.set(name, this.#before.get(name)?.slice(0, -1) ?? []);
+      return former.source;
+    });
+  }
+
+  /** All modules that are served. */
+  async list(): Promise<LiveModule[]> {
+    const health = await this.#parts.runtime.fetch("http://localhost/health");
+    const { modules } = (await health.json()) as { modules: Readonly<Record<string, string>> };
+    return Object.entries(modules).map(([name, state]) => {
+      const { source = "", file = "" } = this.#current(name) ?? {};
+      const before = (this.#before.get(name) ?? []).map((each) => each.source);
+      return { name, state, source, file, set: this.#set.has(name), before };
+    });
+  }
+
+  /** Resolves when the messages and runs that were taken are done. */
+  close(): Promise<void> {
+    return closeAll(this.#consumers);
+  }
+
+  /** The source of a module that is served, and its file. */
+  #current(name: string): SetSource | undefined {
+    const { config, modules } = this.#state;
+    const module = modules[name];
+    if (module === undefined) return undefined;
+    const file = typeof module === "string" ? module : pathOf(module.source);
+    const configured = config.modules[name]?.source;
+    return { source: this.#set.get(name)?.source ?? configured ?? relative(process.cwd(), file), file, configured };
+  }
+
+  async #put(name: string, source: SetSource): Promise<void> {
+    const { named, pull } = this.#parts;
+    const set = new Map(this.#set).set(name, source);
+    await this.#change(await readConfiguration(named, pull, set));
+    this.#set = set;
+  }
+
+  async #change(next: Configuration): Promise<void> {
+    const { runtime, terminal } = this.#parts;
+    await runtime.update({ ...next.serving, modules: next.modules });
+    if (work(next) !== work(this.#state)) {
+      await closeAll(this.#consumers);
+      this.#consumers = consume(next, runtime, terminal);
+    }
+    this.#state = next;
+    // A source that is newer in the file has won.
+    const isCurrent = ([name, { configured }]: [string, SetSource]) => next.config.modules[name]?.source === configured;
+    this.#set = new Map([...this.#set].filter(isCurrent));
+    terminal.note("Reload", `modules: ${runtime.modules.join(", ")}`);
+  }
+
+  #inTurn<T>(change: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(change, change);
+    this.#turn = turn.catch(() => {});
+    return turn;
+  }
+}
+
+/** Former sources of a module that are kept. */
+const KEPT = 10;
+
+type Consumers = readonly (QueueConsumer | CronConsumer)[];
+
+/** Starts the consumers of queues and of cron. */
+function consume(
+  { config, queueService, cronService }: Configuration,
+  runtime: Runtime,
+  terminal: Terminal,
+): Consumers {
+  return [
+    ...consumeQueues(config, queueService, runtime, (message) => terminal.note("Queue", message)),
+    ...consumeCron(config, cronService, runtime, (message) => terminal.note("Cron", message)),
+  ];
+}
+
+async function closeAll(consumers: Consumers): Promise<void> {
+  await Promise.all(consumers.map((consumer) => consumer.close()));
+}
+
+/** The part of a configuration that consumers work with. */
+function work({ config: { project, queues, cron }, queueService, cronService }: Configuration): string {
+  return JSON.stringify([project.name, queues, cron, queueService, cronService]);
+}
+
+/** The keys of `[server]` whose new values a server that runs cannot take over. */
+function fixedKeys({ server: before }: Config, { server: after }: Config): string[] {
+  const isOfModule = (key: string) =>
+    key === "isolation" || (key in limits && limits[key as keyof typeof limits].ofModule);
+  const keys = Object.keys(sections.server.keys).filter((key) => !isOfModule(key) && key !== "refresh_ms");
+  const value = (server: Config["server"], key: string) =>
+    JSON.stringify((server as Readonly<Record<string, unknown>>)[camelCase(key)]);
+  return keys.filter((key) => value(before, key) !== value(after, key)).map((key) => `server.${key}`);
+}

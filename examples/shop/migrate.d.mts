@@ -1,1 +1,0 @@
-export function migrate(dialect: string, url: string): Promise<void>;
