@@ -14,7 +14,7 @@ use crate::problem::Problem;
 use crate::server::Serves;
 
 /// What a request takes besides its head and its bodies: its task, and what hyper has of it.
-const REQUEST_BYTES: usize = 8 * 1024;
+pub(crate) const REQUEST_BYTES: usize = 8 * 1024;
 
 /// Bytes of a head that are part of [`REQUEST_BYTES`].
 const SMALL_HEAD: usize = 1024;

@@ -159,6 +159,7 @@ impl Module {
     pub(crate) async fn instance(&self, engine: &SharedEngine, caller: Caller) -> Result<Instance, Failure> {
         #[cfg(test)]
         if let Some(probe) = self.probe.get() {
+            probe.ask();
             let began = std::time::Instant::now();
             let mut instance = self.take(engine, caller.clone()).await?;
             probe.look(&mut instance, self, caller, began);

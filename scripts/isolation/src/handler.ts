@@ -3,7 +3,24 @@
  * instance that was not restored. The harness that calls it (crates/runtime/src/isolation) compares the instance's memory and
  * globals; `check` looks for the same from within.
  */
-import { env, field, httpClient, ok, Path, post, Query, type Request, random, respond, routes, time } from "@tenon/sdk";
+import {
+  env,
+  field,
+  httpClient,
+  ok,
+  Path,
+  post,
+  Query,
+  type Request,
+  type Response,
+  random,
+  respond,
+  routes,
+  secret,
+  sse,
+  stream,
+  time,
+} from "@tenon/sdk";
 
 const Input = Query("Input", { n: field.u32() });
 const Route = Path("Route", { route: field.string() });
@@ -155,6 +172,24 @@ const all: Record<string, (n: number, request: Request) => unknown> = {
     last = response.status;
     return last;
   },
+  async transaction(n) {
+    const begun = await httpClient
+      .request()
+      .post(`${env("SIDECAR_RANDOM_URL")}/sql/transaction`)
+      .timeout(100)
+      .send();
+    const id = begun.headers.get("tenon-transaction");
+    // The others are left open.
+    if (n % 2 === 1 || id === undefined || id === null) return id;
+    const commit = httpClient.request().post(`${env("SIDECAR_RANDOM_URL")}/sql/transaction/commit`);
+    last = (await commit.header("tenon-transaction", id).timeout(100).send()).status;
+    return last;
+  },
+  secrets(n) {
+    last = secret("KEY");
+    console.log("a secret, and a part of it:", last, secret("KEY").slice(0, n % 20));
+    if (n % 3 === 0) throw new Error(`with ${last}`);
+  },
   abandoned() {
     void fetch(`${env("SIDECAR_RANDOM_URL")}/abandoned`).catch(() => undefined);
   },
@@ -174,10 +209,53 @@ const all: Record<string, (n: number, request: Request) => unknown> = {
   },
 };
 
+/** Answers that go on when the handler has returned. */
+const streamed: Record<string, (n: number) => Response<200, unknown>> = {
+  stream: (n) =>
+    stream(async function* () {
+      for (let i = 0; i < n % 12; i++) {
+        list.push(i);
+        map.set(`${n}-${i}`, bytes.fill(i, i, n % 4_000));
+        yield `${n}`.repeat(1 + (n % 200));
+      }
+    }),
+  slowStream: (n) =>
+    stream(async function* () {
+      try {
+        for (let i = 0; i < n % 6; i++) {
+          await wait(i % 3);
+          yield new Uint8Array(1 + (n % 5_000)).fill(i);
+        }
+      } finally {
+        last = n;
+        open["left"] = await fetch(`${env("SIDECAR_RANDOM_URL")}/finally`).catch(() => undefined);
+      }
+    }),
+  sse: (n) =>
+    sse(async function* () {
+      try {
+        for (let i = 0; i < n % 12; i++) yield { event: "tick", data: { n, i, count: counter.count() }, id: `${i}` };
+      } finally {
+        closures.push(() => n);
+      }
+    }),
+  brokenStream: (n) =>
+    stream(async function* () {
+      yield "begun";
+      all["globals"]?.(n, undefined as never);
+      if (n % 3 === 0) throw new Error(`broken by ${n}`);
+      yield bytes.fill(n & 0xff);
+      if (n % 3 === 1) all["growth"]?.(n, undefined as never);
+      yield n as never;
+    }),
+};
+
 export default routes({
   run: post("/{route}", { path: Route, query: Input }, async ({ path, query }, request) => {
     const left = check();
     if (left !== undefined) return respond(599, { body: left });
+    const answer = streamed[path.route]?.(query.n);
+    if (answer !== undefined) return answer;
     const result = await all[path.route]?.(query.n, request);
     return ok({ result: result ?? null });
   }),

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::Request;
+use http::request::Builder;
 use http_body_util::{BodyExt, Full};
 use tenon_fixtures::random::{self, DIRTY, Numbers, Step, USED};
 use tenon_transport::{Address, Sidecar};
@@ -28,6 +29,9 @@ use crate::runtime::Runtime;
 
 /// Requests at once, which is more than there are instances.
 const AT_ONCE: usize = 12;
+
+/// The modules of `tenon_fixtures::streams`, bare and behind the bridge.
+const STREAMS: [&str; 2] = ["streams", "streams-bridged"];
 
 /// What a campaign consists of.
 #[derive(Clone, Debug)]
@@ -54,10 +58,18 @@ pub(super) struct Outcome {
     pub(super) cancelled: u64,
     /// Of these, to the component in JavaScript.
     pub(super) javascript: u64,
+    /// Answers whose body was streamed, and those of them that the client left before their end.
+    pub(super) streamed: u64,
+    pub(super) left: u64,
     /// Answers by status.
     pub(super) statuses: BTreeMap<u16, u64>,
+    /// Instances that were asked for, and how many of these requests the harness made itself at the end of a round.
+    pub(super) asked: u64,
+    pub(super) last: u64,
     /// Comparisons of instances that were restored.
     pub(super) restored: u64,
+    /// Of these, instances of a module that does nothing but stream.
+    pub(super) restored_streams: u64,
     /// Comparisons of instances that were made.
     pub(super) made: u64,
     /// Modules that served, those of them whose instances are restored, and those that could not be loaded or instantiated.
@@ -133,14 +145,23 @@ impl Round {
             };
             let path = folder.path().join(format!("{name}.wasm"));
             std::fs::write(&path, bytes).unwrap();
-            modules.push(ModuleSource::new(name, path));
+            modules.push(served(&name, path));
         }
+        let streams = tenon_fixtures::streams();
+        for (name, bytes) in STREAMS.into_iter().zip([streams.clone(), tenon_fixtures::bridged(&streams)]) {
+            let path = folder.path().join(format!("{name}.wasm"));
+            std::fs::write(&path, bytes).unwrap();
+            modules.push(served(name, path));
+        }
+        plain.insert(STREAMS[0].to_string(), streams);
         let count = modules.len() + usize::from(campaign.javascript.is_some());
-        modules.extend(campaign.javascript.clone().map(|path| ModuleSource::new("javascript", path)));
+        modules.extend(campaign.javascript.clone().map(|path| served("javascript", path)));
         let config = RuntimeConfig {
             modules,
             sidecars: vec![sidecar],
-            environment: vec![("NAME".to_string(), "value".to_string())],
+            environment: [("NAME", "value"), ("TENON_SECRET_KEY", SECRET)]
+                .map(|(name, value)| (name.into(), value.into()))
+                .into(),
             limits: limits(),
             // Code that is mapped from a file, or in memory.
             cache: numbers.one_in(2).then(|| folder.path().join("code")),
@@ -175,11 +196,11 @@ impl Round {
     pub(super) async fn run(&self, campaign: &Campaign, count: u64, seed: u64, outcome: &mut Outcome) {
         let left = Arc::new(AtomicU64::new(count));
         let statuses = Arc::new(Mutex::new(BTreeMap::<u16, u64>::new()));
-        let [cancelled, javascript] = [(); 2].map(|()| Arc::new(AtomicU64::new(0)));
+        let counts = Arc::new(Counts::default());
         let mut clients = JoinSet::new();
         for client in 0..AT_ONCE {
             let (runtime, left, statuses) = (self.runtime.clone(), Arc::clone(&left), Arc::clone(&statuses));
-            let (cancelled, javascript) = (Arc::clone(&cancelled), Arc::clone(&javascript));
+            let counts = Arc::clone(&counts);
             let names: Vec<Arc<str>> = self.modules.iter().map(|module| Arc::clone(&module.info.name)).collect();
             let mut numbers = Numbers::new(seed ^ (client as u64) << 32);
             let share = if campaign.javascript.is_some() { campaign.share } else { 0 };
@@ -187,18 +208,24 @@ impl Round {
                 let mut here = Here::default();
                 while left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok() {
                     let request = if share > 0 && numbers.one_in(share) {
-                        javascript.fetch_add(1, Ordering::Relaxed);
+                        counts.javascript.fetch_add(1, Ordering::Relaxed);
                         in_javascript(&mut numbers)
                     } else {
                         let random: Vec<_> = names.iter().filter(|name| &***name != "javascript").collect();
                         let name = random[usize::try_from(numbers.below(random.len() as u64)).unwrap()];
-                        to_random(name, &mut numbers)
+                        if STREAMS.contains(&&***name) {
+                            to_streams(name, &mut numbers)
+                        } else {
+                            to_random(name, &mut numbers)
+                        }
                     };
                     match sent(&runtime, request, &mut here, &mut numbers).await {
-                        Some(status) => {
+                        Some(Answered { status, streamed, left }) => {
                             *statuses.lock().unwrap_or_else(PoisonError::into_inner).entry(status).or_default() += 1;
+                            counts.streamed.fetch_add(u64::from(streamed), Ordering::Relaxed);
+                            counts.left.fetch_add(u64::from(left), Ordering::Relaxed);
                         }
-                        None => drop(cancelled.fetch_add(1, Ordering::Relaxed)),
+                        None => drop(counts.cancelled.fetch_add(1, Ordering::Relaxed)),
                     }
                 }
             });
@@ -207,8 +234,10 @@ impl Round {
             client.unwrap();
         }
         outcome.requests += count;
-        outcome.cancelled += cancelled.load(Ordering::Relaxed);
-        outcome.javascript += javascript.load(Ordering::Relaxed);
+        outcome.cancelled += counts.cancelled.load(Ordering::Relaxed);
+        outcome.javascript += counts.javascript.load(Ordering::Relaxed);
+        outcome.streamed += counts.streamed.load(Ordering::Relaxed);
+        outcome.left += counts.left.load(Ordering::Relaxed);
         for (status, count) in &*statuses.lock().unwrap_or_else(PoisonError::into_inner) {
             *outcome.statuses.entry(*status).or_default() += count;
             if matches!(*status, USED | DIRTY) {
@@ -230,21 +259,54 @@ impl Round {
             drop(module.instance(engine, caller).await);
             let Some(probe) = module.probe.get() else { continue };
             let (restored, made, differences) = probe.outcome();
+            outcome.asked += probe.asked();
+            outcome.last += 1;
             outcome.restored += restored;
+            if &*module.info.name == STREAMS[0] {
+                outcome.restored_streams += restored;
+            }
             outcome.made += made;
             outcome.differences.extend(differences);
         }
     }
 }
 
-/// Sends a request, to its end or until it is given up; the status of its answer.
-async fn sent(runtime: &Runtime, request: Request<Full<Bytes>>, here: &mut Here, numbers: &mut Numbers) -> Option<u16> {
+/// What the clients of a round count.
+#[derive(Default)]
+struct Counts {
+    cancelled: AtomicU64,
+    javascript: AtomicU64,
+    streamed: AtomicU64,
+    left: AtomicU64,
+}
+
+/// An answer that a client has received.
+struct Answered {
+    status: u16,
+    streamed: bool,
+    /// Whether the client left before the end of a streamed body.
+    left: bool,
+}
+
+/// Sends a request, to its end or until it is given up. A quarter of the clients take three frames of the body at most.
+async fn sent(
+    runtime: &Runtime,
+    request: Request<Full<Bytes>>,
+    here: &mut Here,
+    numbers: &mut Numbers,
+) -> Option<Answered> {
+    let mut frames = if numbers.one_in(4) { numbers.below(4) } else { u64::MAX };
     let answered = async {
         let response = runtime.handle(request).await;
         let status = response.status().as_u16();
-        // A body that is streamed may break off.
-        let _ = response.into_body().collect().await;
-        status
+        let mut body = response.into_body();
+        let streamed = body.whole().is_none();
+        while frames > 0 {
+            // A body that is streamed may break off.
+            let Some(Ok(_)) = body.frame().await else { return Answered { status, streamed, left: false } };
+            frames -= 1;
+        }
+        Answered { status, streamed, left: streamed }
     };
     let mut answered = pin!(answered);
     if numbers.one_in(4)
@@ -279,10 +341,11 @@ fn to_random(module: &str, numbers: &mut Numbers) -> Request<Full<Bytes>> {
             60..75 => Step::Store,
             75..80 => Step::Fill,
             80..85 => Step::Globals,
-            85..88 => Step::Now,
-            88..91 => Step::Random,
-            91..94 => Step::Environment,
-            94..97 => Step::Date,
+            85..87 => Step::Now,
+            87..89 => Step::Random,
+            89..91 => Step::Environment,
+            91..93 => Step::Date,
+            93..97 => Step::Stream,
             97 => Step::Grow,
             98 => Step::Log,
             _ => [Step::Timer, Step::Call, Step::Trap, Step::Invalid, Step::Recurse, Step::Sleep, Step::Hoard]
@@ -294,12 +357,32 @@ fn to_random(module: &str, numbers: &mut Numbers) -> Request<Full<Bytes>> {
     if numbers.one_in(3_000) {
         Step::Spin.encode(0, 0, &mut body);
     }
-    let method = if numbers.one_in(10) { "HEAD" } else { "POST" };
-    request(method, format!("/run/{module}/{}", numbers.below(1_000)), body)
+    let path = numbers.below(1_000).to_string();
+    request(numbers, module, &path, body)
 }
 
-/// The routes of scripts/isolation/handler.ts, and how often each is called among a thousand requests.
-const ROUTES: [(&str, u64); 30] = [
+/// A request to a module that streams (`tenon_fixtures::streams`).
+fn to_streams(module: &str, numbers: &mut Numbers) -> Request<Full<Bytes>> {
+    let letter = match numbers.below(1_000) {
+        0..400 => 'p',
+        400..600 => 'f',
+        600..700 => 'e',
+        700..800 => 't',
+        800..900 => 'b',
+        900..950 => 'z',
+        950..970 => 'k',
+        970..998 => 'c',
+        998 => 'w',
+        // The module is given some seconds to end its call.
+        _ if numbers.one_in(10) => 's',
+        _ => 'n',
+    };
+    let path = format!("{letter}{}", numbers.below(12));
+    request(numbers, module, &path, Vec::new())
+}
+
+/// The routes of scripts/isolation/handler.ts, and how often each is called among about a thousand requests.
+const ROUTES: [(&str, u64); 36] = [
     ("nothing", 100),
     ("globals", 80),
     ("closures", 80),
@@ -325,6 +408,12 @@ const ROUTES: [(&str, u64); 30] = [
     ("sidecar", 15),
     ("abandoned", 5),
     ("refused", 5),
+    ("stream", 60),
+    ("slowStream", 10),
+    ("sse", 40),
+    ("brokenStream", 20),
+    ("secrets", 10),
+    ("transaction", 10),
     ("growth", 5),
     ("recursion", 5),
     ("never", 1),
@@ -342,14 +431,40 @@ fn in_javascript(numbers: &mut Numbers) -> Request<Full<Bytes>> {
     });
     let (route, _) = route.unwrap_or(&ROUTES[0]);
     let body: Vec<u8> = (0..numbers.below(2_000)).map(|_| b'a' + (numbers.next_u64() % 26) as u8).collect();
-    request("POST", format!("/run/javascript/{route}?n={}", numbers.below(1_000_000)), body)
+    let path = format!("{route}?n={}", numbers.below(1_000_000));
+    posted(numbers, "javascript", &path).body(Full::new(body.into())).unwrap()
 }
 
-fn request(method: &str, uri: String, body: Vec<u8>) -> Request<Full<Bytes>> {
-    Request::builder().method(method).uri(uri).header("host", "example.test").body(Full::new(body.into())).unwrap()
+/// A request that may be one for the head of an answer alone.
+fn request(numbers: &mut Numbers, module: &str, path: &str, body: Vec<u8>) -> Request<Full<Bytes>> {
+    let method = if numbers.one_in(10) { "HEAD" } else { "POST" };
+    posted(numbers, module, path).method(method).body(Full::new(body.into())).unwrap()
 }
 
-/// A sidecar that answers, says nothing, or hangs up.
+/// A request to one of the two places of a module, by either scheme, in a trace or not: the host holds each of these facts for an
+/// instance.
+fn posted(numbers: &mut Numbers, module: &str, path: &str) -> Builder {
+    let scheme = if numbers.one_in(4) { "https" } else { "http" };
+    let place = if numbers.one_in(4) { "at" } else { "run" };
+    let uri = format!("{scheme}://example.test/{place}/{module}/{path}");
+    let request = Request::post(uri).header("host", "example.test");
+    if numbers.one_in(3) {
+        return request;
+    }
+    request.header("traceparent", format!("00-{:032x}-{:016x}-01", numbers.next_u64(), numbers.next_u64()))
+}
+
+/// A module at `/run/<name>` and at `/at/<name>`.
+fn served(name: &str, path: PathBuf) -> ModuleSource {
+    let mut module = ModuleSource::new(name, path);
+    module.policy.mount = Some(format!("/at/{name}"));
+    module
+}
+
+/// A secret of all modules. Log lines of random handlers begin with a part of it.
+const SECRET: &str = "random.sidecar.internal";
+
+/// A sidecar that answers, says nothing, or hangs up. It begins transactions, and ends those that it is asked to commit.
 struct Service(tokio::task::JoinHandle<()>);
 
 impl Drop for Service {
@@ -373,14 +488,25 @@ fn service(folder: &Path) -> (Sidecar, Service) {
 
 async fn serve(mut connection: UnixStream, mut numbers: Numbers) {
     let mut bytes = vec![0; 65_536];
-    while let Ok(1..) = connection.read(&mut bytes).await {
+    while let Ok(length @ 1..) = connection.read(&mut bytes).await {
+        let request = &bytes[..length];
+        let (status, header) = if request.starts_with(b"POST /sql/transaction ") {
+            ("201 Created", format!("tenon-transaction: {}\r\n", numbers.below(1_000)))
+        } else if request.starts_with(b"POST /sql/transaction/commit ") {
+            let named = request.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(b"tenon-transaction: "));
+            let id = String::from_utf8_lossy(named.unwrap_or(b"none")).trim().to_string();
+            ("200 OK", format!("tenon-transaction-ended: {id}\r\n"))
+        } else {
+            ("200 OK", String::new())
+        };
         match numbers.below(20) {
             0 => return,
             1 => {}
             _ => {
-                let answer =
-                    b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 11\r\n\r\n{\"is\":true}";
-                let _ = connection.write_all(answer).await;
+                let answer = format!(
+                    "HTTP/1.1 {status}\r\ncontent-type: application/json\r\n{header}content-length: 11\r\n\r\n{{\"is\":true}}"
+                );
+                let _ = connection.write_all(answer.as_bytes()).await;
             }
         }
     }

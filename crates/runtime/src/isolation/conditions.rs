@@ -52,26 +52,35 @@ pub(super) fn refuse_scans() -> io::Result<()> {
 pub(super) struct Pressure {
     stop: Arc<AtomicBool>,
     rounds: Arc<AtomicU64>,
+    /// The most bytes of this process that were swapped out behind a round.
+    swapped: Arc<AtomicU64>,
     thread: Option<thread::JoinHandle<()>>,
 }
 
 impl Pressure {
     pub(super) fn start() -> Self {
-        let (stop, rounds) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
-        let (stopped, counted) = (Arc::clone(&stop), Arc::clone(&rounds));
+        let stop = Arc::new(AtomicBool::new(false));
+        let [rounds, most] = [(); 2].map(|()| Arc::new(AtomicU64::new(0)));
+        let (stopped, counted, noted) = (Arc::clone(&stop), Arc::clone(&rounds), Arc::clone(&most));
         let thread = thread::spawn(move || {
             while !stopped.load(Ordering::Relaxed) {
                 page_out();
                 counted.fetch_add(1, Ordering::Relaxed);
+                noted.fetch_max(swapped(), Ordering::Relaxed);
                 thread::sleep(Duration::from_millis(2));
             }
         });
-        Self { stop, rounds, thread: Some(thread) }
+        Self { stop, rounds, swapped: most, thread: Some(thread) }
     }
 
     /// How often everything was paged out.
     pub(super) fn rounds(&self) -> u64 {
         self.rounds.load(Ordering::Relaxed)
+    }
+
+    /// The most bytes of this process that were swapped out at once. Zero where the system has no swap space.
+    pub(super) fn swapped(&self) -> u64 {
+        self.swapped.load(Ordering::Relaxed)
     }
 }
 
@@ -97,8 +106,18 @@ fn page_out() {
 }
 
 /// Bytes of this process that are swapped out.
-pub(super) fn swapped() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmSwap:"));
-    line.and_then(|line| line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()).unwrap_or(0) * 1024
+fn swapped() -> u64 {
+    kilobytes("/proc/self/status", "VmSwap:") * 1024
+}
+
+/// Bytes of swap space that the system has.
+pub(super) fn swap_space() -> u64 {
+    kilobytes("/proc/meminfo", "SwapTotal:") * 1024
+}
+
+/// A number of kilobytes in a file of the system.
+fn kilobytes(file: &str, name: &str) -> u64 {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix(name));
+    line.and_then(|line| line.trim().strip_suffix(" kB")?.trim().parse().ok()).unwrap_or(0)
 }

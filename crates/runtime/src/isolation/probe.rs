@@ -54,6 +54,7 @@ pub(crate) struct Probe {
     fuel: usize,
     kinds: [bool; 3],
     leave: Option<Leave>,
+    asked: AtomicU64,
     restored: AtomicU64,
     made: AtomicU64,
     differences: Mutex<Vec<String>>,
@@ -76,8 +77,8 @@ impl Probe {
         let number = store::number(store)?;
         let fresh = State::of(&layout, number, store);
         let (fuel, used) = (store.hostcall_fuel(), store.data_mut().observed(Instant::now()).1);
-        let (restored, made, differences) = (AtomicU64::new(0), AtomicU64::new(0), Mutex::default());
-        Ok(Self { layout, fresh, used, fuel, kinds, leave, restored, made, differences })
+        let [asked, restored, made] = [(); 3].map(|()| AtomicU64::new(0));
+        Ok(Self { layout, fresh, used, fuel, kinds, leave, asked, restored, made, differences: Mutex::default() })
     }
 
     /// Whether the fresh instance is what wasmtime alone makes of the component: without Tenon's memories, and without what
@@ -128,6 +129,11 @@ impl Probe {
             "no memory is what the component says"
         );
         Ok(())
+    }
+
+    /// Counts a request that asks for an instance.
+    pub(crate) fn ask(&self) {
+        self.asked.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Compares an instance that is about to serve a request which came at `began`.
@@ -195,6 +201,11 @@ impl Probe {
                 global.set(store, value).expect("the global is one that can be set");
             }
         }
+    }
+
+    /// Requests that asked for an instance.
+    pub(super) fn asked(&self) -> u64 {
+        self.asked.load(Ordering::Relaxed)
     }
 
     /// Comparisons of instances that were restored, and of those that were made, and what differed.

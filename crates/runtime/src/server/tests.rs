@@ -9,9 +9,10 @@ use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 
 use super::*;
+use crate::client::REQUEST_BYTES;
 use crate::{ModuleSource, RuntimeConfig};
 
 /// A server of `/run/<name>/` for each component, and its address; the folder holds their files.
@@ -147,6 +148,28 @@ async fn what_a_slow_client_has_not_taken_is_within_the_budget() {
     assert!(metric(&runtime, "tenon_buffered_bytes") >= 10 * MIB);
     drop(stream);
     until("all is released", || metric(&runtime, "tenon_buffered_bytes") == 0).await;
+}
+
+/// A foreign component writes its body piece by piece. The pieces that wait for the client are within the budget, and the guest
+/// makes no others meanwhile.
+#[tokio::test]
+async fn what_a_foreign_component_streams_to_a_slow_client_is_within_the_budget() {
+    let foreign = tenon_fixtures::bridged(&tenon_fixtures::echo(200));
+    let (_server, address, runtime, _folder) = server(&[("echo", foreign)], limits()).await;
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4096).unwrap();
+    let mut stream = socket.connect(address).await.unwrap();
+    let body = vec![b'x'; 10 << 20];
+    let head = format!("POST /run/echo/ HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n", body.len());
+    stream.write_all(head.as_bytes()).await.unwrap();
+    stream.write_all(&body).await.unwrap();
+    until("the request has its head", || !runtime.recent_requests().is_empty()).await;
+    // The room of the request's own body, which the guest has read, is free: pieces alone are held.
+    let held = || metric(&runtime, "tenon_buffered_bytes");
+    until("pieces are held, and not the whole", || (REQUEST_BYTES as u64 + 1..MIB).contains(&held())).await;
+    assert_eq!(metric(&runtime, "tenon_requests_running"), 1, "the guest waits for its client");
+    drop(stream);
+    until("all is released", || held() == 0 && metric(&runtime, "tenon_requests_running") == 0).await;
 }
 
 #[tokio::test]
