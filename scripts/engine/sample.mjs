@@ -2,6 +2,8 @@
 // call, free blocks, young objects, code that is compiled at run time, timers. They run in CI. Each function's text is
 // evaluated in the component, prints what must be the same on every engine, and throws where it is wrong on any.
 
+import { before } from "./wpt.mjs";
+
 const checks = {
   /** The time is that of the request: not that of the build, of the rehearsal or of an earlier request. */
   clock() {
@@ -260,20 +262,37 @@ const checks = {
   },
 };
 
+/** Relative URLs, as the Web Platform Tests use them: only the unmodified engine has a base for them of its own. */
+const relative = {
+  id: "relative URLs of Web Platform Tests",
+  first: before("http://127.0.0.1:8000/fetch/api/test.any.js"),
+  script: scriptOf(function relative() {
+    const redirected = [Response.redirect("/"), Response.redirect("../a?b", 301)];
+    globalThis.print(redirected.map(({ status, headers }) => `${status} ${headers.get("location")}`).join());
+    // The function `URL` is a URL as well, as a text.
+    const requests = [new Request(""), new Request("../a", { method: "POST", body: "b" }), new Request(URL)];
+    globalThis.print([...requests, new Request(requests[1])].map(({ method, url }) => `${method} ${url}`).join());
+  }),
+};
+
 /** Sizes of a task's text around what the block of arguments holds, and far beyond it. */
 const sizes = [1_000, 16_000, ...Array.from({ length: 40 }, (_, i) => 16_340 + i), 65_536, 1_000_000];
 
 /** The tests, as `test262` gives them. Each of them passes on every engine. */
 export function sample() {
-  const tests = Object.entries(checks).map(([id, check]) => ({ id, script: scriptOf(check) }));
+  const tests = [relative, ...Object.entries(checks).map(([id, check]) => ({ id, script: scriptOf(check) }))];
   for (const size of sizes) {
     const script = `print("${"sum".padEnd(size, "0123456789")}".length); print("over");`;
     tests.push({ id: `text of ${size} characters`, script });
   }
   return {
-    tests: tests.map(({ id, script }) => ({
+    tests: tests.map(({ id, first = "", script }) => ({
       id,
-      task: () => ({ scripts: [`globalThis.hostTime = ${Date.now()};`, script], until: ["over"], waitMs: 5_000 }),
+      task: () => ({
+        scripts: [`globalThis.hostTime = ${Date.now()};`, first, script],
+        until: ["over"],
+        waitMs: 5_000,
+      }),
       verdict: (report) => (report.startsWith("{") && isGood(JSON.parse(report)) ? "pass" : "fail"),
     })),
     leftOut: new Map(),
