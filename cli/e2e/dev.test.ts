@@ -53,6 +53,11 @@ test("edit, break, mend, and leave", { timeout: 600_000 }, async () => {
   // The development services are its sidecars, unless the file names others.
   expect((await ask(base, "/surroundings")).json()).toEqual([services, "http://127.0.0.1:1", services]);
   expect((await send(services, { path: "/kv?limit=1" })).status).toBe(200);
+  // A page whose name was rebound to this machine reads nothing, of the module or of the server.
+  for (const path of ["/run/shop/", "/docs", "/_tenon/build", "/health"]) {
+    expect([path, (await send(url, { path, host: "evil.example" })).status]).toEqual([path, 403]);
+    expect([path, (await send(url, { path, host: `localhost:${port}` })).status]).toEqual([path, 200]);
+  }
   expect((await send(url, { path: "/run/shop/openapi.json" })).json()).toMatchObject({ openapi: "3.0.0" });
   expect((await send(url, { path: "/docs" })).body.toString()).toContain("<!doctype html>");
 

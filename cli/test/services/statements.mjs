@@ -241,6 +241,26 @@ export function statements(seed) {
       () =>
         "((WITH secrets AS (SELECT 'a' AS token) SELECT token FROM secrets) UNION ALL SELECT token FROM secrets OFFSET 1)",
       () => "(SELECT token FROM secrets WHERE (SELECT true FROM (WITH secrets AS (SELECT 1) SELECT FROM secrets) z))",
+      () => `(SELECT DISTINCT ON (token) token FROM ${secret()} ORDER BY token)`,
+      () => `(SELECT DISTINCT ON ((SELECT max(token) FROM ${path("secrets")})) leak() FROM users)`,
+      () => `(SELECT max(${string()}) FILTER (WHERE leak_check((SELECT token FROM ${secret()} LIMIT 1))) FROM users)`,
+      () => "(SELECT mode() WITHIN GROUP (ORDER BY leak(u)) FROM users u)",
+      () => `(SELECT mode() WITHIN GROUP (ORDER BY (SELECT token FROM ${secret()} LIMIT 1)) FROM users)`,
+      () => "(SELECT first_value(u.name) OVER w FROM users u WINDOW w AS (ORDER BY leak(u)) LIMIT 1)",
+      () =>
+        `(SELECT max(name) OVER w FROM users WINDOW w AS (PARTITION BY (SELECT token FROM ${secret()} LIMIT 1)) LIMIT 1)`,
+      () =>
+        "(WITH RECURSIVE w(token) AS (SELECT token FROM secrets UNION ALL SELECT token FROM w WHERE false) SEARCH DEPTH FIRST BY token SET o SELECT o::text FROM w LIMIT 1)",
+      () =>
+        "(WITH RECURSIVE secrets(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM secrets WHERE n < 2) CYCLE n SET c TO (SELECT token FROM public.secrets) DEFAULT '' USING p SELECT c FROM secrets LIMIT 1)",
+      () => `${pick(["JSON_OBJECT", "JSON_ARRAY", "JSON_SCALAR", "JSON_SERIALIZE"])}(${attack()})::text`,
+      () => `JSON_OBJECT('a': (SELECT token FROM ${secret()} LIMIT 1) RETURNING text)`,
+      () => `(SELECT JSON_ARRAYAGG(s.token ORDER BY s.id RETURNING text) FROM ${path("secrets")} s)`,
+      () => `JSON_ARRAY(SELECT token FROM ${secret()})::text`,
+      () => `JSON_VALUE((SELECT to_jsonb(s) FROM ${path("secrets")} s), '$.token')`,
+      () => `JSON_QUERY('{}', '$' RETURNING ${pick(["leaky", "text", "regclass"])} DEFAULT leak() ON EMPTY)::text`,
+      () => `JSON_VALUE('{}', '$.a' PASSING (SELECT token FROM secrets) AS a DEFAULT leak() ON EMPTY)`,
+      () => "CAST('a' AS leaky) IS JSON",
     ])();
   };
 
@@ -309,6 +329,32 @@ export function statements(seed) {
     return pick(calls[type])();
   };
 
+  /** SQL/JSON, which PostgreSQL has from 16 and 17 on; an older server has no such syntax. */
+  const sqlJson = (type, scope) => {
+    const e = (kind) => expression(kind, scope);
+    const forms = {
+      json: [
+        () =>
+          `JSON_OBJECT('a': ${e("text")}, 'b': ${e("int")} ${pick(["NULL ON NULL", "ABSENT ON NULL"])} RETURNING jsonb)`,
+        () => `JSON_ARRAY(${e("text")}, ${e("int")} RETURNING jsonb)`,
+        () => `JSON_ARRAY(${select(["text"], scope, "LIMIT 2")} RETURNING jsonb)`,
+        () => `JSON_QUERY(${e("json")}, '$.a' ${pick(["WITH WRAPPER", "WITHOUT WRAPPER"])} NULL ON ERROR)`,
+        () => `JSON(${quoted('{"a": 1}')} WITH UNIQUE KEYS)::jsonb`,
+        () => `JSON_SCALAR(${e("int")})::jsonb`,
+      ],
+      text: [
+        () => `JSON_VALUE(${e("json")}, '$.a' RETURNING text DEFAULT ${e("text")} ON EMPTY NULL ON ERROR)`,
+        () => `JSON_VALUE(${e("json")}, '$ ? (@.a == $x)' PASSING ${e("int")} AS x)`,
+        () => `JSON_SERIALIZE(${e("json")} RETURNING text)`,
+      ],
+      bool: [
+        () => `JSON_EXISTS(${e("json")}, '$.a' FALSE ON ERROR)`,
+        () => `(${e("text")} IS ${pick(["", "NOT "])}JSON ${pick(["", "OBJECT", "ARRAY", "SCALAR"])})`,
+      ],
+    };
+    return pick(forms[type])();
+  };
+
   /** An expression of a type. */
   const expression = (type, scope) => {
     if (type === "text" && evil()) return attack();
@@ -354,6 +400,7 @@ export function statements(seed) {
         () => `(${e("text")} ${operator("||")} ${e("text")})`,
         () => `CAST(${e(pick(["int", "bool", "num", "time"]))} AS text)`,
         () => `(${e("json")} ->> 'a')`,
+        () => (chance(0.1) ? sqlJson("text", scope) : `(${e("list")})[2]`),
         () => `(${e("list")})[1]`,
         () => `${e("text")} COLLATE "C"`,
         () => {
@@ -382,9 +429,15 @@ export function statements(seed) {
         () => `${e("bool")} IS ${pick(["", "NOT "])}${pick(["TRUE", "UNKNOWN"])}`,
         () => `${e("int")} IS DISTINCT FROM ${e("int")}`,
         () => `${e("json")} @> '{"a": 1}'`,
+        () => (chance(0.1) ? sqlJson("bool", scope) : `${e("bool")} IS NOT FALSE`),
       ],
       list: [() => `(${e("list")} || ${e("list")})`, () => `(${e("list")})[1:2]`],
-      json: [() => `(${e("json")} -> 'a')`, () => `(${e("json")} || '{}'::jsonb)`, () => `(${e("json")})['a']`],
+      json: [
+        () => `(${e("json")} -> 'a')`,
+        () => `(${e("json")} || '{}'::jsonb)`,
+        () => `(${e("json")})['a']`,
+        () => (chance(0.3) ? sqlJson("json", scope) : leaf()),
+      ],
       time: [() => `(${e("time")} + interval '1 day')`, () => `(${e("time")} AT TIME ZONE 'UTC')::timestamptz`],
     };
     return pick(chance(0.6) ? own[type] : general)();
@@ -493,16 +546,26 @@ export function statements(seed) {
     const where = chance(0.6) ? words("WHERE", expression("bool", all)) : "";
     if (chance(0.15)) {
       const key = `(${expression("int", own)} + ${own[0].as === undefined ? 0 : below(3)})`;
-      const aggregate = (type) =>
-        ({
-          int: () => "count(*)::int",
-          num: () => `sum(${expression("num", own)})`,
-          text: () => `string_agg(${expression("text", own)}, ',')`,
-          bool: () => `bool_or(${expression("bool", own)})`,
-          json: () => "'1'::jsonb",
-          list: () => `array_agg(${expression("text", own)}::text)`,
-          time: () => `max(${expression("time", own)})`,
-        })[type]();
+      const filter = () => (chance(0.25) ? ` FILTER (WHERE ${expression("bool", own)})` : "");
+      const within = (type) => `WITHIN GROUP (ORDER BY ${expression(type, own)}${pick(["", " DESC"])})${filter()}`;
+      const ordered = {
+        int: () => `(percentile_disc(0.5) ${within("int")})::int`,
+        num: () => `(percentile_cont(0.5) ${within("int")})::numeric`,
+        text: () => `mode() ${within("text")}`,
+      };
+      const aggregate = (type) => {
+        if (ordered[type] !== undefined && chance(0.2)) return ordered[type]();
+        return plain[type]();
+      };
+      const plain = {
+        int: () => `(count(*)${filter()})::int`,
+        num: () => `sum(${expression("num", own)})${filter()}`,
+        text: () => `string_agg(${expression("text", own)}, ',' ORDER BY ${expression("int", own)})${filter()}`,
+        bool: () => `bool_or(${expression("bool", own)})`,
+        json: () => "'1'::jsonb",
+        list: () => `array_agg(${expression("text", own)}::text)`,
+        time: () => `max(${expression("time", own)})${filter()}`,
+      };
       return words(
         with_.text,
         "SELECT",
@@ -515,13 +578,28 @@ export function statements(seed) {
         end,
       );
     }
-    const window = types.includes("int") && chance(0.08) ? "(row_number() OVER (ORDER BY 1))::int" : undefined;
-    const targets = types.map((type) => (type === "int" && window !== undefined ? window : expression(type, all)));
-    const order = chance(0.3)
-      ? `ORDER BY (${expression("text", own)} || '') ${pick(["", "ASC", "DESC", "DESC NULLS LAST", "USING <"])}`
-      : "";
+    const windowed = types.includes("int") && chance(0.12);
+    const named = windowed && chance(0.5);
+    const frame = pick(["", " ROWS BETWEEN 1 PRECEDING AND CURRENT ROW", " GROUPS CURRENT ROW EXCLUDE TIES"]);
+    const definition = () =>
+      pick([
+        () => "ORDER BY 1",
+        () => `PARTITION BY ${expression("text", own)} ORDER BY ${expression("int", own)}${frame}`,
+      ])();
+    const over = named ? pick(["w0", "w1", `(w0${frame})`]) : `(${definition()})`;
+    const ranked = pick(["row_number()", "count(*)", `count(*) FILTER (WHERE ${expression("bool", own)})`, "ntile(2)"]);
+    const targets = types.map((type) =>
+      type === "int" && windowed ? `(${ranked} OVER ${over})::int` : expression(type, all),
+    );
+    const windows = named ? `WINDOW w0 AS (ORDER BY ${expression("int", own)}), w1 AS (${definition()})` : "";
+    const sorted = `(${expression("text", own)} || '')`;
+    const distinct = chance(0.06) ? `DISTINCT ON (${sorted})` : "";
+    const order =
+      distinct !== "" || chance(0.3)
+        ? `ORDER BY ${sorted} ${pick(["", "ASC", "DESC", "DESC NULLS LAST", ...(distinct === "" ? ["USING <"] : [])])}`
+        : "";
     const limit = end === "" ? `LIMIT ${below(20)}${chance(0.3) ? ` OFFSET ${below(3)}` : ""}` : end;
-    return words(with_.text, "SELECT", targets.join(", "), "FROM", text, where, order, limit);
+    return words(with_.text, "SELECT", distinct, targets.join(", "), "FROM", text, where, windows, order, limit);
   };
 
   /** A WITH, and the names that it gives. */
@@ -533,7 +611,9 @@ export function statements(seed) {
         const as = evil() ? pick(["secrets", '"public.secrets"', "users_"]) : `w${serial++ % 9}`;
         if (recursive && chance(0.5)) {
           scope.push({ as, cte: true, columns: { n: "int" } });
-          return `${as}(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM ${as} WHERE n < 4)`;
+          const search = pick(["", "", ` SEARCH ${pick(["DEPTH", "BREADTH"])} FIRST BY n SET o`]);
+          const cycle = pick(["", "", " CYCLE n SET c USING p", " CYCLE n SET c TO 'y' DEFAULT 'n' USING p"]);
+          return `${as}(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM ${as} WHERE n < 4)${search}${cycle}`;
         }
         const types = some(() => pick(["int", "text", "bool"]), 1, 2);
         const body =
