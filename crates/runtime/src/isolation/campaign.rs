@@ -213,7 +213,7 @@ impl Round {
                     } else {
                         let random: Vec<_> = names.iter().filter(|name| &***name != "javascript").collect();
                         let name = random[usize::try_from(numbers.below(random.len() as u64)).unwrap()];
-                        if STREAMS.contains(&&***name) {
+                        if STREAMS.contains(&&**name) {
                             to_streams(name, &mut numbers)
                         } else {
                             to_random(name, &mut numbers)
