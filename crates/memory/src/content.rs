@@ -68,17 +68,26 @@ impl Pages<'_> {
         self.content.len()
     }
 
-    /// Copies bytes of the content.
-    pub(crate) fn copy(&self, range: Range<usize>, into: &mut [u8]) -> io::Result<()> {
-        assert!(range.end <= self.len() && range.len() == into.len());
+    /// Copies bytes of the content from `at` on.
+    pub(crate) fn copy(&self, at: usize, into: &mut [u8]) -> io::Result<()> {
+        into.copy_from_slice(self.bytes(at..at + into.len())?);
+        Ok(())
+    }
+
+    /// Whether these are the bytes of the content from `at` on.
+    pub(crate) fn equals(&self, at: usize, bytes: &[u8]) -> io::Result<bool> {
+        Ok(self.bytes(at..at + bytes.len())? == bytes)
+    }
+
+    fn bytes(&self, range: Range<usize>) -> io::Result<&[u8]> {
+        assert!(range.end <= self.len());
         for page in range.start / PAGE..range.end.div_ceil(PAGE) {
             if !self.content.read[page].load(Ordering::Acquire) {
                 self.read(page)?;
             }
         }
         // SAFETY: the range is within the region. Its pages were read, and are not written to while this value lives.
-        unsafe { self.content.pages.start().add(range.start).copy_to_nonoverlapping(into.as_mut_ptr(), into.len()) };
-        Ok(())
+        Ok(unsafe { std::slice::from_raw_parts(self.content.pages.start().add(range.start), range.len()) })
     }
 
     #[cold]

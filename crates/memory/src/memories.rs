@@ -48,6 +48,16 @@ impl Memories {
         }
     }
 
+    /// Gives back what stays resident in waiting slots. The next instances in them take longer.
+    pub fn trim(&self) {
+        for slot in self.pool.waiting().iter_mut() {
+            // SAFETY: nobody uses a slot that waits, and it was reset before.
+            if let Err(error) = unsafe { slot.trim() } {
+                tracing::debug!("a waiting memory is not given back: {error}");
+            }
+        }
+    }
+
     /// What memories there are at the moment.
     #[must_use]
     pub fn usage(&self) -> Usage {

@@ -219,6 +219,40 @@ fn what_an_instance_writes_the_next_one_in_its_place_does_not_see() {
     assert_eq!(Running::new(&module, Some(&image)).bytes(), (first, expected(&content)));
 }
 
+/// Requests write to many pages for a while, and others then to one: only that page stays resident, and no byte differs.
+#[test]
+fn a_page_that_is_no_longer_written_to_leaves_the_resident_set() {
+    let memories = Memories::new(1);
+    let mut config = Config::new();
+    config.with_host_memory(Arc::new(memories.clone())).memory_init_cow(false);
+    let module = module(&Engine::new(&config).unwrap(), "");
+    let content = (0..40_000_u32).map(|n| n.to_le_bytes()[1] | 1).collect::<Vec<_>>();
+    let (image, expected) = (image(&content), expected(&content));
+    let resident = |pages: &[usize], round: i32| {
+        let mut running = Running::new(&module, Some(&image));
+        for page in pages {
+            running.store(page * 4_096 + 5, 0x55 + round % 2);
+        }
+        drop(running);
+        // The next instance in its place.
+        assert!(Running::new(&module, Some(&image)).bytes().1 == expected, "{pages:?} {round}");
+        memories.usage().resident
+    };
+    // Before, in and behind the image.
+    let all: Vec<_> = (0..32).collect();
+    assert_eq!(resident(&all, 0), 32 * 4_096);
+    for pages in [&[0][..], &[4, 5, 30], &[]] {
+        let left = (0..1_000).find(|round| resident(pages, *round) == pages.len() * 4_096);
+        assert!(left.is_some(), "{pages:?}");
+        // Those that are written to stay.
+        assert!((0..100).all(|round| resident(pages, round) == pages.len() * 4_096));
+        assert_eq!(resident(&all, 1), 32 * 4_096);
+    }
+    memories.trim();
+    assert_eq!(memories.usage().resident, 0);
+    assert_eq!(resident(&[7], 0), 4_096);
+}
+
 #[test]
 fn memory_that_was_grown_is_gone_and_zero_when_it_is_grown_again() {
     let engine = engine(4);
