@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::header::HeaderValue;
@@ -42,6 +42,10 @@ use crate::recording::Secrets;
 use crate::registry::{Loader, Registry, Turns};
 use crate::request_id;
 use crate::server::{Audience, Server, Tls};
+use crate::sidecars;
+
+/// How long a start waits to learn which sidecars are up.
+const FIRST_LOOK: Duration = Duration::from_millis(100);
 
 /// Serves modules. Cloning is cheap and shares everything.
 #[derive(Clone)]
@@ -137,7 +141,30 @@ impl Runtime {
             has_operations: AtomicBool::new(false),
             started,
         };
-        Ok(Self { shared: Arc::new(shared) })
+        let runtime = Self { shared: Arc::new(shared) };
+        runtime.look_at_sidecars().await;
+        runtime.watch_sidecars();
+        Ok(runtime)
+    }
+
+    /// Learns which sidecars are up, for `/health`. One that hangs is waited for no longer than for this.
+    async fn look_at_sidecars(&self) {
+        let modules = self.shared.registry.all();
+        let _ = tokio::time::timeout(FIRST_LOOK, sidecars::look(&self.shared.transport, &modules)).await;
+    }
+
+    /// Keeps that fresh for as long as the runtime lives.
+    fn watch_sidecars(&self) {
+        let shared = Arc::downgrade(&self.shared);
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(sidecars::PAUSE).await;
+                let Some(runtime) = shared.upgrade() else { return };
+                let (transport, modules) = (runtime.transport.clone(), runtime.registry.all());
+                drop(runtime);
+                sidecars::look(&transport, &modules).await;
+            }
+        });
     }
 
     /// The names of the modules, sorted, and among them those that could not be loaded.
@@ -153,7 +180,9 @@ impl Runtime {
     ///
     /// The reason why the new component cannot be served; the old one goes on serving.
     pub async fn reload(&self, name: &str, path: Option<PathBuf>) -> Result<(), RuntimeError> {
-        self.shared.registry.reload(name, path).await
+        self.shared.registry.reload(name, path).await?;
+        self.look_at_sidecars().await;
+        Ok(())
     }
 
     /// Loads a module with a policy, as [`Runtime::reload`] does.
@@ -162,7 +191,9 @@ impl Runtime {
     ///
     /// The reason why the component or its policy cannot be served; the old one goes on serving.
     pub async fn load(&self, source: ModuleSource) -> Result<(), RuntimeError> {
-        self.shared.registry.put(source).await
+        self.shared.registry.put(source).await?;
+        self.look_at_sidecars().await;
+        Ok(())
     }
 
     /// Makes the modules those of a list, all at once, while the old ones serve. Requests that run finish where they are.
@@ -175,6 +206,7 @@ impl Runtime {
     pub async fn update(&self, modules: Vec<ModuleSource>) -> Result<(), RuntimeError> {
         let updated = self.shared.registry.update(modules).await;
         self.shared.is_outdated.store(updated.is_err(), Ordering::Relaxed);
+        self.look_at_sidecars().await;
         updated
     }
 

@@ -1,37 +1,55 @@
 //! The health of sidecars, over the connections of all modules.
+//!
+//! `/health` reads what is known and waits for nothing: calls learn it as they are made, and [`look`] does in the background for
+//! sidecars that nobody calls.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tenon_transport::Transport;
+use tokio::task::JoinSet;
 use wasmtime_wasi_http::WasiBody;
 
 use crate::registry::Slot;
 
+/// How often sidecars are looked at that nobody calls.
+pub(crate) const PAUSE: Duration = Duration::from_secs(1);
+
+/// How long what a module's calls have shown of a sidecar holds. A sidecar that hangs is looked at within this time.
+const FRESH: Duration = Duration::from_secs(3);
+
 /// Each sidecar and whether it is up, sorted by name. The name of a module's own sidecar is `<module>/<sidecar>`.
 ///
-/// A sidecar that all modules have is down when one of them cannot reach it. `server` connects to those that no module has
-/// called for a while.
-pub(crate) async fn health(server: &Transport<WasiBody>, modules: &[(String, Arc<Slot>)]) -> Vec<(String, bool)> {
-    let (own, inherited): (Vec<_>, Vec<_>) =
-        modules.iter().partition(|(_, slot)| slot.source.policy.sidecars.is_some());
-    let mut known: BTreeMap<String, Option<bool>> = server.known().into_iter().collect();
-    for (name, up) in inherited.iter().flat_map(|(_, slot)| slot.surroundings.transport.known()) {
+/// A sidecar that all modules have is down when one of them cannot reach it. `server` looks at those that no module calls.
+pub(crate) fn health(server: &Transport<WasiBody>, modules: &[(String, Arc<Slot>)]) -> Vec<(String, bool)> {
+    let (own, inherited): (Vec<_>, Vec<_>) = modules.iter().partition(|(_, slot)| has_own(slot));
+    let mut known: BTreeMap<String, Option<bool>> = server.known(Duration::MAX).into_iter().collect();
+    for (name, up) in inherited.iter().flat_map(|(_, slot)| slot.surroundings.transport.known(FRESH)) {
         let all = known.entry(name).or_default();
         *all = match (*all, up) {
             (Some(all), Some(up)) => Some(all && up),
             (all, up) => all.or(up),
         };
     }
-    if known.values().any(Option::is_none) {
-        for (name, up) in server.health().await {
-            known.entry(name).or_default().get_or_insert(up);
-        }
-    }
-    let mut states: BTreeMap<String, bool> = known.into_iter().map(|(name, up)| (name, up.unwrap_or(false))).collect();
     for (module, slot) in own {
-        let up = slot.surroundings.transport.health().await;
-        states.extend(up.into_iter().map(|(sidecar, up)| (format!("{module}/{sidecar}"), up)));
+        let own = slot.surroundings.transport.known(Duration::MAX);
+        known.extend(own.into_iter().map(|(sidecar, up)| (format!("{module}/{sidecar}"), up)));
     }
-    states.into_iter().collect()
+    known.into_iter().map(|(name, up)| (name, up.unwrap_or(false))).collect()
+}
+
+/// Learns which sidecars are up that nobody has called for a while.
+pub(crate) async fn look(server: &Transport<WasiBody>, modules: &[(String, Arc<Slot>)]) {
+    let own = modules.iter().filter(|(_, slot)| has_own(slot)).map(|(_, slot)| &slot.surroundings.transport);
+    let mut looks = JoinSet::new();
+    for transport in own.chain([server]).filter(|transport| transport.has_sidecars()) {
+        let transport = transport.clone();
+        looks.spawn(async move { transport.look(PAUSE / 2).await });
+    }
+    while looks.join_next().await.is_some() {}
+}
+
+fn has_own(slot: &Slot) -> bool {
+    slot.source.policy.sidecars.is_some()
 }

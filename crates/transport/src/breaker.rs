@@ -1,4 +1,4 @@
-//! A circuit breaker: who fails again and again is left alone for a while, then tried with one request at a time.
+//! A circuit breaker: a destination that fails again and again is left alone for a while, then tried with one request at a time.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 ///
 /// Closed: everything passes. After a number of failures in a row it opens: nothing passes for a pause. After the pause
 /// it is half open: one request passes as a probe. If that succeeds the breaker closes; if not, it opens again for twice
-/// as long.
+/// as long. The watch over a sidecar opens it earlier, when nothing answers, and ends the pause when the sidecar is back.
 pub(crate) struct Breaker {
     failures: u32,
     pause: Duration,
@@ -25,18 +25,25 @@ struct State {
     open_until: Option<Instant>,
     pause: Duration,
     probing: bool,
-    last: Option<bool>,
+    /// Requests that wait for their answer.
+    waiting: u32,
+    /// Since when there are such requests and none was answered.
+    silent_since: Option<Instant>,
+    /// Whether the destination answered when it was last called or looked at, and when that was.
+    last: Option<(bool, Instant)>,
 }
 
-/// How things stand with a destination.
+/// The state of the calls to a destination, for whoever watches over them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
-    /// The last request was answered.
-    Good,
-    /// Nothing is known for sure: it was never asked, or failed and may be asked again.
-    Unknown,
-    /// It is left alone.
-    Paused,
+pub(crate) enum Calls {
+    /// No call waits and the breaker is closed.
+    None,
+    /// Calls pass.
+    Passing,
+    /// So many calls wait, and none was answered for a while.
+    Silent(u32),
+    /// No call passes.
+    Refused,
 }
 
 /// Permission for one request. Dropped without a verdict, it says nothing about the destination.
@@ -61,22 +68,73 @@ impl Breaker {
     ///
     /// How many failures in a row there were, and how long the pause still is.
     pub(crate) fn pass(&self) -> Result<Pass<'_>, (u32, Duration)> {
-        let mut state = self.state();
-        let Some(until) = state.open_until else { return Ok(Pass { breaker: self, probe: false, told: false }) };
-        let left = until.saturating_duration_since(Instant::now());
-        if !left.is_zero() || state.probing {
-            return Err((state.failed, left));
+        let (mut state, now) = (self.state(), Instant::now());
+        if let Some(until) = state.open_until {
+            let left = until.saturating_duration_since(now);
+            if !left.is_zero() || state.probing {
+                return Err((state.failed, left));
+            }
+            state.probing = true;
         }
-        state.probing = true;
-        Ok(Pass { breaker: self, probe: true, told: false })
+        let probe = state.open_until.is_some();
+        state.waiting += 1;
+        state.silent_since.get_or_insert(now);
+        Ok(Pass { breaker: self, probe, told: false })
     }
 
-    pub(crate) fn standing(&self) -> Standing {
+    /// The state of the calls, which are silent when none was answered for as long as `silence`.
+    pub(crate) fn calls(&self, silence: Duration) -> Calls {
         let state = self.state();
+        match (state.open_until, state.silent_since.map(|since| since.elapsed())) {
+            (Some(_), _) => Calls::Refused,
+            (None, Some(silent)) if silent >= silence => Calls::Silent(state.waiting),
+            (None, Some(_)) => Calls::Passing,
+            (None, None) => Calls::None,
+        }
+    }
+
+    /// Whether the destination answers, as far as is known, and since when that is known.
+    pub(crate) fn known(&self) -> Option<(bool, Instant)> {
+        let (state, now) = (self.state(), Instant::now());
         match state.open_until {
-            Some(until) if until > Instant::now() => Standing::Paused,
-            None if state.last == Some(true) => Standing::Good,
-            _ => Standing::Unknown,
+            Some(until) if until > now => Some((false, now)),
+            _ => state.last,
+        }
+    }
+
+    /// Notes that the destination was looked at, and whether it was there. Calls pass or not as before.
+    pub(crate) fn looked(&self, up: bool) {
+        self.state().last = Some((up, Instant::now()));
+    }
+
+    /// The destination has given a sign of life: calls that wait are waited for, and one passes that would be refused.
+    pub(crate) fn heard(&self) {
+        let (mut state, now) = (self.state(), Instant::now());
+        state.last = Some((true, now));
+        state.silent_since = state.silent_since.map(|_| now);
+        state.open_until = state.open_until.map(|until| until.min(now));
+    }
+
+    /// The destination gives no sign of life to so many calls that wait. When they are enough, no other passes.
+    pub(crate) fn silent(&self, waiting: u32) {
+        let (mut state, now) = (self.state(), Instant::now());
+        state.last = Some((false, now));
+        if state.open_until.is_none() && waiting >= self.failures {
+            state.failed = state.failed.max(waiting);
+            state.pause = self.pause;
+            state.open_until = Some(now + self.pause);
+        }
+    }
+}
+
+impl State {
+    /// A request waits no longer.
+    fn end(&mut self, answered: bool) {
+        self.waiting = self.waiting.saturating_sub(1);
+        if self.waiting == 0 {
+            self.silent_since = None;
+        } else if answered {
+            self.silent_since = Some(Instant::now());
         }
     }
 }
@@ -86,16 +144,19 @@ impl Pass<'_> {
     pub(crate) fn succeeded(mut self) {
         self.told = true;
         let mut state = self.breaker.state();
-        *state = State { last: Some(true), ..State::default() };
+        state.end(true);
+        let State { waiting, silent_since, .. } = *state;
+        *state = State { waiting, silent_since, last: Some((true, Instant::now())), ..State::default() };
     }
 
     /// It did not, and that is its own fault.
     pub(crate) fn failed(mut self) {
         self.told = true;
         let mut state = self.breaker.state();
+        state.end(false);
         state.failed = state.failed.saturating_add(1);
-        state.last = Some(false);
-        if self.probe {
+        state.last = Some((false, Instant::now()));
+        if self.probe && state.open_until.is_some() {
             state.probing = false;
             state.pause = (state.pause * 2).min(LONGEST_PAUSE);
         } else if state.open_until.is_some() || state.failed < self.breaker.failures {
@@ -109,8 +170,12 @@ impl Pass<'_> {
 
 impl Drop for Pass<'_> {
     fn drop(&mut self) {
-        if self.probe && !self.told {
-            self.breaker.state().probing = false;
+        if !self.told {
+            let mut state = self.breaker.state();
+            state.end(false);
+            if self.probe {
+                state.probing = false;
+            }
         }
     }
 }
@@ -127,27 +192,33 @@ mod tests {
         }
     }
 
+    /// Waits until a call passes, which is dropped.
     fn wait(breaker: &Breaker) {
-        while breaker.standing() == Standing::Paused {
+        while breaker.pass().is_err() {
             std::thread::sleep(Duration::from_millis(1));
         }
+    }
+
+    fn is_up(breaker: &Breaker) -> Option<bool> {
+        breaker.known().map(|(up, _)| up)
     }
 
     #[test]
     fn it_opens_after_failures_in_a_row_and_closes_after_a_probe() {
         let breaker = Breaker::new(3, PAUSE);
-        assert_eq!(breaker.standing(), Standing::Unknown);
+        assert_eq!(is_up(&breaker), None);
         fail(&breaker, 2);
         breaker.pass().map(Pass::succeeded).unwrap();
-        assert_eq!(breaker.standing(), Standing::Good);
+        assert_eq!(is_up(&breaker), Some(true));
         fail(&breaker, 3);
         assert_eq!(breaker.pass().map(drop).unwrap_err().0, 3);
+        assert_eq!((is_up(&breaker), breaker.calls(PAUSE)), (Some(false), Calls::Refused));
         wait(&breaker);
         let probe = breaker.pass().unwrap();
         assert!(breaker.pass().is_err(), "one probe at a time");
         probe.succeeded();
         assert!(breaker.pass().is_ok());
-        assert_eq!(breaker.standing(), Standing::Good);
+        assert_eq!((is_up(&breaker), breaker.calls(PAUSE)), (Some(true), Calls::None));
     }
 
     #[test]
@@ -160,5 +231,39 @@ mod tests {
         probe.failed();
         let (_, left) = breaker.pass().map(drop).unwrap_err();
         assert!(left > PAUSE, "{left:?}");
+    }
+
+    #[test]
+    fn calls_that_wait_without_an_answer_are_silence_and_enough_of_them_open_it() {
+        let breaker = Breaker::new(2, PAUSE);
+        let silent = |silence| matches!(breaker.calls(silence), Calls::Silent(_));
+        let (first, second) = (breaker.pass().unwrap(), breaker.pass().unwrap());
+        assert!(silent(Duration::ZERO) && !silent(Duration::from_secs(60)));
+        // A sign of life begins anew.
+        breaker.heard();
+        assert_eq!(breaker.calls(Duration::from_secs(60)), Calls::Passing);
+        breaker.silent(1);
+        assert!(breaker.pass().is_ok(), "one that waits is too few");
+        breaker.silent(2);
+        assert_eq!(breaker.pass().map(drop).unwrap_err().0, 2);
+        first.succeeded();
+        assert!(breaker.pass().is_ok(), "it was slow");
+        drop(second);
+        assert_eq!(breaker.calls(Duration::ZERO), Calls::None);
+    }
+
+    #[test]
+    fn one_that_has_given_a_sign_of_life_is_tried_at_once() {
+        let breaker = Breaker::new(1, LONGEST_PAUSE);
+        fail(&breaker, 1);
+        assert!(breaker.pass().is_err());
+        breaker.heard();
+        assert_eq!(is_up(&breaker), Some(true));
+        let probe = breaker.pass().unwrap();
+        assert!(breaker.pass().is_err(), "one at a time");
+        breaker.heard();
+        assert!(breaker.pass().is_err(), "one at a time");
+        probe.failed();
+        assert!(breaker.pass().is_err());
     }
 }

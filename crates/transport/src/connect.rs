@@ -29,6 +29,11 @@ pub(crate) enum Target {
 }
 
 impl Target {
+    /// Whether it is a sidecar, which belongs to whoever runs the server.
+    pub(crate) fn is_sidecar(&self) -> bool {
+        !matches!(self, Self::Outside(..))
+    }
+
     /// Opens a connection. `name` is for errors.
     pub(crate) async fn connect(&self, name: &str) -> Result<Stream, SendError> {
         let failed = |source| SendError::Connect { name: name.to_string(), source };
@@ -103,7 +108,7 @@ fn client_config() -> io::Result<Arc<ClientConfig>> {
 ///
 /// # Errors
 ///
-/// There are none.
+/// Fails when the system has no certificate authorities.
 pub fn tls_client() -> io::Result<ClientConfig> {
     let mut roots = RootCertStore::empty();
     let found = rustls_native_certs::load_native_certs();

@@ -1,5 +1,6 @@
 //! One destination: its kept connections, its places, its breaker, and the way of a request to it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -13,8 +14,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::TransportConfig;
 use crate::body::ResponseBody;
-use crate::breaker::{Breaker, Pass, Standing};
-use crate::connect::Target;
+use crate::breaker::{Breaker, Calls, Pass};
+use crate::connect::{Stream, Target};
 use crate::error::SendError;
 
 /// How long an idle connection is kept.
@@ -26,14 +27,22 @@ const IDLE_CONNECTIONS: usize = 64;
 /// How long a second attempt at connecting waits.
 const RETRY_PAUSE: Duration = Duration::from_millis(20);
 
+/// A destination whose places are all taken, and that has answered nothing for this part of the time that a connection may take,
+/// gets no further call: one that waits for a place there holds one of the server, too.
+const STALLED: u32 = 2;
+
 /// A sidecar, or an allowed host.
 pub(crate) struct Destination<B> {
     pub(crate) name: Arc<str>,
+    /// The `Host` of requests that are this crate's own.
+    pub(crate) host: HeaderValue,
     target: Target,
     idle: Mutex<Vec<Idle<B>>>,
     places: Arc<Semaphore>,
-    breaker: Breaker,
-    config: TransportConfig,
+    pub(crate) breaker: Breaker,
+    pub(crate) config: TransportConfig,
+    /// Whether a task watches over its calls.
+    pub(crate) watched: AtomicBool,
 }
 
 struct Idle<B> {
@@ -46,14 +55,16 @@ where
     B: Body<Data = Bytes> + Send + Unpin + 'static,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    pub(crate) fn new(name: &str, target: Target, config: &TransportConfig) -> Self {
+    pub(crate) fn new(name: &str, authority: &str, target: Target, config: &TransportConfig) -> Self {
         Self {
             name: name.into(),
+            host: HeaderValue::from_str(authority).unwrap_or(HeaderValue::from_static("localhost")),
             target,
             idle: Mutex::default(),
             places: Arc::new(Semaphore::new(config.max_concurrent)),
             breaker: Breaker::new(config.breaker_failures, config.breaker_pause),
             config: config.clone(),
+            watched: AtomicBool::new(false),
         }
     }
 
@@ -68,6 +79,9 @@ where
             failures,
             retry_in,
         })?;
+        if self.target.is_sidecar() && !self.watched.load(Ordering::Relaxed) {
+            self.watch();
+        }
         let place = self.place().await?;
         let limit = self.config.response_timeout;
         let after = patience.map_or(limit, |patience| patience.min(limit));
@@ -92,10 +106,17 @@ where
     }
 
     async fn place(&self) -> Result<OwnedSemaphorePermit, SendError> {
+        if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
+            return Ok(place);
+        }
+        let busy = || SendError::Busy { name: self.name.to_string(), limit: self.config.max_concurrent };
+        if matches!(self.breaker.calls(self.config.connect_timeout / STALLED), Calls::Silent(_)) {
+            return Err(busy());
+        }
         let place = Arc::clone(&self.places).acquire_owned();
         match tokio::time::timeout(self.config.connect_timeout, place).await {
             Ok(Ok(place)) => Ok(place),
-            _ => Err(SendError::Busy { name: self.name.to_string(), limit: self.config.max_concurrent }),
+            _ => Err(busy()),
         }
     }
 
@@ -153,38 +174,30 @@ where
     }
 
     async fn connect(&self) -> Result<SendRequest<B>, SendError> {
-        let failed = |source| SendError::Connect { name: self.name.to_string(), source };
-        let connecting = self.target.connect(&self.name);
-        let stream = tokio::time::timeout(self.config.connect_timeout, connecting)
-            .await
-            .unwrap_or_else(|_| Err(failed(std::io::ErrorKind::TimedOut.into())))?;
         let exchange = |source| SendError::Exchange { name: self.name.to_string(), source };
-        let (sender, connection) = http1::handshake(stream).await.map_err(exchange)?;
+        let (sender, connection) = http1::handshake(self.open().await?).await.map_err(exchange)?;
         // It ends when the sender is dropped, or the other side closes; either is seen by whoever sends next.
         tokio::spawn(connection);
         Ok(sender)
     }
 
-    /// Whether it answers, as far as is known.
-    pub(crate) fn known(&self) -> Option<bool> {
-        match self.breaker.standing() {
-            Standing::Good => Some(true),
-            Standing::Paused => Some(false),
-            Standing::Unknown => None,
-        }
+    /// A connection on which nothing was said yet.
+    pub(crate) async fn open(&self) -> Result<Stream, SendError> {
+        let failed = |source| SendError::Connect { name: self.name.to_string(), source };
+        let connecting = self.target.connect(&self.name);
+        tokio::time::timeout(self.config.connect_timeout, connecting)
+            .await
+            .unwrap_or_else(|_| Err(failed(std::io::ErrorKind::TimedOut.into())))
     }
 
-    /// Whether it answers, as far as is known; when nothing is known, whether it accepts a connection.
-    pub(crate) async fn is_up(&self) -> bool {
-        if let Some(known) = self.known() {
-            return known;
-        }
-        // One that stays open shows it, and a check that is repeated needs no other.
+    /// Connects unless a kept connection is still open, and notes whether that can be done.
+    pub(crate) async fn look(&self) {
+        // One that stays open shows it, and a look that is repeated needs no other.
         let sender = match self.kept() {
             Some(sender) => Ok(sender),
             None => self.connect().await,
         };
-        sender.map(|sender| self.keep(sender)).is_ok()
+        self.breaker.looked(sender.map(|sender| self.keep(sender)).is_ok());
     }
 }
 

@@ -21,6 +21,7 @@ mod breaker;
 mod connect;
 mod destination;
 mod error;
+mod watch;
 
 pub use address::{Address, AddressError, Sidecar};
 pub use allow::Allow;
@@ -36,7 +37,10 @@ use bytes::Bytes;
 use http::{Request, Response, Uri};
 use http_body::Body;
 
+use tokio::task::JoinSet;
+
 use allow::{Outside, Rules};
+use breaker::Calls;
 use connect::Target;
 use destination::Destination;
 
@@ -51,7 +55,7 @@ pub struct TransportConfig {
     pub max_concurrent: usize,
     /// Failures in a row after which a destination is left alone.
     pub breaker_failures: u32,
-    /// How long it is left alone at first.
+    /// How long it is left alone at first. A sidecar is called again as soon as it gives a sign of life.
     pub breaker_pause: Duration,
 }
 
@@ -100,7 +104,9 @@ where
                 Address::Tcp { host, port } => Target::Tcp { host: host.clone(), port: *port },
                 Address::Unix(path) => Target::Unix(path.clone()),
             };
-            (sidecar.authority(), Arc::new(Destination::new(sidecar.name(), target, &config)))
+            let authority = sidecar.authority();
+            let destination = Destination::new(sidecar.name(), &authority, target, &config);
+            (authority, Arc::new(destination))
         };
         let destinations = sidecars.iter().map(destination).collect();
         let (rules, outside) = (Arc::new(Rules(allow)), Mutex::default());
@@ -136,7 +142,7 @@ where
         let new = || {
             let name = format!("{}:{}", to.host, to.port);
             let target = Target::Outside(to.clone(), Arc::clone(&self.inner.rules));
-            Arc::new(Destination::new(&name, target, &self.inner.config))
+            Arc::new(Destination::new(&name, &name, target, &self.inner.config))
         };
         Arc::clone(outside.entry(to.clone()).or_insert_with(new))
     }
@@ -156,34 +162,40 @@ where
         route.0.send(request, patience).await
     }
 
-    /// Each sidecar's name and whether its last request was answered. None when there was no request for a while.
+    /// Each sidecar's name and whether it is up, as far as was learned since `age` ago by calls or by [`Transport::look`].
     #[must_use]
-    pub fn known(&self) -> Vec<(String, Option<bool>)> {
-        let known = |sidecar: &Sidecar| {
-            let destination = self.inner.destinations.get(&sidecar.authority());
-            (sidecar.name().to_string(), destination.and_then(|destination| destination.known()))
+    pub fn known(&self, age: Duration) -> Vec<(String, Option<bool>)> {
+        let known = |(name, destination): (&str, &Arc<Destination<B>>)| {
+            let known = destination.breaker.known().filter(|(_, at)| at.elapsed() <= age);
+            (name.to_string(), known.map(|(up, _)| up))
         };
-        self.inner.sidecars.iter().map(known).collect()
+        self.sidecars().map(known).collect()
     }
 
-    /// Each sidecar's name and whether it is up: its last request was answered, or, when that is not known, it accepts a
-    /// connection now.
-    pub async fn health(&self) -> Vec<(String, bool)> {
-        let asked = self.inner.sidecars.iter().map(|sidecar| {
-            let destination = self.inner.destinations.get(&sidecar.authority()).cloned();
-            let up = async move {
-                match destination {
-                    Some(destination) => destination.is_up().await,
-                    None => false,
-                }
-            };
-            (sidecar.name().to_string(), tokio::spawn(up))
-        });
-        let mut answers = Vec::new();
-        for (name, up) in asked.collect::<Vec<_>>() {
-            answers.push((name, up.await.unwrap_or(false)));
+    /// Connects to each sidecar of which nothing was learned since `age` ago, unless a kept connection shows that it is up.
+    /// Returns when all have accepted or failed: within the time that a connection may take.
+    pub async fn look(&self, age: Duration) {
+        let mut looks = JoinSet::new();
+        for (_, destination) in self.sidecars() {
+            let is_known = destination.breaker.known().is_some_and(|(up, at)| up && at.elapsed() <= age);
+            // The watch pings one that is left alone.
+            if !is_known && destination.breaker.calls(Duration::MAX) != Calls::Refused {
+                let destination = Arc::clone(destination);
+                looks.spawn(async move { destination.look().await });
+            }
         }
-        answers
+        while looks.join_next().await.is_some() {}
+    }
+
+    /// Whether there is any sidecar.
+    #[must_use]
+    pub fn has_sidecars(&self) -> bool {
+        !self.inner.sidecars.is_empty()
+    }
+
+    fn sidecars(&self) -> impl Iterator<Item = (&str, &Arc<Destination<B>>)> {
+        let Inner { sidecars, destinations, .. } = &*self.inner;
+        sidecars.iter().filter_map(move |sidecar| Some((sidecar.name(), destinations.get(&sidecar.authority())?)))
     }
 }
 

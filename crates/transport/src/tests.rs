@@ -70,6 +70,16 @@ async fn text(transport: &Transport<Full<Bytes>>, uri: &str) -> Result<String, S
     Ok(String::from_utf8(body.to_vec()).unwrap())
 }
 
+/// Whether each sidecar is up now.
+async fn looked<B>(transport: &Transport<B>) -> Vec<(String, Option<bool>)>
+where
+    B: Body<Data = Bytes> + Send + Unpin + 'static,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    transport.look(Duration::ZERO).await;
+    transport.known(Duration::MAX)
+}
+
 /// Serves one connection, answering each request with its path.
 async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
     let answer = service_fn(|request: Request<Incoming>| async move {
@@ -182,7 +192,7 @@ async fn a_sidecar_that_is_away_is_unreachable_and_left_alone_after_a_while() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("db.sock");
     let transport = transport(vec![Sidecar::new("db", Address::Unix(path.clone())).unwrap()], &[], config());
-    assert_eq!(transport.health().await, [("db".to_string(), false)]);
+    assert_eq!(looked(&transport).await, [("db".to_string(), Some(false))]);
     for _ in 0..3 {
         let error = text(&transport, "http://db.sidecar.internal/").await.unwrap_err();
         assert!(matches!(error, SendError::Connect { .. }), "{error}");
@@ -203,7 +213,7 @@ async fn a_sidecar_that_is_away_is_unreachable_and_left_alone_after_a_while() {
         }
     };
     tokio::time::timeout(Duration::from_secs(5), back).await.unwrap();
-    assert_eq!(transport.health().await, [("db".to_string(), true)]);
+    assert_eq!(looked(&transport).await, [("db".to_string(), Some(true))]);
 }
 
 #[tokio::test]
@@ -271,7 +281,7 @@ async fn a_body_that_breaks_off_is_not_the_fault_of_the_sidecar() {
         let error = transport.send(&route, request, None).await.map(drop).unwrap_err();
         assert!(matches!(error, SendError::Exchange { .. }), "{error}");
     }
-    assert_eq!(transport.health().await, [("db".to_string(), true)]);
+    assert_eq!(looked(&transport).await, [("db".to_string(), Some(true))]);
 }
 
 #[tokio::test]
@@ -350,4 +360,111 @@ async fn calls_at_once_are_bounded_until_their_bodies_are_read() {
     assert!(matches!(error, SendError::Busy { limit: 1, .. }), "{error}");
     drop(first);
     assert_eq!(text(&transport, &url).await.unwrap(), "/");
+}
+
+/// Calls until the outcome is as wanted.
+async fn call_until(
+    transport: &Transport<Full<Bytes>>,
+    uri: &str,
+    wanted: impl Fn(&Result<String, SendError>) -> bool,
+) -> Result<String, SendError> {
+    let calling = async {
+        loop {
+            let outcome = text(transport, uri).await;
+            if wanted(&outcome) {
+                return outcome;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), calling).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_sidecar_that_is_back_is_called_before_the_pause_is_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db.sock");
+    let patient = TransportConfig { breaker_pause: Duration::from_secs(30), ..config() };
+    let transport = transport(vec![Sidecar::new("db", Address::Unix(path.clone())).unwrap()], &[], patient);
+    let url = "http://db.sidecar.internal/";
+    call_until(&transport, url, |outcome| matches!(outcome, Err(SendError::Open { .. }))).await.unwrap_err();
+    assert_eq!(transport.known(Duration::MAX), [("db".to_string(), Some(false))]);
+    let listener = UnixListener::bind(&path).unwrap();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            tokio::spawn(serve(stream));
+        }
+    });
+    assert_eq!(call_until(&transport, url, Result::is_ok).await.unwrap(), "/");
+}
+
+/// Never answers calls; answers pings if it is `alive`, and sends word of each.
+async fn hang(alive: bool, pings: tokio::sync::mpsc::UnboundedSender<()>, stream: TcpStream) {
+    let answer = service_fn(move |request: Request<Incoming>| {
+        let pings = pings.clone();
+        async move {
+            let is_ping = request.method() == http::Method::OPTIONS && request.uri() == "*";
+            if is_ping {
+                let _ = pings.send(());
+            }
+            if !is_ping || !alive {
+                std::future::pending::<()>().await;
+            }
+            Ok::<_, Infallible>(Response::new(Full::<Bytes>::default()))
+        }
+    });
+    let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), answer).await;
+}
+
+#[tokio::test]
+async fn a_sidecar_that_hangs_is_told_from_a_slow_one_long_before_its_calls_time_out() {
+    for alive in [false, true] {
+        let (pings, mut pinged) = tokio::sync::mpsc::unbounded_channel();
+        let url = server(move |_, stream| hang(alive, pings.clone(), stream)).await;
+        let patient = TransportConfig {
+            connect_timeout: Duration::from_millis(60),
+            response_timeout: Duration::from_secs(60),
+            breaker_pause: Duration::from_secs(30),
+            ..config()
+        };
+        let transport = transport(at(&url), &[], patient);
+        for _ in 0..3 {
+            let (transport, url) = (transport.clone(), url.clone());
+            tokio::spawn(async move { text(&transport, &url).await });
+        }
+        for _ in 0..2 {
+            pinged.recv().await.unwrap();
+        }
+        let route = transport.route(&url.parse().unwrap()).unwrap();
+        let briefly = Some(Duration::from_millis(1));
+        let error = transport.send(&route, get(&url), briefly).await.map(drop).unwrap_err();
+        if alive {
+            assert!(matches!(error, SendError::Timeout { .. }), "{error}");
+        } else {
+            assert!(matches!(error, SendError::Open { .. }), "{error}");
+        }
+        assert_eq!(transport.known(Duration::MAX), [("db".to_string(), Some(alive))]);
+    }
+}
+
+#[tokio::test]
+async fn a_call_does_not_wait_for_a_place_at_a_sidecar_that_hangs() {
+    let (pings, _pinged) = tokio::sync::mpsc::unbounded_channel();
+    let url = server(move |_, stream| hang(true, pings.clone(), stream)).await;
+    let one = TransportConfig { max_concurrent: 1, response_timeout: Duration::from_secs(60), ..config() };
+    let transport = transport(at(&url), &[], one);
+    let hanging = (transport.clone(), url.clone());
+    tokio::spawn(async move { text(&hanging.0, &hanging.1).await });
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    let refused = async {
+        loop {
+            let polled = std::pin::pin!(text(&transport, &url)).poll(&mut context);
+            if let std::task::Poll::Ready(outcome) = polled {
+                return outcome.unwrap_err();
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let error = tokio::time::timeout(Duration::from_secs(10), refused).await.unwrap();
+    assert!(matches!(error, SendError::Busy { limit: 1, .. }), "{error}");
 }

@@ -128,8 +128,8 @@ impl Runtime {
                 (slot, rest)
             }
             _ if parts.method != Method::GET && parts.method != Method::HEAD => return Err(Problem::MethodNotAllowed),
-            Route::Health => return Ok(Found::Page(Box::new(self.health().await.map(ResponseBody::from)))),
-            Route::Ready => return Ok(Found::Page(Box::new(self.readiness().await.map(ResponseBody::from)))),
+            Route::Health => return Ok(Found::Page(Box::new(self.health().map(ResponseBody::from)))),
+            Route::Ready => return Ok(Found::Page(Box::new(self.readiness().map(ResponseBody::from)))),
             Route::Metrics => return Ok(Found::Page(Box::new(self.metrics_page(Format::accepted(&parts.headers))))),
         };
         let module = match &slot.state {
@@ -304,17 +304,17 @@ impl Runtime {
         module.instance(&self.shared.engine, caller).await
     }
 
-    async fn health(&self) -> Response<Bytes> {
-        let sidecars = sidecars::health(&self.shared.transport, &self.shared.registry.all()).await;
+    fn health(&self) -> Response<Bytes> {
+        let sidecars = sidecars::health(&self.shared.transport, &self.shared.registry.all());
         let is_outdated = self.shared.is_outdated.load(Ordering::Relaxed);
         health::response(self.shared.started.elapsed(), &self.shared.registry.states(), &sidecars, is_outdated)
     }
 
     /// Requests should come here while a module is loaded that has all its sidecars, and the server is not about to close. A
     /// sidecar that all modules have counts in any case.
-    async fn readiness(&self) -> Response<Bytes> {
+    fn readiness(&self) -> Response<Bytes> {
         let modules = self.shared.registry.all();
-        let down = sidecars::health(&self.shared.transport, &modules).await.into_iter().filter(|(_, up)| !up);
+        let down = sidecars::health(&self.shared.transport, &modules).into_iter().filter(|(_, up)| !up);
         let down: Vec<String> = down.map(|(name, _)| name).collect();
         let has_all = |name: &str| !down.iter().any(|down| down.starts_with(&format!("{name}/")));
         let serves = |(name, slot): &(String, Arc<Slot>)| matches!(slot.state, State::Ready(_)) && has_all(name);

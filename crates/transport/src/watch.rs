@@ -1,0 +1,79 @@
+//! The watch over the calls to a sidecar: tells one that is slow from one that is dead, and notices when it is back.
+//!
+//! A task runs for each sidecar that is called, and ends when no call waits and the breaker is closed. It pings the sidecar where
+//! calls get no answer, and where the breaker refuses them: any answer shows a server that is alive, however slow its calls are.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::HOST;
+use http::{Method, Request, Uri};
+use http_body::Body;
+use http_body_util::Empty;
+use hyper::client::conn::http1;
+
+use crate::breaker::Calls;
+use crate::destination::Destination;
+use crate::error::SendError;
+
+/// How often calls are looked at, and a sidecar is pinged that is left alone.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// A sidecar that has calls to answer is pinged after silence of so many times the time that a connection may take.
+const SILENCE: u32 = 2;
+
+impl<B> Destination<B>
+where
+    B: Body<Data = Bytes> + Send + Unpin + 'static,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    /// Starts the watch unless it runs.
+    pub(crate) fn watch(self: &Arc<Self>) {
+        if self.watched.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let (silence, destination) = (self.config.connect_timeout * SILENCE, Arc::downgrade(self));
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(PAUSE).await;
+                let Some(destination) = destination.upgrade() else { return };
+                match destination.breaker.calls(silence) {
+                    Calls::Passing => {}
+                    calls @ (Calls::Silent(_) | Calls::Refused) => match (destination.ping().await, calls) {
+                        // A server that takes connections and no ping may take calls.
+                        (Ok(()) | Err(SendError::Exchange { .. }), _) => destination.breaker.heard(),
+                        (Err(_), Calls::Silent(waiting)) => destination.breaker.silent(waiting),
+                        (Err(_), _) => destination.breaker.looked(false),
+                    },
+                    Calls::None => {
+                        destination.watched.store(false, Ordering::Release);
+                        let is_over = destination.breaker.calls(silence) == Calls::None;
+                        if is_over || destination.watched.swap(true, Ordering::AcqRel) {
+                            return;
+                        }
+                    }
+                }
+            }
+        });
+    }
+
+    /// Sends `OPTIONS *`, which asks a server for a sign of life (RFC 9110, section 9.3.7). Any answer is one, as soon as a
+    /// connection must stand.
+    async fn ping(&self) -> Result<(), SendError> {
+        let after = self.config.connect_timeout;
+        let ping = async {
+            let failed = |source| SendError::Exchange { name: self.name.to_string(), source };
+            let (mut sender, connection) = http1::handshake(self.open().await?).await.map_err(failed)?;
+            tokio::spawn(connection);
+            let mut request = Request::new(Empty::<Bytes>::new());
+            *request.method_mut() = Method::OPTIONS;
+            *request.uri_mut() = Uri::from_static("*");
+            request.headers_mut().insert(HOST, self.host.clone());
+            sender.send_request(request).await.map(drop).map_err(failed)
+        };
+        let timeout = |_| Err(SendError::Timeout { name: self.name.to_string(), after });
+        tokio::time::timeout(after, ping).await.unwrap_or_else(timeout)
+    }
+}
