@@ -1,9 +1,11 @@
 //! Places for requests that run: a number in all, a number in each module, and a short queue before them.
 //!
-//! A place is taken per request and given back with it; a connection that is idle has none.
+//! A place is taken per request and given back with it; a connection that is idle has none. A request that would not get one in
+//! time is refused as it arrives: a client that knows at once can try another server.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -16,8 +18,40 @@ use crate::problem::Problem;
 pub(crate) struct Admission {
     all: Arc<Semaphore>,
     queue: Arc<Semaphore>,
+    /// How many there are of each.
+    most: [usize; 2],
+    held: Arc<Held>,
     patience: Duration,
     metrics: Arc<Metrics>,
+}
+
+/// How long requests hold a place.
+#[derive(Default)]
+struct Held {
+    /// A mean in nanoseconds in which the last ones weigh most.
+    mean: AtomicU64,
+    /// How many there were.
+    requests: AtomicU64,
+}
+
+impl Held {
+    /// The last request's share of the mean, as a power of two.
+    const SHARE: u32 = 3;
+
+    fn add(&self, duration: Duration) {
+        let new = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        // Two at once may lose one of them, which changes little.
+        let mean = self.mean.load(Ordering::Relaxed);
+        let next = if mean == 0 { new } else { mean - (mean >> Self::SHARE) + (new >> Self::SHARE) };
+        self.mean.store(next, Ordering::Relaxed);
+        self.requests.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How long the last of `queued` requests waits for one of `places`.
+    fn wait(&self, queued: usize, places: usize) -> Duration {
+        let nanos = u128::from(self.mean.load(Ordering::Relaxed)) * queued as u128 / places.max(1) as u128;
+        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
 }
 
 /// The places of one module.
@@ -26,6 +60,7 @@ pub(crate) struct Places {
     waiting: Semaphore,
     /// How many there are of each.
     all: [usize; 2],
+    held: Arc<Held>,
 }
 
 impl Places {
@@ -39,7 +74,12 @@ impl Places {
         let all = [size(concurrent), size(queued)];
         match before {
             Some(before) if before.all == all => Arc::clone(before),
-            _ => Arc::new(Self { running: Arc::new(Semaphore::new(all[0])), waiting: Semaphore::new(all[1]), all }),
+            _ => Arc::new(Self {
+                running: Arc::new(Semaphore::new(all[0])),
+                waiting: Semaphore::new(all[1]),
+                all,
+                held: Arc::default(),
+            }),
         }
     }
 }
@@ -49,6 +89,15 @@ pub(crate) struct Place {
     _all: OwnedSemaphorePermit,
     _module: OwnedSemaphorePermit,
     _running: Counted,
+    held: [Arc<Held>; 2],
+    since: Instant,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let duration = self.since.elapsed();
+        self.held.iter().for_each(|held| held.add(duration));
+    }
 }
 
 /// Adds one to a gauge for as long as it lives.
@@ -69,9 +118,12 @@ impl Drop for Counted {
 
 impl Admission {
     pub(crate) fn new(limits: &Limits, metrics: Arc<Metrics>) -> Self {
+        let most = [size(limits.max_concurrent), size(limits.max_queued)];
         Self {
-            all: Arc::new(Semaphore::new(size(limits.max_concurrent))),
-            queue: Arc::new(Semaphore::new(size(limits.max_queued))),
+            all: Arc::new(Semaphore::new(most[0])),
+            queue: Arc::new(Semaphore::new(most[1])),
+            most,
+            held: Arc::default(),
             patience: ms(limits.queue_timeout_ms),
             metrics,
         }
@@ -82,34 +134,59 @@ impl Admission {
     ///
     /// # Errors
     ///
-    /// [`Problem::Overloaded`] when the queue is full, or when no place came free in time.
+    /// [`Problem::Overloaded`] when the queue is full or too slow, or when no place came free in time.
     pub(crate) async fn admit(&self, module: &Places) -> Result<Place, Problem> {
-        if let Some(place) = self.at_once(&module.running) {
+        if let Some(place) = self.at_once(module) {
             return Ok(place);
         }
+        let ends = Instant::now() + self.patience;
         let (Ok(_of_module), Ok(_waiting)) = (module.waiting.try_acquire(), self.queue.try_acquire()) else {
             return Err(Problem::Overloaded);
         };
+        if self.wait(module) > self.patience {
+            return Err(Problem::Overloaded);
+        }
         let _queued = Counted::new(&self.metrics.queued);
         let both = async {
-            let module = Arc::clone(&module.running).acquire_owned().await.ok()?;
+            let running = Arc::clone(&module.running).acquire_owned().await.ok()?;
             let all = Arc::clone(&self.all).acquire_owned().await.ok()?;
-            Some(self.place(all, module))
+            Some(self.place(all, running, module))
         };
-        match tokio::time::timeout(self.patience, both).await {
+        match tokio::time::timeout_at(ends.into(), both).await {
             Ok(Some(place)) => Ok(place),
             _ => Err(Problem::Overloaded),
         }
     }
 
-    fn at_once(&self, module: &Arc<Semaphore>) -> Option<Place> {
-        let module = Arc::clone(module).try_acquire_owned().ok()?;
-        let all = Arc::clone(&self.all).try_acquire_owned().ok()?;
-        Some(self.place(all, module))
+    /// How long a request is likely to wait that is the last in the queue.
+    fn wait(&self, module: &Places) -> Duration {
+        let queued = |all: usize, queue: &Semaphore| all - queue.available_permits().min(all);
+        let of_module = module.held.wait(queued(module.all[1], &module.waiting), module.all[0]);
+        let of_all = self.held.wait(queued(self.most[1], &self.queue), self.most[0]);
+        // Where the server has places left, only the module's own count.
+        if self.all.available_permits() > 0 { of_module } else { of_module.max(of_all) }
     }
 
-    fn place(&self, all: OwnedSemaphorePermit, module: OwnedSemaphorePermit) -> Place {
-        Place { _all: all, _module: module, _running: Counted::new(&self.metrics.running) }
+    fn at_once(&self, module: &Places) -> Option<Place> {
+        let running = Arc::clone(&module.running).try_acquire_owned().ok()?;
+        let all = Arc::clone(&self.all).try_acquire_owned().ok()?;
+        Some(self.place(all, running, module))
+    }
+
+    fn place(&self, all: OwnedSemaphorePermit, running: OwnedSemaphorePermit, module: &Places) -> Place {
+        Place {
+            _all: all,
+            _module: running,
+            _running: Counted::new(&self.metrics.running),
+            held: [Arc::clone(&self.held), Arc::clone(&module.held)],
+            since: Instant::now(),
+        }
+    }
+
+    /// How many requests were served so far; none while one runs.
+    pub(crate) fn idle(&self) -> Option<u64> {
+        let is_idle = self.all.available_permits() == self.most[0];
+        is_idle.then(|| self.held.requests.load(Ordering::Relaxed))
     }
 
     /// How many places are free.
@@ -122,5 +199,42 @@ impl Admission {
     #[cfg(test)]
     pub(crate) fn occupy(&self, places: u32) -> OwnedSemaphorePermit {
         Arc::clone(&self.all).try_acquire_many_owned(places).unwrap()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_request_that_would_not_be_served_in_time_is_refused_as_it_arrives() {
+        let limits = Limits { max_concurrent: 2, max_queued: 100, queue_timeout_ms: 60_000, ..Limits::default() };
+        let admission = Admission::new(&limits, Arc::new(Metrics::new()));
+        let places = Places::of(&limits, None);
+        let running = [admission.admit(&places).await.unwrap(), admission.admit(&places).await.unwrap()];
+        // A place comes free once in half an hour.
+        places.held.add(Duration::from_secs(3_600));
+        assert_eq!(admission.admit(&places).await.err(), Some(Problem::Overloaded));
+        // Nothing is known of a module that has not served yet, and a module that serves fast waits.
+        for fast in [Places::of(&limits, None), places] {
+            fast.held.mean.store(1_000, Ordering::Relaxed);
+            let mut waiting = std::pin::pin!(admission.admit(&fast));
+            let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+            assert!(waiting.as_mut().poll(&mut context).is_pending());
+        }
+        drop(running);
+        assert_eq!(admission.free(), 2);
+    }
+
+    #[test]
+    fn the_mean_follows_the_last_requests() {
+        let held = Held::default();
+        held.add(Duration::from_millis(800));
+        assert_eq!(held.wait(4, 2), Duration::from_millis(1_600));
+        for _ in 0..100 {
+            held.add(Duration::from_millis(8));
+        }
+        let wait = held.wait(1, 1);
+        assert!((7..12).contains(&wait.as_millis()), "{wait:?}");
     }
 }
