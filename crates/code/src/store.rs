@@ -85,7 +85,8 @@ pub fn load(
         None => unstored(engine, &bytes, compiler),
     };
     drop(bytes);
-    trim();
+    // Making code took tens of megabytes, which the allocator would keep for this process.
+    tenon_memory::trim();
     Ok(made)
 }
 
@@ -96,15 +97,6 @@ fn opened(path: &Path) -> io::Result<File> {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
     }
     Ok(file)
-}
-
-/// Gives memory back to the system that making code took by the ten megabytes: glibc would keep it for this process.
-fn trim() {
-    #[cfg(target_env = "gnu")]
-    // SAFETY: it has no conditions; memory that is in use stays.
-    unsafe {
-        libc::malloc_trim(0);
-    }
 }
 
 fn open<'a>(engine: &'a Engine, folder: Option<&Path>, components: usize) -> Option<Store<'a>> {

@@ -13,6 +13,7 @@
 //!
 //! Wasmtime does not say for which module it wants a memory, so whoever instantiates one does: [`providing`].
 
+mod allocator;
 mod content;
 mod image;
 mod memories;
@@ -25,6 +26,7 @@ mod stacks;
 #[cfg(test)]
 mod tests;
 
+pub use allocator::{keep_little, trim};
 pub use image::Image;
 pub use memories::{Live, Memories, Usage};
 pub use per_process::PerProcess;

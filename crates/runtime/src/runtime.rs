@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -43,9 +43,13 @@ use crate::registry::{Loader, Registry, Turns};
 use crate::request_id;
 use crate::server::{Audience, Server, Tls};
 use crate::sidecars;
+use crate::watch::watch;
 
 /// How long a start waits to learn which sidecars are up.
 const FIRST_LOOK: Duration = Duration::from_millis(100);
+
+/// How often it is seen whether the runtime is idle, and so for how long it must be.
+const TRIM_PAUSE: Duration = Duration::from_secs(1);
 
 /// Serves modules. Cloning is cheap and shares everything.
 #[derive(Clone)]
@@ -89,6 +93,7 @@ impl Runtime {
     /// that cannot be served when not one can.
     pub async fn new(config: RuntimeConfig) -> Result<Self, RuntimeError> {
         config.limits.check().map_err(RuntimeError::Config)?;
+        tenon_memory::keep_little();
         let tls = config.tls.as_ref().map(|tls| Tls::load(&tls.certificate, &tls.key)).transpose()?;
         let engine = shared_engine(config.limits.max_concurrent)?;
         let mut linker = Linker::new(&engine.engine);
@@ -144,6 +149,7 @@ impl Runtime {
         let runtime = Self { shared: Arc::new(shared) };
         runtime.look_at_sidecars().await;
         runtime.watch_sidecars();
+        runtime.watch_memory();
         Ok(runtime)
     }
 
@@ -163,6 +169,23 @@ impl Runtime {
                 let (transport, modules) = (runtime.transport.clone(), runtime.registry.all());
                 drop(runtime);
                 sidecars::look(&transport, &modules).await;
+            }
+        });
+    }
+
+    /// Gives memory back to the system that requests have left, once no request has come for a while.
+    fn watch_memory(&self) {
+        // The number of requests when the runtime was last seen idle, and when memory was last given back.
+        let (seen, trimmed) = (AtomicU64::new(0), AtomicU64::new(0));
+        watch(&self.shared, TRIM_PAUSE, move |shared| {
+            let Some(requests) = shared.admission.idle() else { return };
+            if seen.swap(requests, Ordering::Relaxed) != requests {
+                return;
+            }
+            // Some wait from now on whose instances have idled for too long.
+            shared.engine.memories.trim();
+            if trimmed.swap(requests, Ordering::Relaxed) != requests {
+                tokio::task::spawn_blocking(tenon_memory::trim);
             }
         });
     }
