@@ -2,6 +2,7 @@
 
 mod streamed;
 
+use std::io::ErrorKind;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -261,7 +262,7 @@ const DISCARD_BYTES: usize = 32 * 1024 * 1024;
 /// # Errors
 ///
 /// [`Problem::UnknownCoding`], [`Problem::BodyTooLarge`], [`Problem::BodyTimedOut`], [`Problem::NoRoom`], or
-/// [`Problem::UnreadableBody`] when it breaks off.
+/// [`Problem::UnreadableBody`] when it breaks off, or [`Problem::ClientGone`] when its client does.
 pub(crate) async fn read<B>(
     parts: &Parts,
     body: B,
@@ -326,11 +327,15 @@ async fn read_within<B>(
 ) -> Result<Bytes, Problem>
 where
     B: Body<Data = Bytes>,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     // In one piece of its own: frames may be single bytes of large buffers.
     let mut read = Vec::new();
     while let Some(frame) = body.frame().await {
-        let Ok(frame) = frame else { return Err(Problem::UnreadableBody) };
+        let frame = frame.map_err(|error| {
+            let error: Box<dyn std::error::Error + Send + Sync> = error.into();
+            broken_off(&*error)
+        })?;
         let Ok(data) = frame.into_data() else { continue };
         let length = read.len() + data.len();
         if length as u64 > limit {
@@ -347,6 +352,21 @@ where
     let whole = declared.is_none_or(|declared| declared == read.len() as u64);
     if whole { Ok(Bytes::from(read)) } else { Err(Problem::UnreadableBody) }
 }
+
+/// Why a body breaks off: its client has gone away, or sends what is no body.
+fn broken_off(error: &(dyn std::error::Error + 'static)) -> Problem {
+    let mut causes = std::iter::successors(Some(error), |error| error.source());
+    let is_gone = causes.any(|cause| {
+        cause.downcast_ref::<hyper::Error>().is_some_and(|error| error.is_incomplete_message() || error.is_canceled())
+            || cause.downcast_ref::<std::io::Error>().is_some_and(|error| GONE.contains(&error.kind()))
+            || cause.downcast_ref::<h2::Error>().is_some_and(|error| error.is_reset() || error.is_io())
+    });
+    if is_gone { Problem::ClientGone } else { Problem::UnreadableBody }
+}
+
+/// How the system reports that a client has closed its connection.
+const GONE: [ErrorKind; 4] =
+    [ErrorKind::UnexpectedEof, ErrorKind::ConnectionReset, ErrorKind::ConnectionAborted, ErrorKind::BrokenPipe];
 
 /// The length that a request announces. On a connection hyper has seen to it that it is one and true; a program that embeds
 /// the runtime may write what it likes.

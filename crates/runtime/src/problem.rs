@@ -11,6 +11,8 @@ use http::{Response, StatusCode};
 pub(crate) enum Problem {
     /// The body broke off or its framing was wrong.
     UnreadableBody,
+    /// The client went away before it had sent the body.
+    ClientGone,
     /// Both `Transfer-Encoding` and `Content-Length`.
     AmbiguousLength,
     /// A body that comes in another coding than `chunked`.
@@ -66,9 +68,12 @@ pub(crate) enum Problem {
 impl Problem {
     fn status(&self) -> StatusCode {
         match self {
-            Self::UnreadableBody | Self::AmbiguousLength | Self::NoHost | Self::LongMethod | Self::InvalidTarget => {
-                StatusCode::BAD_REQUEST
-            }
+            Self::UnreadableBody
+            | Self::ClientGone
+            | Self::AmbiguousLength
+            | Self::NoHost
+            | Self::LongMethod
+            | Self::InvalidTarget => StatusCode::BAD_REQUEST,
             Self::OtherHost => StatusCode::FORBIDDEN,
             Self::UnknownCoding => StatusCode::NOT_IMPLEMENTED,
             Self::NotFound | Self::NotServedHere | Self::UnknownModule(_) => StatusCode::NOT_FOUND,
@@ -148,7 +153,7 @@ impl Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::UnreadableBody => f.write_str("the request body could not be read to its end"),
+            Self::UnreadableBody | Self::ClientGone => f.write_str("the request body could not be read to its end"),
             Self::AmbiguousLength => f.write_str("a request has a Transfer-Encoding or a Content-Length, not both"),
             Self::UnknownCoding => f.write_str("chunked is the only transfer coding that is understood"),
             Self::NoHost => f.write_str("the request must name its host, once"),

@@ -388,9 +388,11 @@ impl Runtime {
     {
         let mut exchange = Exchange::begin(&self.shared.books, &request);
         let (parts, body) = request.into_parts();
+        let mut is_gone = false;
         let mut response = match client.request(&parts) {
             Ok(mut room) => {
                 let answered = self.answer(client, parts, body, &mut exchange, &mut room).await;
+                is_gone = matches!(answered, Err(Problem::ClientGone));
                 let mut response = answered.unwrap_or_else(|problem| {
                     room.clear();
                     explain(&problem, &exchange.id)
@@ -412,8 +414,13 @@ impl Runtime {
             recording.answer(&response);
             response.body_mut().record(recording);
         }
-        let status = response.status();
-        response.body_mut().finish(exchange, status);
+        if is_gone {
+            // One that went away in its upload is noted as all others that did.
+            drop(exchange);
+        } else {
+            let status = response.status();
+            response.body_mut().finish(exchange, status);
+        }
         response
     }
 }

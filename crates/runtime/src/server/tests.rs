@@ -334,6 +334,30 @@ async fn a_client_that_hangs_up_cancels_its_request() {
 }
 
 #[tokio::test]
+async fn a_client_that_hangs_up_in_its_upload_is_noted_as_gone_and_one_that_sends_nonsense_is_not() {
+    let (_server, address, runtime, _folder) = server(&[("echo", tenon_fixtures::echo(200))], limits()).await;
+    let chunked = "POST /run/echo/ HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n";
+    for begun in [
+        "POST /run/echo/ HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\nbody".to_string(),
+        format!("{chunked}4\r\nbody\r\n"),
+        format!("{chunked}nonsense\r\n"),
+    ] {
+        let before = runtime.recent_requests().len();
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(begun.as_bytes()).await.unwrap();
+        drop(stream);
+        let noted = async {
+            while runtime.recent_requests().len() == before {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(10), noted).await.unwrap();
+    }
+    let statuses: Vec<_> = runtime.recent_requests().iter().map(|each| each.status.as_u16()).collect();
+    assert_eq!(statuses, [499, 499, 400]);
+}
+
+#[tokio::test]
 async fn connections_beyond_the_limit_wait_and_idle_ones_take_no_place() {
     let limits = Limits { max_connections: 2, ..limits() };
     let (_server, address, ..) = server(&[("echo", tenon_fixtures::echo(200))], limits).await;
