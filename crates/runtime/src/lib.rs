@@ -18,6 +18,7 @@ mod body;
 mod bounds;
 mod call;
 mod client;
+mod compute;
 mod config;
 mod egress;
 mod engine;

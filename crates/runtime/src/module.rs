@@ -13,6 +13,7 @@ use wasmtime_wasi_http::p2::bindings::ProxyPre;
 
 use crate::bounds::{MEMORIES, TABLES};
 use crate::call::{Failure, Instance, direct};
+use crate::compute;
 use crate::config::{Isolation, Limits, ModuleSource, ms};
 use crate::engine::SharedEngine;
 use crate::error::RuntimeError;
@@ -45,6 +46,8 @@ pub(crate) struct Module {
     pub(crate) image: Option<Arc<Image>>,
     /// What becomes of its instances.
     pub(crate) reuse: Reuse,
+    /// Its share of the threads for guests that compute.
+    pub(crate) compute: Arc<compute::Share>,
     /// What becomes of its code while nobody calls it.
     pub(crate) idle: Idle,
     /// Compares its instances with a fresh one.
@@ -149,6 +152,7 @@ impl Module {
             entry,
             image: code.image().cloned(),
             reuse,
+            compute: compute::Share::new(),
             idle: Idle::new(code),
             #[cfg(test)]
             probe: std::sync::OnceLock::new(),

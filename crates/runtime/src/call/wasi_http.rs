@@ -19,8 +19,10 @@ use wasmtime_wasi_http::{Error, WasiBody, WasiHttpView};
 
 use super::instance::Exports;
 use super::{Failure, Instance};
-use crate::config::{Limits, ms};
+use crate::compute::Class;
+use crate::config::ms;
 use crate::host::whole;
+use crate::module::Module;
 
 /// A body that keeps its guest running until it is read to its end or dropped. It breaks off when it grows too large, and when
 /// the guest is asked for more of it and writes nothing for as long as an answer may take.
@@ -94,7 +96,7 @@ impl http_body::Body for GuestBody {
 pub(crate) async fn call(
     mut instance: Instance,
     request: Request<Bytes>,
-    limits: &Limits,
+    module: &Module,
     done: impl FnOnce(Result<Instance, Failure>) + Send + 'static,
     stalled: impl FnOnce() + Send + Sync + 'static,
 ) -> Result<Response<GuestBody>, Failure> {
@@ -107,7 +109,8 @@ pub(crate) async fn call(
     let (fail, failed) = oneshot::channel();
     let cut_off = Arc::new(AtomicBool::new(false));
     let ends = Arc::clone(&cut_off);
-    let guest = spawn(async move {
+    let limits = &module.surroundings.limits;
+    let guest = spawn(module.compute.run(Class::STREAM, async move {
         let Instance { store, exports: Exports::WasiHttp(proxy), .. } = &mut instance else {
             return;
         };
@@ -128,7 +131,7 @@ pub(crate) async fn call(
                 }
             }
         }
-    });
+    }));
     match answered.await {
         Ok(Ok(response)) => Ok(response.map(|body| GuestBody {
             body,

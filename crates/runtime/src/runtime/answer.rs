@@ -18,6 +18,7 @@ use crate::call::direct::Called;
 use crate::call::pieces::{self, Cut};
 use crate::call::{self, Failure, Instance};
 use crate::client::{Client, Room};
+use crate::compute::Class;
 use crate::config::ms;
 use crate::exchange::Exchange;
 use crate::host::Caller;
@@ -89,7 +90,18 @@ impl Runtime {
             origin,
             recording: exchange.recording.clone(),
         };
-        self.call_in_time(module, caller, Request::from_parts(parts, body), place, room).await
+        let class = Class::of(&parts.method, parts.uri.path());
+        let request = Request::from_parts(parts, body);
+        // The call has the room for as long as it lasts, on whichever thread that is.
+        let none = room.another();
+        let (runtime, its_module, mut its_room) = (self.clone(), Arc::clone(module), std::mem::replace(room, none));
+        let call = async move {
+            let answered = runtime.call_in_time(&its_module, caller, request, place, &mut its_room).await;
+            (answered, its_room)
+        };
+        let (answered, its_room) = module.compute.run(class, call).await;
+        *room = its_room;
+        answered
     }
 
     /// What is to answer a request, by its head. Of one for a module the path is that which the module sees, from here on.
@@ -254,14 +266,14 @@ impl Runtime {
     ) -> Response<ResponseBody> {
         let (parts, first) = start.into_parts();
         let (pieces, maker) = pieces::streamed(first, &module.surroundings.limits, &self.shared.streams);
-        let (module, caller) = (Arc::clone(module), caller.clone());
-        tokio::spawn(async move {
+        let (module, caller, compute) = (Arc::clone(module), caller.clone(), Arc::clone(&module.compute));
+        tokio::spawn(compute.run(Class::STREAM, async move {
             let instance = maker.run(instance, |cut| report_cut(&module.info, &caller, cut)).await;
             if let Some(instance) = instance {
                 module.take_back(instance).await;
             }
             drop(place);
-        });
+        }));
         // Where there can be no content (RFC 9110, section 6.4.1), the response is cancelled at once.
         let bodyless = head || matches!(parts.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
         let body = if bodyless { ResponseBody::from(Bytes::new()) } else { ResponseBody::from(pieces) };
@@ -283,7 +295,7 @@ impl Runtime {
         let stalled = || stalled(module, caller, limits.request_timeout_ms);
         let instance = self.instance(module, caller.clone()).await?;
         let again = (instance.uses() > 0).then(|| request.clone());
-        let answered = call::wasi_http::call(instance, request, limits, done(), stalled()).await;
+        let answered = call::wasi_http::call(instance, request, module, done(), stalled()).await;
         let response = match (answered, again, &module.reuse) {
             (Err(Failure::Unanswered), Some(request), Reuse::Shared(warm)) => {
                 // Some serve one request only, as those do whose `fetch` event comes once.
@@ -293,7 +305,7 @@ impl Runtime {
                 );
                 warm.close();
                 let instance = self.instance(module, caller.clone()).await?;
-                call::wasi_http::call(instance, request, limits, done(), stalled()).await?
+                call::wasi_http::call(instance, request, module, done(), stalled()).await?
             }
             (answered, ..) => answered?,
         };

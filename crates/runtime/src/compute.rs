@@ -1,0 +1,487 @@
+//! Threads for guests that compute, as many as processors.
+//!
+//! Most calls take less time than to wake another thread, so each begins where it is made: among the server's own tasks. One that
+//! computes for longer would hold those up, and goes on here. The threads are slightly niced: the system lets the server's
+//! threads run first, which never wait behind a guest then. Modules take turns by the time that they have used.
+//!
+//! ```text
+//!  Share::run ─► polled in place ─► ready, or waits: stays there
+//!                     └─► took longer than BRIEF ─► Pool: the module that has used least goes on, for one epoch
+//! ```
+//!
+//! What a guest waits for (timers, sockets) belongs to the server's runtime, wherever the guest runs.
+
+use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::{Duration, Instant};
+
+use http::Method;
+use tenon_memory::PerProcess;
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+
+/// What takes longer than this goes on elsewhere. The server may have to poll 61 calls (tokio's `event_interval`) before it
+/// looks at its sockets.
+const BRIEF: Duration = Duration::from_micros(300);
+
+/// Calls of a class of which two in a row took long go elsewhere from the start, for so many times as long.
+const PAUSE: u32 = 40;
+
+/// Classes of requests that are told apart. Two in one cost time, no more.
+const CLASSES: usize = 64;
+
+/// By how much the system prefers the server's own threads.
+const NICE: i32 = 5;
+
+/// A module's share of the threads.
+pub(crate) struct Share {
+    /// Nanoseconds that its calls have computed here; at least what any module had used when this one began to compute.
+    used: AtomicU64,
+    classes: [ClassState; CLASSES + 1],
+    began: Instant,
+}
+
+#[derive(Default)]
+struct ClassState {
+    was_long: AtomicBool,
+    /// Nanoseconds since the share was made.
+    elsewhere_until: AtomicU64,
+}
+
+/// Requests that are likely to take as long as each other: with the same method and path, but for numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Class(usize);
+
+impl Class {
+    /// What goes on behind the head of an answer.
+    pub(crate) const STREAM: Self = Self(CLASSES);
+
+    /// The class of a request.
+    pub(crate) fn of(method: &Method, path: &str) -> Self {
+        let mut hasher = DefaultHasher::new();
+        method.hash(&mut hasher);
+        for segment in path.split('/') {
+            let is_number = segment.bytes().all(|byte| byte.is_ascii_digit());
+            if is_number { "0" } else { segment }.hash(&mut hasher);
+        }
+        Self(usize::try_from(hasher.finish() % CLASSES as u64).unwrap_or(0))
+    }
+}
+
+impl Share {
+    pub(crate) fn new() -> Arc<Self> {
+        let classes = std::array::from_fn(|_| ClassState::default());
+        Arc::new(Self { used: AtomicU64::new(0), classes, began: Instant::now() })
+    }
+
+    /// Runs a future: in place as long as it is polled briefly, and on the threads for guests from then on. It is dropped with
+    /// the result. Needs a Tokio runtime.
+    pub(crate) fn run<T: Send + 'static>(
+        self: &Arc<Self>,
+        class: Class,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Run<T> {
+        Run { share: Arc::clone(self), class, state: State::Here(Box::pin(future)) }
+    }
+
+    fn goes_elsewhere(&self, class: Class) -> bool {
+        let until = self.classes[class.0].elsewhere_until.load(Ordering::Relaxed);
+        until != 0 && until > nanos(self.began.elapsed())
+    }
+
+    /// Takes note of how long a future of this class was polled.
+    fn note(&self, class: Class, took: Duration) {
+        let state = &self.classes[class.0];
+        let is_long = took > BRIEF;
+        let was_long = state.was_long.load(Ordering::Relaxed);
+        if is_long && was_long {
+            let until = self.began.elapsed() + took * PAUSE;
+            state.elsewhere_until.store(nanos(until), Ordering::Relaxed);
+        }
+        if is_long != was_long {
+            state.was_long.store(is_long, Ordering::Relaxed);
+        }
+    }
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// A future that is polled in place or on the threads for guests.
+pub(crate) struct Run<T> {
+    share: Arc<Share>,
+    class: Class,
+    state: State<T>,
+}
+
+enum State<T> {
+    Here(Pin<Box<dyn Future<Output = T> + Send>>),
+    Elsewhere(Elsewhere<T>),
+    Over,
+}
+
+impl<T: Send + 'static> Future for Run<T> {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
+        let Self { share, class, state } = &mut *self;
+        if let State::Here(future) = state {
+            if !share.goes_elsewhere(*class) {
+                let began = Instant::now();
+                let polled = future.as_mut().poll(cx);
+                let took = began.elapsed();
+                share.note(*class, took);
+                if polled.is_ready() || took <= BRIEF {
+                    return polled;
+                }
+            }
+            if let State::Here(future) = std::mem::replace(state, State::Over) {
+                *state = State::Elsewhere(Elsewhere::start(share, future));
+            }
+        }
+        match state {
+            State::Elsewhere(elsewhere) => elsewhere.poll(cx),
+            _ => Poll::Pending,
+        }
+    }
+}
+
+/// The outcome of a future on the threads for guests, which ends when this is dropped.
+struct Elsewhere<T> {
+    outcome: oneshot::Receiver<std::thread::Result<T>>,
+    task: Arc<Task>,
+}
+
+impl<T: Send + 'static> Elsewhere<T> {
+    fn start(share: &Arc<Share>, mut future: Pin<Box<dyn Future<Output = T> + Send>>) -> Self {
+        let (tell, outcome) = oneshot::channel();
+        let mut tell = Some(tell);
+        let told = std::future::poll_fn(move |cx| {
+            let outcome = match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
+                Ok(Poll::Pending) => return Poll::Pending,
+                Ok(Poll::Ready(value)) => Ok(value),
+                Err(panic) => Err(panic),
+            };
+            // Nobody waits any more when this fails.
+            let _ = tell.take().map(|tell| tell.send(outcome));
+            Poll::Ready(())
+        });
+        let told: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(told);
+        let task = Arc::new(Task {
+            future: Mutex::new(Some(told)),
+            state: AtomicU8::new(IDLE),
+            cancelled: AtomicBool::new(false),
+            share: Arc::clone(share),
+            runtime: Handle::current(),
+        });
+        Arc::clone(&task).wake();
+        Self { outcome, task }
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<T> {
+        match Pin::new(&mut self.outcome).poll(cx) {
+            Poll::Ready(Ok(Ok(value))) => Poll::Ready(value),
+            Poll::Ready(Ok(Err(panic))) => resume_unwind(panic),
+            // The task lives as long as this, and tells its outcome before it ends.
+            Poll::Ready(Err(_)) | Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
+impl<T> Drop for Elsewhere<T> {
+    fn drop(&mut self) {
+        self.task.cancel();
+    }
+}
+
+/// A task waits for something, is in the queue, is polled, or is polled and to be polled again.
+const IDLE: u8 = 0;
+const QUEUED: u8 = 1;
+const POLLED: u8 = 2;
+const WOKEN: u8 = 3;
+
+struct Task {
+    future: Mutex<Option<Pin<Box<dyn Future<Output = ()> + Send>>>>,
+    state: AtomicU8,
+    cancelled: AtomicBool,
+    share: Arc<Share>,
+    /// The runtime that what it waits for belongs to.
+    runtime: Handle,
+}
+
+impl Wake for Task {
+    fn wake(self: Arc<Self>) {
+        let next = |state| match state {
+            IDLE => Some(QUEUED),
+            POLLED => Some(WOKEN),
+            _ => None,
+        };
+        if self.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, next) == Ok(IDLE) {
+            POOL.push(self);
+        }
+    }
+}
+
+impl Task {
+    fn future(&self) -> MutexGuard<'_, Option<Pin<Box<dyn Future<Output = ()> + Send>>>> {
+        self.future.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Drops the future, and with it what the request holds. Waits for a thread that polls it, which ends with the epoch.
+    fn cancel(&self) {
+        self.cancelled.store(true, Ordering::SeqCst);
+        let dropped = self.future().take();
+        drop(dropped);
+    }
+
+    fn poll(self: Arc<Self>) {
+        let _context = self.runtime.enter();
+        self.state.store(POLLED, Ordering::Release);
+        if self.cancelled.load(Ordering::SeqCst) {
+            return;
+        }
+        let began = Instant::now();
+        let waker = Waker::from(Arc::clone(&self));
+        {
+            let mut future = self.future();
+            let polled = future.as_mut().map(|future| future.as_mut().poll(&mut Context::from_waker(&waker)));
+            if polled.is_some_and(|polled| polled.is_ready()) {
+                *future = None;
+            }
+        }
+        self.share.used.fetch_add(nanos(began.elapsed()), Ordering::Relaxed);
+        if self.state.compare_exchange(POLLED, IDLE, Ordering::AcqRel, Ordering::Acquire).is_err() {
+            self.state.store(QUEUED, Ordering::Release);
+            POOL.push(self);
+        }
+    }
+}
+
+/// The threads of this process.
+static POOL: LazyLock<Pool> = LazyLock::new(|| Pool {
+    queue: Mutex::default(),
+    pushed: Condvar::new(),
+    runs: PerProcess::new().ok(),
+    runs_without: AtomicBool::new(false),
+});
+
+struct Pool {
+    queue: Mutex<Queue>,
+    pushed: Condvar,
+    /// Whether the threads run in this process: one that was forked has none of its parent's. None where that cannot be known.
+    runs: Option<PerProcess>,
+    runs_without: AtomicBool,
+}
+
+/// Tasks to be polled, by the module that they belong to.
+#[derive(Default)]
+struct Queue {
+    modules: Vec<(Arc<Share>, VecDeque<Arc<Task>>)>,
+    /// What the module had used that was last given a turn.
+    turn: u64,
+}
+
+impl Queue {
+    fn push(&mut self, task: Arc<Task>) {
+        if let Some((_, tasks)) = self.modules.iter_mut().find(|(share, _)| Arc::ptr_eq(share, &task.share)) {
+            return tasks.push_back(task);
+        }
+        // One that has not computed for a while has no claim to the time that it did not use.
+        task.share.used.fetch_max(self.turn, Ordering::Relaxed);
+        self.modules.push((Arc::clone(&task.share), VecDeque::from([task])));
+    }
+
+    /// The next task of the module that has used least.
+    fn pop(&mut self) -> Option<Arc<Task>> {
+        let modules = self.modules.iter().enumerate();
+        let (used, index) = modules.map(|(index, (share, _))| (share.used.load(Ordering::Relaxed), index)).min()?;
+        self.turn = self.turn.max(used);
+        let (_, tasks) = &mut self.modules[index];
+        let task = tasks.pop_front();
+        if tasks.is_empty() {
+            self.modules.swap_remove(index);
+        }
+        task
+    }
+}
+
+impl Pool {
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push(&'static self, task: Arc<Task>) {
+        self.queue().push(task);
+        self.pushed.notify_one();
+        let is_first = match &self.runs {
+            Some(runs) => runs.number().load(Ordering::Relaxed) == 0 && runs.number().swap(1, Ordering::Relaxed) == 0,
+            None => !self.runs_without.swap(true, Ordering::Relaxed),
+        };
+        if is_first {
+            self.start();
+        }
+    }
+
+    fn start(&'static self) {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        for _ in 0..threads {
+            let started = std::thread::Builder::new().name("tenon-guest".to_string()).spawn(move || self.work());
+            if let Err(error) = started {
+                tracing::error!("no thread for guests that compute: {error}");
+            }
+        }
+    }
+
+    fn work(&self) {
+        prefer_others();
+        loop {
+            let mut queue = self.queue();
+            let task = loop {
+                match queue.pop() {
+                    Some(task) => break task,
+                    None => queue = self.pushed.wait(queue).unwrap_or_else(PoisonError::into_inner),
+                }
+            };
+            drop(queue);
+            task.poll();
+        }
+    }
+}
+
+/// Lets the process' other threads run before this one.
+fn prefer_others() {
+    // Elsewhere it would be the whole process.
+    #[cfg(target_os = "linux")]
+    {
+        if let Err(error) = rustix::process::setpriority_process(None, NICE) {
+            tracing::debug!("guests that compute have the server's own priority: {error}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread::{current, sleep};
+
+    use super::*;
+
+    const CLASS: Class = Class(0);
+    const LONG: Duration = Duration::from_millis(10);
+
+    /// Yields so many times after computing for that long, and returns the names of the threads.
+    async fn computing(times: usize, duration: Duration) -> Vec<String> {
+        let mut threads = Vec::new();
+        for _ in 0..times {
+            threads.push(current().name().unwrap_or_default().to_string());
+            let began = Instant::now();
+            while began.elapsed() < duration {}
+            tokio::task::yield_now().await;
+        }
+        threads
+    }
+
+    #[tokio::test]
+    async fn what_computes_goes_on_elsewhere_and_what_waits_stays() {
+        let share = Share::new();
+        // The system may take a thread away for longer than is brief, and then it looks as if it computed.
+        let mut stayed = false;
+        while !stayed {
+            let brief = share.run(Class(1), async {
+                let began = current().id();
+                tokio::time::sleep(Duration::from_millis(1)).await;
+                began == current().id()
+            });
+            stayed = brief.await;
+        }
+        let threads = share.run(CLASS, computing(5, LONG)).await;
+        assert_ne!(threads[0], "tenon-guest");
+        assert!(threads[1..].iter().all(|name| name == "tenon-guest"), "{threads:?}");
+        // Timers and tasks work there.
+        let waited = share.run(CLASS, async {
+            computing(1, LONG).await;
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            tokio::spawn(async { 5 }).await.unwrap()
+        });
+        assert_eq!(waited.await, 5);
+        // The last calls were long: the next one begins there, and that of another class does not.
+        assert_eq!(share.run(CLASS, computing(1, Duration::ZERO)).await, ["tenon-guest"]);
+        assert_ne!(share.run(Class(2), computing(1, Duration::ZERO)).await, ["tenon-guest"]);
+    }
+
+    #[tokio::test]
+    async fn what_is_dropped_ends_and_a_panic_is_that_of_the_caller() {
+        let share = Share::new();
+        let (alive, ended) = oneshot::channel::<()>();
+        let endless = share.run(CLASS, async move {
+            let _alive = alive;
+            computing(usize::MAX, LONG).await
+        });
+        assert!(tokio::time::timeout(LONG * 2, endless).await.is_err());
+        assert!(tokio::time::timeout(Duration::from_secs(10), ended).await.unwrap().is_err());
+        let panics: tokio::task::JoinHandle<()> = tokio::spawn(share.run(CLASS, async {
+            computing(2, LONG).await;
+            resume_unwind(Box::new("meant"))
+        }));
+        assert!(panics.await.unwrap_err().is_panic());
+    }
+
+    #[test]
+    fn the_module_that_has_used_least_is_next() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let task = |share: &Arc<Share>| {
+            Arc::new(Task {
+                future: Mutex::default(),
+                state: AtomicU8::new(QUEUED),
+                cancelled: AtomicBool::new(false),
+                share: Arc::clone(share),
+                runtime: runtime.handle().clone(),
+            })
+        };
+        let (mut queue, many, one) = (Queue::default(), Share::new(), Share::new());
+        for _ in 0..10 {
+            queue.push(task(&many));
+        }
+        let mut turns = Vec::new();
+        for turn in 0..8 {
+            // One module comes later, and each time again.
+            if turn >= 3 && !queue.modules.iter().any(|(share, _)| Arc::ptr_eq(share, &one)) {
+                queue.push(task(&one));
+            }
+            let next = queue.pop().unwrap();
+            next.share.used.fetch_add(5, Ordering::Relaxed);
+            turns.push(Arc::ptr_eq(&next.share, &one));
+        }
+        assert_eq!(turns[..3], [false; 3]);
+        assert_eq!(turns[3..].iter().filter(|is_one| **is_one).count(), 3, "{turns:?}");
+    }
+
+    #[test]
+    fn requests_that_differ_in_a_number_are_of_one_class() {
+        let class = |path: &str| Class::of(&Method::GET, path);
+        assert_eq!(class("/users/1"), class("/users/20"));
+        assert_ne!(class("/users/1"), class("/users/ada"));
+        assert_ne!(class("/users/1"), class("/users/1/2"));
+        assert_ne!(class("/users/1"), Class::of(&Method::PUT, "/users/1"));
+    }
+
+    /// The system may have taken the thread away.
+    #[tokio::test]
+    async fn one_long_call_of_a_class_is_an_accident() {
+        let share = Share::new();
+        let slow = || async {
+            sleep(LONG);
+            current().name().map(str::to_string)
+        };
+        let first = share.run(CLASS, slow()).await;
+        assert_ne!(first.as_deref(), Some("tenon-guest"));
+        let second = share.run(CLASS, slow()).await;
+        assert_ne!(second.as_deref(), Some("tenon-guest"));
+        assert_eq!(share.run(CLASS, slow()).await.as_deref(), Some("tenon-guest"));
+    }
+}
