@@ -1,5 +1,6 @@
 // Programs that benchmarks run: servers that print a first line, and wrk.
-import { execFileSync } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
+import { promisify } from "node:util";
 
 /** Resolves to the first line that a program prints; rejects when it ends without one or cannot be started. */
 export function firstLine(child) {
@@ -26,8 +27,19 @@ export const connections = 16;
  * @throws when an answer is no success
  */
 export function wrk(url, duration, more) {
-  const args = ["-t", "1", "-c", String(connections), "-d", `${duration}s`, "--latency", ...more, url];
-  const output = execFileSync("wrk", args, { encoding: "utf8" });
+  return results(url, execFileSync("wrk", wrkArguments(url, duration, more), { encoding: "utf8" }));
+}
+
+/** As {@link wrk}, while this program goes on. */
+export async function wrkLater(url, duration, more) {
+  return results(url, (await promisify(execFile)("wrk", wrkArguments(url, duration, more))).stdout);
+}
+
+function wrkArguments(url, duration, more) {
+  return ["-t", "1", "-c", String(connections), "-d", `${duration}s`, "--latency", ...more, url];
+}
+
+function results(url, output) {
   const failed = /Non-2xx or 3xx responses: (\d+)/.exec(output);
   if (failed) throw new Error(`${url}: ${failed[1]} requests failed`);
   const found = (pattern) => pattern.exec(output)?.slice(1) ?? [];
