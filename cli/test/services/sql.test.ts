@@ -496,6 +496,21 @@ describeEach("SQL: $name", sqlTargets, (target) => {
     ]);
   });
 
+  it("makes the table of the keys once, whoever asks first", { timeout: 60_000 }, async () => {
+    await execute("CREATE TABLE first_asked (id TEXT)");
+    const insert = { sql: "INSERT INTO first_asked VALUES ($1)", params: ["a"] };
+    for (let round = 0; round < 15; round++) {
+      await execute("DROP TABLE IF EXISTS tenon_idempotency");
+      const answers = await Promise.all(
+        Array.from({ length: 16 }, (_, n) =>
+          started.ask("POST", "/sql/execute", { json: insert, headers: { "idempotency-key": `first-${round}-${n}` } }),
+        ),
+      );
+      expect(new Set(answers.map(({ text }) => text))).toEqual(new Set(['{"rows_affected":1}']));
+    }
+    expect((await query("SELECT count(*) AS n FROM first_asked")).json.rows).toEqual([{ n: 240 }]);
+  });
+
   it.runIf(postgres)("knows at once when a change of the schema gives a parameter another type", async () => {
     const all = (sql: string, ...params: unknown[]) =>
       Promise.all(Array.from({ length: 12 }, () => query(sql, ...params)));

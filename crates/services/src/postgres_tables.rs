@@ -30,13 +30,36 @@ pub(crate) async fn open(
         .connect_with(options)
         .await
         .map_err(|error| fail(error.to_string()))?;
-    match pool.execute(schema).await {
-        // Another sidecar is just making them.
-        Err(sqlx::Error::Database(error)) if matches!(error.code().as_deref(), Some("23505" | "42P07")) => {}
-        Err(error) => return Err(fail(format!("{tables} could not be made: {error}"))),
-        Ok(_) => {}
-    }
+    let made = match pool.acquire().await {
+        Ok(mut connection) => make(&mut connection, schema).await,
+        Err(error) => Err(error),
+    };
+    made.map_err(|error| fail(format!("{tables} could not be made: {error}")))?;
     Ok(pool)
+}
+
+/// Codes of two sessions that make one table at the same time: a duplicate row of a catalog, table or type.
+const COLLISIONS: [&str; 3] = ["23505", "42P07", "42710"];
+
+/// How often a schema is run when other sessions run it, too.
+const TRIES: u32 = 8;
+
+/// Runs a schema of `CREATE … IF NOT EXISTS`, outside a transaction.
+///
+/// Sessions that make a table at the same time collide in the catalog, where `IF NOT EXISTS` does not look. The collision
+/// is reported once the other session has committed, so the next try finds the table.
+pub(crate) async fn make(connection: &mut PgConnection, schema: &'static str) -> Result<(), sqlx::Error> {
+    let mut tries = 1;
+    loop {
+        match connection.execute(schema).await {
+            Err(sqlx::Error::Database(error))
+                if tries < TRIES && error.code().is_some_and(|code| COLLISIONS.contains(&code.as_ref())) =>
+            {
+                tries += 1;
+            }
+            result => return result.map(|_| ()),
+        }
+    }
 }
 
 async fn check(options: &PgConnectOptions, mark: &Mark) -> Result<(), sqlx::Error> {

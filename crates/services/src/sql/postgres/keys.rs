@@ -1,11 +1,11 @@
 //! Answers under idempotency keys, in a table of the database itself: written in the transaction that they answer.
 
-use sqlx::{Executor, PgConnection};
+use sqlx::PgConnection;
 
 use super::errors::{Trouble, sql_error};
+use crate::postgres_tables;
 use crate::sql::{Answer, Keyed, Reported, SqlError};
 
-/// Two sessions that make the table at the same time collide in the catalog, and then one of them has made it.
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS tenon_idempotency (
   key text PRIMARY KEY, request text NOT NULL, answer text, at timestamptz NOT NULL);
 CREATE INDEX IF NOT EXISTS tenon_idempotency_at ON tenon_idempotency (at)";
@@ -51,17 +51,15 @@ pub(super) async fn keep(connection: &mut PgConnection, keyed: &Keyed, answer: &
 ///
 /// Where the user or role may not, with the way out.
 pub(super) async fn create(connection: &mut PgConnection) -> Result<(), SqlError> {
-    let Err(error) = connection.execute(CREATE).await else { return Ok(()) };
-    let code = error.as_database_error().and_then(|error| error.code()).unwrap_or_default();
-    match (code.as_ref(), sql_error(&error)) {
-        ("23505" | "42P07", _) => Ok(()),
-        (_, SqlError::Database(reported)) => {
+    let Err(error) = postgres_tables::make(connection, CREATE).await else { return Ok(()) };
+    match sql_error(&error) {
+        SqlError::Database(reported) => {
             let message = format!(
                 "an Idempotency-Key needs the table tenon_idempotency, which could not be made: {}",
                 reported.message
             );
             Err(SqlError::Database(Box::new(Reported { message, ..*reported })))
         }
-        (_, other) => Err(other),
+        other => Err(other),
     }
 }
