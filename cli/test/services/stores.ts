@@ -20,8 +20,8 @@ export function folder(): string {
 
 /** A PostgreSQL that runs. */
 export interface PostgresStore extends Store {
-  /** Ends every process of it at once, as a crash does, and starts it again. */
-  readonly crash: () => void;
+  /** Ends every process of it at once, as a crash does, and starts it again, after what `meanwhile` does to its folder of data. */
+  readonly crash: (meanwhile?: (folders: { readonly data: string }) => void) => void;
 }
 
 /** PostgreSQL, on a socket in a temporary folder. */
@@ -41,8 +41,9 @@ export async function startPostgres(): Promise<PostgresStore> {
   const start = () => run("pg_ctl", "-D", data, "-l", join(directory, "log"), "-w", "-o", settings, "start");
   start();
   return {
-    crash: () => {
+    crash: (meanwhile) => {
       run("pg_ctl", "-D", data, "-m", "immediate", "-w", "stop");
+      meanwhile?.({ data });
       start();
     },
     url: `postgres://tenon@localhost/postgres?host=${directory}`,

@@ -108,19 +108,6 @@ pub(crate) struct SqlRequest {
     pub(crate) answer: fn(&[Outcome]) -> String,
 }
 
-impl SqlRequest {
-    /// What shows that the database answers.
-    pub(crate) fn ping() -> Self {
-        Self {
-            statements: vec![Statement::new("SELECT 1")],
-            mode: Mode::Single,
-            isolation: None,
-            keyed: None,
-            answer: |_| String::new(),
-        }
-    }
-}
-
 /// The answer to a request.
 #[derive(Debug)]
 pub(crate) struct Answer {

@@ -19,11 +19,6 @@ pub(crate) struct Statement {
 }
 
 impl Statement {
-    /// A statement without parameters.
-    pub(crate) fn new(sql: &str) -> Self {
-        Self { sql: sql.to_owned(), params: Vec::new(), texts: Texts::new(), expected_rows: None }
-    }
-
     /// Checks `expect`: the rows of a result, or those that were changed where there is no result.
     pub(crate) fn check(&self, outcome: &Outcome) -> Result<(), SqlError> {
         let rows = if outcome.columns.is_empty() { outcome.rows_affected } else { outcome.row_count };

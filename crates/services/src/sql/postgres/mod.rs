@@ -301,7 +301,14 @@ impl SqlStore for PostgresSql {
     }
 
     async fn ping(&self) -> Result<(), String> {
-        self.run(SqlRequest::ping()).await.map(drop).map_err(|failed| format!("{:?}", failed.error))
+        match self.pool.is_replica().await {
+            Ok(true) if !self.access.read_only => {
+                Err("PostgreSQL: it is a replica, which takes no writes: name the primary, or give --read-only"
+                    .to_owned())
+            }
+            Ok(_) => Ok(()),
+            Err(error) => Err(format!("PostgreSQL: {error}")),
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
-use sqlx::{Connection, Executor};
+use sqlx::{Connection, Executor, Row};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, timeout_at};
 
@@ -46,6 +46,8 @@ struct Inner {
     wait: Duration,
     places: Arc<Semaphore>,
     idle: Mutex<Vec<Member>>,
+    /// The connection of `/health`, which has no permit: the database may be well while all others are in use.
+    health: tokio::sync::Mutex<Option<PgConnection>>,
     /// Counts the changes of the schema that this sidecar has made.
     schema: AtomicU64,
 }
@@ -77,6 +79,7 @@ impl Pool {
             wait: limits.queue_timeout,
             places: Arc::new(Semaphore::new(limits.pool_size.max(1) as usize)),
             idle: Mutex::default(),
+            health: tokio::sync::Mutex::default(),
             schema: AtomicU64::new(0),
         }));
         let first = pool.member_before(Instant::now() + limits.queue_timeout).await?;
@@ -99,6 +102,22 @@ impl Pool {
             None => self.member_before(deadline).await.map_err(|error| unreachable(&error))?,
         };
         Ok(Pooled { member: Some(member), pool: self.clone(), _place: place })
+    }
+
+    /// Asks the database whether it is a replica.
+    pub(super) async fn is_replica(&self) -> Result<bool, sqlx::Error> {
+        let mut kept = self.0.health.lock().await;
+        // The server may have been started anew since the last time.
+        if let Some(mut connection) = kept.take()
+            && let Ok(is_replica) = in_recovery(&mut connection).await
+        {
+            *kept = Some(connection);
+            return Ok(is_replica);
+        }
+        let mut connection = self.member().await?.connection;
+        let is_replica = in_recovery(&mut connection).await?;
+        *kept = Some(connection);
+        Ok(is_replica)
     }
 
     /// Has every idle connection looked at before it is used, and what is prepared on it prepared anew.
@@ -184,6 +203,10 @@ impl Pooled {
             self.pool.idle().push(member);
         }
     }
+}
+
+async fn in_recovery(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
+    connection.fetch_one("SELECT pg_catalog.pg_is_in_recovery()").await?.try_get(0)
 }
 
 fn is_transient(error: &sqlx::Error) -> bool {

@@ -73,7 +73,8 @@ impl SqlStore for SqliteSql {
     }
 
     async fn ping(&self) -> Result<(), String> {
-        self.run(SqlRequest::ping()).await.map(drop).map_err(|failed| format!("{:?}", failed.error))
+        let pool = self.pool.clone();
+        tokio::task::spawn_blocking(move || pool.ping()).await.map_err(|error| error.to_string())?
     }
 }
 

@@ -78,7 +78,14 @@ impl Pool {
         self.0.access.read_only
     }
 
-    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Member>> {
+    /// Reads the file on a connection of its own, since all others may be in use.
+    pub(crate) fn ping(&self) -> Result<(), String> {
+        let connection = sqlite_file::open(&self.0.path).map_err(|error| error.to_string())?;
+        let read = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
+        read.map_err(|error| error.to_string())
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Member>> {
         self.0.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
