@@ -142,6 +142,20 @@ describeEach("SQL: $name", sqlTargets, (target) => {
     ).toEqual([{ a: json, b: "12345678901234567890.50", c: "0.10000000000000000555", d: json }]);
   });
 
+  it.runIf(!postgres)("stops the statements of clients that leave", async () => {
+    const left = new AbortController();
+    const sql = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c";
+    // As many as there are connections.
+    const asked = Array.from({ length: 8 }, () =>
+      started.ask("POST", "/sql/query", { json: { sql }, signal: left.signal }).catch(({ name }) => name),
+    );
+    // Requests that come after them are answered, so they have come in.
+    for (let n = 0; n < 20; n++) await started.ask("GET", "/metrics");
+    left.abort();
+    expect(await Promise.all(asked)).toEqual(Array(8).fill("AbortError"));
+    expect((await query("SELECT 1 AS a")).json.rows).toEqual([{ a: 1 }]);
+  });
+
   it("refuses transactions of the client's own, which would stay open for others", async () => {
     for (const sql of ["BEGIN", "/* x */ begin", "COMMIT", "SAVEPOINT a", "ROLLBACK"]) {
       expect((await query(sql)).status, sql).toBe(403);

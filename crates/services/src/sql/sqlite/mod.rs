@@ -40,8 +40,10 @@ impl SqlStore for SqliteSql {
     async fn run(&self, request: SqlRequest) -> Result<Answer, Failed> {
         let connection = self.pool.acquire().await.map_err(Failed::before)?;
         let limits = self.limits.clone();
+        let interrupter = connection.interrupter();
         let work = move || run(connection, &request, &limits);
         let done = tokio::task::spawn_blocking(work).await;
+        interrupter.defuse();
         done.map_err(|error| Failed::before(SqlError::Internal(error.to_string())))?
     }
 
@@ -142,6 +144,9 @@ fn run_all(pooled: &mut Pooled, request: &SqlRequest, limits: &Limits) -> Result
     let mut outcomes: Vec<Outcome> = Vec::with_capacity(request.statements.len());
     let mut taken = 0;
     for (index, statement) in request.statements.iter().enumerate() {
+        if pooled.is_over() {
+            return Err(Failed { statement: index, error: SqlError::TimedOut });
+        }
         let ran = run_one(pooled.connection(), statement, limits, taken).and_then(|outcome| {
             statement.check(&outcome)?;
             Ok(outcome)

@@ -1,8 +1,8 @@
 //! Connections to one file, each used by one request at a time.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
@@ -38,7 +38,28 @@ struct Inner {
 struct Member {
     connection: Connection,
     notes: Notes,
-    deadline: Arc<Mutex<Option<Instant>>>,
+    watch: Arc<Mutex<Watch>>,
+}
+
+/// The reasons to interrupt a connection's statements.
+#[derive(Default)]
+struct Watch {
+    deadline: Option<Instant>,
+    /// Set once the client of the current request has left.
+    left: Option<Arc<AtomicBool>>,
+}
+
+impl Watch {
+    fn is_over(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() > deadline)
+            || self.left.as_ref().is_some_and(|left| left.load(Ordering::Relaxed))
+    }
+}
+
+impl Member {
+    fn watch(&self) -> MutexGuard<'_, Watch> {
+        self.watch.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Pool {
@@ -92,7 +113,7 @@ impl Pool {
     fn connect(&self) -> Result<Member, ServicesError> {
         let Inner { path, access, timeout, most, .. } = &*self.0;
         let mut connection = sqlite_file::open(path)?;
-        let deadline = Arc::<Mutex<Option<Instant>>>::default();
+        let watch = Arc::<Mutex<Watch>>::default();
         let notes = Notes::default();
         let set_up = |connection: &mut Connection| -> rusqlite::Result<()> {
             connection.busy_timeout(*timeout)?;
@@ -108,16 +129,13 @@ impl Pool {
             let authorizer = Authorizer::new(access.clone(), notes.clone());
             connection
                 .authorizer(Some(move |context: rusqlite::hooks::AuthContext<'_>| authorizer.decide(&context)))?;
-            let watched = Arc::clone(&deadline);
-            let late = move || {
-                let deadline = *watched.lock().unwrap_or_else(PoisonError::into_inner);
-                deadline.is_some_and(|deadline| Instant::now() > deadline)
-            };
-            connection.progress_handler(STEPS_BETWEEN_LOOKS, Some(late))
+            let watched = Arc::clone(&watch);
+            let is_over = move || watched.lock().unwrap_or_else(PoisonError::into_inner).is_over();
+            connection.progress_handler(STEPS_BETWEEN_LOOKS, Some(is_over))
         };
         set_up(&mut connection)
             .map_err(|error| ServicesError::Folder { path: path.clone(), reason: error.to_string() })?;
-        Ok(Member { connection, notes, deadline })
+        Ok(Member { connection, notes, watch })
     }
 }
 
@@ -153,7 +171,9 @@ impl Pooled {
 
     /// Takes a new connection in place of this one, which is closed.
     pub(crate) fn refresh(&mut self) -> Result<(), ServicesError> {
-        self.member = Some(self.pool.connect()?);
+        let fresh = self.pool.connect()?;
+        std::mem::swap(&mut *self.member().watch(), &mut *fresh.watch());
+        self.member = Some(fresh);
         Ok(())
     }
 
@@ -162,14 +182,21 @@ impl Pooled {
         self.member().notes.used.load(Ordering::Relaxed)
     }
 
-    /// Makes a guard that interrupts the connection's statements when it is dropped.
+    /// Makes a guard that interrupts the current request's statements when it is dropped.
     pub(crate) fn interrupter(&self) -> Interrupter {
-        Interrupter(Some(Arc::clone(&self.member().deadline)))
+        let left = Arc::<AtomicBool>::default();
+        self.member().watch().left = Some(Arc::clone(&left));
+        Interrupter(Some(left))
+    }
+
+    /// Whether the time of the request is over, or its client has left.
+    pub(crate) fn is_over(&self) -> bool {
+        self.member().watch().is_over()
     }
 
     /// When statements are interrupted.
     pub(crate) fn set_deadline(&mut self, deadline: Instant) {
-        *self.member().deadline.lock().unwrap_or_else(PoisonError::into_inner) = Some(deadline);
+        self.member().watch().deadline = Some(deadline);
     }
 
     /// Runs statements of the sidecar's own, which nothing is refused to.
@@ -191,15 +218,15 @@ impl Pooled {
         if self.connection().is_autocommit() {
             return;
         }
-        *self.member().deadline.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.member().watch() = Watch::default();
         if let Err(error) = self.control("ROLLBACK") {
             tracing::error!("SQLite: a transaction could not be rolled back: {error}");
         }
     }
 }
 
-/// Interrupts statements when it is dropped: nobody waits for them any more.
-pub(crate) struct Interrupter(Option<Arc<Mutex<Option<Instant>>>>);
+/// Interrupts the statements of one request when it is dropped, because nobody waits for them any more.
+pub(crate) struct Interrupter(Option<Arc<AtomicBool>>);
 
 impl Interrupter {
     /// Lets them be: they have ended.
@@ -210,8 +237,8 @@ impl Interrupter {
 
 impl Drop for Interrupter {
     fn drop(&mut self) {
-        if let Some(deadline) = &self.0 {
-            *deadline.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        if let Some(left) = &self.0 {
+            left.store(true, Ordering::Relaxed);
         }
     }
 }
@@ -221,7 +248,7 @@ impl Drop for Pooled {
         let Some(member) = self.member.take() else { return };
         if member.connection.is_autocommit() && !member.notes.temporary.load(Ordering::Relaxed) {
             member.notes.used.store(true, Ordering::Relaxed);
-            *member.deadline.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            *member.watch() = Watch::default();
             self.pool.idle().push(member);
         }
     }
