@@ -15,9 +15,11 @@ export {
   type BatchResult,
   type BatchStatement,
   type Column,
+  type DbStatement,
   db,
   type ExecuteOptions,
   type Isolation,
+  type Parameter,
   type Row,
 } from "./client/db.ts";
 export { HttpClientError, type HttpClientErrorCode } from "./client/errors.ts";

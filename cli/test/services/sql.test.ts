@@ -132,14 +132,47 @@ describeEach("SQL: $name", sqlTargets, (target) => {
     expect(await run(`SELECT ${float}`, "[4.683689251375931e-187, 1.0000000000000000001]")).toEqual([
       { a: 4.683689251375931e-187, b: postgres ? 1 : "real" },
     ]);
-    if (!postgres) return;
     const json = '{"n": 0.10000000000000000555, "s": "x"}';
+    if (!postgres) {
+      expect(await run("SELECT $1 AS a, $2 AS b", `[${json}, [1, 18446744073709551617]]`)).toEqual([
+        { a: json, b: "[1, 18446744073709551617]" },
+      ]);
+      const beyond = await started.ask("POST", "/sql/query", { body: body("SELECT $1", "[18446744073709551617]") });
+      expect([beyond.status, beyond.json.detail]).toEqual([400, expect.stringMatching(/^parameter 1 .* 64 bits/)]);
+      expect(await run("SELECT typeof($1) AS a", "[1e19]")).toEqual([{ a: "real" }]);
+      return;
+    }
     expect(
       await run(
         "SELECT $1::jsonb::text AS a, $2::numeric AS b, ($3::numeric[])[2] AS c, ($4::jsonb[])[1]::text AS d",
         `[${json}, 12345678901234567890.50, [1, 0.10000000000000000555], [${json}]]`,
       ),
     ).toEqual([{ a: json, b: "12345678901234567890.50", c: "0.10000000000000000555", d: json }]);
+  });
+
+  it("binds bytes, and numbers that JSON has not", async () => {
+    const sql = postgres
+      ? "SELECT encode($1::bytea, 'hex') AS a, $2::float8::text AS b, $3::numeric AS c, ($4::bytea[])[1] AS d"
+      : "SELECT hex($1) AS a, typeof($2) || $2 AS b, $3 AS c, $4 AS d";
+    const bytes = { base64: "AP8=" };
+    const answer = await query(sql, bytes, { float: "-Infinity" }, { float: "1.5" }, postgres ? [bytes] : bytes);
+    expect(answer.json.rows).toEqual([
+      postgres ? { a: "00ff", b: "-Infinity", c: "1.5", d: "AP8=" } : { a: "00FF", b: "real-Inf", c: 1.5, d: "AP8=" },
+    ]);
+    // An object stays JSON where JSON is asked for.
+    const json = postgres ? "SELECT $1::jsonb AS a" : "SELECT json_extract($1, '$.a.base64') AS a";
+    const kept = await query(json, postgres ? bytes : { a: bytes });
+    expect(kept.json.rows).toEqual([{ a: postgres ? bytes : "AP8=" }]);
+    for (const wrong of [{ base64: "?" }, { float: "1e999" }]) {
+      const type = !postgres ? "" : "base64" in wrong ? "::bytea" : "::float8";
+      expect((await query(`SELECT $1${type}`, wrong)).json).toMatchObject({ status: 400, retryable: false });
+    }
+  });
+
+  it.runIf(!postgres)("shows no text that is not UTF-8", async () => {
+    const refused = await query("SELECT 1 AS a, CAST(x'61ff' AS TEXT) AS name");
+    expect([refused.status, refused.json.detail]).toEqual([400, expect.stringMatching(/"name".*CAST\(name AS BLOB\)/)]);
+    expect((await query("SELECT CAST(CAST(x'61ff' AS TEXT) AS BLOB) AS a")).json.rows).toEqual([{ a: "Yf8=" }]);
   });
 
   it.runIf(!postgres)("stops the statements of clients that leave", async () => {

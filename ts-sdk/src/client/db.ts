@@ -1,4 +1,5 @@
-import type { Statement, Value } from "../sql/index.ts";
+import { encodeBase64 } from "../encoding/base64.ts";
+import type { Value } from "../sql/index.ts";
 import { askSidecar } from "./sidecar.ts";
 import { inTransaction, type Transaction, type TransactionOptions } from "./transaction.ts";
 
@@ -15,10 +16,16 @@ export interface BatchResult {
   readonly rowsAffected: number;
 }
 
+/** A parameter of a statement: a value of the SQL builder, or bytes. Infinite numbers are parameters as well. */
+export type Parameter = Value | Uint8Array;
+
+/** A statement, as the SQL builder makes it or by hand: `["INSERT INTO files (bytes) VALUES ($1)", [bytes]]`. */
+export type DbStatement = readonly [sql: string, params: readonly Parameter[]];
+
 /** A statement of a batch: `[sql, params]`, or with what it must come to: `[...sqlUpdate(…), { expect: { rows: 1 } }]`. */
 export type BatchStatement = readonly [
   sql: string,
-  params: readonly Value[],
+  params: readonly Parameter[],
   options?: { readonly expect: { readonly rows: number } },
 ];
 
@@ -45,12 +52,12 @@ export const db = {
    *
    * @throws SidecarError with status 400 and the database's message in `detail` when the statement is wrong.
    */
-  async query<R extends object = Row>(statement: Statement): Promise<R[]> {
+  async query<R extends object = Row>(statement: DbStatement): Promise<R[]> {
     return await query<R>(statement);
   },
 
   /** Runs one statement and gives how many rows it changed. @throws SidecarError as `query` does. */
-  async execute(statement: Statement, options: ExecuteOptions = {}): Promise<number> {
+  async execute(statement: DbStatement, options: ExecuteOptions = {}): Promise<number> {
     return await execute(statement, keyHeaders(options));
   },
 
@@ -89,12 +96,12 @@ export const db = {
   },
 } as const;
 
-async function query<R extends object>(statement: Statement, headers: Headers = []): Promise<R[]> {
+async function query<R extends object>(statement: DbStatement, headers: Headers = []): Promise<R[]> {
   const response = await askSidecar("db", { method: "POST", path: "/sql/query", headers, json: wire(statement) });
   return (response.json() as { rows: R[] }).rows;
 }
 
-async function execute(statement: Statement, headers: Headers): Promise<number> {
+async function execute(statement: DbStatement, headers: Headers): Promise<number> {
   const response = await askSidecar("db", { method: "POST", path: "/sql/execute", headers, json: wire(statement) });
   return (response.json() as { rows_affected: number }).rows_affected;
 }
@@ -116,7 +123,13 @@ function keyHeaders({ idempotencyKey }: ExecuteOptions): Headers {
   return idempotencyKey === undefined ? [] : [["idempotency-key", idempotencyKey]];
 }
 
-/** A statement in JSON, which has no bigint: it goes as a text, and the database reads it by the column's type. */
 function wire([sql, params = [], options]: BatchStatement): object {
-  return { sql, params: params.map((value) => (typeof value === "bigint" ? value.toString() : value)), ...options };
+  return { sql, params: params.map(wireValue), ...options };
+}
+
+/** A parameter in JSON, which has no bytes, no infinity and no bigint. The database reads a text by the column's type. */
+function wireValue(value: Parameter): unknown {
+  if (typeof value === "bigint") return value.toString();
+  if (typeof value === "number" && !Number.isFinite(value)) return { float: String(value) };
+  return value instanceof Uint8Array ? { base64: encodeBase64(value) } : value;
 }

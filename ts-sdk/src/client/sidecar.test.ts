@@ -62,6 +62,16 @@ describe("db", () => {
     expect((await typed)[0]?.name).toBe("Ann");
   });
 
+  it("binds bytes and infinite numbers", async () => {
+    const sql = "SELECT typeof($1) AS a, hex($1) AS b, $2 = 9e999 AS c, typeof($2) AS d";
+    const params = [new Uint8Array([0, 255]), Number.POSITIVE_INFINITY];
+    const rows = [{ a: "blob", b: "00FF", c: 1, d: "real" }];
+    expect(await asked(() => db.query([sql, params]))).toEqual(rows);
+    expect((await asked(() => db.batch([[sql, params]])))[0]?.rows).toEqual(rows);
+    const not = await failure(() => db.query(["SELECT $1", [Number.NaN]]));
+    expect([not.status, not.detail]).toEqual([400, "parameter 1 is no number that SQLite has"]);
+  });
+
   it("runs batches as one transaction", async () => {
     const insert = (name: string): Statement => sqlCreate(sqlite, "users", { name, returning: ["name"] });
     expect(await asked(() => db.batch([insert("B"), ["DELETE FROM users WHERE name = $1", ["B"]]]))).toEqual([

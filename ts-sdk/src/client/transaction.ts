@@ -1,6 +1,5 @@
 import { environmentKey, platform } from "../platform.ts";
-import type { Statement } from "../sql/index.ts";
-import type { BatchResult, BatchStatement, Isolation, Row } from "./db.ts";
+import type { BatchResult, BatchStatement, DbStatement, Isolation, Row } from "./db.ts";
 import { askSidecar, SidecarError } from "./sidecar.ts";
 
 /** How a transaction is run. */
@@ -12,9 +11,9 @@ export interface TransactionOptions {
 /** A transaction that is open. Its methods are those of `db`; each throws once the transaction has ended. */
 export interface Transaction {
   /** Runs one statement and gives its rows. @throws SidecarError as `db.query` does; the transaction has ended then */
-  query<R extends object = Row>(statement: Statement): Promise<R[]>;
+  query<R extends object = Row>(statement: DbStatement): Promise<R[]>;
   /** Runs one statement and gives how many rows it changed. @throws SidecarError as `query` does */
-  execute(statement: Statement): Promise<number>;
+  execute(statement: DbStatement): Promise<number>;
   /** Runs statements in one request. @throws SidecarError as `db.batch` does; the transaction has ended then */
   batch(statements: readonly BatchStatement[]): Promise<BatchResult[]>;
 }
@@ -23,8 +22,8 @@ type Headers = readonly (readonly [name: string, value: string])[];
 
 /** The requests of `db`, each with headers. */
 export interface Requests {
-  query<R extends object>(statement: Statement, headers: Headers): Promise<R[]>;
-  execute(statement: Statement, headers: Headers): Promise<number>;
+  query<R extends object>(statement: DbStatement, headers: Headers): Promise<R[]>;
+  execute(statement: DbStatement, headers: Headers): Promise<number>;
   batch(statements: readonly BatchStatement[], headers: Headers): Promise<BatchResult[]>;
 }
 

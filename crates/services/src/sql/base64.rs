@@ -2,6 +2,14 @@
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
+/// The bytes that `{"base64":"…"}` stands for, which is how a parameter of bytes is written. None for every other value; an
+/// error when the text is no base64.
+pub(crate) fn of_parameter(value: &serde_json::Value) -> Option<Result<Vec<u8>, ()>> {
+    let object = value.as_object().filter(|object| object.len() == 1)?;
+    let text = object.get("base64")?.as_str()?;
+    Some(decode(text).ok_or(()))
+}
+
 /// With padding.
 pub(crate) fn encode(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);

@@ -38,14 +38,18 @@ pub(super) fn of_batch(body: &[u8]) -> Option<Vec<Option<Texts>>> {
     Some(serde_json::from_slice::<Batch>(body).ok()?.statements.into_iter().map(|each| each.params).collect())
 }
 
-/// The value of a text, with the nearest double for each number.
-pub(crate) fn value_of(text: &RawValue) -> Value {
-    read(text, false)
-}
-
-/// The same, with a text for each number that has more digits than a double.
+/// The value of a text, with a text for each number that has more digits than a double.
 pub(crate) fn decimals_of(text: &RawValue) -> Value {
-    read(text, true)
+    let raw = text.get().trim();
+    match raw.as_bytes().first() {
+        Some(b'[') => {
+            let items = items_of(text).unwrap_or_default();
+            Value::Array(items.iter().map(|item| decimals_of(item)).collect())
+        }
+        Some(b'-' | b'0'..=b'9') => number(raw),
+        // An object is bound as its text.
+        _ => serde_json::from_str(raw).unwrap_or_default(),
+    }
 }
 
 /// The texts of a list's items; none when it is no list.
@@ -53,28 +57,48 @@ pub(crate) fn items_of(text: &RawValue) -> Option<Texts> {
     serde_json::from_str(text.get()).ok()
 }
 
-fn read(text: &RawValue, keeps_digits: bool) -> Value {
-    let raw = text.get().trim();
-    match raw.as_bytes().first() {
-        Some(b'[') => {
-            let items = items_of(text).unwrap_or_default();
-            Value::Array(items.iter().map(|item| read(item, keeps_digits)).collect())
-        }
-        Some(b'-' | b'0'..=b'9') => number(raw, keeps_digits),
-        // What an object is bound as has its text.
-        _ => serde_json::from_str(raw).unwrap_or_default(),
-    }
-}
-
-fn number(raw: &str, keeps_digits: bool) -> Value {
+fn number(raw: &str) -> Value {
     if let Ok(whole) = raw.parse::<i64>() {
         return whole.into();
     }
     let Ok(float) = raw.parse::<f64>() else { return Value::Null };
-    if keeps_digits && digits(raw) != digits(&format!("{float:e}")) {
+    if is_rounded(raw, float) {
         return Value::String(raw.to_owned());
     }
     Number::from_f64(float).map_or(Value::Null, Value::Number)
+}
+
+fn is_rounded(raw: &str, float: f64) -> bool {
+    digits(raw) != digits(&format!("{float:e}"))
+}
+
+/// The numbers of a JSON text that a reader of JSON rounds, in their order.
+pub(super) fn rounded(text: &[u8]) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        loop {
+            match *rest.first()? {
+                b'"' => {
+                    let mut at = 1;
+                    while *rest.get(at)? != b'"' {
+                        at += if rest[at] == b'\\' { 2 } else { 1 };
+                    }
+                    rest = &rest[at + 1..];
+                }
+                b'-' | b'0'..=b'9' => {
+                    let is_part = |byte: &u8| byte.is_ascii_digit() || b"+-.eE".contains(byte);
+                    let length = rest.iter().position(|byte| !is_part(byte)).unwrap_or(rest.len());
+                    let (number, behind) = rest.split_at(length);
+                    rest = behind;
+                    let number = std::str::from_utf8(number).ok()?;
+                    if number.parse::<i64>().is_err() && number.parse().is_ok_and(|float| is_rounded(number, float)) {
+                        return Some(number);
+                    }
+                }
+                _ => rest = &rest[1..],
+            }
+        }
+    })
 }
 
 /// The significant digits of a number.
@@ -91,25 +115,25 @@ mod tests {
     #[test]
     fn numbers_keep_their_digits() {
         let raw = |text: &str| RawValue::from_string(text.to_owned()).unwrap();
-        for (text, exact, double) in [
-            ("5", "5", "5"),
-            ("5.0", "5.0", "5.0"),
-            ("-0.1", "-0.1", "-0.1"),
-            ("1500.250", "1500.25", "1500.25"),
-            ("4.683689251375931e-187", "4.683689251375931e-187", "4.683689251375931e-187"),
-            ("0.10000000000000000555", "\"0.10000000000000000555\"", "0.1"),
-            ("12345678901234567890.5", "\"12345678901234567890.5\"", "1.2345678901234567e+19"),
-            ("18446744073709551616", "\"18446744073709551616\"", "1.8446744073709552e+19"),
-            (
-                "[1.5, [\"a\", 0.10000000000000000555], null]",
-                "[1.5,[\"a\",\"0.10000000000000000555\"],null]",
-                "[1.5,[\"a\",0.1],null]",
-            ),
+        for (text, exact) in [
+            ("5", "5"),
+            ("5.0", "5.0"),
+            ("-0.1", "-0.1"),
+            ("1500.250", "1500.25"),
+            ("4.683689251375931e-187", "4.683689251375931e-187"),
+            ("0.10000000000000000555", "\"0.10000000000000000555\""),
+            ("12345678901234567890.5", "\"12345678901234567890.5\""),
+            ("18446744073709551616", "\"18446744073709551616\""),
+            ("[1.5, [\"a\", 0.10000000000000000555], null]", "[1.5,[\"a\",\"0.10000000000000000555\"],null]"),
         ] {
-            assert_eq!(
-                (decimals_of(&raw(text)).to_string(), value_of(&raw(text)).to_string()),
-                (exact.into(), double.into())
-            );
+            assert_eq!(decimals_of(&raw(text)).to_string(), exact);
         }
+    }
+
+    #[test]
+    fn rounded_numbers_are_found_outside_of_texts() {
+        let text = br#"{"a\"0.10000000000000000555":[0.10000000000000000555, 0.5, 7, -18446744073709551617],"b":"\\", "c":1.50}"#;
+        assert_eq!(rounded(text).collect::<Vec<_>>(), ["0.10000000000000000555", "-18446744073709551617"]);
+        assert_eq!(rounded(b"\"open \\").count(), 0);
     }
 }

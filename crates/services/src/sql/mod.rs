@@ -21,6 +21,11 @@ pub(crate) use statement::Statement;
 
 use tokio::time::Instant;
 
+/// The text of `{"float":"…"}`, which is how a parameter is written that JSON has no number for. None for every other value.
+fn float_of_parameter(value: &serde_json::Value) -> Option<&str> {
+    value.as_object().filter(|object| object.len() == 1)?.get("float")?.as_str()
+}
+
 /// What is said of blanks and comments, which databases take for a statement in ways of their own.
 const NO_STATEMENT: &str = "there is no statement in this text";
 

@@ -8,7 +8,7 @@ use sqlx::postgres::{PgArgumentBuffer, PgArguments, PgTypeInfo, PgTypeKind};
 use sqlx::{Arguments, Encode, Postgres, Type, TypeInfo};
 
 use super::{numeric, time};
-use crate::sql::{SqlError, Statement, base64, exact};
+use crate::sql::{self, SqlError, Statement, base64, exact};
 
 /// A parameter in PostgreSQL's binary format; none is NULL.
 struct Parameter {
@@ -99,6 +99,9 @@ fn scalar(value: &Value, raw: Option<&RawValue>, name: &str) -> Result<Vec<u8>, 
     let wrong = || Wrong::Value;
     let integer = |min: i64, max: i64| integer(value).filter(|number| (min..=max).contains(number)).ok_or(Wrong::Value);
     let text = || value.as_str().ok_or(Wrong::Value);
+    // `{"float":"Infinity"}` is a value where it is not JSON itself.
+    let spelled = sql::float_of_parameter(value).map(Value::from);
+    let value = spelled.as_ref().filter(|_| matches!(name, "FLOAT4" | "FLOAT8" | "NUMERIC")).unwrap_or(value);
     Ok(match name {
         "BOOL" => vec![u8::from(boolean(value).ok_or_else(wrong)?)],
         "INT2" => be(&integer(i16::MIN.into(), i16::MAX.into())?.to_be_bytes(), 2),
@@ -121,7 +124,10 @@ fn scalar(value: &Value, raw: Option<&RawValue>, name: &str) -> Result<Vec<u8>, 
         "JSON" => json(value, raw).into_bytes(),
         // The version of the format.
         "JSONB" => [vec![1], json(value, raw).into_bytes()].concat(),
-        "BYTEA" => base64::decode(text()?).ok_or_else(wrong)?,
+        "BYTEA" => match base64::of_parameter(value) {
+            Some(bytes) => bytes.map_err(|()| Wrong::Value)?,
+            None => base64::decode(text()?).ok_or_else(wrong)?,
+        },
         "UUID" => uuid(text()?).ok_or_else(wrong)?,
         "DATE" => time::encode_date(text()?).ok_or_else(wrong)?,
         "TIME" => time::encode_time(text()?).ok_or_else(wrong)?,

@@ -16,7 +16,7 @@ use std::time::Instant;
 use rusqlite::{CachedStatement, Connection};
 
 use super::{
-    Answer, Failed, Isolation, Mode, Outcome, ResultWriter, SqlAccess, SqlError, SqlRequest, SqlStore, Statement, exact,
+    Answer, Failed, Isolation, Mode, Outcome, ResultWriter, SqlAccess, SqlError, SqlRequest, SqlStore, Statement,
 };
 use crate::{Limits, ServicesError};
 use errors::sql_error;
@@ -183,7 +183,7 @@ fn run_one(connection: &Connection, statement: &Statement, limits: &Limits, take
         writer.push(|index| {
             let value = row.get_ref(index).map_err(sql_error)?;
             ResultWriter::require_room(values::length(value), limits)?;
-            Ok(values::to_cell(value, booleans[index]))
+            values::to_cell(value, booleans[index]).ok_or_else(|| values::no_utf8(row.as_ref(), index))
         })?;
     }
     drop(rows);
@@ -213,11 +213,13 @@ fn bind(prepared: &mut CachedStatement<'_>, statement: &Statement) -> Result<(),
             },
         };
         used = used.max(position);
-        let exact = statement.texts.get(position - 1).map(|text| exact::value_of(text));
-        let Some(value) = exact.as_ref().or_else(|| statement.params.get(position - 1)) else {
+        let Some(value) = statement.params.get(position - 1) else {
             return wrong(format!("there is no parameter {position}: {} were given", statement.params.len()));
         };
-        prepared.raw_bind_parameter(index, values::from_json(value)).map_err(sql_error)?;
+        let text = statement.texts.get(position - 1).map(|text| text.get().trim());
+        let bound = values::from_json(value, text)
+            .map_err(|reason| SqlError::Statement(format!("parameter {position} {reason}")))?;
+        prepared.raw_bind_parameter(index, bound).map_err(sql_error)?;
     }
     if used < statement.params.len() {
         return wrong(format!("{} parameters were given for {used} placeholders", statement.params.len()));

@@ -3,20 +3,41 @@
 use rusqlite::types::{Value as Bound, ValueRef};
 use serde_json::Value;
 
-use crate::sql::Cell;
+use crate::sql::{Cell, SqlError, base64};
 
-/// A parameter. Booleans are 0 and 1; lists and objects are JSON texts, which SQLite's own functions read.
-pub(crate) fn from_json(value: &Value) -> Bound {
-    match value {
+/// A parameter, or the end of the sentence "parameter 1 …". `text` is how it was written, where a number in it may be rounded.
+///
+/// Booleans are 0 and 1. `{"base64":"…"}` is a BLOB, and `{"float":"Infinity"}` a REAL. Every other list or object is JSON text,
+/// which SQLite's own functions read.
+pub(crate) fn from_json(value: &Value, text: Option<&str>) -> Result<Bound, &'static str> {
+    Ok(match value {
         Value::Null => Bound::Null,
         Value::Bool(value) => Bound::Integer((*value).into()),
-        Value::Number(number) => match number.as_i64() {
-            Some(integer) => Bound::Integer(integer),
-            None => Bound::Real(number.as_f64().unwrap_or(f64::NAN)),
+        Value::Number(number) => match (number.as_i64(), text) {
+            (Some(integer), _) => Bound::Integer(integer),
+            (None, Some(text)) if text.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit()) => {
+                return Err("is a whole number beyond 64 bits: write it as a text, or with an exponent");
+            }
+            // The reader of JSON does not always find the nearest double.
+            (None, text) => {
+                Bound::Real(text.and_then(|text| text.parse().ok()).or(number.as_f64()).unwrap_or(f64::NAN))
+            }
         },
         Value::String(text) => Bound::Text(text.clone()),
-        other => Bound::Text(other.to_string()),
-    }
+        other => match (base64::of_parameter(other), float_of(other)) {
+            (Some(bytes), _) => Bound::Blob(bytes.map_err(|()| "is no base64")?),
+            (None, Some(float)) => Bound::Real(float.ok_or("is no number that SQLite has")?),
+            (None, None) => Bound::Text(text.map_or_else(|| other.to_string(), str::to_owned)),
+        },
+    })
+}
+
+/// The number that `{"float":"…"}` stands for: it may be infinite, which JSON has no number for. SQLite has no NaN.
+fn float_of(value: &Value) -> Option<Option<f64>> {
+    let text = crate::sql::float_of_parameter(value)?;
+    // `1e999` is no infinity.
+    let is_spelled = matches!(text, "Infinity" | "-Infinity");
+    Some(text.parse().ok().filter(|float: &f64| float.is_finite() || is_spelled))
 }
 
 /// SQLite has no booleans; a column that was declared as one shows them.
@@ -32,14 +53,45 @@ pub(crate) fn length(value: ValueRef<'_>) -> usize {
     }
 }
 
-/// A value of a row.
-pub(crate) fn to_cell(value: ValueRef<'_>, boolean: bool) -> Cell {
-    match value {
+/// A value of a row; none when it is a text that is not UTF-8.
+pub(crate) fn to_cell(value: ValueRef<'_>, boolean: bool) -> Option<Cell> {
+    Some(match value {
         ValueRef::Null => Cell::null(),
         ValueRef::Integer(number @ (0 | 1)) if boolean => Cell::Value(Value::Bool(number == 1)),
         ValueRef::Integer(number) => Cell::integer(number),
         ValueRef::Real(number) => Cell::float(number),
-        ValueRef::Text(text) => Cell::text(String::from_utf8_lossy(text)),
+        ValueRef::Text(text) => Cell::text(std::str::from_utf8(text).ok()?),
         ValueRef::Blob(bytes) => Cell::bytes(bytes),
+    })
+}
+
+/// The error of a column whose text is not UTF-8.
+pub(crate) fn no_utf8(statement: &rusqlite::Statement<'_>, column: usize) -> SqlError {
+    let name = statement.column_name(column).unwrap_or_default();
+    SqlError::Statement(format!("column \"{name}\" has a text that is not UTF-8: select CAST({name} AS BLOB)"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_bound_as_they_are_written() {
+        let bind = |text: &str| from_json(&serde_json::from_str(text).unwrap(), Some(text));
+        let text = |text: &str| Ok(Bound::Text(text.to_owned()));
+        assert_eq!(bind("9223372036854775807"), Ok(Bound::Integer(i64::MAX)));
+        assert!(bind("9223372036854775808").is_err() && bind("-9223372036854775809").is_err());
+        assert_eq!(bind("1e20"), Ok(Bound::Real(1e20)));
+        assert_eq!(bind(r#"{"base64":"AP8="}"#), Ok(Bound::Blob(vec![0, 255])));
+        assert_eq!(bind(r#"{"base64":"?"}"#), Err("is no base64"));
+        assert_eq!(bind(r#"{"float":"-Infinity"}"#), Ok(Bound::Real(f64::NEG_INFINITY)));
+        for wrong in ["NaN", "x", "1e999", "inf"] {
+            assert_eq!(bind(&format!(r#"{{"float":"{wrong}"}}"#)), Err("is no number that SQLite has"));
+        }
+        for json in
+            [r#"{"base64":"AP8=","more":1}"#, r#"{"base64":5}"#, r#"{ "b": 0.10000000000000000555 , "a": [1]}"#, "[]"]
+        {
+            assert_eq!(bind(json), text(json));
+        }
     }
 }
