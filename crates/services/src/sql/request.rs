@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, HeaderName};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::{Outcome, Statement};
+use super::{Outcome, Statement, exact};
 use crate::http::problem::Problem;
 
 /// How long an answer is kept.
@@ -72,13 +72,13 @@ impl Isolation {
 #[derive(Clone, Debug)]
 pub(crate) struct Keyed {
     pub(crate) key: String,
-    /// SHA-256 of the route and the body, in hexadecimal digits.
+    /// SHA-256 of the route, the body, and its numbers that a double rounds, in hexadecimal digits.
     pub(crate) request: String,
 }
 
 impl Keyed {
     /// Reads the header `Idempotency-Key`.
-    pub(crate) fn of(headers: &HeaderMap, route: &str, body: &Value) -> Result<Option<Self>, Problem> {
+    pub(crate) fn of(headers: &HeaderMap, route: &str, body: &Value, text: &[u8]) -> Result<Option<Self>, Problem> {
         let Some(value) = headers.get(KEY_HEADER) else { return Ok(None) };
         let key = value.to_str().unwrap_or_default().trim();
         if key.is_empty() || key.len() > MAX_KEY {
@@ -88,6 +88,11 @@ impl Keyed {
         let mut hash = Sha256::new();
         hash.update(route);
         hash.update(body.to_string());
+        // The parsed body has doubles, which may be the same for different numbers.
+        for number in exact::rounded(text) {
+            hash.update("\n");
+            hash.update(number);
+        }
         let mut request = String::with_capacity(64);
         for byte in hash.finalize() {
             // Writing to a string does not fail.

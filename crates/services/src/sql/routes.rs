@@ -114,7 +114,7 @@ async fn batch<S: SqlStore>(
     body: Body,
 ) -> Result<Response, Problem> {
     let (body, text) = body::read_json_with_text(&headers, body, &shared.limits).await?;
-    let keyed = Keyed::of(&headers, "batch", &body)?;
+    let keyed = Keyed::of(&headers, "batch", &body, &text)?;
     let isolation = Isolation::from_json(&body["isolation"])?;
     let statements = Statement::all_of_body(body, &text, &shared.limits)?;
     if statements.is_empty() {
@@ -143,7 +143,7 @@ async fn single<S: SqlStore>(
     answer: fn(&[Outcome]) -> String,
 ) -> Result<Response, Problem> {
     let (body, text) = body::read_json_with_text(headers, body, &shared.limits).await?;
-    let keyed = Keyed::of(headers, route, &body)?;
+    let keyed = Keyed::of(headers, route, &body, &text)?;
     let statement = Statement::of_body(body, &text, &shared.limits)?;
     let request = SqlRequest { statements: vec![statement], mode: Mode::Single, isolation: None, keyed, answer };
     Ok(answered(shared.run(headers, request).await?))
