@@ -9,7 +9,7 @@ export type { Definitions, Group } from "./app/definitions.ts";
 export { group } from "./app/group.ts";
 export { type OnError, type RoutesOptions, routes } from "./app/routes.ts";
 export { type SidecarClient, sidecar } from "./client/bound.ts";
-export { type CacheIncrOptions, type CacheList, type CacheSetOptions, cache } from "./client/cache.ts";
+export { type CacheEntry, type CacheIncrOptions, type CacheList, type CacheSetOptions, cache } from "./client/cache.ts";
 export {
   type BatchOptions,
   type BatchResult,

@@ -173,6 +173,94 @@ describeEach("key-value: $name", kvTargets, (target) => {
     for (const key of ["m1", "m2", "l1", "l2"]) await ask("DELETE", `/kv/${key}`);
   });
 
+  it("keeps metadata with an entry", async () => {
+    const put = (headers: Record<string, string>) => ask("PUT", "/kv/meta", { body: "1", headers });
+    expect((await put({ "x-meta-owner": "Ann", "X-Meta-Trace": "a b" })).status).toBe(204);
+    const read = await ask("GET", "/kv/meta");
+    expect([read.headers["x-meta-owner"], read.headers["x-meta-trace"]]).toEqual(["Ann", "a b"]);
+    expect((await ask("POST", "/kv/meta", { json: { incr: 1 } })).json).toEqual({ value: 2 });
+    const [entry] = (await ask("POST", "/kv", { json: { get: ["meta"] } })).json.entries;
+    expect([entry.value, entry.metadata]).toEqual(["2", { owner: "Ann", trace: "a b" }]);
+    expect((await put({})).status).toBe(204);
+    expect((await ask("GET", "/kv/meta")).headers["x-meta-owner"]).toBeUndefined();
+    expect((await put({ "x-meta-a": "x".repeat(2048) })).status).toBe(400);
+    await ask("DELETE", "/kv/meta");
+  });
+
+  it("writes many at once", async () => {
+    const set = [
+      { key: "s1", value: "é", content_type: "text/x", ttl: 100, metadata: { Owner: "Ann" } },
+      { key: "s/2", base64: "AP8=" },
+      { key: "s1", value: "last" },
+    ];
+    const { etags } = (await ask("POST", "/kv", { json: { set: set.slice(0, 2) } })).json;
+    const { entries } = (await ask("POST", "/kv", { json: { get: ["s1", "s/2"] } })).json;
+    const type = "application/octet-stream";
+    expect(entries).toEqual([
+      { ...set[0], etag: etags[0], ttl: expect.any(Number), metadata: { owner: "Ann" } },
+      { ...set[1], etag: etags[1], content_type: type },
+    ]);
+    await ask("POST", "/kv", { json: { set } });
+    const read = await ask("GET", "/kv/s1");
+    expect([
+      read.text,
+      read.headers["content-type"],
+      read.headers["x-cache-ttl"],
+      read.headers["x-meta-owner"],
+    ]).toEqual(["last", "text/plain; charset=utf-8", undefined, undefined]);
+    expect((await ask("POST", "/kv", { json: { set: [] } })).json).toEqual({ etags: [] });
+    const wrong: unknown[] = [
+      {},
+      [1],
+      [{ key: "x" }],
+      [{ key: "", value: "a" }],
+      [{ key: "x", value: "a", base64: "" }],
+    ];
+    wrong.push(
+      [
+        { key: "x", value: "a" },
+        { key: "x", base64: "?" },
+      ],
+      [{ key: "x", value: "a", ttl: 0 }],
+    );
+    wrong.push([{ key: "x", value: "a", metadata: { a: 1 } }], Array(1001).fill({ key: "x", value: "a" }));
+    for (const set of wrong) expect((await ask("POST", "/kv", { json: { set } })).status).toBe(400);
+    expect((await ask("POST", "/kv", { json: { get: ["x"], set: [] } })).status).toBe(400);
+    expect((await ask("GET", "/kv/x")).status).toBe(404);
+    for (const key of ["s1", "s%2F2"]) await ask("DELETE", `/kv/${key}`);
+  });
+
+  it("lists all that stays exactly once, while others write", async () => {
+    const name = (n: number) => `churn:${String(n).padStart(3, "0")}`;
+    const put = (n: number) => ask("PUT", `/kv/${name(n)}`, { body: "x" });
+    const set = Array.from({ length: 150 }, (_, n) => ({ key: name(n), value: "x" }));
+    await ask("POST", "/kv", { json: { set } });
+    let isListing = true;
+    // Of each three one stays, one is overwritten, and one comes and goes.
+    const writing = (async () => {
+      for (let n = 0; isListing; n = (n + 3) % 150) {
+        await Promise.all([put(n + 1), ask("DELETE", `/kv/${name(n + 2)}`)]);
+        await put(n + 2);
+      }
+    })();
+    const stays = set.map(({ key }) => key).filter((_, n) => n % 3 !== 2);
+    for (let round = 0; round < 3; round++) {
+      const seen: string[] = [];
+      for (let after: string | null = ""; after !== null; ) {
+        const page: { keys: string[]; next: string | null } = (
+          await ask("GET", `/kv?prefix=churn:&limit=7&after=${after}`)
+        ).json;
+        seen.push(...page.keys);
+        after = page.next;
+      }
+      expect(seen.filter((key) => stays.includes(key))).toEqual(stays);
+      expect(new Set(seen).size).toBe(seen.length);
+    }
+    isListing = false;
+    await writing;
+    for (const { key } of set) await ask("DELETE", `/kv/${key}`);
+  });
+
   it("is up, and counts", async () => {
     expect((await ask("GET", "/health")).json).toMatchObject({ status: "ok" });
     expect((await ask("GET", "/metrics")).text).toMatch(/^tenon_sidecar_requests_total\{.*route="\/kv".*\} \d+$/m);
@@ -222,7 +310,11 @@ describeWith("redis-server", "key-value in Redis", () => {
     for (let n = 0; n < 12; n++) {
       statuses.push((await ask("PUT", `/kv/large:${n}`, { body: Buffer.alloc(1_000_000) })).status);
     }
-    expect(statuses.at(-1)).toBe(500);
+    expect(statuses.at(-1)).toBe(507);
+    const set = ["a", "b"].map((key) => ({ key, value: "x".repeat(1_000_000) }));
+    const refused = await ask("POST", "/kv", { json: { set } });
+    expect(refused.json).toMatchObject({ status: 507, detail: expect.stringContaining("memory") });
+    expect((await ask("POST", "/kv", { json: { get: ["a", "b"] } })).json.entries).toEqual([null, null]);
     expect(statuses.filter((status) => status === 204).length).toBeLessThan(6);
     await redis("CONFIG SET maxmemory 0");
     await redis("FLUSHALL");

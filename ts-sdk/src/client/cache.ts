@@ -1,4 +1,4 @@
-import { decodeBase64 } from "../encoding/base64.ts";
+import { decodeBase64, encodeBase64 } from "../encoding/base64.ts";
 import { encodeUtf8 } from "../platform.ts";
 import { askSidecar, encodeKey, type ListOptions, listQuery } from "./sidecar.ts";
 import { bodyOf, type Storable, Stored } from "./stored.ts";
@@ -9,10 +9,18 @@ export interface CacheSetOptions {
   readonly ttl?: number;
   /** What fits the value when left out. */
   readonly contentType?: string;
+  /** Names and values of one's own, kept with the value: printable ASCII, 2 KiB together. */
+  readonly metadata?: Readonly<Record<string, string>>;
   /** Only where nothing is kept yet. */
   readonly ifAbsent?: boolean;
   /** Only in place of the entry that has this ETag: `(await cache.get(key))?.etag`. */
   readonly ifMatch?: string;
+}
+
+/** An entry of many that are kept at once. */
+export interface CacheEntry extends Omit<CacheSetOptions, "ifAbsent" | "ifMatch"> {
+  readonly key: string;
+  readonly value: Storable;
 }
 
 /** How a counter counts. */
@@ -34,6 +42,7 @@ interface WireEntry {
   readonly content_type: string;
   readonly etag: string;
   readonly ttl?: number;
+  readonly metadata?: Readonly<Record<string, string>>;
 }
 
 /** A page of keys. */
@@ -57,10 +66,10 @@ export const cache = {
     const { entries } = response.json() as { entries: readonly (WireEntry | null)[] };
     return entries.map((entry) => {
       if (entry === null) return undefined;
-      const { value, base64 = "", content_type, etag, ttl } = entry;
+      const { value, base64 = "", content_type, etag, ttl, metadata } = entry;
       const bytes =
         value === undefined ? (decodeBase64(base64) ?? new Uint8Array()) : new Uint8Array(encodeUtf8(value));
-      return new Stored(content_type, etag, ttl, bytes);
+      return new Stored(content_type, etag, ttl, bytes, metadata);
     });
   },
 
@@ -70,14 +79,25 @@ export const cache = {
    * @throws SidecarError
    */
   async set(key: string, value: Storable, options: CacheSetOptions = {}): Promise<boolean> {
-    const { ttl, contentType, ifAbsent, ifMatch } = options;
+    const { ttl, contentType, metadata = {}, ifAbsent, ifMatch } = options;
     const { body, type } = bodyOf(value, contentType);
     const headers: [string, string][] = [["content-type", type]];
+    for (const [name, text] of Object.entries(metadata)) headers.push([`x-meta-${name}`, text]);
     if (ifAbsent === true) headers.push(["if-none-match", "*"]);
     if (ifMatch !== undefined) headers.push(["if-match", ifMatch]);
     const query = ttl === undefined ? "" : `?ttl=${ttl}`;
     const asked = { method: "PUT", path: path(key) + query, headers, body, expect: [412] };
     return (await askSidecar("cache", asked)).status !== 412;
+  },
+
+  /** Keeps up to 1,000 entries in one request, all or none. @throws SidecarError */
+  async setMany(entries: readonly CacheEntry[]): Promise<void> {
+    const set = entries.map(({ key, value, contentType, ttl, metadata }) => {
+      const { body, type } = bodyOf(value, contentType);
+      const bytes = typeof body === "string" ? { value: body } : { base64: encodeBase64(body) };
+      return { key, ...bytes, content_type: type, ttl, metadata };
+    });
+    await askSidecar("cache", { method: "POST", path: "/kv", json: { set } });
   },
 
   /** Adds to a counter, which begins at 0, and gives the sum. @throws SidecarError with status 409 beyond a bound. */

@@ -1,16 +1,20 @@
 //! Key-value: bytes with a content type and, if wanted, a time to live.
 
 mod key;
+mod metadata;
 mod redis;
 mod routes;
 mod sqlite;
 
 use std::time::Duration;
 
+use axum::http::StatusCode;
 use bytes::Bytes;
 
 pub(crate) use self::redis::RedisKv;
+use crate::http::problem::Problem;
 pub(crate) use key::Key;
+pub(crate) use metadata::Metadata;
 pub(crate) use routes::routes;
 pub(crate) use sqlite::SqliteKv;
 
@@ -19,6 +23,7 @@ pub(crate) use sqlite::SqliteKv;
 pub(crate) struct Entry {
     pub(crate) value: Bytes,
     pub(crate) content_type: Option<String>,
+    pub(crate) metadata: Metadata,
     /// Another one after every write; without the quotes.
     pub(crate) etag: String,
     /// The time that is left.
@@ -30,6 +35,7 @@ pub(crate) struct Entry {
 pub(crate) struct Put {
     pub(crate) value: Bytes,
     pub(crate) content_type: Option<String>,
+    pub(crate) metadata: Metadata,
     /// The entry's ETag from now on.
     pub(crate) etag: String,
     pub(crate) ttl: Option<Duration>,
@@ -98,8 +104,31 @@ pub(crate) fn number(value: &[u8]) -> Option<i64> {
     (digits.iter().all(u8::is_ascii_digit) && number.abs() <= MAX_COUNT).then_some(number)
 }
 
-/// A failure of the store itself; it is logged, and a client is told of none of it.
-pub(crate) type StoreError = String;
+/// A failure of the store itself.
+#[derive(Debug)]
+pub(crate) enum StoreError {
+    /// Its memory is used up: 507.
+    Full,
+    /// Anything else; it is logged, and a client is told of none of it: 500.
+    Failed(String),
+}
+
+impl From<String> for StoreError {
+    fn from(text: String) -> Self {
+        Self::Failed(text)
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Full => {
+                Self::new(StatusCode::INSUFFICIENT_STORAGE, "the store is full: it has no memory for another entry")
+            }
+            StoreError::Failed(text) => Self::internal(text),
+        }
+    }
+}
 
 /// Where keys are kept. An entry whose time is over is absent, whether or not it was deleted.
 pub(crate) trait KvStore: Clone + Send + Sync + 'static {
@@ -115,6 +144,9 @@ pub(crate) trait KvStore: Clone + Send + Sync + 'static {
 
     /// Keeps an entry in place of what was there, if the condition holds.
     fn put(&self, key: Key, put: Put) -> impl Future<Output = Result<bool, StoreError>> + Send;
+
+    /// Keeps many entries, all or none, whatever was there. Their conditions are not looked at.
+    fn put_many(&self, entries: Vec<(Key, Put)>) -> impl Future<Output = Result<(), StoreError>> + Send;
 
     /// Gives an entry this time from now on; whether there is one.
     fn touch(&self, key: Key, ttl: Duration) -> impl Future<Output = Result<bool, StoreError>> + Send;
@@ -134,7 +166,7 @@ pub(crate) trait KvStore: Clone + Send + Sync + 'static {
     ) -> impl Future<Output = Result<Vec<Key>, StoreError>> + Send;
 
     /// Whether the store answers.
-    fn ping(&self) -> impl Future<Output = Result<(), StoreError>> + Send;
+    fn ping(&self) -> impl Future<Output = Result<(), String>> + Send;
 }
 
 #[cfg(test)]

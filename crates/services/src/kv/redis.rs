@@ -1,5 +1,5 @@
-//! Keys in Redis: an entry is one hash of value (`v`), content type (`t`) and ETag (`e`), so that eviction and expiry leave
-//! nothing behind. Every write is one script on one key, which Redis runs as a whole, and whose first write is one that
+//! Keys in Redis: an entry is one hash of value (`v`), content type (`t`), ETag (`e`) and metadata (`m`), so that eviction and expiry leave
+//! nothing behind. Every write is one script, which Redis runs as a whole, and whose first write is one that
 //! `maxmemory` can refuse.
 
 use std::collections::BTreeSet;
@@ -9,10 +9,10 @@ use ::redis::aio::ConnectionManager;
 use ::redis::{Cmd, FromRedisValue, Pipeline, RedisError, cmd, pipe};
 use bytes::Bytes;
 
-use super::{COUNTER_TYPE, Counted, Entry, Increment, Key, KvStore, MAX_COUNT, OLD_ETAG, Put, StoreError};
+use super::{COUNTER_TYPE, Counted, Entry, Increment, Key, KvStore, MAX_COUNT, Metadata, OLD_ETAG, Put, StoreError};
 
-/// KEYS: entry. ARGV: value, content type, ETag, lifetime in ms or "", number of ETags to match or -1, number of those not
-/// to match or -1, those ETags.
+/// KEYS: entry. ARGV: value, content type, ETag, lifetime in ms or "", metadata or "", number of ETags to match or -1, number of
+/// those not to match or -1, those ETags.
 const PUT: &str = r"
 local e = redis.call('HGET', KEYS[1], 'e')
 if not e and redis.call('EXISTS', KEYS[1]) == 1 then e = '0' end
@@ -22,11 +22,23 @@ local function any(from, count)
   end
   return false
 end
-local match, none = tonumber(ARGV[5]), tonumber(ARGV[6])
-if match >= 0 and not any(7, match) then return 0 end
-if none >= 0 and any(7 + math.max(match, 0), none) then return 0 end
+local match, none = tonumber(ARGV[6]), tonumber(ARGV[7])
+if match >= 0 and not any(8, match) then return 0 end
+if none >= 0 and any(8 + math.max(match, 0), none) then return 0 end
 redis.call('HSET', KEYS[1], 'v', ARGV[1], 't', ARGV[2], 'e', ARGV[3])
 if ARGV[4] == '' then redis.call('PERSIST', KEYS[1]) else redis.call('PEXPIRE', KEYS[1], ARGV[4]) end
+if ARGV[5] == '' then redis.call('HDEL', KEYS[1], 'm') else redis.call('HSET', KEYS[1], 'm', ARGV[5]) end
+return 1";
+
+/// KEYS: entries. ARGV: for each its value, content type, ETag, lifetime in ms or "", and metadata or "". Redis refuses the first
+/// write when its memory is used up, and none after it, so that all or none are kept.
+const PUT_MANY: &str = r"
+for i, key in ipairs(KEYS) do
+  local at = 5 * (i - 1)
+  redis.call('HSET', key, 'v', ARGV[at + 1], 't', ARGV[at + 2], 'e', ARGV[at + 3])
+  if ARGV[at + 4] == '' then redis.call('PERSIST', key) else redis.call('PEXPIRE', key, ARGV[at + 4]) end
+  if ARGV[at + 5] == '' then redis.call('HDEL', key, 'm') else redis.call('HSET', key, 'm', ARGV[at + 5]) end
+end
 return 1";
 
 /// KEYS: entry. ARGV: increment, lifetime in ms or "", smallest or "", largest or "", largest of all, ETag, content type.
@@ -59,8 +71,11 @@ pub(crate) struct RedisKv {
     prefix: Vec<u8>,
 }
 
-/// `v`, `t` and `e`, and the milliseconds that are left.
-type Read = ((Option<Vec<u8>>, Option<String>, Option<String>), i64);
+/// The fields of an entry.
+const FIELDS: [&str; 4] = ["v", "t", "e", "m"];
+
+/// The fields, and the milliseconds that are left.
+type Read = ((Option<Vec<u8>>, Option<String>, Option<String>, Option<String>), i64);
 
 impl RedisKv {
     pub(crate) fn new(connection: ConnectionManager, prefix: &str) -> Self {
@@ -72,20 +87,26 @@ impl RedisKv {
     }
 
     async fn ask<T: FromRedisValue>(&self, command: &Cmd) -> Result<T, StoreError> {
-        command.query_async(&mut self.connection.clone()).await.map_err(|error: RedisError| format!("Redis: {error}"))
+        command.query_async(&mut self.connection.clone()).await.map_err(failed)
     }
 
     async fn ask_all<T: FromRedisValue>(&self, commands: &Pipeline) -> Result<T, StoreError> {
-        commands.query_async(&mut self.connection.clone()).await.map_err(|error: RedisError| format!("Redis: {error}"))
+        commands.query_async(&mut self.connection.clone()).await.map_err(failed)
     }
 }
 
-fn entry_of(((value, content_type, etag), left): Read) -> Option<Entry> {
+fn failed(error: RedisError) -> StoreError {
+    // Redis' answer to a write beyond `maxmemory`.
+    if error.code() == Some("OOM") { StoreError::Full } else { StoreError::Failed(format!("Redis: {error}")) }
+}
+
+fn entry_of(((value, content_type, etag, metadata), left): Read) -> Option<Entry> {
     Some(Entry {
         value: Bytes::from(value?),
         content_type: content_type.filter(|text| !text.is_empty()),
         etag: etag.unwrap_or_else(|| OLD_ETAG.to_owned()),
         ttl: u64::try_from(left).ok().map(Duration::from_millis),
+        metadata: Metadata::of_text(metadata),
     })
 }
 
@@ -97,7 +118,7 @@ impl KvStore for RedisKv {
     async fn get(&self, key: Key) -> Result<Option<Entry>, StoreError> {
         let entry = self.entry(&key);
         let mut commands = pipe();
-        commands.atomic().hmget(&entry, &["v", "t", "e"]).pttl(&entry);
+        commands.atomic().hmget(&entry, &FIELDS).pttl(&entry);
         self.ask_all::<Read>(&commands).await.map(entry_of)
     }
 
@@ -114,12 +135,13 @@ impl KvStore for RedisKv {
         let mut commands = pipe();
         commands.atomic();
         for entry in &entries {
-            commands.hmget(entry, &["v", "t", "e"]).pttl(entry);
+            commands.hmget(entry, &FIELDS).pttl(entry);
         }
         let read: Vec<::redis::Value> = self.ask_all(&commands).await?;
         let read = read.chunks(2).map(|pair| ::redis::from_redis_value::<Read>(::redis::Value::Array(pair.to_vec())));
         let read: Result<Vec<Read>, _> = read.collect();
-        read.map(|read| Some(read.into_iter().map(entry_of).collect())).map_err(|error| format!("Redis: {error}"))
+        read.map(|read| Some(read.into_iter().map(entry_of).collect()))
+            .map_err(|error| StoreError::Failed(format!("Redis: {error}")))
     }
 
     async fn put(&self, key: Key, put: Put) -> Result<bool, StoreError> {
@@ -127,12 +149,25 @@ impl KvStore for RedisKv {
             |tags: &Option<Vec<String>>| tags.as_ref().map_or_else(|| "-1".into(), |tags| tags.len().to_string());
         let mut command = cmd("EVAL");
         command.arg(PUT).arg(1).arg(self.entry(&key)).arg(&put.value[..]).arg(put.content_type.unwrap_or_default());
-        command.arg(put.etag).arg(millis(put.ttl));
+        command.arg(put.etag).arg(millis(put.ttl)).arg(put.metadata.to_text().unwrap_or_default());
         command.arg(count(&put.condition.if_match)).arg(count(&put.condition.if_none_match));
         for tag in put.condition.if_match.iter().chain(&put.condition.if_none_match).flatten() {
             command.arg(tag);
         }
         self.ask(&command).await
+    }
+
+    async fn put_many(&self, entries: Vec<(Key, Put)>) -> Result<(), StoreError> {
+        let mut command = cmd("EVAL");
+        command.arg(PUT_MANY).arg(entries.len());
+        for (key, _) in &entries {
+            command.arg(self.entry(key));
+        }
+        for (_, put) in entries {
+            command.arg(&put.value[..]).arg(put.content_type.unwrap_or_default()).arg(put.etag).arg(millis(put.ttl));
+            command.arg(put.metadata.to_text().unwrap_or_default());
+        }
+        self.ask::<i64>(&command).await.map(drop)
     }
 
     async fn touch(&self, key: Key, ttl: Duration) -> Result<bool, StoreError> {
@@ -145,7 +180,7 @@ impl KvStore for RedisKv {
         command.arg(INCREMENT).arg(1).arg(self.entry(&key)).arg(by.by).arg(millis(by.ttl));
         command.arg(text(by.min)).arg(text(by.max)).arg(MAX_COUNT).arg(by.etag).arg(COUNTER_TYPE);
         let (became, value): (String, String) = self.ask(&command).await?;
-        let value = || value.parse().map_err(|_| "Redis: a counter is no number".to_owned());
+        let value = || value.parse().map_err(|_| StoreError::Failed("Redis: a counter is no number".to_owned()));
         Ok(match became.as_str() {
             "value" => Counted::Value(value()?),
             "beyond" => Counted::Beyond(value()?),
@@ -184,8 +219,9 @@ impl KvStore for RedisKv {
         }
     }
 
-    async fn ping(&self) -> Result<(), StoreError> {
-        self.ask::<String>(&cmd("PING")).await.map(drop)
+    async fn ping(&self) -> Result<(), String> {
+        let pong = cmd("PING").query_async::<String>(&mut self.connection.clone()).await;
+        pong.map(drop).map_err(|error| format!("Redis: {error}"))
     }
 }
 

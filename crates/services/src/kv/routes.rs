@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use serde_json::{Value, json};
 
-use super::{Condition, Counted, Entry, Increment, Key, KvStore, MAX_COUNT, Put};
+use super::{Condition, Counted, Entry, Increment, Key, KvStore, MAX_COUNT, Metadata, Put};
 use crate::Limits;
 use crate::http::body;
 use crate::http::problem::Problem;
@@ -29,7 +29,7 @@ const TTL_HEADER: HeaderName = HeaderName::from_static("x-cache-ttl");
 pub(crate) fn routes<S: KvStore>(store: S, limits: Limits) -> Router {
     let one = get(read::<S>).put(write::<S>).patch(touch::<S>).post(count::<S>).delete(remove::<S>);
     Router::new()
-        .route("/kv", get(list::<S>).post(read_many::<S>))
+        .route("/kv", get(list::<S>).post(many::<S>))
         .route("/kv/", one.clone())
         .route("/kv/{*key}", one)
         .with_state(Shared { store, limits })
@@ -37,8 +37,8 @@ pub(crate) fn routes<S: KvStore>(store: S, limits: Limits) -> Router {
 
 async fn read<S: KvStore>(State(shared): State<Shared<S>>, uri: Uri, headers: HeaderMap) -> Result<Response, Problem> {
     let key = key_of(&uri, &shared.limits)?;
-    let entry = shared.store.get(key).await.map_err(Problem::internal)?;
-    let Entry { value, content_type, etag, ttl } = entry.ok_or_else(absent)?;
+    let entry = shared.store.get(key).await?;
+    let Entry { value, content_type, etag, ttl, metadata } = entry.ok_or_else(absent)?;
     let unchanged =
         tags_of(&headers, &IF_NONE_MATCH).is_some_and(|tags| tags.iter().any(|tag| tag == "*" || *tag == etag));
     let mut response = if unchanged {
@@ -48,6 +48,7 @@ async fn read<S: KvStore>(State(shared): State<Shared<S>>, uri: Uri, headers: He
         let content_type = content_type.unwrap_or(HeaderValue::from_static("application/octet-stream"));
         ([(CONTENT_TYPE, content_type)], value).into_response()
     };
+    metadata.write(response.headers_mut());
     response.headers_mut().insert(ETAG, quoted(&etag));
     if let Some(ttl) = ttl {
         response.headers_mut().insert(TTL_HEADER, seconds_of(ttl).into());
@@ -65,11 +66,12 @@ async fn write<S: KvStore>(
     let ttl = ttl_of(&uri, &headers)?;
     let condition =
         Condition { if_match: tags_of(&headers, &IF_MATCH), if_none_match: tags_of(&headers, &IF_NONE_MATCH) };
+    let metadata = Metadata::of_headers(&headers)?;
     let value = body::read(&headers, body, &shared.limits).await?;
     let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let etag = fresh_etag();
-    let put = Put { value, content_type, etag: etag.clone(), ttl, condition };
-    if shared.store.put(key, put).await.map_err(Problem::internal)? {
+    let put = Put { value, content_type, metadata, etag: etag.clone(), ttl, condition };
+    if shared.store.put(key, put).await? {
         Ok((StatusCode::NO_CONTENT, [(ETAG, quoted(&etag))]).into_response())
     } else {
         Err(Problem::new(StatusCode::PRECONDITION_FAILED, "the entry is not as the request's conditions want it"))
@@ -84,7 +86,7 @@ async fn touch<S: KvStore>(
     let key = key_of(&uri, &shared.limits)?;
     let ttl =
         ttl_of(&uri, &headers)?.ok_or_else(|| Problem::bad_request("a time to live is needed: ?ttl=<seconds>"))?;
-    let there = shared.store.touch(key, ttl).await.map_err(Problem::internal)?;
+    let there = shared.store.touch(key, ttl).await?;
     if there { Ok(StatusCode::NO_CONTENT) } else { Err(absent()) }
 }
 
@@ -111,7 +113,7 @@ async fn count<S: KvStore>(
         Some(seconds) => Some(lifetime(u64::try_from(seconds).ok())?),
     };
     let increment = Increment { by, ttl, min: number("min")?, max: number("max")?, etag: fresh_etag() };
-    match shared.store.increment(key, increment).await.map_err(Problem::internal)? {
+    match shared.store.increment(key, increment).await? {
         Counted::Value(value) => Ok(axum::Json(json!({ "value": value }))),
         Counted::Beyond(value) => {
             Err(Problem::new(StatusCode::CONFLICT, "the counter would leave its bounds").with_member("value", value))
@@ -120,13 +122,63 @@ async fn count<S: KvStore>(
     }
 }
 
-/// `{"get":[…]}`: an entry for each of the keys, `null` where nothing is kept.
-async fn read_many<S: KvStore>(
+/// `{"get":[…]}`, or `{"set":[…]}`.
+async fn many<S: KvStore>(
     State(shared): State<Shared<S>>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<axum::Json<Value>, Problem> {
     let asked = body::read_json(&headers, body, &shared.limits).await?;
+    match (asked["get"].is_null(), asked["set"].is_null()) {
+        (true, false) => write_many(&shared, &asked).await,
+        (false, false) => Err(Problem::bad_request("either `get` or `set` can be asked for")),
+        (_, true) => read_many(&shared, &asked).await,
+    }
+}
+
+/// `{"set":[{"key","value","base64","content_type","ttl","metadata"}]}` → the ETags of the entries, which are all kept, or none.
+async fn write_many<S: KvStore>(shared: &Shared<S>, asked: &Value) -> Result<axum::Json<Value>, Problem> {
+    let wrong = || Problem::bad_request("`set` must be a list of entries with `key`, and `value` or `base64`");
+    let given = asked["set"].as_array().ok_or_else(wrong)?;
+    if given.len() > shared.limits.max_list_page {
+        let detail = format!("`set` must have at most {} entries", shared.limits.max_list_page);
+        return Err(Problem::bad_request(detail));
+    }
+    let mut entries = Vec::with_capacity(given.len());
+    for entry in given {
+        let key = check_key(entry["key"].as_str().ok_or_else(wrong)?.as_bytes(), &shared.limits)?;
+        let (value, default_type) = match (&entry["value"], &entry["base64"]) {
+            (Value::String(text), Value::Null) => (text.clone().into_bytes(), "text/plain; charset=utf-8"),
+            (Value::Null, Value::String(text)) => (base64::decode(text).ok_or_else(wrong)?, "application/octet-stream"),
+            _ => return Err(wrong()),
+        };
+        let content_type = match &entry["content_type"] {
+            Value::Null => default_type,
+            value => value.as_str().filter(|text| HeaderValue::from_str(text).is_ok()).ok_or_else(wrong)?,
+        };
+        let ttl = match &entry["ttl"] {
+            Value::Null => None,
+            value => Some(lifetime(value.as_u64())?),
+        };
+        let put = Put {
+            value: value.into(),
+            content_type: Some(content_type.to_owned()),
+            metadata: Metadata::of_json(&entry["metadata"])?,
+            etag: fresh_etag(),
+            ttl,
+            condition: Condition::default(),
+        };
+        entries.push((key, put));
+    }
+    let etags: Vec<String> = entries.iter().map(|(_, put)| format!("\"{}\"", put.etag)).collect();
+    if !entries.is_empty() {
+        shared.store.put_many(entries).await?;
+    }
+    Ok(axum::Json(json!({ "etags": etags })))
+}
+
+/// `{"get":[…]}`: an entry for each of the keys, `null` where nothing is kept.
+async fn read_many<S: KvStore>(shared: &Shared<S>, asked: &Value) -> Result<axum::Json<Value>, Problem> {
     let wrong = || Problem::bad_request("`get` must be a list of keys");
     let names = asked["get"].as_array().ok_or_else(wrong)?;
     if names.len() > shared.limits.max_list_page {
@@ -140,7 +192,7 @@ async fn read_many<S: KvStore>(
     if keys.is_empty() {
         return Ok(axum::Json(json!({ "entries": [] })));
     }
-    let entries = shared.store.get_many(keys, most).await.map_err(Problem::internal)?;
+    let entries = shared.store.get_many(keys, most).await?;
     let entries = entries.ok_or_else(|| Problem::bad_request(format!("the entries are larger than {most} bytes")))?;
     let described =
         names.iter().zip(entries).map(|(name, entry)| entry.map_or(Value::Null, |entry| describe(name, entry)));
@@ -155,6 +207,9 @@ fn describe(name: &Value, entry: Entry) -> Value {
         Ok(text) => described["value"] = text.into(),
         Err(_) => described["base64"] = base64::encode(&entry.value).into(),
     }
+    if let Some(metadata) = entry.metadata.to_json() {
+        described["metadata"] = metadata;
+    }
     if let Some(ttl) = entry.ttl {
         described["ttl"] = seconds_of(ttl).into();
     }
@@ -163,7 +218,7 @@ fn describe(name: &Value, entry: Entry) -> Value {
 
 async fn remove<S: KvStore>(State(shared): State<Shared<S>>, uri: Uri) -> Result<StatusCode, Problem> {
     let key = key_of(&uri, &shared.limits)?;
-    let there = shared.store.delete(key).await.map_err(Problem::internal)?;
+    let there = shared.store.delete(key).await?;
     if there { Ok(StatusCode::NO_CONTENT) } else { Err(absent()) }
 }
 
@@ -173,7 +228,7 @@ async fn list<S: KvStore>(State(shared): State<Shared<S>>, uri: Uri) -> Result<a
     let prefix = Key::new(query.bytes("prefix").unwrap_or_default());
     let after = query.bytes("after").map(Key::new);
     // One more than asked for tells whether there is a next page.
-    let mut keys = shared.store.list(prefix, after, limit + 1).await.map_err(Problem::internal)?;
+    let mut keys = shared.store.list(prefix, after, limit + 1).await?;
     let more = keys.len() > limit;
     keys.truncate(limit);
     let next = if more { keys.last().map(Key::to_text) } else { None };

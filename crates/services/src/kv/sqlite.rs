@@ -6,13 +6,15 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 
-use super::{COUNTER_TYPE, Counted, Entry, Increment, Key, KvStore, OLD_ETAG, Put, StoreError, number};
+use super::{
+    COUNTER_TYPE, Condition, Counted, Entry, Increment, Key, KvStore, Metadata, OLD_ETAG, Put, StoreError, number,
+};
 use crate::ServicesError;
 use crate::sqlite_file::SqliteFile;
 
 const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS entries (
-        key BLOB PRIMARY KEY, value BLOB NOT NULL, content_type TEXT, expires_ms INTEGER, etag TEXT
+        key BLOB PRIMARY KEY, value BLOB NOT NULL, content_type TEXT, expires_ms INTEGER, etag TEXT, metadata TEXT
     ) WITHOUT ROWID;
     CREATE INDEX IF NOT EXISTS entries_by_expiry ON entries (expires_ms) WHERE expires_ms IS NOT NULL;";
 
@@ -26,10 +28,15 @@ pub(crate) struct SqliteKv(SqliteFile);
 impl SqliteKv {
     pub(crate) fn open(path: &Path) -> Result<Self, ServicesError> {
         let file = SqliteFile::open(path, SCHEMA)?;
-        // A file of an earlier version has no ETags.
+        // A file of an earlier version has no ETags, or no metadata.
         file.set_up(path, |db| {
-            let known = db.prepare("SELECT 1 FROM pragma_table_info('entries') WHERE name = 'etag'")?.exists([])?;
-            if known { Ok(()) } else { db.execute_batch("ALTER TABLE entries ADD COLUMN etag TEXT") }
+            for column in ["etag", "metadata"] {
+                let sql = "SELECT 1 FROM pragma_table_info('entries') WHERE name = ?";
+                if !db.prepare(sql)?.exists([column])? {
+                    db.execute_batch(&format!("ALTER TABLE entries ADD COLUMN {column} TEXT"))?;
+                }
+            }
+            Ok(())
         })?;
         Ok(Self(file))
     }
@@ -48,7 +55,7 @@ fn end_of(ttl: Option<Duration>) -> Option<i64> {
 
 fn read(db: &Connection, key: &Key) -> rusqlite::Result<Option<Entry>> {
     let now = now();
-    let sql = "SELECT value, content_type, etag, expires_ms FROM entries
+    let sql = "SELECT value, content_type, etag, expires_ms, metadata FROM entries
         WHERE key = ? AND (expires_ms IS NULL OR expires_ms > ?)";
     let entry = |row: &Row<'_>| {
         let left = |end: i64| Duration::from_millis(u64::try_from(end.saturating_sub(now)).unwrap_or_default());
@@ -57,28 +64,25 @@ fn read(db: &Connection, key: &Key) -> rusqlite::Result<Option<Entry>> {
             content_type: row.get(1)?,
             etag: row.get::<_, Option<String>>(2)?.unwrap_or_else(|| OLD_ETAG.to_owned()),
             ttl: row.get::<_, Option<i64>>(3)?.map(left),
+            metadata: Metadata::of_text(row.get(4)?),
         })
     };
     db.prepare_cached(sql)?.query_row(params![key.as_bytes(), now], entry).optional()
 }
 
-fn write(
-    transaction: &Transaction<'_>,
-    key: &Key,
-    value: &[u8],
-    content_type: Option<&str>,
-    etag: &str,
-    expires: Option<i64>,
-) -> rusqlite::Result<()> {
-    let sql = "INSERT OR REPLACE INTO entries (key, value, content_type, expires_ms, etag) VALUES (?, ?, ?, ?, ?)";
-    transaction.prepare_cached(sql)?.execute(params![key.as_bytes(), value, content_type, expires, etag])?;
+fn write(transaction: &Transaction<'_>, key: &Key, put: &Put) -> rusqlite::Result<()> {
+    let Put { value, content_type, etag, ttl, metadata, condition: _ } = put;
+    let sql = "INSERT OR REPLACE INTO entries (key, value, content_type, expires_ms, etag, metadata)
+        VALUES (?, ?, ?, ?, ?, ?)";
+    let row = params![key.as_bytes(), &value[..], content_type, end_of(*ttl), etag, metadata.to_text()];
+    transaction.prepare_cached(sql)?.execute(row)?;
     let sql = "DELETE FROM entries WHERE key IN (SELECT key FROM entries WHERE expires_ms <= ? LIMIT ?)";
     transaction.prepare_cached(sql)?.execute(params![now(), CLEARED_BY_A_WRITE]).map(drop)
 }
 
 impl KvStore for SqliteKv {
     async fn get(&self, key: Key) -> Result<Option<Entry>, StoreError> {
-        self.0.call(move |db| read(db, &key)).await
+        Ok(self.0.call(move |db| read(db, &key)).await?)
     }
 
     async fn get_many(&self, keys: Vec<Key>, max_bytes: usize) -> Result<Option<Vec<Option<Entry>>>, StoreError> {
@@ -96,7 +100,7 @@ impl KvStore for SqliteKv {
             }
             Ok(Some(entries))
         });
-        get.await
+        Ok(get.await?)
     }
 
     async fn put(&self, key: Key, put: Put) -> Result<bool, StoreError> {
@@ -109,11 +113,22 @@ impl KvStore for SqliteKv {
                     return Ok(false);
                 }
             }
-            write(&transaction, &key, &put.value, put.content_type.as_deref(), &put.etag, end_of(put.ttl))?;
+            write(&transaction, &key, &put)?;
             transaction.commit()?;
             Ok(true)
         });
-        put.await
+        Ok(put.await?)
+    }
+
+    async fn put_many(&self, entries: Vec<(Key, Put)>) -> Result<(), StoreError> {
+        let put = self.0.call(move |db| {
+            let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            for (key, put) in &entries {
+                write(&transaction, key, put)?;
+            }
+            transaction.commit()
+        });
+        Ok(put.await?)
     }
 
     async fn touch(&self, key: Key, ttl: Duration) -> Result<bool, StoreError> {
@@ -122,7 +137,7 @@ impl KvStore for SqliteKv {
             let touched = db.prepare_cached(sql)?.execute(params![end_of(Some(ttl)), key.as_bytes(), now()])?;
             Ok(touched > 0)
         });
-        touch.await
+        Ok(touch.await?)
     }
 
     async fn increment(&self, key: Key, by: Increment) -> Result<Counted, StoreError> {
@@ -142,12 +157,20 @@ impl KvStore for SqliteKv {
                 let sql = "UPDATE entries SET value = ?, etag = ? WHERE key = ?";
                 transaction.prepare_cached(sql)?.execute(params![text.as_bytes(), by.etag, key.as_bytes()])?;
             } else {
-                write(&transaction, &key, text.as_bytes(), Some(COUNTER_TYPE), &by.etag, end_of(by.ttl))?;
+                let begun = Put {
+                    value: text.into(),
+                    content_type: Some(COUNTER_TYPE.to_owned()),
+                    metadata: Metadata::default(),
+                    etag: by.etag,
+                    ttl: by.ttl,
+                    condition: Condition::default(),
+                };
+                write(&transaction, &key, &begun)?;
             }
             transaction.commit()?;
             Ok(Counted::Value(sum))
         });
-        increment.await
+        Ok(increment.await?)
     }
 
     async fn delete(&self, key: Key) -> Result<bool, StoreError> {
@@ -157,7 +180,7 @@ impl KvStore for SqliteKv {
             let lived = statement.query_row(params![key.as_bytes(), now()], |row| row.get(0)).optional()?;
             Ok(lived.unwrap_or(false))
         });
-        delete.await
+        Ok(delete.await?)
     }
 
     async fn list(&self, prefix: Key, after: Option<Key>, limit: usize) -> Result<Vec<Key>, StoreError> {
@@ -182,10 +205,10 @@ impl KvStore for SqliteKv {
             )?;
             rows.collect()
         });
-        list.await
+        Ok(list.await?)
     }
 
-    async fn ping(&self) -> Result<(), StoreError> {
+    async fn ping(&self) -> Result<(), String> {
         self.0.call(|db| db.query_row("SELECT 1", [], |_| Ok(()))).await
     }
 }
