@@ -41,7 +41,7 @@ const kinds = {
   kv: {
     summary: "keys from Redis or SQLite",
     variable: "REDIS_URL",
-    example: "redis://127.0.0.1:6379/0 or sqlite:/path/to/file.db",
+    example: "redis://127.0.0.1:6379/0, rediss://… or sqlite:/path/to/file.db",
   },
   queue: { summary: "queues in PostgreSQL or SQLite", variable: "DATABASE_URL", example: "sqlite:/path/to/file.db" },
   cron: { summary: "cron jobs in PostgreSQL or SQLite", variable: "DATABASE_URL", example: "sqlite:/path/to/file.db" },

@@ -1,10 +1,13 @@
 /** The contract of key-value, on everything that keeps to it. */
+import { rmSync } from "node:fs";
 import { connect } from "node:net";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { describeEach, describeWith } from "../../../testing/needs.ts";
 import { Sidecar } from "../../src/sidecar.ts";
 import { type Ask, askAt } from "./ask.ts";
-import { type Store, startRedis } from "./stores.ts";
+import { startProcess } from "./sidecar-process.ts";
+import { folder, type Store, startRedis, startRedisTls } from "./stores.ts";
 import { kvTargets, type Started } from "./targets.ts";
 
 describeEach("key-value: $name", kvTargets, (target) => {
@@ -265,6 +268,27 @@ describeEach("key-value: $name", kvTargets, (target) => {
     expect((await ask("GET", "/health")).json).toMatchObject({ status: "ok" });
     expect((await ask("GET", "/metrics")).text).toMatch(/^tenon_sidecar_requests_total\{.*route="\/kv".*\} \d+$/m);
     expect((await ask("GET", "/nothing")).json).toMatchObject({ status: 404 });
+  });
+});
+
+describeWith(["redis-server", "openssl"], "key-value in Redis over TLS", () => {
+  it("trusts the system's authorities, and nobody else", async () => {
+    const store = await startRedisTls();
+    const directory = folder();
+    const socket = join(directory, "kv.sock");
+    // Its certificate is its own: nobody trusts it.
+    const listen = "127.0.0.1:0";
+    const refused = Sidecar.start({ kind: "kv", url: store.url, listen, logLevel: "off" });
+    await expect(refused).rejects.toMatchObject({ code: "BACKEND", message: expect.stringMatching(/certificate/i) });
+    const running = await startProcess("kv", socket, store.url, { SSL_CERT_FILE: store.certificate });
+    const ask = askAt(`unix://${socket}`);
+    expect((await ask("PUT", "/kv/a", { body: "x" })).status).toBe(204);
+    expect((await ask("GET", "/kv/a")).text).toBe("x");
+    const exited = new Promise((resolve) => running.once("exit", resolve));
+    running.kill("SIGTERM");
+    await exited;
+    await store.stop();
+    rmSync(directory, { recursive: true, force: true });
   });
 });
 

@@ -1,12 +1,11 @@
 /** Storage on S3: a server that speaks its protocol, moto (PyPI `moto[server]`). */
 import { type ChildProcess, spawn } from "node:child_process";
 import { rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { findProgram } from "../../../testing/programs.ts";
 import { Sidecar } from "../../src/sidecar.ts";
 import { askAt } from "./ask.ts";
-import { folder } from "./stores.ts";
+import { folder, freePort } from "./stores.ts";
 import type { Target } from "./targets.ts";
 
 /** The sidecar over a bucket. */
@@ -55,12 +54,4 @@ async function answers(url: string): Promise<void> {
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   }
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
-  const { port } = probe.address() as { port: number };
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
 }

@@ -7,9 +7,14 @@ import type { SidecarKind } from "../../src/sidecar.ts";
 const CLI = fileURLToPath(new URL("../../bin/tenon.js", import.meta.url));
 
 /** Runs `tenon sidecar` until it listens. */
-export async function startProcess(kind: SidecarKind, socket: string, url: string): Promise<ChildProcess> {
+export async function startProcess(
+  kind: SidecarKind,
+  socket: string,
+  url: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<ChildProcess> {
   const child = spawn(process.execPath, [CLI, "sidecar", kind, "--listen", `unix://${socket}`, "--json", "-q"], {
-    env: { ...process.env, DATABASE_URL: url },
+    env: { ...process.env, DATABASE_URL: url, REDIS_URL: url, ...env },
     stdio: ["ignore", "pipe", "ignore"],
   });
   for await (const _ of createInterface({ input: child.stdout as NonNullable<typeof child.stdout> })) return child;

@@ -1,7 +1,7 @@
 /** The stores behind sidecars, real ones, each started for the tests in a folder of its own and gone at the end. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { chownSync, existsSync, mkdtempSync, rmSync } from "node:fs";
-import { connect } from "node:net";
+import { connect, createServer } from "node:net";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { findProgram } from "../../../testing/programs.ts";
@@ -54,13 +54,40 @@ export async function startPostgres(): Promise<PostgresStore> {
   };
 }
 
-/** Redis, on a socket in a temporary folder. */
-export async function startRedis(): Promise<Store> {
+/** A Redis that runs with TLS. */
+export interface RedisTlsStore extends Store {
+  /** The file of its certificate. */
+  readonly certificate: string;
+}
+
+/** Redis with TLS, on a port of this machine, with a certificate of its own. */
+export async function startRedisTls(): Promise<RedisTlsStore> {
   const directory = folder();
+  const [key, certificate] = [join(directory, "key.pem"), join(directory, "certificate.pem")];
+  const curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
+  const extensions = ["-addext", "subjectAltName=IP:127.0.0.1", "-addext", "basicConstraints=critical,CA:FALSE"];
+  const files = ["-keyout", key, "-out", certificate];
+  execFileSync("openssl", ["req", "-x509", ...curve, ...extensions, ...files, "-days", "2", "-subj", "/CN=redis"], {
+    stdio: "ignore",
+  });
+  const port = String(await freePort());
+  const { stop } = await runRedis(directory, [
+    ...["--tls-port", port, "--tls-cert-file", certificate, "--tls-key-file", key],
+    ...["--tls-ca-cert-file", certificate, "--tls-auth-clients", "no"],
+  ]);
+  return { url: `rediss://127.0.0.1:${port}`, certificate, stop };
+}
+
+/** Redis, on a socket in a temporary folder. */
+export function startRedis(): Promise<Store> {
+  return runRedis(folder(), []);
+}
+
+async function runRedis(directory: string, more: readonly string[]): Promise<Store> {
   const socket = join(directory, "redis.sock");
   const server = spawn(
     findProgram("redis-server") as string,
-    ["--port", "0", "--unixsocket", socket, "--save", "", "--dir", directory],
+    ["--port", "0", "--unixsocket", socket, "--save", "", "--dir", directory, ...more],
     {
       stdio: "ignore",
     },
@@ -74,6 +101,15 @@ export async function startRedis(): Promise<Store> {
       rmSync(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** A port that nothing listens on. */
+export async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
+  const { port } = probe.address() as { port: number };
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
 }
 
 /** Resolves when something listens on a socket. */

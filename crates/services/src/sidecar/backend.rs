@@ -28,7 +28,7 @@ pub enum Backend {
         /// PostgreSQL's grammar.
         parser: SqlParser,
     },
-    /// `redis://…`, or `sqlite:` and the path of a file.
+    /// `redis://…`, `rediss://…` with TLS, or `sqlite:` and the path of a file.
     Kv {
         /// The store.
         url: String,
@@ -79,12 +79,13 @@ impl Backend {
             Self::Kv { url, prefix } => match path_behind(&url, "sqlite:") {
                 Some(path) => Ok(kv_routes(SqliteKv::open(&path)?, limits)),
                 None if url.starts_with("redis://")
+                    || url.starts_with("rediss://")
                     || url.starts_with("redis+unix://")
                     || url.starts_with("unix://") =>
                 {
                     Ok(kv_routes(RedisKv::new(redis(&url, &limits).await?, &prefix), limits))
                 }
-                None => Err(unknown("redis://host:6379/0 or sqlite:/path/to/file.db")),
+                None => Err(unknown("redis://host:6379/0, rediss://host:6379/0 or sqlite:/path/to/file.db")),
             },
             Self::Queue { url } => match path_behind(&url, "sqlite:") {
                 Some(path) => Ok(queue_routes(SqliteQueue::open(&path)?, limits)),
@@ -122,8 +123,15 @@ fn path_behind(url: &str, scheme: &str) -> Option<PathBuf> {
     Some(path.strip_prefix("//").unwrap_or(path).into()).filter(|path: &PathBuf| !path.as_os_str().is_empty())
 }
 
+/// Clients of Redis and S3 bring no cryptography of their own.
+fn install_cryptography() {
+    // An error means that there is a provider already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+}
+
 async fn redis(url: &str, limits: &Limits) -> Result<ConnectionManager, ServicesError> {
     let fail = |reason: String| ServicesError::Backend { what: "Redis", reason };
+    install_cryptography();
     let client = ::redis::Client::open(url).map_err(|_| fail("this is no URL of a Redis".into()))?;
     let config = ConnectionManagerConfig::new()
         .set_connection_timeout(Some(limits.queue_timeout))
@@ -137,11 +145,10 @@ async fn s3(bucket: &str) -> Result<S3Store, ServicesError> {
     if bucket.is_empty() || bucket.contains('/') {
         return Err(unknown("s3://bucket, without a path"));
     }
-    // The HTTP client brings no cryptography of its own. An error means that there is a provider already.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    install_cryptography();
     let store =
         AmazonS3Builder::from_env().with_bucket_name(bucket).build().map_err(|error| fail(error.to_string()))?;
-    let store = S3Store::new(store);
+    let store = S3Store::new(store).map_err(fail)?;
     store.ping().await.map_err(fail)?;
     Ok(store)
 }
