@@ -211,14 +211,17 @@ export const limits = {
     ofModule: true,
     meaning:
       "Headers that a guest holds on the host, for requests and responses of its own; the guest traps beyond, or " +
-      "its response is 502.",
+      "its response is 502. Also the headers of one call (`sdk:core/calls`), and those of its response; the call " +
+      "fails in the guest beyond.",
   },
   max_hostcall_bytes: {
     min: 65536,
     max: 4294967296,
     default: 134217728,
     ofModule: true,
-    meaning: "What a guest hands to the host in one call; the guest traps beyond: 500.",
+    meaning:
+      "What a guest hands to the host in one call; the guest traps beyond: 500. Also the bodies that the host " +
+      "holds for the calls of one request (`sdk:core/calls`), all together; a call fails in the guest beyond.",
   },
   max_resources: {
     min: 16,
@@ -227,8 +230,8 @@ export const limits = {
     ofModule: true,
     meaning:
       "Resources (streams, requests, timers and such) that a guest holds on the host; the guest traps beyond: " +
-      "500. The JavaScript engine holds one for each piece of an outbound answer's body until its instance is " +
-      "gone.",
+      "500. Calls (`sdk:core/calls`) that run or were not taken are counted apart, up to the same number. The " +
+      "JavaScript engine holds one for each piece of an outbound answer's body until its instance is gone.",
   },
   max_log_bytes: {
     min: 0,
@@ -399,15 +402,19 @@ export interface Limits {
   readonly breakerPauseMs?: number;
   /**
    * Headers that a guest holds on the host, for requests and responses of its own; the guest traps beyond, or its
-   * response is 502. Default: 131072.
+   * response is 502. Also the headers of one call (`sdk:core/calls`), and those of its response; the call fails in
+   * the guest beyond. Default: 131072.
    */
   readonly maxFieldsBytes?: number;
-  /** What a guest hands to the host in one call; the guest traps beyond: 500. Default: 134217728. */
+  /**
+   * What a guest hands to the host in one call; the guest traps beyond: 500. Also the bodies that the host holds for
+   * the calls of one request (`sdk:core/calls`), all together; a call fails in the guest beyond. Default: 134217728.
+   */
   readonly maxHostcallBytes?: number;
   /**
-   * Resources (streams, requests, timers and such) that a guest holds on the host; the guest traps beyond: 500. The
-   * JavaScript engine holds one for each piece of an outbound answer's body until its instance is gone. Default:
-   * 65536.
+   * Resources (streams, requests, timers and such) that a guest holds on the host; the guest traps beyond: 500.
+   * Calls (`sdk:core/calls`) that run or were not taken are counted apart, up to the same number. The JavaScript
+   * engine holds one for each piece of an outbound answer's body until its instance is gone. Default: 65536.
    */
   readonly maxResources?: number;
   /** What a module logs for one request; the rest is left out. Default: 262144. */

@@ -1,25 +1,30 @@
 //! An instance's outbound HTTP: to the sidecars and hosts that are allowed, within the limits of its request.
+//!
+//! A guest calls out by `wasi:http`, whose bodies are streams, or by `sdk:core/calls` (`calls`), whose bodies are whole. Both ways
+//! prepare a call ([`Egress::prepare`]) and send it ([`Outbound::send`]) alike.
 
+use std::fmt::Display;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, HeaderName, HeaderValue};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
-use tenon_transport::{BodyError, SendError};
+use tenon_transport::{BodyError, ResponseBody, Route, SendError, Transport};
 use wasmtime_wasi_http::{
     DEFAULT_FORBIDDEN_HEADERS, Error, ForbiddenHeaderFilter, RequestOptions, Result, WasiBody, WasiHttpHooks,
 };
 
+use crate::config::Limits;
 use crate::host::{Caller, Surroundings, whole};
-use crate::metrics::Count;
+use crate::metrics::{Count, Metrics};
 use crate::module::ModuleInfo;
 use crate::origin::Origin;
 use crate::recording::CallRecording;
-use crate::transactions::Transactions;
+use crate::transactions::{self, Transactions};
 use crate::{request_id, trace};
 
 /// Whether HTTP, or this host, keeps a header to itself (RFC 9110, section 7.6.1): hop-by-hop ones and `host`.
@@ -99,22 +104,68 @@ impl Egress {
         self.transactions = Transactions::default();
     }
 
-    /// What the limits of the request say to one more call.
-    fn check<B>(&mut self, request: &http::Request<B>) -> Result<(), (Error, String)> {
+    /// The limits of the request.
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.surroundings.limits
+    }
+
+    /// Prepares a call: holds it to the limits of the request and to the allowed destinations, records it, and adds the headers
+    /// that say which request and transaction it belongs to. `length` is the length of its body, as far as it is known.
+    ///
+    /// # Errors
+    ///
+    /// The reason why it may not be sent, which is logged.
+    pub(crate) fn prepare<B>(
+        &mut self,
+        request: &mut http::Request<B>,
+        length: Option<u64>,
+    ) -> Result<Outbound, Refusal> {
+        let transport = self.surroundings.transport.clone();
+        let allowed = self.check(length).and_then(|()| {
+            transport.route(request.uri()).map_err(|error| {
+                self.module.metrics.count(Count::Refused);
+                Refusal { code: code(&error), why: error.to_string() }
+            })
+        });
+        let route = match allowed {
+            Ok(route) => route,
+            Err(refusal) => {
+                let name = request.uri().authority().map_or("", |authority| authority.as_str());
+                if let Some(call) = self.record(name, request) {
+                    call.failed(&refusal.why);
+                }
+                log(&self.module, &self.caller.request_id, &refusal.why);
+                return Err(refusal);
+            }
+        };
+        let recording = self.record(route.name(), request);
+        self.identify(request);
+        let transaction = self.transactions.call(request);
+        Ok(Outbound {
+            transport,
+            route,
+            recording,
+            transaction,
+            metrics: Arc::clone(&self.surroundings.metrics),
+            module: Arc::clone(&self.module),
+            request_id: Arc::clone(&self.caller.request_id),
+        })
+    }
+
+    /// Counts one more call, and holds it to the limits of the request.
+    fn check(&mut self, length: Option<u64>) -> Result<(), Refusal> {
         let limits = &self.surroundings.limits;
         self.calls += 1;
         if self.calls > limits.max_outbound_calls {
             let why =
                 format!("a request makes at most {} outbound calls (max_outbound_calls)", limits.max_outbound_calls);
-            return Err((Error::ConnectionLimitReached, why));
+            return Err(Refusal { code: Error::ConnectionLimitReached, why });
         }
         let limit = limits.max_outbound_body_bytes;
-        let announced =
-            request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-        match announced {
+        match length {
             Some(length) if length > limit => {
                 let why = format!("an outbound body is at most {limit} bytes long (max_outbound_body_bytes)");
-                Err((Error::HttpRequestBodySize(Some(length)), why))
+                Err(Refusal { code: Error::HttpRequestBodySize(Some(length)), why })
             }
             _ => Ok(()),
         }
@@ -139,11 +190,75 @@ impl Egress {
     fn record<B>(&self, name: &str, request: &http::Request<B>) -> Option<CallRecording> {
         self.caller.recording.as_ref()?.call(name, request)
     }
+}
 
-    fn log(&self, why: &dyn std::fmt::Display) {
-        let (module, request_id) = (&*self.module.name, &*self.caller.request_id);
-        tracing::warn!(module, request_id, "outbound request failed: {why}");
+/// A call that the runtime does not send: the error that `wasi:http` has for it, and the reason in words.
+pub(crate) struct Refusal {
+    pub(crate) code: Error,
+    pub(crate) why: String,
+}
+
+/// A prepared call: its destination, and everything that takes note of it.
+pub(crate) struct Outbound {
+    transport: Transport<WasiBody>,
+    route: Route<WasiBody>,
+    recording: Option<CallRecording>,
+    transaction: Option<transactions::Call>,
+    metrics: Arc<Metrics>,
+    module: Arc<ModuleInfo>,
+    request_id: Arc<str>,
+}
+
+impl Outbound {
+    /// The sidecar's name, or the host's with its port.
+    pub(crate) fn name(&self) -> &str {
+        self.route.name()
     }
+
+    /// The call in the recording of its request.
+    pub(crate) fn recording(&self) -> Option<&CallRecording> {
+        self.recording.as_ref()
+    }
+
+    /// Sends the request and returns the head of the response, whose body is still to come. `timeout` is how long the head may
+    /// take, when that is less than configured.
+    ///
+    /// # Errors
+    ///
+    /// The reason why there is no response, which is logged.
+    pub(crate) async fn send(
+        &mut self,
+        request: http::Request<WasiBody>,
+        timeout: Option<Duration>,
+    ) -> Result<http::Response<ResponseBody<WasiBody>>, SendError> {
+        let started = Instant::now();
+        let sent = self.transport.send(&self.route, request, timeout).await;
+        let outcome = sent.as_ref().map_or_else(SendError::kind, |_| "ok");
+        self.metrics.count_call(&self.module.name, self.route.name(), outcome, started.elapsed().as_secs_f64());
+        let mut response = sent.inspect_err(|error| self.failed(error))?;
+        if let Some(call) = &self.recording {
+            call.answered(response.status().as_u16());
+        }
+        if let Some(call) = self.transaction.take() {
+            call.answered(response.status(), response.headers(), &self.transport);
+        }
+        // Only this host may say why there is no response.
+        response.headers_mut().remove(EXPLAIN);
+        Ok(response)
+    }
+
+    /// Logs and records the reason why there is no response, or no whole one.
+    pub(crate) fn failed(&self, why: &dyn Display) {
+        if let Some(call) = &self.recording {
+            call.failed(&why.to_string());
+        }
+        log(&self.module, &self.request_id, why);
+    }
+}
+
+fn log(module: &ModuleInfo, request_id: &str, why: &dyn Display) {
+    let module = &*module.name;
+    tracing::warn!(module, request_id, "outbound request failed: {why}");
 }
 
 impl WasiHttpHooks for Egress {
@@ -161,57 +276,19 @@ impl WasiHttpHooks for Egress {
         let limit = self.surroundings.limits.max_outbound_body_bytes;
         // From here on: wherever the request ends, the guest can go on writing its body.
         let mut request = request.map(|body| LimitedBody::new(body, limit));
-        let transport = self.surroundings.transport.clone();
-        let allowed = self.check(&request).and_then(|()| {
-            transport.route(request.uri()).map_err(|error| {
-                self.module.metrics.count(Count::Refused);
-                (code(&error), error.to_string())
-            })
-        });
-        let route = match allowed {
-            Ok(route) => route,
-            Err((code, why)) => {
-                let name = request.uri().authority().map_or("", |authority| authority.as_str());
-                if let Some(call) = self.record(name, &request) {
-                    call.failed(&why);
-                }
-                self.log(&why);
-                return Box::new(async move { unanswered(code, explains) });
-            }
+        let announced =
+            request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+        let mut outbound = match self.prepare(&mut request, announced) {
+            Ok(outbound) => outbound,
+            Err(refusal) => return Box::new(async move { unanswered(refusal.code, explains) }),
         };
-        let recording = self.record(route.name(), &request);
-        request.body_mut().recording = recording.clone();
-        self.identify(&mut request);
-        let transaction = self.transactions.call(&mut request);
+        request.body_mut().recording = outbound.recording().cloned();
         let request = request.map(BodyExt::boxed_unsync);
-        let metrics = Arc::clone(&self.surroundings.metrics);
-        let (module, caller) = (Arc::clone(&self.module), self.caller.clone());
         Box::new(async move {
-            let started = Instant::now();
-            let sent = transport.send(&route, request, options.and_then(|options| options.first_byte_timeout)).await;
-            let outcome = sent.as_ref().map_or_else(SendError::kind, |_| "ok");
-            metrics.count_call(&module.name, route.name(), outcome, started.elapsed().as_secs_f64());
-            let mut response = match sent {
-                Ok(response) => {
-                    if let Some(call) = recording {
-                        call.answered(response.status().as_u16());
-                    }
-                    response
-                }
-                Err(error) => {
-                    if let Some(call) = recording {
-                        call.failed(&error.to_string());
-                    }
-                    let (module, request_id) = (&*module.name, &*caller.request_id);
-                    tracing::warn!(module, request_id, "outbound request failed: {error}");
-                    return unanswered(code(&error), explains);
-                }
+            let response = match outbound.send(request, options.and_then(|options| options.first_byte_timeout)).await {
+                Ok(response) => response,
+                Err(error) => return unanswered(code(&error), explains),
             };
-            if let Some(call) = transaction {
-                call.answered(response.status(), response.headers(), &transport);
-            }
-            // Only this host may say why there is no answer.
-            response.headers_mut().remove(EXPLAIN);
             let done: Box<dyn Future<Output = Result<()>> + Send> = Box::new(async { Ok(()) });
             let broken = |error| match error {
                 BodyError::Timeout(_) => Error::ConnectionReadTimeout,
@@ -224,7 +301,7 @@ impl WasiHttpHooks for Egress {
 
 /// By this header a guest asks, and is told, why a call got no answer. Engines keep that from the code they run:
 /// `StarlingMonkey` has one error for every code below. `httpClient` of the SDK asks; who does not gets the error itself.
-const EXPLAIN: HeaderName = HeaderName::from_static("tenon-egress");
+pub(crate) const EXPLAIN: HeaderName = HeaderName::from_static("tenon-egress");
 
 /// The end of a call without an answer: an error, or for a guest that asks a response that says why.
 fn unanswered(code: Error, explains: bool) -> Result<Answer> {
@@ -253,7 +330,7 @@ async fn drain(mut body: WasiBody, mut left: u64) {
 }
 
 /// What the guest is told. Kinds of failure stay apart; the words are in the log.
-fn code(error: &SendError) -> Error {
+pub(crate) fn code(error: &SendError) -> Error {
     match error {
         SendError::Refused { .. } => Error::HttpRequestDenied,
         SendError::PrivateAddress { .. } => Error::DestinationIpProhibited,

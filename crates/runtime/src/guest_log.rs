@@ -1,4 +1,6 @@
-//! What a module writes to its standard output and error, as log lines of the host: of level `info`, and of level `error`.
+//! What a module writes to its log, as log lines of the host: standard output of level `info`, standard error of level `error`.
+//!
+//! It arrives by the streams of `wasi:cli`, or by `sdk:core/log` (`calls`), which needs no stream.
 
 use std::io;
 use std::pin::Pin;
@@ -28,7 +30,7 @@ pub(crate) struct GuestLog {
 }
 
 #[derive(Clone, Copy)]
-enum Stream {
+pub(crate) enum Stream {
     Output,
     Error,
 }
@@ -108,6 +110,11 @@ impl GuestLog {
         state.is_stuck = false;
     }
 
+    /// Completes the lines that are being written: their request has ended.
+    pub(crate) fn end(&self) {
+        self.end_lines(&mut self.state());
+    }
+
     /// Whether the guest has said that it waits for what will never come.
     pub(crate) fn is_stuck(&self) -> bool {
         self.state().is_stuck
@@ -117,23 +124,24 @@ impl GuestLog {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write_all(&self, bytes: &[u8]) {
+    /// Writes to one of the streams.
+    pub(crate) fn write_to(&self, stream: Stream, bytes: &[u8]) {
         let mut state = self.state();
         let allowed = bytes.get(..state.left).unwrap_or(bytes);
         for byte in allowed {
-            let line = &mut state.lines[self.stream as usize];
+            let line = &mut state.lines[stream as usize];
             if *byte != b'\n' {
                 line.push(*byte);
             }
             if *byte == b'\n' {
-                self.emit(&mut state, self.stream);
+                self.emit(&mut state, stream);
             } else if line.len() >= MAX_LINE_BYTES {
-                self.emit_part(&mut state, self.stream);
+                self.emit_part(&mut state, stream);
             }
         }
         if allowed.len() == state.left && !bytes.is_empty() && state.left > 0 {
             // The line ends before its time, perhaps inside a secret.
-            let line = &mut state.lines[self.stream as usize];
+            let line = &mut state.lines[stream as usize];
             line.truncate(line.len() - self.masks.begun(line));
             self.end_lines(&mut state);
             let (module, request_id) = (&*self.module.name, &*state.request_id);
@@ -218,7 +226,7 @@ impl StdoutStream for GuestLog {
 
 impl OutputStream for GuestLog {
     fn write(&mut self, bytes: Bytes) -> Result<(), StreamError> {
-        self.write_all(&bytes);
+        self.write_to(self.stream, &bytes);
         Ok(())
     }
 
@@ -238,7 +246,7 @@ impl Pollable for GuestLog {
 
 impl AsyncWrite for GuestLog {
     fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.write_all(bytes);
+        self.write_to(self.stream, bytes);
         Poll::Ready(Ok(bytes.len()))
     }
 

@@ -1,7 +1,8 @@
 //! What an instance finds outside itself: the state in its store.
 //!
-//! Most requests ask for no more than the time and random bytes. That leaves nothing here that the next request could find,
-//! so those interfaces are linked apart from all others, which take note that they were asked ([`link`]).
+//! Most requests ask for no more than the time and random bytes, make calls as whole records and write log lines. That leaves
+//! nothing here that the next request could find, so those interfaces are linked apart from all others, which take note that
+//! they were asked ([`link`]).
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -22,6 +23,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{Error, WasiBody, WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
 use crate::bounds::Bounds;
+use crate::calls::{self, Calls};
 use crate::config::{Isolation, Limits, size};
 use crate::egress::Egress;
 use crate::guest_log::GuestLog;
@@ -70,7 +72,9 @@ pub(crate) struct Caller {
 pub(crate) struct Host {
     wasi: WasiCtx,
     http: WasiHttpCtx,
-    egress: Egress,
+    pub(crate) egress: Egress,
+    /// The calls of the request by `sdk:core/calls`.
+    pub(crate) calls: Calls,
     pub(crate) log: GuestLog,
     pub(crate) table: ResourceTable,
     pub(crate) bounds: Bounds,
@@ -95,13 +99,14 @@ impl Host {
         let mut table = ResourceTable::new();
         table.set_max_capacity(size(limits.max_resources));
         let egress = Egress::new(surroundings, module, caller);
-        let (bounds, started) = (Bounds::new(limits), Instant::now());
-        Self { wasi, http, egress, log, table, bounds, started, touched: false, restored: false }
+        let (calls, bounds, started) = (Calls::new(limits), Bounds::new(limits), Instant::now());
+        Self { wasi, http, egress, calls, log, table, bounds, started, touched: false, restored: false }
     }
 
     /// Makes it what it is for an instance that was just made. False when the instance has left something here.
     pub(crate) fn restore(&mut self) -> bool {
         self.restored = true;
+        self.calls.clear();
         !self.touched && self.bounds.denied().is_none()
     }
 
@@ -122,7 +127,10 @@ impl Host {
 
     /// The request of the instance has its answer.
     pub(crate) fn end(&mut self) {
+        // Before the transactions are rolled back: a call that still runs may belong to one.
+        self.calls.clear();
         self.egress.end();
+        self.log.end();
     }
 
     /// The instance goes on with another request.
@@ -130,6 +138,7 @@ impl Host {
         if self.restored {
             self.started = Instant::now();
         }
+        self.calls.clear();
         self.log.begin(&caller);
         self.egress.begin(caller);
     }
@@ -141,6 +150,7 @@ impl Host {
 pub(crate) struct Observed {
     environment: Vec<(String, String)>,
     egress: crate::egress::Observed,
+    calls: crate::calls::Observed,
     log: crate::guest_log::Observed,
     has_resources: bool,
     /// The limits for memory and tables, and the one that the guest has run into.
@@ -156,7 +166,7 @@ impl Host {
     /// added is missed here by the compiler: it is to be compared, or the reason stands here why it is not.
     pub(crate) fn observed(&mut self, began: Instant) -> (Observed, [usize; 2]) {
         use environment::Host as _;
-        let Self { wasi, http: _, egress, log, table, bounds, started, touched, restored: _ } = self;
+        let Self { wasi, http: _, egress, calls, log, table, bounds, started, touched, restored: _ } = self;
         // `wasi` has the environment, the log, and random numbers that nobody can foresee; the seeds of those that somebody could
         // are given out by interfaces that touch the host only. `http` has a limit, and nothing that changes it. `restored`
         // makes `begin` set `started`.
@@ -165,6 +175,7 @@ impl Host {
         let observed = Observed {
             environment,
             egress: egress.observed(),
+            calls: calls.observed(),
             log: log.observed(),
             has_resources: !table.is_empty(),
             limits: (budgets.map(|(most, _)| most), denied),
@@ -185,7 +196,7 @@ pub(crate) fn link(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     wall_clock::add_to_linker::<Host, WasiClocks>(linker, Host::clocks_alone)?;
     monotonic_clock::add_to_linker::<Host, Monotonic>(linker, |host| host)?;
     linker.allow_shadowing(false);
-    Ok(())
+    calls::link(linker)
 }
 
 /// The environment: the variables that were configured, and the facts of the request.

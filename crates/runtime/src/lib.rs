@@ -17,6 +17,7 @@ mod admission;
 mod body;
 mod bounds;
 mod call;
+mod calls;
 mod client;
 mod compute;
 mod config;

@@ -155,12 +155,14 @@ limits! {
     /// Time that such a sidecar is left alone before one call may try again; doubled each time that fails, up to 30 s.
     breaker_pause_ms: 1_000, 1, 30_000;
     /// Headers that a guest holds on the host, for requests and responses of its own; the guest traps beyond, or its response
-    /// is 502.
+    /// is 502. Also the headers of one call (`sdk:core/calls`), and those of its response; the call fails in the guest beyond.
     max_fields_bytes: 128 * KIB, KIB, 16 * MIB;
-    /// What a guest hands to the host in one call; the guest traps beyond: 500.
+    /// What a guest hands to the host in one call; the guest traps beyond: 500. Also the bodies that the host holds for the calls of
+    /// one request (`sdk:core/calls`), all together; a call fails in the guest beyond.
     max_hostcall_bytes: 128 * MIB, 64 * KIB, 4 * GIB;
-    /// Resources (streams, requests, timers and such) that a guest holds on the host; the guest traps beyond: 500. The
-    /// JavaScript engine holds one for each piece of an outbound answer's body until its instance is gone.
+    /// Resources (streams, requests, timers and such) that a guest holds on the host; the guest traps beyond: 500. Calls
+    /// (`sdk:core/calls`) that run or were not taken are counted apart, up to the same number. The JavaScript engine holds one
+    /// for each piece of an outbound answer's body until its instance is gone.
     max_resources: 65_536, 16, 1_000_000;
     /// What a module logs for one request; the rest is left out.
     max_log_bytes: 256 * KIB, 0, GIB;

@@ -38,7 +38,7 @@ async fn a_shared_instance_keeps_its_memory() {
 }
 
 /// How many instances of a module were made.
-fn created(runtime: &Runtime, module: &str) -> usize {
+pub(super) fn created(runtime: &Runtime, module: &str) -> usize {
     let metrics = runtime.metrics();
     let name = format!(r#"tenon_instances_created_total{{module="{module}"}} "#);
     let count = metrics.lines().find_map(|line| line.strip_prefix(&name));

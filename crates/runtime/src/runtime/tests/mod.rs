@@ -10,6 +10,7 @@ use crate::config::{Isolation, ModuleSource};
 use crate::module::Entry;
 use crate::registry::State;
 
+mod calls;
 mod isolation;
 mod limits;
 mod loading;
