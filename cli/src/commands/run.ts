@@ -61,8 +61,10 @@ export function runCommand(program: Command): void {
     await announce(url, runtime, options, terminal);
     for (const mount of mountsOf(state.modules)) terminal.note("Mount", mount);
     const { project } = state;
+    let failure: string | undefined;
     const reloading = new Reloading(project && join(project.folder, configFile), async (isAsked) => {
-      await (isAsked ? reload(live, runtime, terminal) : refresh(live, terminal));
+      if (isAsked) await reload(live, runtime, terminal);
+      else failure = await refresh(live, terminal, failure);
       reloading.every(live.refreshMs);
     });
     reloading.every(live.refreshMs);
@@ -94,13 +96,23 @@ async function reload(live: Live, runtime: Runtime, terminal: Terminal): Promise
   }
 }
 
-/** The registry may be away for a while, and the modules that are served need it no more. */
-async function refresh(live: Live, terminal: Terminal): Promise<void> {
+/**
+ * Looks up tags. The registry may be away for a while, and the modules that are served need it no more: that is reported once.
+ *
+ * @param before the failure of the last time
+ * @returns the failure; undefined when there is none
+ */
+async function refresh(live: Live, terminal: Terminal, before: string | undefined): Promise<string | undefined> {
   try {
     await live.refresh();
+    return undefined;
   } catch (error) {
-    tell(error, terminal);
-    terminal.note("Refresh", "failed: the former components go on serving");
+    const failure = String(error);
+    if (failure !== before) {
+      tell(error, terminal);
+      terminal.note("Refresh", "failed: the former components go on serving");
+    }
+    return failure;
   }
 }
 
