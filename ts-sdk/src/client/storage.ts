@@ -9,6 +9,7 @@ export interface StoragePutOptions {
   readonly cacheControl?: string;
   readonly contentDisposition?: string;
   readonly contentEncoding?: string;
+  readonly contentLanguage?: string;
   /** Names and values of one's own, which are sent as `X-Meta-<name>`: printable ASCII, 2 KiB together. */
   readonly metadata?: Readonly<Record<string, string>>;
   /** Only in place of the object that has this ETag; otherwise a `SidecarError` with status 412. */
@@ -66,10 +67,11 @@ export const storage = {
   async put(objectPath: string, value: Storable, options: StoragePutOptions = {}): Promise<StorageWritten> {
     const { body, type } = bodyOf(value, options.contentType);
     const headers: [string, string][] = [["content-type", type]];
-    const { cacheControl, contentDisposition, contentEncoding, metadata = {} } = options;
+    const { cacheControl, contentDisposition, contentEncoding, contentLanguage, metadata = {} } = options;
     if (cacheControl !== undefined) headers.push(["cache-control", cacheControl]);
     if (contentDisposition !== undefined) headers.push(["content-disposition", contentDisposition]);
     if (contentEncoding !== undefined) headers.push(["content-encoding", contentEncoding]);
+    if (contentLanguage !== undefined) headers.push(["content-language", contentLanguage]);
     for (const [name, text] of Object.entries(metadata)) headers.push([`x-meta-${name}`, text]);
     if (options.ifMatch !== undefined) headers.push(["if-match", options.ifMatch]);
     if (options.ifNoneMatch !== undefined) headers.push(["if-none-match", options.ifNoneMatch]);

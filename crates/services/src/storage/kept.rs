@@ -1,6 +1,8 @@
 //! The headers that are kept with an object, and sent with it.
 
-use axum::http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_TYPE};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_TYPE, EXPIRES,
+};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use object_store::{Attribute, Attributes};
 
@@ -19,7 +21,7 @@ const MAX_METADATA: usize = 2048;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Kept {
     pub(crate) content_type: String,
-    /// `cache-control`, `content-disposition`, `content-encoding` and `x-meta-…`, in lower case.
+    /// `cache-control`, `content-disposition`, `content-encoding`, `content-language` and `x-meta-…`, in lower case.
     pub(crate) headers: Vec<(String, String)>,
 }
 
@@ -32,6 +34,10 @@ impl Default for Kept {
 impl Kept {
     /// Out of the headers of a request that stores an object.
     pub(crate) fn of(headers: &HeaderMap) -> Result<Self, Problem> {
+        // Not every store keeps it.
+        if headers.contains_key(EXPIRES) {
+            return Err(Problem::bad_request("the header expires is not kept with an object: use cache-control"));
+        }
         let mut kept = Self::default();
         let mut metadata = 0;
         for (name, value) in headers {
@@ -79,6 +85,7 @@ impl Kept {
                 Some(name) => Attribute::Metadata(name.to_owned().into()),
                 None if name == CACHE_CONTROL.as_str() => Attribute::CacheControl,
                 None if name == CONTENT_DISPOSITION.as_str() => Attribute::ContentDisposition,
+                None if name == CONTENT_LANGUAGE.as_str() => Attribute::ContentLanguage,
                 None => Attribute::ContentEncoding,
             };
             attributes.insert(attribute, value.clone().into());
@@ -99,6 +106,7 @@ impl Kept {
                 Attribute::CacheControl => CACHE_CONTROL.as_str().to_owned(),
                 Attribute::ContentDisposition => CONTENT_DISPOSITION.as_str().to_owned(),
                 Attribute::ContentEncoding => CONTENT_ENCODING.as_str().to_owned(),
+                Attribute::ContentLanguage => CONTENT_LANGUAGE.as_str().to_owned(),
                 Attribute::Metadata(name) => format!("{METADATA}{name}"),
                 _ => continue,
             };
@@ -110,7 +118,8 @@ impl Kept {
 }
 
 fn is_kept(name: &str) -> bool {
-    [CONTENT_TYPE, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING].iter().any(|each| each.as_str() == name)
+    let kept = [CONTENT_TYPE, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_LANGUAGE];
+    kept.iter().any(|each| each.as_str() == name)
 }
 
 #[cfg(test)]
@@ -124,12 +133,13 @@ mod tests {
             ("cache-control", "max-age=5"),
             ("content-disposition", "attachment; filename=\"a\""),
             ("content-encoding", "gzip"),
+            ("content-language", "de"),
             ("x-meta-owner", "Ann"),
             ("host", "x"),
         ];
         let map = headers.map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
         let kept = Kept::of(&map.into_iter().collect()).unwrap();
-        assert_eq!((kept.content_type.as_str(), kept.headers.len()), ("text/x", 4));
+        assert_eq!((kept.content_type.as_str(), kept.headers.len()), ("text/x", 5));
         assert_eq!(Kept::from_attributes(&kept.to_attributes()), kept);
     }
 }
