@@ -391,6 +391,8 @@ export interface SidecarOptions {
   cacheDir?: string
   /** `kv`: what every name in Redis begins with. */
   prefix?: string
+  /** `storage` on a folder: the base of the URLs that it signs, such as `https://files.example.com`. */
+  publicUrl?: string
   /** Connections to the database. */
   poolSize?: number
   /** Milliseconds that a request's statements may take. */

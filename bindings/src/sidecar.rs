@@ -34,6 +34,8 @@ pub struct SidecarOptions {
     pub cache_dir: Option<String>,
     /// `kv`: what every name in Redis begins with.
     pub prefix: Option<String>,
+    /// `storage` on a folder: the base of the URLs that it signs, such as `https://files.example.com`.
+    pub public_url: Option<String>,
     /// Connections to the database.
     pub pool_size: Option<u32>,
     /// Milliseconds that a request's statements may take.
@@ -106,7 +108,7 @@ fn lower(options: SidecarOptions) -> std::result::Result<Options, Failure> {
             parser: SqlParser { file: options.parser.map(Into::into), cache: options.cache_dir.map(Into::into) },
         },
         "kv" => Backend::Kv { url, prefix: options.prefix.unwrap_or_else(|| "tenon:".to_string()) },
-        "storage" => Backend::Storage { url },
+        "storage" => Backend::Storage { url, public_url: options.public_url },
         "queue" => Backend::Queue { url },
         "cron" => Backend::Cron { url },
         other => {

@@ -24,6 +24,8 @@ export interface SidecarOptions {
   readonly role?: string;
   /** `kv`: what every name in Redis begins with. */
   readonly prefix?: string;
+  /** `storage` on a folder: the base of the URLs that it signs, such as `https://files.example.com`. */
+  readonly publicUrl?: string;
   readonly poolSize?: number;
   /** Milliseconds that a request's statements may take. */
   readonly statementTimeoutMs?: number;

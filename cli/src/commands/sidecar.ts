@@ -26,6 +26,7 @@ interface Options extends CommonOptions, ServerOptions {
   readonly tables?: readonly string[];
   readonly role?: string;
   readonly prefix?: string;
+  readonly publicUrl?: string;
   readonly poolSize?: number;
   readonly statementTimeout?: number;
   readonly transactionIdle?: number;
@@ -90,6 +91,9 @@ function addKind(sidecar: Command, kind: SidecarKind): void {
       .option("--max-rows <number>", "rows of one result", positive);
   }
   if (kind === "kv") command.option("--prefix <text>", "what every name in Redis begins with");
+  if (kind === "storage") {
+    command.option("--public-url <url>", "where clients reach a folder's sidecar, for the URLs that it signs");
+  }
   command
     .option("--max-body <bytes>", "bytes of a request's body", positive)
     .option("--json", "print where it listens as one line of JSON");
@@ -110,6 +114,7 @@ async function serve(kind: SidecarKind, options: Options): Promise<void> {
     ...given("tables", options.tables),
     ...given("role", options.role),
     ...given("prefix", options.prefix),
+    ...given("publicUrl", options.publicUrl),
     ...given("poolSize", options.poolSize),
     ...given("statementTimeoutMs", options.statementTimeout),
     ...given("transactionIdleMs", options.transactionIdle),

@@ -201,7 +201,14 @@ describe("usage", () => {
     [["sql", "--listen", "127.0.0.1:0", "--url", store, "--role", "modules"], 2, /--role.*PostgreSQL/],
     [["sql", "--listen", "127.0.0.1:0", "--url", store, "--pool-size", "0"], 2, /pool-size/],
     [["sql", "--listen", "127.0.0.1:0", "--url", "mysql://x/y"], 2, /postgres:\/\//],
-    [["kv", "--listen", "127.0.0.1:0", "--url", "rediss://h"], 2, /redis:\/\/.* or sqlite:/],
+    [["kv", "--listen", "127.0.0.1:0", "--url", "redis+tls://h"], 2, /redis:\/\/.* or sqlite:/],
+    [["kv", "--listen", "127.0.0.1:0", "--url", "rediss://127.0.0.1:1"], 1, /Redis/],
+    [
+      ["storage", "--listen", "127.0.0.1:0", "--url", store.replace("sqlite", "file"), "--public-url", "x"],
+      2,
+      /public-url/,
+    ],
+    [["storage", "--listen", "127.0.0.1:0", "--url", "s3://b", "--public-url", "http://x"], 2, /public-url.*folder/],
     [["kv", "--listen", "127.0.0.1:0", "--url", "redis://127.0.0.1:1"], 1, /Redis/],
     [["sql", "--listen", "127.0.0.1:0", "--url-file", "/nowhere"], 1, /no such file/],
   ] as const)("%j ends with %i", (args, code, said) => {

@@ -105,7 +105,7 @@ fn open(
     let cron = Cron::open(&folder.join("cron.db"), host)?;
     let routes = kv::routes(kv, limits.clone())
         .merge(sql::routes(sql, limits.clone()))
-        .merge(storage::routes(storage, limits.clone()))
+        .merge(storage::routes(storage, None, limits.clone()))
         .merge(queue::routes(queue, limits.clone()))
         .merge(cron::routes(cron.clone(), limits.clone()));
     Ok((routes, cron))

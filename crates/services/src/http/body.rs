@@ -1,4 +1,6 @@
-//! The body of a request, whole and within a limit.
+//! The body of a request, whole or piece by piece, within limits.
+
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, EXPECT};
@@ -6,6 +8,7 @@ use axum::http::{HeaderMap, StatusCode};
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use serde_json::Value;
+use tokio::time::{Instant, timeout_at};
 
 use super::problem::Problem;
 use crate::Limits;
@@ -14,40 +17,88 @@ use crate::Limits;
 /// its connection is closed sees an error instead of the answer.
 pub(super) const DISCARD_BYTES: usize = 32 * 1024 * 1024;
 
-/// Reads a body to its end, within the limits of size and time.
-pub(crate) async fn read(headers: &HeaderMap, body: Body, limits: &Limits) -> Result<Bytes, Problem> {
-    let patience = limits.body_timeout;
-    match tokio::time::timeout(patience, read_within(headers, body, limits.max_body_bytes)).await {
-        Ok(read) => read,
-        Err(_) => {
-            let detail = format!("the request body did not come within {} ms", patience.as_millis());
-            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, detail))
+/// A body that is read piece by piece, within the limits of size and time.
+pub(crate) struct Incoming {
+    body: Body,
+    /// Bytes by the header, if it is there.
+    declared: Option<usize>,
+    limit: usize,
+    seen: usize,
+    timeout: Duration,
+    deadline: Instant,
+    is_over: bool,
+}
+
+impl Incoming {
+    /// # Errors
+    ///
+    /// 413 for a client that asks first, and that would send too much.
+    pub(crate) fn new(headers: &HeaderMap, body: Body, limits: &Limits) -> Result<Self, Problem> {
+        let (limit, timeout) = (limits.max_body_bytes, limits.body_timeout);
+        let declared = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
+        // Such a client has not begun to send (RFC 9110, section 10.1.1).
+        if declared.is_some_and(|declared| declared > limit) && headers.contains_key(EXPECT) {
+            return Err(too_large(limit));
         }
+        let deadline = Instant::now() + timeout;
+        Ok(Self { body, declared, limit, seen: 0, timeout, deadline, is_over: false })
+    }
+
+    /// The next piece; none at the end.
+    pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Problem> {
+        match timeout_at(self.deadline, self.next_in_time()).await {
+            Ok(piece) => piece,
+            Err(_) => {
+                let detail = format!("the request body did not come within {} ms", self.timeout.as_millis());
+                Err(Problem::new(StatusCode::REQUEST_TIMEOUT, detail))
+            }
+        }
+    }
+
+    async fn next_in_time(&mut self) -> Result<Option<Bytes>, Problem> {
+        while let Some(frame) = self.body.frame().await {
+            let frame = frame.map_err(|_| Problem::bad_request("the request body could not be read to its end"))?;
+            let Ok(data) = frame.into_data() else { continue };
+            self.seen += data.len();
+            if self.seen > self.limit + DISCARD_BYTES {
+                return Err(too_large(self.limit));
+            }
+            if self.seen <= self.limit && !data.is_empty() {
+                return Ok(Some(data));
+            }
+        }
+        self.is_over = true;
+        if self.seen > self.limit { Err(too_large(self.limit)) } else { Ok(None) }
+    }
+
+    /// Reads on until there are at least so many bytes, or the end.
+    pub(crate) async fn at_least(&mut self, bytes: usize) -> Result<Bytes, Problem> {
+        let mut read = BytesMut::with_capacity(self.declared.unwrap_or(0).min(bytes));
+        while read.len() < bytes {
+            let Some(piece) = self.next().await? else { break };
+            read.extend_from_slice(&piece);
+        }
+        Ok(read.freeze())
+    }
+
+    /// Whether all has been read.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Reads all that is left.
+    pub(crate) async fn rest(&mut self) -> Result<Bytes, Problem> {
+        self.at_least(self.limit + 1).await
     }
 }
 
-async fn read_within(headers: &HeaderMap, mut body: Body, limit: usize) -> Result<Bytes, Problem> {
-    let too_large =
-        || Problem::new(StatusCode::PAYLOAD_TOO_LARGE, format!("the request body is larger than {limit} bytes"));
-    let declared = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
-    // A client that asks first has not begun to send (RFC 9110, section 10.1.1).
-    if declared.is_some_and(|declared| declared > limit) && headers.contains_key(EXPECT) {
-        return Err(too_large());
-    }
-    let mut read = BytesMut::with_capacity(declared.unwrap_or(0).min(limit));
-    let mut seen = 0;
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| Problem::bad_request("the request body could not be read to its end"))?;
-        let Ok(data) = frame.into_data() else { continue };
-        seen += data.len();
-        if seen > limit + DISCARD_BYTES {
-            break;
-        }
-        if seen <= limit {
-            read.extend_from_slice(&data);
-        }
-    }
-    if seen > limit { Err(too_large()) } else { Ok(read.freeze()) }
+fn too_large(limit: usize) -> Problem {
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, format!("the request body is larger than {limit} bytes"))
+}
+
+/// Reads a body to its end, within the limits of size and time.
+pub(crate) async fn read(headers: &HeaderMap, body: Body, limits: &Limits) -> Result<Bytes, Problem> {
+    Incoming::new(headers, body, limits)?.rest().await
 }
 
 /// Reads a body as JSON; it may say nothing of its type, and nothing but JSON.

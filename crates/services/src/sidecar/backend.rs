@@ -39,6 +39,8 @@ pub enum Backend {
     Storage {
         /// The store.
         url: String,
+        /// A folder's: where clients outside reach the sidecar, such as `https://files.example.com`, for the URLs that it signs.
+        public_url: Option<String>,
     },
     /// `postgres://…`, or `sqlite:` and the path of a file.
     Queue {
@@ -101,10 +103,16 @@ impl Backend {
                 }
                 None => Err(unknown("postgres://user@host/database or sqlite:/path/to/file.db")),
             },
-            Self::Storage { url } => match path_behind(&url, "file:") {
-                Some(path) => Ok(storage_routes(FolderStore::open(&path)?, limits)),
+            Self::Storage { url, public_url } => match path_behind(&url, "file:") {
+                Some(path) => {
+                    let public_url = public_url.map(checked).transpose()?;
+                    Ok(storage_routes(FolderStore::open_alone(&path)?, public_url, limits))
+                }
                 None => match url.strip_prefix("s3://") {
-                    Some(bucket) => Ok(storage_routes(s3(bucket).await?, limits)),
+                    Some(_) if public_url.is_some() => {
+                        Err(ServicesError::Config("--public-url is for a folder: S3 signs URLs of its own".to_string()))
+                    }
+                    Some(bucket) => Ok(storage_routes(s3(bucket).await?, None, limits)),
                     None => Err(unknown("s3://bucket or file:/path/to/folder")),
                 },
             },
@@ -115,6 +123,20 @@ impl Backend {
 /// Only what is expected is said: what was given may be a password.
 fn unknown(expected: &str) -> ServicesError {
     ServicesError::Config(format!("this kind of sidecar takes a URL such as {expected}"))
+}
+
+/// The base of signed URLs, without a slash at the end.
+fn checked(public_url: String) -> Result<String, ServicesError> {
+    let rest = public_url.strip_prefix("https://").or_else(|| public_url.strip_prefix("http://"));
+    let is_base = rest.is_some_and(|rest| {
+        let host = rest.split('/').next().unwrap_or("");
+        !host.is_empty() && rest.bytes().all(|byte| byte.is_ascii_graphic() && !b"?#\"<>@".contains(&byte))
+    });
+    if is_base {
+        Ok(public_url.trim_end_matches('/').to_owned())
+    } else {
+        Err(ServicesError::Config("--public-url takes an address such as https://files.example.com".to_string()))
+    }
 }
 
 /// The path in `scheme:/path`, `scheme:path` or `scheme:///path`.
@@ -197,10 +219,10 @@ fn cron_routes<S: CronStore>(store: S, limits: Limits) -> (Router, Ping) {
     )
 }
 
-fn storage_routes<S: BlobStore>(store: S, limits: Limits) -> (Router, Ping) {
+fn storage_routes<S: BlobStore>(store: S, public_url: Option<String>, limits: Limits) -> (Router, Ping) {
     let asked = store.clone();
     (
-        storage::routes(store, limits),
+        storage::routes(store, public_url, limits),
         ping_of(move || {
             let store = asked.clone();
             async move { store.ping().await }

@@ -1,20 +1,29 @@
 //! Objects as files of a folder: each is one file under its path, which other programs can read as well.
 
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
-use bytes::Bytes;
 use futures::StreamExt;
 use object_store::local::LocalFileSystem;
 use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions};
 use tokio::sync::{Mutex, RwLock};
 
-use super::path::RESERVED;
-use super::types::Types;
+use super::path::{RESERVED, is_staged};
+use super::staged::{Staged, UPLOADS};
+use super::types::{Opened, Types};
 use super::{BlobStore, Conditions, Kept, ListOf, Meta, Object, ObjectPath, Page, Signer, StorageError, Written, read};
 use crate::ServicesError;
+use crate::http::body::Incoming;
 
 const IS_FOLDER: &str = "this path is a folder of other objects";
+
+/// The age at which a file of an upload counts as left behind by a process that was killed.
+const ABANDONED: Duration = Duration::from_secs(3600);
+
+/// Bytes of an upload that are held; a larger one goes to a file of its own first.
+const HELD_BYTES: usize = 1024 * 1024;
 
 /// How many writes to different paths may go on at once.
 const STRIPES: usize = 64;
@@ -28,6 +37,8 @@ pub(crate) struct FolderStore {
     /// Addresses are signed with it.
     key: Arc<[u8]>,
     locks: Arc<Locks>,
+    /// Keeps other sidecars out of the folder, until it is dropped.
+    _lock: Option<Arc<File>>,
 }
 
 struct Locks {
@@ -49,18 +60,34 @@ fn stripe(path: &ObjectPath) -> usize {
 }
 
 impl FolderStore {
+    /// Opens a folder that no other sidecar serves, and makes it if need be.
+    pub(crate) fn open_alone(root: &Path) -> Result<Self, ServicesError> {
+        let fail = |reason: String| ServicesError::Folder { path: root.to_path_buf(), reason };
+        fs::create_dir_all(root).map_err(|error| fail(error.to_string()))?;
+        let lock = File::create(root.join(format!("{RESERVED}lock"))).map_err(|error| fail(error.to_string()))?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Self { _lock: Some(Arc::new(lock)), ..Self::open(root)? }),
+            Err(TryLockError::WouldBlock) => Err(fail("another sidecar serves this folder".to_owned())),
+            Err(TryLockError::Error(error)) => Err(fail(error.to_string())),
+        }
+    }
+
     /// Opens a folder, and makes it if need be.
     pub(crate) fn open(root: &Path) -> Result<Self, ServicesError> {
         let fail = |reason: String| ServicesError::Folder { path: root.to_path_buf(), reason };
-        std::fs::create_dir_all(root).map_err(|error| fail(error.to_string()))?;
+        fs::create_dir_all(root).map_err(|error| fail(error.to_string()))?;
         let files = LocalFileSystem::new_with_prefix(root).map_err(|error| fail(error.to_string()))?;
-        let (types, key) = Types::open(&root.join(format!("{RESERVED}types.db")))?;
+        let (types, Opened { key, since }) = Types::open(&root.join(format!("{RESERVED}types.db")))?;
+        if let Some(before) = SystemTime::now().checked_sub(ABANDONED) {
+            sweep(root, since, before);
+        }
         Ok(Self {
             root: Arc::new(root.to_path_buf()),
             files: Arc::new(files.with_automatic_cleanup(true).with_fsync(true)),
             types,
             key: key.into(),
             locks: Arc::new(Locks { folders: RwLock::default(), paths: std::array::from_fn(|_| Mutex::default()) }),
+            _lock: None,
         })
     }
 
@@ -117,21 +144,32 @@ impl BlobStore for FolderStore {
     async fn write(
         &self,
         path: &ObjectPath,
-        bytes: Bytes,
+        mut upload: Incoming,
         kept: &Kept,
         conditions: &Conditions,
     ) -> Result<Written, StorageError> {
+        let first = upload.at_least(HELD_BYTES).await?;
+        let staged = if upload.is_over() { None } else { Some(Staged::of(&self.root, &first, upload).await?) };
         let _folders = self.locks.folders.read().await;
         let _path = self.locks.path(path).lock().await;
         let current = self.allowed(path, conditions).await?;
-        let mode = if current.is_some() { PutMode::Overwrite } else { PutMode::Create };
-        let options = PutOptions { mode, ..PutOptions::default() };
-        let put = self.files.put_opts(path.as_path(), bytes.into(), options).await.map_err(|error| match error {
-            // There is no such object, and yet there is something.
-            object_store::Error::AlreadyExists { .. } => StorageError::Conflict(IS_FOLDER),
-            other => conflict(other),
-        })?;
-        let etag = put.e_tag.unwrap_or_default();
+        let etag = match staged {
+            Some(staged) => {
+                staged.publish(self.files.path_to_filesystem(path.as_path()).map_err(conflict)?).await?;
+                read::get(&*self.files, path, None, None, true).await?.meta.e_tag.unwrap_or_default()
+            }
+            None => {
+                let mode = if current.is_some() { PutMode::Overwrite } else { PutMode::Create };
+                let options = PutOptions { mode, ..PutOptions::default() };
+                let put =
+                    self.files.put_opts(path.as_path(), first.into(), options).await.map_err(|error| match error {
+                        // There is no such object, and yet there is something.
+                        object_store::Error::AlreadyExists { .. } => StorageError::Conflict(IS_FOLDER),
+                        other => conflict(other),
+                    })?;
+                put.e_tag.unwrap_or_default()
+            }
+        };
         self.types.set(path.as_str(), &etag, kept).await?;
         Ok(Written { created: current.is_none(), etag })
     }
@@ -182,8 +220,26 @@ impl BlobStore for FolderStore {
     }
 }
 
+/// Deletes files of uploads whose process was killed: those named `object#1`, or in the folder of large uploads, written between
+/// the two times. Older files were in
+/// the folder before it was a store, and newer ones may be uploads of another process.
+fn sweep(folder: &Path, since: SystemTime, before: SystemTime) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let Ok(meta) = entry.metadata() else { continue };
+        if meta.is_dir() {
+            sweep(&entry.path(), since, before);
+        } else if (folder.ends_with(UPLOADS) || is_staged(&entry.file_name().to_string_lossy()))
+            && meta.modified().is_ok_and(|modified| (since..before).contains(&modified))
+            && let Err(error) = fs::remove_file(entry.path())
+        {
+            tracing::warn!("storage: a file of a killed upload could not be deleted: {error}");
+        }
+    }
+}
+
 /// A file cannot be where a folder is, nor the other way round.
-fn conflict(error: impl Into<StorageError>) -> StorageError {
+pub(super) fn conflict(error: impl Into<StorageError>) -> StorageError {
     let error = error.into();
     if let StorageError::Internal(text) = &error {
         if text.contains("Not a directory") || text.contains("File exists") {

@@ -9,6 +9,7 @@ mod read;
 mod routes;
 mod s3;
 mod signed;
+mod staged;
 mod types;
 
 use bytes::Bytes;
@@ -22,6 +23,7 @@ pub(crate) use path::ObjectPath;
 pub(crate) use routes::routes;
 pub(crate) use s3::S3Store;
 
+use crate::http::body::Incoming;
 use crate::http::problem::Problem;
 use axum::http::StatusCode;
 
@@ -90,8 +92,16 @@ pub(crate) enum StorageError {
     Precondition,
     /// The path cannot be an object beside those that are there.
     Conflict(&'static str),
+    /// The upload itself is wrong, or did not come to its end.
+    Upload(Problem),
     /// Anything else; it is logged, and a client is told of none of it.
     Internal(String),
+}
+
+impl From<Problem> for StorageError {
+    fn from(problem: Problem) -> Self {
+        Self::Upload(problem)
+    }
 }
 
 impl From<StorageError> for Problem {
@@ -102,6 +112,7 @@ impl From<StorageError> for Problem {
                 Self::new(StatusCode::PRECONDITION_FAILED, "the object is not as the request's conditions want it")
             }
             StorageError::Conflict(detail) => Self::new(StatusCode::CONFLICT, detail),
+            StorageError::Upload(problem) => problem,
             StorageError::Internal(text) => Self::internal(text),
         }
     }
@@ -130,11 +141,12 @@ pub(crate) trait BlobStore: Clone + Send + Sync + 'static {
         etag: Option<String>,
     ) -> impl Future<Output = Result<Object, StorageError>> + Send;
 
-    /// Keeps an object in place of what was there, if the conditions hold of that. Nobody ever sees half of it.
+    /// Keeps an object in place of what was there, if the conditions hold of that. Nobody ever sees half of it. A large one is
+    /// never held as a whole.
     fn write(
         &self,
         path: &ObjectPath,
-        bytes: Bytes,
+        upload: Incoming,
         kept: &Kept,
         conditions: &Conditions,
     ) -> impl Future<Output = Result<Written, StorageError>> + Send;

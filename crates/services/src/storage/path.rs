@@ -10,6 +10,12 @@ const MAX_SEGMENT_BYTES: usize = 240;
 /// What our own files in a folder begin with.
 pub(crate) const RESERVED: &str = ".tenon-";
 
+/// Whether a file has the name of an upload that is being written, such as `a.png#1`.
+pub(crate) fn is_staged(name: &str) -> bool {
+    name.rsplit_once('#')
+        .is_some_and(|(_, digits)| !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit()))
+}
+
 /// The path of an object, such as `images/a.png`. It means the same in a folder and in S3.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ObjectPath(Path);
@@ -38,11 +44,7 @@ impl ObjectPath {
                 )));
             }
         }
-        let last = text.rsplit('/').next().unwrap_or(text);
-        let ends_in_number = last
-            .rsplit_once('#')
-            .is_some_and(|(_, digits)| !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit()));
-        if text.starts_with(RESERVED) || ends_in_number {
+        if text.starts_with(RESERVED) || is_staged(text) {
             return wrong("paths that begin with `.tenon-`, or end in `#` and a number, are kept for the store itself");
         }
         Path::parse(text).map(Self).or_else(|_| wrong("this is no path of an object"))

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::header::{
@@ -11,6 +10,7 @@ use axum::http::header::{
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use axum::{Extension, Router};
 use chrono::SecondsFormat;
 use object_store::signer::Signer as _;
 use serde_json::{Value, json};
@@ -21,13 +21,15 @@ use super::{
     BlobStore, Conditions, Kept, ListOf, Meta, Object, ObjectPath, Page, Signer, StorageError, Written, signed,
 };
 use crate::Limits;
-use crate::http::body;
+use crate::http::body::{self, Incoming};
 use crate::http::problem::Problem;
 use crate::http::query::{Query, decode};
 use crate::http::shared::Shared;
 
 /// `/storage` and `/storage/*path`. A path is all that follows `/storage/`, percent-decoded once.
-pub(crate) fn routes<S: BlobStore>(store: S, limits: Limits) -> Router {
+///
+/// `public_url` is the base of the URLs that the service signs; without one it is the `Host` of the request.
+pub(crate) fn routes<S: BlobStore>(store: S, public_url: Option<String>, limits: Limits) -> Router {
     let one = get(read::<S>).put(write::<S>).post(copy::<S>).delete(remove::<S>);
     Router::new()
         .route("/storage", get(list::<S>))
@@ -35,8 +37,13 @@ pub(crate) fn routes<S: BlobStore>(store: S, limits: Limits) -> Router {
         .route("/storage/{*path}", one)
         .route("/storage-url", post(sign::<S>))
         .route("/storage-url/{*path}", get(read_signed::<S>).put(write_signed::<S>))
+        .layer(Extension(PublicUrl(public_url)))
         .with_state(Shared { store, limits })
 }
+
+/// The base of the URLs that the service signs.
+#[derive(Clone)]
+struct PublicUrl(Option<String>);
 
 async fn read<S: BlobStore>(
     State(shared): State<Shared<S>>,
@@ -114,8 +121,8 @@ async fn keep<S: BlobStore>(
         return Err(Problem::bad_request("an object is written whole, without Content-Range"));
     }
     let kept = Kept::of(headers)?;
-    let bytes = body::read(headers, body, &shared.limits).await?;
-    let written = shared.store.write(path, bytes, &kept, &Conditions::of(headers)).await?;
+    let upload = Incoming::new(headers, body, &shared.limits)?;
+    let written = shared.store.write(path, upload, &kept, &Conditions::of(headers)).await?;
     Ok(answer_written(written, uri))
 }
 
@@ -148,6 +155,7 @@ async fn copy<S: BlobStore>(
 /// `{"path","method","expires"}` → `{"url","expires"}`: an address that carries its own permission.
 async fn sign<S: BlobStore>(
     State(shared): State<Shared<S>>,
+    Extension(PublicUrl(public_url)): Extension<PublicUrl>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<axum::Json<Value>, Problem> {
@@ -175,8 +183,9 @@ async fn sign<S: BlobStore>(
             signed.map_err(|error| Problem::internal(format!("storage: {error}")))?.to_string()
         }
         Signer::Service(key) => {
-            let host = headers.get(HOST).and_then(|value| value.to_str().ok()).unwrap_or("localhost");
-            format!("http://{host}{}", signed::sign(key, method.as_str(), &path, lifetime))
+            let host = || headers.get(HOST).and_then(|value| value.to_str().ok()).unwrap_or("localhost");
+            let base = public_url.unwrap_or_else(|| format!("http://{}", host()));
+            format!("{base}{}", signed::sign(key, method.as_str(), &path, lifetime))
         }
     };
     Ok(axum::Json(json!({ "url": url, "expires": lifetime.as_secs() })))

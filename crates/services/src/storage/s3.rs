@@ -1,26 +1,110 @@
 //! Objects in S3, or in what speaks its protocol.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use axum::http::header::IF_MATCH;
+use axum::http::{HeaderValue, Method, StatusCode};
 use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt, stream};
 use object_store::aws::AmazonS3;
 use object_store::list::{PaginatedListOptions, PaginatedListStore};
 use object_store::path::Error as PathError;
-use object_store::{GetResult, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions, UpdateVersion};
+use object_store::signer::{SignedUrlOptions, Signer as _};
+use object_store::{
+    GetResult, MultipartUpload, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutMultipartOptions, PutOptions,
+    PutResult, UpdateVersion,
+};
 
 use super::{BlobStore, Conditions, Kept, ListOf, Meta, Object, ObjectPath, Page, Signer, StorageError, Written, read};
+use crate::http::body::Incoming;
 
 /// How many objects of a list are asked for their content types at once; lists have none.
 const CONCURRENT_HEADS: usize = 16;
 
+/// The time for a request that `object_store` has no call for.
+const REQUEST_TIME: Duration = Duration::from_secs(30);
+
+/// The largest object that a conditional copy reads and writes, since S3 itself copies without conditions.
+const MAX_CONDITIONAL_COPY: u64 = 8 * 1024 * 1024;
+
+/// Bytes of each part of an upload; a smaller upload is one request. S3 has 10,000 parts at most, of 5 MiB or more.
+const PART_BYTES: usize = 8 * 1024 * 1024;
+
 /// A bucket.
 #[derive(Clone)]
-pub(crate) struct S3Store(Arc<AmazonS3>);
+pub(crate) struct S3Store {
+    store: Arc<AmazonS3>,
+    /// For requests that `object_store` has no call for.
+    http: reqwest::Client,
+}
 
 impl S3Store {
-    pub(crate) fn new(store: AmazonS3) -> Self {
-        Self(Arc::new(store))
+    /// # Errors
+    ///
+    /// The reason why there is no HTTP client, such as missing certificate authorities.
+    pub(crate) fn new(store: AmazonS3) -> Result<Self, String> {
+        let http = reqwest::Client::builder().timeout(REQUEST_TIME).build().map_err(|error| error.to_string())?;
+        Ok(Self { store: Arc::new(store), http })
+    }
+
+    /// Keeps an object in place of `current`. With conditions, S3 itself makes sure that the object is still that one.
+    async fn put(
+        &self,
+        path: &ObjectPath,
+        bytes: Bytes,
+        kept: &Kept,
+        conditions: &Conditions,
+        current: Option<Meta>,
+    ) -> Result<Written, StorageError> {
+        let mode = match &current {
+            _ if conditions.are_none() => PutMode::Overwrite,
+            None => PutMode::Create,
+            Some(meta) => PutMode::Update(UpdateVersion { e_tag: Some(meta.etag.clone()), version: None }),
+        };
+        let options = PutOptions { mode, attributes: kept.to_attributes(), ..PutOptions::default() };
+        let put = self.store.put_opts(path.as_path(), bytes.into(), options).await?;
+        Ok(Written { created: current.is_none(), etag: put.e_tag.unwrap_or_default() })
+    }
+
+    /// Uploads an object part by part. It appears as a whole, after the last one.
+    async fn put_in_parts(
+        &self,
+        path: &ObjectPath,
+        first: Bytes,
+        upload: Incoming,
+        kept: &Kept,
+    ) -> Result<Written, StorageError> {
+        let current = self.allowed(path, &Conditions::default()).await?;
+        let options = PutMultipartOptions { attributes: kept.to_attributes(), ..PutMultipartOptions::default() };
+        let mut parts = self.store.put_multipart_opts(path.as_path(), options).await?;
+        match send_parts(&mut *parts, first, upload).await {
+            Ok(put) => Ok(Written { created: current.is_none(), etag: put.e_tag.unwrap_or_default() }),
+            Err(error) => {
+                // What S3 keeps of it costs money.
+                if let Err(left) = parts.abort().await {
+                    tracing::warn!("storage: an upload in parts could not be given up: {left}");
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Deletes the object that has this ETag, and no other.
+    async fn delete_tagged(&self, path: &ObjectPath, etag: &str) -> Result<(), StorageError> {
+        let tag =
+            HeaderValue::try_from(etag).map_err(|_| StorageError::Internal("storage: a wrong ETag".to_owned()))?;
+        let options = SignedUrlOptions::default().with_signed_header(IF_MATCH, tag.clone());
+        let url = self.store.signed_url_opts(Method::DELETE, path.as_path(), REQUEST_TIME, &options).await?;
+        let sent = self.http.delete(url).header(IF_MATCH, tag).send().await;
+        // The URL has a signature, which is not for the log.
+        let answer = sent.map_err(|error| StorageError::Internal(format!("storage: {}", error.without_url())))?;
+        match answer.status() {
+            status if status.is_success() => Ok(()),
+            StatusCode::NOT_FOUND => Err(StorageError::NotFound),
+            StatusCode::PRECONDITION_FAILED | StatusCode::CONFLICT => Err(StorageError::Precondition),
+            status => Err(StorageError::Internal(format!("storage: a DELETE with If-Match was answered {status}"))),
+        }
     }
 }
 
@@ -53,7 +137,7 @@ impl S3Store {
                 ..PaginatedListOptions::default()
             };
             let prefix = (!page.prefix.is_empty()).then_some(page.prefix);
-            let listed = match self.0.list_paginated(prefix, options).await {
+            let listed = match self.store.list_paginated(prefix, options).await {
                 Ok(listed) => listed,
                 Err(object_store::Error::InvalidPath { source }) => {
                     // A key that is no path, such as `a//b`: what stands before it is asked for in smaller pieces, and then
@@ -90,6 +174,19 @@ impl S3Store {
     }
 }
 
+async fn send_parts(
+    parts: &mut dyn MultipartUpload,
+    first: Bytes,
+    mut upload: Incoming,
+) -> Result<PutResult, StorageError> {
+    let mut part = first;
+    while !part.is_empty() {
+        parts.put_part(part.into()).await?;
+        part = upload.at_least(PART_BYTES).await?;
+    }
+    Ok(parts.complete().await?)
+}
+
 /// The key that a list begins behind: all keys of a folder are behind its name, and are one entry of it.
 fn behind(after: &str, by_folder: bool) -> String {
     if by_folder && after.ends_with('/') { format!("{after}{}", char::MAX) } else { after.to_owned() }
@@ -109,7 +206,7 @@ fn meta_of(got: &GetResult) -> Meta {
 
 impl BlobStore for S3Store {
     async fn head(&self, path: &ObjectPath) -> Result<Meta, StorageError> {
-        read::get(&*self.0, path, None, None, true).await.map(|got| meta_of(&got))
+        read::get(&*self.store, path, None, None, true).await.map(|got| meta_of(&got))
     }
 
     async fn read(
@@ -118,27 +215,29 @@ impl BlobStore for S3Store {
         range: Option<std::ops::Range<u64>>,
         etag: Option<String>,
     ) -> Result<Object, StorageError> {
-        let got = read::get(&*self.0, path, range, etag, false).await?;
+        let got = read::get(&*self.store, path, range, etag, false).await?;
         Ok(Object { meta: meta_of(&got), body: got.into_stream().boxed() })
     }
 
     async fn write(
         &self,
         path: &ObjectPath,
-        bytes: Bytes,
+        mut upload: Incoming,
         kept: &Kept,
         conditions: &Conditions,
     ) -> Result<Written, StorageError> {
-        let current = self.allowed(path, conditions).await?;
-        // With conditions, S3 itself makes sure that the object is still the one that was looked at.
-        let mode = match &current {
-            _ if conditions.are_none() => PutMode::Overwrite,
-            None => PutMode::Create,
-            Some(meta) => PutMode::Update(UpdateVersion { e_tag: Some(meta.etag.clone()), version: None }),
-        };
-        let options = PutOptions { mode, attributes: kept.to_attributes(), ..PutOptions::default() };
-        let put = self.0.put_opts(path.as_path(), bytes.into(), options).await?;
-        Ok(Written { created: current.is_none(), etag: put.e_tag.unwrap_or_default() })
+        let first = upload.at_least(PART_BYTES).await?;
+        if upload.is_over() || first.len() < PART_BYTES {
+            let current = self.allowed(path, conditions).await?;
+            return self.put(path, first, kept, conditions, current).await;
+        }
+        if !conditions.are_none() {
+            // S3 looks at conditions of one request only.
+            let bytes = [first, upload.rest().await?].concat();
+            let current = self.allowed(path, conditions).await?;
+            return self.put(path, bytes.into(), kept, conditions, current).await;
+        }
+        self.put_in_parts(path, first, upload, kept).await
     }
 
     async fn delete(&self, path: &ObjectPath, conditions: &Conditions) -> Result<(), StorageError> {
@@ -146,12 +245,22 @@ impl BlobStore for S3Store {
         if !conditions.allow_write(Some(&meta)) {
             return Err(StorageError::Precondition);
         }
-        Ok(self.0.delete(path.as_path()).await?)
+        if !conditions.are_none() {
+            return self.delete_tagged(path, &meta.etag).await;
+        }
+        Ok(self.store.delete(path.as_path()).await?)
     }
 
     async fn copy(&self, from: &ObjectPath, to: &ObjectPath, conditions: &Conditions) -> Result<Written, StorageError> {
         let current = self.allowed(to, conditions).await?;
-        self.0.copy(from.as_path(), to.as_path()).await?;
+        if !conditions.are_none() {
+            let got = read::get(&*self.store, from, None, None, false).await?;
+            if got.meta.size <= MAX_CONDITIONAL_COPY {
+                let kept = Kept::from_attributes(&got.attributes);
+                return self.put(to, got.bytes().await?, &kept, conditions, current).await;
+            }
+        }
+        self.store.copy(from.as_path(), to.as_path()).await?;
         let etag = self.head(to).await?.etag;
         Ok(Written { created: current.is_none(), etag })
     }
@@ -161,7 +270,10 @@ impl BlobStore for S3Store {
         let next = read::cut(&mut entries, page.limit);
         let objects: Vec<ObjectMeta> = entries.values().flatten().cloned().collect();
         let heads = stream::iter(objects).map(|found| async move {
-            match self.0.get_opts(&found.location, object_store::GetOptions { head: true, ..Default::default() }).await
+            match self
+                .store
+                .get_opts(&found.location, object_store::GetOptions { head: true, ..Default::default() })
+                .await
             {
                 Ok(got) => Ok(Some(meta_of(&got))),
                 // Deleted since: the page has one less, and the list goes on behind it.
@@ -174,11 +286,11 @@ impl BlobStore for S3Store {
     }
 
     fn signer(&self) -> Signer<'_> {
-        Signer::Store(&self.0)
+        Signer::Store(&self.store)
     }
 
     async fn ping(&self) -> Result<(), String> {
-        let mut first = self.0.list(None);
+        let mut first = self.store.list(None);
         first.try_next().await.map(drop).map_err(|error| error.to_string())
     }
 }

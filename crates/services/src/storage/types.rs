@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -22,19 +23,27 @@ const KEY_BYTES: usize = 32;
 #[derive(Clone)]
 pub(crate) struct Types(SqliteFile);
 
+/// What the database keeps of the folder itself.
+pub(crate) struct Opened {
+    /// The key that addresses are signed with.
+    pub(crate) key: Vec<u8>,
+    /// The time at which the folder became a store.
+    pub(crate) since: SystemTime,
+}
+
 impl Types {
-    /// Opens the database, and gives the key that addresses are signed with, which it keeps.
-    pub(crate) fn open(path: &Path) -> Result<(Self, Vec<u8>), ServicesError> {
+    /// Opens the database.
+    pub(crate) fn open(path: &Path) -> Result<(Self, Opened), ServicesError> {
         let file = SqliteFile::open(path, SCHEMA)?;
-        let key = file.set_up(path, |db| {
+        let opened = file.set_up(path, |db| {
             // A file of an earlier version has content types only.
             let known = db.prepare("SELECT 1 FROM pragma_table_info('types') WHERE name = 'headers'")?.exists([])?;
             if !known {
                 db.execute_batch("ALTER TABLE types ADD COLUMN headers TEXT")?;
             }
-            key_of(db)
+            Ok(Opened { key: key_of(db)?, since: since(db)? })
         })?;
-        Ok((Self(file), key))
+        Ok((Self(file), opened))
     }
 
     /// What is kept with an object; none when it was put there by other hands.
@@ -87,6 +96,14 @@ fn kept(row: &Row<'_>, first: usize) -> rusqlite::Result<Kept> {
     let headers: Option<String> = row.get(first + 1)?;
     let headers = headers.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
     Ok(Kept { content_type: row.get(first)?, headers })
+}
+
+fn since(db: &Connection) -> rusqlite::Result<SystemTime> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    db.execute("INSERT OR IGNORE INTO keys (name, key) VALUES ('since', CAST(? AS BLOB))", params![now.to_string()])?;
+    let sql = "SELECT CAST(CAST(key AS TEXT) AS INTEGER) FROM keys WHERE name = 'since'";
+    let since: i64 = db.query_row(sql, [], |row| row.get(0))?;
+    Ok(UNIX_EPOCH + Duration::from_secs(since.unsigned_abs()))
 }
 
 fn key_of(db: &Connection) -> rusqlite::Result<Vec<u8>> {
