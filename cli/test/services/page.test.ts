@@ -43,6 +43,8 @@ describeWith("chromium", "the services page", () => {
     await ask("POST", "/cron", {
       json: { name: "nightly", schedule: "0 3 * * *", module: "hello", path: "/reports", method: "POST" },
     });
+    await ask("POST", "/queue/mail", { json: { messages: [{ body: 1 }, { body: 2, delay: 1000 }] } });
+    await ask("POST", "/queue/mail.dead", { json: { messages: [{ body: 3 }, { body: 4 }] } });
     browser = await chromium.launch({ executablePath: findProgram("chromium") as string, args: ["--no-sandbox"] });
   });
   afterAll(async () => {
@@ -86,6 +88,8 @@ describeWith("chromium", "the services page", () => {
     const download = page.waitForEvent("download");
     await page.getByRole("button", { name: "Download" }).last().click();
     expect((await download).suggestedFilename()).toBe("march (final).pdf");
+    await page.getByRole("link", { name: "Queues" }).click();
+    await page.getByRole("row", { name: "mail 1 1 0 2" }).waitFor();
     await page.getByRole("link", { name: "Cron" }).click();
     await page.getByRole("button", { name: "Run" }).last().click();
     await page.getByText("Last runs of nightly").waitFor();
@@ -116,7 +120,7 @@ describeWith("chromium", "the services page", () => {
     ["narrow", 375, 720],
   ] as const)("fits %s screens, light and dark", async (width, pixels, height) => {
     for (const colorScheme of ["light", "dark"] as const) {
-      for (const section of ["modules", "keys", "sql", "storage", "cron"]) {
+      for (const section of ["modules", "keys", "sql", "storage", "queues", "cron"]) {
         const { page, complaints } = await open(section, { viewport: { width: pixels, height }, colorScheme });
         if (section === "sql") {
           await page.getByRole("button", { name: "users" }).click();
