@@ -24,6 +24,6 @@ export function secret(name: string): string {
 }
 
 /** The value of a secret; `undefined` when there is none of this name. */
-export function findSecret(name: string): string | undefined {
+function findSecret(name: string): string | undefined {
   return findVariable(SECRET_PREFIX + name);
 }

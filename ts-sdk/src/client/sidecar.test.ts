@@ -18,7 +18,9 @@ import {
   storage,
   type Transaction,
 } from "../index.ts";
+import { environmentKey, platform } from "../platform.ts";
 import { testApp } from "../testing/index.ts";
+import { connectionOf } from "./sidecar.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "tenon-sdk-"));
 let services: Services;
@@ -274,6 +276,25 @@ describe("a sidecar", () => {
     expect(refused).toMatchObject({ code: "refused", sidecar: "cache" });
   });
 
+  it("is looked up by one reading of the environment", async () => {
+    let readings = 0;
+    const read = () => {
+      const environment = platform[environmentKey];
+      platform[environmentKey] = () => {
+        readings++;
+        return environment?.() ?? [];
+      };
+      const connection = connectionOf("db");
+      platform[environmentKey] = environment;
+      return Promise.resolve(connection);
+    };
+    expect(await asked(read, "http://sidecar/", { SIDECAR_DB_TOKEN: "t" })).toEqual({
+      base: "http://sidecar",
+      token: "t",
+    });
+    expect(readings).toBe(1);
+  });
+
   it("gets its token, when there is one", async () => {
     const { createServer } = await import("node:http");
     const server = createServer((request, response) =>
@@ -282,7 +303,10 @@ describe("a sidecar", () => {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const { port } = server.address() as { port: number };
     const query = () => db.query(["SELECT 1", []]);
-    expect(await asked(query, `http://127.0.0.1:${port}/`, { SIDECAR_DB_TOKEN: "t0ken" })).toEqual(["Bearer t0ken"]);
+    const url = `http://127.0.0.1:${port}/`;
+    expect(await asked(query, url, { SIDECAR_DB_TOKEN: "t0ken" })).toEqual(["Bearer t0ken"]);
+    const both = { SIDECAR_DB_TOKEN: "t0ken", TENON_SECRET_SIDECAR_DB_TOKEN: "secret" };
+    expect(await asked(query, url, both)).toEqual(["Bearer secret"]);
     server.close();
   });
 });

@@ -1,5 +1,4 @@
-import { env } from "../env.ts";
-import { findSecret } from "../secret.ts";
+import { findVariables, requireRequest, SECRET_PREFIX } from "../platform.ts";
 import { HttpClientError, type HttpClientErrorCode } from "./errors.ts";
 import { HttpRequest } from "./http-client.ts";
 import type { HttpResponse } from "./response.ts";
@@ -68,13 +67,18 @@ export interface SidecarRequest {
 
 /**
  * Where a sidecar is reached, and the token that it wants to see if there is one: `SIDECAR_<NAME>_TOKEN` of `[secrets]`, or of
- * `[env]`.
+ * `[env]`. It reads the environment once, because each reading crosses to the host and decodes every variable.
  *
  * @throws SidecarError when there is none of this name.
  */
 export function connectionOf(name: SidecarName): { readonly base: string; readonly token: string | undefined } {
   const variable = `SIDECAR_${name.toUpperCase().replaceAll("-", "_")}`;
-  const base = env(`${variable}_URL`);
+  requireRequest("env");
+  const [base, secret, token] = findVariables(
+    `${variable}_URL`,
+    `${SECRET_PREFIX}${variable}_TOKEN`,
+    `${variable}_TOKEN`,
+  );
   if (base === undefined) {
     throw new SidecarError(
       name,
@@ -83,8 +87,7 @@ export function connectionOf(name: SidecarName): { readonly base: string; readon
         `(in a test: testApp(app, { env: { ${variable}_URL: … } }))`,
     );
   }
-  const token = findSecret(`${variable}_TOKEN`) ?? env(`${variable}_TOKEN`);
-  return { base: base.replace(/\/$/, ""), token };
+  return { base: base.replace(/\/$/, ""), token: secret ?? token };
 }
 
 /**
