@@ -59,7 +59,7 @@ export declare class Runtime {
   /** Notes in `/health` that there is a newer configuration, which cannot be served. */
   noteFailedUpdate(): void
   /** Has `/ready` answer 503, and resolves after `drain_ms`; requests are accepted meanwhile. */
-  drain(): Promise<void>
+  drain(): Promise<undefined>
   /** What has been counted, in the text format of Prometheus. */
   metrics(): string
   /** Resolves when the traces of all requests that have been answered are sent, if they are sent anywhere. */
@@ -72,7 +72,7 @@ export declare class Runtime {
   setBuildError(module: string, html?: string | undefined | null): void
   /**
    * Listens on a host name or address and a port; 0 takes a free one. `localNames`: requests must name this machine,
-   * where the address is a loopback one. Rejects with `ADDRESS_IN_USE` or `LISTEN`.
+   * where the address is a loopback one. `operations`: it serves `/metrics`, `/health` and `/ready` alone. Rejects with `ADDRESS_IN_USE` or `LISTEN`.
    */
   listen(host: string, port: number, localNames: boolean, operations: boolean): Promise<Server>
 }

@@ -289,7 +289,16 @@ function warmUpGlue(): void {
   glueHeaders(list, 1);
   glueContentType(list, 1);
   const response = $realloc(0, 0, 4, 24);
-  void glueHandle(method.at, method.length, path.at, path.length, list, 1, 1, body.at, body.length, response);
+  // The SDK then leaves middleware out, which may ask for what only a request has.
+  const engine = globalThis as unknown as Record<symbol, unknown>;
+  const warmingUp = Symbol.for("tenon.warming-up");
+  engine[warmingUp] = true;
+  try {
+    void glueHandle(method.at, method.length, path.at, path.length, list, 1, 1, body.at, body.length, response);
+  } finally {
+    // A component that kept it would serve without its middleware.
+    delete engine[warmingUp];
+  }
 }
 
 const functions = [

@@ -4,6 +4,7 @@ import { type RawRequest, Request } from "../http/request.ts";
 import { ok, problemResponse, Response } from "../http/response.ts";
 import { type ListedRoute, ROUTES_PATH } from "../http/routes-path.ts";
 import { completedResponse, SENDING } from "../http/sending.ts";
+import { platform, warmingUpKey } from "../platform.ts";
 import type { AnyHandler, Operation } from "../routing/operation.ts";
 import type { Around, Recover } from "../routing/step.ts";
 import type { FoundOperation, Match, RouteTable } from "../routing/table.ts";
@@ -53,7 +54,7 @@ export function createApp(
       request = new Request(raw);
       const match = table.match(method, request.path);
       // Nothing of the user's runs while an app is warmed up.
-      const step = instead ? undefined : findStep?.(match);
+      const step = findStep && !instead && !platform[warmingUpKey] ? findStep(match) : undefined;
       if (step) return finish(step(request, NO_CONTEXT, { match, check }), request, name);
       if (match.found !== "operation") return send(answerWithout(match, request), method);
       const { operation } = match;

@@ -168,6 +168,8 @@ const app: App = routes(
       cors({ origin: ["https://app.example"], credentials: true, expose: ["x-total"], maxAge: 60 }),
       secureHeaders({ "x-frame-options": "DENY" }),
       etag(),
+      // The build, which has no client, must not run it.
+      middleware((req, next) => next({ client: req.ip })),
     ],
     onError: (thrown, req) => (thrown instanceof RangeError ? error(422, `at ${req.path}`) : undefined),
   },
