@@ -1,3 +1,4 @@
+import { isToken } from "../http/headers.ts";
 import type { Request } from "../http/request.ts";
 import { type Response, rawResponse, withHeaders } from "../http/response.ts";
 import { refuseUnknown } from "../schema/unknown.ts";
@@ -96,7 +97,15 @@ export function vary(answer: Response, name: string): Response {
 function check(options: CorsOptions): void {
   if (typeof options !== "object" || options === null) throw new TypeError("cors: takes { origin, … }");
   refuseUnknown("cors", options, OPTIONS);
-  const { origin, credentials, maxAge } = options;
+  const { origin, credentials, maxAge, methods = [] } = options;
+  for (const name of ["methods", "headers", "expose"] as const) {
+    const given = options[name] ?? [];
+    if (!Array.isArray(given) || !given.every(isToken)) throw new TypeError(`cors: "${name}" is a list of names`);
+  }
+  const lower = methods.find((each) => each !== each.toUpperCase());
+  if (lower !== undefined) {
+    throw new TypeError(`cors: the method ${JSON.stringify(lower)} is in upper case: browsers compare it as it is`);
+  }
   if (origin !== "*" && typeof origin !== "function" && !Array.isArray(origin)) {
     throw new TypeError('cors: "origin" is "*", a list of origins, or a function');
   }
