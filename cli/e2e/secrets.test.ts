@@ -14,7 +14,7 @@ const inVariable = `${CANARY}-variable`;
 const inFile = `${CANARY}-file`;
 
 const handler = `
-import { env, error, get, jwt, ok, routes, secret, signature, use } from "@tenon/sdk";
+import { cache, db, env, error, get, jwt, ok, routes, secret, signature, use } from "@tenon/sdk";
 
 const token = use(jwt({ key: () => secret("VARIABLE"), algorithms: ["HS256"] }));
 const hook = use(signature({ scheme: "github", secret: () => secret("FILE") }));
@@ -32,6 +32,12 @@ export default routes({
     console.error(secret("VARIABLE"));
     // The host breaks a line of this length up, here inside the secret.
     console.log("-".repeat(16 * 1024 - ${CANARY.length + 2}) + secret("FILE"));
+    return ok({});
+  }),
+  /** Sends its secret to sidecars, of which \`tenon run\` has none. */
+  called: get("/called", async () => {
+    await db.query(["SELECT ? AS known", [secret("FILE")]]).catch(() => {});
+    await cache.set("known", secret("VARIABLE")).catch(() => {});
     return ok({});
   }),
   rejected: get("/rejected", async () => Promise.reject(new Error(secret("VARIABLE")))),
@@ -53,6 +59,7 @@ const paths = [
   "/signed",
   "/token",
   "/unsendable",
+  "/called",
   "/nowhere",
 ];
 const said = ({ headers, body }: Answer) => `${headers.join("\n")}\n${body.toString("latin1")}`;
@@ -122,6 +129,19 @@ test("of tenon dev, with .env", async () => {
   for (const path of ["/", "/kv", "/storage", "/cron", "/metrics"]) {
     expect(said(await send(services, { path, headers: [["accept", "text/html"]] }))).not.toContain(CANARY);
   }
+  // The recorder has a page for each request: headers, bodies, lines, calls, and the exception.
+  const { requests } = (await send(services, { path: "/runtime" })).json() as {
+    requests: { path: string; recording: number | null }[];
+  };
+  const recorded = requests.filter(({ recording }) => recording !== null);
+  const pages = new Map<string, string>();
+  for (const { path, recording } of recorded) {
+    pages.set(path, said(await send(services, { path: `/runtime/requests/${recording}` })));
+  }
+  for (const path of paths.slice(0, -1)) expect(pages.get(`/run/developed${path}`), path).not.toContain(CANARY);
+  expect(pages.get("/run/developed/thrown")).toContain("it does not fit: ***");
+  expect(pages.get("/run/developed/logged")).toContain("[secret VARIABLE]");
+  expect(pages.get("/run/developed/called")).toContain("SELECT ? AS known");
   await terminal.sees(/it does not fit: \*\*\*/);
   await terminal.sees(/and \[secret VARIABLE\]/);
   // A mistake beside the secrets is told without their lines.
