@@ -29,6 +29,8 @@ export interface Kind {
   readonly leaksEnvironment?: boolean;
   /** Components are not told the client's address. */
   readonly hidesClient?: boolean;
+  /** The engine's `random_get` traps, which OpenSSL asks when a public key is imported. */
+  readonly lacksPublicKeys?: boolean;
   readonly needs?: ProgramName;
   start(project: string, module: string): Promise<Running>;
 }
@@ -45,6 +47,7 @@ export const kinds: readonly Kind[] = [
   },
   {
     name: "tenon run, made by componentize-js",
+    lacksPublicKeys: true,
     start: (project, module) => startTenon([join(referenceOf(project), "dist", `${module}.wasm`)], module),
   },
   {
