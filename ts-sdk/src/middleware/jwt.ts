@@ -272,9 +272,12 @@ const OPTIONS = ["key", "jwks", "cache", "algorithms", "issuer", "audience", "le
 function check(options: JwtOptions): void {
   if (typeof options !== "object" || options === null) throw new TypeError("jwt: takes { key, algorithms, … }");
   refuseUnknown("jwt", options, OPTIONS);
-  const { key, jwks, cache, algorithms, leeway = 0 } = options;
+  const { key, jwks, cache, algorithms, issuer, audience, leeway = 0 } = options;
   if ((key === undefined) === (jwks === undefined)) throw new TypeError('jwt: takes either "key" or "jwks"');
   if (key === "" || (isBytes(key) && key.length === 0)) throw new TypeError('jwt: "key" is empty');
+  if (key !== undefined && (key === null || !["string", "object", "function"].includes(typeof key))) {
+    throw new TypeError('jwt: "key" is a text, bytes, a JSON Web Key, or a function that gives one');
+  }
   if (jwks !== undefined && typeof jwks !== "string" && !isKeySet(jwks)) {
     throw new TypeError('jwt: "jwks" is a URL or a set of keys, { keys: […] }');
   }
@@ -285,5 +288,12 @@ function check(options: JwtOptions): void {
   if (!Array.isArray(algorithms) || algorithms.length === 0 || !algorithms.every((each) => known.includes(each))) {
     throw new TypeError(`jwt: "algorithms" lists one or more of ${known.join(", ")}`);
   }
-  if (!(leeway >= 0)) throw new RangeError('jwt: "leeway" is a number of seconds, 0 or more');
+  if (issuer !== undefined && typeof issuer !== "string") throw new TypeError('jwt: "issuer" is a text');
+  const audiences: readonly unknown[] = audience === undefined ? [""] : [audience].flat();
+  if (audiences.length === 0 || !audiences.every((each) => typeof each === "string")) {
+    throw new TypeError('jwt: "audience" is a text, or a list of one or more');
+  }
+  // A text would be joined to `exp`, and a token would never expire.
+  if (typeof leeway !== "number" || !(leeway >= 0))
+    throw new RangeError('jwt: "leeway" is a number of seconds, 0 or more');
 }
