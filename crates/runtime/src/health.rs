@@ -47,7 +47,7 @@ pub(crate) fn readiness(reasons: &[String]) -> Response<Bytes> {
     if reasons.is_empty() {
         return json(StatusCode::OK, r#"{"status":"ready"}"#.to_string());
     }
-    let reasons: Vec<_> = reasons.iter().map(|reason| format!(r#""{}""#, JsonString(reason))).collect();
+    let reasons: Vec<_> = reasons.iter().map(|reason| JsonString(reason).to_string()).collect();
     json(StatusCode::SERVICE_UNAVAILABLE, format!(r#"{{"status":"unready","reasons":[{}]}}"#, reasons.join(",")))
 }
 
