@@ -1,6 +1,6 @@
 /**
- * The suites of the SQL builder that need a database, on PostgreSQL behind `--tables`: walks by cursor, filters from texts,
- * inserts of several rows, upserts and counts. Each statement of the builder passes the list, and answers as without one.
+ * The suites of the SQL builder that read, on PostgreSQL behind `--tables`: pages by cursor, and filters, some of them from texts.
+ * Each statement passes the list, and answers as it does without one.
  */
 import { Agent, request } from "node:http";
 import { expect, it, vi } from "vitest";
@@ -19,7 +19,7 @@ async function startListed(): Promise<Database> {
   const store = await startPostgres();
   const start = (tables?: string[]) =>
     Sidecar.start({ kind: "sql", url: store.url, listen: "127.0.0.1:0", logLevel: "off", ...(tables && { tables }) });
-  const [owner, listed] = [await start(), await start(["things", "tasks"])];
+  const [owner, listed] = [await start(), await start(["things"])];
   const agent = new Agent({ keepAlive: true });
   return {
     name: "postgres",
@@ -64,13 +64,10 @@ vi.mock("../../../ts-sdk/test/sql/databases.ts", () => ({
 }));
 process.env["TENON_SQL_CASES"] ??= "150";
 await import("../../../ts-sdk/test/sql/walk.test.ts");
-await import("../../../ts-sdk/test/sql/typed-walk.test.ts");
 await import("../../../ts-sdk/test/sql/differential.test.ts");
-await import("../../../ts-sdk/test/sql/write.test.ts");
 
 describeWith("postgresql", "the suites of the SQL builder", () => {
-  it("passed statements of both kinds", () => {
+  it("passed the list", () => {
     expect(passed["SELECT"]).toBeGreaterThan(1_000);
-    expect(passed["INSERT"]).toBeGreaterThan(100);
   });
 });
