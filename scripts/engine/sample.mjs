@@ -266,13 +266,17 @@ const checks = {
 const relative = {
   id: "relative URLs of Web Platform Tests",
   first: before("http://127.0.0.1:8000/fetch/api/test.any.js"),
-  script: scriptOf(function relative() {
-    const redirected = [Response.redirect("/"), Response.redirect("../a?b", 301)];
-    globalThis.print(redirected.map(({ status, headers }) => `${status} ${headers.get("location")}`).join());
-    // The function `URL` is a URL as well, as a text.
-    const requests = [new Request(""), new Request("../a", { method: "POST", body: "b" }), new Request(URL)];
-    globalThis.print([...requests, new Request(requests[1])].map(({ method, url }) => `${method} ${url}`).join());
-  }),
+  script: scriptOf(
+    {
+      relative() {
+        const redirected = [Response.redirect("/"), Response.redirect("../a?b", 301)];
+        globalThis.print(redirected.map(({ status, headers }) => `${status} ${headers.get("location")}`).join());
+        // The function `URL` is a URL as well, as a text.
+        const requests = [new Request(""), new Request("../a", { method: "POST", body: "b" }), new Request(URL)];
+        globalThis.print([...requests, new Request(requests[1])].map(({ method, url }) => `${method} ${url}`).join());
+      },
+    }.relative,
+  ),
 };
 
 /** Sizes of a task's text around what the block of arguments holds, and far beyond it. */
