@@ -4,6 +4,12 @@ import { connect } from "./connect.ts";
 import type { Empty, Middleware, Next, Passed } from "./types.ts";
 
 /**
+ * A type that no call infers from what is expected of its result: `use` expects a middleware that may need anything. The result of
+ * `NoInfer` is the same, but editors show that word.
+ */
+type Uninferred<T> = [T][T extends unknown ? 0 : never];
+
+/**
  * Makes a middleware. It runs before any input is read. `next(context?)` resolves to the answer of everything inside,
  * errors included, and hands `context` on to it; an answer without `next` ends the request.
  *
@@ -13,7 +19,7 @@ import type { Empty, Middleware, Next, Passed } from "./types.ts";
  */
 export function middleware<Adds extends object = Empty, Needs extends object = Empty>(
   run: (request: Request, next: Next, context: Needs) => Passed<Adds> | Promise<Passed<Adds>>,
-): Middleware<Adds, Needs> {
+): Middleware<Adds, Uninferred<Needs>> {
   if (typeof run !== "function") throw new TypeError("middleware: takes a function (req, next, context) => answer");
   return Object.freeze<Middleware<Adds, Needs>>({
     connect,

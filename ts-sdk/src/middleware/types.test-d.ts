@@ -146,3 +146,8 @@ expectTypeOf(app).toExtend<App>();
 declare const many: Record<string, ReturnType<typeof get>>;
 routes(many);
 routes({ ...many, more: get("/", () => ok({})) });
+
+// A middleware that is written where it is used asks for nothing that it does not name.
+
+routes({ index: get("/", () => ok({})) }, { use: [middleware((req, next) => next({ client: req.ip }))] });
+group("/all", { index: get("", () => ok({})) }, { use: [middleware((req, next) => next({ client: req.ip }))] });
