@@ -359,7 +359,9 @@ fn prefer_others() {
     // Elsewhere it would be the whole process.
     #[cfg(target_os = "linux")]
     {
-        if let Err(error) = rustix::process::setpriority_process(None, NICE) {
+        let own = rustix::process::getpriority_process(None);
+        let less = own.and_then(|own| rustix::process::setpriority_process(None, own.saturating_add(NICE)));
+        if let Err(error) = less {
             tracing::debug!("guests that compute have the server's own priority: {error}");
         }
     }
