@@ -46,7 +46,9 @@ const status = async (base: string, path: string) => (await send(base, { path })
 const isHello = async () => (await status(running.base, "/run/app/hello/you")) === 200;
 
 test("a module is set to another source and rolled back, and one that does not load changes nothing", async () => {
-  expect(statSync(join(folder, "admin.sock")).mode & 0o777).toBe(0o600);
+  // It is opened once the server listens.
+  const mode = () => statSync(join(folder, "admin.sock")).mode & 0o777;
+  await vi.waitFor(() => expect(mode()).toBe(0o600), { timeout: 10_000, interval: 5 });
   expect(await isHello()).toBe(true);
   expect(ctl("set", "app", echo)).toMatchObject({ code: 0 });
   expect(await isHello()).toBe(false);
