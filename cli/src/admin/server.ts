@@ -1,7 +1,7 @@
 /** The admin socket of `tenon run`: lists modules and changes their sources, for those who have the server's user. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import { failureToTell, TenonError } from "../errors.ts";
-import { type Bound, listen } from "../http-sidecar/listen.ts";
+import { type Bound, listen, stop } from "../http-sidecar/listen.ts";
 import type { Live } from "../serve/live.ts";
 
 /** Nobody but the server's user connects. */
@@ -44,10 +44,7 @@ export class Admin {
 
   /** Stops listening, and resolves when running changes are done. */
   async close(): Promise<void> {
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    this.#server.closeIdleConnections();
-    this.#bound.release();
-    await closed;
+    await stop(this.#server, this.#bound);
   }
 }
 

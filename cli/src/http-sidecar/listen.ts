@@ -1,5 +1,7 @@
 /** Where a sidecar listens, as the other sidecars do (`crates/services/src/sidecar/listen.rs`). */
+
 import { chmodSync, rmSync, statSync } from "node:fs";
+import type { Server as HttpServer } from "node:http";
 import { connect, isIPv4, type Server } from "node:net";
 import { TenonError } from "../errors.ts";
 
@@ -35,6 +37,14 @@ export async function listen(server: Server, text: string, socketMode = SOCKET_M
     loopback,
     release: () => {},
   };
+}
+
+/** Stops listening, and resolves when running requests have finished. */
+export async function stop(server: HttpServer, bound: Bound): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeIdleConnections();
+  bound.release();
+  await closed;
 }
 
 async function listenAtSocket(server: Server, text: string, mode: number): Promise<Bound> {

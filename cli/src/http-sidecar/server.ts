@@ -13,7 +13,7 @@ import { TenonError } from "../errors.ts";
 import { version } from "../package.ts";
 import { type AllowRule, parseAllow, splitPath } from "./allow.ts";
 import { HeaderFile } from "./credentials.ts";
-import { type Bound, listen } from "./listen.ts";
+import { type Bound, listen, stop } from "./listen.ts";
 import { Metrics } from "./metrics.ts";
 import { RateLimit } from "./rate.ts";
 import { Upstream, UpstreamError } from "./upstream.ts";
@@ -116,10 +116,7 @@ export class HttpSidecar {
 
   /** Stops listening, and resolves when running requests have finished. */
   async close(): Promise<void> {
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    this.#server.closeIdleConnections();
-    this.#bound.release();
-    await closed;
+    await stop(this.#server, this.#bound);
     this.#upstream.close();
   }
 
