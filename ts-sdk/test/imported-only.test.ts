@@ -1,4 +1,4 @@
-/** What an app does not import is not in its bundle: each middleware and each kind of body costs those alone who use it. */
+/** Parts that an app does not import are not in its bundle: only an app that uses a middleware or a kind of body pays for it. */
 import { expect, it } from "vitest";
 import { bundle } from "./component/build.ts";
 

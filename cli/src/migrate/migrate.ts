@@ -6,7 +6,7 @@ import { ask, detailOf, type Reply } from "../ask.ts";
 import { systemReason, TenonError } from "../errors.ts";
 import { statementsOf } from "./statements.ts";
 
-/** What a {@link migrate} is told. */
+/** Options of {@link migrate}. */
 export interface MigrateOptions {
   /** The sidecar `sql`: `unix:///run/db.sock` or `http://127.0.0.1:7001`. It must be allowed to change the schema. */
   readonly address: string;

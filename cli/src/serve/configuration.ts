@@ -14,7 +14,7 @@ import type { RuntimeOptions } from "../runtime.ts";
 import type { SidecarService } from "../sidecar-service.ts";
 import { Terminal } from "../terminal.ts";
 
-/** What is served, and by which configuration. */
+/** The modules that are served, and the configuration that names them. */
 export interface Configuration {
   readonly project: Project | undefined;
   readonly config: Config;

@@ -239,7 +239,7 @@ describeEach("key-value: $name", kvTargets, (target) => {
     const set = Array.from({ length: 150 }, (_, n) => ({ key: name(n), value: "x" }));
     await ask("POST", "/kv", { json: { set } });
     let isListing = true;
-    // Of each three one stays, one is overwritten, and one comes and goes.
+    // One of each three stays, one is overwritten, and one comes and goes.
     const writing = (async () => {
       for (let n = 0; isListing; n = (n + 3) % 150) {
         await Promise.all([put(n + 1), ask("DELETE", `/kv/${name(n + 2)}`)]);

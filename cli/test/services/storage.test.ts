@@ -124,7 +124,7 @@ describeEach("storage: $name", [...storageTargets, s3Target], (target) => {
     const write = async (first: number, each: (n: number) => Promise<unknown>) => {
       for (let n = first; n < 120 && isListing; n += 4) await each(n);
     };
-    // Of each four one stays, one is overwritten, one is deleted, and one comes and goes.
+    // One of each four stays, one is overwritten, one is deleted, and one comes and goes.
     const writing = [
       write(1, put),
       write(2, (n) => ask("DELETE", `/storage/${name(n)}`)),

@@ -9,7 +9,7 @@
 //!                     └─► took longer than BRIEF ─► Pool: the module that has used least goes on, for one epoch
 //! ```
 //!
-//! What a guest waits for (timers, sockets) belongs to the server's runtime, wherever the guest runs.
+//! Timers and sockets that a guest waits for belong to the server's runtime, wherever the guest runs.
 
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -25,7 +25,7 @@ use tenon_memory::PerProcess;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-/// What takes longer than this goes on elsewhere. The server may have to poll 61 calls (tokio's `event_interval`) before it
+/// A call that computes for longer goes on elsewhere. The server may have to poll 61 calls (tokio's `event_interval`) before it
 /// looks at its sockets.
 const BRIEF: Duration = Duration::from_micros(300);
 
@@ -58,7 +58,7 @@ struct ClassState {
 pub(crate) struct Class(usize);
 
 impl Class {
-    /// What goes on behind the head of an answer.
+    /// The pieces behind the head of a streamed answer.
     pub(crate) const STREAM: Self = Self(CLASSES);
 
     /// The class of a request.
@@ -283,7 +283,7 @@ struct Pool {
 #[derive(Default)]
 struct Queue {
     modules: Vec<(Arc<Share>, VecDeque<Arc<Task>>)>,
-    /// What the module had used that was last given a turn.
+    /// Nanoseconds that the module had used which was last given a turn.
     turn: u64,
 }
 

@@ -4,7 +4,7 @@ import type { Response } from "./response.ts";
 /** Where an answer keeps what belongs to its sending. */
 export const SENDING: unique symbol = Symbol() as never;
 
-/** What belongs to the sending of an answer. */
+/** The parts of an answer that only sending needs. */
 export interface Sending {
   /** The body as JSON text, once it is written. */
   readonly text?: string;
@@ -12,7 +12,7 @@ export interface Sending {
   readonly later?: readonly (() => Promise<readonly [name: string, value: string]>)[];
   /** Appends the headers of `later`. It is there with them, so that an app without any does not hold it. */
   readonly complete?: (response: Response) => Promise<Response>;
-  /** Of a streamed answer: starts it, or drops it when it is sent without a body. Gives the headers to append. */
+  /** Starts a streamed answer, or drops it when it is sent without a body. Returns the headers to append. */
   readonly start?: (isSent: boolean) => SentResponse["headers"];
 }
 

@@ -42,7 +42,7 @@ export function remoteSet(url: string, cache?: KeySetCache): (anew: boolean) => 
   };
 }
 
-/** What the cache answers; nothing when it fails, because the set is at its URL as well. @throws when there is no cache. */
+/** Returns the cache's answer; nothing when it fails, because the set is at its URL as well. @throws when there is no cache. */
 async function ask<T>(asked: Promise<T>): Promise<T | undefined> {
   try {
     return await asked;

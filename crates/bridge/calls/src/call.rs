@@ -136,7 +136,7 @@ impl Call {
         }
     }
 
-    /// What the call waits for.
+    /// Adds the streams that the call waits for.
     pub fn pollables(&self, all: &mut Vec<Pollable>) {
         if let Some(sending) = &self.sending {
             all.push(sending.stream.subscribe());

@@ -68,7 +68,7 @@ pub(super) struct Outcome {
     pub(super) last: u64,
     /// Comparisons of instances that were restored.
     pub(super) restored: u64,
-    /// Of these, instances of a module that does nothing but stream.
+    /// Those among them of a module that does nothing but stream.
     pub(super) restored_streams: u64,
     /// Comparisons of instances that were made.
     pub(super) made: u64,
@@ -271,7 +271,7 @@ impl Round {
     }
 }
 
-/// What the clients of a round count.
+/// Counts of a round's clients.
 #[derive(Default)]
 struct Counts {
     cancelled: AtomicU64,

@@ -81,7 +81,7 @@ impl S3Store {
         match send_parts(&mut *parts, first, upload).await {
             Ok(put) => Ok(Written { created: current.is_none(), etag: put.e_tag.unwrap_or_default() }),
             Err(error) => {
-                // What S3 keeps of it costs money.
+                // S3 keeps the parts otherwise, and they cost money.
                 if let Err(left) = parts.abort().await {
                     tracing::warn!("storage: an upload in parts could not be given up: {left}");
                 }

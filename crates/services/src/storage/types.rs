@@ -23,7 +23,7 @@ const KEY_BYTES: usize = 32;
 #[derive(Clone)]
 pub(crate) struct Types(SqliteFile);
 
-/// What the database keeps of the folder itself.
+/// Facts of the folder itself that the database keeps.
 pub(crate) struct Opened {
     /// The key that addresses are signed with.
     pub(crate) key: Vec<u8>,

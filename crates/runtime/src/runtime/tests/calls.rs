@@ -163,7 +163,7 @@ async fn run(runtime: &Runtime, script: &Script) -> Answer {
     send(runtime, request("POST", "/run/c/", script.body())).await
 }
 
-/// What the steps of a script gave, when its handler answered.
+/// The results of a script's steps, when its handler answered.
 async fn answered(runtime: &Runtime, script: &Script) -> Bytes {
     let answer = run(runtime, script).await;
     let last = || runtime.recorded_request(runtime.recent_requests().last()?.recording?);
@@ -350,7 +350,7 @@ async fn the_calls_of_a_request_are_limited_in_number_and_in_bytes() {
     }
     assert_eq!(run(&runtime, &greedy).await.status, 200);
     assert_eq!(run(&runtime, greedy.start(&call)).await.status, 500);
-    // What was held for them is given back.
+    // The bytes that were held for them are given back.
     let more = Limits { max_outbound_calls: 64, ..limits };
     let (runtime, _folder) = runtime_of(&url, more, Isolation::Request).await;
     let mut script = Script::default();
