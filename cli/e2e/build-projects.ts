@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { findProgram } from "../../testing/programs.ts";
 import {
   aotOf,
+  callsProject,
   echoProject,
   everyProject,
   faultsProject,
@@ -26,6 +27,7 @@ export default async function setup(): Promise<void> {
     command([join(root, foreign, "build.mjs")], root);
   }
   for (const [project, name] of [
+    [callsProject, "calls"],
     [echoProject, "echo"],
     [helloProject, "hello"],
     [everyProject, "every"],

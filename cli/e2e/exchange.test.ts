@@ -38,7 +38,7 @@ const digest = (content: Uint8Array) => createHash("sha256").update(content).dig
 describeEach(
   "echo on $name",
   kinds,
-  ({ start, losesHeaders, sharesInstances, leaksEnvironment, hidesClient, lacksPublicKeys }) => {
+  ({ start, losesHeaders, sharesInstances, leaksEnvironment, hidesClient, lacksPublicKeys, copiesBodies }) => {
     let server: Running;
     beforeAll(async () => {
       server = await start(echoProject, "echo");
@@ -50,23 +50,21 @@ describeEach(
       return send(server.base, { ...exchange, path: prefix + exchange.path });
     };
 
-    test.each([0, 1, 4095, 4096, 4097, mebibyte, 5 * mebibyte, limit])(
-      "a body of %i bytes, announced and chunked",
-      async (size) => {
-        const body = bytes(size);
-        for (const chunks of [undefined, 65_521]) {
-          const answer = await call({
-            method: "POST",
-            path: "/echo",
-            body,
-            ...(chunks === undefined ? {} : { chunks }),
-          });
-          expect(answer.status).toBe(200);
-          expect(answer.body.length).toBe(size);
-          expect(digest(answer.body)).toBe(digest(body));
-        }
-      },
-    );
+    const sizes = [0, 1, 4095, 4096, 4097, mebibyte, ...(copiesBodies ? [] : [5 * mebibyte, limit])];
+    test.each(sizes)("a body of %i bytes, announced and chunked", async (size) => {
+      const body = bytes(size);
+      for (const chunks of [undefined, 65_521]) {
+        const answer = await call({
+          method: "POST",
+          path: "/echo",
+          body,
+          ...(chunks === undefined ? {} : { chunks }),
+        });
+        expect(answer.status).toBe(200);
+        expect(answer.body.length).toBe(size);
+        expect(digest(answer.body)).toBe(digest(body));
+      }
+    });
 
     test("the address, scheme, host and base path of a request are not the client's to say", async () => {
       const forged = ["for", "proto", "host", "prefix"].map((name) => [`x-forwarded-${name}`, "https"] as const);

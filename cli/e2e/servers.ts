@@ -31,6 +31,8 @@ export interface Kind {
   readonly hidesClient?: boolean;
   /** The engine's `random_get` traps, which OpenSSL asks when a public key is imported. */
   readonly lacksPublicKeys?: boolean;
+  /** A body takes it time by the square of its size: 10 MiB take 20 s. */
+  readonly copiesBodies?: boolean;
   readonly needs?: ProgramName;
   start(project: string, module: string): Promise<Running>;
 }
@@ -54,6 +56,7 @@ export const kinds: readonly Kind[] = [
     // preview2-shim 0.26 makes an object of a response's headers, and decodes their values as UTF-8.
     name: "jco serve",
     losesHeaders: true,
+    copiesBodies: true,
     sharesInstances: true,
     hidesClient: true,
     leaksEnvironment: true,
@@ -169,6 +172,8 @@ export const helloProject = join(root, "examples/hello");
 /** An app that speaks `fetch`. */
 export const fetchProject = join(root, "cli/e2e/fixtures/fetch");
 export const streamsProject = join(root, "cli/e2e/fixtures/streams");
+/** An app of calls and timers. */
+export const callsProject = join(root, "cli/e2e/fixtures/calls");
 export const faultsProject = join(root, "cli/e2e/fixtures/faults");
 /** An app with every feature that an OpenAPI document can show. */
 export const everyProject = join(root, "ts-sdk/test/openapi/every");

@@ -9,6 +9,7 @@
  */
 
 import type { RawResponse } from "./app/app.ts";
+import type { RawHeader } from "./http/headers.ts";
 
 /** One `[name, value]` pair of the environment the host injects. */
 export type EnvironmentEntry = readonly [name: string, value: string];
@@ -86,6 +87,7 @@ interface PlatformGlobals {
   [buildingKey]?: Map<object, Error>;
   [warmingUpKey]?: true;
   [streamKey]?: StreamStep | undefined;
+  [callsKey]?: StartCall;
 }
 
 /** The engine's globals, typed as narrowly as the SDK uses them. */
@@ -105,6 +107,28 @@ export type StreamStep = (method: string) => Promise<RawResponse>;
  * generates calls it; the module that sets it is in a component only when the app streams.
  */
 export const streamKey: unique symbol = Symbol.for("tenon.stream") as never;
+
+/** A call as a whole, as the component makes it (`wit/calls.wit`). `timeoutMs` and `maxBytes` are 0 where the host decides. */
+export interface OutgoingCall {
+  readonly method: string;
+  /** Absolute, without a fragment. */
+  readonly url: string;
+  readonly headers: readonly RawHeader[];
+  readonly body: Uint8Array | undefined;
+  readonly timeoutMs: number;
+  readonly maxBytes: number;
+}
+
+/** How a call ended: with a response, or with a reason (the number of a case of `reason`) and a sentence. */
+export type CallOutcome =
+  | { readonly status: number; readonly headers: readonly RawHeader[]; readonly body: Uint8Array<ArrayBuffer> }
+  | { readonly reason: number; readonly detail: string };
+
+/** Makes a call. */
+export type StartCall = (call: OutgoingCall) => Promise<CallOutcome>;
+
+/** The key of the global that makes calls as a whole, where there is one: in components that `tenon build` makes its own way. */
+export const callsKey: unique symbol = Symbol.for("tenon.calls") as never;
 
 /** The prefix of secrets' names in the environment, where `env` does not find them. */
 export const SECRET_PREFIX = "TENON_SECRET_";

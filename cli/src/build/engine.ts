@@ -14,7 +14,7 @@ import { askChild, type ChildError } from "./child.ts";
 import { glueSource, withGlue } from "./glue.ts";
 
 /** The world that the engine's bindings are made for. */
-export const worldName = "handler-glue";
+export const worldName = "engine-glue";
 
 /** Engines that snapshots are taken of: to become components as they are, or to be specialized by weval first. */
 type EngineKind = "snapshot" | "specializable";

@@ -18,7 +18,30 @@ declare const $memory: { readonly buffer: ArrayBuffer };
  * call, `crates/snapshot/src/arguments.rs` says.
  */
 declare const $realloc: (old: number, was: number, align: number, size: number) => number;
-declare const $dealloc: (at: number, size: number, align: number) => void;
+declare const $dealloc: (at: number, size?: number, align?: number) => void;
+/** `sdk:core/calls` as functions of the core module (canonical ABI). */
+declare const $start: (
+  methodAt: number,
+  methodLength: number,
+  urlAt: number,
+  urlLength: number,
+  headersAt: number,
+  headerCount: number,
+  hasBody: number,
+  bodyAt: number,
+  bodyLength: number,
+  timeoutMs: number,
+  maxBytes: number,
+) => number;
+/** Gives the address of what was taken. */
+declare const $take: () => number;
+declare const $cancel: (call: number) => void;
+/** The global object of the bundle, with what the engine put there. */
+declare const contentGlobal: {
+  setTimeout(callback: () => void, milliseconds: number): number;
+  clearTimeout(timer: number): void;
+  [key: symbol]: unknown;
+};
 /** What the bundle exports. */
 declare const handler010Handle: (request: object) => GlueResponse | Promise<GlueResponse>;
 declare let glue: Glue;
@@ -45,7 +68,28 @@ interface Glue {
   readonly done: Promise<void>;
   /** The last request, for as long as its arguments are there. */
   current: GlueRequest | undefined;
+  /** Calls that run, by their numbers. */
+  readonly calls: Map<number, GluePending>;
+  /** The timer that the engine waits for while calls run; 0 is none. */
+  timer: number;
 }
+
+/** A call as the SDK wants it made. Names and values are checked; `timeoutMs` and `maxBytes` are 0 where the host decides. */
+interface GlueOutgoing {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: readonly (readonly [name: string, value: Uint8Array])[];
+  readonly body: Uint8Array | undefined;
+  readonly timeoutMs: number;
+  readonly maxBytes: number;
+}
+
+/** How a call ended: with a response, or with a reason and a sentence. */
+type GlueOutcome =
+  | { readonly status: number; readonly headers: [string, Uint8Array][]; readonly body: Uint8Array }
+  | { readonly reason: number; readonly detail: string };
+
+type GluePending = (outcome: GlueOutcome) => void;
 
 /** A list of headers: how long each name and each value is, and all of them in a row. */
 interface GlueList {
@@ -254,9 +298,133 @@ function glueRespond(response: GlueResponse, at: number): void {
   }
 }
 
+/**
+ * Starts a call. The engine runs as long as a timer is left, so one is, whose end is the end of a call: no other timer is as long
+ * (`crates/snapshot/src/poll.rs`, `own-timers.ts`).
+ */
+function glueStart(outgoing: GlueOutgoing): Promise<GlueOutcome> {
+  const { encoder } = glue;
+  const { headers, body } = outgoing;
+  const method: Uint8Array = encoder.encode(outgoing.method);
+  const url: Uint8Array = encoder.encode(outgoing.url);
+  const table = 16 * headers.length;
+  let size = table + method.length + url.length + (body === undefined ? 0 : body.length);
+  const names: Uint8Array[] = [];
+  for (let index = 0; index < headers.length; index++) {
+    const header = headers[index] as readonly [string, Uint8Array];
+    const name: Uint8Array = glue.names.get(header[0]) ?? encoder.encode(header[0]);
+    if (glue.names.size < 256) glue.names.set(header[0], name);
+    names.push(name);
+    size += name.length + header[1].length;
+  }
+  const block = $realloc(0, 0, 4, size);
+  if (block + size > glue.size) glueView();
+  const { bytes, words } = glue;
+  let next = block + table;
+  const write = (part: Uint8Array): number => {
+    const at = next;
+    bytes.set(part, at);
+    next += part.length;
+    return at;
+  };
+  for (let index = 0, word = block >> 2; index < names.length; index++, word += 4) {
+    const name = names[index] as Uint8Array;
+    const value = (headers[index] as readonly [string, Uint8Array])[1];
+    words[word] = write(name);
+    words[word + 1] = name.length;
+    words[word + 2] = write(value);
+    words[word + 3] = value.length;
+  }
+  const number = $start(
+    write(method),
+    method.length,
+    write(url),
+    url.length,
+    block,
+    headers.length,
+    body === undefined ? 0 : 1,
+    body === undefined ? 0 : write(body),
+    body === undefined ? 0 : body.length,
+    outgoing.timeoutMs,
+    outgoing.maxBytes,
+  );
+  $dealloc(block, size, 4);
+  if (glue.timer === 0) glue.timer = glueSetTimeout(glueEnded, glueLongest);
+  return new Promise((resolve) => glue.calls.set(number, resolve));
+}
+
+/** A call has ended, or several have. */
+function glueEnded(): void {
+  glue.timer = 0;
+  let taken = 0;
+  for (;;) {
+    const at = $take();
+    if (at + 32 > glue.size) glueView();
+    // A number and a result, or nothing; the result is a response or a failure.
+    if (glue.bytes[at] === 0) {
+      $dealloc(at);
+      break;
+    }
+    taken++;
+    const number = glue.words[(at + 4) >> 2] as number;
+    const outcome = glue.bytes[at + 8] === 0 ? glueAnswer(at) : glueFailure(at);
+    $dealloc(at);
+    const pending = glue.calls.get(number);
+    glue.calls.delete(number);
+    pending?.(outcome);
+  }
+  if (glue.calls.size === 0) return;
+  if (taken > 0) {
+    glue.timer = glueSetTimeout(glueEnded, glueLongest);
+    return;
+  }
+  // The host has ended them, as it does with the request that they belong to.
+  const left = [...glue.calls.values()];
+  glue.calls.clear();
+  for (const pending of left) pending({ reason: 5, detail: "the host has ended the call" });
+}
+
+/** The response that was taken. The host has allocated each part of it. */
+function glueAnswer(at: number): GlueOutcome {
+  const word = (at + 12) >> 2;
+  const status = (glue.words[word] as number) & 0xffff;
+  const headersAt = glue.words[word + 1] as number;
+  const count = glue.words[word + 2] as number;
+  const bodyAt = glue.words[word + 3] as number;
+  const length = glue.words[word + 4] as number;
+  const headers = glueHeaders(headersAt, count);
+  const body = glueCopy(bodyAt, length);
+  const { words } = glue;
+  for (let index = 0, each = headersAt >> 2; index < 2 * count; index++, each += 2) {
+    if (words[each + 1] !== 0) $dealloc(words[each] as number, words[each + 1] as number, 1);
+  }
+  if (count !== 0) $dealloc(headersAt, 16 * count, 4);
+  if (length !== 0) $dealloc(bodyAt, length, 1);
+  return { status, headers, body };
+}
+
+function glueFailure(at: number): GlueOutcome {
+  const reason = glue.bytes[at + 12] as number;
+  const textAt = glue.words[(at + 16) >> 2] as number;
+  const length = glue.words[(at + 20) >> 2] as number;
+  const detail = glueText(textAt, length);
+  if (length !== 0) $dealloc(textAt, length, 1);
+  return { reason, detail };
+}
+
+/** Ends calls that the last request has left, for the next one. */
+function glueForget(): void {
+  if (glue.timer !== 0) glueClearTimeout(glue.timer);
+  glue.timer = 0;
+  for (const number of glue.calls.keys()) $cancel(number);
+  glue.calls.clear();
+}
+
 /** The export. The engine waits for the promise that it gives. */
 function glueHandle(...call: GlueCall): Promise<void> {
   const request = new GlueRequest(call);
+  // The next piece of an answer (`wit/handler.wit`) belongs to the request that began it.
+  if (glue.timer !== 0 && request.method[0] !== ":") glueForget();
   glue.current = request;
   const answer = handler010Handle(request);
   if ("then" in answer) return glueWait(answer, call);
@@ -301,6 +469,15 @@ function warmUpGlue(): void {
   }
 }
 
+/**
+ * Milliseconds of the timer that stands for the end of a call: the longest that there is. A handler's are a minute shorter, at
+ * least (`own-timers.ts`).
+ */
+export const glueLongest = 2 ** 31 - 1;
+
+declare const glueSetTimeout: (typeof contentGlobal)["setTimeout"];
+declare const glueClearTimeout: (typeof contentGlobal)["clearTimeout"];
+
 const functions = [
   glueView,
   glueText,
@@ -313,24 +490,34 @@ const functions = [
   glueFree,
   glueList,
   glueRespond,
+  glueStart,
+  glueEnded,
+  glueAnswer,
+  glueFailure,
+  glueForget,
   glueHandle,
   glueWait,
   warmUpGlue,
 ];
 
 /** The functions and what they share, as they stand in the bindings. */
-export const glueSource = `const glueBlockSize = ${glueBlockSize}, glueBefore = ${glueBefore};
+export const glueSource =
+  `const glueBlockSize = ${glueBlockSize}, glueBefore = ${glueBefore}, glueLongest = ${glueLongest};
+const { setTimeout: glueSetTimeout, clearTimeout: glueClearTimeout } = contentGlobal;
 let glue = {
-  bytes: undefined, words: undefined, size: 0, names: new Map(), lists: new Map(), current: undefined,
+  bytes: undefined, words: undefined, size: 0, names: new Map(), lists: new Map(), current: undefined, calls: new Map(), timer: 0,
   done: Promise.resolve(), encoder: new TextEncoder(), decoder: new TextDecoder(),
 };
 ${functions.map((each) => each.toString()).join("\n")}
-`.replaceAll("glueHandle", "export_handler_0_1_0$handle");
+contentGlobal[Symbol.for("tenon.calls")] = glueStart;
+`
+    .replaceAll("glueHandle", "export_handler_0_1_0$handle")
+    .replaceAll(/\$(start|take|cancel)\b/g, "$$import_sdk_core_calls_0_1_0$$$1");
 
 /**
  * Puts these functions in the place of the generated ones.
  *
- * @param bindings what the splicer generated for `handler-glue`
+ * @param bindings what the splicer generated for `engine-glue`
  * @throws Error when the generated text is not of the form that is known
  */
 export function withGlue(bindings: string): string {

@@ -1,5 +1,7 @@
 //! Adding functions to a core module, and changing how its functions reach each other.
 
+mod graft;
+
 use std::collections::HashMap;
 use std::convert::Infallible;
 
@@ -9,7 +11,7 @@ use wasm_encoder::{
 };
 use wasmparser::{
     BinaryReader, CodeSectionReader, CompositeInnerType, CustomSectionReader, ExportSectionReader, ExternalKind,
-    FunctionSectionReader, GlobalSectionReader, ImportSectionReader, KnownCustom, Name, Operator, TypeRef,
+    FuncType, FunctionSectionReader, GlobalSectionReader, ImportSectionReader, KnownCustom, Name, Operator, TypeRef,
     TypeSectionReader, ValType,
 };
 
@@ -41,8 +43,8 @@ pub struct Rewrite<'a> {
     globals: u32,
     imported_globals: u32,
     added: Vec<(u32, Function)>,
-    /// Whether the type of a function without parameters and results is added.
-    procedures: bool,
+    /// Types of functions that the module lacks; their numbers are behind its own.
+    added_types: Vec<FuncType>,
     added_globals: Vec<Global>,
     added_exports: Vec<(&'a str, u32)>,
     calls: HashMap<u32, u32>,
@@ -66,7 +68,7 @@ impl<'a> Rewrite<'a> {
             globals: 0,
             imported_globals: 0,
             added: Vec::new(),
-            procedures: false,
+            added_types: Vec::new(),
             added_globals: Vec::new(),
             added_exports: Vec::new(),
             calls: HashMap::new(),
@@ -222,16 +224,28 @@ impl<'a> Rewrite<'a> {
     ///
     /// When there are too many.
     pub fn add_exported(&mut self, name: &'a str, instructions: &[Instruction<'_>]) -> Result<(), Error> {
-        let is_procedure = |ty: &CompositeInnerType| match ty {
-            CompositeInnerType::Func(ty) => ty.params().is_empty() && ty.results().is_empty(),
-            _ => false,
-        };
-        let known = self.types.iter().position(is_procedure);
-        self.procedures |= known.is_none();
-        let ty = u32::try_from(known.unwrap_or(self.types.len()))?;
+        let ty = self.type_of(&FuncType::new([], []))?;
         let function = self.add(Known { function: 0, ty }, 0, instructions)?;
         self.added_exports.push((name, function));
         Ok(())
+    }
+
+    /// The number of a type of functions, which is added where the module lacks it.
+    fn type_of(&mut self, ty: &FuncType) -> Result<u32, Error> {
+        let known = self.types.iter().position(|known| matches!(known, CompositeInnerType::Func(known) if known == ty));
+        let added = || Some(self.types.len() + self.added_types.iter().position(|added| added == ty)?);
+        if let Some(number) = known.or_else(added) {
+            return Ok(u32::try_from(number)?);
+        }
+        self.added_types.push(ty.clone());
+        Ok(u32::try_from(self.types.len() + self.added_types.len() - 1)?)
+    }
+
+    /// Whether two functions are of the same type, which may stand in a module more than once.
+    #[must_use]
+    pub fn are_alike(&self, one: Known, other: Known) -> bool {
+        one.ty == other.ty
+            || self.types.get(one.ty as usize).is_some_and(|ty| self.types.get(other.ty as usize) == Some(ty))
     }
 
     /// Adds a mutable global.
@@ -261,7 +275,7 @@ impl<'a> Rewrite<'a> {
     /// When what was added would need a section that the module does not have.
     pub fn finish(self) -> Result<Vec<u8>, Error> {
         let needed = [
-            (TYPE, self.procedures),
+            (TYPE, !self.added_types.is_empty()),
             (FUNCTION, !self.added.is_empty()),
             (GLOBAL, !self.added_globals.is_empty()),
             (EXPORT, !self.added_exports.is_empty()),
@@ -273,9 +287,11 @@ impl<'a> Rewrite<'a> {
         for section in &self.sections {
             let reader = section.reader(self.module);
             match section.id {
-                TYPE if self.procedures => {
-                    let add = |made: &mut Vec<u8>| made.extend(PROCEDURE);
-                    module.section(&longer(TYPE, reader, 1, add)?.section())
+                TYPE => {
+                    let mut types = Vec::new();
+                    self.added_types.iter().try_for_each(|ty| encode_type(ty, &mut types))?;
+                    let add = |made: &mut Vec<u8>| made.extend(types);
+                    module.section(&longer(TYPE, reader, self.added_types.len(), add)?.section())
                 }
                 FUNCTION => module.section(
                     &longer(FUNCTION, reader, self.added.len(), |made| {
@@ -337,8 +353,19 @@ impl<'a> Rewrite<'a> {
     }
 }
 
-/// The type of a function without parameters and results, in the binary format.
-const PROCEDURE: [u8; 3] = [0x60, 0, 0];
+/// The binary format's mark of a type of functions.
+const FUNCTION_TYPE: u8 = 0x60;
+
+fn encode_type(ty: &FuncType, made: &mut Vec<u8>) -> Result<(), Error> {
+    made.push(FUNCTION_TYPE);
+    for list in [ty.params(), ty.results()] {
+        list.len().encode(made);
+        for ty in list {
+            RoundtripReencoder.val_type(*ty)?.encode(made);
+        }
+    }
+    Ok(())
+}
 
 fn encode_global(value: Global, made: &mut Vec<u8>) {
     let (val_type, value) = match value {

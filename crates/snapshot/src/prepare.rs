@@ -11,21 +11,27 @@ use crate::encode::encode;
 use crate::error::SnapshotError;
 use crate::files::Files;
 use crate::run::{Runner, configured};
-use crate::{arguments, clock, entropy, template};
+use crate::{arguments, clock, entropy, log, poll, template};
 
 /// The function of the engine that reads the bundle and runs its top level.
 pub(crate) const INITIALIZE: &str = "componentize.wizer";
 
 /// The sources that decide what a prepared engine is.
-const SOURCES: [&str; 9] = [
+const SOURCES: [&str; 15] = [
     include_str!("arguments.rs"),
     include_str!("clock.rs"),
     include_str!("encode.rs"),
     include_str!("entropy.rs"),
+    include_str!("graft.rs"),
     include_str!("hollow.rs"),
+    include_str!("log.rs"),
+    include_str!("log.wat"),
+    include_str!("poll.rs"),
+    include_str!("poll.wat"),
     include_str!("prepare.rs"),
     include_str!("template.rs"),
     include_str!("../../code/src/rewrite.rs"),
+    include_str!("../../code/src/rewrite/graft.rs"),
     include_str!("../../compose/src/lib.rs"),
 ];
 
@@ -85,6 +91,8 @@ fn rewritten(engine: &[u8]) -> Result<Vec<u8>, rewrite::Error> {
     let mut rewrite = Rewrite::of(engine)?;
     clock::ask_directly(&mut rewrite)?;
     entropy::draw_directly(&mut rewrite)?;
+    poll::wait_for_calls(&mut rewrite)?;
+    log::write_as_value(&mut rewrite)?;
     arguments::gather(&mut rewrite)?;
     rewrite.finish()
 }

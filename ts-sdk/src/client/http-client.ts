@@ -1,9 +1,9 @@
 import { isBytes } from "../http/bytes.ts";
-import { checkHeader, Headers, isToken } from "../http/headers.ts";
+import { checkHeader, encodeValue, Headers, isToken, type RawHeader } from "../http/headers.ts";
 import { writeJson } from "../http/json.ts";
-import { encodeUtf8, type PlatformRequest, platform } from "../platform.ts";
-import { EGRESS_HEADER, explainedCode, HttpClientError, networkErrorCode } from "./errors.ts";
-import { readBody } from "./read-body.ts";
+import { callsKey, encodeUtf8, type PlatformRequest, platform } from "../platform.ts";
+import { EGRESS_HEADER, explainedCode, HttpClientError, type HttpClientErrorCode, networkErrorCode } from "./errors.ts";
+import { readBody, tooLarge } from "./read-body.ts";
 import { HttpResponse } from "./response.ts";
 
 /** How long an exchange may take in all, unless `timeout` says otherwise, in milliseconds. */
@@ -13,6 +13,8 @@ export const DEFAULT_MAX_BYTES = 10 * 1024 * 1024;
 
 /** What timers take: a longer time-out is none. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
+/** What a number of 32 bits takes. */
+const LARGEST_BODY = 2 ** 32 - 1;
 
 /** A request in the making: `await httpClient.request().post(url).header(name, value).json(value).send()`. */
 export class HttpRequest {
@@ -100,10 +102,43 @@ export class HttpRequest {
    * @throws HttpClientError when there is no answer; its `code` says why.
    */
   async send(): Promise<HttpResponse> {
-    const where = `${methodOf(this.#method)} ${hostOf(this.#url)}`;
-    if (this.#body !== undefined && /^(?:GET|HEAD)$/.test(this.#method)) {
+    const method = methodOf(this.#method);
+    const { host, href } = destinationOf(this.#url);
+    const where = `${method} ${host}`;
+    if (this.#body !== undefined && /^(?:GET|HEAD)$/.test(method)) {
       throw new HttpClientError("invalid", `${where}: such a request has no body`);
     }
+    const headers = [...this.#headers];
+    if (this.#isJson && !headers.some(([name]) => name === "content-type")) {
+      headers.push(["content-type", "application/json"]);
+    }
+    const start = platform[callsKey];
+    if (start === undefined) return this.#fetch(where, headers);
+    const outcome = await start({
+      method,
+      url: href,
+      headers: headers.map(([name, value]): RawHeader => [name, encodeValue(value)]),
+      body: this.#body,
+      // 0 would be the host's time, and NaN or less than 0 are no time at all.
+      timeoutMs: Math.max(1, Math.min(this.#timeout, LONGEST_TIMEOUT_MS) | 0),
+      maxBytes: Math.max(1, Math.min(this.#maxBytes, LARGEST_BODY)),
+    });
+    if ("reason" in outcome) throw this.#failure(where, outcome.reason, outcome.detail);
+    const { status, body } = outcome;
+    if (body.length > this.#maxBytes) throw tooLarge(this.#maxBytes);
+    return new HttpResponse(status, new Headers(outcome.headers), body);
+  }
+
+  /** The error for how a call failed. */
+  #failure(where: string, reason: number, detail: string): HttpClientError {
+    const code = CALL_REASONS[reason] ?? "unreachable";
+    if (code === "too_large") return tooLarge(this.#maxBytes);
+    if (code === "timeout") return new HttpClientError(code, `${where}: no answer within ${this.#timeout} ms`);
+    return new HttpClientError(code, code === "invalid" ? `${where}: ${detail}` : `${where}: ${REASONS[code]}`);
+  }
+
+  /** Sends the request with the platform's `fetch`. */
+  async #fetch(where: string, headers: [string, string][]): Promise<HttpResponse> {
     const controller = platform.AbortController && new platform.AbortController();
     let timer: unknown;
     const timeout = new Promise<never>((_, reject) => {
@@ -116,7 +151,7 @@ export class HttpRequest {
       );
     });
     try {
-      return await Promise.race([this.#exchange(where, controller?.signal), timeout]);
+      return await Promise.race([this.#exchange(where, headers, controller?.signal), timeout]);
     } catch (thrown) {
       if (thrown instanceof HttpClientError) throw thrown;
       throw unanswered(where, networkErrorCode(thrown), thrown);
@@ -125,12 +160,9 @@ export class HttpRequest {
     }
   }
 
-  async #exchange(where: string, signal: unknown): Promise<HttpResponse> {
-    const headers: [string, string][] = [...this.#headers, [EGRESS_HEADER, "explain"]];
-    if (this.#isJson && !headers.some(([name]) => name === "content-type")) {
-      headers.push(["content-type", "application/json"]);
-    }
-    const request: PlatformRequest = { method: this.#method, headers, redirect: "manual" };
+  async #exchange(where: string, headers: [string, string][], signal: unknown): Promise<HttpResponse> {
+    const explained: [string, string][] = [...headers, [EGRESS_HEADER, "explain"]];
+    const request: PlatformRequest = { method: this.#method, headers: explained, redirect: "manual" };
     if (this.#body !== undefined) request.body = this.#body;
     if (signal !== undefined) request.signal = signal;
     const response = await platform.fetch(this.#url, request);
@@ -141,21 +173,36 @@ export class HttpRequest {
   }
 }
 
+/** What the cases of `reason` of `sdk:core/calls` are here, by their numbers. */
+const CALL_REASONS: readonly HttpClientErrorCode[] = [
+  "refused",
+  "unreachable",
+  "timeout",
+  "too_large",
+  "invalid",
+  "unreachable",
+];
+
 const REASONS = { refused: "the host refused", unreachable: "the host is unreachable", timeout: "the host timed out" };
 
 function unanswered(where: string, code: keyof typeof REASONS, cause?: unknown): HttpClientError {
   return new HttpClientError(code, `${where}: ${REASONS[code]}`, { cause });
 }
 
+/** Methods that `fetch` sends in upper case however they are written (Fetch standard, section 2.2.1). */
+const NORMALIZED_METHOD = /^(?:DELETE|GET|HEAD|OPTIONS|POST|PUT)$/i;
+
 /** Those that `fetch` refuses too (Fetch standard, section 2.2.1), which the component's engine takes for GET or sends. */
 const FORBIDDEN_METHOD = /^(?:CONNECT|TRACE|TRACK)$/i;
 
 function methodOf(method: string): string {
-  if (isToken(method) && !FORBIDDEN_METHOD.test(method)) return method;
+  if (isToken(method) && !FORBIDDEN_METHOD.test(method)) {
+    return NORMALIZED_METHOD.test(method) ? method.toUpperCase() : method;
+  }
   throw new HttpClientError("invalid", "httpClient: takes a method such as GET; CONNECT and TRACE can't be sent");
 }
 
-function hostOf(url: string): string {
+function destinationOf(url: string): { readonly host: string; readonly href: string } {
   let parsed: InstanceType<typeof platform.URL> | undefined;
   try {
     parsed = new platform.URL(url);
@@ -168,7 +215,7 @@ function hostOf(url: string): string {
   if (parsed.username + parsed.password !== "") {
     throw new HttpClientError("invalid", "httpClient: a URL takes no user name and password; send them in a header");
   }
-  return parsed.host;
+  return { host: parsed.host, href: parsed.href.replace(/#.*$/, "") };
 }
 
 /** Requests to sidecars and other hosts, over the runtime's outbound HTTP. */

@@ -19,8 +19,12 @@ export async function readBody(response: PlatformResponse, limit: number): Promi
     length += value.length;
     if (length > limit) {
       await reader.cancel();
-      throw new HttpClientError("too_large", `the answer is larger than ${limit} bytes`);
+      throw tooLarge(limit);
     }
   }
   return joinBytes(chunks, length);
 }
+
+/** An answer that is larger than it may be. */
+export const tooLarge = (limit: number): HttpClientError =>
+  new HttpClientError("too_large", `the answer is larger than ${limit} bytes`);

@@ -69,11 +69,19 @@ impl Running {
             if !self.ended.is_empty() {
                 return true;
             }
-            if (self.calls.is_empty() && end.is_none()) || end.is_some_and(|end| end <= now) {
+            if self.calls.is_empty() && end.is_none() {
                 return false;
             }
             let mut waited = Vec::new();
             self.calls.iter().for_each(|call| call.pollables(&mut waited));
+            if end.is_some_and(|end| end <= now) {
+                // Hosts notice that a response has come only when they are asked whether it has.
+                if waited.iter().fold(false, |any, pollable| pollable.ready() | any) {
+                    drop(waited);
+                    self.proceed(now);
+                }
+                return !self.ended.is_empty();
+            }
             if let Some(first) = self.calls.iter().filter_map(|call| call.deadline).chain(end).min() {
                 waited.push(monotonic_clock::subscribe_instant(first));
             }

@@ -1,0 +1,149 @@
+/** Calls as a whole, timers and log lines of real components, on Tenon's runtime and, by the adapter inside of them, on another server. */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { send } from "./http.ts";
+import { callsProject, type Running, startTenon, startWasmtime } from "./servers.ts";
+
+let folder: string;
+let sidecar: Server;
+let url: string;
+/** Connections of calls that nobody waits for any more. */
+let gone = 0;
+const open = new Set<Socket>();
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "tenon-calls-"));
+  sidecar = createServer(async (request, response) => {
+    const [, what, number] = (request.url ?? "").split("/");
+    if (what === "after") {
+      request.socket.once("close", () => gone++);
+      await new Promise((done) => setTimeout(done, Number(number)));
+      return void response.end(number);
+    }
+    if (what === "bytes") return void response.end(Buffer.alloc(Number(number)));
+    if (what === "status") return void response.writeHead(Number(number)).end();
+    if (what === "broken") return void request.socket.destroy();
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    response.writeHead(201, {
+      "x-url": request.url ?? "",
+      "x-latin": request.headers["x-latin"] ?? "",
+      "x-egress": String(request.headers["tenon-egress"]),
+      "set-cookie": ["a=1", "b=2"],
+    });
+    response.end(Buffer.concat(chunks));
+  });
+  sidecar.on("connection", (socket) => {
+    open.add(socket);
+    socket.once("close", () => open.delete(socket));
+  });
+  await new Promise<void>((listening) => sidecar.listen(0, "127.0.0.1", listening));
+  url = `http://127.0.0.1:${(sidecar.address() as AddressInfo).port}`;
+});
+afterAll(async () => {
+  sidecar?.close();
+  for (const socket of open) socket.destroy();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const tenonWith = (isolation: string) => async () => {
+  await writeFile(
+    join(folder, "tenon.toml"),
+    `[project]\nname = "calls"\n[server]\nisolation = "${isolation}"\n[sidecars]\nslow = "${url}"\n`,
+  );
+  return startTenon([join(callsProject, "dist/calls.wasm")], "calls", folder);
+};
+
+describe.each([
+  ["tenon run, isolation = request", tenonWith("request")],
+  ["tenon run, isolation = shared", tenonWith("shared")],
+  ["wasmtime serve", () => startWasmtime(join(callsProject, "dist/calls-composed.wasm"), { SIDECAR_SLOW_URL: url })],
+] as const)("%s", (name, start) => {
+  const isTenon = name.startsWith("tenon");
+  let server: Running;
+  beforeAll(async () => {
+    server = await start();
+  });
+  afterAll(() => server?.stop());
+  const ask = async (path: string) => {
+    const answer = await send(server.base, { path: isTenon ? `/run/calls${path}` : path });
+    expect(answer.status, answer.body.toString()).toBe(200);
+    return answer.json();
+  };
+
+  test("calls run at once", async () => {
+    for (const n of [1, 3, 20]) {
+      const { texts, ms } = (await ask(`/together/${n}`)) as { texts: number; ms: number };
+      expect(texts).toBe(n);
+      // One after another would take n times 200.
+      expect(ms).toBeLessThan(n === 1 ? 2000 : n * 200);
+    }
+  });
+
+  test("calls and timers end in the order of time, whichever began first", async () => {
+    const ended = ["timer of 0", "call of 100", "timer of 200", "call of 300", "timer of 400"];
+    for (let i = 0; i < 3; i++) expect(await ask("/order")).toEqual({ ended });
+  });
+
+  test("calls of the client and of fetch run beside each other", async () => {
+    const ended = ["timer of 50", "fetch of 150", "call of 300", "fetch of 450"];
+    expect(await ask("/mixed")).toEqual({ ended });
+    expect(await ask("/order")).toMatchObject({ ended: expect.arrayContaining(["call of 300"]) });
+  });
+
+  test("a call that a handler left is ended, and the next request is not told", async () => {
+    const before = gone;
+    for (let i = 0; i < 5; i++) await ask("/left");
+    await ask("/together/3");
+    if (isTenon) await expect.poll(() => gone - before).toBeGreaterThanOrEqual(5);
+  });
+
+  test("the longest timers are timers, and longer ones are over at once", async () => {
+    expect(await ask("/longest")).toEqual({ ended: ["timer of 2 ** 31", "call of 50"] });
+  });
+
+  test("timers by the hundreds", async () => {
+    expect(await ask("/timers/1000")).toEqual({ over: 666 });
+    expect(await ask("/timers/10")).toEqual({ over: 6 });
+  });
+
+  test("each failure has its code", async () => {
+    const { codes } = (await ask("/failures")) as { codes: string[] };
+    expect(codes.slice(0, 5)).toEqual(["timeout", "too_large", "200", "503", "unreachable"]);
+    expect(codes[5]).toBe(isTenon ? "refused" : "unreachable");
+  });
+
+  test("a request and a response arrive whole", async () => {
+    expect(await ask("/whole")).toEqual({
+      status: 201,
+      same: true,
+      headers: [
+        ["x-url", "/echo?a=%20b"],
+        ["x-latin", "\xe9"],
+        ["x-egress", "undefined"],
+        ["set-cookie", "a=1"],
+        ["set-cookie", "b=2"],
+      ],
+    });
+  });
+
+  test("a streamed answer makes calls between its pieces", async () => {
+    const answer = await send(server.base, { path: isTenon ? "/run/calls/stream/5" : "/stream/5" });
+    expect(answer.body.toString()).toBe("0:20 1:20 2:20 3:20 4:20 ");
+    await ask("/together/1");
+  });
+
+  test("what is printed is logged, and errors are told from the rest", async () => {
+    await ask("/print");
+    if (isTenon) {
+      await expect.poll(server.errors).toMatch(/INFO.*to the output: é/);
+      await expect.poll(server.errors).toMatch(/ERROR.*to the errors/);
+    } else {
+      await expect.poll(server.errors).toMatch(/to the errors/);
+    }
+  });
+});
