@@ -1,4 +1,4 @@
-/** Calls as a whole, timers and log lines of real components, on Tenon's runtime and, by the adapter inside of them, on another server. */
+/** Calls as a whole, timers and log lines of real components, on Tenon's runtime and, by the adapter inside of them, on other servers. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { send } from "./http.ts";
-import { callsProject, type Running, startTenon, startWasmtime } from "./servers.ts";
+import { callsProject, type Running, startJco, startTenon, startWasmtime } from "./servers.ts";
 
 let folder: string;
 let sidecar: Server;
@@ -31,7 +31,7 @@ beforeAll(async () => {
     for await (const chunk of request) chunks.push(chunk);
     response.writeHead(201, {
       "x-url": request.url ?? "",
-      "x-latin": request.headers["x-latin"] ?? "",
+      "x-text": request.headers["x-text"] ?? "",
       "x-egress": String(request.headers["tenon-egress"]),
       "set-cookie": ["a=1", "b=2"],
     });
@@ -62,6 +62,7 @@ describe.each([
   ["tenon run, isolation = request", tenonWith("request")],
   ["tenon run, isolation = shared", tenonWith("shared")],
   ["wasmtime serve", () => startWasmtime(join(callsProject, "dist/calls-composed.wasm"), { SIDECAR_SLOW_URL: url })],
+  ["jco serve", () => startJco(join(callsProject, "dist/calls-composed.wasm"), { SIDECAR_SLOW_URL: url })],
 ] as const)("%s", (name, start) => {
   const isTenon = name.startsWith("tenon");
   let server: Running;
@@ -123,12 +124,15 @@ describe.each([
       same: true,
       headers: [
         ["x-url", "/echo?a=%20b"],
-        ["x-latin", "\xe9"],
+        ["x-text", "e"],
         ["x-egress", "undefined"],
-        ["set-cookie", "a=1"],
-        ["set-cookie", "b=2"],
       ],
     });
+  });
+
+  // preview2-shim 0.26 decodes the values of headers as UTF-8, and joins those that repeat.
+  test.skipIf(name === "jco serve")("headers keep their bytes, and stay apart", async () => {
+    expect(await ask("/headers")).toEqual({ text: "\xe9", cookies: ["a=1", "b=2"] });
   });
 
   test("a streamed answer makes calls between its pieces", async () => {

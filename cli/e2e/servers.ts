@@ -60,15 +60,7 @@ export const kinds: readonly Kind[] = [
     sharesInstances: true,
     hidesClient: true,
     leaksEnvironment: true,
-    start: async (project, module) => {
-      const port = await freePort();
-      const file = join(project, "dist", `${module}-composed.wasm`);
-      const jco = join(root, "node_modules/.bin/jco");
-      // It serves from a child of its own, which a signal to it alone would leave behind.
-      const child = spawn(jco, ["serve", "--port", String(port), file], { cwd: root, detached: true });
-      const stop = () => process.kill(-(child.pid ?? 0), "SIGTERM");
-      return started(child, `http://127.0.0.1:${port}`, stop);
-    },
+    start: (project, module) => startJco(join(project, "dist", `${module}-composed.wasm`)),
   },
   {
     name: "wasmtime serve",
@@ -110,6 +102,20 @@ export async function startWasmtime(
   const args = ["serve", "-S", "cli=y", "--addr", `127.0.0.1:${port}`, ...variables, component];
   const env = { ...process.env, ...environment };
   return started(spawn(findProgram("wasmtime") as string, args, { env }), `http://127.0.0.1:${port}`);
+}
+
+/** Starts `jco serve` on a free port, with variables that the component sees. */
+export async function startJco(
+  component: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Running> {
+  const port = await freePort();
+  const jco = join(root, "node_modules/.bin/jco");
+  const env = { ...process.env, ...environment };
+  // It serves from a child of its own, which a signal to it alone would leave behind.
+  const child = spawn(jco, ["serve", "--port", String(port), component], { cwd: root, detached: true, env });
+  const stop = () => process.kill(-(child.pid ?? 0), "SIGTERM");
+  return started(child, `http://127.0.0.1:${port}`, stop);
 }
 
 async function started(child: ChildProcess, base: string, stop?: () => void): Promise<Running> {
