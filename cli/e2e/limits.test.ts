@@ -158,7 +158,7 @@ test("a request makes no more outbound calls than it may, and the next one may a
 
 test("an outbound body is no longer than it may be", async () => {
   expect((await get(`/upload/1000?url=${url}`)).json()).toEqual({ status: 200, code: "" });
-  expect((await get(`/upload/1001?url=${url}`)).json()).toEqual({ status: 0, code: "unreachable" });
+  expect((await get(`/upload/1001?url=${url}`)).json()).toEqual({ status: 0, code: "invalid" });
   await expect.poll(server.errors).toContain("max_outbound_body_bytes");
 });
 

@@ -2,13 +2,25 @@
 (module
   (import "engine" "memory" (memory 0))
   (import "wasi_snapshot_preview1" "fd_write" (func $fd_write (param i32 i32 i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "fd_fdstat_get" (func $fd_fdstat_get (param i32 i32) (result i32)))
   (import "sdk:core/log@" "write" (func $write (param i32 i32 i32)))
+
+  ;; The output and the errors, of all files.
+  (func $is_log (param $file i32) (result i32)
+    (i32.lt_u (i32.sub (local.get $file) (i32.const 1)) (i32.const 2)))
+
+  ;; The C library asks once whether it writes to a terminal: it is told a file of an unknown kind that can be written to.
+  (func (export "fd_fdstat_get") (param $file i32) (param $status i32) (result i32)
+    (if (i32.eqz (call $is_log (local.get $file)))
+      (then (return (call $fd_fdstat_get (local.get $file) (local.get $status)))))
+    (memory.fill (local.get $status) (i32.const 0) (i32.const 24))
+    (i64.store offset=8 (local.get $status) (i64.const 64))
+    (i32.const 0))
 
   ;; A file, where the pieces of the text are, how many, and where the number of bytes goes that were written.
   (func (export "fd_write") (param $file i32) (param $pieces i32) (param $count i32) (param $written i32) (result i32)
     (local $length i32) (local $total i32)
-    ;; 1 is the output, 2 the errors.
-    (if (i32.ge_u (i32.sub (local.get $file) (i32.const 1)) (i32.const 2))
+    (if (i32.eqz (call $is_log (local.get $file)))
       (then
         (return (call $fd_write (local.get $file) (local.get $pieces) (local.get $count) (local.get $written)))))
     (block $done

@@ -113,7 +113,7 @@ export class HttpRequest {
       headers.push(["content-type", "application/json"]);
     }
     const start = platform[callsKey];
-    if (start === undefined) return this.#fetch(where, headers);
+    if (start === undefined) return this.#sendByFetch(where, headers);
     const outcome = await start({
       method,
       url: href,
@@ -138,7 +138,7 @@ export class HttpRequest {
   }
 
   /** Sends the request with the platform's `fetch`. */
-  async #fetch(where: string, headers: [string, string][]): Promise<HttpResponse> {
+  async #sendByFetch(where: string, headers: [string, string][]): Promise<HttpResponse> {
     const controller = platform.AbortController && new platform.AbortController();
     let timer: unknown;
     const timeout = new Promise<never>((_, reject) => {
