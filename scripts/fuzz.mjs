@@ -59,5 +59,5 @@ function drive(target) {
 /** Cargo builds for an explicit target, whose folder is named after this machine. */
 function binary(target) {
   const { stdout } = spawnSync("rustc", ["--print", "host-tuple"], { encoding: "utf8" });
-  return join(root, "target", stdout.trim(), "debug", `fuzz-${target}`);
+  return resolve(root, process.env.CARGO_TARGET_DIR ?? "target", stdout.trim(), "debug", `fuzz-${target}`);
 }

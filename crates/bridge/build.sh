@@ -17,7 +17,7 @@ cargo_home=${CARGO_HOME:-$HOME/.cargo}
 env -u RUSTUP_TOOLCHAIN RUSTC="$rustc" RUSTC_BOOTSTRAP=1 \
   CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER="$linker" \
   RUSTFLAGS="--remap-path-prefix=$PWD=. --remap-path-prefix=$cargo_home=cargo" \
-  "$cargo" build --quiet --locked --release --workspace --target wasm32-unknown-unknown -Zbuild-std=core,alloc
+  "$cargo" build --quiet --locked --release --workspace --target-dir target --target wasm32-unknown-unknown -Zbuild-std=core,alloc
 
 built=$(mktemp)
 trap 'rm -f "$built"' EXIT
