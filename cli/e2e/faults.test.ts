@@ -141,7 +141,7 @@ describe("one after another", () => {
     return Number(/^tenon_instances_created_total\{module="faults"\} (\d+)$/m.exec(metrics)?.[1]);
   };
 
-  // What a call of the engine's own `fetch` leaves on the host costs its instance; all else is restored.
+  // Instances are restored. Only a call of the engine's own `fetch` leaves something on the host, which costs its instance.
   test.each(["/mark", "/plant"])("nothing of one request is seen by the next: %s", async (where) => {
     const before = await created();
     for (let i = 0; i < 50; i++) {

@@ -30,7 +30,7 @@ const isBroken = (n: number) => n % 1000 === 10;
 const numbers = Array.from({ length: PER_KEY }, (_, n) => n);
 
 /**
- * Whether a message is the first of a batch that was sent twice: the sidecar was killed when it had taken it and had not said so. The
+ * Tells the first message of a batch that was sent twice: the sidecar was killed when it had taken it and had not said so. The
  * second follows on the last of the first.
  */
 const isSentAgain = (n: number, before: number) => n % AT_ONCE === 0 && before < n + AT_ONCE;

@@ -241,7 +241,7 @@ impl<'a> Rewrite<'a> {
         Ok(u32::try_from(self.types.len() + self.added_types.len() - 1)?)
     }
 
-    /// Whether two functions are of the same type, which may stand in a module more than once.
+    /// Tells whether two functions are of the same type, which may stand in a module more than once.
     #[must_use]
     pub fn are_alike(&self, one: Known, other: Known) -> bool {
         one.ty == other.ty

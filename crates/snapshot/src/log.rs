@@ -1,6 +1,6 @@
 //! Log lines without a stream of the host.
 //!
-//! What a handler prints goes through the C library to `fd_write` of WASI 0.1, and the adapter to WASI 0.2 opens a stream of the
+//! Text that a handler prints goes through the C library to `fd_write` of WASI 0.1, and the adapter to WASI 0.2 opens a stream of the
 //! host for it, which an instance then holds. It does so as well when the library asks what kind of file it writes to.
 //! `sdk:core/log` takes the same bytes as a value.
 

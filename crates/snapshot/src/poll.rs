@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(engine.poll(&timers[..2]), 1);
         assert_eq!(engine.host().now, 3_001_000);
         assert_eq!(engine.poll(&[timers[1], timers[0]]), 0);
-        // Of several that are over the first.
+        // The first of several that are over.
         engine.host().now = 10_000_000;
         assert_eq!(engine.poll(&timers[..2]), 0);
         assert_eq!((engine.host().polls, engine.host().open()), (0, 0));

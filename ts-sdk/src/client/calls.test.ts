@@ -1,4 +1,4 @@
-/** What the client hands over where calls are made as a whole, and what becomes of each outcome. */
+/** The client hands over calls as a whole, and makes a response or an error of each outcome. */
 import { afterEach, describe, expect, it } from "vitest";
 import { HttpClientError, httpClient } from "../index.ts";
 import { type CallOutcome, callsKey, type OutgoingCall, platform } from "../platform.ts";

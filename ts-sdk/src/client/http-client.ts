@@ -13,7 +13,7 @@ export const DEFAULT_MAX_BYTES = 10 * 1024 * 1024;
 
 /** What timers take: a longer time-out is none. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
-/** What a number of 32 bits takes. */
+/** The largest number of 32 bits. */
 const LARGEST_BODY = 2 ** 32 - 1;
 
 /** A request in the making: `await httpClient.request().post(url).header(name, value).json(value).send()`. */
@@ -173,7 +173,7 @@ export class HttpRequest {
   }
 }
 
-/** What the cases of `reason` of `sdk:core/calls` are here, by their numbers. */
+/** Codes for the cases of `reason` of `sdk:core/calls`, by their numbers. */
 const CALL_REASONS: readonly HttpClientErrorCode[] = [
   "refused",
   "unreachable",

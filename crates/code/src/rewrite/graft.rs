@@ -95,7 +95,7 @@ impl Rewrite<'_> {
     }
 }
 
-/// What the numbers of a small module become.
+/// The numbers that those of a small module become.
 #[derive(Default)]
 struct Map {
     types: Vec<u32>,
