@@ -1,7 +1,7 @@
 /** The admin socket of `tenon run`: lists modules and changes their sources, for those who have the server's user. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import { failureToTell, TenonError } from "../errors.ts";
-import { type Bound, listen, stop } from "../http-sidecar/listen.ts";
+import { type Bound, listen } from "../http-sidecar/listen.ts";
 import type { Live } from "../serve/live.ts";
 
 /** Nobody but the server's user connects. */
@@ -18,11 +18,9 @@ interface Answer {
 
 /** The socket, while it is served. */
 export class Admin {
-  readonly #server: Server;
   readonly #bound: Bound;
 
-  private constructor(server: Server, bound: Bound) {
-    this.#server = server;
+  private constructor(bound: Bound) {
     this.#bound = bound;
   }
 
@@ -35,7 +33,7 @@ export class Admin {
     const server = createServer((req, res) => {
       void answerTo(req, live).then((answer) => send(res, answer));
     });
-    return new Admin(server, await listen(server, address, SOCKET_MODE));
+    return new Admin(await listen(server, address, SOCKET_MODE));
   }
 
   get address(): string {
@@ -44,7 +42,7 @@ export class Admin {
 
   /** Stops listening, and resolves when running changes are done. */
   async close(): Promise<void> {
-    await stop(this.#server, this.#bound);
+    await this.#bound.stop();
   }
 }
 

@@ -1,12 +1,15 @@
 /** Where a sidecar listens, as the other sidecars do (`crates/services/src/sidecar/listen.rs`). */
 
 import { chmodSync, rmSync, statSync } from "node:fs";
-import type { Server as HttpServer } from "node:http";
-import { connect, isIPv4, type Server } from "node:net";
+import type { Server as HttpServer, IncomingMessage, ServerResponse } from "node:http";
+import { connect, isIPv4, type Server, type Socket } from "node:net";
 import { TenonError } from "../errors.ts";
 
 /** Read and write for the socket's owner and group: nobody else can connect. */
 const SOCKET_MODE = 0o660;
+
+/** Milliseconds that requests have to finish once a server is told to stop: as with the other sidecars. */
+const SHUTDOWN_MS = 10_000;
 
 /** A server that listens. */
 export interface Bound {
@@ -14,16 +17,79 @@ export interface Bound {
   readonly address: string;
   /** Set on a loopback address, which web pages in this machine's browsers can reach. */
   readonly loopback: boolean;
+  /** Stops listening, and resolves when running requests have finished or their time is over. */
+  stop(): Promise<void>;
+}
+
+/** An address that a server listens at. */
+type Place = Pick<Bound, "address" | "loopback"> & {
   /** Removes the socket. */
   release(): void;
-}
+};
 
 /**
  * Listens at `unix:///run/stripe.sock` or `127.0.0.1:7004`. A socket that nobody listens at any more is replaced.
  *
  * @throws TenonError `CONFIG` for what is no address, `ADDRESS_IN_USE` and `LISTEN`
  */
-export async function listen(server: Server, text: string, socketMode = SOCKET_MODE): Promise<Bound> {
+export async function listen(server: HttpServer, text: string, socketMode = SOCKET_MODE): Promise<Bound> {
+  const connections = new Connections(server);
+  const place = await listenAt(server, text, socketMode);
+  return {
+    address: place.address,
+    loopback: place.loopback,
+    stop: async () => {
+      const closed = connections.close();
+      place.release();
+      await closed;
+    },
+  };
+}
+
+/**
+ * The connections of a server, with the number of requests that each is answering. Node takes one that has sent nothing yet for
+ * busy, and waits for it without end; clients open such connections ahead.
+ */
+class Connections {
+  readonly #server: HttpServer;
+  readonly #requests = new Map<Socket, number>();
+  #closing = false;
+
+  constructor(server: HttpServer) {
+    this.#server = server;
+    server.on("connection", (socket: Socket) => {
+      this.#requests.set(socket, 0);
+      socket.once("close", () => this.#requests.delete(socket));
+    });
+    server.on("request", ({ socket }: IncomingMessage, res: ServerResponse) => {
+      this.#count(socket, 1);
+      res.once("close", () => {
+        this.#count(socket, -1);
+        if (this.#closing) this.#endIdle(socket);
+      });
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closing = true;
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    for (const socket of this.#requests.keys()) this.#endIdle(socket);
+    const late = setTimeout(() => this.#server.closeAllConnections(), SHUTDOWN_MS);
+    await closed;
+    clearTimeout(late);
+  }
+
+  #count(socket: Socket, change: 1 | -1): void {
+    const running = this.#requests.get(socket);
+    if (running !== undefined) this.#requests.set(socket, running + change);
+  }
+
+  #endIdle(socket: Socket): void {
+    if (this.#requests.get(socket) === 0) socket.destroySoon();
+  }
+}
+
+async function listenAt(server: Server, text: string, socketMode: number): Promise<Place> {
   if (text.startsWith("unix://")) return listenAtSocket(server, text, socketMode);
   const [, bracketed, plain, port] =
     /^(?:http:\/\/)?(?:\[([0-9A-Fa-f:.]+)\]|([^\s:/[\]]+)):(\d{1,5})$/.exec(text) ?? [];
@@ -39,15 +105,7 @@ export async function listen(server: Server, text: string, socketMode = SOCKET_M
   };
 }
 
-/** Stops listening, and resolves when running requests have finished. */
-export async function stop(server: HttpServer, bound: Bound): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  server.closeIdleConnections();
-  bound.release();
-  await closed;
-}
-
-async function listenAtSocket(server: Server, text: string, mode: number): Promise<Bound> {
+async function listenAtSocket(server: Server, text: string, mode: number): Promise<Place> {
   const path = text.slice("unix://".length);
   if (!path.startsWith("/") || path.endsWith("/")) throw nowhere(text);
   if (isSocket(path)) {

@@ -1,9 +1,10 @@
+import { once } from "node:events";
 import { mkdtempSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type RequestOptions, request, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { HttpSidecar, type HttpSidecarOptions } from "./server.ts";
 
 interface Seen {
@@ -315,6 +316,48 @@ describe("a sidecar", () => {
   ])("refuses %s", async (_what, options, message) => {
     const failure = HttpSidecar.start({ upstream: base, listen: "127.0.0.1:0", ...options });
     await expect(failure).rejects.toThrow(message);
+  });
+
+  it("closes beside connections that have sent nothing, or only a part of a request", async () => {
+    const sidecar = await start();
+    const port = Number(new URL(sidecar.address).port);
+    const sockets = await Promise.all(
+      ["", "GET /a HT", "GET /a HTTP/1.1\r\nhost: a\r\n\r\n"].map(async (sent) => {
+        const socket = connect(port, "127.0.0.1");
+        await once(socket, "connect");
+        socket.write(sent);
+        if (sent.endsWith("\r\n\r\n")) await once(socket, "data");
+        return socket.resume();
+      }),
+    );
+    const ended = Promise.all(sockets.map((socket) => once(socket, "close")));
+    await sidecar.close();
+    await ended;
+  });
+
+  it("lets running requests finish when it closes, and cuts them off after 10 s", async () => {
+    const [first, second] = [await start(), await start()];
+    let finish = () => {};
+    const asked = new Promise<void>((resolve) => {
+      answer = (res, { url }) => {
+        if (url === "/ends") finish = () => res.end("ended");
+        if (seen.length === 2) resolve();
+      };
+    });
+    const [ends, never] = [ask(first, "/ends"), ask(second, "/never")];
+    const failed = expect(never).rejects.toThrow(/socket hang up/);
+    await asked;
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const [closed, cut] = [first.close(), second.close()];
+      finish();
+      expect(await ends).toMatchObject({ status: 200, body: "ended" });
+      await closed;
+      vi.advanceTimersByTime(10_000);
+      await Promise.all([cut, failed]);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it("refuses a value that is no header's, and does not repeat it", async () => {

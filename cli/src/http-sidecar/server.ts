@@ -4,7 +4,6 @@ import {
   createServer,
   type IncomingMessage,
   type OutgoingHttpHeaders,
-  type Server,
   type ServerResponse,
   STATUS_CODES,
 } from "node:http";
@@ -13,7 +12,7 @@ import { TenonError } from "../errors.ts";
 import { version } from "../package.ts";
 import { type AllowRule, parseAllow, splitPath } from "./allow.ts";
 import { HeaderFile } from "./credentials.ts";
-import { type Bound, listen, stop } from "./listen.ts";
+import { type Bound, listen } from "./listen.ts";
 import { Metrics } from "./metrics.ts";
 import { RateLimit } from "./rate.ts";
 import { Upstream, UpstreamError } from "./upstream.ts";
@@ -78,12 +77,10 @@ class Refusal extends Error {
 
 /** A sidecar in this process. */
 export class HttpSidecar {
-  readonly #server: Server;
   readonly #bound: Bound;
   readonly #upstream: Upstream;
 
-  private constructor(server: Server, bound: Bound, upstream: Upstream) {
-    this.#server = server;
+  private constructor(bound: Bound, upstream: Upstream) {
     this.#bound = bound;
     this.#upstream = upstream;
   }
@@ -106,7 +103,7 @@ export class HttpSidecar {
     server.maxConnections = httpSidecarLimits.connections;
     const bound = await listen(server, options.listen);
     forwarder.loopback = bound.loopback;
-    return new HttpSidecar(server, bound, upstream);
+    return new HttpSidecar(bound, upstream);
   }
 
   /** Where it listens, as `tenon.toml` names it: `unix:///run/stripe.sock` or `http://127.0.0.1:7004`. */
@@ -114,9 +111,9 @@ export class HttpSidecar {
     return this.#bound.address;
   }
 
-  /** Stops listening, and resolves when running requests have finished. */
+  /** Stops listening, and resolves when running requests have finished or 10 s are over. */
   async close(): Promise<void> {
-    await stop(this.#server, this.#bound);
+    await this.#bound.stop();
     this.#upstream.close();
   }
 
