@@ -92,6 +92,25 @@ export default routes({
     expect(await answer(at, "undocumented")).toEqual({ value: 1 });
   });
 
+  test.each([
+    [
+      "middleware",
+      `import { env, get, middleware, ok, routes } from "@tenon/sdk";
+let value = 0;
+const counted = middleware((_, next) => {
+  value += env("MISSING") === undefined ? 1 : 2;
+  return next();
+});
+export default routes({ it: get("/", () => ok({ value })) }, { use: [counted] });`,
+    ],
+    ["fetch", "let value = 0;\nexport default { fetch: () => Response.json({ value: ++value }) };"],
+  ])("nothing of the user's answers while it is built: %s", async (name, source) => {
+    const at = await project(name, { "handler.ts": source });
+    const { status, stderr } = build(at, "-r");
+    expect(status, stderr).toBe(0);
+    expect(await answer(at, name)).toEqual({ value: 1 });
+  });
+
   test("the same sources make the same component", async () => {
     const files = { "handler.ts": answering("made", "const made = Date.now();") };
     const [one, other] = [await project("same", files), await project("same-again", files)];

@@ -85,7 +85,6 @@ interface PlatformGlobals {
   clearTimeout(timer: unknown): void;
   [environmentKey]?: (() => Iterable<EnvironmentEntry>) | undefined;
   [buildingKey]?: Map<object, Error>;
-  [warmingUpKey]?: true;
   [streamKey]?: StreamStep | undefined;
   [callsKey]?: StartCall;
 }
@@ -145,9 +144,6 @@ export const REQUEST_PREFIX = "TENON_REQUEST_";
  * there at the end was lost.
  */
 export const buildingKey: unique symbol = Symbol.for("tenon.building") as never;
-
-/** The key of a global that is there while a build sends a request of its own, for which no middleware runs. */
-export const warmingUpKey: unique symbol = Symbol.for("tenon.warming-up") as never;
 
 /** Tells whether a variable is for the SDK alone: a secret, or a fact of the request. */
 export function isReserved(name: string): boolean {

@@ -27,7 +27,8 @@ const streamKey = Symbol.for("tenon.stream");
 export const handler = {
   handle(request) {
     // The host asks about the answer that is being streamed: its timers are still needed.
-    if (request.method[0] === ":") return globalThis[streamKey]?.(request.method) ?? { status: 500, headers: [] };
+    if (request.method[0] === ":" && request.method !== ":warm-up")
+      return globalThis[streamKey]?.(request.method) ?? { status: 500, headers: [] };
     forgetTimers();
     return handle(request);
   },

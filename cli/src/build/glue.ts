@@ -438,7 +438,7 @@ async function glueWait(answer: Promise<GlueResponse>, call: GlueCall): Promise<
   glueEnd(call);
 }
 
-/** Runs the way of a request once, on a path that no handler has, while the snapshot is made. */
+/** Runs the way of a request once while the snapshot is made, with the method for which nothing of the user's runs. */
 function warmUpGlue(): void {
   // Each as if it were the first of a block, since nothing is to be freed: what is allocated here, the engine frees.
   const text = (value: string): { readonly at: number; readonly length: number } => {
@@ -449,7 +449,7 @@ function warmUpGlue(): void {
     glue.bytes.set(bytes, block + glueBefore);
     return { at: block + glueBefore, length: bytes.length };
   };
-  const [method, path, body] = [text("OPTIONS"), text("/tenon-warm-up"), text("{}")] as const;
+  const [method, path, body] = [text(":warm-up"), text("/"), text("{}")] as const;
   const [name, value] = [text("content-type"), text("application/json")] as const;
   const list = $realloc(0, 0, 4, 16);
   if (list + 16 > glue.size) glueView();
@@ -457,16 +457,7 @@ function warmUpGlue(): void {
   glueHeaders(list, 1);
   glueContentType(list, 1);
   const response = $realloc(0, 0, 4, 24);
-  // The SDK then leaves middleware out, which may ask for what only a request has.
-  const engine = globalThis as unknown as Record<symbol, unknown>;
-  const warmingUp = Symbol.for("tenon.warming-up");
-  engine[warmingUp] = true;
-  try {
-    void glueHandle(method.at, method.length, path.at, path.length, list, 1, 1, body.at, body.length, response);
-  } finally {
-    // A component that kept it would serve without its middleware.
-    delete engine[warmingUp];
-  }
+  void glueHandle(method.at, method.length, path.at, path.length, list, 1, 1, body.at, body.length, response);
 }
 
 /**

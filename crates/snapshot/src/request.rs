@@ -14,10 +14,13 @@ pub(crate) struct Request {
     pub(crate) body: Option<String>,
 }
 
-/// One for a path that no handler has.
+/// The method of a build's requests, which no client can send (RFC 9110, section 9.1) and for which neither handlers nor middleware are called. A module-level
+/// variable that they set would be in the snapshot, and so in all instances.
+const WARM_UP: &str = ":warm-up";
+
 impl Default for Request {
     fn default() -> Self {
-        Self { method: "GET".to_owned(), path: "/-/not-found?by=tenon".to_owned(), body: None }
+        Self { method: WARM_UP.to_owned(), path: "/-/not-found?by=tenon".to_owned(), body: None }
     }
 }
 

@@ -1,10 +1,9 @@
 import { HttpError } from "../http/interrupt.ts";
 import { invalidInput, malformed, problem } from "../http/problem.ts";
-import { type RawRequest, Request } from "../http/request.ts";
+import { type RawRequest, Request, WARM_UP } from "../http/request.ts";
 import { ok, problemResponse, Response } from "../http/response.ts";
 import { type ListedRoute, ROUTES_PATH } from "../http/routes-path.ts";
 import { completedResponse, SENDING } from "../http/sending.ts";
-import { platform, warmingUpKey } from "../platform.ts";
 import type { AnyHandler, Operation } from "../routing/operation.ts";
 import type { Around, Recover } from "../routing/step.ts";
 import type { FoundOperation, Match, RouteTable } from "../routing/table.ts";
@@ -53,8 +52,8 @@ export function createApp(
     try {
       request = new Request(raw);
       const match = table.match(method, request.path);
-      // Nothing of the user's runs while an app is warmed up.
-      const step = findStep && !instead && !platform[warmingUpKey] ? findStep(match) : undefined;
+      // Nothing of the user's runs while a component is built.
+      const step = findStep && !instead && method !== WARM_UP ? findStep(match) : undefined;
       if (step) return finish(step(request, NO_CONTEXT, { match, check }), request, name);
       if (match.found !== "operation") return send(answerWithout(match, request), method);
       const { operation } = match;

@@ -4,7 +4,7 @@ import { send } from "../app/send.ts";
 import { encodeValue } from "../http/headers.ts";
 import { streamOf } from "../http/pieces.ts";
 import { problem } from "../http/problem.ts";
-import { type RawRequest, Request as TenonRequest } from "../http/request.ts";
+import { type RawRequest, Request as TenonRequest, WARM_UP } from "../http/request.ts";
 import { problemResponse } from "../http/response.ts";
 import { isBodiless } from "../http/status.ts";
 import { environmentKey, isReserved, platform } from "../platform.ts";
@@ -18,12 +18,6 @@ completeFetch();
 const HOP = /^(?:connection|content-length|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade)$/;
 
 /**
- * The paths that the engine is called with while it is built (`crates/snapshot/src/request.rs`, `warmUpGlue` of
- * `cli/src/build/glue.ts`); no app is asked then.
- */
-const REHEARSED = /^\/(?:-\/not-found\?by=tenon|tenon-warm-up)$/;
-
-/**
  * Answers the component's requests with an app that speaks `fetch`: Hono's and its like. The app gets the engine's own
  * `Request`, the environment as its second argument, and `{ waitUntil }` as its third. The body of a request is whole. That of
  * an answer is streamed, unless all of it is there at once.
@@ -32,7 +26,8 @@ const REHEARSED = /^\/(?:-\/not-found\?by=tenon|tenon-warm-up)$/;
  */
 export function fetchHandler(app: { readonly fetch: Fetch }): (raw: RawRequest) => Promise<RawResponse> {
   return async (raw) => {
-    if (REHEARSED.test(raw.pathWithQuery)) return send(problemResponse(problem(404)), raw.method);
+    // Nothing of the user's runs while a component is built.
+    if (raw.method === WARM_UP) return send(problemResponse(problem(404)), raw.method);
     const pending: Promise<unknown>[] = [];
     variables = undefined;
     try {

@@ -61,6 +61,7 @@ describe("a cookie that is set (RFC 6265bis, section 4.1)", () => {
     ["a path without a slash", "a", { path: "x" }, /"path" begins/],
     ["a domain with an attribute in it", "a", { domain: "a; b" }, /"domain" is the name of a host/],
     ["another SameSite", "a", { sameSite: "loose" as never }, /"sameSite" is/],
+    ["an empty key", "a", { sign: "" }, /the key to sign with is empty/],
     ["half a second", "a", { maxAge: 0.5 }, /"maxAge"/],
     ["a date that is none", "a", { expires: new Date("x") }, /"expires" is a valid Date/],
   ])("refuses %s", (_what, name, options, message) => {
@@ -173,6 +174,7 @@ describe("redirect", () => {
 
   it("percent-encodes what a header can't have", () => {
     expect(redirect("/grüße?a=%20€").headers).toEqual([["location", "/gr%C3%BC%C3%9Fe?a=%20%E2%82%AC"]]);
+    expect(redirect("/\ud83d\ude00\ud83d").headers).toEqual([["location", "/%F0%9F%98%80%EF%BF%BD"]]);
   });
 
   it("refuses what is no redirect, and a place that can't be sent", () => {

@@ -75,9 +75,13 @@ function setCookie(name: string, value: string, options: CookieOptions): string 
     .join("; ");
 }
 
+function checkKey(name: string, key: string | Uint8Array): void {
+  if (key.length === 0) throw new TypeError(`cookie "${name}": the key to sign with is empty`);
+}
+
 /** A value with the signature that `signed` checks. */
 async function signedValue(name: string, value: string, key: string | Uint8Array): Promise<string> {
-  if (key.length === 0) throw new TypeError(`cookie "${name}": the key to sign with is empty`);
+  checkKey(name, key);
   return `${value}.${encodeBase64Url(await hmac(key, `${name}=${value}`))}`;
 }
 
@@ -87,6 +91,7 @@ export function withCookie<R extends Response>(response: R, name: string, value:
   const header = (text: string) => ["set-cookie", setCookie(name, text, options)] as const;
   if (sign === undefined) return copyOf(response, response.headers.concat([header(value)]));
   // Checked here and not when it is sent.
+  checkKey(name, sign);
   header(`${value}.${"x".repeat(SIGNATURE_LENGTH)}`);
   const later = [...(response[SENDING]?.later ?? []), async () => header(await signedValue(name, value, sign))];
   return copyOf(response, response.headers, { ...response[SENDING], later, complete });

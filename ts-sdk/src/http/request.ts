@@ -18,6 +18,9 @@ export interface RawRequest {
   readonly body?: Uint8Array | undefined;
 }
 
+/** The method of a build's requests (`crates/snapshot/src/request.rs`): no client can send it (RFC 9110, section 9.1). */
+export const WARM_UP = ":warm-up";
+
 // Where a request keeps what it was made of, and its headers. A private field makes more work for the engine's interpreter.
 const RAW = Symbol();
 const HEADERS = Symbol();

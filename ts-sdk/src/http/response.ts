@@ -147,8 +147,10 @@ export function redirect<const Status extends 301 | 302 | 303 | 307 | 308 = 302>
   status: Status = 302 as Status,
 ): Response<Status, undefined> {
   if (![301, 302, 303, 307, 308].includes(status)) throw new RangeError(`redirect: ${status} is no redirect`);
-  // A header has no other characters; as browsers and servers do it, they are percent-encoded (RFC 3987, section 3.1).
-  const encoded = String(location).replace(/[^\0-\x7f]+/g, encodeURI);
+  // A header has no other characters; as browsers and servers do it, they are percent-encoded (RFC 3987, section 3.1), half a
+  // surrogate pair as U+FFFD.
+  const text = String(location).replace(/[\ud800-\udfff]/gu, "\ufffd");
+  const encoded = text.replace(/[^\0-\x7f]+/g, encodeURI);
   return new Response(status, [["location", checkValue("location", encoded)]], undefined);
 }
 

@@ -72,7 +72,7 @@ const SCHEMES: Readonly<Record<SignatureScheme, Scheme>> = {
     },
     key: (secret) => {
       const bytes = decodeBase64(secret.replace(/^whsec_/, ""));
-      if (bytes === undefined) throw new TypeError('signature: the secret of standard-webhooks is base64, "whsec_…"');
+      if (!bytes?.length) throw new TypeError('signature: the secret of standard-webhooks is base64, "whsec_…"');
       return bytes;
     },
     encode: encodeBase64,
@@ -125,5 +125,7 @@ function check(options: SignatureOptions): void {
   if (typeof secret !== "function" && (typeof secret !== "string" || secret === "")) {
     throw new TypeError('signature: "secret" is a text, or a function that gives it');
   }
+  // A secret that is here already is looked at now, and not when the first request comes.
+  if (typeof secret === "string") SCHEMES[scheme].key(secret);
   if (!(tolerance >= 0)) throw new RangeError('signature: "tolerance" is a number of seconds, 0 or more');
 }
