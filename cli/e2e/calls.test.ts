@@ -25,6 +25,7 @@ beforeAll(async () => {
       return void response.end(number);
     }
     if (what === "bytes") return void response.end(Buffer.alloc(Number(number)));
+    if (what === "kv") return void response.end(`${request.method} ${request.url} ${request.headers.authorization}`);
     if (what === "status") return void response.writeHead(Number(number)).end();
     if (what === "broken") return void request.socket.destroy();
     const chunks: Buffer[] = [];
@@ -53,16 +54,25 @@ afterAll(async () => {
 const tenonWith = (isolation: string) => async () => {
   await writeFile(
     join(folder, "tenon.toml"),
-    `[project]\nname = "calls"\n[server]\nisolation = "${isolation}"\n[sidecars]\nslow = "${url}"\n`,
+    `[project]\nname = "calls"\n[server]\nisolation = "${isolation}"\n[sidecars]\nslow = "${url}"\ncache = "${url}"\n` +
+      `db = "unix://${folder}/nobody.sock"\n[env]\nSIDECAR_CACHE_TOKEN = "t0ken"\n`,
   );
   return startTenon([join(callsProject, "dist/calls.wasm")], "calls", folder);
 };
 
+/** The same for other servers, whose user gives the addresses. */
+const variables = () => ({
+  SIDECAR_SLOW_URL: url,
+  SIDECAR_CACHE_URL: `${url}/`,
+  SIDECAR_CACHE_TOKEN: "t0ken",
+  SIDECAR_DB_URL: "http://127.0.0.1:1",
+});
+
 describe.each([
   ["tenon run, isolation = request", tenonWith("request")],
   ["tenon run, isolation = shared", tenonWith("shared")],
-  ["wasmtime serve", () => startWasmtime(join(callsProject, "dist/calls-composed.wasm"), { SIDECAR_SLOW_URL: url })],
-  ["jco serve", () => startJco(join(callsProject, "dist/calls-composed.wasm"), { SIDECAR_SLOW_URL: url })],
+  ["wasmtime serve", () => startWasmtime(join(callsProject, "dist/calls-composed.wasm"), variables())],
+  ["jco serve", () => startJco(join(callsProject, "dist/calls-composed.wasm"), variables())],
 ] as const)("%s", (name, start) => {
   const isTenon = name.startsWith("tenon");
   let server: Running;
@@ -88,6 +98,14 @@ describe.each([
   test("calls and timers end in the order of time, whichever began first", async () => {
     const ended = ["timer of 0", "call of 100", "timer of 200", "call of 300", "timer of 400"];
     for (let i = 0; i < 3; i++) expect(await ask("/order")).toEqual({ ended });
+  });
+
+  test("sidecars are found by their names, and get their token", async () => {
+    expect(await ask("/sidecars")).toMatchObject({
+      cached: "GET /kv/a%20b%2F%C3%BC Bearer t0ken",
+      down: expect.stringMatching(/^(?:refused|unreachable)$/),
+      missing: "missing",
+    });
   });
 
   test("calls of the client and of fetch run beside each other", async () => {

@@ -32,7 +32,7 @@ export interface PlatformStream {
 /** What the SDK passes to `fetch`. */
 export interface PlatformRequest {
   method: string;
-  headers: [string, string][];
+  headers: (readonly [string, string])[];
   body?: Uint8Array;
   redirect?: "manual";
   signal?: unknown;
@@ -83,7 +83,7 @@ interface PlatformGlobals {
   Response: new (body: object | null, init: { status: number; statusText: string; headers: object }) => object;
   setTimeout(callback: () => void, milliseconds: number): unknown;
   clearTimeout(timer: unknown): void;
-  [environmentKey]?: (() => Iterable<EnvironmentEntry>) | undefined;
+  [environmentKey]?: (() => readonly EnvironmentEntry[]) | undefined;
   [buildingKey]?: Map<object, Error>;
   [streamKey]?: StreamStep | undefined;
   [callsKey]?: StartCall;
@@ -152,8 +152,9 @@ export function isReserved(name: string): boolean {
 
 /** The values of variables in the environment that the host injects, read once; `undefined` for those that are not set. */
 export function findVariables(...names: readonly string[]): (string | undefined)[] {
-  const entries = [...(platform[environmentKey]?.() ?? [])];
-  return names.map((name) => entries.find(([key]) => key === name)?.[1]);
+  const entries = platform[environmentKey]?.() ?? [];
+  // By index: the engine takes ten times as long to take pairs apart in a pattern.
+  return names.map((name) => entries.find((entry) => entry[0] === name)?.[1]);
 }
 
 /** The value of one variable. */

@@ -65,7 +65,7 @@ const streaming = smallest
 
 // Budgets, in bytes: raise them only knowingly. A third of each is what definitions are refused with.
 it.each([
-  ["all of it, without the SQL builder", everythingButSql, 44_700],
+  ["all of it, without the SQL builder", everythingButSql, 44_800],
   ["what an app of one route is built with", smallest, 20_600],
   ["what an app of two routes is built with that stream", streaming, 24_100],
 ])("is small: %s", async (_what, source, budget) => {

@@ -14,7 +14,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::Stream as _;
 use futures::stream::FuturesUnordered;
-use http::header::CONTENT_LENGTH;
+use http::header::{AUTHORIZATION, CONTENT_LENGTH};
 use http::uri::Scheme;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use http_body::Body as _;
@@ -30,6 +30,7 @@ use crate::egress::{self, EXPLAIN, Egress, Outbound, is_forbidden};
 use crate::engine::FIRST_YIELD;
 use crate::guest_log::Stream;
 use crate::host::{Host, whole};
+use crate::masks::SECRET_PREFIX;
 
 #[allow(missing_docs, reason = "generated")]
 mod bindings {
@@ -273,7 +274,7 @@ struct Sending {
 }
 
 impl Sending {
-    fn prepare(request: Request, egress: &mut Egress, held: &mut Held) -> Result<Self, Failure> {
+    fn prepare(mut request: Request, egress: &mut Egress, held: &mut Held) -> Result<Self, Failure> {
         let limits = egress.limits();
         let most_fields = size(limits.max_fields_bytes);
         let host = (size(limits.max_hostcall_bytes), "max_hostcall_bytes");
@@ -284,7 +285,21 @@ impl Sending {
         };
         let after = (request.timeout_ms > 0).then(|| ms(request.timeout_ms.into()));
         let timeout = after.map(|after| (Instant::now() + after, after));
+        let to_sidecar = request.url.strip_prefix("sidecar:").map(|rest| at_sidecar(rest, egress.environment()));
+        let token = match to_sidecar {
+            Some(None) => return Err(failure(Reason::Refused, "there is no such sidecar")),
+            Some(Some((url, token))) => {
+                request.url = url;
+                token
+            }
+            None => None,
+        };
         let mut request = lift(request, most_fields).map_err(|detail| failure(Reason::Invalid, detail))?;
+        if let Some(token) = token {
+            let sent = HeaderValue::try_from(format!("Bearer {token}"));
+            let sent = sent.map_err(|_| failure(Reason::Invalid, "the token of the sidecar is no header's value"))?;
+            request.headers_mut().entry(AUTHORIZATION).or_insert(sent);
+        }
         let length = request.body().len();
         let outbound = egress
             .prepare(&mut request, Some(length as u64))
@@ -400,6 +415,17 @@ fn reason(code: &Error) -> Reason {
         Error::ConnectionTerminated => Reason::Broken,
         _ => Reason::Unreachable,
     }
+}
+
+/// The URL of a path at a sidecar, given as `db/sql/query`, and the token that the sidecar wants to see if there is one. None when
+/// there is no such sidecar.
+fn at_sidecar(text: &str, environment: &[(String, String)]) -> Option<(String, Option<String>)> {
+    let (name, path) = text.split_at(text.find('/')?);
+    let variable = format!("SIDECAR_{}", name.to_ascii_uppercase().replace('-', "_"));
+    let find = |name: String| environment.iter().find(|(given, _)| *given == name).map(|(_, value)| value.clone());
+    let base = find(format!("{variable}_URL"))?;
+    let token = find(format!("{SECRET_PREFIX}{variable}_TOKEN")).or_else(|| find(format!("{variable}_TOKEN")));
+    Some((base.strip_suffix('/').unwrap_or(&base).to_string() + path, token))
 }
 
 /// The request of a record. The reason is in words when it is none of HTTP; they name no value of the guest's.

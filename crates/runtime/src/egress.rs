@@ -104,6 +104,11 @@ impl Egress {
         self.transactions = Transactions::default();
     }
 
+    /// The environment of the module.
+    pub(crate) fn environment(&self) -> &[(String, String)] {
+        &self.surroundings.environment
+    }
+
     /// The limits of the request.
     pub(crate) fn limits(&self) -> &Limits {
         &self.surroundings.limits

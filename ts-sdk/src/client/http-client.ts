@@ -13,6 +13,7 @@ export const DEFAULT_MAX_BYTES = 10 * 1024 * 1024;
 
 /** What timers take: a longer time-out is none. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
+const JSON_TYPE = ["content-type", "application/json"] as const;
 /** The largest number of 32 bits. */
 const LARGEST_BODY = 2 ** 32 - 1;
 
@@ -20,11 +21,12 @@ const LARGEST_BODY = 2 ** 32 - 1;
 export class HttpRequest {
   #method = "GET";
   #url = "";
-  readonly #headers: [string, string][] = [];
+  readonly #headers: (readonly [string, string])[] = [];
   #body: Uint8Array | undefined;
   #isJson = false;
   #timeout = DEFAULT_TIMEOUT_MS;
   #maxBytes = DEFAULT_MAX_BYTES;
+  #sidecar: string | undefined;
 
   /** A GET request to an absolute `http` or `https` URL. */
   get(url: string): this {
@@ -63,10 +65,20 @@ export class HttpRequest {
     return this;
   }
 
+  /**
+   * A request to a sidecar whose address the host puts in: nothing of the environment is read for it.
+   *
+   * @internal
+   * @param path of the SDK's own making, encoded
+   */
+  toSidecar(name: string, method: string, path: string): this {
+    this.#sidecar = name;
+    return this.method(method, `sidecar:${name}${path}`);
+  }
+
   /** One more header. @throws TypeError naming the header when it can't be sent. */
   header(name: string, value: string): this {
-    const [checked, text] = checkHeader(name, value);
-    this.#headers.push([checked, text]);
+    this.#headers.push(checkHeader(name, value));
     return this;
   }
 
@@ -103,21 +115,20 @@ export class HttpRequest {
    */
   async send(): Promise<HttpResponse> {
     const method = methodOf(this.#method);
-    const { host, href } = destinationOf(this.#url);
+    const { host, href } =
+      this.#sidecar === undefined ? destinationOf(this.#url) : { host: this.#sidecar, href: this.#url };
     const where = `${method} ${host}`;
     if (this.#body !== undefined && /^(?:GET|HEAD)$/.test(method)) {
       throw new HttpClientError("invalid", `${where}: such a request has no body`);
     }
-    const headers = [...this.#headers];
-    if (this.#isJson && !headers.some(([name]) => name === "content-type")) {
-      headers.push(["content-type", "application/json"]);
-    }
+    const headers = this.#headers.slice();
+    if (this.#isJson && !headers.some((header) => header[0] === "content-type")) headers.push(JSON_TYPE);
     const start = platform[callsKey];
     if (start === undefined) return this.#sendByFetch(where, headers);
     const outcome = await start({
       method,
       url: href,
-      headers: headers.map(([name, value]): RawHeader => [name, encodeValue(value)]),
+      headers: headers.map((header): RawHeader => [header[0], encodeValue(header[1])]),
       body: this.#body,
       // 0 would be the host's time, and NaN or less than 0 are no time at all.
       timeoutMs: Math.max(1, Math.min(this.#timeout, LONGEST_TIMEOUT_MS) | 0),
@@ -138,7 +149,7 @@ export class HttpRequest {
   }
 
   /** Sends the request with the platform's `fetch`. */
-  async #sendByFetch(where: string, headers: [string, string][]): Promise<HttpResponse> {
+  async #sendByFetch(where: string, headers: readonly (readonly [string, string])[]): Promise<HttpResponse> {
     const controller = platform.AbortController && new platform.AbortController();
     let timer: unknown;
     const timeout = new Promise<never>((_, reject) => {
@@ -160,8 +171,12 @@ export class HttpRequest {
     }
   }
 
-  async #exchange(where: string, headers: [string, string][], signal: unknown): Promise<HttpResponse> {
-    const explained: [string, string][] = [...headers, [EGRESS_HEADER, "explain"]];
+  async #exchange(
+    where: string,
+    headers: readonly (readonly [string, string])[],
+    signal: unknown,
+  ): Promise<HttpResponse> {
+    const explained: PlatformRequest["headers"] = [...headers, [EGRESS_HEADER, "explain"]];
     const request: PlatformRequest = { method: this.#method, headers: explained, redirect: "manual" };
     if (this.#body !== undefined) request.body = this.#body;
     if (signal !== undefined) request.signal = signal;

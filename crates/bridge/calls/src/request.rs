@@ -1,15 +1,21 @@
 //! A `wasi:http` request from the record of a call.
 
-use alloc::string::ToString;
+use alloc::format;
+use alloc::string::{String, ToString};
 
 use crate::bindings::exports::sdk::core::calls::{Failure, Reason, Request};
+use crate::bindings::wasi::cli::environment::get_environment;
 use crate::bindings::wasi::http::types::{Fields, Method, OutgoingRequest, Scheme};
 use crate::failure::failure;
 
 /// Makes the request, without its body.
 pub fn outgoing(request: &Request) -> Result<OutgoingRequest, Failure> {
     let invalid = |detail: &str| failure(Reason::Invalid, detail);
-    let url = Url::parse(&request.url).ok_or_else(|| invalid("the URL is not an absolute one of http or https"))?;
+    let (url, token) = match request.url.strip_prefix("sidecar:") {
+        Some(rest) => at_sidecar(rest).ok_or_else(|| failure(Reason::Refused, "there is no such sidecar"))?,
+        None => (request.url.clone(), None),
+    };
+    let url = Url::parse(&url).ok_or_else(|| invalid("the URL is not an absolute one of http or https"))?;
     let fields = Fields::new();
     let length = request.body.as_ref().map(|body| body.len().to_string().into_bytes());
     for (name, value) in &request.headers {
@@ -21,6 +27,12 @@ pub fn outgoing(request: &Request) -> Result<OutgoingRequest, Failure> {
         }
         fields.append(name, value).map_err(|_| invalid("a header is not allowed"))?;
     }
+    if let Some(token) = token
+        && !fields.has("authorization")
+    {
+        let sent = format!("Bearer {token}").into_bytes();
+        fields.append("authorization", &sent).map_err(|_| invalid("the token of the sidecar is no header's value"))?;
+    }
     if let Some(length) = length {
         fields.append("content-length", &length).map_err(|_| invalid("the length is not allowed"))?;
     }
@@ -30,6 +42,21 @@ pub fn outgoing(request: &Request) -> Result<OutgoingRequest, Failure> {
     outgoing.set_authority(Some(url.authority)).map_err(|()| invalid("the URL has no valid host"))?;
     outgoing.set_path_with_query(Some(url.path)).map_err(|()| invalid("the URL has no valid path"))?;
     Ok(outgoing)
+}
+
+/// The URL of a path at a sidecar, given as `db/sql/query`, and the token that the sidecar wants to see if there is one. None when
+/// there is no such sidecar.
+fn at_sidecar(text: &str) -> Option<(String, Option<String>)> {
+    let (name, path) = text.split_at(text.find('/')?);
+    let variable = format!("SIDECAR_{}", name.to_ascii_uppercase().replace('-', "_"));
+    let mut variables = get_environment();
+    let mut take = |name: String| {
+        let at = variables.iter().position(|(given, _)| *given == name)?;
+        Some(variables.swap_remove(at).1)
+    };
+    let base = take(format!("{variable}_URL"))?;
+    let token = take(format!("TENON_SECRET_{variable}_TOKEN")).or_else(|| take(format!("{variable}_TOKEN")));
+    Some((base.strip_suffix('/').unwrap_or(&base).to_string() + path, token))
 }
 
 /// The parts of a URL that `wasi:http` takes apart.

@@ -73,7 +73,9 @@ impl Peer {
     async fn answer(&self, request: Request<Incoming>) -> Response<PeerBody> {
         let (parts, body) = request.into_parts();
         let whole = |bytes: Vec<u8>| Full::new(Bytes::from(bytes)).map_err(|never| match never {}).boxed_unsync();
-        let asked = format!("{} {}", parts.method, parts.uri);
+        let token = parts.headers.get("authorization").map(|value| value.to_str().unwrap());
+        let asked =
+            format!("{} {}{}", parts.method, parts.uri, token.map(|token| format!(" {token}")).unwrap_or_default());
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).push(asked.clone());
         let size = || parts.uri.query().unwrap().parse().unwrap();
         let response = Response::builder();
@@ -153,7 +155,8 @@ async fn runtime_of(url: &str, limits: Limits, isolation: Isolation) -> (Runtime
     // Nobody listens at the second.
     let sidecars = vec![sidecar("db", url), sidecar("gone", "http://127.0.0.1:1")];
     let modules = vec![ModuleSource::from_path(path).unwrap()];
-    let config = RuntimeConfig { modules, limits, isolation, sidecars, ..RuntimeConfig::default() };
+    let environment = vec![("TENON_SECRET_SIDECAR_DB_TOKEN".to_string(), "t0ken".to_string())];
+    let config = RuntimeConfig { modules, limits, isolation, sidecars, environment, ..RuntimeConfig::default() };
     let runtime = Runtime::new(config).await.unwrap();
     runtime.record_requests();
     (runtime, folder)
@@ -276,6 +279,12 @@ async fn a_call_that_fails_has_a_reason() {
         (Call::get(user), REFUSED, "10.0.0.1 is refused"),
         (Call::get("https://db"), REFUSED, "https://db is refused"),
         (Call::get("http://127.0.0.1:1/"), REFUSED, "gone cannot be reached"),
+        (Call::get("sidecar:gone/a"), REFUSED, "gone cannot be reached"),
+        (Call::get("sidecar:none/a"), REFUSED, "there is no such sidecar"),
+        (Call::get("sidecar:db"), REFUSED, "there is no such sidecar"),
+        (Call::get("sidecar:/a"), REFUSED, "there is no such sidecar"),
+        (Call::get("sidecar:db/a#b"), INVALID, "fragment"),
+        (Call::get("sidecar:db/a b"), INVALID, "its URL is none"),
         (soon(&hang), TIMEOUT, "db did not answer within 30 ms"),
         (soon(&stall), TIMEOUT, "the response of db was not complete within 30 ms"),
         (few(&ten), TOO_LARGE, "larger than 9 bytes (as the handler asked for)"),
@@ -311,12 +320,24 @@ async fn a_call_that_fails_has_a_reason() {
     let metrics = runtime.metrics();
     for line in [
         r#"tenon_outbound_refused_total{module="c"} 2"#,
-        r#"tenon_sidecar_calls_total{module="c",sidecar="gone",outcome="connect"} 1"#,
+        r#"tenon_sidecar_calls_total{module="c",sidecar="gone",outcome="connect"} 2"#,
         r#"tenon_sidecar_calls_total{module="c",sidecar="db",outcome="timeout"} 1"#,
     ] {
         assert!(metrics.contains(line), "{line} is not in\n{metrics}");
     }
     until(|| peer.given_up() == 1).await;
+}
+
+#[tokio::test]
+async fn a_sidecar_is_called_by_its_name_and_gets_its_token() {
+    let (runtime, peer, url, _folder) = calling(small(), Isolation::Request).await;
+    let other = format!("{url}/echo");
+    let named = Call::get("sidecar:db/echo?a=%20");
+    let own = Call { headers: &[("authorization", "own")], ..named };
+    for call in [named, own, Call::get(&other)] {
+        answered(&runtime, Script::default().start(&call).wait(NO_LIMIT).take()).await;
+    }
+    assert_eq!(peer.seen(), ["GET /echo?a=%20 Bearer t0ken", "GET /echo?a=%20 own", "GET /echo"]);
 }
 
 #[tokio::test]
