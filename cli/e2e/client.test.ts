@@ -3,7 +3,10 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
+import { chromium } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { describeWith } from "../../testing/needs.ts";
+import { findProgram } from "../../testing/programs.ts";
 import { everyProject, helloProject, type Running, root, startTenon } from "./servers.ts";
 
 const client = join(root, "examples/client");
@@ -28,21 +31,51 @@ test.each([
   expect(readFileSync(join(root, file), "utf8")).toBe(readFileSync(join(scratch, `${name}.ts`), "utf8"));
 });
 
+/** What each of the programs finds. */
+const answers = {
+  users: ["4 User 4", "5 User 5", "6 User 6"],
+  added: { id: 51, name: "Ada" },
+  location: "/users/51",
+  why: "name must not be empty",
+  wrong: 400,
+  removed: 204,
+};
+
 test("both clients compile, and get the same typed answers", async () => {
   const built = join(scratch, "dist");
   node("typescript/bin/tsc", "--outDir", built);
   for (const program of ["main", "typed"]) {
     const file = join(built, "client/src", `${program}.js`);
     const output = execFileSync(process.execPath, [file, running.base], { encoding: "utf8" });
-    expect(JSON.parse(output), program).toEqual({
-      users: ["4 User 4", "5 User 5", "6 User 6"],
-      added: { id: 51, name: "Ada" },
-      location: "/users/51",
-      why: "name must not be empty",
-      wrong: 400,
-      removed: 204,
-    });
+    expect(JSON.parse(output), program).toEqual(answers);
   }
+});
+
+describeWith("chromium", "a browser", () => {
+  test("the typed client gets the same answers on a page", async () => {
+    const { outputFiles } = await build({
+      entryPoints: [join(client, "src/typed.ts")],
+      bundle: true,
+      format: "esm",
+      write: false,
+      define: { "process.argv": "globalThis.parameters", "process.stdout.write": "globalThis.found" },
+    });
+    const browser = await chromium.launch({
+      executablePath: findProgram("chromium") as string,
+      args: ["--no-sandbox"],
+    });
+    try {
+      const page = await browser.newPage();
+      const found = new Promise<string>((resolve) => void page.exposeFunction("found", resolve));
+      // A page of the same origin.
+      await page.goto(`${running.base}/`);
+      await page.evaluate((base) => Object.assign(globalThis, { parameters: ["", "", base] }), running.base);
+      await page.addScriptTag({ type: "module", content: outputFiles[0]?.text ?? "" });
+      expect(JSON.parse(await found)).toEqual(answers);
+    } finally {
+      await browser.close();
+    }
+  });
 });
 
 test("a program with the typed client loads nothing of the app", async () => {

@@ -1,5 +1,5 @@
 /**
- * The suites of the SQL builder that read, on PostgreSQL behind `--tables`: pages by cursor, and filters, some of them from texts.
+ * The suites of the SQL builder on PostgreSQL behind `--tables`: pages by cursor, filters, some of them from texts, and inserts.
  * Each statement passes the list, and answers as it does without one.
  */
 import { Agent, request } from "node:http";
@@ -65,9 +65,11 @@ vi.mock("../../../ts-sdk/test/sql/databases.ts", () => ({
 process.env["TENON_SQL_CASES"] ??= "150";
 await import("../../../ts-sdk/test/sql/walk.test.ts");
 await import("../../../ts-sdk/test/sql/differential.test.ts");
+await import("../../../ts-sdk/test/sql/write.test.ts");
 
 describeWith("postgresql", "the suites of the SQL builder", () => {
   it("passed the list", () => {
     expect(passed["SELECT"]).toBeGreaterThan(1_000);
+    expect(passed["INSERT"]).toBeGreaterThan(200);
   });
 });

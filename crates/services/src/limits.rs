@@ -26,7 +26,7 @@ pub struct Limits {
     pub max_list_page: usize,
     /// Statements of a batch.
     pub max_statements: usize,
-    /// Parameters of a statement; as many as every supported database takes.
+    /// Parameters of a statement: as many as PostgreSQL takes, and fewer for a database that takes fewer.
     pub max_params: usize,
     /// Rows of one result; more is refused, not cut off.
     pub max_rows: usize,
@@ -72,7 +72,7 @@ impl Default for Limits {
             list_page: 100,
             max_list_page: 1000,
             max_statements: 100,
-            max_params: 32_766,
+            max_params: 65_535,
             max_rows: 10_000,
             max_result_bytes: 10 * 1024 * 1024,
             statement_timeout: Duration::from_secs(10),
