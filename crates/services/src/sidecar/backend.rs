@@ -54,9 +54,6 @@ pub enum Backend {
     },
 }
 
-/// Parameters that SQLite takes, unless it is built otherwise (`SQLITE_MAX_VARIABLE_NUMBER`).
-const SQLITE_PARAMS: usize = 32_766;
-
 impl Backend {
     pub(crate) fn kind(&self) -> &'static str {
         match self {
@@ -75,10 +72,7 @@ impl Backend {
                 Some(_) if access.role.is_some() => {
                     Err(ServicesError::Config("--role is for PostgreSQL: SQLite has no roles".to_string()))
                 }
-                Some(path) => {
-                    let limits = Limits { max_params: limits.max_params.min(SQLITE_PARAMS), ..limits };
-                    Ok(sql_routes(SqliteSql::open(&path, access, limits.clone())?, limits))
-                }
+                Some(path) => Ok(sql_routes(SqliteSql::open(&path, access, limits.clone())?, limits)),
                 None if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
                     Ok(sql_routes(PostgresSql::connect(&url, access, &parser, limits.clone()).await?, limits))
                 }

@@ -31,6 +31,9 @@ const NO_STATEMENT: &str = "there is no statement in this text";
 
 /// A database.
 pub(crate) trait SqlStore: Clone + Send + Sync + 'static {
+    /// Parameters that the database takes in one statement.
+    const MAX_PARAMS: usize;
+
     /// Runs the statements of a request one after the other on one connection. Nothing that they write stays unless there is
     /// an answer.
     fn run(&self, request: SqlRequest) -> impl Future<Output = Result<Answer, Failed>> + Send;

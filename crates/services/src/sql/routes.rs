@@ -52,6 +52,7 @@ impl<S: SqlStore> Shared<S> {
 
 /// `/sql/query`, `/sql/execute`, `/sql/batch`, and `/sql/transaction`.
 pub(crate) fn routes<S: SqlStore>(store: S, limits: Limits) -> Router {
+    let limits = Limits { max_params: limits.max_params.min(S::MAX_PARAMS), ..limits };
     Router::new()
         .route("/sql/query", post(query::<S>))
         .route("/sql/execute", post(execute::<S>))

@@ -210,6 +210,9 @@ impl PostgresSql {
 }
 
 impl SqlStore for PostgresSql {
+    /// The protocol counts them in 16 bits (`Bind`).
+    const MAX_PARAMS: usize = 65_535;
+
     async fn run(&self, request: SqlRequest) -> Result<Answer, Failed> {
         let runs = self.decide(&request.statements).await?;
         let mut session = self.session(&runs).await.map_err(Failed::before)?;

@@ -37,6 +37,9 @@ impl SqliteSql {
 }
 
 impl SqlStore for SqliteSql {
+    /// As many as SQLite takes unless it is built otherwise (`SQLITE_MAX_VARIABLE_NUMBER`).
+    const MAX_PARAMS: usize = 32_766;
+
     async fn run(&self, request: SqlRequest) -> Result<Answer, Failed> {
         let connection = self.pool.acquire().await.map_err(Failed::before)?;
         let limits = self.limits.clone();
