@@ -5,7 +5,10 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// The time between two rounds of paging out, at least.
+const PAUSE: Duration = Duration::from_millis(2);
 
 /// The request number of `PAGEMAP_SCAN`.
 const PAGEMAP_SCAN: u32 = 0xc060_6610;
@@ -64,10 +67,12 @@ impl Pressure {
         let (stopped, counted, noted) = (Arc::clone(&stop), Arc::clone(&rounds), Arc::clone(&most));
         let thread = thread::spawn(move || {
             while !stopped.load(Ordering::Relaxed) {
+                let began = Instant::now();
                 page_out();
                 counted.fetch_add(1, Ordering::Relaxed);
                 noted.fetch_max(swapped(), Ordering::Relaxed);
-                thread::sleep(Duration::from_millis(2));
+                // Requests go on in between: with swap space, paging out takes as long as the disk does.
+                thread::sleep(PAUSE.max(4 * began.elapsed()));
             }
         });
         Self { stop, rounds, swapped: most, thread: Some(thread) }
