@@ -19,7 +19,7 @@ async function startListed(): Promise<Database> {
   const store = await startPostgres();
   const start = (tables?: string[]) =>
     Sidecar.start({ kind: "sql", url: store.url, listen: "127.0.0.1:0", logLevel: "off", ...(tables && { tables }) });
-  const [owner, listed] = [await start(), await start(["things"])];
+  const [owner, listed] = [await start(), await start(["things", "tasks"])];
   const agent = new Agent({ keepAlive: true });
   return {
     name: "postgres",
@@ -65,6 +65,7 @@ vi.mock("../../../ts-sdk/test/sql/databases.ts", () => ({
 process.env["TENON_SQL_CASES"] ??= "150";
 await import("../../../ts-sdk/test/sql/walk.test.ts");
 await import("../../../ts-sdk/test/sql/differential.test.ts");
+await import("../../../ts-sdk/test/sql/typed-walk.test.ts");
 await import("../../../ts-sdk/test/sql/write.test.ts");
 
 describeWith("postgresql", "the suites of the SQL builder", () => {

@@ -124,7 +124,7 @@ function keyHeaders({ idempotencyKey }: ExecuteOptions): Headers {
 }
 
 function wire(statement: BatchStatement): object {
-  // By index: the engine takes its time for a pattern.
+  // Indexes: the engine takes its time for an iterator.
   const { 0: sql, 1: params = [], 2: options } = statement;
   return { sql, params: params.map(wireValue), ...options };
 }

@@ -94,7 +94,7 @@ export function connectionOf(name: SidecarName): { readonly base: string; readon
  */
 export async function askSidecar(name: SidecarName, asked: SidecarRequest): Promise<HttpResponse> {
   const request = requestTo(name, asked.method, asked.path);
-  // By index: most requests have no header, and the engine takes its time for an iterator.
+  // A loop by index: the engine takes its time for an iterator.
   const { headers = [] } = asked;
   for (let i = 0; i < headers.length; i++) request.header(...(headers[i] as readonly [string, string]));
   if (asked.json !== undefined) request.json(asked.json);
