@@ -77,7 +77,8 @@ describeDatabases("keyset of table(Type)", ({ dialect, start }) => {
 
   it("is given what makes it hard", async () => {
     const [row] = await read(sqlRead(dialect, tasks, { filter: { id: 0 } }));
-    const given = { postgres: ["0", true, "0", PRICES[0]], sqlite: [0, 1, 0, Number(PRICES[0])] };
-    expect([row?.id, row?.done, row?.size, row?.price]).toEqual(given[dialect.name]);
+    // As texts: drivers differ in what they make of 64 bits.
+    const given = { postgres: ["0", "true", "0", PRICES[0]], sqlite: ["0", "1", "0", String(Number(PRICES[0]))] };
+    expect([row?.id, row?.done, row?.size, row?.price].map(String)).toEqual(given[dialect.name]);
   });
 });
