@@ -31,7 +31,7 @@ test.each([
   expect(readFileSync(join(root, file), "utf8")).toBe(readFileSync(join(scratch, `${name}.ts`), "utf8"));
 });
 
-/** What each of the programs finds. */
+/** The answers that each of the programs finds. */
 const answers = {
   users: ["4 User 4", "5 User 5", "6 User 6"],
   added: { id: 51, name: "Ada" },

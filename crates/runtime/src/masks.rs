@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 /// The prefix of secrets' names in a module's environment (`cli/src/runtime-options.ts`).
-/// What the names of secrets begin with in the environment.
 pub(crate) const SECRET_PREFIX: &str = "TENON_SECRET_";
 
 /// The shortest value that is masked: shorter ones occur in ordinary words.

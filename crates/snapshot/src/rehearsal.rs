@@ -27,9 +27,9 @@ const FIRST: u64 = 400_001;
 const SECOND: u64 = 400_002;
 const THIRD: u64 = 400_010;
 
-/// What is rehearsed: a request without a body and one with it.
+/// The requests that are rehearsed: one without a body and one with it.
 fn rehearsed() -> [Request; 2] {
-    [Request::default(), Request { body: Some("{}".to_owned()), ..Request::default() }]
+    [Request::default(), Request { body: Some("{}") }]
 }
 
 /// Calls the engine so that later calls find done what is done once. False when it does not answer: then it may be in any

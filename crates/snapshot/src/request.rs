@@ -5,23 +5,18 @@ use wasmtime::{Instance, Memory, Store};
 use crate::arguments::{BEFORE, HANDLE, POST, REALLOC};
 use crate::wasi::World;
 
-/// A request.
-#[derive(Debug, Eq, PartialEq)]
-pub(crate) struct Request {
-    pub(crate) method: String,
-    pub(crate) path: String,
-    /// JSON.
-    pub(crate) body: Option<String>,
-}
-
-/// The method of a build's requests, which no client can send (RFC 9110, section 9.1) and for which neither handlers nor middleware are called. A module-level
-/// variable that they set would be in the snapshot, and so in all instances.
+/// The method of a build's requests, which no client can send (RFC 9110, section 9.1) and for which neither handlers nor
+/// middleware are called. A module-level variable that they set would be in the snapshot, and so in all instances.
 const WARM_UP: &str = ":warm-up";
 
-impl Default for Request {
-    fn default() -> Self {
-        Self { method: WARM_UP.to_owned(), path: "/-/not-found?by=tenon".to_owned(), body: None }
-    }
+/// Their path, whose query is taken apart.
+const PATH: &str = "/-/not-found?by=tenon";
+
+/// A request.
+#[derive(Default)]
+pub(crate) struct Request {
+    /// JSON.
+    pub(crate) body: Option<&'static str>,
 }
 
 impl Request {
@@ -36,13 +31,13 @@ impl Request {
             Ok([at, length])
         };
         // As if it were the first piece of a block that has room for all, so that JavaScript frees none of them.
-        let [block, length] = put(&[&[0; BEFORE], self.method.as_bytes()].concat())?;
+        let [block, length] = put(&[&[0; BEFORE], WARM_UP.as_bytes()].concat())?;
         let before = i32::try_from(BEFORE)?;
         let (method, method_length) = (block + before, length - before);
-        let [path, path_length] = put(self.path.as_bytes())?;
+        let [path, path_length] = put(PATH.as_bytes())?;
         let mut words = vec![put(b"host")?, put(b"localhost")?];
         let (mut given, [mut body, mut body_length]) = (0, [0, 0]);
-        if let Some(text) = &self.body {
+        if let Some(text) = self.body {
             words.extend([put(b"content-type")?, put(b"application/json")?]);
             (given, [body, body_length]) = (1, put(text.as_bytes())?);
         }

@@ -1,6 +1,7 @@
 import { isBytes } from "../http/bytes.ts";
 import { checkHeader, encodeValue, Headers, isToken, type RawHeader } from "../http/headers.ts";
 import { writeJson } from "../http/json.ts";
+import { JSON_TYPE } from "../http/response.ts";
 import { callsKey, encodeUtf8, type PlatformRequest, platform } from "../platform.ts";
 import { EGRESS_HEADER, explainedCode, HttpClientError, type HttpClientErrorCode, networkErrorCode } from "./errors.ts";
 import { readBody, tooLarge } from "./read-body.ts";
@@ -13,7 +14,6 @@ export const DEFAULT_MAX_BYTES = 10 * 1024 * 1024;
 
 /** What timers take: a longer time-out is none. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
-const JSON_TYPE = ["content-type", "application/json"] as const;
 /** The largest number of 32 bits. */
 const LARGEST_BODY = 2 ** 32 - 1;
 
@@ -122,7 +122,7 @@ export class HttpRequest {
       throw new HttpClientError("invalid", `${where}: such a request has no body`);
     }
     const headers = this.#headers.slice();
-    if (this.#isJson && !headers.some((header) => header[0] === "content-type")) headers.push(JSON_TYPE);
+    if (this.#isJson && !headers.some((header) => header[0] === "content-type")) headers.push(JSON_TYPE[0]);
     const start = platform[callsKey];
     if (start === undefined) return this.#sendByFetch(where, headers);
     const outcome = await start({

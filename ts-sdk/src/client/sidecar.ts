@@ -74,8 +74,11 @@ export interface SidecarRequest {
 export function connectionOf(name: SidecarName): { readonly base: string; readonly token: string | undefined } {
   const variable = `SIDECAR_${name.toUpperCase().replaceAll("-", "_")}`;
   requireRequest("env");
-  const found = findVariables(`${variable}_URL`, `${SECRET_PREFIX}${variable}_TOKEN`, `${variable}_TOKEN`);
-  const base = found[0];
+  const [base, secret, token] = findVariables(
+    `${variable}_URL`,
+    `${SECRET_PREFIX}${variable}_TOKEN`,
+    `${variable}_TOKEN`,
+  );
   if (base === undefined) {
     throw new SidecarError(
       name,
@@ -84,7 +87,7 @@ export function connectionOf(name: SidecarName): { readonly base: string; readon
         `(in a test: testApp(app, { env: { ${variable}_URL: … } }))`,
     );
   }
-  return { base: base.replace(/\/$/, ""), token: found[1] ?? found[2] };
+  return { base: base.replace(/\/$/, ""), token: secret ?? token };
 }
 
 /**
