@@ -109,9 +109,17 @@ export declare class Services {
 export declare class Sidecar {
   /** Rejects with a code: `CONFIG`, `BACKEND`, `FOLDER`, `ADDRESS_IN_USE` or `LISTEN`. */
   static start(options: SidecarOptions): Promise<Sidecar>
-  /** Where it listens, as `tenon.toml` names it. */
+  /** Where it listens, as `tenon.toml` names it; for one that listens nowhere, what runtimes of this process call it. */
   get address(): string
-  /** Resolves when running requests have finished, or their time is over. A second call resolves at once. */
+  /**
+   * Asks a sidecar that listens nowhere, with JSON in the body. Rejects with `BACKEND` when there is none, or no answer that
+   * can be read.
+   */
+  ask(method: string, path: string, json: string): Promise<SidecarAnswer>
+  /**
+   * Resolves when running requests have finished, or their time is over. A second call resolves at once. One that listens
+   * nowhere stays for the runtimes that were given it.
+   */
   close(): Promise<undefined>
 }
 
@@ -326,7 +334,7 @@ export interface RecentRequest {
 export interface RuntimeOptions {
   /** The components. */
   modules: Array<NativeModule>
-  /** Addresses of sidecars by name: `http://host:port` or `unix:///path`. */
+  /** Addresses of sidecars by name: `http://host:port`, `unix:///path`, or that of a `Sidecar` in this process. */
   sidecars?: Record<string, string>
   /** The hosts that modules may call besides: `host`, `host:port`, or either behind `http://` or `https://`. */
   outboundAllow?: Array<string>
@@ -369,14 +377,22 @@ export interface ServicesOptions {
   fresh?: boolean
 }
 
+/** The answer of a sidecar. */
+export interface SidecarAnswer {
+  /** Its status. */
+  status: number
+  /** Its body. */
+  body: Buffer
+}
+
 /** What a sidecar is told; what is left out has the default of `crates/services/src/limits.rs`. */
 export interface SidecarOptions {
   /** `sql`, `kv`, `storage`, `queue` or `cron`. */
   kind: string
   /** The store: `postgres://…`, `redis://…`, `sqlite:/path`, `s3://bucket` or `file:/path`. */
   url: string
-  /** `unix:///run/db.sock` or `127.0.0.1:7001`. */
-  listen: string
+  /** `unix:///run/db.sock` or `127.0.0.1:7001`. Left out, it listens nowhere: runtimes of this process are given its address. */
+  listen?: string
   /** The bearer token that every request must have. */
   token?: string
   /** `sql`: statements that write are refused. */

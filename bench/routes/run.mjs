@@ -27,7 +27,7 @@ const here = fileURLToPath(new URL(".", import.meta.url));
 /** Clock ticks a second in /proc/<pid>/stat. */
 const ticks = Number(execFileSync("getconf", ["CLK_TCK"], { encoding: "utf8" }));
 
-/** Each row: its name, its path, what else wrk is given, and whether the peer has it. */
+/** Each row: its name, its path, what else wrk is given, whether the peer has it, and whether the database's sidecar is in the process. */
 const table = [
   ["plain JSON", "/plain"],
   ["a log line (`console.log`)", "/log"],
@@ -36,6 +36,7 @@ const table = [
   ["one `httpClient.get` to a trivial service", "/call"],
   ["one `cache.get` (SQLite)", "/cached", [], false],
   ["one row by key from PostgreSQL", "/row/4711"],
+  ["the same, sidecar in the process", "/row/4711", [], true, true],
   ["three such queries, `Promise.all`", "/rows/4711"],
   ["a body of 20 validated items", "/items", ["-s", join(here, "items.lua")]],
   ["HMAC-SHA-256 by `crypto.subtle`", "/hmac"],
@@ -43,7 +44,7 @@ const table = [
   ["6 KB of HTML", "/html"],
   ["a loop of 100,000 steps", "/loop"],
   ["plain JSON again, after all of these", "/plain"],
-].map(([name, path, more = [], onPeer = true]) => ({ name, path, more, onPeer }));
+].map(([name, path, more = [], onPeer = true, inProcess = false]) => ({ name, path, more, onPeer, inProcess }));
 const [first, last] = [table[0], table.at(-1)];
 const wanted = positionals.length === 0 ? table : table.filter(({ name, path }) => named(name) || named(path));
 const rows = [first, ...wanted.filter((row) => row !== first && row !== last), last];
@@ -65,8 +66,9 @@ for (let round = 0; round < rounds; round++) {
   for (const [name, start] of Object.entries(servers)) running[name] = await start(services);
   try {
     for (const row of rows) {
-      for (const [name, server] of Object.entries(running)) {
+      for (const name of Object.keys(measured.get(row))) {
         if (name === "peer" && !row.onPeer) continue;
+        const server = running[row.inProcess && name !== "peer" ? `${name}, in process` : name];
         isAnswered(server.base + row.path, row);
         wrk(server.base + row.path, Math.ceil(seconds / 3), row.more);
         const before = processorTime(server.child.pid);

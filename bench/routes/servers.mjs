@@ -1,6 +1,6 @@
 // What bench/routes runs: the stores and services that the routes ask, and the servers that are compared.
 import { execFileSync, spawn } from "node:child_process";
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -46,16 +46,26 @@ export async function startServices() {
       ...["-sf", "--unix-socket", join(folder, "cache.sock")],
       ...["-X", "PUT", "--data", "hello from the cache", "http://cache/kv/greeting"],
     ]);
-    const lines = Object.entries(sidecars).map(([name, address]) => `${name} = "${address}"`);
-    writeFileSync(
-      join(folder, "tenon.toml"),
-      `[project]\nname = "routes"\n\n[server]\nport = 0\n\n[sidecars]\n${lines.join("\n")}\n`,
-    );
-    return { folder, env: { PGHOST: postgres.directory, ECHO: url }, stop };
+    writeProject(folder, sidecars);
+    const inProcess = join(folder, "in-process");
+    mkdirSync(inProcess);
+    writeProject(inProcess, { ...sidecars, db: { run: "sql", url: "env:DATABASE_URL" } });
+    const env = { PGHOST: postgres.directory, ECHO: url, DATABASE_URL: postgres.url };
+    return { folder, inProcess, env, stop };
   } catch (error) {
     stop();
     throw error;
   }
+}
+
+function writeProject(folder, sidecars) {
+  const value = (place) =>
+    typeof place === "string" ? JSON.stringify(place) : `{ run = "${place.run}", url = "${place.url}" }`;
+  const lines = Object.entries(sidecars).map(([name, place]) => `${name} = ${value(place)}`);
+  writeFileSync(
+    join(folder, "tenon.toml"),
+    `[project]\nname = "routes"\n\n[server]\nport = 0\n\n[sidecars]\n${lines.join("\n")}\n`,
+  );
 }
 
 /** PostgreSQL with a table of 10,000 users, on a socket in a temporary folder. */
@@ -91,11 +101,11 @@ function startPostgres() {
   }
 }
 
-const tenon = (isolation) => async (services) => {
-  const env = { ...process.env, TENON_SERVER_ISOLATION: isolation };
+const tenon = (isolation, folder) => async (services) => {
+  const env = { ...process.env, ...services.env, TENON_SERVER_ISOLATION: isolation };
   const args = [cli, "run", "--json", join(here, "dist/routes.wasm")];
   // Log lines are made and written, and nobody reads them.
-  const child = spawn(process.execPath, args, { cwd: services.folder, env, stdio: ["ignore", "pipe", "ignore"] });
+  const child = spawn(process.execPath, args, { cwd: services[folder], env, stdio: ["ignore", "pipe", "ignore"] });
   return { child, base: `${JSON.parse(await firstLine(child)).url}/run/routes` };
 };
 
@@ -106,4 +116,10 @@ const peer = async (services) => {
 };
 
 /** The servers that are compared. Each is started with the services, and is a process and the address of its routes. */
-export const servers = { request: tenon("request"), shared: tenon("shared"), peer };
+export const servers = {
+  request: tenon("request", "folder"),
+  shared: tenon("shared", "folder"),
+  "request, in process": tenon("request", "inProcess"),
+  "shared, in process": tenon("shared", "inProcess"),
+  peer,
+};

@@ -10,6 +10,7 @@
 mod calls;
 mod compose;
 mod failure;
+mod in_process;
 mod log;
 mod options;
 mod recent;

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use napi_derive::napi;
 use tenon_runtime::{Isolation, Limits, ModulePolicy, ModuleSource, RuntimeConfig, TlsFiles, TrustedProxies};
-use tenon_transport::{Address, Allow, Sidecar};
+use tenon_transport::{Allow, Sidecar};
 
 use crate::failure::Failure;
+use crate::in_process;
 
 /// What a runtime is told; what is left out has the default of `crates/runtime/src/config`.
 #[napi(object)]
@@ -14,7 +15,7 @@ use crate::failure::Failure;
 pub struct RuntimeOptions {
     /// The components.
     pub modules: Vec<NativeModule>,
-    /// Addresses of sidecars by name: `http://host:port` or `unix:///path`.
+    /// Addresses of sidecars by name: `http://host:port`, `unix:///path`, or that of a `Sidecar` in this process.
     pub sidecars: Option<HashMap<String, String>>,
     /// The hosts that modules may call besides: `host`, `host:port`, or either behind `http://` or `https://`.
     pub outbound_allow: Option<Vec<String>>,
@@ -169,7 +170,7 @@ fn policy(given: NativePolicy) -> Result<ModulePolicy, Failure> {
 fn sidecars(given: HashMap<String, String>) -> Result<Vec<Sidecar>, Failure> {
     let mut sidecars = given
         .into_iter()
-        .map(|(name, address)| Ok(Sidecar::new(&name, Address::parse(&address)?)?))
+        .map(|(name, address)| Ok(Sidecar::new(&name, in_process::address(&address)?)?))
         .collect::<Result<Vec<_>, Failure>>()?;
     sidecars.sort_by(|one, other| one.name().cmp(other.name()));
     Ok(sidecars)

@@ -3,12 +3,16 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use napi::bindgen_prelude::PromiseRaw;
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http_body_util::{BodyExt, Full};
+use napi::bindgen_prelude::{Buffer, PromiseRaw};
 use napi::{Env, Result};
 use napi_derive::napi;
-use tenon_services::{Backend, Limits, Listen, SidecarOptions as Options, SqlAccess, SqlParser};
+use tenon_services::{Backend, InProcessSidecar, Limits, Listen, SidecarOptions as Options, SqlAccess, SqlParser};
 
 use crate::failure::{Failure, promise};
+use crate::in_process::Offered;
 use crate::log;
 
 /// What a sidecar is told; what is left out has the default of `crates/services/src/limits.rs`.
@@ -18,8 +22,8 @@ pub struct SidecarOptions {
     pub kind: String,
     /// The store: `postgres://…`, `redis://…`, `sqlite:/path`, `s3://bucket` or `file:/path`.
     pub url: String,
-    /// `unix:///run/db.sock` or `127.0.0.1:7001`.
-    pub listen: String,
+    /// `unix:///run/db.sock` or `127.0.0.1:7001`. Left out, it listens nowhere: runtimes of this process are given its address.
+    pub listen: Option<String>,
     /// The bearer token that every request must have.
     pub token: Option<String>,
     /// `sql`: statements that write are refused.
@@ -54,11 +58,25 @@ pub struct SidecarOptions {
     pub log_format: Option<String>,
 }
 
+/// The answer of a sidecar.
+#[napi(object)]
+pub struct SidecarAnswer {
+    /// Its status.
+    pub status: u16,
+    /// Its body.
+    pub body: Buffer,
+}
+
 /// A sidecar that runs.
 #[napi]
 pub struct Sidecar {
     address: String,
-    sidecar: Arc<Mutex<Option<tenon_services::Sidecar>>>,
+    running: Arc<Mutex<Option<Running>>>,
+}
+
+enum Running {
+    Listening(tenon_services::Sidecar),
+    InProcess(Offered),
 }
 
 #[napi]
@@ -69,27 +87,74 @@ impl Sidecar {
         let start = async move {
             let format = options.log_format.as_deref().unwrap_or("readable");
             log::start(options.log_level.as_deref().unwrap_or("info"), format)?;
-            Ok(tenon_services::Sidecar::start(lower(options)?).await?)
+            let limits = limits(&options);
+            let (listen, token) = (options.listen.clone(), options.token.clone());
+            let backend = backend(options)?;
+            Ok(match listen {
+                Some(listen) => {
+                    let options = Options { backend, listen: Listen::parse(&listen)?, token, limits };
+                    Running::Listening(tenon_services::Sidecar::start(options).await?)
+                }
+                None if token.is_some() => {
+                    return Err(Failure::new("CONFIG", "a sidecar that listens nowhere has no token"));
+                }
+                None => Running::InProcess(Offered::new(InProcessSidecar::open(backend, limits).await?)),
+            })
         };
-        promise(env, start, |sidecar| Sidecar {
-            address: sidecar.address().to_string(),
-            sidecar: Arc::new(Mutex::new(Some(sidecar))),
+        promise(env, start, |running| Sidecar {
+            address: match &running {
+                Running::Listening(sidecar) => sidecar.address(),
+                Running::InProcess(offered) => &offered.address,
+            }
+            .to_string(),
+            running: Arc::new(Mutex::new(Some(running))),
         })
     }
 
-    /// Where it listens, as `tenon.toml` names it.
+    /// Where it listens, as `tenon.toml` names it; for one that listens nowhere, what runtimes of this process call it.
     #[napi(getter)]
     pub fn address(&self) -> String {
         self.address.clone()
     }
 
-    /// Resolves when running requests have finished, or their time is over. A second call resolves at once.
+    /// Asks a sidecar that listens nowhere, with JSON in the body. Rejects with `BACKEND` when there is none, or no answer that
+    /// can be read.
+    #[napi]
+    pub fn ask<'env>(
+        &self,
+        env: &'env Env,
+        method: String,
+        path: String,
+        json: String,
+    ) -> Result<PromiseRaw<'env, SidecarAnswer>> {
+        let sidecar = match &*self.running.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(Running::InProcess(offered)) => Some(offered.sidecar.clone()),
+            _ => None,
+        };
+        let ask = async move {
+            let failed = |why: &dyn std::fmt::Display| Failure::new("BACKEND", why.to_string());
+            let sidecar = sidecar.ok_or_else(|| failed(&"it is closed, or it listens"))?;
+            let request = http::Request::builder()
+                .method(&*method)
+                .uri(path)
+                .header(CONTENT_TYPE, "application/json")
+                .body(Full::new(Bytes::from(json)))
+                .map_err(|error| failed(&error))?;
+            let (head, body) = sidecar.answer(request).await.into_parts();
+            let body = body.collect().await.map_err(|error| failed(&error))?.to_bytes();
+            Ok((head.status.as_u16(), body))
+        };
+        promise(env, ask, |(status, body)| SidecarAnswer { status, body: body.to_vec().into() })
+    }
+
+    /// Resolves when running requests have finished, or their time is over. A second call resolves at once. One that listens
+    /// nowhere stays for the runtimes that were given it.
     #[napi]
     pub fn close<'env>(&self, env: &'env Env) -> Result<PromiseRaw<'env, ()>> {
-        let sidecar = Arc::clone(&self.sidecar);
+        let running = Arc::clone(&self.running);
         let close = async move {
-            let sidecar = sidecar.lock().unwrap_or_else(PoisonError::into_inner).take();
-            if let Some(sidecar) = sidecar {
+            let running = running.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(Running::Listening(sidecar)) = running {
                 sidecar.close().await;
             }
             Ok(())
@@ -98,10 +163,10 @@ impl Sidecar {
     }
 }
 
-fn lower(options: SidecarOptions) -> std::result::Result<Options, Failure> {
+fn backend(options: SidecarOptions) -> std::result::Result<Backend, Failure> {
     let url = options.url;
     let tables = options.tables.map(|tables| tables.into_iter().collect());
-    let backend = match options.kind.as_str() {
+    Ok(match options.kind.as_str() {
         "sql" => Backend::Sql {
             url,
             access: SqlAccess { read_only: options.read_only.unwrap_or(false), tables, role: options.role },
@@ -117,11 +182,14 @@ fn lower(options: SidecarOptions) -> std::result::Result<Options, Failure> {
                 format!("`{other}` is no kind of sidecar: use sql, kv, storage, queue or cron"),
             ));
         }
-    };
+    })
+}
+
+fn limits(options: &SidecarOptions) -> Limits {
     let defaults = Limits::default();
     let count = |given: Option<u32>, default: usize| given.map_or(default, |given| given as usize);
     let time = |given: Option<u32>, default| given.map_or(default, |ms| Duration::from_millis(ms.max(1).into()));
-    let limits = Limits {
+    Limits {
         pool_size: options.pool_size.unwrap_or(defaults.pool_size).max(1),
         statement_timeout: time(options.statement_timeout_ms, defaults.statement_timeout),
         transaction_idle: time(options.transaction_idle_ms, defaults.transaction_idle),
@@ -129,6 +197,5 @@ fn lower(options: SidecarOptions) -> std::result::Result<Options, Failure> {
         max_rows: count(options.max_rows, defaults.max_rows),
         max_body_bytes: count(options.max_body_bytes, defaults.max_body_bytes),
         ..defaults
-    };
-    Ok(Options { backend, listen: Listen::parse(&options.listen)?, token: options.token, limits })
+    }
 }

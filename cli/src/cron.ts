@@ -6,7 +6,7 @@
 import { Consumer } from "./consumer.ts";
 import type { Config } from "./project/config.ts";
 import type { Runtime, RuntimeOptions } from "./runtime.ts";
-import { askService, findService, missingService, type SidecarService } from "./sidecar-service.ts";
+import { type AskSidecar, asking, askService, findService, missingService, type SidecarService } from "./sidecar-service.ts";
 
 /** A run as a lease gives it. */
 export interface CronRun {
@@ -36,7 +36,7 @@ export interface Declaration {
 
 /** What a consumer of cron works with. */
 export interface CronOptions {
-  readonly service: SidecarService;
+  readonly service: AskSidecar;
   /** Without one, the sidecar's jobs stay as they are. */
   readonly declaration?: Declaration | undefined;
   /** The modules that can be called now. */
@@ -98,7 +98,7 @@ export class CronConsumer {
 }
 
 /** Makes the jobs of a project those of its `tenon.toml`. */
-export async function declare(service: SidecarService, declaration: Declaration): Promise<void> {
+export async function declare(service: AskSidecar, declaration: Declaration): Promise<void> {
   await askService(service, "PUT", "/cron-jobs", declaration);
 }
 
@@ -147,7 +147,7 @@ export function consumeCron(
     if (!runtime.modules.includes(module)) complain(`the job ${name} calls ${module}, which is not served here`);
   }
   const consumer = new CronConsumer({
-    service,
+    service: asking(service, runtime),
     declaration: declarationOf(config),
     modules: () => runtime.modules,
     leaseMs: Math.min(config.server.requestTimeoutMs + REPORT_MS, MAX_LEASE_MS),

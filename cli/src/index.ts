@@ -5,6 +5,7 @@ export type { Limits } from "./limits.ts";
 export { type Migrated, type MigrateOptions, migrate } from "./migrate/migrate.ts";
 export { version } from "./package.ts";
 export {
+  type InProcessSidecar,
   type Listening,
   type ListenOptions,
   type ModuleLimits,

@@ -5,7 +5,7 @@
 import { Consumer } from "./consumer.ts";
 import type { Config } from "./project/config.ts";
 import type { Runtime, RuntimeOptions } from "./runtime.ts";
-import { askService, findService, missingService, type SidecarService } from "./sidecar-service.ts";
+import { type AskSidecar, asking, askService, findService, missingService, type SidecarService } from "./sidecar-service.ts";
 
 /** Which route handles the messages of a queue. */
 export interface QueueOptions {
@@ -45,7 +45,7 @@ export class QueueConsumer {
   constructor(
     name: string,
     { module, path, concurrency, maxAttempts, visibilityMs }: QueueOptions,
-    service: SidecarService,
+    service: AskSidecar,
     deliver: Deliver,
     complain: (message: string) => void,
     isReady: () => boolean = () => true,
@@ -108,6 +108,6 @@ export function consumeQueues(
     return answer.status;
   };
   return Object.entries(config.queues).map(
-    ([name, options]) => new QueueConsumer(name, options, service, deliver, complain, isReady),
+    ([name, options]) => new QueueConsumer(name, options, asking(service, runtime), deliver, complain, isReady),
   );
 }

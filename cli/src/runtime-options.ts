@@ -6,10 +6,12 @@ import { TenonError } from "./errors.ts";
 import { type Limits, limits, type ModuleLimit } from "./limits.ts";
 import { nearest } from "./nearest.ts";
 import { sidecarNamesProblem } from "./project/config/addresses.ts";
+import { inProcessProblem } from "./project/config/in-process.ts";
 import { type CamelCase, camelCase } from "./project/config/key.ts";
 import { sections } from "./project/config/keys.ts";
 import { type Kind, oneOf, text, textList, wholeNumber } from "./project/config/kinds.ts";
 import { hostProblem, mountProblem } from "./project/config/mounts.ts";
+import type { SidecarKind, SidecarOptions } from "./sidecar.ts";
 
 /** What a `Runtime` is told, its limits among it. */
 export interface RuntimeOptions extends Limits {
@@ -19,8 +21,11 @@ export interface RuntimeOptions extends Limits {
    * path as well: it is pulled first.
    */
   readonly modules: readonly (string | URL)[] | Readonly<Record<string, string | URL | ModuleOptions>>;
-  /** Addresses of sidecars by name: `http://host:port` or `unix:///path`. */
-  readonly sidecars?: Readonly<Record<string, string>>;
+  /**
+   * Sidecars by name: addresses, `http://host:port` or `unix:///path`, or {@link InProcessSidecar}s, which the runtime starts and
+   * closes.
+   */
+  readonly sidecars?: Readonly<Record<string, string | InProcessSidecar>>;
   /**
    * Hosts that modules may call besides: `host`, `host:port`, or either behind `http://` or `https://`. A name that
    * resolves to a private address is refused unless that address is listed as well, with the port that is called.
@@ -58,6 +63,16 @@ export interface RuntimeOptions extends Limits {
 }
 
 /**
+ * A sidecar in the runtime's process: `{ run: "sql", url: "env:DATABASE_URL" }`. Modules call it as one on a socket, and see none of
+ * its credentials. Those that are defined alike are one, with one pool of connections.
+ */
+export interface InProcessSidecar extends Omit<SidecarOptions, "kind" | "listen" | "token" | "logLevel" | "logFormat"> {
+  readonly run: SidecarKind;
+  /** The store, as in {@link SidecarOptions}, or `env:` and the name of the variable of this process that has it. */
+  readonly url: string;
+}
+
+/**
  * A component with a policy of its own. A part that is left out is the runtime's; one that is given takes the place of the
  * runtime's as a whole. No module sees a part of another's.
  */
@@ -68,8 +83,8 @@ export interface ModuleOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Its secrets by name. */
   readonly secrets?: Readonly<Record<string, string>>;
-  /** Addresses of its sidecars by name: `http://host:port` or `unix:///path`. */
-  readonly sidecars?: Readonly<Record<string, string>>;
+  /** Its sidecars by name, as those of the runtime. */
+  readonly sidecars?: Readonly<Record<string, string | InProcessSidecar>>;
   /** The hosts that it may call besides, as in `outboundAllow`. */
   readonly outbound?: { readonly allow?: readonly string[] };
   /** What its requests share. */
@@ -120,7 +135,7 @@ const { keys: server } = sections.server;
 /** What the options of `Runtime.create` take. What an address or a host may be is the addon's matter. */
 const runtimeChecks: Readonly<Record<keyof RuntimeOptions, Check>> = {
   modules: checkModules,
-  sidecars: textsByName("an object of addresses by the names of sidecars"),
+  sidecars: checkSidecars,
   outboundAllow: checkKind(textList),
   env: textsByName("an object of texts by the names of variables", sections.env.names),
   secrets: textsByName("an object of texts by the names of secrets", sections.secrets.names),
@@ -172,11 +187,11 @@ const listenChecks: Readonly<Record<keyof ListenOptions, Check>> = {
 };
 
 /**
- * Options of `Runtime.create` as the addon takes them.
+ * Checks the options of `Runtime.create`.
  *
  * @throws TenonError `CONFIG`, naming every option that is unknown, missing or of the wrong kind
  */
-export function nativeOptions(options: RuntimeOptions): NativeOptions {
+export function refuseWrongOptions(options: RuntimeOptions): void {
   if (!isRecord(options as unknown)) {
     throw new TenonError("CONFIG", "`Runtime.create` takes an object of options, with `modules` at least");
   }
@@ -187,6 +202,15 @@ export function nativeOptions(options: RuntimeOptions): NativeOptions {
   refuse(problems);
   const together = sidecarNamesProblem(Object.keys(options.sidecars ?? {}));
   if (together !== undefined) refuse([`sidecars: ${together}`]);
+}
+
+/**
+ * Options of `Runtime.create` as the addon takes them, with addresses in the places of sidecars in this process.
+ *
+ * @throws TenonError `CONFIG`, naming every option that is unknown, missing or of the wrong kind
+ */
+export function nativeOptions(options: RuntimeOptions): NativeOptions {
+  refuseWrongOptions(options);
   const { modules, cacheFolder = defaultCacheFolder(), logLevel = "warn", ...rest } = options;
   const { sidecars, env, secrets, outboundAllow, trustedProxies, ...others } = rest;
   return {
@@ -197,7 +221,7 @@ export function nativeOptions(options: RuntimeOptions): NativeOptions {
           isFile(module) ? { name, path: pathOf(module) } : nativeModule(name, module, options),
         ),
     logLevel,
-    ...(sidecars === undefined ? {} : { sidecars: { ...sidecars } }),
+    ...(sidecars === undefined ? {} : { sidecars: addressesOf(sidecars) }),
     ...(env === undefined && secrets === undefined ? {} : { env: environmentOf(env, secrets) }),
     ...(outboundAllow === undefined ? {} : { outboundAllow: [...outboundAllow] }),
     ...(trustedProxies === undefined ? {} : { trustedProxies: [...trustedProxies] }),
@@ -206,18 +230,12 @@ export function nativeOptions(options: RuntimeOptions): NativeOptions {
 }
 
 /**
- * A module with its policy as the addon takes it.
+ * Checks the options of a module.
  *
- * @param server the runtime's options, of which variables and secrets are inherited one without the other
  * @throws TenonError `CONFIG`, as `nativeOptions`
  */
-export function checkedModule(
-  name: string,
-  module: ModuleOptions,
-  server: Pick<RuntimeOptions, "env" | "secrets">,
-): NativeModule {
+export function refuseWrongModule(name: string, module: ModuleOptions): void {
   refuse(checkModule(`modules.${name}`, module));
-  return nativeModule(name, module, server);
 }
 
 /**
@@ -244,7 +262,13 @@ export function wholeModules(options: RuntimeOptions): NativeModule[] {
   }));
 }
 
-function nativeModule(
+/**
+ * A module with its policy as the addon takes it, with addresses in the places of sidecars in this process.
+ *
+ * @param server the runtime's options, of which variables and secrets are inherited one without the other
+ * @throws TenonError `CONFIG`, as `nativeOptions`
+ */
+export function nativeModule(
   name: string,
   { source, env, secrets, sidecars, outbound, isolation, limits: own = {}, mount, host }: ModuleOptions,
   server: Pick<RuntimeOptions, "env" | "secrets">,
@@ -259,13 +283,25 @@ function nativeModule(
     policy: {
       limits: given,
       ...(inherits ? {} : { env: environmentOf(env ?? server.env, secrets ?? server.secrets) }),
-      ...(sidecars === undefined ? {} : { sidecars: { ...sidecars } }),
+      ...(sidecars === undefined ? {} : { sidecars: addressesOf(sidecars) }),
       ...(outbound === undefined ? {} : { outboundAllow: [...(outbound.allow ?? [])] }),
       ...(isolation === undefined ? {} : { isolation }),
       ...(mount === undefined ? {} : { mount }),
       ...(host === undefined ? {} : { host }),
     },
   };
+}
+
+/** Whether a module's options have sidecars of its own. */
+export function hasOwnSidecars(
+  module: unknown,
+): module is { readonly sidecars: NonNullable<RuntimeOptions["sidecars"]> } {
+  return isRecord(module) && module["sidecars"] !== undefined;
+}
+
+/** The addresses of sidecars. One in this process has got its own before. */
+function addressesOf(sidecars: NonNullable<RuntimeOptions["sidecars"]>): Record<string, string> {
+  return { ...(sidecars as Readonly<Record<string, string>>) };
 }
 
 /** The environment of modules: variables, and secrets under names that `env` of the SDK does not find. */
@@ -347,6 +383,18 @@ function textsByName(description: string, names?: { readonly pattern: RegExp; re
         : each(`${path}.${name}`, given),
     );
   };
+}
+
+function checkSidecars(path: string, value: unknown): string[] {
+  if (!isRecord(value)) return [`\`${path}\` must be an object of addresses by the names of sidecars`];
+  return Object.entries(value).flatMap(([name, sidecar]) => {
+    if (typeof sidecar === "string") return [];
+    const at = `\`${path}.${name}\``;
+    if (!isRecord(sidecar)) return [`${at} must be an address, or { run: "sql", url: "postgres://…" }`];
+    if (sidecar["url"] === undefined) return [`${at} needs \`url\`: the store, or "env:NAME"`];
+    const problem = inProcessProblem(sidecar, camelCase);
+    return problem === undefined ? [] : [`${at} ${problem}`];
+  });
 }
 
 const whatModulesAre = "a list of component files, or an object of files by the names to call them";

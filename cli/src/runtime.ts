@@ -1,6 +1,8 @@
 import type { Runtime as NativeRuntime, Server as NativeServer } from "@tenon/native";
+import type { Reply } from "./ask.ts";
 import { TenonError } from "./errors.ts";
 import type { Fetched, Fetching } from "./fetching.ts";
+import { InProcessSidecars } from "./in-process.ts";
 import { limits } from "./limits.ts";
 import { compilerCommand, fromNative, native } from "./native.ts";
 // Imported with the package, before a server can replace the globals; `fetching.ts` is imported at the first `fetch`.
@@ -8,19 +10,21 @@ import "./platform.ts";
 import { isReference } from "./oci/reference.ts";
 import type { BodyLimits } from "./request-body.ts";
 import {
-  checkedModule,
+  type InProcessSidecar,
   isFile,
   type ListenOptions,
   listenOptions,
   type ModuleLimits,
   type ModuleOptions,
+  nativeModule,
   nativeOptions,
   pathOf,
+  refuseWrongModule,
   type RuntimeOptions,
   wholeModules,
 } from "./runtime-options.ts";
 
-export type { ListenOptions, ModuleLimits, ModuleOptions, RuntimeOptions };
+export type { InProcessSidecar, ListenOptions, ModuleLimits, ModuleOptions, RuntimeOptions };
 
 /** A page that is served from memory. */
 export interface Page {
@@ -62,6 +66,9 @@ export interface Listening {
  */
 export class Runtime {
   readonly #runtime: NativeRuntime;
+  readonly #sidecars: InProcessSidecars;
+  /** What is served: what it was created with, or the last update. */
+  #options: RuntimeOptions;
   readonly #scheme: "http" | "https";
   readonly #bodyLimits: BodyLimits;
   readonly #shutdownTimeoutMs: number;
@@ -74,8 +81,10 @@ export class Runtime {
   #alive: NodeJS.Timeout | undefined;
   #closing: Promise<void> | undefined;
 
-  private constructor(runtime: NativeRuntime, options: RuntimeOptions) {
+  private constructor(runtime: NativeRuntime, sidecars: InProcessSidecars, options: RuntimeOptions) {
     this.#runtime = runtime;
+    this.#sidecars = sidecars;
+    this.#options = options;
     this.#scheme = options.tls === undefined ? "http" : "https";
     this.#bodyLimits = {
       maxBodyBytes: options.maxBodyBytes ?? limits.max_body_bytes.default,
@@ -90,14 +99,20 @@ export class Runtime {
    * Loads modules; one whose code is not cached is compiled first, which takes seconds, on threads of its own.
    *
    * @throws TenonError `CONFIG`, `ENGINE`, `MODULE_READ`, `MODULE_COMPILE`, `MODULE_TIMEOUT` or `MODULE_LINK`; for a reference
-   *   `USAGE`, `REGISTRY` or `WRITE` as well
+   *   `USAGE`, `REGISTRY` or `WRITE` as well, and for a sidecar in this process `BACKEND` or `FOLDER`
    */
   static async create(options: RuntimeOptions): Promise<Runtime> {
     const compiler = compilerCommand();
-    const given = nativeOptions(options);
-    const modules = await pullAll(given.modules, options.cacheFolder);
-    const checked = { ...given, modules, ...(compiler === undefined ? {} : { compiler }) };
-    return new Runtime(await fromNative(native().Runtime.create(checked)), options);
+    const sidecars = new InProcessSidecars();
+    try {
+      const given = nativeOptions(await sidecars.place(options));
+      const modules = await pullAll(given.modules, options.cacheFolder);
+      const checked = { ...given, modules, ...(compiler === undefined ? {} : { compiler }) };
+      return new Runtime(await fromNative(native().Runtime.create(checked)), sidecars, options);
+    } catch (error) {
+      await sidecars.close();
+      throw error;
+    }
   }
 
   /** The addon's own runtime, for what else of the addon works with it. @internal */
@@ -125,7 +140,9 @@ export class Runtime {
     }
     if (typeof file !== "object" || file instanceof URL)
       throw new TenonError("CONFIG", "`file` must be a path or a file: URL");
-    const [module] = await pullAll([checkedModule(name, file, this.#server)], this.#cacheFolder);
+    refuseWrongModule(name, file);
+    const placed = await this.#sidecars.placeModule(file);
+    const [module] = await pullAll([nativeModule(name, placed, this.#server)], this.#cacheFolder);
     await fromNative(this.#runtime.load(module));
   }
 
@@ -137,17 +154,26 @@ export class Runtime {
    */
   async update(options: RuntimeOptions): Promise<void> {
     try {
-      await fromNative(this.#runtime.update(await pullAll(wholeModules(options), this.#cacheFolder)));
+      const placed = await this.#sidecars.place(options);
+      await fromNative(this.#runtime.update(await pullAll(wholeModules(placed), this.#cacheFolder)));
     } catch (error) {
       this.noteFailedUpdate();
+      await this.#sidecars.keep(this.#options);
       throw error;
     }
+    this.#options = options;
+    await this.#sidecars.keep(options);
     this.#server = policyOf(options);
   }
 
   /** Notes in `/health` that there is a newer configuration, which cannot be served. @internal */
   noteFailedUpdate(): void {
     this.#runtime.noteFailedUpdate();
+  }
+
+  /** Asks a sidecar in this process that the runtime was given. @internal */
+  askSidecar(sidecar: InProcessSidecar, method: "POST" | "PUT", path: string, json: object): Promise<Reply> {
+    return this.#sidecars.ask(sidecar, method, path, json);
   }
 
   /** What has been counted so far, in the text format of Prometheus, as `/metrics` has it. */
@@ -257,6 +283,7 @@ export class Runtime {
     try {
       await Promise.all([fetches, ...[...this.#servers].map((server) => server.close())]);
       await fromNative(this.#runtime.flush());
+      await this.#sidecars.close();
     } finally {
       clearInterval(this.#alive);
     }

@@ -1,14 +1,16 @@
-/** Sidecars that hold work for this process: queues and cron. Here are their addresses, and the requests that they get. */
-import { request } from "node:http";
+/** Sidecars that hold work for this process: queues and cron. Here are their places, and the requests that they get. */
+import { ask, detailOf, type Reply } from "./ask.ts";
 import { TenonError } from "./errors.ts";
 import { sidecarVariable } from "./project/config/addresses.ts";
-import type { RuntimeOptions } from "./runtime.ts";
+import type { InProcessSidecar, Runtime, RuntimeOptions } from "./runtime.ts";
 
-/** A sidecar: an address as in `[sidecars]`, and the bearer token of its requests, if it has one. */
-export interface SidecarService {
-  readonly address: string;
-  readonly token?: string;
-}
+/** A sidecar: an address as in `[sidecars]`, and the bearer token of its requests, if it has one; or one in this process. */
+export type SidecarService =
+  | { readonly address: string; readonly token?: string }
+  | { readonly inProcess: InProcessSidecar };
+
+/** Sends JSON to a sidecar; resolves with the answer, whatever its status is. */
+export type AskSidecar = (method: "POST" | "PUT", path: string, json: object) => Promise<Reply>;
 
 /** The time after which a request is given up. */
 const TIMEOUT_MS = 30_000;
@@ -26,11 +28,12 @@ export function findService(
   { sidecars = {}, secrets = {}, env = {} }: Pick<RuntimeOptions, "sidecars" | "secrets" | "env">,
 ): SidecarService | undefined {
   const variable = sidecarVariable(name);
-  const address = Object.entries(sidecars).find(([each]) => sidecarVariable(each) === variable)?.[1];
-  if (address === undefined) return undefined;
+  const sidecar = Object.entries(sidecars).find(([each]) => sidecarVariable(each) === variable)?.[1];
+  if (sidecar === undefined) return undefined;
+  if (typeof sidecar !== "string") return { inProcess: sidecar };
   const tokenVariable = variable.replace(/_URL$/, "_TOKEN");
   const token = secrets[tokenVariable] ?? env[tokenVariable];
-  return { address, ...(token === undefined ? {} : { token }) };
+  return { address: sidecar, ...(token === undefined ? {} : { token }) };
 }
 
 /** Makes the error of a section of `tenon.toml` whose sidecar is not named. */
@@ -42,67 +45,36 @@ export function missingService(section: string, name: string): TenonError {
   );
 }
 
+/** The way to a sidecar. A runtime has those in this process. */
+export function asking(service: SidecarService, runtime: Runtime): AskSidecar {
+  return "inProcess" in service
+    ? (method, path, json) => runtime.askSidecar(service.inProcess, method, path, json)
+    : askAt(service.address, service.token);
+}
+
+/** The way to a sidecar at an address. */
+export function askAt(address: string, token?: string): AskSidecar {
+  return (method, path, json) =>
+    ask({ address, method, path, json, token, timeoutMs: TIMEOUT_MS, maxBytes: MAX_ANSWER_BYTES });
+}
+
 /**
  * Sends JSON, and returns the JSON of the answer; `undefined` for 204, and for 409, which says that a lease has ended.
  *
  * @throws Error when there is no answer, or another one
  */
-export function askService(
-  { address, token }: SidecarService,
+export async function askService(
+  ask: AskSidecar,
   method: "POST" | "PUT",
   path: string,
   json: object,
 ): Promise<unknown> {
-  const where = address.startsWith("unix://")
-    ? { socketPath: address.slice("unix://".length), host: "service.sidecar.internal" }
-    : { host: new URL(address).hostname.replace(/^\[(.*)\]$/, "$1"), port: new URL(address).port };
-  const body = JSON.stringify(json);
-  return new Promise((resolve, reject) => {
-    const outgoing = request({
-      ...where,
-      method,
-      path,
-      headers: {
-        "content-type": "application/json",
-        "content-length": Buffer.byteLength(body),
-        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-      },
-      timeout: TIMEOUT_MS,
-    });
-    outgoing.once("timeout", () => outgoing.destroy(new Error(`no answer within ${TIMEOUT_MS / 1000} s`)));
-    outgoing.once("error", reject);
-    outgoing.once("response", (incoming) => {
-      const chunks: Buffer[] = [];
-      let size = 0;
-      incoming.on("data", (chunk: Buffer) => {
-        size += chunk.length;
-        if (size > MAX_ANSWER_BYTES) outgoing.destroy(new Error("its answer is too large"));
-        else chunks.push(chunk);
-      });
-      incoming.once("error", reject);
-      incoming.once("end", () => {
-        const { statusCode = 0 } = incoming;
-        if (statusCode === 409 || statusCode === 204) return resolve(undefined);
-        const answer = parse(Buffer.concat(chunks).toString("utf8"));
-        if (statusCode !== 200) return reject(new Error(`it answered ${statusCode}${detailOf(answer)}`));
-        if (answer === undefined) return reject(new Error("its answer is no JSON"));
-        resolve(answer);
-      });
-    });
-    outgoing.end(body);
-  });
-}
-
-function parse(text: string): unknown {
+  const reply = await ask(method, path, json);
+  if (reply.status === 409 || reply.status === 204) return undefined;
+  if (reply.status !== 200) throw new Error(detailOf(reply));
   try {
-    return JSON.parse(text);
+    return JSON.parse(reply.text);
   } catch {
-    return undefined;
+    throw new Error("its answer is no JSON");
   }
-}
-
-/** The sentence of a problem document. */
-function detailOf(answer: unknown): string {
-  const { detail } = (answer ?? {}) as { detail?: unknown };
-  return typeof detail === "string" ? `: ${detail}` : "";
 }

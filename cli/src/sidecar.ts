@@ -2,18 +2,21 @@ import type { Sidecar as NativeSidecar } from "@tenon/native";
 import { defaultCacheFolder } from "./cache-folder.ts";
 import { fromNative, native } from "./native.ts";
 import { requireHere } from "./package.ts";
+import type { SidecarKind } from "./project/config/in-process.ts";
+import type { Reply } from "./ask.ts";
 
-/** The kinds of sidecar. */
-export const sidecarKinds = ["sql", "kv", "storage", "queue", "cron"] as const;
-export type SidecarKind = (typeof sidecarKinds)[number];
+export { type SidecarKind, sidecarKinds } from "./project/config/in-process.ts";
 
 /** What a {@link Sidecar} is told; limits that are left out are those of the development services. */
 export interface SidecarOptions {
   readonly kind: SidecarKind;
   /** The store: `postgres://…`, `redis://…`, `sqlite:/path`, `s3://bucket` or `file:/path`. It may hold a password. */
   readonly url: string;
-  /** `unix:///run/db.sock` or `127.0.0.1:7001`. */
-  readonly listen: string;
+  /**
+   * `unix:///run/db.sock` or `127.0.0.1:7001`. Left out, it listens nowhere: `Runtime.create` of this process takes its `address`
+   * among its `sidecars`.
+   */
+  readonly listen?: string;
   /** The bearer token that every request but `/health` must have. */
   readonly token?: string;
   /** `sql`: statements that write are refused. */
@@ -41,7 +44,7 @@ export interface SidecarOptions {
   readonly logFormat?: "readable" | "json";
 }
 
-/** A sidecar inside this process: one kind of service over the same HTTP contract as the development services. */
+/** A sidecar that this process serves: one kind of service over the same HTTP contract as the development services. */
 export class Sidecar {
   readonly #sidecar: NativeSidecar;
 
@@ -63,9 +66,18 @@ export class Sidecar {
     return new Sidecar(await fromNative(started));
   }
 
-  /** Where it listens, as `tenon.toml` names it: `unix:///run/db.sock` or `http://127.0.0.1:7001`. */
+  /**
+   * Where it listens, as `tenon.toml` names it: `unix:///run/db.sock` or `http://127.0.0.1:7001`; for one that listens nowhere,
+   * what runtimes of this process call it.
+   */
   get address(): string {
     return this.#sidecar.address;
+  }
+
+  /** Asks a sidecar that listens nowhere, with JSON. @internal */
+  async ask(method: "GET" | "POST" | "PUT", path: string, json: object): Promise<Reply> {
+    const { status, body } = await fromNative(this.#sidecar.ask(method, path, JSON.stringify(json)));
+    return { status, text: body.toString("utf8") };
   }
 
   /** Stops listening, and resolves when running requests have finished or their time is over. */

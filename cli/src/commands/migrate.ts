@@ -2,7 +2,9 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import { TenonError } from "../errors.ts";
 import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
-import { findProject } from "../project/project.ts";
+import { findProject, type Project } from "../project/project.ts";
+import { resolveSidecars } from "../project/sidecars.ts";
+import type { InProcessSidecar } from "../runtime.ts";
 import { TOKEN_VARIABLE, tokenFrom } from "./sidecar-options.ts";
 
 interface Options extends CommonOptions {
@@ -32,7 +34,7 @@ async function run(named: string | undefined, options: Options): Promise<void> {
   const terminal = terminalFor(options);
   const project = await findProject(process.cwd());
   const home = project?.folder ?? process.cwd();
-  const address = named ?? project?.config.sidecars["db"] ?? (project && (await developmentServices(project.folder)));
+  const address = named ?? (project && (configured(project) ?? (await developmentServices(project.folder))));
   if (address === undefined) {
     throw new TenonError(
       "USAGE",
@@ -47,6 +49,11 @@ async function run(named: string | undefined, options: Options): Promise<void> {
   if (migrated.applied.length === 0)
     terminal.note("Migrate", `nothing to do: ${migrated.before.length} files are applied`);
   if (options.json) process.stdout.write(`${JSON.stringify(migrated)}\n`);
+}
+
+function configured({ config, folder }: Project): string | InProcessSidecar | undefined {
+  const { db } = config.sidecars;
+  return db && resolveSidecars({ db }, folder, process.env)["db"];
 }
 
 async function developmentServices(folder: string): Promise<string | undefined> {

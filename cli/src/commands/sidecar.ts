@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { TenonError } from "../errors.ts";
 import { Lifecycle } from "../lifecycle.ts";
 import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
+import { hasPassword } from "../project/config/addresses.ts";
 import { Sidecar, type SidecarKind } from "../sidecar.ts";
 import { helpCommand } from "./help.ts";
 import { addHealth } from "./sidecar-health.ts";
@@ -169,11 +170,6 @@ function urlFrom(kind: SidecarKind, { url, urlFile }: Options): string {
     );
   }
   return found;
-}
-
-/** Whether a URL has a password: before an `@`, or as a parameter. */
-function hasPassword(url: string): boolean {
-  return /^[a-z0-9+.-]+:\/\/[^/?#]*:[^/?#]*@/i.test(url) || /[?&](password|pass|sslpassword|token)=/i.test(url);
 }
 
 function list(text: string): string[] {

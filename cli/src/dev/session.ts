@@ -10,6 +10,7 @@ import { environmentFile, withEnvironmentFile } from "../project/secrets.ts";
 import { servingOptions } from "../project/serving.ts";
 import { consumeQueues, type QueueConsumer, queueServiceOf } from "../queues.ts";
 import { Services } from "../services.ts";
+import { askAt } from "../sidecar-service.ts";
 import type { Terminal } from "../terminal.ts";
 import { Builder, type Built } from "./builder.ts";
 import { listenNear, servicesPort } from "./ports.ts";
@@ -229,7 +230,9 @@ export class DevSession {
     const url = this.#services?.url ?? "";
     const taken = new Set(Object.keys(named).map(sidecarVariable));
     const own = ["db", "cache", "storage", "queue"].filter((name) => !taken.has(sidecarVariable(name)));
-    const sidecars = { ...Object.fromEntries(own.map((name) => [name, url])), ...named };
+    const { config, folder } = this.#project;
+    const options = servingOptions(config, folder, withEnvironmentFile(folder, process.env));
+    const sidecars = { ...Object.fromEntries(own.map((name) => [name, url])), ...options.sidecars };
     const near = this.#options.port === undefined;
     const started = await DevServer.start(
       this.#project,
@@ -237,8 +240,6 @@ export class DevSession {
       this.#terminal,
     );
     this.#services?.attach(started.runtime, started.url);
-    const { config, folder } = this.#project;
-    const options = servingOptions(config, folder, withEnvironmentFile(folder, process.env));
     const complain = (message: string) => this.#terminal.note("Queue", message);
     const service = queueServiceOf(config, { ...options, sidecars });
     const queues = consumeQueues(config, service, started.runtime, complain, () => started.hasBuild);
@@ -261,7 +262,7 @@ export class DevSession {
     }
     const declaration = declarationOf(config);
     if (declaration !== undefined && this.#services !== undefined) {
-      await declare({ address: this.#services.url }, declaration).catch((error: Error) => complain(error.message));
+      await declare(askAt(this.#services.url), declaration).catch((error: Error) => complain(error.message));
     }
     return [];
   }

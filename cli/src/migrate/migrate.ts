@@ -4,12 +4,17 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ask, detailOf, type Reply } from "../ask.ts";
 import { systemReason, TenonError } from "../errors.ts";
+import { startInProcess } from "../in-process.ts";
+import type { InProcessSidecar } from "../runtime.ts";
 import { statementsOf } from "./statements.ts";
 
 /** Options of {@link migrate}. */
 export interface MigrateOptions {
-  /** The sidecar `sql`: `unix:///run/db.sock` or `http://127.0.0.1:7001`. It must be allowed to change the schema. */
-  readonly address: string;
+  /**
+   * The sidecar `sql`: `unix:///run/db.sock` or `http://127.0.0.1:7001`; or one for this process, such as
+   * `{ run: "sql", url: "env:DATABASE_URL" }`. It must be allowed to change the schema.
+   */
+  readonly address: string | InProcessSidecar;
   /** The folder of the files: `<dialect>/*.sql` in it, or `*.sql` when there is no folder of the dialect. */
   readonly folder: string;
   /** The bearer token of the sidecar. */
@@ -46,9 +51,15 @@ const TIMEOUT_MS = 10 * 60 * 1000;
  *   was applied, `FOLDER` when there is no file
  */
 export async function migrate({ address, folder, token }: MigrateOptions): Promise<Migrated> {
-  const send = (path: string, json: object) =>
-    ask({ address, method: "POST", path, json, token, timeoutMs: TIMEOUT_MS });
-  const database = new Database(address, send);
+  if (typeof address === "string") {
+    const send: Send = (path, json) => ask({ address, method: "POST", path, json, token, timeoutMs: TIMEOUT_MS });
+    return apply(new Database(address, send), folder);
+  }
+  await using sidecar = await startInProcess("db", address);
+  return await apply(new Database("the sidecar", (path, json) => sidecar.ask("POST", path, json)), folder);
+}
+
+async function apply(database: Database, folder: string): Promise<Migrated> {
   const dialect = await database.dialect();
   const files = await filesOf(folder, dialect);
   const applied: string[] = [];
@@ -70,6 +81,8 @@ export async function migrate({ address, folder, token }: MigrateOptions): Promi
   return { dialect, applied, before: [...before.keys()] };
 }
 
+type Send = (path: string, json: object) => Promise<Reply>;
+
 /** Whether a file was applied as it is now. */
 function isApplied(applied: ReadonlyMap<string, string>, name: string, digest: string): boolean {
   const known = applied.get(name);
@@ -83,9 +96,9 @@ function isApplied(applied: ReadonlyMap<string, string>, name: string, digest: s
 
 class Database {
   readonly #address: string;
-  readonly #send: (path: string, json: object) => Promise<Reply>;
+  readonly #send: Send;
 
-  constructor(address: string, send: (path: string, json: object) => Promise<Reply>) {
+  constructor(address: string, send: Send) {
     this.#address = address;
     this.#send = send;
   }

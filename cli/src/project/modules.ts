@@ -8,6 +8,7 @@ import type { SetSource } from "../serve/configuration.ts";
 import type { Config } from "./config.ts";
 import { moduleName, type Project } from "./project.ts";
 import { type Environment, resolveSecrets } from "./secrets.ts";
+import { resolveSidecars } from "./sidecars.ts";
 
 /** Pulls the component of a reference, and returns its file. */
 export type Pull = (reference: string) => Promise<string>;
@@ -103,7 +104,9 @@ export function moduleOptions(
     ...(secrets === undefined
       ? {}
       : { secrets: resolveSecrets(secrets, folder, environment, `modules.${name}.secrets`) }),
-    ...(sidecars === undefined ? {} : { sidecars }),
+    ...(sidecars === undefined
+      ? {}
+      : { sidecars: resolveSidecars(sidecars, folder, environment, `modules.${name}.sidecars`) }),
     ...(outbound === undefined ? {} : { outbound }),
   };
 }

@@ -52,7 +52,8 @@ export function withEnvironmentFile(folder: string, environment: Environment): E
   }
 }
 
-function valueAt(
+/** Reads `env:NAME` or `file:path`. A problem names the place, and never the value. */
+export function valueAt(
   source: string,
   folder: string,
   environment: Environment,

@@ -3,13 +3,14 @@ import { TenonError } from "../errors.ts";
 import type { RuntimeOptions } from "../runtime.ts";
 import type { Config } from "./config.ts";
 import { type Environment, resolveSecrets } from "./secrets.ts";
+import { resolveSidecars } from "./sidecars.ts";
 
 /**
  * What `tenon.toml` says to the runtime: `[server]` without the address, `[sidecars]`, `[outbound]`, `[secrets]` and `[env]`.
  *
  * @param folder what paths in the file are relative to
- * @param environment where the variables of `[secrets]` are looked up
- * @throws TenonError `CONFIG` when a secret is not to be had, or when there is a certificate without its key, or the other way round
+ * @param environment where the variables of `[secrets]` and of sidecars in this process are looked up
+ * @throws TenonError `CONFIG` when a secret or the URL of a sidecar is not to be had, or when there is a certificate without its key, or the other way round
  */
 export function servingOptions(
   config: Config,
@@ -24,7 +25,7 @@ export function servingOptions(
   }
   return {
     ...serving,
-    sidecars: config.sidecars,
+    sidecars: resolveSidecars(config.sidecars, folder, environment),
     outboundAllow: config.outbound.allow,
     trustedProxies: config.server.trustedProxies,
     env: config.env,

@@ -6,7 +6,8 @@
 //! `tenon_pg_grammar`, and what they may do is decided here.
 //!
 //! 1. For development, [`DevServices::start`] serves everything out of one folder on one port, and a page to look at it.
-//! 2. For production, [`Sidecar::start`] serves one kind from one store, on a Unix socket or a TCP address.
+//! 2. For production, [`Sidecar::start`] serves one kind from one store, on a Unix socket or a TCP address, and
+//!    [`InProcessSidecar`] to a runtime of the same process.
 //!
 //! ```text
 //!  http ─► guard, token, metrics ─► kv::routes      ─► trait KvStore      ─► SQLite │ Redis
@@ -38,5 +39,5 @@ pub use dev::{DevOptions, DevServices};
 pub use error::ServicesError;
 pub use host::{Host, ModuleCall, ModuleRequest, RecentRequest, SendingAgain, SentAgain};
 pub use limits::Limits;
-pub use sidecar::{Backend, Listen, Sidecar, SidecarOptions};
+pub use sidecar::{Backend, InProcessSidecar, Listen, Sidecar, SidecarOptions};
 pub use sql::{SqlAccess, SqlParser};

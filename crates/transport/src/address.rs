@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use http::Uri;
 use thiserror::Error;
 
+use crate::in_process::InProcess;
+
 /// The address of a sidecar as `tenon.toml` has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
@@ -18,6 +20,8 @@ pub enum Address {
     },
     /// `unix:///run/db.sock`: the absolute path of a socket.
     Unix(PathBuf),
+    /// A sidecar in this process, which no text stands for.
+    InProcess(InProcess),
 }
 
 /// Why an address cannot be used.
@@ -110,12 +114,14 @@ impl Sidecar {
         &self.name
     }
 
-    /// `host:port` as modules name it. A Unix socket has no such name of its own, so it gets one that only this crate
-    /// resolves: `<name>.sidecar.internal`.
+    /// `host:port` as modules name it. A Unix socket and a sidecar in this process have no such name of their own, so they
+    /// get one that only this crate resolves: `<name>.sidecar.internal`.
     pub(crate) fn authority(&self) -> String {
         match &self.address {
             Address::Tcp { host, port } => format!("{}:{port}", host.to_ascii_lowercase()),
-            Address::Unix(_) => format!("{}.sidecar.internal:80", self.name.to_ascii_lowercase().replace('_', "-")),
+            Address::Unix(_) | Address::InProcess(_) => {
+                format!("{}.sidecar.internal:80", self.name.to_ascii_lowercase().replace('_', "-"))
+            }
         }
     }
 

@@ -14,6 +14,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Sleep;
 
 use crate::destination::Destination;
+use crate::in_process::InProcessBody;
 
 /// A body that is being received. Its place at the destination is taken for as long as it lives.
 pub struct ResponseBody<B>
@@ -21,14 +22,47 @@ where
     B: Body<Data = Bytes> + Send + Unpin + 'static,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    incoming: Incoming,
+    incoming: Received,
     connection: Option<Connection<B>>,
     patience: Duration,
     timer: Option<Pin<Box<Sleep>>>,
 }
 
+/// A body from a connection, or from a sidecar in this process.
+pub(crate) enum Received {
+    Connection(Incoming),
+    InProcess(InProcessBody),
+}
+
+impl Body for Received {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        match self.get_mut() {
+            Self::Connection(body) => Pin::new(body).poll_frame(cx).map_err(BodyError::Broken),
+            Self::InProcess(body) => Pin::new(body).poll_frame(cx).map_err(BodyError::InProcess),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Connection(body) => body.is_end_stream(),
+            Self::InProcess(body) => body.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Connection(body) => body.size_hint(),
+            Self::InProcess(body) => body.size_hint(),
+        }
+    }
+}
+
 struct Connection<B> {
-    sender: SendRequest<B>,
+    /// None for a sidecar in this process.
+    sender: Option<SendRequest<B>>,
     destination: Arc<Destination<B>>,
     _place: OwnedSemaphorePermit,
 }
@@ -43,6 +77,9 @@ pub enum BodyError {
     /// The connection broke, or the framing was wrong.
     #[error(transparent)]
     Broken(#[from] hyper::Error),
+    /// A sidecar in this process could not go on.
+    #[error("{0}")]
+    InProcess(Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl<B> ResponseBody<B>
@@ -51,9 +88,9 @@ where
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     pub(crate) fn new(
-        incoming: Incoming,
+        incoming: Received,
         destination: Arc<Destination<B>>,
-        sender: SendRequest<B>,
+        sender: Option<SendRequest<B>>,
         place: OwnedSemaphorePermit,
         patience: Duration,
     ) -> Self {
@@ -67,7 +104,7 @@ where
 
     /// Gives the connection back once it is ready for another request, which is a moment after the body's end.
     fn give_back(&mut self) {
-        let Some(Connection { mut sender, destination, _place }) = self.connection.take() else { return };
+        let Some(Connection { sender: Some(mut sender), destination, _place }) = self.connection.take() else { return };
         if sender.is_ready() {
             destination.keep(sender);
             return;
@@ -104,7 +141,7 @@ where
             }
             Poll::Ready(Some(Err(error))) => {
                 this.connection = None;
-                Poll::Ready(Some(Err(error.into())))
+                Poll::Ready(Some(Err(error)))
             }
             Poll::Pending => {
                 let patience = this.patience;

@@ -17,6 +17,7 @@ use tokio_rustls::client::TlsStream;
 
 use crate::allow::{Outside, Rules, literal};
 use crate::error::SendError;
+use crate::in_process::InProcess;
 
 /// Where connections of one destination lead.
 pub(crate) enum Target {
@@ -24,6 +25,8 @@ pub(crate) enum Target {
     Tcp { host: String, port: u16 },
     /// A sidecar's socket.
     Unix(PathBuf),
+    /// A sidecar in this process, to which nothing connects.
+    InProcess(InProcess),
     /// An allowed host, held to the rules.
     Outside(Outside, Arc<Rules>),
 }
@@ -38,6 +41,7 @@ impl Target {
     pub(crate) async fn connect(&self, name: &str) -> Result<Stream, SendError> {
         let failed = |source| SendError::Connect { name: name.to_string(), source };
         match self {
+            Self::InProcess(_) => Err(failed(io::ErrorKind::Unsupported.into())),
             Self::Unix(path) => Ok(Stream::Unix(TokioIo::new(UnixStream::connect(path).await.map_err(failed)?))),
             Self::Tcp { host, port } => {
                 let addresses = resolve(name, host, *port).await?;

@@ -9,14 +9,16 @@ use http::header::HOST;
 use http::uri::PathAndQuery;
 use http::{HeaderValue, Method, Request, Response, Uri};
 use http_body::Body;
+use http_body_util::{BodyExt, Empty};
 use hyper::client::conn::http1::{self, SendRequest};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::TransportConfig;
-use crate::body::ResponseBody;
+use crate::body::{Received, ResponseBody};
 use crate::breaker::{Breaker, Calls, Pass};
 use crate::connect::{Stream, Target};
 use crate::error::SendError;
+use crate::in_process::InProcess;
 
 /// How long an idle connection is kept.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
@@ -36,7 +38,7 @@ pub(crate) struct Destination<B> {
     pub(crate) name: Arc<str>,
     /// The `Host` of requests that are this crate's own.
     pub(crate) host: HeaderValue,
-    target: Target,
+    pub(crate) target: Target,
     idle: Mutex<Vec<Idle<B>>>,
     places: Arc<Semaphore>,
     pub(crate) breaker: Breaker,
@@ -123,7 +125,11 @@ where
     async fn exchange(
         &self,
         mut request: Request<B>,
-    ) -> Result<(Response<hyper::body::Incoming>, SendRequest<B>), SendError> {
+    ) -> Result<(Response<Received>, Option<SendRequest<B>>), SendError> {
+        if let Target::InProcess(service) = &self.target {
+            let request = request.map(|body| body.map_err(Into::into).boxed_unsync());
+            return Ok((service.answer(request).await.map(Received::InProcess), None));
+        }
         let mut may_repeat = is_idempotent(request.method());
         loop {
             let (mut sender, kept) = match self.kept() {
@@ -139,7 +145,7 @@ where
                 },
             };
             match sender.try_send_request(request).await {
-                Ok(response) => return Ok((response, sender)),
+                Ok(response) => return Ok((response.map(Received::Connection), Some(sender))),
                 // The request comes back when not a byte of it was sent: a kept connection was closed meanwhile.
                 Err(mut error) => match error.take_message() {
                     Some(again) if kept || may_repeat => {
@@ -190,14 +196,28 @@ where
             .unwrap_or_else(|_| Err(failed(std::io::ErrorKind::TimedOut.into())))
     }
 
-    /// Connects unless a kept connection is still open, and notes whether that can be done.
+    /// Connects unless a kept connection is still open, and notes whether that can be done. A sidecar in this process is asked
+    /// for its health.
     pub(crate) async fn look(&self) {
+        if let Target::InProcess(service) = &self.target {
+            return self.breaker.looked(self.is_healthy(service).await);
+        }
         // One that stays open shows it, and a look that is repeated needs no other.
         let sender = match self.kept() {
             Some(sender) => Ok(sender),
             None => self.connect().await,
         };
         self.breaker.looked(sender.map(|sender| self.keep(sender)).is_ok());
+    }
+}
+
+impl<B> Destination<B> {
+    async fn is_healthy(&self, service: &InProcess) -> bool {
+        let mut request = Request::new(Empty::new().map_err(|never| match never {}).boxed_unsync());
+        *request.uri_mut() = Uri::from_static("/health");
+        request.headers_mut().insert(HOST, self.host.clone());
+        let answer = tokio::time::timeout(self.config.connect_timeout, service.answer(request)).await;
+        answer.is_ok_and(|answer| answer.status().is_success())
     }
 }
 

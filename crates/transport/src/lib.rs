@@ -21,6 +21,7 @@ mod breaker;
 mod connect;
 mod destination;
 mod error;
+mod in_process;
 mod watch;
 
 pub use address::{Address, AddressError, Sidecar};
@@ -28,6 +29,7 @@ pub use allow::Allow;
 pub use body::{BodyError, ResponseBody};
 pub use connect::tls_client;
 pub use error::SendError;
+pub use in_process::{InProcess, InProcessBody};
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -103,6 +105,7 @@ where
             let target = match &sidecar.address {
                 Address::Tcp { host, port } => Target::Tcp { host: host.clone(), port: *port },
                 Address::Unix(path) => Target::Unix(path.clone()),
+                Address::InProcess(service) => Target::InProcess(service.clone()),
             };
             let authority = sidecar.authority();
             let destination = Destination::new(sidecar.name(), &authority, target, &config);

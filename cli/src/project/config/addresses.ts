@@ -18,6 +18,11 @@ export function sidecarProblem(address: string): string | undefined {
 /** Accepts names and IPv4 addresses, whose characters are checked already, and valid IPv6 addresses in brackets. */
 const isHost = (host: string) => !host.startsWith("[") || isIPv6(host.slice(1, -1));
 
+/** Whether a URL has a password: before an `@`, or as a parameter. */
+export function hasPassword(url: string): boolean {
+  return /^[a-z0-9+.-]+:\/\/[^/?#]*:[^/?#]*@/i.test(url) || /[?&](password|pass|sslpassword|token)=/i.test(url);
+}
+
 /** 1 to 65535 in at most five digits, up to the end of the address. */
 const port = "(?!0+/?$)(?:[0-5]?[0-9]{1,4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])";
 const bracketed = "\\[[0-9A-Fa-f:.]+\\]";

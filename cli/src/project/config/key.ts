@@ -13,7 +13,7 @@ export interface Key<T, P extends "required" | "default" | "optional" = "require
   /** The same rule for editors, in JSON Schema, beside that of the kind. */
   readonly rule?: Readonly<Record<string, unknown>>;
   /** Keeps the line of the file out of errors, because it may hold a secret by mistake. */
-  readonly hidden?: boolean;
+  readonly hidden?: boolean | ((value: unknown) => boolean);
 }
 
 /** A section whose keys are known. */
@@ -89,7 +89,7 @@ export function variableOf(sectionName: string, key: string): string {
 interface Rule<T> {
   readonly problem: (value: T) => string | undefined;
   readonly rule: Readonly<Record<string, unknown>>;
-  readonly hidden?: boolean;
+  readonly hidden?: boolean | ((value: unknown) => boolean);
 }
 
 /** A section of known keys. */

@@ -12,11 +12,10 @@ import {
   proxiesProblem,
   proxiesRule,
   sidecarNamesProblem,
-  sidecarProblem,
-  sidecarRule,
   socketProblem,
   socketRule,
 } from "./addresses.ts";
+import { sidecarValue, sidecarValueProblem } from "./in-process.ts";
 import { type ConfigOf, type Key, open, optional, required, section, tables, withDefault } from "./key.ts";
 import { flag, oneOf, text, textList, textOrTable, wholeNumber } from "./kinds.ts";
 import { hostProblem, hostRule, mountProblem, mountRule, sourceProblem } from "./mounts.ts";
@@ -30,10 +29,14 @@ const sidecarNames = {
   together: sidecarNamesProblem,
 };
 
-const sidecarAddress = optional(
-  text,
-  "Its address: `unix:///path/to.sock` or `http://host:port`. Credentials stay in the sidecar.",
-  { problem: sidecarProblem, rule: sidecarRule },
+const sidecarPlace = optional(
+  sidecarValue,
+  'Its address: `unix:///path/to.sock` or `http://host:port`. Or `{ run = "sql", url = "env:DATABASE_URL" }`, and the server serves ' +
+    "it in its own process: `run` is `sql`, `kv`, `storage`, `queue` or `cron`, and `url` is the store, or `env:` and the variable that " +
+    "has it. `url_file` is a file with the URL. The other keys are the options of `tenon sidecar`: `read_only`, `tables`, `role`, " +
+    "`pool_size`, `statement_timeout_ms`, `transaction_idle_ms`, `transaction_timeout_ms`, `max_rows`, `prefix`, `public_url` and " +
+    "`max_body_bytes`. Modules see no credential.",
+  { problem: sidecarValueProblem, rule: {}, hidden: (value) => typeof value !== "string" || value.includes("@") },
 );
 
 const outboundHosts = withDefault(
@@ -152,7 +155,7 @@ export const sections = {
     "The services that the module may call. Each is in its environment as `SIDECAR_<NAME>_URL`. `tenon dev` brings `db`, " +
       "`cache`, `storage` and `queue` of its own where none is named here.",
     sidecarNames,
-    sidecarAddress,
+    sidecarPlace,
   ),
   queues: tables(
     "A queue of the sidecar `queue`, whose messages a route of a module handles. The route gets each message as a `POST` with " +
@@ -260,7 +263,7 @@ export const sections = {
     {
       env: open("Its environment variables, in the place of `[env]`.", variableNames, variableValue),
       secrets: open("Its secrets, in the place of `[secrets]`.", secretNames, secretPlace),
-      sidecars: open("Its sidecars, in the place of `[sidecars]`.", sidecarNames, sidecarAddress),
+      sidecars: open("Its sidecars, in the place of `[sidecars]`.", sidecarNames, sidecarPlace),
       outbound: section("The hosts that it may call, in the place of `[outbound]`.", { allow: outboundHosts }),
     },
   ),

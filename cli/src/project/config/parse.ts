@@ -2,7 +2,7 @@ import { nearest } from "../../nearest.ts";
 import { camelCase, type Key, type OpenSection, type Section, type TableSection } from "./key.ts";
 import { type Config, sections } from "./keys.ts";
 import { readOverrides } from "./overrides.ts";
-import { Report } from "./report.ts";
+import { Report, type Shown } from "./report.ts";
 import { readToml, type TomlEntries, type TomlEntry, TomlMistake } from "./toml.ts";
 
 /** The process's environment, or one like it. */
@@ -42,6 +42,8 @@ export function defaultConfig(environment: Environment = {}): Config {
 
 /** Where a section begins whose values are nobody's business: as a table, in quotes, as a dotted key or inline. */
 const PRIVATE = /^[^=#]*\b(?:secrets|env)\b|=\s*\{.*\b(?:secrets|env)\b/;
+/** A URL with a user, and perhaps a password. */
+const CREDENTIALS = /:\/\/[^\s/]*@/;
 /** Where another section begins. */
 const HEADER = /^\s*\[\[?[\w. -]+\]\]?\s*(?:#.*)?$/;
 
@@ -57,7 +59,7 @@ function mayHoldSecret(text: string, line: number): boolean {
     else if (HEADER.test(each)) isPrivate = false;
     if (isPrivate || since !== undefined) since = `${since ?? ""}${each}\n`;
   }
-  return isPrivate || /"""|'''/.test(since ?? "");
+  return isPrivate || /"""|'''/.test(since ?? "") || CREDENTIALS.test(text.split(/\r?\n/)[line - 1] ?? "");
 }
 
 /** Values by section and property, while they are being gathered. */
@@ -146,7 +148,7 @@ function readOpen(name: string, section: OpenSection, table: TomlEntries, report
       report.add(
         `\`${key}\` is no name for [${name}]: ${section.names.description}`,
         entry.key,
-        section.values.hidden ? "place" : "line",
+        shownOf(section.values, plainValue(entry)),
       );
       continue;
     }
@@ -158,15 +160,20 @@ function readOpen(name: string, section: OpenSection, table: TomlEntries, report
 }
 
 function readValue(path: string, { kind, ...key }: Key<unknown>, entry: TomlEntry, report: Report): unknown {
-  const value = kind.read(plainValue(entry));
-  if (value === undefined)
-    report.add(`\`${path}\` must be ${kind.description}`, entry.at, key.hidden ? "place" : "line");
+  const given = plainValue(entry);
+  const value = kind.read(given);
+  const shown = shownOf(key, given);
+  if (value === undefined) report.add(`\`${path}\` must be ${kind.description}`, entry.at, shown);
   else {
     const problem = key.problem?.(value);
     if (problem === undefined) return value;
-    report.add(`\`${path}\` ${problem}`, entry.at, key.hidden ? "place" : "line");
+    report.add(`\`${path}\` ${problem}`, entry.at, shown);
   }
   return undefined;
+}
+
+function shownOf({ hidden = false }: Pick<Key<unknown>, "hidden">, value: unknown): Shown {
+  return (typeof hidden === "function" ? hidden(value) : hidden) ? "place" : "line";
 }
 
 /** Returns a value, or a table as an object. */

@@ -1,6 +1,8 @@
-//! One connection, and the bodies that nobody read: an answer is sent once its request is.
+//! One connection, and the bodies that nobody read: an answer is sent once its request is. Requests of this process have the same
+//! bounds, without a connection.
 
 use std::convert::Infallible;
+use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
@@ -11,13 +13,14 @@ use axum::http::header::EXPECT;
 use axum::http::{Request, StatusCode};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use futures::FutureExt;
 use http_body::{Body as _, Frame, SizeHint};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tenon_connection::{Account, Activity, Framed, Reservation, Timed, drive};
+use tenon_connection::{Account, Activity, Budget, Framed, Reservation, Timed, drive};
 use tenon_framing::Strict;
 use tokio::sync::watch;
 use tower::ServiceExt;
@@ -56,17 +59,12 @@ pub(super) async fn serve(
             }
             // A client that asks first has not begun to send (RFC 9110, section 10.1.1).
             let asks_first = request.headers().contains_key(EXPECT);
-            let (parts, body) = request.into_parts();
-            let body = Kept::new(body, account.nothing());
-            let given = Request::from_parts(parts, Body::new(Kept(Arc::clone(&body.0))));
-            let Ok(response) = app.oneshot(given).await;
-            let response = if body.state().found_no_room { Problem::busy().into_response() } else { response };
-            body.state().release();
+            let (response, body) = answer(app, request, &account).await;
             // One that came too slowly is not waited for again.
             if !asks_first && response.status() != StatusCode::REQUEST_TIMEOUT {
                 let _ = tokio::time::timeout(patience, discard(body)).await;
             }
-            Ok::<_, Infallible>(hold(response, &account))
+            Ok::<_, Infallible>(response)
         }
     });
     let connection = http1::Builder::new()
@@ -78,6 +76,46 @@ pub(super) async fn serve(
     if let Err(error) = drive(connection, &account, &Activity::default(), None, stop).await {
         tracing::debug!("a connection ended: {error}");
     }
+}
+
+/// Answers requests of this process.
+#[derive(Clone)]
+pub(crate) struct Local {
+    app: Router,
+    account: Account,
+}
+
+impl Local {
+    pub(crate) fn new(app: Router, limits: &Limits) -> Self {
+        Self { app, account: Budget::new(limits.max_buffered_bytes).unshared() }
+    }
+
+    /// Answers a request. A panic becomes 500, since it must not end its caller.
+    pub(crate) async fn answer<B>(self, request: Request<B>) -> Response
+    where
+        B: http_body::Body<Data = Bytes> + Send + Unpin + 'static,
+        B::Error: Into<axum::BoxError>,
+    {
+        let Self { app, account } = self;
+        let answered = AssertUnwindSafe(answer(app, request, &account)).catch_unwind().await;
+        let panicked = |_| Problem::internal("a request of this process has panicked").into_response();
+        answered.map_or_else(panicked, |(response, _)| response)
+    }
+}
+
+/// Answers a request with an answer that has room. Returns also the body, of which a part may not have been read.
+async fn answer<B>(app: Router, request: Request<B>, account: &Account) -> (Response, Kept<B>)
+where
+    B: http_body::Body<Data = Bytes> + Send + Unpin + 'static,
+    B::Error: Into<axum::BoxError>,
+{
+    let (parts, body) = request.into_parts();
+    let body = Kept::new(body, account.nothing());
+    let given = Request::from_parts(parts, Body::new(Kept(Arc::clone(&body.0))));
+    let Ok(response) = app.oneshot(given).await;
+    let response = if body.state().found_no_room { Problem::busy().into_response() } else { response };
+    body.state().release();
+    (hold(response, account), body)
 }
 
 /// A response for whose body there is room until it is sent, or 503.
@@ -130,32 +168,36 @@ impl http_body::Body for Sent {
 }
 
 /// A body that is still there when whoever was given it has dropped it. There is room for what was read of it.
-struct Kept(Arc<Mutex<State>>);
+struct Kept<B>(Arc<Mutex<State<B>>>);
 
-struct State {
-    body: Incoming,
+struct State<B> {
+    body: B,
     /// None once nobody holds what is read.
     room: Option<Reservation>,
     found_no_room: bool,
 }
 
-impl State {
+impl<B> State<B> {
     fn release(&mut self) {
         self.room = None;
     }
 }
 
-impl Kept {
-    fn new(body: Incoming, room: Reservation) -> Self {
+impl<B> Kept<B> {
+    fn new(body: B, room: Reservation) -> Self {
         Self(Arc::new(Mutex::new(State { body, room: Some(room), found_no_room: false })))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, State<B>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl http_body::Body for Kept {
+impl<B> http_body::Body for Kept<B>
+where
+    B: http_body::Body<Data = Bytes> + Unpin,
+    B::Error: Into<axum::BoxError>,
+{
     type Data = Bytes;
     type Error = axum::BoxError;
 
@@ -182,7 +224,7 @@ impl http_body::Body for Kept {
 }
 
 /// A client that is still sending when its connection is closed sees an error instead of the answer.
-async fn discard(mut body: Kept) {
+async fn discard(mut body: Kept<Incoming>) {
     let mut left = DISCARD_BYTES;
     while !body.is_end_stream() && left > 0 {
         let Some(Ok(frame)) = body.frame().await else { return };

@@ -1,7 +1,7 @@
 //! HTTP as every route has it: bodies within a limit, texts decoded once, errors as problem details, and who may ask at all.
 
 pub(crate) mod body;
-mod connection;
+pub(crate) mod connection;
 pub(crate) mod guard;
 pub(crate) mod members;
 pub(crate) mod metrics;

@@ -7,10 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::http::StatusCode;
+use axum::http::{Request, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use bytes::Bytes;
 
+use crate::http::connection::Local;
 use crate::http::guard::Guard;
 use crate::http::problem::Problem;
 use crate::http::serve::{Health, Running, app};
@@ -51,9 +53,7 @@ impl Sidecar {
         if token.as_ref().is_some_and(String::is_empty) {
             return Err(ServicesError::Config("the token must not be empty".to_string()));
         }
-        let kind = backend.kind();
-        let (routes, ping) = backend.open(limits.clone()).await?;
-        let routes = with_health(routes, Health::new(kind), ping);
+        let routes = open(backend, &limits).await?;
         let (listener, guard, shown) = listen.bind().await?;
         let app = app(routes, guard, token.as_deref().map(Token::new));
         let running = Running::start(listener, app, &limits);
@@ -74,6 +74,39 @@ impl Sidecar {
     pub async fn close(self) {
         self.running.close().await;
     }
+}
+
+/// A sidecar in this process, which listens nowhere. Cloning shares it; its store is left with the last clone.
+#[derive(Clone)]
+pub struct InProcessSidecar(Local);
+
+impl InProcessSidecar {
+    /// Connects to the store.
+    ///
+    /// # Errors
+    ///
+    /// A store that cannot be reached. No error has a password in it.
+    pub async fn open(backend: Backend, limits: Limits) -> Result<Self, ServicesError> {
+        let routes = open(backend, &limits).await?;
+        Ok(Self(Local::new(app(routes, guard_of(false), None), &limits)))
+    }
+
+    /// Answers a request as a sidecar on a socket does. Its URI needs no more than a path. What is not awaited to the end is
+    /// cancelled.
+    pub async fn answer<B>(self, request: Request<B>) -> Response
+    where
+        B: http_body::Body<Data = Bytes> + Send + Unpin + 'static,
+        B::Error: Into<axum::BoxError>,
+    {
+        self.0.answer(request).await
+    }
+}
+
+/// Connects to a store, and makes its routes.
+async fn open(backend: Backend, limits: &Limits) -> Result<Router, ServicesError> {
+    let kind = backend.kind();
+    let (routes, ping) = backend.open(limits.clone()).await?;
+    Ok(with_health(routes, Health::new(kind), ping))
 }
 
 /// Whether the store answers: a question that can be asked again and again.

@@ -1,0 +1,135 @@
+/** Sidecars in the process of a runtime: which there are, and the addresses that stand for them. */
+import type { Reply } from "./ask.ts";
+import { TenonError } from "./errors.ts";
+import {
+  hasOwnSidecars,
+  type InProcessSidecar,
+  type ModuleOptions,
+  type RuntimeOptions,
+  refuseWrongOptions,
+} from "./runtime-options.ts";
+import { Sidecar } from "./sidecar.ts";
+
+type Sidecars = NonNullable<RuntimeOptions["sidecars"]>;
+
+/** The sidecars in one process that one runtime is given. Those that are defined alike are one. */
+export class InProcessSidecars {
+  readonly #running = new Map<string, Promise<Sidecar>>();
+
+  /**
+   * Starts the sidecars of a runtime's options that do not run yet, and puts addresses in their places.
+   *
+   * @throws TenonError `CONFIG`, `BACKEND` or `FOLDER`; what was started is closed then
+   */
+  async place(options: RuntimeOptions): Promise<RuntimeOptions> {
+    refuseWrongOptions(options);
+    const before = new Set(this.#running.keys());
+    try {
+      const { sidecars, modules } = options;
+      return {
+        ...options,
+        ...(sidecars === undefined ? {} : { sidecars: await this.#addresses(sidecars) }),
+        modules: Array.isArray(modules) ? modules : await this.#placedModules(modules as Modules),
+      };
+    } catch (error) {
+      await this.#close((key) => !before.has(key));
+      throw error;
+    }
+  }
+
+  /** Starts the sidecars of a module's options, as {@link place}. */
+  async placeModule<T>(module: T): Promise<T> {
+    if (!hasOwnSidecars(module)) return module;
+    return { ...module, sidecars: await this.#addresses(module.sidecars) };
+  }
+
+  /** Closes those that options do not name. */
+  async keep(options: RuntimeOptions): Promise<void> {
+    const { sidecars = {}, modules } = options;
+    const own = Array.isArray(modules) ? [] : Object.values(modules as Modules);
+    const all = [sidecars, ...own.map((module) => (hasOwnSidecars(module) ? module.sidecars : {}))];
+    const keys = new Set(all.flatMap((each) => Object.values(each).map((it) => (typeof it === "string" ? it : keyOf(it)))));
+    await this.#close((key) => !keys.has(key));
+  }
+
+  /** Asks a sidecar that runs, with JSON. */
+  async ask(sidecar: InProcessSidecar, method: "POST" | "PUT", path: string, json: object): Promise<Reply> {
+    const running = this.#running.get(keyOf(sidecar));
+    if (running === undefined) throw new TenonError("CONFIG", "the sidecar does not run");
+    return (await running).ask(method, path, json);
+  }
+
+  /** Closes all of them. */
+  close(): Promise<void> {
+    return this.#close(() => true);
+  }
+
+  async #placedModules(modules: Modules): Promise<Modules> {
+    const placed = Object.entries(modules).map(async ([name, module]) => [name, await this.placeModule(module)] as const);
+    return Object.fromEntries(await Promise.all(placed));
+  }
+
+  async #addresses(sidecars: Sidecars): Promise<Record<string, string>> {
+    const addresses = Object.entries(sidecars).map(async ([name, sidecar]) => {
+      if (typeof sidecar === "string") return [name, sidecar] as const;
+      return [name, (await this.#start(name, sidecar)).address] as const;
+    });
+    // All of them are waited for: one that starts after another has failed has to be closed as well.
+    const settled = await Promise.allSettled(addresses);
+    return Object.fromEntries(
+      settled.map((each) => {
+        if (each.status === "rejected") throw each.reason;
+        return each.value;
+      }),
+    );
+  }
+
+  async #start(name: string, sidecar: InProcessSidecar): Promise<Sidecar> {
+    const key = keyOf(sidecar);
+    const running = this.#running.get(key) ?? startInProcess(name, sidecar);
+    this.#running.set(key, running);
+    try {
+      return await running;
+    } catch (error) {
+      this.#running.delete(key);
+      throw error;
+    }
+  }
+
+  async #close(isOver: (key: string) => boolean): Promise<void> {
+    const over = [...this.#running].filter(([key]) => isOver(key));
+    for (const [key] of over) this.#running.delete(key);
+    await Promise.all(over.map(async ([, running]) => (await running.catch(() => undefined))?.close()));
+  }
+}
+
+/**
+ * Starts a sidecar in this process.
+ *
+ * @param name what it is called in errors
+ * @throws TenonError `CONFIG`, `BACKEND` or `FOLDER`
+ */
+export async function startInProcess(name: string, sidecar: InProcessSidecar): Promise<Sidecar> {
+  const { run: kind, url, ...options } = sidecar;
+  try {
+    return await Sidecar.start({ ...options, kind, url: fromEnvironment(url) });
+  } catch (error) {
+    if (!(error instanceof TenonError)) throw error;
+    throw new TenonError(error.code, `sidecars.${name}: ${error.message}`, error.hint, error);
+  }
+}
+
+type Modules = Readonly<Record<string, string | URL | ModuleOptions>>;
+
+function keyOf(sidecar: InProcessSidecar): string {
+  return JSON.stringify(Object.entries(sidecar).sort(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+/** A URL, or the value of the variable that `env:NAME` names. */
+function fromEnvironment(url: string): string {
+  if (!url.startsWith("env:")) return url;
+  const variable = url.slice("env:".length);
+  const value = process.env[variable];
+  if (value !== undefined && value !== "") return value;
+  throw new TenonError("CONFIG", `the environment variable ${variable} is not set, or empty`);
+}

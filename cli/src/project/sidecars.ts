@@ -1,0 +1,43 @@
+/** `[sidecars]` of a project as a runtime takes it: with the URLs of the stores, which `tenon.toml` only refers to. */
+import { resolve } from "node:path";
+import { TenonError } from "../errors.ts";
+import type { RuntimeOptions } from "../runtime.ts";
+import type { InProcessTable } from "./config/in-process.ts";
+import { type Environment, valueAt } from "./secrets.ts";
+
+/** Sidecars by name, as `Runtime.create` takes them. */
+export type Sidecars = NonNullable<RuntimeOptions["sidecars"]>;
+
+/**
+ * The sidecars of a section.
+ *
+ * @param folder what paths are relative to
+ * @param section what the section is called in errors
+ * @throws TenonError `CONFIG` naming each sidecar whose URL is not to be had, and never a URL
+ */
+export function resolveSidecars(
+  values: Readonly<Record<string, string | InProcessTable>>,
+  folder: string,
+  environment: Environment,
+  section = "sidecars",
+): Sidecars {
+  const problems: string[] = [];
+  const sidecars = Object.entries(values).flatMap(([name, value]): (readonly [string, Sidecars[string]])[] => {
+    if (typeof value === "string") return [[name, value]];
+    const { url = "", urlFile, ...others } = value;
+    const source = urlFile === undefined ? url : `file:${urlFile}`;
+    const isElsewhere = urlFile !== undefined || url.startsWith("env:");
+    const found = isElsewhere ? valueAt(source, folder, environment) : { value: url };
+    if ("value" in found) return [[name, { ...others, url: withFolder(found.value, folder) }]];
+    problems.push(`${section}.${name}: ${found.problem}`);
+    return [];
+  });
+  if (problems.length > 0) throw new TenonError("CONFIG", problems.join("\n"));
+  return Object.fromEntries(sidecars);
+}
+
+/** A URL of a file or a folder, whose path is relative to a folder. */
+function withFolder(url: string, folder: string): string {
+  const [, scheme, path] = /^(sqlite:|file:)(?!\/)(.+)$/s.exec(url) ?? [];
+  return path === undefined ? url : `${scheme}${resolve(folder, path)}`;
+}
