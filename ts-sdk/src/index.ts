@@ -120,4 +120,5 @@ export { Type } from "./schema/type.ts";
 export { secret } from "./secret.ts";
 export * from "./sql/index.ts";
 export { time } from "./time.ts";
+export { rehearse } from "./rehearse.ts";
 export { warmUp } from "./warm-up.ts";

@@ -1,12 +1,13 @@
 import { thrownPage } from "../dev/error-page.ts";
 import { ownTimers } from "./own-timers.ts";
+import { warmUpEngine } from "./warm-up-engine.ts";
 import { watchThrown } from "./watch-thrown.ts";
 
 /** The entry's name in errors and in the source map; it is generated, so an error in it is about what the handler module exports. */
 export const entryName = "tenon-entry";
 
 /** What runs before all modules: until the entry's own turn `env` and the like are refused. */
-export const prologue = `globalThis[Symbol.for("tenon.building")] = new Map();\n(${ownTimers})();`;
+export const prologue = `globalThis[Symbol.for("tenon.building")] = new Map();\n(${ownTimers})();\n(${warmUpEngine})();`;
 
 /** Refuses a default export of another kind; `isApp` is the condition in the entry. */
 const refuseUnless = (isApp: string) => `if (!(${isApp})) {
@@ -24,12 +25,23 @@ delete globalThis[Symbol.for("tenon.building")];
 const forgetTimers = globalThis[Symbol.for("tenon.timers")];
 const handle = ${handle};
 const streamKey = Symbol.for("tenon.stream");
+// Of the requests that the build makes, the first one.
+let isRehearsed = false;
+const rehearseAll = async (request) => {
+  await globalThis[Symbol.for("tenon.engine")]();
+  await rehearse();
+  return handle(request);
+};
 export const handler = {
   handle(request) {
     // The host asks about the answer that is being streamed: its timers are still needed.
     if (request.method[0] === ":" && request.method !== ":warm-up")
       return globalThis[streamKey]?.(request.method) ?? { status: 500, headers: [] };
     forgetTimers();
+    if (!isRehearsed && request.method === ":warm-up" && request.body === undefined) {
+      isRehearsed = true;
+      return rehearseAll(request);
+    }
     return handle(request);
   },
 };`;
@@ -49,7 +61,7 @@ export function entryModule(source: string, checkResponses: boolean): string {
     : "app.handle";
   return `
 import { getEnvironment } from "wasi:cli/environment@0.2.10";
-import { ${checkResponses ? "checkResponse, " : ""}warmUp } from "@tenon/sdk";
+import { ${checkResponses ? "checkResponse, " : ""}rehearse, warmUp } from "@tenon/sdk";
 import app from ${JSON.stringify(source)};
 
 ${refuseUnless('app?.[Symbol.for("tenon.app")] === true')}
@@ -76,7 +88,7 @@ warmUp(app);
 export function fetchEntryModule(source: string): string {
   return `
 import { getEnvironment } from "wasi:cli/environment@0.2.10";
-import { fetchHandler } from "@tenon/sdk/fetch";
+import { fetchHandler, rehearse } from "@tenon/sdk/fetch";
 import app from ${JSON.stringify(source)};
 
 // A library may bring the SDK inside its own bundle.

@@ -58,7 +58,7 @@ interface Glue {
   words: Uint32Array;
   /** How much of the memory they show. */
   size: number;
-  /** Header names as bytes, by name. */
+  /** Names of headers, and methods, as bytes. */
   readonly names: Map<string, Uint8Array>;
   /** Header lists that nobody changes, as they are written. */
   readonly lists: Map<GlueResponse["headers"], GlueList>;
@@ -86,7 +86,7 @@ interface GlueOutgoing {
 
 /** How a call ended: with a response, or with a reason and a sentence. */
 type GlueOutcome =
-  | { readonly status: number; readonly headers: [string, Uint8Array][]; readonly body: Uint8Array }
+  | { readonly status: number; readonly headers: readonly [string, Uint8Array][]; readonly body: Uint8Array }
   | { readonly reason: number; readonly detail: string };
 
 type GluePending = (outcome: GlueOutcome) => void;
@@ -236,21 +236,26 @@ function glueFree(call: GlueCall): void {
   if (call[6]) free(call[7], call[8], 1);
 }
 
+/** A header's name, or a method, as bytes. */
+function glueName(name: string): Uint8Array {
+  const known = glue.names.get(name);
+  if (known !== undefined) return known;
+  const bytes: Uint8Array = glue.encoder.encode(name);
+  if (glue.names.size < 256) glue.names.set(name, bytes);
+  return bytes;
+}
+
 /** The headers of a response. A list that is frozen is the same each time, and is made ready once. */
 function glueList(headers: GlueResponse["headers"]): GlueList {
   const known = glue.lists.get(headers);
   if (known !== undefined) return known;
-  const { names, encoder, lists } = glue;
+  const { lists } = glue;
   const parts: Uint8Array[] = [];
   const lengths: number[] = [];
   let size = 0;
   for (let index = 0; index < headers.length; index++) {
     const header = headers[index] as readonly [string, Uint8Array];
-    let name = names.get(header[0]);
-    if (name === undefined) {
-      name = encoder.encode(header[0]) as Uint8Array;
-      if (names.size < 256) names.set(header[0], name);
-    }
+    const name = glueName(header[0]);
     parts.push(name, header[1]);
     lengths.push(name.length, header[1].length);
     size += name.length + header[1].length;
@@ -305,15 +310,14 @@ function glueRespond(response: GlueResponse, at: number): void {
 function glueStart(outgoing: GlueOutgoing): Promise<GlueOutcome> {
   const { encoder } = glue;
   const { headers, body } = outgoing;
-  const method: Uint8Array = encoder.encode(outgoing.method);
+  const method: Uint8Array = glueName(outgoing.method);
   const url: Uint8Array = encoder.encode(outgoing.url);
   const table = 16 * headers.length;
   let size = table + method.length + url.length + (body === undefined ? 0 : body.length);
   const names: Uint8Array[] = [];
   for (let index = 0; index < headers.length; index++) {
     const header = headers[index] as readonly [string, Uint8Array];
-    const name: Uint8Array = glue.names.get(header[0]) ?? encoder.encode(header[0]);
-    if (glue.names.size < 256) glue.names.set(header[0], name);
+    const name = glueName(header[0]);
     names.push(name);
     size += name.length + header[1].length;
   }
@@ -384,23 +388,49 @@ function glueEnded(): void {
   for (const pending of left) pending({ reason: 5, detail: "the host has ended the call" });
 }
 
-/** The response that was taken. The host has allocated each part of it. */
+/** A response whose headers are decoded when they are asked for: one block, as `crates/snapshot/src/taken.rs` has it. */
+class GlueAnswer {
+  declare readonly status: number;
+  declare readonly body: Uint8Array;
+  declare readonly block: Uint8Array;
+  declare readonly count: number;
+
+  constructor(status: number, body: Uint8Array, block: Uint8Array, count: number) {
+    this.status = status;
+    this.body = body;
+    this.block = block;
+    this.count = count;
+  }
+
+  get headers(): [string, Uint8Array][] {
+    const { block, count } = this;
+    const lengths = new Uint32Array(block.buffer, 4, 2 * count);
+    const headers: [string, Uint8Array][] = [];
+    for (let index = 0, next = 4 + 8 * count; index < 2 * count; index += 2) {
+      const valueAt = next + (lengths[index] as number);
+      const name = glue.decoder.decode(block.subarray(next, valueAt));
+      next = valueAt + (lengths[index + 1] as number);
+      headers.push([name, block.slice(valueAt, next)]);
+    }
+    return headers;
+  }
+}
+
+/** The response that was taken. The host has allocated its body, and the engine a block of its headers. */
 function glueAnswer(at: number): GlueOutcome {
   const word = (at + 12) >> 2;
   const status = (glue.words[word] as number) & 0xffff;
-  const headersAt = glue.words[word + 1] as number;
+  const blockAt = glue.words[word + 1] as number;
   const count = glue.words[word + 2] as number;
   const bodyAt = glue.words[word + 3] as number;
   const length = glue.words[word + 4] as number;
-  const headers = glueHeaders(headersAt, count);
+  if (blockAt + 4 > glue.size) glueView();
+  const size = glue.words[blockAt >> 2] as number;
+  const block = glueCopy(blockAt, size);
+  $dealloc(blockAt, size, 4);
   const body = glueCopy(bodyAt, length);
-  const { words } = glue;
-  for (let index = 0, each = headersAt >> 2; index < 2 * count; index++, each += 2) {
-    if (words[each + 1] !== 0) $dealloc(words[each] as number, words[each + 1] as number, 1);
-  }
-  if (count !== 0) $dealloc(headersAt, 16 * count, 4);
   if (length !== 0) $dealloc(bodyAt, length, 1);
-  return { status, headers, body };
+  return new GlueAnswer(status, body, block, count);
 }
 
 function glueFailure(at: number): GlueOutcome {
@@ -479,10 +509,12 @@ const functions = [
   glueContentType,
   glueEnd,
   glueFree,
+  glueName,
   glueList,
   glueRespond,
   glueStart,
   glueEnded,
+  GlueAnswer,
   glueAnswer,
   glueFailure,
   glueForget,

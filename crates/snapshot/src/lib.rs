@@ -18,6 +18,7 @@
 //! ([`hollow()`], [`fill`]).
 
 mod arguments;
+mod calls;
 mod clock;
 mod encode;
 mod engine;
@@ -36,6 +37,7 @@ mod rehearsal;
 mod request;
 mod run;
 mod specialize;
+mod taken;
 mod template;
 #[cfg(test)]
 mod tests;

@@ -11,13 +11,13 @@ use crate::encode::encode;
 use crate::error::SnapshotError;
 use crate::files::Files;
 use crate::run::{Runner, configured};
-use crate::{arguments, clock, entropy, log, poll, template};
+use crate::{arguments, clock, entropy, log, poll, taken, template};
 
 /// The function of the engine that reads the bundle and runs its top level.
 pub(crate) const INITIALIZE: &str = "componentize.wizer";
 
 /// The sources that decide what a prepared engine is.
-const SOURCES: [&str; 15] = [
+const SOURCES: [&str; 17] = [
     include_str!("arguments.rs"),
     include_str!("clock.rs"),
     include_str!("encode.rs"),
@@ -29,6 +29,8 @@ const SOURCES: [&str; 15] = [
     include_str!("poll.rs"),
     include_str!("poll.wat"),
     include_str!("prepare.rs"),
+    include_str!("taken.rs"),
+    include_str!("taken.wat"),
     include_str!("template.rs"),
     include_str!("../../code/src/rewrite.rs"),
     include_str!("../../code/src/rewrite/graft.rs"),
@@ -92,6 +94,7 @@ fn rewritten(engine: &[u8]) -> Result<Vec<u8>, rewrite::Error> {
     clock::ask_directly(&mut rewrite)?;
     entropy::draw_directly(&mut rewrite)?;
     poll::wait_for_calls(&mut rewrite)?;
+    taken::pack_headers(&mut rewrite)?;
     log::write_as_value(&mut rewrite)?;
     arguments::gather(&mut rewrite)?;
     rewrite.finish()

@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tenon_code::{Folder, Global, State};
 use wasmtime::{Config, Instance, Linker, Memory, Module, Store, StoreLimitsBuilder, UnknownImportError, Val};
 
+use crate::calls::TopLevelCall;
 use crate::error::SnapshotError;
 use crate::files::Files;
 use crate::garbage;
@@ -188,6 +189,9 @@ fn in_time<T>(time: Duration, store: &mut Store<World>, call: impl FnOnce(&mut S
 fn failure(error: &wasmtime::Error, printed: &[u8]) -> SnapshotError {
     if let Some(unknown) = error.downcast_ref::<UnknownImportError>() {
         return SnapshotError::HostCall(format!("{} of {}", unknown.name(), unknown.module()));
+    }
+    if let Some(TopLevelCall(function, interface)) = error.downcast_ref() {
+        return SnapshotError::HostCall(format!("{function} of {interface}"));
     }
     if error.downcast_ref::<Seeding>().is_some() {
         return SnapshotError::HostCall(

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use wasmtime::{Caller, Error, Extern, Linker, Module, Result, StoreLimits};
 
+use crate::calls::{self, Calls};
 use crate::random::Random;
 
 const PREVIEW_1: &str = "wasi_snapshot_preview1";
@@ -37,6 +38,8 @@ pub(crate) struct World {
     pub(crate) limits: StoreLimits,
     /// What was written to standard output and standard error.
     pub(crate) printed: Vec<u8>,
+    /// The calls of a rehearsal; None outside of one.
+    pub(crate) calls: Option<Calls>,
     environment: Vec<String>,
     /// Names, relative to the root, and contents.
     files: Vec<(String, Vec<u8>)>,
@@ -61,7 +64,7 @@ impl World {
         all.extend(files);
         let mut open = vec![Some((0, 0))];
         open.resize(FIRST as usize, None);
-        Self { limits, printed: Vec::new(), environment, files: all, open, random, time }
+        Self { limits, printed: Vec::new(), calls: None, environment, files: all, open, random, time }
     }
 
     fn find(&self, name: &[u8]) -> Option<usize> {
@@ -98,6 +101,7 @@ pub(crate) fn define(linker: &mut Linker<World>, module: &Module) -> Result<()> 
         .func_wrap(PREVIEW_1, "proc_exit", |code: i32| -> Result<()> {
             Err(Error::msg(format!("exit with {code}")))
         })?;
+    calls::define(linker, module)?;
     linker.define_unknown_imports_as_traps(module)?;
     Ok(())
 }
@@ -111,10 +115,15 @@ fn part<'a>(guest: &'a mut Guest<'_>, at: u32, length: u32) -> Result<(&'a mut [
     Ok((part, world))
 }
 
-fn put<const N: usize>(guest: &mut Guest<'_>, at: u32, bytes: [u8; N]) -> Result<()> {
-    let (part, _) = part(guest, at, u32::try_from(N)?)?;
-    part.copy_from_slice(&bytes);
+/// Writes to the guest's memory.
+pub(crate) fn write_to(guest: &mut Guest<'_>, at: u32, bytes: &[u8]) -> Result<()> {
+    let (part, _) = part(guest, at, u32::try_from(bytes.len())?)?;
+    part.copy_from_slice(bytes);
     Ok(())
+}
+
+fn put<const N: usize>(guest: &mut Guest<'_>, at: u32, bytes: [u8; N]) -> Result<()> {
+    write_to(guest, at, &bytes)
 }
 
 fn get(guest: &mut Guest<'_>, at: u32) -> Result<u32> {

@@ -1,5 +1,6 @@
 import { decodeBase64, encodeBase64 } from "../encoding/base64.ts";
 import { encodeUtf8 } from "../platform.ts";
+import { atRehearsal } from "../rehearse.ts";
 import { askSidecar, encodeKey, type ListOptions, listQuery } from "./sidecar.ts";
 import { bodyOf, type Storable, Stored } from "./stored.ts";
 
@@ -124,6 +125,9 @@ export const cache = {
     return response.json() as CacheList;
   },
 } as const;
+
+atRehearsal(async () => (await cache.get("x"))?.text());
+atRehearsal(() => cache.set("x", "y", { ttl: 1 }));
 
 function path(key: string): string {
   return `/kv/${encodeKey("a key", key)}`;

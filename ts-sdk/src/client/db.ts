@@ -1,6 +1,8 @@
 import { encodeBase64 } from "../encoding/base64.ts";
+import { atRehearsal } from "../rehearse.ts";
 import type { Value } from "../sql/index.ts";
-import { askSidecar } from "./sidecar.ts";
+import type { HttpResponse } from "./response.ts";
+import { askSidecar, type SidecarRequest } from "./sidecar.ts";
 import { inTransaction, type Transaction, type TransactionOptions } from "./transaction.ts";
 
 /** A value of a row as a sidecar sends it: 64-bit integers beyond 2^53 and decimals as texts, bytes as base64. */
@@ -53,7 +55,7 @@ export const db = {
    * @throws SidecarError with status 400 and the database's message in `detail` when the statement is wrong.
    */
   async query<R extends object = Row>(statement: DbStatement): Promise<R[]> {
-    return await query<R>(statement);
+    return rowsOf<R>(await askSidecar("db", queryOf(statement)));
   },
 
   /** Runs one statement and gives how many rows it changed. @throws SidecarError as `query` does. */
@@ -96,8 +98,17 @@ export const db = {
   },
 } as const;
 
+atRehearsal(() => db.query(["SELECT $1", ["x"]]));
+
 async function query<R extends object>(statement: DbStatement, headers: Headers = []): Promise<R[]> {
-  const response = await askSidecar("db", { method: "POST", path: "/sql/query", headers, json: wire(statement) });
+  return rowsOf<R>(await askSidecar("db", queryOf(statement, headers)));
+}
+
+function queryOf(statement: DbStatement, headers: Headers = []): SidecarRequest {
+  return { method: "POST", path: "/sql/query", headers, json: wire(statement) };
+}
+
+function rowsOf<R>(response: HttpResponse): R[] {
   return (response.json() as { rows: R[] }).rows;
 }
 

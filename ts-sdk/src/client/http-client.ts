@@ -3,6 +3,7 @@ import { checkHeader, encodeValue, Headers, isToken, type RawHeader } from "../h
 import { writeJson } from "../http/json.ts";
 import { JSON_TYPE } from "../http/response.ts";
 import { callsKey, encodeUtf8, type PlatformRequest, platform } from "../platform.ts";
+import { atRehearsal } from "../rehearse.ts";
 import { EGRESS_HEADER, explainedCode, HttpClientError, type HttpClientErrorCode, networkErrorCode } from "./errors.ts";
 import { readBody, tooLarge } from "./read-body.ts";
 import { HttpResponse } from "./response.ts";
@@ -26,7 +27,6 @@ export class HttpRequest {
   #isJson = false;
   #timeout = DEFAULT_TIMEOUT_MS;
   #maxBytes = DEFAULT_MAX_BYTES;
-  #sidecar: string | undefined;
 
   /** A GET request to an absolute `http` or `https` URL. */
   get(url: string): this {
@@ -63,17 +63,6 @@ export class HttpRequest {
     this.#method = method;
     this.#url = url;
     return this;
-  }
-
-  /**
-   * A request to a sidecar whose address the host puts in: nothing of the environment is read for it.
-   *
-   * @internal
-   * @param path of the SDK's own making, encoded
-   */
-  toSidecar(name: string, method: string, path: string): this {
-    this.#sidecar = name;
-    return this.method(method, `sidecar:${name}${path}`);
   }
 
   /** One more header. @throws TypeError naming the header when it can't be sent. */
@@ -115,8 +104,7 @@ export class HttpRequest {
    */
   async send(): Promise<HttpResponse> {
     const method = methodOf(this.#method);
-    const { host, href } =
-      this.#sidecar === undefined ? destinationOf(this.#url) : { host: this.#sidecar, href: this.#url };
+    const { host, href } = destinationOf(this.#url);
     const where = `${method} ${host}`;
     if (this.#body !== undefined && /^(?:GET|HEAD)$/.test(method)) {
       throw new HttpClientError("invalid", `${where}: such a request has no body`);
@@ -134,18 +122,9 @@ export class HttpRequest {
       timeoutMs: Math.max(1, Math.min(this.#timeout, LONGEST_TIMEOUT_MS) | 0),
       maxBytes: Math.max(1, Math.min(this.#maxBytes, LARGEST_BODY)),
     });
-    if ("reason" in outcome) throw this.#failure(where, outcome.reason, outcome.detail);
-    const { status, body } = outcome;
-    if (body.length > this.#maxBytes) throw tooLarge(this.#maxBytes);
-    return new HttpResponse(status, new Headers(outcome.headers), body);
-  }
-
-  /** The error for how a call failed. */
-  #failure(where: string, reason: number, detail: string): HttpClientError {
-    const code = CALL_REASONS[reason] ?? "unreachable";
-    if (code === "too_large") return tooLarge(this.#maxBytes);
-    if (code === "timeout") return new HttpClientError(code, `${where}: no answer within ${this.#timeout} ms`);
-    return new HttpClientError(code, code === "invalid" ? `${where}: ${detail}` : `${where}: ${REASONS[code]}`);
+    if ("reason" in outcome) throw callFailure(where, outcome, this.#timeout, this.#maxBytes);
+    if (outcome.body.length > this.#maxBytes) throw tooLarge(this.#maxBytes);
+    return new HttpResponse(outcome);
   }
 
   /** Sends the request with the platform's `fetch`. */
@@ -181,11 +160,24 @@ export class HttpRequest {
     if (this.#body !== undefined) request.body = this.#body;
     if (signal !== undefined) request.signal = signal;
     const response = await platform.fetch(this.#url, request);
-    const received = new Headers([...response.headers]);
-    const why = received.get(EGRESS_HEADER);
+    const received = [...response.headers];
+    const why = new Headers(received).get(EGRESS_HEADER);
     if (why !== undefined) throw unanswered(where, explainedCode(why));
-    return new HttpResponse(response.status, received, await readBody(response, this.#maxBytes));
+    return new HttpResponse({ status: response.status, headers: received, body: await readBody(response, this.#maxBytes) });
   }
+}
+
+/** The error for how a call failed. `where` is its method and its host. */
+export function callFailure(
+  where: string,
+  { reason, detail }: { readonly reason: number; readonly detail: string },
+  timeout: number = DEFAULT_TIMEOUT_MS,
+  maxBytes: number = DEFAULT_MAX_BYTES,
+): HttpClientError {
+  const code = CALL_REASONS[reason] ?? "unreachable";
+  if (code === "too_large") return tooLarge(maxBytes);
+  if (code === "timeout") return new HttpClientError(code, `${where}: no answer within ${timeout} ms`);
+  return new HttpClientError(code, code === "invalid" ? `${where}: ${detail}` : `${where}: ${REASONS[code]}`);
 }
 
 /** Codes for the cases of `reason` of `sdk:core/calls`, by their numbers. */
@@ -244,3 +236,5 @@ export const httpClient = {
     return new HttpRequest();
   },
 } as const;
+
+atRehearsal(async () => (await new HttpRequest().post("http://localhost/x").json({}).send()).json());

@@ -1,17 +1,32 @@
-import type { Headers } from "../http/headers.ts";
+import { Headers, type RawHeader } from "../http/headers.ts";
 import { decodeUtf8Leniently } from "../platform.ts";
+
+/** What an answer is made of. */
+export interface Received {
+  readonly status: number;
+  readonly headers: readonly RawHeader[] | readonly (readonly [string, string])[];
+  readonly body: Uint8Array<ArrayBuffer>;
+}
 
 /** An answer that was fetched, whatever its status. Its body is there already: nothing more is awaited. */
 export class HttpResponse {
   readonly status: number;
-  readonly headers: Headers;
+  readonly #received: Received;
   readonly #body: Uint8Array<ArrayBuffer>;
+  #headers: Headers | undefined;
 
   /** @internal */
-  constructor(status: number, headers: Headers, body: Uint8Array<ArrayBuffer>) {
-    this.status = status;
-    this.headers = headers;
-    this.#body = body;
+  constructor(received: Received) {
+    this.status = received.status;
+    this.#received = received;
+    this.#body = received.body;
+  }
+
+  /** The headers, in the order they came. */
+  get headers(): Headers {
+    // Taking them apart costs more than the rest of a response, and few ask.
+    this.#headers ??= new Headers(this.#received.headers);
+    return this.#headers;
   }
 
   /** Whether the status is a success, 200 to 299. */

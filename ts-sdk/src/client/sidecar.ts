@@ -1,7 +1,18 @@
-import { callsKey, findVariables, platform, requireRequest, SECRET_PREFIX } from "../platform.ts";
+import { checkHeader, encodeValue, type RawHeader } from "../http/headers.ts";
+import { writeJson } from "../http/json.ts";
+import {
+  type CallOutcome,
+  callsKey,
+  encodeUtf8,
+  findVariables,
+  type OutgoingCall,
+  platform,
+  requireRequest,
+  SECRET_PREFIX,
+} from "../platform.ts";
 import { HttpClientError, type HttpClientErrorCode } from "./errors.ts";
-import { HttpRequest } from "./http-client.ts";
-import type { HttpResponse } from "./response.ts";
+import { callFailure, DEFAULT_MAX_BYTES, DEFAULT_TIMEOUT_MS, HttpRequest } from "./http-client.ts";
+import { HttpResponse } from "./response.ts";
 
 /** The sidecars that have a client. */
 export type SidecarName = "db" | "cache" | "storage" | "queue" | (string & {});
@@ -96,33 +107,60 @@ export function connectionOf(name: SidecarName): { readonly base: string; readon
  * @throws SidecarError when there is none, no answer, or an error.
  */
 export async function askSidecar(name: SidecarName, asked: SidecarRequest): Promise<HttpResponse> {
-  const request = requestTo(name, asked.method, asked.path);
-  // A loop by index: the engine takes its time for an iterator.
-  const { headers = [] } = asked;
-  for (let i = 0; i < headers.length; i++) request.header(...(headers[i] as readonly [string, string]));
-  if (asked.json !== undefined) request.json(asked.json);
-  if (asked.body !== undefined) request.body(asked.body);
-  let response: HttpResponse;
-  try {
-    response = await request.send();
-  } catch (thrown) {
-    if (!(thrown instanceof HttpClientError)) throw thrown;
-    // The host says so of a sidecar that there is not; who asks is told what to write.
-    if (thrown.code === "refused") connectionOf(name);
-    throw new SidecarError(name, thrown.code, thrown.message, { cause: thrown });
-  }
+  const start = platform[callsKey];
+  const response = start === undefined ? await sent(name, asked) : received(name, asked, await start(callTo(name, asked)));
   if (response.ok || asked.expect?.includes(response.status)) return response;
   const problem = problemOf(response);
   const said = typeof problem?.detail === "string" ? `: ${problem.detail}` : "";
   throw new SidecarError(name, "status", `it answered ${response.status}${said}`, { status: response.status, problem });
 }
 
-function requestTo(name: SidecarName, method: string, path: string): HttpRequest {
-  const request = new HttpRequest();
-  if (platform[callsKey] !== undefined) return request.toSidecar(name, method, path);
+/** A request whose address and token the host puts in: nothing of the environment is read for it. */
+function callTo(name: SidecarName, { method, path, headers = [], json, body }: SidecarRequest): OutgoingCall {
+  const raw: RawHeader[] = [];
+  // A loop by index: the engine takes its time for an iterator.
+  for (let i = 0; i < headers.length; i++) {
+    const [header, value] = checkHeader(...(headers[i] as readonly [string, string]));
+    raw.push([header, encodeValue(value)]);
+  }
+  if (json !== undefined && !raw.some(([header]) => header === "content-type")) raw.push(JSON_HEADER);
+  const content = json === undefined ? body : writeJson(json);
+  return {
+    method,
+    url: `sidecar:${name}${path}`,
+    headers: raw,
+    body: typeof content === "string" ? encodeUtf8(content) : content,
+    timeoutMs: DEFAULT_TIMEOUT_MS,
+    maxBytes: DEFAULT_MAX_BYTES,
+  };
+}
+
+const JSON_HEADER: RawHeader = ["content-type", encodeUtf8("application/json")];
+
+function received(name: SidecarName, { method }: SidecarRequest, outcome: CallOutcome): HttpResponse {
+  if (!("reason" in outcome)) return new HttpResponse(outcome);
+  throw failed(name, callFailure(`${method} ${name}`, outcome));
+}
+
+/** Sends a request where no call can be made as a whole. */
+async function sent(name: SidecarName, { method, path, headers = [], json, body }: SidecarRequest): Promise<HttpResponse> {
   const { base, token } = connectionOf(name);
+  const request = new HttpRequest().method(method, base + path);
   if (token !== undefined) request.header("authorization", `Bearer ${token}`);
-  return request.method(method, base + path);
+  for (const header of headers) request.header(...header);
+  if (json !== undefined) request.json(json);
+  if (body !== undefined) request.body(body);
+  try {
+    return await request.send();
+  } catch (thrown) {
+    throw thrown instanceof HttpClientError ? failed(name, thrown) : thrown;
+  }
+}
+
+function failed(name: SidecarName, error: HttpClientError): SidecarError {
+  // The host says so of a sidecar that there is not; who asks is told what to write.
+  if (error.code === "refused") connectionOf(name);
+  return new SidecarError(name, error.code, error.message, { cause: error });
 }
 
 /** Problem details; `undefined` when the answer is something else. */

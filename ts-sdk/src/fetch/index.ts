@@ -1,1 +1,2 @@
+export { rehearse } from "../rehearse.ts";
 export { fetchHandler } from "./fetch-handler.ts";

@@ -1,0 +1,122 @@
+//! `sdk:core/calls` as a build answers it, in a rehearsal alone: by itself, with the same response to every request. The engine
+//! waits for a timer then; each is over at once.
+//!
+//! The SDK makes calls then, so that the snapshot is of an engine that has made some (`ts-sdk/src/rehearse.ts`).
+
+use wasmtime::{Caller, Error, Linker, Module, Result};
+
+use crate::arguments::REALLOC;
+use crate::wasi::{World, write_to};
+
+const CALLS: &str = "sdk:core/calls@0.1.0";
+
+/// The handle of any timer.
+const TIMER: i32 = 1;
+
+/// A call outside of a rehearsal: the function, and its interface.
+#[derive(Debug, thiserror::Error)]
+#[error("the top level calls {0} of {1}")]
+pub(crate) struct TopLevelCall(pub(crate) &'static str, pub(crate) String);
+
+/// The calls of a rehearsal.
+#[derive(Default)]
+pub(crate) struct Calls {
+    started: u32,
+    taken: u32,
+}
+
+/// The response: what the SQL sidecar, and with other members others, would answer.
+const HEADERS: [[&str; 2]; 2] = [["content-type", "application/json"], ["etag", "\"1\""]];
+const BODY: &str = r#"{"rows":[{"a":1,"b":"x"}],"columns":["a","b"],"rows_affected":1,"results":[],"keys":[],"next":null}"#;
+
+pub(crate) fn define(linker: &mut Linker<World>, module: &Module) -> Result<()> {
+    linker.func_wrap(
+        CALLS,
+        "start",
+        |mut guest: Caller<'_, World>,
+         _: i32, _: i32, _: i32, _: i32, _: i32, _: i32, _: i32, _: i32, _: i32, _: i32, _: i32| {
+            let calls = calls(&mut guest)?;
+            calls.started += 1;
+            Ok(calls.started)
+        },
+    )?;
+    linker.func_wrap(CALLS, "wait", |mut guest: Caller<'_, World>, _: i32| {
+        let calls = calls(&mut guest)?;
+        Ok(i32::from(calls.taken < calls.started))
+    })?;
+    linker.func_wrap(CALLS, "cancel", |mut guest: Caller<'_, World>, _: i32| calls(&mut guest).map(drop))?;
+    linker.func_wrap(CALLS, "take", take)?;
+    for import in module.imports() {
+        let interface = import.module().to_owned();
+        let refused = move |name| Error::new(TopLevelCall(name, interface.clone()));
+        match (import.module().split('@').next(), import.name()) {
+            (Some("wasi:clocks/monotonic-clock"), "now") => {
+                linker.func_wrap(import.module(), "now", move |guest: Caller<'_, World>| match guest.data() {
+                    World { calls: Some(_), time, .. } => Ok(u64::try_from(time.as_nanos())?),
+                    _ => Err(refused("now")),
+                })?;
+            }
+            (Some("wasi:clocks/monotonic-clock"), name @ ("subscribe-instant" | "subscribe-duration")) => {
+                linker.func_wrap(import.module(), name, move |guest: Caller<'_, World>, _: i64| {
+                    guest.data().calls.as_ref().map(|_| TIMER).ok_or_else(|| refused("subscribe-instant"))
+                })?;
+            }
+            (Some("wasi:io/poll"), "[resource-drop]pollable") => {
+                linker.func_wrap(import.module(), import.name(), |_: i32| ())?;
+            }
+            (Some("wasi:io/poll"), "poll") => {
+                linker.func_wrap(
+                    import.module(),
+                    "poll",
+                    move |mut guest: Caller<'_, World>, _: i32, _: i32, at: u32| {
+                        if guest.data().calls.is_none() {
+                            return Err(refused("poll"));
+                        }
+                        // A list with one index: the first that is waited for is ready.
+                        let list = put(&mut guest, &[0; 4], 4)?;
+                        write_to(&mut guest, at, [list, 1].map(u32::to_le_bytes).as_flattened())
+                    },
+                )?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn calls<'a>(guest: &'a mut Caller<'_, World>) -> Result<&'a mut Calls> {
+    guest.data_mut().calls.as_mut().ok_or_else(|| Error::new(TopLevelCall("start", CALLS.to_owned())))
+}
+
+/// Writes an `option<tuple<u32, result<response, failure>>>` (Canonical ABI).
+fn take(mut guest: Caller<'_, World>, at: u32) -> Result<()> {
+    let calls = calls(&mut guest)?;
+    if calls.taken == calls.started {
+        return write_to(&mut guest, at, &[0]);
+    }
+    calls.taken += 1;
+    let number = calls.taken;
+    // As the engine that serves gets them (`taken.rs`).
+    let texts = HEADERS.as_flattened();
+    let size = texts.iter().map(|text| text.len()).sum::<usize>() + 4 * texts.len() + 4;
+    let lengths = [size].into_iter().chain(texts.iter().map(|text| text.len()));
+    let mut block = lengths.flat_map(|length| (length as u32).to_le_bytes()).collect::<Vec<_>>();
+    block.extend(texts.concat().as_bytes());
+    let headers = put(&mut guest, &block, 4)?;
+    let body = put(&mut guest, BODY.as_bytes(), 1)?;
+    // Some, the number, a response, and its parts.
+    let record =
+        [1, number, 0, 200, headers, u32::try_from(HEADERS.len())?, body, u32::try_from(BODY.len())?];
+    let record = record.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>();
+    write_to(&mut guest, at, &record)
+}
+
+/// Puts bytes into memory that the guest allocates.
+fn put(guest: &mut Caller<'_, World>, bytes: &[u8], alignment: i32) -> Result<u32> {
+    let realloc = guest.get_export(REALLOC).and_then(wasmtime::Extern::into_func);
+    let realloc = realloc.ok_or_else(|| Error::msg("it does not allocate"))?;
+    let realloc = realloc.typed::<(i32, i32, i32, i32), u32>(&mut *guest)?;
+    let at = realloc.call(&mut *guest, (0, 0, alignment, i32::try_from(bytes.len())?))?;
+    write_to(guest, at, bytes)?;
+    Ok(at)
+}

@@ -1,0 +1,13 @@
+/** What a build has the SDK do before the snapshot, beside the requests of `warm-up.ts`: calls to sidecars, which the build answers. */
+
+const works: (() => Promise<unknown>)[] = [];
+
+/** Adds work. It stands beside the code that it warms up, so what an app does not use is not in its component for this. */
+export function atRehearsal(work: () => Promise<unknown>): void {
+  works.push(work);
+}
+
+/** Does all of it once. What fails has warmed up a part. */
+export async function rehearse(): Promise<void> {
+  for (const work of works.splice(0)) await work().catch(() => undefined);
+}
