@@ -3,15 +3,16 @@
 // Needs wrk, curl and PostgreSQL. In each round all servers start anew, and each row is measured on one after the other.
 //   --seconds 3    the time of one measurement, after a third of it that is not counted
 //   --rounds 3     the median round's ratios are shown
-//   --record       writes the table, with the commit, into bench/RESULTS.md
+//   --record       writes the table, with the commit, into bench/RESULTS.md, and docs/routes.svg
 // Rows are named by words that their names contain; `plain` and `again` are always measured.
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { connections, wrk } from "../programs.mjs";
 import { conditions, record } from "../results.mjs";
+import { plot } from "./plot.mjs";
 import { build, servers, startServices } from "./servers.mjs";
 
 const { values, positionals } = parseArgs({
@@ -113,11 +114,12 @@ function median(numbers) {
 
 function report() {
   const of = (row, server, what) => median(measured.get(row)[server].map((result) => result[what]));
-  // Of the same round each.
-  const ratio = (above, below) => {
+  // Of the same round each; undefined where one of the two was not measured.
+  const ratioOf = (above, below) => {
     const ratios = above.map((result, round) => result.rate / below[round]?.rate).filter(Number.isFinite);
-    return ratios.length === 0 ? "" : median(ratios).toFixed(2);
+    return ratios.length === 0 ? undefined : median(ratios);
   };
+  const ratio = (above, below) => ratioOf(above, below)?.toFixed(2) ?? "";
   const lines = [
     "| route | request | shared | Node + Hono | request / Hono | shared / Hono | request / shared |",
     "|---|---:|---:|---:|---:|---:|---:|",
@@ -149,6 +151,13 @@ services and PostgreSQL on the same processors. Requests a second; a ratio is th
 is that of the server's process for one request.
 
 ${lines.join("\n")}`;
-  if (values.record) record("bench/routes", text);
-  else console.log(text);
+  if (!values.record) return console.log(text);
+  record("bench/routes", text);
+  const bars = rows.slice(0, -1).flatMap((row) => {
+    const { request, shared, peer } = measured.get(row);
+    const ratios = { request: ratioOf(request, peer), shared: ratioOf(shared, peer) };
+    return ratios.request === undefined ? [] : [{ name: row.name, ...ratios }];
+  });
+  const picture = plot(bars, `bench/routes at ${commit}, ${conditions}`);
+  writeFileSync(new URL("../../docs/routes.svg", import.meta.url), picture);
 }

@@ -1,8 +1,8 @@
 //! Sidecars in this process, by the addresses under which runtimes of this process are given them.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use http_body_util::BodyExt;
 use tenon_services::InProcessSidecar;

@@ -71,3 +71,21 @@ test("two servers share the jobs of a sidecar, each run once, also when one is k
   expect(new Set(runs.map(({ due }) => due)).size).toBe(runs.length);
   expect(runs.filter(({ state }) => state === "failed")).toEqual([]);
 });
+
+test("a server runs the jobs of a sidecar in its own process", { timeout: 300_000 }, async () => {
+  const directory = folder();
+  const url = `sqlite:${join(directory, "cron.db")}`;
+  const sidecars = `[sidecars]\ncron = { run = "cron", url = "env:JOBS" }\n`;
+  const at = await project("alone", handler, `${cron("alone")}${sidecars}`);
+  const built = spawnSync(process.execPath, [tenon, "build"], { cwd: at, encoding: "utf8" });
+  expect(built.status, built.stderr).toBe(0);
+  const server = await startTenon([], "alone", at, { JOBS: url });
+  ends.push(() => server.stop());
+  // Another process sees what the first one did.
+  const socket = join(directory, "cron.sock");
+  const observer = await startProcess("cron", socket, url);
+  ends.push(async () => observer.kill("SIGTERM"));
+  const ask = askAt(`unix://${socket}`);
+  await expect.poll(() => done(ask)).toBeGreaterThan(1);
+  expect((await historyOf(ask)).filter(({ state }) => state === "failed")).toEqual([]);
+});

@@ -1,11 +1,11 @@
-/** examples/users-sql as a component, with its database behind a sidecar: SQLite and PostgreSQL, over TCP and a Unix socket. */
+/** examples/users-sql as a component, with its database behind a sidecar: SQLite and PostgreSQL, over TCP, a Unix socket, and in the process. */
 import { spawnSync } from "node:child_process";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { describeEach } from "../../testing/needs.ts";
 import { migrate } from "../src/migrate/migrate.ts";
-import { Runtime } from "../src/runtime.ts";
+import { type InProcessSidecar, Runtime } from "../src/runtime.ts";
 import { Sidecar } from "../src/sidecar.ts";
 import { folder, startPostgres } from "../test/services/stores.ts";
 import { root, tenon } from "./servers.ts";
@@ -20,8 +20,10 @@ beforeAll(() => {
 const cases = [
   { dialect: "sqlite", transport: "TCP" },
   { dialect: "sqlite", transport: "a Unix socket" },
+  { dialect: "sqlite", transport: "nothing" },
   { dialect: "postgres", transport: "TCP", needs: "postgresql" as const },
   { dialect: "postgres", transport: "a Unix socket", needs: "postgresql" as const },
+  { dialect: "postgres", transport: "nothing", needs: "postgresql" as const },
 ];
 
 describeEach("users-sql on $dialect over $transport", cases, ({ dialect, transport }) => {
@@ -32,18 +34,19 @@ describeEach("users-sql on $dialect over $transport", cases, ({ dialect, transpo
   beforeAll(async () => {
     const postgres = dialect === "postgres" ? await startPostgres() : undefined;
     if (postgres !== undefined) end.unshift(() => postgres.stop());
-    const sidecar = await Sidecar.start({
-      kind: "sql",
-      url: postgres?.url ?? `sqlite:${join(directory, "users.db")}`,
-      listen: transport === "TCP" ? "127.0.0.1:0" : `unix://${join(directory, "db.sock")}`,
-      logLevel: "warn",
-    });
-    end.unshift(() => sidecar.close());
-    const migrated = await migrate({ address: sidecar.address, folder: join(project, "migrations") });
+    const url = postgres?.url ?? `sqlite:${join(directory, "users.db")}`;
+    let db: string | InProcessSidecar = { run: "sql", url };
+    if (transport !== "nothing") {
+      const listen = transport === "TCP" ? "127.0.0.1:0" : `unix://${join(directory, "db.sock")}`;
+      const sidecar = await Sidecar.start({ kind: "sql", url, listen, logLevel: "warn" });
+      end.unshift(() => sidecar.close());
+      db = sidecar.address;
+    }
+    const migrated = await migrate({ address: db, folder: join(project, "migrations") });
     expect(migrated).toMatchObject({ dialect, applied: ["0001_tables.sql"] });
     runtime = await Runtime.create({
       modules: [join(project, "dist/users-sql.wasm")],
-      sidecars: { db: sidecar.address },
+      sidecars: { db },
       env: { DIALECT: dialect },
     });
     end.unshift(() => runtime.close());

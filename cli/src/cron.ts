@@ -6,7 +6,14 @@
 import { Consumer } from "./consumer.ts";
 import type { Config } from "./project/config.ts";
 import type { Runtime, RuntimeOptions } from "./runtime.ts";
-import { type AskSidecar, asking, askService, findService, missingService, type SidecarService } from "./sidecar-service.ts";
+import {
+  type AskSidecar,
+  asking,
+  askService,
+  findService,
+  missingService,
+  type SidecarService,
+} from "./sidecar-service.ts";
 
 /** A run as a lease gives it. */
 export interface CronRun {

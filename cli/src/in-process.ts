@@ -48,7 +48,9 @@ export class InProcessSidecars {
     const { sidecars = {}, modules } = options;
     const own = Array.isArray(modules) ? [] : Object.values(modules as Modules);
     const all = [sidecars, ...own.map((module) => (hasOwnSidecars(module) ? module.sidecars : {}))];
-    const keys = new Set(all.flatMap((each) => Object.values(each).map((it) => (typeof it === "string" ? it : keyOf(it)))));
+    const keys = new Set(
+      all.flatMap((each) => Object.values(each).map((it) => (typeof it === "string" ? it : keyOf(it)))),
+    );
     await this.#close((key) => !keys.has(key));
   }
 
@@ -65,7 +67,9 @@ export class InProcessSidecars {
   }
 
   async #placedModules(modules: Modules): Promise<Modules> {
-    const placed = Object.entries(modules).map(async ([name, module]) => [name, await this.placeModule(module)] as const);
+    const placed = Object.entries(modules).map(
+      async ([name, module]) => [name, await this.placeModule(module)] as const,
+    );
     return Object.fromEntries(await Promise.all(placed));
   }
 

@@ -5,7 +5,14 @@
 import { Consumer } from "./consumer.ts";
 import type { Config } from "./project/config.ts";
 import type { Runtime, RuntimeOptions } from "./runtime.ts";
-import { type AskSidecar, asking, askService, findService, missingService, type SidecarService } from "./sidecar-service.ts";
+import {
+  type AskSidecar,
+  asking,
+  askService,
+  findService,
+  missingService,
+  type SidecarService,
+} from "./sidecar-service.ts";
 
 /** Which route handles the messages of a queue. */
 export interface QueueOptions {

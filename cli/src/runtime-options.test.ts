@@ -41,7 +41,7 @@ const wrong: [unknown, string][] = [
   [{ modules: [], env: { A: undefined } }, "`env.A` must be a string"],
   [{ modules: [], env: { "A=B": "x" } }, "`A=B` is no name for `env`: any text without ="],
   [{ modules: [], env: ["A=B"] }, "`env` must be an object of texts by the names of variables"],
-  [{ modules: [], sidecars: { db: 1 } }, "`sidecars.db` must be a string"],
+  [{ modules: [], sidecars: { db: 1 } }, "`sidecars.db` must be an address, or {"],
   [{ modules: [], sidecars: "http://db" }, "`sidecars` must be an object of addresses by the names of sidecars"],
   [{ modules: [], sidecars: { db: "ftp://db" } }, "ftp://db"],
   [{ modules: [], outboundAllow: "x" }, "`outboundAllow` must be a list of strings"],

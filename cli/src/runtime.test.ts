@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { HttpSidecar } from "./http-sidecar/server.ts";
 import { Runtime } from "./runtime.ts";
 import { Services } from "./services.ts";
@@ -125,4 +125,44 @@ test("a module that does not load leaves what is there", async () => {
 test("limits hold for requests without a socket", async () => {
   const runtime = await create({ maxUrlBytes: 16 });
   expect((await runtime.fetch(get("/a-path-that-is-too-long"))).status).toBe(414);
+});
+
+describe("sidecars in the process", () => {
+  const cache = { run: "kv", url: "sqlite::memory:" } as const;
+
+  test("are up in /health, asked without a socket, and closed with the runtime", async () => {
+    const runtime = await create({ sidecars: { cache } });
+    await expect
+      .poll(async () => (await (await runtime.fetch(get("/health"))).json()).sidecars)
+      .toEqual({ cache: "up" });
+    expect((await runtime.askSidecar(cache, "PUT", "/kv/a", { b: 1 })).status).toBe(204);
+    await runtime.close();
+    await expect(runtime.askSidecar(cache, "PUT", "/kv/a", {})).rejects.toThrow("does not run");
+  });
+
+  test("that are defined alike are one, and others come and go with an update", async () => {
+    await using runtime = await create({ sidecars: { cache, again: { ...cache } } });
+    expect((await runtime.askSidecar(cache, "PUT", "/kv/a", { b: 1 })).status).toBe(204);
+    const other = { run: "kv", url: `sqlite:${join(folder, "other.db")}` } as const;
+    await runtime.update({ modules: [], sidecars: { cache, other } });
+    expect((await runtime.askSidecar(cache, "PUT", "/kv/a", {})).status).toBe(204);
+    expect((await runtime.askSidecar(other, "PUT", "/kv/a", {})).status).toBe(204);
+    await runtime.update({ modules: [], sidecars: { other } });
+    await expect(runtime.askSidecar(cache, "PUT", "/kv/a", {})).rejects.toThrow("does not run");
+    const broken = { run: "kv", url: `sqlite:${join(folder, "no", "folder.db")}` } as const;
+    await expect(runtime.update({ modules: [], sidecars: { broken } })).rejects.toMatchObject({ code: "FOLDER" });
+    expect((await runtime.askSidecar(other, "PUT", "/kv/b", {})).status).toBe(204);
+  });
+
+  test.each([
+    [{ run: "sql" }, '`sidecars.db` needs `url`: the store, or "env:NAME"'],
+    [{ run: "nosql", url: "a" }, "`sidecars.db` needs `run`"],
+    [{ run: "sql", url: "sqlite::memory:", readonly: true }, "unknown key `readonly`; did you mean `readOnly`?"],
+    [{ run: "sql", url: "env:TENON_NOT_SET" }, "sidecars.db: the environment variable TENON_NOT_SET is not set"],
+    [{ run: "sql", url: "mysql://db" }, "sidecars.db: this kind of sidecar takes a URL such as postgres://"],
+    [5, '`sidecars.db` must be an address, or { run: "sql"'],
+  ])("%j is refused", async (db, message) => {
+    const created = create({ sidecars: { db: db as never } });
+    await expect(created).rejects.toMatchObject({ code: "CONFIG", message: expect.stringContaining(message) });
+  });
 });

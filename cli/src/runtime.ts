@@ -19,8 +19,8 @@ import {
   nativeModule,
   nativeOptions,
   pathOf,
-  refuseWrongModule,
   type RuntimeOptions,
+  refuseWrongModule,
   wholeModules,
 } from "./runtime-options.ts";
 

@@ -1,9 +1,9 @@
 import type { Sidecar as NativeSidecar } from "@tenon/native";
+import type { Reply } from "./ask.ts";
 import { defaultCacheFolder } from "./cache-folder.ts";
 import { fromNative, native } from "./native.ts";
 import { requireHere } from "./package.ts";
 import type { SidecarKind } from "./project/config/in-process.ts";
-import type { Reply } from "./ask.ts";
 
 export { type SidecarKind, sidecarKinds } from "./project/config/in-process.ts";
 

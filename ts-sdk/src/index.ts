@@ -85,6 +85,7 @@ export { type SignatureOptions, type SignatureScheme, signature } from "./middle
 export type { Kit, Middleware, Next, Passed } from "./middleware/types.ts";
 export { use } from "./middleware/use.ts";
 export { random } from "./random.ts";
+export { rehearse } from "./rehearse.ts";
 export { type DeclareRoute, del, get, patch, post, put } from "./routing/method.ts";
 export type { GivenOptions, Method, Operation, Route, RouteOptions } from "./routing/operation.ts";
 export type {
@@ -120,5 +121,4 @@ export { Type } from "./schema/type.ts";
 export { secret } from "./secret.ts";
 export * from "./sql/index.ts";
 export { time } from "./time.ts";
-export { rehearse } from "./rehearse.ts";
 export { warmUp } from "./warm-up.ts";

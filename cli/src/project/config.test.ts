@@ -3,6 +3,7 @@ import { defaultConfig, parseConfig } from "./config.ts";
 
 const parse = (text: string) => parseConfig(text, "tenon.toml");
 const minimal = '[project]\nname = "demo"\n';
+const inProcess = (keys: string) => `${minimal}[sidecars]\ndb = { ${keys} }\n`;
 const server = {
   host: "127.0.0.1",
   port: 3000,
@@ -144,7 +145,16 @@ describe("a mistake is named with its place", () => {
       `${minimal}[composition]\nhttp_handler = "yes"\n`,
       "tenon.toml:4:16: `composition.http_handler` must be true or false",
     ],
-    [`${minimal}[sidecars]\ndb = 5\n`, "tenon.toml:4:6: `sidecars.db` must be a string"],
+    [`${minimal}[sidecars]\ndb = 5\n`, "tenon.toml:4:6: `sidecars.db` must be an address, or a table with `run`"],
+    [inProcess('run = "sqll", url = "env:A"'), "`sidecars.db` needs `run`, which must be"],
+    [inProcess('run = "sql"'), "`sidecars.db` needs one of `url` and `url_file`"],
+    [inProcess('run = "sql", url = "env:A", url_file = "a"'), "`sidecars.db` needs one of `url` and `url_file`"],
+    [inProcess('run = "sql", ulr = "env:A"'), "`sidecars.db` has the unknown key `ulr`; did you mean `url`?"],
+    [
+      inProcess('run = "kv", url = "env:A", read_only = true'),
+      "`sidecars.db` has the key `read_only`, which is for sql alone",
+    ],
+    [inProcess('run = "sql", url = "env:A", pool_size = 0'), "`pool_size` must be a whole number from 1 to 1000"],
     [`${minimal}[sidecars]\ndb = "https://db"\n`, "tenon.toml:4:6: `sidecars.db` must be http://host:port or unix:"],
     [`${minimal}[sidecars]\n1db = "http://db"\n`, "tenon.toml:4:1: `1db` is no name for [sidecars]: letters"],
     [
@@ -166,6 +176,19 @@ describe("a mistake is named with its place", () => {
     [`${minimal}[server]\n]\n`, "tenon.toml:4:1: Unexpected token"],
   ])("%j", (text, message) => {
     expect(refusal(() => parse(text))).toContain(message);
+  });
+
+  test("without the line of what may be a password", () => {
+    for (const line of [
+      'db = "postgres://user:p4ss@db/shop"',
+      'db = { run = "sql", url = "postgres://user:p4ss@db/shop" }',
+      'db = { run = "sql", url = "postgres://user@db/shop?password=p4ss" }',
+      'db = { run = "sql", url = "postgres://user:p4ss@db/shop }',
+    ]) {
+      const message = refusal(() => parse(`${minimal}[sidecars]\n${line}\n`));
+      expect(message).toMatch(/^tenon\.toml:4:\d+: /);
+      expect(message).not.toContain("p4ss");
+    }
   });
 
   test("with the line itself", () => {

@@ -1,10 +1,11 @@
 // A consumer of cron in a process of its own, which a test kills: `node cron-consumer.mjs <socket> <answer|hang>`. It writes each
 // run as a line of JSON, and answers 204, or never.
 import { CronConsumer } from "../../dist/cron.js";
+import { askAt } from "../../dist/sidecar-service.js";
 
 const [, , socket, manner] = process.argv;
 new CronConsumer({
-  service: { address: `unix://${socket}` },
+  service: askAt(`unix://${socket}`),
   modules: () => ["work"],
   leaseMs: 1000,
   call: (run) => {

@@ -52,6 +52,7 @@ mod server;
 mod sidecars;
 mod slots;
 mod source_map;
+mod stopwatch;
 mod target;
 mod trace;
 mod transactions;

@@ -27,14 +27,25 @@ pub(crate) struct Calls {
 
 /// The response: what the SQL sidecar, and with other members others, would answer.
 const HEADERS: [[&str; 2]; 2] = [["content-type", "application/json"], ["etag", "\"1\""]];
-const BODY: &str = r#"{"rows":[{"a":1,"b":"x"}],"columns":["a","b"],"rows_affected":1,"results":[],"keys":[],"next":null}"#;
+const BODY: &str =
+    r#"{"rows":[{"a":1,"b":"x"}],"columns":["a","b"],"rows_affected":1,"results":[],"keys":[],"next":null}"#;
 
 pub(crate) fn define(linker: &mut Linker<World>, module: &Module) -> Result<()> {
     linker.func_wrap(
         CALLS,
         "start",
         |mut guest: Caller<'_, World>,
-         _: i32, _: i32, _: i32, _: i32, _: i32, _: i32, _: i32, _: i32, _: i32, _: i32, _: i32| {
+         _: i32,
+         _: i32,
+         _: i32,
+         _: i32,
+         _: i32,
+         _: i32,
+         _: i32,
+         _: i32,
+         _: i32,
+         _: i32,
+         _: i32| {
             let calls = calls(&mut guest)?;
             calls.started += 1;
             Ok(calls.started)
@@ -105,8 +116,7 @@ fn take(mut guest: Caller<'_, World>, at: u32) -> Result<()> {
     let headers = put(&mut guest, &block, 4)?;
     let body = put(&mut guest, BODY.as_bytes(), 1)?;
     // Some, the number, a response, and its parts.
-    let record =
-        [1, number, 0, 200, headers, u32::try_from(HEADERS.len())?, body, u32::try_from(BODY.len())?];
+    let record = [1, number, 0, 200, headers, u32::try_from(HEADERS.len())?, body, u32::try_from(BODY.len())?];
     let record = record.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>();
     write_to(&mut guest, at, &record)
 }
@@ -119,4 +129,82 @@ fn put(guest: &mut Caller<'_, World>, bytes: &[u8], alignment: i32) -> Result<u3
     let at = realloc.call(&mut *guest, (0, 0, alignment, i32::try_from(bytes.len())?))?;
     write_to(guest, at, bytes)?;
     Ok(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use wasmtime::{Engine, Instance, Store, StoreLimits};
+
+    use super::*;
+    use crate::random::Random;
+    use crate::wasi;
+
+    /// An engine that makes two calls, waits for a timer, and takes what has ended at 64, 128 and 192.
+    const ENGINE: &str = r#"(module
+      (import "sdk:core/calls@0.1.0" "start"
+        (func $start (param i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32) (result i32)))
+      (import "sdk:core/calls@0.1.0" "wait" (func $wait (param i32) (result i32)))
+      (import "sdk:core/calls@0.1.0" "take" (func $take (param i32)))
+      (import "wasi:clocks/monotonic-clock@0.2.10" "subscribe-instant" (func $timer (param i64) (result i32)))
+      (import "wasi:io/poll@0.2.10" "poll" (func $poll (param i32 i32 i32)))
+      (memory (export "memory") 1)
+      (global $next (mut i32) (i32.const 1024))
+      (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32)
+        (global.get $next)
+        (global.set $next (i32.and (i32.add (i32.add (global.get $next) (local.get 3)) (i32.const 7)) (i32.const -8))))
+      (func $call
+        (drop (call $start (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0)
+          (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0))))
+      (func (export "run") (result i32)
+        (call $call)
+        (call $call)
+        (i32.store (i32.const 32) (call $timer (i64.const 1)))
+        (call $poll (i32.const 32) (i32.const 1) (i32.const 40))
+        (call $take (i32.const 64))
+        (call $take (i32.const 128))
+        (call $take (i32.const 192))
+        (call $wait (i32.const 0))))"#;
+
+    fn started(calls: Option<Calls>) -> (Store<World>, Instance) {
+        let engine = Engine::default();
+        let module = Module::new(&engine, ENGINE).unwrap();
+        let random = Random::from_bundle(b"");
+        let mut world =
+            World::new(String::new(), Vec::new(), Vec::new(), random, StoreLimits::default(), Duration::ZERO);
+        world.calls = calls;
+        let mut store = Store::new(&engine, world);
+        let mut linker = Linker::new(&engine);
+        wasi::define(&mut linker, &module).unwrap();
+        let instance = linker.instantiate(&mut store, &module).unwrap();
+        (store, instance)
+    }
+
+    #[test]
+    fn calls_of_a_rehearsal_have_a_response_each() {
+        let (mut store, instance) = started(Some(Calls::default()));
+        let run = instance.get_typed_func::<(), i32>(&mut store, "run").unwrap();
+        assert_eq!(run.call(&mut store, ()).unwrap(), 0, "nothing is left to take");
+        let memory = instance.get_memory(&mut store, "memory").unwrap();
+        let word = |at: usize| u32::from_le_bytes(memory.data(&store)[at..at + 4].try_into().unwrap());
+        assert_eq!(word(44), 1, "one timer is over");
+        for (number, at) in [(1, 64), (2, 128)] {
+            assert_eq!([0, 4, 8, 12].map(|offset| word(at + offset)), [1, number, 0, 200]);
+            let [block, count, body, length] = [16, 20, 24, 28].map(|offset| word(at + offset) as usize);
+            assert_eq!(count, HEADERS.len());
+            assert!(memory.data(&store)[block..block + word(block) as usize].ends_with(b"etag\"1\""));
+            assert_eq!(&memory.data(&store)[body..body + length], BODY.as_bytes());
+        }
+        assert_eq!(memory.data(&store)[192], 0);
+    }
+
+    #[test]
+    fn calls_of_a_top_level_end_it() {
+        let (mut store, instance) = started(None);
+        let run = instance.get_typed_func::<(), i32>(&mut store, "run").unwrap();
+        let error = run.call(&mut store, ()).unwrap_err();
+        let TopLevelCall(function, interface) = error.downcast_ref().unwrap();
+        assert_eq!((*function, &**interface), ("start", "sdk:core/calls@0.1.0"));
+    }
 }

@@ -49,7 +49,7 @@ fn engine(imports: &str) -> Vec<u8> {
             (if (i32.eq (local.get $first) (i32.const 43)) ;; +
               (then (drop (memory.grow (i32.const 3))) (i32.store8 (i32.const 300000) (i32.const 9))))
             (if (i32.eq (local.get $first) (i32.const 42)) ;; *
-              (then (call $now))))
+              (then (drop (call $now)))))
           (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32)
             (memory.init $unused (i32.const 0) (i32.const 0) (i32.const 0)) (i32.const 8))
           (func (export "sdk:core/handler@0.1.0#handle") (param i32 i32 i32 i32 i32 i32 i32 i32 i32) (result i32)
@@ -76,7 +76,7 @@ fn ingredients() -> Ingredients {
       (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
       (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
       (import "wasi_snapshot_preview1" "clock_time_get" (func $clock (param i32 i64 i32) (result i32)))
-      (import "wasi:clocks/monotonic-clock@0.2.10" "now" (func $now))
+      (import "wasi:clocks/monotonic-clock@0.2.10" "now" (func $now (result i64)))
       (import "weval" "push.context" (func $mark (param i32)))
       (import "weval" "specialize.value" (func $value (param i32 i32 i32) (result i32)))"#;
     let stubs = r"
@@ -85,7 +85,7 @@ fn ingredients() -> Ingredients {
       (func $write (param i32 i32 i32 i32) (result i32) unreachable)
       (func $exit (param i32) unreachable)
       (func $clock (param i32 i64 i32) (result i32) unreachable)
-      (func $now unreachable)
+      (func $now (result i64) unreachable)
       (func $mark (param i32))
       (func $value (param i32 i32 i32) (result i32) local.get 0)";
     Ingredients {

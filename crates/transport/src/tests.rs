@@ -39,7 +39,7 @@ fn modules_are_told_urls() {
     assert_eq!(sidecar("my-cache", "http://Cache:6000"), ("SIDECAR_MY_CACHE_URL".into(), "http://cache:6000".into()));
 }
 
-fn config() -> TransportConfig {
+pub(crate) fn config() -> TransportConfig {
     TransportConfig {
         connect_timeout: Duration::from_millis(500),
         response_timeout: Duration::from_millis(300),
@@ -49,7 +49,7 @@ fn config() -> TransportConfig {
     }
 }
 
-fn transport(sidecars: Vec<Sidecar>, allow: &[&str], config: TransportConfig) -> Transport<Full<Bytes>> {
+pub(crate) fn transport(sidecars: Vec<Sidecar>, allow: &[&str], config: TransportConfig) -> Transport<Full<Bytes>> {
     Transport::new(sidecars, allow.iter().map(|entry| Allow::parse(entry).unwrap()).collect(), config)
 }
 
@@ -65,13 +65,13 @@ async fn send(
     transport.send(&route, request, None).await
 }
 
-async fn text(transport: &Transport<Full<Bytes>>, uri: &str) -> Result<String, SendError> {
+pub(crate) async fn text(transport: &Transport<Full<Bytes>>, uri: &str) -> Result<String, SendError> {
     let body = send(transport, get(uri)).await?.into_body().collect().await.unwrap().to_bytes();
     Ok(String::from_utf8(body.to_vec()).unwrap())
 }
 
 /// Whether each sidecar is up now.
-async fn looked<B>(transport: &Transport<B>) -> Vec<(String, Option<bool>)>
+pub(crate) async fn looked<B>(transport: &Transport<B>) -> Vec<(String, Option<bool>)>
 where
     B: Body<Data = Bytes> + Send + Unpin + 'static,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,

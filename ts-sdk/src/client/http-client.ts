@@ -163,7 +163,11 @@ export class HttpRequest {
     const received = [...response.headers];
     const why = new Headers(received).get(EGRESS_HEADER);
     if (why !== undefined) throw unanswered(where, explainedCode(why));
-    return new HttpResponse({ status: response.status, headers: received, body: await readBody(response, this.#maxBytes) });
+    return new HttpResponse({
+      status: response.status,
+      headers: received,
+      body: await readBody(response, this.#maxBytes),
+    });
   }
 }
 

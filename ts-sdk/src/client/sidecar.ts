@@ -108,7 +108,8 @@ export function connectionOf(name: SidecarName): { readonly base: string; readon
  */
 export async function askSidecar(name: SidecarName, asked: SidecarRequest): Promise<HttpResponse> {
   const start = platform[callsKey];
-  const response = start === undefined ? await sent(name, asked) : received(name, asked, await start(callTo(name, asked)));
+  const response =
+    start === undefined ? await sent(name, asked) : received(name, asked, await start(callTo(name, asked)));
   if (response.ok || asked.expect?.includes(response.status)) return response;
   const problem = problemOf(response);
   const said = typeof problem?.detail === "string" ? `: ${problem.detail}` : "";
@@ -143,7 +144,10 @@ function received(name: SidecarName, { method }: SidecarRequest, outcome: CallOu
 }
 
 /** Sends a request where no call can be made as a whole. */
-async function sent(name: SidecarName, { method, path, headers = [], json, body }: SidecarRequest): Promise<HttpResponse> {
+async function sent(
+  name: SidecarName,
+  { method, path, headers = [], json, body }: SidecarRequest,
+): Promise<HttpResponse> {
   const { base, token } = connectionOf(name);
   const request = new HttpRequest().method(method, base + path);
   if (token !== undefined) request.header("authorization", `Bearer ${token}`);

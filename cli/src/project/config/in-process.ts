@@ -50,7 +50,7 @@ export type InProcessTable = { readonly run: SidecarKind } & {
 
 /** An address, or a table. The table's keys are in camel case afterwards. */
 export const sidecarValue: Kind<string | InProcessTable> = {
-  description: 'an address, or a table such as { run = "sql", url = "env:DATABASE_URL" }',
+  description: "an address, or a table with `run` and `url`",
   read(value) {
     if (typeof value === "string") return value;
     if (!isTable(value)) return undefined;

@@ -31,11 +31,11 @@ const sidecarNames = {
 
 const sidecarPlace = optional(
   sidecarValue,
-  'Its address: `unix:///path/to.sock` or `http://host:port`. Or `{ run = "sql", url = "env:DATABASE_URL" }`, and the server serves ' +
-    "it in its own process: `run` is `sql`, `kv`, `storage`, `queue` or `cron`, and `url` is the store, or `env:` and the variable that " +
-    "has it. `url_file` is a file with the URL. The other keys are the options of `tenon sidecar`: `read_only`, `tables`, `role`, " +
-    "`pool_size`, `statement_timeout_ms`, `transaction_idle_ms`, `transaction_timeout_ms`, `max_rows`, `prefix`, `public_url` and " +
-    "`max_body_bytes`. Modules see no credential.",
+  "Its address: `unix:///path/to.sock` or `http://host:port`. Credentials stay in the sidecar. " +
+    'A table such as `{ run = "sql", url = "env:DATABASE_URL" }` makes the server serve the store in its own process. `run` is `sql`, ' +
+    "`kv`, `storage`, `queue` or `cron`. `url` is the URL of the store, or `env:` and the variable that has it; `url_file` is a file " +
+    "that has it. The other keys are options of `tenon sidecar`: `read_only`, `tables`, `role`, `pool_size`, `statement_timeout_ms`, " +
+    "`transaction_idle_ms`, `transaction_timeout_ms`, `max_rows`, `prefix`, `public_url` and `max_body_bytes`.",
   { problem: sidecarValueProblem, rule: {}, hidden: (value) => typeof value !== "string" || value.includes("@") },
 );
 
