@@ -116,9 +116,11 @@ export declare class Sidecar {
    * can be read.
    */
   ask(method: string, path: string, json: string): Promise<SidecarAnswer>
+  /** Gives a sidecar that listens nowhere to no further runtime. It closes with the last one that was given it. */
+  release(): void
   /**
-   * Resolves when running requests have finished, or their time is over. A second call resolves at once. One that listens
-   * nowhere stays for the runtimes that were given it.
+   * Resolves when running requests have finished, or their time is over. A second call resolves at once. For one that listens
+   * nowhere it does not wait.
    */
   close(): Promise<undefined>
 }

@@ -2,32 +2,59 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use http_body_util::BodyExt;
+use http::{Response, StatusCode};
+use http_body_util::{BodyExt, Empty};
 use tenon_services::InProcessSidecar;
-use tenon_transport::{Address, AddressError, InProcess};
+use tenon_transport::{Address, AddressError, InProcess, InProcessBody};
 
 static SIDECARS: Mutex<Option<HashMap<String, InProcess>>> = Mutex::new(None);
 
-/// A sidecar that runtimes are given, until it is dropped. Those that were given it keep it.
+/// A sidecar that runtimes are given, until it is dropped. Those that were given it keep it until it is closed.
 pub(crate) struct Offered {
     pub(crate) address: String,
-    pub(crate) sidecar: InProcessSidecar,
+    sidecar: Arc<RwLock<Option<InProcessSidecar>>>,
 }
 
 impl Offered {
     pub(crate) fn new(sidecar: InProcessSidecar) -> Self {
         static LAST: AtomicU64 = AtomicU64::new(0);
         let address = format!("process:{}", LAST.fetch_add(1, Ordering::Relaxed));
-        let given = sidecar.clone();
+        let sidecar = Arc::new(RwLock::new(Some(sidecar)));
+        let given = Arc::clone(&sidecar);
         let answer = move |request| {
-            let answering = given.clone().answer(request);
-            async move { answering.await.map(|body| body.map_err(Into::into).boxed_unsync()) }
+            let sidecar = current(&given);
+            async move {
+                match sidecar {
+                    Some(sidecar) => sidecar.answer(request).await.map(|body| body.map_err(Into::into).boxed_unsync()),
+                    None => closed(),
+                }
+            }
         };
         sidecars().get_or_insert_default().insert(address.clone(), InProcess::new(answer));
         Self { address, sidecar }
     }
+
+    /// The sidecar, unless it is closed.
+    pub(crate) fn sidecar(&self) -> Option<InProcessSidecar> {
+        current(&self.sidecar)
+    }
+
+    /// Leaves the store as soon as the requests that run have ended. Later ones are answered 503.
+    pub(crate) fn close(self) {
+        *self.sidecar.write().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+fn current(sidecar: &RwLock<Option<InProcessSidecar>>) -> Option<InProcessSidecar> {
+    sidecar.read().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+fn closed() -> Response<InProcessBody> {
+    let mut response = Response::new(Empty::new().map_err(|never| match never {}).boxed_unsync());
+    *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+    response
 }
 
 impl Drop for Offered {

@@ -128,7 +128,7 @@ impl Sidecar {
         json: String,
     ) -> Result<PromiseRaw<'env, SidecarAnswer>> {
         let sidecar = match &*self.running.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(Running::InProcess(offered)) => Some(offered.sidecar.clone()),
+            Some(Running::InProcess(offered)) => offered.sidecar(),
             _ => None,
         };
         let ask = async move {
@@ -147,15 +147,26 @@ impl Sidecar {
         promise(env, ask, |(status, body)| SidecarAnswer { status, body: body.to_vec().into() })
     }
 
-    /// Resolves when running requests have finished, or their time is over. A second call resolves at once. One that listens
-    /// nowhere stays for the runtimes that were given it.
+    /// Gives a sidecar that listens nowhere to no further runtime. It closes with the last one that was given it.
+    #[napi]
+    pub fn release(&self) {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if matches!(*running, Some(Running::InProcess(_))) {
+            *running = None;
+        }
+    }
+
+    /// Resolves when running requests have finished, or their time is over. A second call resolves at once. For one that listens
+    /// nowhere it does not wait.
     #[napi]
     pub fn close<'env>(&self, env: &'env Env) -> Result<PromiseRaw<'env, ()>> {
         let running = Arc::clone(&self.running);
         let close = async move {
             let running = running.lock().unwrap_or_else(PoisonError::into_inner).take();
-            if let Some(Running::Listening(sidecar)) = running {
-                sidecar.close().await;
+            match running {
+                Some(Running::Listening(sidecar)) => sidecar.close().await,
+                Some(Running::InProcess(offered)) => offered.close(),
+                None => {}
             }
             Ok(())
         };

@@ -43,7 +43,7 @@ export class InProcessSidecars {
     return { ...module, sidecars: await this.#addresses(module.sidecars) };
   }
 
-  /** Closes those that options do not name. */
+  /** Leaves those that options do not name to the requests that still use them. */
   async keep(options: RuntimeOptions): Promise<void> {
     const { sidecars = {}, modules } = options;
     const own = Array.isArray(modules) ? [] : Object.values(modules as Modules);
@@ -51,7 +51,7 @@ export class InProcessSidecars {
     const keys = new Set(
       all.flatMap((each) => Object.values(each).map((it) => (typeof it === "string" ? it : keyOf(it)))),
     );
-    await this.#close((key) => !keys.has(key));
+    for (const running of this.#remove((key) => !keys.has(key))) (await running.catch(() => undefined))?.release();
   }
 
   /** Asks a sidecar that runs, with JSON. */
@@ -101,9 +101,13 @@ export class InProcessSidecars {
   }
 
   async #close(isOver: (key: string) => boolean): Promise<void> {
+    await Promise.all(this.#remove(isOver).map(async (running) => (await running.catch(() => undefined))?.close()));
+  }
+
+  #remove(isOver: (key: string) => boolean): Promise<Sidecar>[] {
     const over = [...this.#running].filter(([key]) => isOver(key));
     for (const [key] of over) this.#running.delete(key);
-    await Promise.all(over.map(async ([, running]) => (await running.catch(() => undefined))?.close()));
+    return over.map(([, running]) => running);
   }
 }
 

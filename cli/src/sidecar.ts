@@ -80,6 +80,11 @@ export class Sidecar {
     return { status, text: body.toString("utf8") };
   }
 
+  /** Gives a sidecar that listens nowhere to no further runtime: it closes with the last one that was given it. @internal */
+  release(): void {
+    this.#sidecar.release();
+  }
+
   /** Stops listening, and resolves when running requests have finished or their time is over. */
   async close(): Promise<void> {
     await this.#sidecar.close();
