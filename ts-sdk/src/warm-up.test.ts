@@ -1,5 +1,22 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { field, get, list, ok, oneOf, Path, partial, post, Query, record, routes, Type, warmUp } from "./index.ts";
+import {
+  error,
+  field,
+  get,
+  list,
+  ok,
+  oneOf,
+  Path,
+  partial,
+  post,
+  Query,
+  random,
+  record,
+  rehearse,
+  routes,
+  Type,
+  warmUp,
+} from "./index.ts";
 import { formats } from "./schema/formats.ts";
 
 const reported = vi.spyOn(console, "error").mockImplementation(() => {});
@@ -98,4 +115,34 @@ it("leaves another library's schemas alone: they may call what their user wrote"
   warmUp(routes({ write: post("/", { body: foreign }, () => ok({})) }));
   await turn();
   expect(validate).not.toHaveBeenCalled();
+});
+
+it("calls the handlers that are warm at the rehearsal alone, once, and without random values", async () => {
+  const asked: unknown[] = [];
+  const refused: string[] = [];
+  const app = routes({
+    warm: get("/things/{id}", { path: Path("Warm", { id: field.u32({ min: 5 }) }), warm: true }, ({ path }) => {
+      asked.push(path.id);
+      for (const draw of [Math.random, random.uuid, () => crypto.getRandomValues(new Uint8Array(1))]) {
+        try {
+          draw();
+        } catch (error) {
+          refused.push((error as Error).message);
+        }
+      }
+      throw error(503, "its sidecar is empty");
+    }),
+    other: get("/others", () => {
+      asked.push("other");
+      return ok({});
+    }),
+  });
+  warmUp(app);
+  await turn();
+  expect(asked).toEqual([]);
+  await rehearse();
+  await rehearse();
+  expect(asked).toEqual([5]);
+  expect(refused).toEqual(Array(3).fill(expect.stringContaining("all requests would have the same random values")));
+  expect([Math.random(), crypto.randomUUID()]).toEqual([expect.any(Number), expect.any(String)]);
 });

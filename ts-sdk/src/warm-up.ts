@@ -2,6 +2,7 @@ import type { App } from "./app/app.ts";
 import type { RawRequest } from "./http/request.ts";
 import { ok } from "./http/response.ts";
 import { encodeUtf8 } from "./platform.ts";
+import { atRehearsal } from "./rehearse.ts";
 import type { AnyHandler, Operation, RouteOptions } from "./routing/operation.ts";
 import type { EnumSchema } from "./schema/enum.ts";
 import type { FormSchema } from "./schema/form.ts";
@@ -15,14 +16,17 @@ import type { StandardSchema } from "./schema/standard.ts";
  * Asks every route of an app, so that a snapshot taken afterwards holds what an engine makes when it is first needed:
  * regular expressions above all, and the shapes of objects. Without this every fresh instance would make them again. No
  * handler is called, no schema of another library, and not the host; call it at the top level of the entry, before the
- * snapshot.
+ * snapshot. Handlers of routes that are `warm` are called at the rehearsal.
  *
  * The app's own routes and nothing besides: what it does not use is not in its component for being warmed up.
  */
 export function warmUp(app: App): void {
   for (const operation of app.operations) {
     for (const path of operation.paths) {
-      for (const request of requests(operation, path)) ask(app, request);
+      const [valid, ...others] = requests(operation, path);
+      if (valid === undefined) continue;
+      for (const request of [valid, ...others]) ask(app, request);
+      if (operation.options.warm) atRehearsal(async () => app.handle(valid));
     }
   }
   // Encoded, because decoding is also there when it was done once.

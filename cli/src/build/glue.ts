@@ -10,6 +10,7 @@
  * are in scope; a snapshot holds what they make when they are first called, because {@link warmUpGlue} runs while it is
  * made.
  */
+import { callFunctions, type GluePending, glueLongest } from "./glue-calls.ts";
 
 /** The component's memory. */
 declare const $memory: { readonly buffer: ArrayBuffer };
@@ -19,23 +20,6 @@ declare const $memory: { readonly buffer: ArrayBuffer };
  */
 declare const $realloc: (old: number, was: number, align: number, size: number) => number;
 declare const $dealloc: (at: number, size?: number, align?: number) => void;
-/** `sdk:core/calls` as functions of the core module (canonical ABI). */
-declare const $start: (
-  methodAt: number,
-  methodLength: number,
-  urlAt: number,
-  urlLength: number,
-  headersAt: number,
-  headerCount: number,
-  hasBody: number,
-  bodyAt: number,
-  bodyLength: number,
-  timeoutMs: number,
-  maxBytes: number,
-) => number;
-/** Gives the address of what was taken. */
-declare const $take: () => number;
-declare const $cancel: (call: number) => void;
 /** The global object of the bundle, with what the engine put there. */
 declare const contentGlobal: {
   setTimeout(callback: () => void, milliseconds: number): number;
@@ -45,6 +29,8 @@ declare const contentGlobal: {
 /** What the bundle exports. */
 declare const handler010Handle: (request: object) => GlueResponse | Promise<GlueResponse>;
 declare let glue: Glue;
+/** Of `glue-calls.ts`. */
+declare const glueForget: () => void;
 
 interface GlueResponse {
   readonly status: number;
@@ -52,7 +38,7 @@ interface GlueResponse {
   readonly body?: Uint8Array;
 }
 
-interface Glue {
+export interface Glue {
   /** Views of the memory as it was when something was last outside of them. */
   bytes: Uint8Array;
   words: Uint32Array;
@@ -73,23 +59,6 @@ interface Glue {
   /** The timer that the engine waits for while calls run; 0 is none. */
   timer: number;
 }
-
-/** A call as the SDK wants it made. Names and values are checked; `timeoutMs` and `maxBytes` are 0 where the host decides. */
-interface GlueOutgoing {
-  readonly method: string;
-  readonly url: string;
-  readonly headers: readonly (readonly [name: string, value: Uint8Array])[];
-  readonly body: Uint8Array | undefined;
-  readonly timeoutMs: number;
-  readonly maxBytes: number;
-}
-
-/** How a call ended: with a response, or with a reason and a sentence. */
-type GlueOutcome =
-  | { readonly status: number; readonly headers: readonly [string, Uint8Array][]; readonly body: Uint8Array }
-  | { readonly reason: number; readonly detail: string };
-
-type GluePending = (outcome: GlueOutcome) => void;
 
 /** A list of headers: how long each name and each value is, and all of them in a row. */
 interface GlueList {
@@ -303,153 +272,6 @@ function glueRespond(response: GlueResponse, at: number): void {
   }
 }
 
-/**
- * Starts a call. The engine runs as long as a timer is left, so one is, whose end is the end of a call: no other timer is as long
- * (`crates/snapshot/src/poll.rs`, `own-timers.ts`).
- */
-function glueStart(outgoing: GlueOutgoing): Promise<GlueOutcome> {
-  const { encoder } = glue;
-  const { headers, body } = outgoing;
-  const method: Uint8Array = glueName(outgoing.method);
-  const url: Uint8Array = encoder.encode(outgoing.url);
-  const table = 16 * headers.length;
-  let size = table + method.length + url.length + (body === undefined ? 0 : body.length);
-  const names: Uint8Array[] = [];
-  for (let index = 0; index < headers.length; index++) {
-    const header = headers[index] as readonly [string, Uint8Array];
-    const name = glueName(header[0]);
-    names.push(name);
-    size += name.length + header[1].length;
-  }
-  const block = $realloc(0, 0, 4, size);
-  if (block + size > glue.size) glueView();
-  const { bytes, words } = glue;
-  let next = block + table;
-  const write = (part: Uint8Array): number => {
-    const at = next;
-    bytes.set(part, at);
-    next += part.length;
-    return at;
-  };
-  for (let index = 0, word = block >> 2; index < names.length; index++, word += 4) {
-    const name = names[index] as Uint8Array;
-    const value = (headers[index] as readonly [string, Uint8Array])[1];
-    words[word] = write(name);
-    words[word + 1] = name.length;
-    words[word + 2] = write(value);
-    words[word + 3] = value.length;
-  }
-  const number = $start(
-    write(method),
-    method.length,
-    write(url),
-    url.length,
-    block,
-    headers.length,
-    body === undefined ? 0 : 1,
-    body === undefined ? 0 : write(body),
-    body === undefined ? 0 : body.length,
-    outgoing.timeoutMs,
-    outgoing.maxBytes,
-  );
-  $dealloc(block, size, 4);
-  if (glue.timer === 0) glue.timer = glueSetTimeout(glueEnded, glueLongest);
-  return new Promise((resolve) => glue.calls.set(number, resolve));
-}
-
-/** A call has ended, or several have. */
-function glueEnded(): void {
-  glue.timer = 0;
-  let taken = 0;
-  for (;;) {
-    const at = $take();
-    if (at + 32 > glue.size) glueView();
-    // A number and a result, or nothing; the result is a response or a failure.
-    if (glue.bytes[at] === 0) {
-      $dealloc(at);
-      break;
-    }
-    taken++;
-    const number = glue.words[(at + 4) >> 2] as number;
-    const outcome = glue.bytes[at + 8] === 0 ? glueAnswer(at) : glueFailure(at);
-    $dealloc(at);
-    const pending = glue.calls.get(number);
-    glue.calls.delete(number);
-    pending?.(outcome);
-  }
-  if (glue.calls.size === 0) return;
-  if (taken > 0) {
-    glue.timer = glueSetTimeout(glueEnded, glueLongest);
-    return;
-  }
-  // The host has ended them, as it does with the request that they belong to.
-  const left = [...glue.calls.values()];
-  glue.calls.clear();
-  for (const pending of left) pending({ reason: 5, detail: "the host has ended the call" });
-}
-
-/** A response whose headers are decoded when they are asked for: one block, as `crates/snapshot/src/taken.rs` has it. */
-class GlueAnswer {
-  declare readonly status: number;
-  declare readonly body: Uint8Array;
-  declare readonly block: Uint8Array;
-  declare readonly count: number;
-
-  constructor(status: number, body: Uint8Array, block: Uint8Array, count: number) {
-    this.status = status;
-    this.body = body;
-    this.block = block;
-    this.count = count;
-  }
-
-  get headers(): [string, Uint8Array][] {
-    const { block, count } = this;
-    const lengths = new Uint32Array(block.buffer, 4, 2 * count);
-    const headers: [string, Uint8Array][] = [];
-    for (let index = 0, next = 4 + 8 * count; index < 2 * count; index += 2) {
-      const valueAt = next + (lengths[index] as number);
-      const name = glue.decoder.decode(block.subarray(next, valueAt));
-      next = valueAt + (lengths[index + 1] as number);
-      headers.push([name, block.slice(valueAt, next)]);
-    }
-    return headers;
-  }
-}
-
-/** The response that was taken. The host has allocated its body, and the engine a block of its headers. */
-function glueAnswer(at: number): GlueOutcome {
-  const word = (at + 12) >> 2;
-  const status = (glue.words[word] as number) & 0xffff;
-  const blockAt = glue.words[word + 1] as number;
-  const count = glue.words[word + 2] as number;
-  const bodyAt = glue.words[word + 3] as number;
-  const length = glue.words[word + 4] as number;
-  if (blockAt + 4 > glue.size) glueView();
-  const size = glue.words[blockAt >> 2] as number;
-  const block = glueCopy(blockAt, size);
-  $dealloc(blockAt, size, 4);
-  const body = glueCopy(bodyAt, length);
-  if (length !== 0) $dealloc(bodyAt, length, 1);
-  return new GlueAnswer(status, body, block, count);
-}
-
-function glueFailure(at: number): GlueOutcome {
-  const reason = glue.bytes[at + 12] as number;
-  const textAt = glue.words[(at + 16) >> 2] as number;
-  const length = glue.words[(at + 20) >> 2] as number;
-  const detail = glueText(textAt, length);
-  if (length !== 0) $dealloc(textAt, length, 1);
-  return { reason, detail };
-}
-
-/** Ends calls that the last request has left, for the next one. */
-function glueForget(): void {
-  if (glue.timer !== 0) glueClearTimeout(glue.timer);
-  glue.timer = 0;
-  for (const number of glue.calls.keys()) $cancel(number);
-  glue.calls.clear();
-}
-
 /** The export. The engine waits for the promise that it gives. */
 function glueHandle(...call: GlueCall): Promise<void> {
   const request = new GlueRequest(call);
@@ -490,15 +312,6 @@ function warmUpGlue(): void {
   void glueHandle(method.at, method.length, path.at, path.length, list, 1, 1, body.at, body.length, response);
 }
 
-/**
- * Milliseconds of the timer that stands for the end of a call: the longest that there is. A handler's are a minute shorter, at
- * least (`own-timers.ts`).
- */
-export const glueLongest = 2 ** 31 - 1;
-
-declare const glueSetTimeout: (typeof contentGlobal)["setTimeout"];
-declare const glueClearTimeout: (typeof contentGlobal)["clearTimeout"];
-
 const functions = [
   glueView,
   glueText,
@@ -512,15 +325,10 @@ const functions = [
   glueName,
   glueList,
   glueRespond,
-  glueStart,
-  glueEnded,
-  GlueAnswer,
-  glueAnswer,
-  glueFailure,
-  glueForget,
   glueHandle,
   glueWait,
   warmUpGlue,
+  ...callFunctions,
 ];
 
 /** The functions and what they share, as they stand in the bindings. */

@@ -1,5 +1,5 @@
 //! `sdk:core/calls` as a build answers it, in a rehearsal alone: by itself, with the same response to every request. The engine
-//! waits for a timer then; each is over at once.
+//! waits for a timer then; each is over at once. The environment is empty.
 //!
 //! The SDK makes calls then, so that the snapshot is of an engine that has made some (`ts-sdk/src/rehearse.ts`).
 
@@ -71,6 +71,17 @@ pub(crate) fn define(linker: &mut Linker<World>, module: &Module) -> Result<()> 
                 linker.func_wrap(import.module(), name, move |guest: Caller<'_, World>, _: i64| {
                     guest.data().calls.as_ref().map(|_| TIMER).ok_or_else(|| refused("subscribe-instant"))
                 })?;
+            }
+            (Some("wasi:cli/environment"), "get-environment") => {
+                linker.func_wrap(
+                    import.module(),
+                    "get-environment",
+                    move |mut guest: Caller<'_, World>, at: u32| match guest.data().calls {
+                        // An empty list.
+                        Some(_) => write_to(&mut guest, at, [4_u32, 0].map(u32::to_le_bytes).as_flattened()),
+                        None => Err(refused("get-environment")),
+                    },
+                )?;
             }
             (Some("wasi:io/poll"), "[resource-drop]pollable") => {
                 linker.func_wrap(import.module(), import.name(), |_: i32| ())?;

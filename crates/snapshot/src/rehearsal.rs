@@ -33,19 +33,24 @@ fn rehearsed() -> [Request; 2] {
     [Request::default(), Request { body: Some("{}") }]
 }
 
-/// Calls the engine so that later calls find done what is done once. False when it does not answer: then it may be in any
-/// state.
-pub(crate) fn rehearse(store: &mut Store<World>, instance: &Instance, memory: Memory, first_call: usize) -> bool {
+/// Calls the engine so that later calls find done what is done once. False when it does not note that it was called: then it may
+/// be in any state, as after an error.
+pub(crate) fn rehearse(
+    store: &mut Store<World>,
+    instance: &Instance,
+    memory: Memory,
+    first_call: usize,
+) -> wasmtime::Result<bool> {
     // The same in each build: the engine keeps it until it is called again.
     store.data_mut().time = Duration::from_hours(FIRST);
     store.data_mut().calls = Some(Calls::default());
-    let answered = rehearsed().iter().all(|each| each.send(store, instance, memory).is_ok());
+    rehearsed().iter().try_for_each(|each| each.send(store, instance, memory))?;
     store.data_mut().calls = None;
     match memory.data_mut(store).get_mut(first_call) {
-        Some(noted @ 0) if answered => *noted = 1,
-        _ => return false,
+        Some(noted @ 0) => *noted = 1,
+        _ => return Ok(false),
     }
-    true
+    Ok(true)
 }
 
 /// Where the engine notes that it has been called, by a byte that is 1 until then: the one place which, put back after a

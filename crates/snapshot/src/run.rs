@@ -23,7 +23,7 @@ use crate::weval;
 const TIME: Duration = Duration::from_secs(30);
 
 /// How long the handler may take for the requests of a build.
-const TIME_OF_REQUEST: Duration = Duration::from_secs(1);
+const TIME_OF_REQUEST: Duration = Duration::from_secs(5);
 
 /// How much memory a top level may use: as much as a handler may by default would be less.
 const MEMORY: usize = 384 * 1024 * 1024;
@@ -72,12 +72,18 @@ impl Runner {
         write: impl FnOnce(&State<'_>) -> Result<T, SnapshotError>,
     ) -> Result<Ran<T>, SnapshotError> {
         let (mut store, mut instance) = self.started(name, bundle)?;
-        let printed = String::from_utf8_lossy(&store.data().printed).into_owned();
+        let mut printed = String::from_utf8_lossy(&store.data().printed).into_owned();
         if let Some(first_call) = self.first_call {
             let memory = memory_of(&mut store, &instance)?;
-            if !in_time(TIME_OF_REQUEST, &mut store, |store| rehearsal::rehearse(store, &instance, memory, first_call))
-            {
-                (store, instance) = self.started(name, bundle)?;
+            let rehearsed =
+                in_time(TIME_OF_REQUEST, &mut store, |store| rehearsal::rehearse(store, &instance, memory, first_call));
+            match rehearsed {
+                Ok(true) => printed = String::from_utf8_lossy(&store.data().printed).into_owned(),
+                Ok(false) => (store, instance) = self.started(name, bundle)?,
+                Err(error) => {
+                    printed += &format!("warning: nothing of the component is warmed up: {}\n", interruption(&error));
+                    (store, instance) = self.started(name, bundle)?;
+                }
             }
         }
         let memory = memory_of(&mut store, &instance)?;
@@ -207,6 +213,22 @@ fn failure(error: &wasmtime::Error, printed: &[u8]) -> SnapshotError {
     let printed = String::from_utf8_lossy(printed);
     let printed = printed.trim();
     SnapshotError::TopLevel(if printed.is_empty() { format!("{error:#}") } else { printed.to_owned() })
+}
+
+/// The reason why a rehearsal ended, which is in a handler of a route that is `warm`.
+fn interruption(error: &wasmtime::Error) -> String {
+    let asks = |what: &str| format!("a handler asks the host for {what}, which a build does not have");
+    if let Some(TopLevelCall(function, _)) = error.downcast_ref() {
+        asks(function)
+    } else if let Some(unknown) = error.downcast_ref::<UnknownImportError>() {
+        asks(unknown.name())
+    } else if error.downcast_ref::<Seeding>().is_some() {
+        asks("random numbers")
+    } else if error.downcast_ref::<wasmtime::Trap>() == Some(&wasmtime::Trap::Interrupt) {
+        format!("the handlers took longer than {} s", TIME_OF_REQUEST.as_secs())
+    } else {
+        "a handler ended the engine".to_owned()
+    }
 }
 
 /// The time that a top level sees: it stands still.

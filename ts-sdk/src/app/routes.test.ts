@@ -71,6 +71,11 @@ describe("routes that can't be", () => {
     ],
     ["a body for 204", () => post("/", { status: 204, response: Body } as never, anyHandler), /status 204 has no body/],
     [
+      "warm that is no boolean",
+      () => post("/", { warm: "yes" } as never, anyHandler),
+      /"warm" is true or false/,
+    ],
+    [
       "deprecated that is no boolean",
       () => post("/", { deprecated: 1 } as never, anyHandler),
       /"deprecated" is true or false/,

@@ -62,7 +62,7 @@ const SCHEMAS = {
   body: ["type", "a Type, a list or a Form"],
   response: TYPE,
 } as const;
-const OPTIONS = [...Object.keys(SCHEMAS), "status", "deprecated"];
+const OPTIONS = [...Object.keys(SCHEMAS), "status", "deprecated", "warm"];
 
 function checkOptions(label: string, given: unknown): RouteOptions {
   if (typeof given !== "object" || given === null) throw new TypeError(`${label}: the options must be an object`);
@@ -79,15 +79,17 @@ function checkOptions(label: string, given: unknown): RouteOptions {
       throw new TypeError(`${label}: "${key}" takes ${words}`);
     }
   }
-  const { status, deprecated, response } = options;
+  const { status, response } = options;
   if (status !== undefined && !(Number.isInteger(status) && status >= 200 && status <= 399)) {
     throw new RangeError(`${label}: "status" is the success status, 200 to 399, not ${status}`);
   }
   if (response && isBodiless(status)) {
     throw new TypeError(`${label}: an answer with status ${status} has no body, so there is no "response" to declare`);
   }
-  if (deprecated !== undefined && typeof deprecated !== "boolean") {
-    throw new TypeError(`${label}: "deprecated" is true or false`);
+  for (const flag of ["deprecated", "warm"] as const) {
+    if (options[flag] !== undefined && typeof options[flag] !== "boolean") {
+      throw new TypeError(`${label}: "${flag}" is true or false`);
+    }
   }
   return options;
 }

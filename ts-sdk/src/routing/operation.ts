@@ -22,6 +22,12 @@ interface PlainOptions {
   readonly status?: number;
   /** Marks the operation as deprecated in the OpenAPI document. */
   readonly deprecated?: boolean;
+  /**
+   * Has the build ask the route once, with values made from its schemas, so that requests find done what the handler does
+   * first. Middleware runs, sidecars answer with empty results, and random values are refused. What the handler leaves in the
+   * module's variables is in every instance from then on.
+   */
+  readonly warm?: boolean;
 }
 
 /** The options of a route. */
