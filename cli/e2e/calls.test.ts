@@ -4,7 +4,8 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { describeEach } from "../../testing/needs.ts";
 import { send } from "./http.ts";
 import { callsProject, type Running, startJco, startTenon, startWasmtime } from "./servers.ts";
 
@@ -68,12 +69,21 @@ const variables = () => ({
   SIDECAR_DB_URL: "http://127.0.0.1:1",
 });
 
-describe.each([
-  ["tenon run, isolation = request", tenonWith("request")],
-  ["tenon run, isolation = shared", tenonWith("shared")],
-  ["wasmtime serve", () => startWasmtime(join(callsProject, "dist/calls-composed.wasm"), variables())],
-  ["jco serve", () => startJco(join(callsProject, "dist/calls-composed.wasm"), variables())],
-] as const)("%s", (name, start) => {
+interface Case {
+  readonly name: string;
+  readonly needs?: "wasmtime";
+  readonly start: () => Promise<Running>;
+}
+
+const composed = join(callsProject, "dist/calls-composed.wasm");
+const servers: readonly Case[] = [
+  { name: "tenon run, isolation = request", start: tenonWith("request") },
+  { name: "tenon run, isolation = shared", start: tenonWith("shared") },
+  { name: "wasmtime serve", needs: "wasmtime", start: () => startWasmtime(composed, variables()) },
+  { name: "jco serve", start: () => startJco(composed, variables()) },
+];
+
+describeEach("$name", servers, ({ name, start }) => {
   const isTenon = name.startsWith("tenon");
   let server: Running;
   beforeAll(async () => {
