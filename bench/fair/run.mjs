@@ -75,6 +75,8 @@ queue_timeout_ms = ${QUEUE_TIMEOUT_MS}\n\n[sidecars]\nother = "unix://${sidecar}
 function clients(url, count, pause = 0) {
   const args = [join(here, "clients.mjs"), url, String(count), "600", String(pause)];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  // Not left behind when a program fails.
+  process.once("exit", () => child.kill("SIGKILL"));
   const line = firstLine(child);
   const end = async () => {
     child.kill("SIGTERM");

@@ -2,7 +2,8 @@
 //!
 //! Most calls take less time than to wake another thread, so each begins where it is made: among the server's own tasks. One that
 //! computes for longer would hold those up, and goes on here. The threads are slightly niced: the system lets the server's
-//! threads run first, which never wait behind a guest then. Modules take turns by the time that they have used.
+//! threads run first, which never wait behind a guest then. Modules take turns by the time that they have used. A module whose brief
+//! calls crowd out those of others goes there as well (`crowding.rs`).
 //!
 //! ```text
 //!  Share::run ─► polled in place ─► ready, or waits: stays there
@@ -25,7 +26,8 @@ use tenon_memory::PerProcess;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-use crate::stopwatch::Stopwatch;
+use crate::crowding::Crowding;
+use crate::stopwatch::{Stopwatch, nanos};
 
 /// A call that computes for longer goes on elsewhere. The server may have to poll 61 calls (tokio's `event_interval`) before it
 /// looks at its sockets.
@@ -48,6 +50,7 @@ pub(crate) struct Share {
     /// Nanoseconds that its calls have computed here; at least what any module had used when this one began to compute.
     used: AtomicU64,
     classes: [ClassState; CLASSES + 1],
+    crowding: Crowding,
     began: Instant,
 }
 
@@ -82,7 +85,7 @@ impl Class {
 impl Share {
     pub(crate) fn new() -> Arc<Self> {
         let classes = std::array::from_fn(|_| ClassState::default());
-        Arc::new(Self { used: AtomicU64::new(0), classes, began: Instant::now() })
+        Arc::new(Self { used: AtomicU64::new(0), classes, crowding: Crowding::default(), began: Instant::now() })
     }
 
     /// Runs a future: in place as long as it is polled briefly, and on the threads for guests from then on. It is dropped with
@@ -97,11 +100,12 @@ impl Share {
 
     fn goes_elsewhere(&self, class: Class) -> bool {
         let until = self.classes[class.0].elsewhere_until.load(Ordering::Relaxed);
-        until != 0 && until > nanos(self.began.elapsed())
+        (until != 0 && until > nanos(self.began.elapsed())) || self.crowding.is_crowding()
     }
 
     /// Takes note of how long a future of this class was polled.
     fn note(&self, class: Class, took: Duration) {
+        self.crowding.note(took);
         let state = &self.classes[class.0];
         let before = state.long.load(Ordering::Relaxed);
         if took <= BRIEF {
@@ -117,10 +121,6 @@ impl Share {
             state.elsewhere_until.store(nanos(until), Ordering::Relaxed);
         }
     }
-}
-
-fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// A future that is polled in place or on the threads for guests.
@@ -265,7 +265,9 @@ impl Task {
                 *future = None;
             }
         }
-        self.share.used.fetch_add(nanos(began.elapsed()), Ordering::Relaxed);
+        let took = began.elapsed();
+        self.share.used.fetch_add(nanos(took), Ordering::Relaxed);
+        self.share.crowding.note(took);
         if self.state.compare_exchange(POLLED, IDLE, Ordering::AcqRel, Ordering::Acquire).is_err() {
             self.state.store(QUEUED, Ordering::Release);
             POOL.push(self);

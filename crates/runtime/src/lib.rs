@@ -21,6 +21,7 @@ mod calls;
 mod client;
 mod compute;
 mod config;
+mod crowding;
 mod egress;
 mod engine;
 mod error;
