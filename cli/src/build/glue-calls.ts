@@ -48,7 +48,7 @@ export type GluePending = (outcome: GlueOutcome) => void;
 
 /**
  * Starts a call. The engine runs as long as a timer is left, so one is, whose end is the end of a call: no other timer is as long
- * (`crates/snapshot/src/poll.rs`, `own-timers.ts`).
+ * (`crates/snapshot/src/starlingmonkey/poll.rs`, `own-timers.ts`).
  */
 function glueStart(outgoing: GlueOutgoing): Promise<GlueOutcome> {
   const { encoder } = glue;
@@ -131,7 +131,7 @@ function glueEnded(): void {
   for (const pending of left) pending({ reason: 5, detail: "the host has ended the call" });
 }
 
-/** A response whose headers are decoded when they are asked for: one block, as `crates/snapshot/src/taken.rs` has it. */
+/** A response whose headers are decoded when they are asked for: one block, as `crates/snapshot/src/starlingmonkey/taken.rs` has it. */
 class GlueAnswer {
   declare readonly status: number;
   declare readonly body: Uint8Array;

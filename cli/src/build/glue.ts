@@ -16,7 +16,7 @@ import { callFunctions, type GluePending, glueLongest } from "./glue-calls.ts";
 declare const $memory: { readonly buffer: ArrayBuffer };
 /**
  * The component's allocator. What it gives in a call is freed by the engine after the response was read; what it gave for a
- * call, `crates/snapshot/src/arguments.rs` says.
+ * call, `crates/snapshot/src/starlingmonkey/arguments.rs` says.
  */
 declare const $realloc: (old: number, was: number, align: number, size: number) => number;
 declare const $dealloc: (at: number, size?: number, align?: number) => void;
@@ -171,7 +171,7 @@ function glueContentType(at: number, count: number): string | undefined {
 
 /**
  * How large the block is that the arguments of a call stand in, and how much of it is before the first, the method, as
- * `crates/snapshot/src/arguments.rs` has it.
+ * `crates/snapshot/src/starlingmonkey/arguments.rs` has it.
  */
 export const glueBlockSize = 16 * 1024;
 export const glueBefore = 8;

@@ -5,7 +5,7 @@
 
 use wasmtime::{Caller, Error, Linker, Module, Result};
 
-use crate::arguments::REALLOC;
+use crate::starlingmonkey::arguments::REALLOC;
 use crate::wasi::{World, write_to};
 
 const CALLS: &str = "sdk:core/calls@0.1.0";

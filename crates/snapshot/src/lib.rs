@@ -8,8 +8,8 @@
 //!  the same, unused imports stubbed ─► encode as a component (wit-component) ─► template: a component without memory
 //! ```
 //!
-//! A build ([`Engine::build`]) instantiates the one, runs the top level, has it answer ([`rehearsal`]), clears what the
-//! engine has freed ([`garbage`]), and writes memory and globals into the other. Nothing is compiled, nothing is encoded. With an engine for weval
+//! A build ([`Engine::build`]) instantiates the one, runs the top level, has it answer ([`starlingmonkey::rehearsal`]), clears what the
+//! engine has freed ([`starlingmonkey::garbage`]), and writes memory and globals into the other. Nothing is compiled, nothing is encoded. With an engine for weval
 //! ([`SpecializableEngine`]) the template is a core module, and is encoded once weval has specialized it to the handler.
 //! Stubbing changes functions only, so the memory of the first engine is right for the second. While it runs, the engine
 //! sees two files and a clock: see [`wasi`].
@@ -17,35 +17,25 @@
 //! Splicing is left to componentize-js, which gets the engine without the functions that it does not look into
 //! ([`hollow()`], [`fill`]).
 
-mod arguments;
 mod calls;
-mod clock;
 mod encode;
 mod engine;
-mod entropy;
 mod error;
 mod files;
-mod garbage;
 mod graft;
-mod hollow;
-mod log;
-mod moment;
-mod poll;
 mod prepare;
 mod random;
-mod rehearsal;
 mod request;
 mod run;
 mod specialize;
-mod taken;
+mod starlingmonkey;
 mod template;
 #[cfg(test)]
 mod tests;
 mod wasi;
-mod weval;
 
 pub use engine::{Built, Engine};
 pub use error::SnapshotError;
-pub use hollow::{fill, hollow};
 pub use prepare::{Ingredients, prepare, prepare_specializable, revision};
 pub use specialize::{Snapshot, SpecializableEngine};
+pub use starlingmonkey::hollow::{fill, hollow};

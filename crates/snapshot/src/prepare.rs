@@ -11,26 +11,27 @@ use crate::encode::encode;
 use crate::error::SnapshotError;
 use crate::files::Files;
 use crate::run::{Runner, configured};
-use crate::{arguments, clock, entropy, log, poll, taken, template};
+use crate::starlingmonkey::{arguments, clock, entropy, log, poll, taken};
+use crate::template;
 
 /// The function of the engine that reads the bundle and runs its top level.
 pub(crate) const INITIALIZE: &str = "componentize.wizer";
 
 /// The sources that decide what a prepared engine is.
 const SOURCES: [&str; 17] = [
-    include_str!("arguments.rs"),
-    include_str!("clock.rs"),
+    include_str!("starlingmonkey/arguments.rs"),
+    include_str!("starlingmonkey/clock.rs"),
     include_str!("encode.rs"),
-    include_str!("entropy.rs"),
+    include_str!("starlingmonkey/entropy.rs"),
     include_str!("graft.rs"),
-    include_str!("hollow.rs"),
-    include_str!("log.rs"),
-    include_str!("log.wat"),
-    include_str!("poll.rs"),
-    include_str!("poll.wat"),
+    include_str!("starlingmonkey/hollow.rs"),
+    include_str!("starlingmonkey/log.rs"),
+    include_str!("starlingmonkey/log.wat"),
+    include_str!("starlingmonkey/poll.rs"),
+    include_str!("starlingmonkey/poll.wat"),
     include_str!("prepare.rs"),
-    include_str!("taken.rs"),
-    include_str!("taken.wat"),
+    include_str!("starlingmonkey/taken.rs"),
+    include_str!("starlingmonkey/taken.wat"),
     include_str!("template.rs"),
     include_str!("../../code/src/rewrite.rs"),
     include_str!("../../code/src/rewrite/graft.rs"),

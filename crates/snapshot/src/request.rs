@@ -2,7 +2,7 @@
 
 use wasmtime::{Instance, Memory, Store};
 
-use crate::arguments::{BEFORE, HANDLE, POST, REALLOC};
+use crate::starlingmonkey::arguments::{BEFORE, HANDLE, POST, REALLOC};
 use crate::wasi::World;
 
 /// The method of a build's requests, which no client can send (RFC 9110, section 9.1) and for which neither handlers nor

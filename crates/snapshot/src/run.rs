@@ -11,13 +11,13 @@ use wasmtime::{Config, Instance, Linker, Memory, Module, Store, StoreLimitsBuild
 use crate::calls::TopLevelCall;
 use crate::error::SnapshotError;
 use crate::files::Files;
-use crate::garbage;
 use crate::prepare::INITIALIZE;
 use crate::random::Random;
-use crate::rehearsal;
+use crate::starlingmonkey::garbage;
+use crate::starlingmonkey::rehearsal;
+use crate::starlingmonkey::weval;
 use crate::template;
 use crate::wasi::{self, Seeding, World};
-use crate::weval;
 
 /// How long a top level may run.
 const TIME: Duration = Duration::from_secs(30);

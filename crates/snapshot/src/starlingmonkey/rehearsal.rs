@@ -13,8 +13,8 @@ use std::time::Duration;
 use wasmtime::{Instance, Memory, Store};
 
 use crate::calls::Calls;
-use crate::moment::Moment;
 use crate::request::Request;
+use crate::starlingmonkey::moment::Moment;
 use crate::wasi::World;
 
 /// The bundle that the engine is tried with.
