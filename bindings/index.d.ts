@@ -62,7 +62,7 @@ export declare class Runtime {
   drain(): Promise<undefined>
   /** What has been counted, in the text format of Prometheus. */
   metrics(): string
-  /** Resolves when the traces of all requests that have been answered are sent, if they are sent anywhere. */
+  /** Resolves when no request runs, which waits for a second at most, and the traces of all are sent, if they are sent anywhere. */
   flush(): Promise<undefined>
   /** The last 200 requests, oldest first. */
   recentRequests(): Array<RecentRequest>
@@ -70,6 +70,8 @@ export declare class Runtime {
   setPage(path: string, page?: NativePage | undefined | null): void
   /** For development: while it is set, browsers that ask for the module get this page with status 500. */
   setBuildError(module: string, html?: string | undefined | null): void
+  /** Frees the modules and their memory as soon as the requests that run have ended. Nothing else can be done with it then. */
+  release(): void
   /**
    * Listens on a host name or address and a port; 0 takes a free one. `localNames`: requests must name this machine,
    * where the address is a loopback one. `operations`: it serves `/metrics`, `/health` and `/ready` alone. Rejects with `ADDRESS_IN_USE` or `LISTEN`.

@@ -19,7 +19,7 @@ use tenon_runtime::Here;
 use crate::failure::{Failure, NativeFailure, promise};
 use crate::request::{Answer, AnswerBody, NativeResponse, Whole, lift, lower};
 use crate::running::Running;
-use crate::runtime::Runtime;
+use crate::runtime::{Runtime, Shared};
 use crate::streams::Streams;
 
 /// What a call ended with.
@@ -37,7 +37,7 @@ type Way = ThreadsafeFunction<(u32, Outcome), (), Told, Status, false, true>;
 /// Calls of one runtime. Node stays alive while one runs.
 #[napi]
 pub struct Calls {
-    runtime: tenon_runtime::Runtime,
+    runtime: Shared,
     way: Arc<Way>,
     running: Arc<Running>,
     streams: Arc<Streams>,
@@ -88,9 +88,9 @@ impl Calls {
         here: bool,
     ) -> Either<u32, NativeResponse> {
         let request = lower(&head, body.as_deref());
-        let runtime = self.runtime.clone();
+        let runtime = self.runtime.get();
         let mut call: Call = Box::pin(async move {
-            let (parts, body) = runtime.handle(request?).await.into_parts();
+            let (parts, body) = runtime?.handle(request?).await.into_parts();
             if body.is_streamed() {
                 return Ok((parts, AnswerBody::Streamed(body)));
             }

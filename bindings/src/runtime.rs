@@ -1,6 +1,7 @@
 //! `tenon_runtime::Runtime` for Node.
 
 use std::net::SocketAddr;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode};
@@ -39,7 +40,32 @@ pub fn compile_child() -> Result<()> {
 /// Modules that are loaded and can be called.
 #[napi]
 pub struct Runtime {
-    pub(crate) runtime: tenon_runtime::Runtime,
+    pub(crate) runtime: Shared,
+}
+
+const CLOSED: &str = "the runtime is closed";
+
+/// A runtime until it is released. Nothing of it waits for Node's garbage collector then.
+#[derive(Clone)]
+pub(crate) struct Shared(Arc<RwLock<Option<tenon_runtime::Runtime>>>);
+
+impl Shared {
+    fn new(runtime: tenon_runtime::Runtime) -> Self {
+        Self(Arc::new(RwLock::new(Some(runtime))))
+    }
+
+    /// # Errors
+    ///
+    /// `REQUEST` when it is released.
+    pub(crate) fn get(&self) -> std::result::Result<tenon_runtime::Runtime, Failure> {
+        let runtime = self.0.read().unwrap_or_else(PoisonError::into_inner).clone();
+        runtime.ok_or_else(|| Failure::new("REQUEST", CLOSED))
+    }
+
+    /// As [`Self::get`], for a function that throws.
+    pub(crate) fn get_or_throw(&self) -> Result<tenon_runtime::Runtime> {
+        self.get().map_err(|_| napi::Error::from_reason(CLOSED))
+    }
 }
 
 #[napi]
@@ -52,13 +78,13 @@ impl Runtime {
             log::start(level, options.log_format.as_deref().unwrap_or("readable"))?;
             Ok(tenon_runtime::Runtime::new(config(options)?).await?)
         };
-        promise(env, create, |runtime| Runtime { runtime })
+        promise(env, create, |runtime| Runtime { runtime: Shared::new(runtime) })
     }
 
     /// The names of the modules, sorted.
     #[napi]
-    pub fn modules(&self) -> Vec<String> {
-        self.runtime.modules()
+    pub fn modules(&self) -> Result<Vec<String>> {
+        Ok(self.runtime.get_or_throw()?.modules())
     }
 
     /// Loads a module anew, from `path` when given, and puts it in the place of the one that serves. Rejects as `create`
@@ -66,7 +92,7 @@ impl Runtime {
     #[napi]
     pub fn reload<'env>(&self, env: &'env Env, name: String, path: Option<String>) -> Result<PromiseRaw<'env, ()>> {
         let runtime = self.runtime.clone();
-        let reload = async move { Ok(runtime.reload(&name, path.map(Into::into)).await?) };
+        let reload = async move { Ok(runtime.get()?.reload(&name, path.map(Into::into)).await?) };
         promise(env, reload, |()| ())
     }
 
@@ -74,7 +100,7 @@ impl Runtime {
     #[napi]
     pub fn load<'env>(&self, env: &'env Env, module: NativeModule) -> Result<PromiseRaw<'env, ()>> {
         let runtime = self.runtime.clone();
-        let reload = async move { Ok(runtime.load(options::module(module)?).await?) };
+        let reload = async move { Ok(runtime.get()?.load(options::module(module)?).await?) };
         promise(env, reload, |()| ())
     }
 
@@ -85,7 +111,7 @@ impl Runtime {
         let runtime = self.runtime.clone();
         let update = async move {
             let modules = modules.into_iter().map(options::module).collect::<std::result::Result<_, _>>()?;
-            Ok(runtime.update(modules).await?)
+            Ok(runtime.get()?.update(modules).await?)
         };
         promise(env, update, |()| ())
     }
@@ -93,7 +119,9 @@ impl Runtime {
     /// Notes in `/health` that there is a newer configuration, which cannot be served.
     #[napi]
     pub fn note_failed_update(&self) {
-        self.runtime.note_failed_update();
+        if let Ok(runtime) = self.runtime.get() {
+            runtime.note_failed_update();
+        }
     }
 
     /// Has `/ready` answer 503, and resolves after `drain_ms`; requests are accepted meanwhile.
@@ -101,7 +129,7 @@ impl Runtime {
     pub fn drain<'env>(&self, env: &'env Env) -> Result<PromiseRaw<'env, ()>> {
         let runtime = self.runtime.clone();
         let drain = async move {
-            runtime.drain().await;
+            runtime.get()?.drain().await;
             Ok(())
         };
         promise(env, drain, |()| ())
@@ -109,15 +137,17 @@ impl Runtime {
 
     /// What has been counted, in the text format of Prometheus.
     #[napi]
-    pub fn metrics(&self) -> String {
-        self.runtime.metrics()
+    pub fn metrics(&self) -> Result<String> {
+        Ok(self.runtime.get_or_throw()?.metrics())
     }
 
-    /// Resolves when the traces of all requests that have been answered are sent, if they are sent anywhere.
+    /// Resolves when no request runs, which waits for a second at most, and the traces of all are sent, if they are sent anywhere.
     #[napi]
     pub fn flush<'env>(&self, env: &'env Env) -> Result<PromiseRaw<'env, ()>> {
         let runtime = self.runtime.clone();
         let flush = async move {
+            let runtime = runtime.get()?;
+            runtime.settle().await;
             runtime.flush().await;
             Ok(())
         };
@@ -126,8 +156,8 @@ impl Runtime {
 
     /// The last 200 requests, oldest first.
     #[napi]
-    pub fn recent_requests(&self) -> Vec<RecentRequest> {
-        self.runtime.recent_requests().into_iter().map(RecentRequest::from).collect()
+    pub fn recent_requests(&self) -> Result<Vec<RecentRequest>> {
+        Ok(self.runtime.get_or_throw()?.recent_requests().into_iter().map(RecentRequest::from).collect())
     }
 
     /// For development: serves a page at an exact path, before everything else; left out, takes it away.
@@ -144,14 +174,21 @@ impl Runtime {
                 unlisted: page.unlisted.unwrap_or(false),
             }),
         };
-        self.runtime.set_page(path, page);
+        self.runtime.get_or_throw()?.set_page(path, page);
         Ok(())
     }
 
     /// For development: while it is set, browsers that ask for the module get this page with status 500.
     #[napi]
-    pub fn set_build_error(&self, module: String, html: Option<String>) {
-        self.runtime.set_build_error(module, html.map(Bytes::from));
+    pub fn set_build_error(&self, module: String, html: Option<String>) -> Result<()> {
+        self.runtime.get_or_throw()?.set_build_error(module, html.map(Bytes::from));
+        Ok(())
+    }
+
+    /// Frees the modules and their memory as soon as the requests that run have ended. Nothing else can be done with it then.
+    #[napi]
+    pub fn release(&self) {
+        *self.runtime.0.write().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// Listens on a host name or address and a port; 0 takes a free one. `localNames`: requests must name this machine,
@@ -175,6 +212,7 @@ impl Runtime {
                 .ok_or_else(|| unknown("the name has no address".to_string()))?;
             let listener =
                 TcpListener::bind(address).await.map_err(|source| RuntimeError::Listen { address, source })?;
+            let runtime = runtime.get()?;
             Ok(match (operations, local_names) {
                 (true, _) => runtime.listen_for_operations(listener),
                 (false, true) => runtime.listen_locally(listener),

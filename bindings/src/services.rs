@@ -65,12 +65,14 @@ impl Services {
     /// Gives the page its modules and requests, which are recorded from now on, and cron its modules to call. `url` is where
     /// the runtime listens.
     #[napi]
-    pub fn attach(&self, runtime: &Runtime, url: String) {
-        runtime.runtime.record_requests();
-        let host = AttachedRuntime { runtime: runtime.runtime.clone(), url };
+    pub fn attach(&self, runtime: &Runtime, url: String) -> Result<()> {
+        let runtime = runtime.runtime.get_or_throw()?;
+        runtime.record_requests();
+        let host = AttachedRuntime { runtime, url };
         if let Some(services) = &*self.services.lock().unwrap_or_else(PoisonError::into_inner) {
             services.attach(Some(Arc::new(host)));
         }
+        Ok(())
     }
 
     /// Resolves when running requests have finished, or their time is over. A second call resolves at once.

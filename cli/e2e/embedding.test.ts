@@ -1,6 +1,6 @@
 /** The runtime inside other programs: beside Express, in worker threads, several at once, and gone without a trace. */
 import { spawn } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { Agent, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -308,4 +308,28 @@ test("a thousand fetches at once are answered, and Node's event loop goes on", a
   delay.disable();
   expect(answers).toEqual(Array.from({ length: 1000 }, (_, i) => ({ greeting: `Hello, ${i}!` })));
   process.stderr.write(`event loop delay: mean ${delay.mean / 1e6} ms, max ${delay.max / 1e6} ms\n`);
+});
+
+test("a runtime that is closed frees its modules at once, and can still be read", async () => {
+  /** Descriptors, and megabytes of addresses, without waiting for the garbage collector. */
+  const held = async () => {
+    const [descriptors, status] = await Promise.all([readdir("/proc/self/fd"), readFile("/proc/self/status", "utf8")]);
+    return [descriptors.length, Number(/VmSize:\s+(\d+)/.exec(status)?.[1]) / 1024] as const;
+  };
+  const cycle = async () => {
+    const runtime = await Runtime.create({ modules: [hello] });
+    expect((await runtime.fetch(get("/run/hello/hello/Ada"))).status).toBe(200);
+    await runtime.close();
+    expect(runtime.modules).toEqual(["hello"]);
+    expect(runtime.metrics()).toContain('tenon_requests_total{module="hello"');
+    expect(runtime.recentRequests()).toHaveLength(1);
+    await expect(runtime.reload("hello")).rejects.toMatchObject({ code: "REQUEST" });
+  };
+  for (let n = 0; n < 3; n++) await cycle();
+  const before = await held();
+  for (let n = 0; n < 10; n++) await cycle();
+  const after = await held();
+  expect(after[0] - before[0]).toBeLessThan(5);
+  // Each instance has more than 4 GB of addresses.
+  expect(after[1] - before[1]).toBeLessThan(8192);
 });

@@ -132,9 +132,8 @@ describe("sidecars in the process", () => {
 
   test("are up in /health, asked without a socket, and closed with the runtime", async () => {
     const runtime = await create({ sidecars: { cache } });
-    await expect
-      .poll(async () => (await (await runtime.fetch(get("/health"))).json()).sidecars)
-      .toEqual({ cache: "up" });
+    const health = async () => (await runtime.fetch(get("/health"))).json();
+    await expect.poll(health).toMatchObject({ sidecars: { cache: "up" } });
     expect((await runtime.askSidecar(cache, "PUT", "/kv/a", { b: 1 })).status).toBe(204);
     await runtime.close();
     await expect(runtime.askSidecar(cache, "PUT", "/kv/a", {})).rejects.toThrow("does not run");

@@ -80,6 +80,8 @@ export class Runtime {
   /** Keeps the process alive while there is a server: the addon's own does not. */
   #alive: NodeJS.Timeout | undefined;
   #closing: Promise<void> | undefined;
+  /** What can still be read of it when it is closed. */
+  #left: (Pick<Runtime, "modules"> & { metrics: string; recentRequests: RecentRequest[] }) | undefined;
 
   private constructor(runtime: NativeRuntime, sidecars: InProcessSidecars, options: RuntimeOptions) {
     this.#runtime = runtime;
@@ -122,7 +124,7 @@ export class Runtime {
 
   /** The names of the modules, sorted. */
   get modules(): string[] {
-    return this.#runtime.modules();
+    return this.#left?.modules ?? this.#runtime.modules();
   }
 
   /**
@@ -178,12 +180,12 @@ export class Runtime {
 
   /** What has been counted so far, in the text format of Prometheus, as `/metrics` has it. */
   metrics(): string {
-    return this.#runtime.metrics();
+    return this.#left?.metrics ?? this.#runtime.metrics();
   }
 
   /** The last 200 requests, oldest first. */
   recentRequests(): RecentRequest[] {
-    return this.#runtime.recentRequests();
+    return this.#left?.recentRequests ?? this.#runtime.recentRequests();
   }
 
   /** For development: serves a page at the exact path `path`, before everything else; undefined takes it away. */
@@ -265,7 +267,8 @@ export class Runtime {
 
   /**
    * Stops listening, and resolves when running requests, those of `fetch` among them, have finished or their time is over
-   * (`shutdownTimeoutMs`) and all traces are sent. From now on `fetch` and `listen` reject.
+   * (`shutdownTimeoutMs`) and all traces are sent. From now on `fetch` and `listen` reject. The modules and their memory are freed
+   * at once; what was counted stays to be read.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -284,6 +287,9 @@ export class Runtime {
       await Promise.all([fetches, ...[...this.#servers].map((server) => server.close())]);
       await fromNative(this.#runtime.flush());
       await this.#sidecars.close();
+      const { modules } = this;
+      this.#left = { modules, metrics: this.metrics(), recentRequests: this.recentRequests() };
+      this.#runtime.release();
     } finally {
       clearInterval(this.#alive);
     }

@@ -10,7 +10,6 @@ import {
   partial,
   post,
   Query,
-  random,
   record,
   rehearse,
   routes,
@@ -117,19 +116,11 @@ it("leaves another library's schemas alone: they may call what their user wrote"
   expect(validate).not.toHaveBeenCalled();
 });
 
-it("calls the handlers that are warm at the rehearsal alone, once, and without random values", async () => {
+it("calls the handlers that are warm at the rehearsal alone, and once", async () => {
   const asked: unknown[] = [];
-  const refused: string[] = [];
   const app = routes({
     warm: get("/things/{id}", { path: Path("Warm", { id: field.u32({ min: 5 }) }), warm: true }, ({ path }) => {
       asked.push(path.id);
-      for (const draw of [Math.random, random.uuid, () => crypto.getRandomValues(new Uint8Array(1))]) {
-        try {
-          draw();
-        } catch (error) {
-          refused.push((error as Error).message);
-        }
-      }
       throw error(503, "its sidecar is empty");
     }),
     other: get("/others", () => {
@@ -143,6 +134,4 @@ it("calls the handlers that are warm at the rehearsal alone, once, and without r
   await rehearse();
   await rehearse();
   expect(asked).toEqual([5]);
-  expect(refused).toEqual(Array(3).fill(expect.stringContaining("all requests would have the same random values")));
-  expect([Math.random(), crypto.randomUUID()]).toEqual([expect.any(Number), expect.any(String)]);
 });

@@ -26,7 +26,7 @@ export function warmUp(app: App): void {
       const [valid, ...others] = requests(operation, path);
       if (valid === undefined) continue;
       for (const request of [valid, ...others]) ask(app, request);
-      if (operation.options.warm) atRehearsal(async () => app.handle(valid));
+      if (operation.options.warm) atRehearsal(() => app.handle(valid));
     }
   }
   // Encoded, because decoding is also there when it was done once.

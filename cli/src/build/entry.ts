@@ -28,8 +28,11 @@ const streamKey = Symbol.for("tenon.stream");
 // Of the requests that the build makes, the first one.
 let isRehearsed = false;
 const rehearseAll = async (request) => {
-  await globalThis[Symbol.for("tenon.engine")]();
+  const { warmUp, refuseRandomness } = globalThis[Symbol.for("tenon.engine")];
+  await warmUp();
+  const allowRandomness = refuseRandomness();
   await rehearse();
+  allowRandomness();
   return handle(request);
 };
 export const handler = {

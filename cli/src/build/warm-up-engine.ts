@@ -1,9 +1,11 @@
 /**
  * Runs inside the component, before all modules, and so is all in one: what it calls is the engine's, whatever a module puts into
- * the globals. It puts a function beside them that does what the engine does once: it makes tables and shapes when something is
- * first used. A build calls that function before the snapshot, so that no request has to.
+ * the globals. It puts two functions beside them, which a build calls before the snapshot. One does what the engine does once, so
+ * that no request has to: it makes tables and shapes when something is first used. It draws no random numbers: an instance must
+ * not begin with those of the build.
  *
- * It draws no random numbers: an instance must not begin with those of the build.
+ * The other one has everything that is random throw, while handlers of routes are called that are `warm`: all instances would have
+ * the values that a handler keeps. It returns what ends that.
  */
 export function warmUpEngine(): void {
   const engine = globalThis as unknown as Record<symbol, unknown>;
@@ -32,7 +34,25 @@ export function warmUpEngine(): void {
       throw new Error("z");
     },
   ];
-  engine[Symbol.for("tenon.engine")] = async () => {
+  const { defineProperty, deleteProperty, getOwnPropertyDescriptor } = Reflect;
+  const refuseRandomness = () => {
+    const random: readonly (readonly [object, string])[] = [
+      [Math, "random"],
+      [crypto, "getRandomValues"],
+      [crypto, "randomUUID"],
+      [subtle, "generateKey"],
+    ];
+    const ends = random.map(([owner, name]) => {
+      const before = getOwnPropertyDescriptor(owner, name);
+      const value = () => {
+        throw new Error(`${name}: a build warms this route up, and all requests would have the same random values`);
+      };
+      defineProperty(owner, name, { configurable: true, writable: true, value });
+      return () => (before === undefined ? deleteProperty(owner, name) : defineProperty(owner, name, before));
+    });
+    return () => ends.forEach((end) => void end());
+  };
+  const warmUp = async () => {
     for (const work of works) {
       try {
         await work();
@@ -42,4 +62,5 @@ export function warmUpEngine(): void {
       }
     }
   };
+  engine[Symbol.for("tenon.engine")] = { warmUp, refuseRandomness };
 }

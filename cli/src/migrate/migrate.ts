@@ -55,8 +55,12 @@ export async function migrate({ address, folder, token }: MigrateOptions): Promi
     const send: Send = (path, json) => ask({ address, method: "POST", path, json, token, timeoutMs: TIMEOUT_MS });
     return apply(new Database(address, send), folder);
   }
-  await using sidecar = await startInProcess("db", address);
-  return await apply(new Database("the sidecar", (path, json) => sidecar.ask("POST", path, json)), folder);
+  const sidecar = await startInProcess("db", address);
+  try {
+    return await apply(new Database("the sidecar", (path, json) => sidecar.ask("POST", path, json)), folder);
+  } finally {
+    await sidecar.close();
+  }
 }
 
 async function apply(database: Database, folder: string): Promise<Migrated> {

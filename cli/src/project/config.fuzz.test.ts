@@ -8,6 +8,7 @@ import { TenonError } from "../errors.ts";
 import { limits } from "../limits.ts";
 import { Runtime } from "../runtime.ts";
 import { sidecarProblem } from "./config/addresses.ts";
+import { sidecarValueProblem } from "./config/in-process.ts";
 import { sections } from "./config/keys.ts";
 import { type Config, type Environment, parseConfig } from "./config.ts";
 
@@ -106,7 +107,7 @@ function checkAll(config: Config): void {
     const number = (config.server as unknown as Record<string, number>)[property];
     expect(Number.isInteger(number) && Number(number) >= limit.min && Number(number) <= limit.max, key).toBe(true);
   }
-  for (const address of Object.values(config.sidecars)) expect(sidecarProblem(address)).toBeUndefined();
+  for (const sidecar of Object.values(config.sidecars)) expect(sidecarValueProblem(sidecar)).toBeUndefined();
   for (const [variable, text] of Object.entries(config.env)) {
     expect(variable).not.toMatch(/[=\0]/);
     expect(typeof text).toBe("string");

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { describeEach } from "../../../testing/needs.ts";
 import { CronConsumer, type CronRun } from "../../src/cron.ts";
+import { askAt } from "../../src/sidecar-service.ts";
 import type { Ask } from "./ask.ts";
 import { cronTargets, type Started } from "./targets.ts";
 
@@ -158,7 +159,7 @@ describeEach("cron: $name", cronTargets, (target) => {
     const complaints: string[] = [];
     let isReady = false;
     const consumer = new CronConsumer({
-      service: { address: started.address },
+      service: askAt(started.address),
       declaration: { owner: "shop", jobs: [{ ...everySecond, name: "tick", max_attempts: 2 }] },
       modules: () => ["shop"],
       leaseMs: 60_000,
@@ -186,7 +187,7 @@ describe("a consumer of cron", () => {
   it("says once that the sidecar does not answer", async () => {
     const complaints: string[] = [];
     const consumer = new CronConsumer({
-      service: { address: "unix:///nowhere.sock" },
+      service: askAt("unix:///nowhere.sock"),
       modules: () => [],
       leaseMs: 1000,
       call: async () => 204,

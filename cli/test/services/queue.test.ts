@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { describeEach } from "../../../testing/needs.ts";
 import { QueueConsumer } from "../../src/queues.ts";
+import { askAt } from "../../src/sidecar-service.ts";
 import type { Ask } from "./ask.ts";
 import { development, queueTargets, type Started } from "./targets.ts";
 
@@ -159,7 +160,7 @@ describe("a consumer of a queue", () => {
     const complaints: string[] = [];
     let isReady = false;
     const complain = (text: string) => complaints.push(text);
-    const consumer = new QueueConsumer("mail", options, { address: started.address }, deliver, complain, () => isReady);
+    const consumer = new QueueConsumer("mail", options, askAt(started.address), deliver, complain, () => isReady);
     await queue.send({ body: "later", key: "k" }, { body: "broken" });
     await queue.send(...Array.from({ length: 20 }, (_, body) => ({ body })));
     expect(calls).toEqual([]);
@@ -185,7 +186,7 @@ describe("a consumer of a queue", () => {
     const consumer = new QueueConsumer(
       "none",
       options,
-      { address: "unix:///nowhere.sock" },
+      askAt("unix:///nowhere.sock"),
       async () => 204,
       (text) => complaints.push(text),
     );

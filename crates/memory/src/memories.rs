@@ -48,6 +48,14 @@ impl Memories {
         }
     }
 
+    /// Unmaps the waiting slots that hold an image, which nobody will want any more.
+    pub fn forget(&self, image: &Arc<Image>) {
+        let mut waiting = self.pool.waiting();
+        let forgotten: Vec<_> = waiting.extract_if(.., |slot| slot.holds(Some(image))).collect();
+        drop(waiting);
+        drop(forgotten);
+    }
+
     /// Gives back what stays resident in waiting slots. The next instances in them take longer.
     pub fn trim(&self) {
         for slot in self.pool.waiting().iter_mut() {

@@ -195,6 +195,23 @@ fn a_page_of_the_image_that_the_kernel_merged_with_zeros_is_restored() {
 }
 
 #[test]
+fn slots_that_wait_with_an_image_are_unmapped_when_it_is_forgotten() {
+    let (memories, mut config) = (Memories::new(4), Config::new());
+    config
+        .with_host_memory(Arc::new(memories.clone()))
+        .with_host_stack(Arc::new(Stacks::new(4)))
+        .memory_init_cow(false);
+    let engine = Engine::new(&config).unwrap();
+    let (module, gone, stays) = (module(&engine, ""), image(&[1; 4_096]), image(&[2; 4_096]));
+    let running = [&gone, &stays, &gone].map(|image| Running::new(&module, Some(image)));
+    drop(running);
+    assert_eq!(memories.usage().waiting, 3);
+    memories.forget(&gone);
+    assert_eq!((memories.usage().waiting, Arc::strong_count(&gone)), (1, 1));
+    assert_eq!(Running::new(&module, Some(&stays)).load(8_192).unwrap(), 2);
+}
+
+#[test]
 fn what_an_instance_writes_the_next_one_in_its_place_does_not_see() {
     let engine = engine(4);
     let module = module(&engine, "");

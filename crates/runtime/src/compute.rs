@@ -26,7 +26,7 @@ use tenon_memory::PerProcess;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-use crate::crowding::Crowding;
+use crate::crowding::{self, Crowding, Windows};
 use crate::stopwatch::{Stopwatch, nanos};
 
 /// A call that computes for longer goes on elsewhere. The server may have to poll 61 calls (tokio's `event_interval`) before it
@@ -84,8 +84,12 @@ impl Class {
 
 impl Share {
     pub(crate) fn new() -> Arc<Self> {
+        Self::among(&crowding::ALL)
+    }
+
+    fn among(all: &'static Windows) -> Arc<Self> {
         let classes = std::array::from_fn(|_| ClassState::default());
-        Arc::new(Self { used: AtomicU64::new(0), classes, crowding: Crowding::default(), began: Instant::now() })
+        Arc::new(Self { used: AtomicU64::new(0), classes, crowding: Crowding::new(all), began: Instant::now() })
     }
 
     /// Runs a future: in place as long as it is polled briefly, and on the threads for guests from then on. It is dropped with
@@ -380,121 +384,4 @@ fn prefer_others() {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::thread::{current, sleep};
-
-    use super::*;
-
-    const CLASS: Class = Class(0);
-    const LONG: Duration = Duration::from_millis(10);
-
-    /// Yields so many times after computing for that long, and returns the names of the threads.
-    async fn computing(times: usize, duration: Duration) -> Vec<String> {
-        let mut threads = Vec::new();
-        for _ in 0..times {
-            threads.push(current().name().unwrap_or_default().to_string());
-            let began = Instant::now();
-            while began.elapsed() < duration {}
-            tokio::task::yield_now().await;
-        }
-        threads
-    }
-
-    #[tokio::test]
-    async fn what_computes_goes_on_elsewhere_and_what_waits_stays() {
-        let share = Share::new();
-        // The system takes the thread away for longer than is brief.
-        let brief = share.run(Class(1), async {
-            let began = current().id();
-            sleep(LONG);
-            tokio::time::sleep(Duration::from_millis(1)).await;
-            began == current().id()
-        });
-        assert!(brief.await);
-        for _ in 1..STREAK {
-            let threads = share.run(CLASS, computing(5, LONG)).await;
-            assert_ne!(threads[0], "tenon-guest");
-            assert!(threads[1..].iter().all(|name| name == "tenon-guest"), "{threads:?}");
-        }
-        // Timers and tasks work there.
-        let waited = share.run(CLASS, async {
-            computing(1, LONG).await;
-            tokio::time::sleep(Duration::from_millis(1)).await;
-            tokio::spawn(async { 5 }).await.unwrap()
-        });
-        assert_eq!(waited.await, 5);
-        // The last calls were long: the next one begins there, and that of another class does not.
-        assert_eq!(share.run(CLASS, computing(1, Duration::ZERO)).await, ["tenon-guest"]);
-        assert_ne!(share.run(Class(2), computing(1, Duration::ZERO)).await, ["tenon-guest"]);
-    }
-
-    #[tokio::test]
-    async fn what_is_dropped_ends_and_a_panic_is_that_of_the_caller() {
-        let share = Share::new();
-        let (alive, ended) = oneshot::channel::<()>();
-        let endless = share.run(CLASS, async move {
-            let _alive = alive;
-            computing(usize::MAX, LONG).await
-        });
-        assert!(tokio::time::timeout(LONG * 2, endless).await.is_err());
-        assert!(tokio::time::timeout(Duration::from_secs(10), ended).await.unwrap().is_err());
-        let panics: tokio::task::JoinHandle<()> = tokio::spawn(share.run(CLASS, async {
-            computing(2, LONG).await;
-            resume_unwind(Box::new("meant"))
-        }));
-        assert!(panics.await.unwrap_err().is_panic());
-    }
-
-    #[test]
-    fn the_module_that_has_used_least_is_next() {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let task = |share: &Arc<Share>| {
-            Arc::new(Task {
-                future: Mutex::default(),
-                state: AtomicU8::new(QUEUED),
-                cancelled: AtomicBool::new(false),
-                share: Arc::clone(share),
-                runtime: runtime.handle().clone(),
-            })
-        };
-        let (mut queue, many, one) = (Queue::default(), Share::new(), Share::new());
-        for _ in 0..10 {
-            queue.push(task(&many));
-        }
-        let mut turns = Vec::new();
-        for turn in 0..8 {
-            // One module comes later, and each time again.
-            if turn >= 3 && !queue.modules.iter().any(|(share, _)| Arc::ptr_eq(share, &one)) {
-                queue.push(task(&one));
-            }
-            let next = queue.pop().unwrap();
-            next.share.used.fetch_add(5, Ordering::Relaxed);
-            turns.push(Arc::ptr_eq(&next.share, &one));
-        }
-        assert_eq!(turns[..3], [false; 3]);
-        assert_eq!(turns[3..].iter().filter(|is_one| **is_one).count(), 3, "{turns:?}");
-    }
-
-    #[test]
-    fn requests_that_differ_in_a_number_are_of_one_class() {
-        let class = |path: &str| Class::of(&Method::GET, path);
-        assert_eq!(class("/users/1"), class("/users/20"));
-        assert_ne!(class("/users/1"), class("/users/ada"));
-        assert_ne!(class("/users/1"), class("/users/1/2"));
-        assert_ne!(class("/users/1"), Class::of(&Method::PUT, "/users/1"));
-    }
-
-    #[tokio::test]
-    async fn a_few_long_calls_of_a_class_are_accidents() {
-        let share = Share::new();
-        let slow = || async {
-            let began = Instant::now();
-            while began.elapsed() < LONG {}
-            current().name().map(str::to_string)
-        };
-        for _ in 0..STREAK {
-            assert_ne!(share.run(CLASS, slow()).await.as_deref(), Some("tenon-guest"));
-        }
-        assert_eq!(share.run(CLASS, slow()).await.as_deref(), Some("tenon-guest"));
-    }
-}
+mod tests;

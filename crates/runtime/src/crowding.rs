@@ -23,8 +23,8 @@ const BUSY: u64 = 4;
 static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 /// What a module has computed.
-#[derive(Default)]
 pub(crate) struct Crowding {
+    all: &'static Windows,
     /// The window that `used` belongs to; 0 is none.
     window: AtomicU64,
     /// Nanoseconds.
@@ -34,9 +34,13 @@ pub(crate) struct Crowding {
 }
 
 impl Crowding {
+    pub(crate) fn new(all: &'static Windows) -> Self {
+        Self { all, window: AtomicU64::new(0), used: AtomicU64::new(0), until: AtomicU64::new(0) }
+    }
+
     /// Notes that the module has computed for that long.
     pub(crate) fn note(&self, took: Duration) {
-        self.note_in(current(), took, &ALL);
+        self.note_in(current(), took);
     }
 
     /// Whether the module's calls go to the threads of guests.
@@ -45,19 +49,19 @@ impl Crowding {
         until != 0 && current() < until
     }
 
-    fn note_in(&self, window: u64, took: Duration, all: &Windows) {
+    fn note_in(&self, window: u64, took: Duration) {
         let took = nanos(took);
         let before = self.window.swap(window, Ordering::Relaxed);
         if before != window {
             let used = self.used.swap(0, Ordering::Relaxed);
             // What it used in an earlier window says nothing about the last one.
-            let last = all.begin(window);
+            let last = self.all.begin(window);
             if before + 1 == window && last.is_crowded_by(used) {
                 self.until.store(window + PAUSE, Ordering::Relaxed);
             }
         }
         self.used.fetch_add(took, Ordering::Relaxed);
-        all.add(took);
+        self.all.add(took);
     }
 }
 
@@ -65,10 +69,11 @@ fn current() -> u64 {
     nanos(BEGAN.elapsed()) / nanos(WINDOW) + 1
 }
 
-/// What all modules have computed.
-static ALL: Windows = Windows { used: AtomicU64::new(0), windows: Mutex::new((Window::NONE, Window::NONE)) };
+/// What all modules of this process have computed.
+pub(crate) static ALL: Windows = Windows::new();
 
-struct Windows {
+/// What some modules have computed.
+pub(crate) struct Windows {
     /// Nanoseconds in the current window.
     used: AtomicU64,
     /// The current window and the last one.
@@ -94,6 +99,10 @@ impl Window {
 }
 
 impl Windows {
+    pub(crate) const fn new() -> Self {
+        Self { used: AtomicU64::new(0), windows: Mutex::new((Window::NONE, Window::NONE)) }
+    }
+
     /// Counts a module of a window. Returns the window before.
     fn begin(&self, number: u64) -> Window {
         let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
@@ -122,20 +131,21 @@ fn processors() -> u64 {
 mod tests {
     use super::*;
 
-    fn windows() -> Windows {
-        Windows { used: AtomicU64::new(0), windows: Mutex::new((Window::NONE, Window::NONE)) }
+    fn modules<const N: usize>() -> [Crowding; N] {
+        let all = Box::leak(Box::new(Windows::new()));
+        [(); N].map(|()| Crowding::new(all))
     }
 
     /// Notes of each module how many hundredths of a window's processor time it computes, in windows from 1 on. Returns the first
     /// window in which each is crowding no more.
     fn noted<const N: usize>(hundredths: [[u32; N]; 4]) -> [u64; N] {
-        let (all, modules) = (windows(), [(); N].map(|()| Crowding::default()));
+        let modules = modules::<N>();
         for (window, used) in (1..).zip(hundredths) {
             for (module, hundredths) in modules.iter().zip(used) {
                 let took = WINDOW * u32::try_from(processors()).unwrap() * hundredths / 100;
                 if hundredths > 0 {
-                    module.note_in(window, took / 2, &all);
-                    module.note_in(window, took / 2, &all);
+                    module.note_in(window, took / 2);
+                    module.note_in(window, took / 2);
                 }
             }
         }
@@ -157,10 +167,10 @@ mod tests {
 
     #[test]
     fn a_window_that_is_long_over_does_not_count() {
-        let (all, module, other) = (windows(), Crowding::default(), Crowding::default());
-        module.note_in(1, WINDOW * 10, &all);
-        other.note_in(1, WINDOW, &all);
-        module.note_in(7, WINDOW, &all);
+        let [module, other] = modules();
+        module.note_in(1, WINDOW * 10);
+        other.note_in(1, WINDOW);
+        module.note_in(7, WINDOW);
         assert_eq!(module.until.load(Ordering::Relaxed), 0);
     }
 }

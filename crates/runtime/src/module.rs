@@ -44,6 +44,8 @@ pub(crate) struct Module {
     pub(crate) entry: Entry,
     /// What the memory of its engine starts with.
     pub(crate) image: Option<Arc<Image>>,
+    /// Where its memories are, which are unmapped with it.
+    memories: Memories,
     /// What becomes of its instances.
     pub(crate) reuse: Reuse,
     /// Its share of the threads for guests that compute.
@@ -64,6 +66,17 @@ pub(crate) enum Reuse {
     Restored(Arc<Warm>, Arc<Slots>),
     /// It serves another one as it is.
     Shared(Arc<Warm>),
+}
+
+impl Drop for Module {
+    fn drop(&mut self) {
+        if let Some(waiting) = self.reuse.waiting() {
+            waiting.close();
+        }
+        if let Some(image) = &self.image {
+            self.memories.forget(image);
+        }
+    }
 }
 
 /// How a component is called.
@@ -151,6 +164,7 @@ impl Module {
             surroundings: Arc::clone(surroundings),
             entry,
             image: code.image().cloned(),
+            memories: loader.engine.memories.clone(),
             reuse,
             compute: compute::Share::new(),
             idle: Idle::new(code),
@@ -218,7 +232,7 @@ impl Module {
     }
 
     /// Lets go of what it needs to serve when nobody has called it since this was last asked.
-    pub(crate) fn look(&self, memories: &Memories) {
+    pub(crate) fn look(&self) {
         if !self.idle.look() {
             return;
         }
@@ -226,7 +240,7 @@ impl Module {
             waiting.release();
         }
         if let Some(image) = &self.image {
-            memories.release(image);
+            self.memories.release(image);
         }
     }
 

@@ -350,8 +350,8 @@ impl Shelf {
     }
 
     fn looked_after(&self, module: Module) -> Arc<Module> {
-        let (module, memories) = (Arc::new(module), self.loader.engine.memories.clone());
-        watch(&module, ms(self.loader.inherited.limits.idle_timeout_ms), move |module| module.look(&memories));
+        let module = Arc::new(module);
+        watch(&module, ms(self.loader.inherited.limits.idle_timeout_ms), Module::look);
         module
     }
 

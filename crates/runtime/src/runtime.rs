@@ -265,6 +265,16 @@ impl Runtime {
         self.shared.books.metrics.text(format, &self.shared.engine, self.shared.registry.idle(), &self.shared.budget)
     }
 
+    /// Resolves when no request runs, after a second at most: one that is cut off ends a moment after its client was told.
+    pub async fn settle(&self) {
+        let settled = async {
+            while self.shared.admission.idle().is_none() {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        let _ = tokio::time::timeout(Duration::from_secs(1), settled).await;
+    }
+
     /// Resolves when the traces of all requests that have been answered are sent, if they are sent anywhere.
     pub async fn flush(&self) {
         if let Some(otlp) = &self.shared.books.otlp {

@@ -70,11 +70,7 @@ describe("routes that can't be", () => {
       /"status" is the success status, 200 to 399, not 404/,
     ],
     ["a body for 204", () => post("/", { status: 204, response: Body } as never, anyHandler), /status 204 has no body/],
-    [
-      "warm that is no boolean",
-      () => post("/", { warm: "yes" } as never, anyHandler),
-      /"warm" is true or false/,
-    ],
+    ["warm that is no boolean", () => post("/", { warm: "yes" } as never, anyHandler), /"warm" is true or false/],
     [
       "deprecated that is no boolean",
       () => post("/", { deprecated: 1 } as never, anyHandler),
