@@ -36,6 +36,9 @@ const BRIEF: Duration = Duration::from_micros(300);
 /// Calls of a class of which so many in a row took long go elsewhere from the start. One that collects its garbage is no sign.
 const STREAK: u8 = 4;
 
+/// The same where other modules compute at the same time.
+const STREAK_IN_COMPANY: u8 = 2;
+
 /// They do so for so many times as long as the last one took.
 const PAUSE: u32 = 40;
 
@@ -108,7 +111,7 @@ impl Share {
     }
 
     /// Takes note of how long a future of this class was polled.
-    fn note(&self, class: Class, took: Duration) {
+    fn note(&self, class: Class, took: Duration, streak: u8) {
         self.crowding.note(took);
         let state = &self.classes[class.0];
         let before = state.long.load(Ordering::Relaxed);
@@ -120,7 +123,7 @@ impl Share {
         }
         let long = before.saturating_add(1);
         state.long.store(long, Ordering::Relaxed);
-        if long >= STREAK {
+        if long >= streak {
             let until = self.began.elapsed() + took * PAUSE;
             state.elsewhere_until.store(nanos(until), Ordering::Relaxed);
         }
@@ -149,8 +152,9 @@ impl<T: Send + 'static> Future for Run<T> {
             if !share.goes_elsewhere(*class) {
                 let watch = Stopwatch::start(BRIEF);
                 let polled = future.as_mut().poll(cx);
-                let took = watch.took();
-                share.note(*class, took);
+                let has_company = share.crowding.has_company();
+                let took = if has_company { watch.passed() } else { watch.took() };
+                share.note(*class, took, if has_company { STREAK_IN_COMPANY } else { STREAK });
                 if polled.is_ready() || took <= BRIEF {
                     return polled;
                 }

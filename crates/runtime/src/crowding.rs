@@ -16,7 +16,7 @@ const WINDOW: Duration = Duration::from_millis(50);
 /// Windows for which a module is crowding.
 const PAUSE: u64 = 8;
 
-/// A window is busy when guests computed for a quarter of what the processors have.
+/// A window is busy when guests computed for a quarter of what the processors have: other programs may have the rest.
 const BUSY: u64 = 4;
 
 /// All windows of this process are counted from here.
@@ -29,13 +29,21 @@ pub(crate) struct Crowding {
     window: AtomicU64,
     /// Nanoseconds.
     used: AtomicU64,
-    /// The first window in which it is crowding no more; 0 when it was not for long.
+    /// The first window in which it is crowding no more; 0 when it never was.
     until: AtomicU64,
+    /// The same for having company.
+    company_until: AtomicU64,
 }
 
 impl Crowding {
     pub(crate) fn new(all: &'static Windows) -> Self {
-        Self { all, window: AtomicU64::new(0), used: AtomicU64::new(0), until: AtomicU64::new(0) }
+        Self {
+            all,
+            window: AtomicU64::new(0),
+            used: AtomicU64::new(0),
+            until: AtomicU64::new(0),
+            company_until: AtomicU64::new(0),
+        }
     }
 
     /// Notes that the module has computed for that long.
@@ -45,8 +53,13 @@ impl Crowding {
 
     /// Whether the module's calls go to the threads of guests.
     pub(crate) fn is_crowding(&self) -> bool {
-        let until = self.until.load(Ordering::Relaxed);
-        until != 0 && current() < until
+        is_before(&self.until)
+    }
+
+    /// Whether other modules compute beside it while guests are busy. Its calls must be brief by the clock then, whatever the system
+    /// has given to others.
+    pub(crate) fn has_company(&self) -> bool {
+        is_before(&self.company_until)
     }
 
     fn note_in(&self, window: u64, took: Duration) {
@@ -56,13 +69,21 @@ impl Crowding {
             let used = self.used.swap(0, Ordering::Relaxed);
             // What it used in an earlier window says nothing about the last one.
             let last = self.all.begin(window);
-            if before + 1 == window && last.is_crowded_by(used) {
-                self.until.store(window + PAUSE, Ordering::Relaxed);
+            if last.is_shared() {
+                self.company_until.store(window + PAUSE, Ordering::Relaxed);
+                if before + 1 == window && last.is_crowded_by(used) {
+                    self.until.store(window + PAUSE, Ordering::Relaxed);
+                }
             }
         }
         self.used.fetch_add(took, Ordering::Relaxed);
         self.all.add(took);
     }
+}
+
+fn is_before(until: &AtomicU64) -> bool {
+    let until = until.load(Ordering::Relaxed);
+    until != 0 && current() < until
 }
 
 fn current() -> u64 {
@@ -91,10 +112,14 @@ struct Window {
 impl Window {
     const NONE: Self = Self { number: 0, modules: 0, used: 0 };
 
+    /// Whether several modules computed in it, and it was busy.
+    fn is_shared(&self) -> bool {
+        self.modules > 1 && self.used > nanos(WINDOW).saturating_mul(processors()) / BUSY
+    }
+
     /// Whether a module that has computed for so many nanoseconds has left others too little.
     fn is_crowded_by(&self, used: u64) -> bool {
-        let all = nanos(WINDOW).saturating_mul(processors());
-        self.modules > 1 && self.used > all / BUSY && used.saturating_mul(5) > self.used.saturating_mul(3)
+        used.saturating_mul(5) > self.used.saturating_mul(3)
     }
 }
 

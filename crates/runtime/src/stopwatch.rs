@@ -17,9 +17,14 @@ impl Stopwatch {
         Self { began: Instant::now(), used: processor_time(), exact_from }
     }
 
-    /// At most the time since the start.
+    /// The time since the start.
+    pub(crate) fn passed(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// What the thread computed in it.
     pub(crate) fn took(&self) -> Duration {
-        let passed = self.began.elapsed();
+        let passed = self.passed();
         if passed > self.exact_from { processor_time().saturating_sub(self.used).min(passed) } else { passed }
     }
 }
