@@ -114,7 +114,7 @@ function median(numbers) {
 
 function report() {
   const of = (row, server, what) => median(measured.get(row)[server].map((result) => result[what]));
-  // Of the same round each; undefined where one of the two was not measured.
+  // Ratios within each round; undefined where one of the two was not measured.
   const ratioOf = (above, below) => {
     const ratios = above.map((result, round) => result.rate / below[round]?.rate).filter(Number.isFinite);
     return ratios.length === 0 ? undefined : median(ratios);

@@ -111,7 +111,7 @@ impl Sidecar {
         })
     }
 
-    /// Where it listens, as `tenon.toml` names it; for one that listens nowhere, what runtimes of this process call it.
+    /// The address, as `tenon.toml` names it. A sidecar that listens nowhere has one that only runtimes of this process take.
     #[napi(getter)]
     pub fn address(&self) -> String {
         self.address.clone()

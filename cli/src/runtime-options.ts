@@ -392,6 +392,7 @@ function checkSidecars(path: string, value: unknown): string[] {
     const at = `\`${path}.${name}\``;
     if (!isRecord(sidecar)) return [`${at} must be an address, or { run: "sql", url: "postgres://…" }`];
     if (sidecar["url"] === undefined) return [`${at} needs \`url\`: the store, or "env:NAME"`];
+    if (sidecar["urlFile"] !== undefined) return [`${at} has the key \`urlFile\`, which is for tenon.toml alone`];
     const problem = inProcessProblem(sidecar, camelCase);
     return problem === undefined ? [] : [`${at} ${problem}`];
   });

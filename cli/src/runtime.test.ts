@@ -156,6 +156,8 @@ describe("sidecars in the process", () => {
   test.each([
     [{ run: "sql" }, '`sidecars.db` needs `url`: the store, or "env:NAME"'],
     [{ run: "nosql", url: "a" }, "`sidecars.db` needs `run`"],
+    [{ run: "sql", url: "env:A", urlFile: "a" }, "`sidecars.db` has the key `urlFile`, which is for tenon.toml alone"],
+    [{ run: "sql", url: "env:A", poolSize: 0 }, "`sidecars.db` needs `poolSize` to be a whole number from 1 to 1000"],
     [{ run: "sql", url: "sqlite::memory:", readonly: true }, "unknown key `readonly`; did you mean `readOnly`?"],
     [{ run: "sql", url: "env:TENON_NOT_SET" }, "sidecars.db: the environment variable TENON_NOT_SET is not set"],
     [{ run: "sql", url: "mysql://db" }, "sidecars.db: this kind of sidecar takes a URL such as postgres://"],

@@ -67,7 +67,7 @@ export interface Listening {
 export class Runtime {
   readonly #runtime: NativeRuntime;
   readonly #sidecars: InProcessSidecars;
-  /** What is served: what it was created with, or the last update. */
+  /** The options that are served: those of `create`, or of the last update. */
   #options: RuntimeOptions;
   readonly #scheme: "http" | "https";
   readonly #bodyLimits: BodyLimits;
@@ -80,7 +80,7 @@ export class Runtime {
   /** Keeps the process alive while there is a server: the addon's own does not. */
   #alive: NodeJS.Timeout | undefined;
   #closing: Promise<void> | undefined;
-  /** What can still be read of it when it is closed. */
+  /** A copy of the readable state, for after the close. */
   #left: (Pick<Runtime, "modules"> & { metrics: string; recentRequests: RecentRequest[] }) | undefined;
 
   private constructor(runtime: NativeRuntime, sidecars: InProcessSidecars, options: RuntimeOptions) {

@@ -41,7 +41,8 @@ export function missingService(section: string, name: string): TenonError {
   return new TenonError(
     "CONFIG",
     `there is [${section}] in tenon.toml, and no sidecar \`${name}\``,
-    `run \`tenon sidecar ${name}\`, and name it under [sidecars]: ${name} = "unix:///run/${name}.sock"`,
+    `write ${name} = { run = "${name}", url = "env:DATABASE_URL" } under [sidecars]; or run \`tenon sidecar ${name}\`, and write ` +
+      `${name} = "unix:///run/${name}.sock"`,
   );
 }
 

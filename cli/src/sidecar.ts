@@ -67,8 +67,8 @@ export class Sidecar {
   }
 
   /**
-   * Where it listens, as `tenon.toml` names it: `unix:///run/db.sock` or `http://127.0.0.1:7001`; for one that listens nowhere,
-   * what runtimes of this process call it.
+   * The address, as `tenon.toml` names it: `unix:///run/db.sock` or `http://127.0.0.1:7001`. A sidecar that listens nowhere has one
+   * that only runtimes of this process take.
    */
   get address(): string {
     return this.#sidecar.address;

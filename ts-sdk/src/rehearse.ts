@@ -1,6 +1,6 @@
 /**
- * What a build has the SDK do before the snapshot, beside the requests of `warm-up.ts`: calls to sidecars, which the build answers,
- * and the handlers of routes that are `warm`.
+ * Work of the SDK before the snapshot, beside the requests of `warm-up.ts`: calls to sidecars, which the build answers, and the
+ * handlers of routes that are `warm`.
  */
 const works: (() => unknown)[] = [];
 

@@ -25,7 +25,7 @@ delete globalThis[Symbol.for("tenon.building")];
 const forgetTimers = globalThis[Symbol.for("tenon.timers")];
 const handle = ${handle};
 const streamKey = Symbol.for("tenon.stream");
-// Of the requests that the build makes, the first one.
+// The build's first request rehearses.
 let isRehearsed = false;
 const rehearseAll = async (request) => {
   const { warmUp, refuseRandomness } = globalThis[Symbol.for("tenon.engine")];

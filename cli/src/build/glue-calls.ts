@@ -1,6 +1,6 @@
 /**
- * How a call to a sidecar or another host crosses the boundary, as `glue.ts` has it for requests: parts of the bindings that never
- * run here.
+ * Calls to sidecars and other hosts across the component boundary, beside the requests of `glue.ts`. These parts of the bindings
+ * never run here.
  */
 import type { Glue } from "./glue.ts";
 
@@ -39,7 +39,7 @@ interface GlueOutgoing {
   readonly maxBytes: number;
 }
 
-/** How a call ended: with a response, or with a reason and a sentence. */
+/** The end of a call: a response, or a reason and a sentence. */
 type GlueOutcome =
   | { readonly status: number; readonly headers: readonly [string, Uint8Array][]; readonly body: Uint8Array }
   | { readonly reason: number; readonly detail: string };

@@ -29,7 +29,7 @@ declare const contentGlobal: {
 /** What the bundle exports. */
 declare const handler010Handle: (request: object) => GlueResponse | Promise<GlueResponse>;
 declare let glue: Glue;
-/** Of `glue-calls.ts`. */
+/** Stands in `glue-calls.ts`. */
 declare const glueForget: () => void;
 
 interface GlueResponse {

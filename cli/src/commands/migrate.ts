@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { TenonError } from "../errors.ts";
 import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
 import { findProject, type Project } from "../project/project.ts";
+import { withEnvironmentFile } from "../project/secrets.ts";
 import { resolveSidecars } from "../project/sidecars.ts";
 import type { InProcessSidecar } from "../runtime.ts";
 import { TOKEN_VARIABLE, tokenFrom } from "./sidecar-options.ts";
@@ -53,7 +54,7 @@ async function run(named: string | undefined, options: Options): Promise<void> {
 
 function configured({ config, folder }: Project): string | InProcessSidecar | undefined {
   const { db } = config.sidecars;
-  return db && resolveSidecars({ db }, folder, process.env)["db"];
+  return db && resolveSidecars({ db }, folder, withEnvironmentFile(folder, process.env))["db"];
 }
 
 async function developmentServices(folder: string): Promise<string | undefined> {

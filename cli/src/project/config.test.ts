@@ -154,7 +154,10 @@ describe("a mistake is named with its place", () => {
       inProcess('run = "kv", url = "env:A", read_only = true'),
       "`sidecars.db` has the key `read_only`, which is for sql alone",
     ],
-    [inProcess('run = "sql", url = "env:A", pool_size = 0'), "`pool_size` must be a whole number from 1 to 1000"],
+    [
+      inProcess('run = "sql", url = "env:A", pool_size = 0'),
+      "`sidecars.db` needs `pool_size` to be a whole number from 1 to 1000",
+    ],
     [`${minimal}[sidecars]\ndb = "https://db"\n`, "tenon.toml:4:6: `sidecars.db` must be http://host:port or unix:"],
     [`${minimal}[sidecars]\n1db = "http://db"\n`, "tenon.toml:4:1: `1db` is no name for [sidecars]: letters"],
     [

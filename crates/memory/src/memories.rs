@@ -48,7 +48,7 @@ impl Memories {
         }
     }
 
-    /// Unmaps the waiting slots that hold an image, which nobody will want any more.
+    /// Unmaps the waiting slots that hold an image.
     pub fn forget(&self, image: &Arc<Image>) {
         let mut waiting = self.pool.waiting();
         let forgotten: Vec<_> = waiting.extract_if(.., |slot| slot.holds(Some(image))).collect();

@@ -36,10 +36,10 @@ const BRIEF: Duration = Duration::from_micros(300);
 /// Calls of a class of which so many in a row took long go elsewhere from the start. One that collects its garbage is no sign.
 const STREAK: u8 = 4;
 
-/// The same where other modules compute at the same time.
+/// The streak while other modules compute at the same time.
 const STREAK_IN_COMPANY: u8 = 2;
 
-/// They do so for so many times as long as the last one took.
+/// The time for which they do so, in durations of the last call.
 const PAUSE: u32 = 40;
 
 /// Classes of requests that are told apart. Two in one cost time, no more.

@@ -1,8 +1,8 @@
-//! Modules that take more than their share of the server's own threads.
+//! Detection of modules that take more than their share of the server's own threads.
 //!
-//! Most calls are too brief for the threads of guests (`compute.rs`), and those of a module with many clients would still fill the
-//! server's threads. Time is looked at in windows. A module that has computed for most of a busy window, in which others computed as
-//! well, is crowding: its calls go to the threads of guests for a while, where modules take turns.
+//! Most calls are too brief for the guest threads (`compute.rs`), so the calls of a module with many clients would fill the server's
+//! threads. Time is divided into windows. A module crowds when it used most of a busy window in which other modules computed, too.
+//! Its calls go to the guest threads for a while, where modules take turns.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use crate::stopwatch::nanos;
 
-/// A window.
+/// The length of a window.
 const WINDOW: Duration = Duration::from_millis(50);
 
-/// Windows for which a module is crowding.
+/// The number of windows for which a module stays crowding.
 const PAUSE: u64 = 8;
 
 /// A window is busy when guests computed for a quarter of what the processors have: other programs may have the rest.
@@ -22,7 +22,7 @@ const BUSY: u64 = 4;
 /// All windows of this process are counted from here.
 static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
 
-/// What a module has computed.
+/// The computing time of one module.
 pub(crate) struct Crowding {
     all: &'static Windows,
     /// The window that `used` belongs to; 0 is none.
@@ -31,7 +31,7 @@ pub(crate) struct Crowding {
     used: AtomicU64,
     /// The first window in which it is crowding no more; 0 when it never was.
     until: AtomicU64,
-    /// The same for having company.
+    /// The first window in which it has no company.
     company_until: AtomicU64,
 }
 
@@ -46,18 +46,17 @@ impl Crowding {
         }
     }
 
-    /// Notes that the module has computed for that long.
+    /// Adds to the module's computing time.
     pub(crate) fn note(&self, took: Duration) {
         self.note_in(current(), took);
     }
 
-    /// Whether the module's calls go to the threads of guests.
+    /// Whether the module's calls go to the guest threads.
     pub(crate) fn is_crowding(&self) -> bool {
         is_before(&self.until)
     }
 
-    /// Whether other modules compute beside it while guests are busy. Its calls must be brief by the clock then, whatever the system
-    /// has given to others.
+    /// Whether other modules compute beside it while guests are busy. Its calls must be brief by the wall clock then.
     pub(crate) fn has_company(&self) -> bool {
         is_before(&self.company_until)
     }
@@ -67,7 +66,7 @@ impl Crowding {
         let before = self.window.swap(window, Ordering::Relaxed);
         if before != window {
             let used = self.used.swap(0, Ordering::Relaxed);
-            // What it used in an earlier window says nothing about the last one.
+            // The time of an earlier window says nothing about the last one.
             let last = self.all.begin(window);
             if last.is_shared() {
                 self.company_until.store(window + PAUSE, Ordering::Relaxed);
@@ -90,10 +89,10 @@ fn current() -> u64 {
     nanos(BEGAN.elapsed()) / nanos(WINDOW) + 1
 }
 
-/// What all modules of this process have computed.
+/// The computing time of all modules of this process.
 pub(crate) static ALL: Windows = Windows::new();
 
-/// What some modules have computed.
+/// The computing time of some modules.
 pub(crate) struct Windows {
     /// Nanoseconds in the current window.
     used: AtomicU64,

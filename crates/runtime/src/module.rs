@@ -44,7 +44,7 @@ pub(crate) struct Module {
     pub(crate) entry: Entry,
     /// What the memory of its engine starts with.
     pub(crate) image: Option<Arc<Image>>,
-    /// Where its memories are, which are unmapped with it.
+    /// The engine's memories; those with this module's image are unmapped with it.
     memories: Memories,
     /// What becomes of its instances.
     pub(crate) reuse: Reuse,

@@ -1,11 +1,11 @@
-//! The time that a thread computes, without the time that the system gives to others meanwhile.
+//! The computing time of a thread, without the time that the system gives to other threads.
 
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Measures what this thread computes. Both clocks are read when it starts; that of the processor costs a system call, and is read
-/// again only for what took longer than `exact_from`.
+/// Measures the computing time of this thread. Both clocks are read at the start. The processor's clock costs a system call, so it
+/// is read again only after `exact_from` has passed.
 pub(crate) struct Stopwatch {
     began: Instant,
     used: Duration,
@@ -22,7 +22,7 @@ impl Stopwatch {
         self.began.elapsed()
     }
 
-    /// What the thread computed in it.
+    /// The computing time since the start.
     pub(crate) fn took(&self) -> Duration {
         let passed = self.passed();
         if passed > self.exact_from { processor_time().saturating_sub(self.used).min(passed) } else { passed }

@@ -215,7 +215,7 @@ fn failure(error: &wasmtime::Error, printed: &[u8]) -> SnapshotError {
     SnapshotError::TopLevel(if printed.is_empty() { format!("{error:#}") } else { printed.to_owned() })
 }
 
-/// The reason why a rehearsal ended, which is in a handler of a route that is `warm`.
+/// The reason why a rehearsal ended. It lies in a handler of a route that is `warm`.
 fn interruption(error: &wasmtime::Error) -> String {
     let asks = |what: &str| format!("a handler asks the host for {what}, which a build does not have");
     if let Some(TopLevelCall(function, _)) = error.downcast_ref() {

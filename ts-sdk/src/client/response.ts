@@ -1,7 +1,7 @@
 import { Headers, type RawHeader } from "../http/headers.ts";
 import { decodeUtf8Leniently } from "../platform.ts";
 
-/** What an answer is made of. */
+/** The parts of an answer. */
 export interface Received {
   readonly status: number;
   readonly headers: readonly RawHeader[] | readonly (readonly [string, string])[];

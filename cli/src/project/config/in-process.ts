@@ -107,7 +107,7 @@ export function inProcessProblem(
     if (each === undefined) continue;
     if (only[key]?.includes(run as SidecarKind) === false)
       return `has the key \`${shown(key)}\`, which is for ${only[key]?.join(", ")} alone`;
-    if (keys[key].read(each) === undefined) return `: \`${shown(key)}\` must be ${keys[key].description}`;
+    if (keys[key].read(each) === undefined) return `needs \`${shown(key)}\` to be ${keys[key].description}`;
   }
   return undefined;
 }

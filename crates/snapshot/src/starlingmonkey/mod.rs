@@ -1,7 +1,7 @@
-//! All that knows the engine `StarlingMonkey`, as componentize-js builds it: its allocator and garbage collector, its calls of the
-//! host, its exports, and what it does once. `docs/engine.md` lists what each file gains, and what breaks it.
+//! Knowledge of the engine `StarlingMonkey` as componentize-js builds it: its allocator and garbage collector, its host calls, its
+//! exports, and its work on the first call. `docs/engine.md` lists the gain of each file, and the changes that break it.
 //!
-//! Each looks for what it needs in the engine that it is given, and leaves an engine that has it not as it is.
+//! Each file looks for its target in the engine, and leaves an engine without it unchanged.
 
 pub(crate) mod arguments;
 pub(crate) mod clock;
