@@ -38,7 +38,7 @@ pub(crate) struct Destination<B> {
     pub(crate) name: Arc<str>,
     /// The `Host` of requests that are this crate's own.
     pub(crate) host: HeaderValue,
-    pub(crate) target: Target,
+    target: Target,
     idle: Mutex<Vec<Idle<B>>>,
     places: Arc<Semaphore>,
     pub(crate) breaker: Breaker,
@@ -194,6 +194,10 @@ where
         tokio::time::timeout(self.config.connect_timeout, connecting)
             .await
             .unwrap_or_else(|_| Err(failed(std::io::ErrorKind::TimedOut.into())))
+    }
+
+    pub(crate) fn is_in_process(&self) -> bool {
+        matches!(self.target, Target::InProcess(_))
     }
 
     /// Connects unless a kept connection is still open, and notes whether that can be done. A sidecar in this process is asked

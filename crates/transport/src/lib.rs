@@ -46,6 +46,9 @@ use breaker::Calls;
 use connect::Target;
 use destination::Destination;
 
+/// The age at which the health of a sidecar in this process is asked again while it is up.
+const IN_PROCESS_AGE: Duration = Duration::from_secs(10);
+
 /// What a transport is told. Every limit is per destination.
 #[derive(Clone, Debug)]
 pub struct TransportConfig {
@@ -175,11 +178,13 @@ where
         self.sidecars().map(known).collect()
     }
 
-    /// Connects to each sidecar of which nothing was learned since `age` ago, unless a kept connection shows that it is up.
+    /// Connects to each sidecar of which nothing was learned since `age` ago, unless a kept connection shows that it is up. A sidecar
+    /// in this process asks its store, which may cost money, so one that is up is asked less often.
     /// Returns when all have accepted or failed: within the time that a connection may take.
     pub async fn look(&self, age: Duration) {
         let mut looks = JoinSet::new();
         for (_, destination) in self.sidecars() {
+            let age = if destination.is_in_process() { age.max(IN_PROCESS_AGE) } else { age };
             let is_known = destination.breaker.known().is_some_and(|(up, at)| up && at.elapsed() <= age);
             // The watch pings one that is left alone.
             if !is_known && destination.breaker.calls(Duration::MAX) != Calls::Refused {

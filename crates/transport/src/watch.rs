@@ -15,7 +15,6 @@ use http_body_util::Empty;
 use hyper::client::conn::http1;
 
 use crate::breaker::Calls;
-use crate::connect::Target;
 use crate::destination::Destination;
 use crate::error::SendError;
 
@@ -63,7 +62,7 @@ where
     /// Sends `OPTIONS *`, which asks a server for a sign of life (RFC 9110, section 9.3.7). Any answer is one, as soon as a
     /// connection must stand. A sidecar in this process gives one by being there.
     async fn ping(&self) -> Result<(), SendError> {
-        if matches!(self.target, Target::InProcess(_)) {
+        if self.is_in_process() {
             return Ok(());
         }
         let after = self.config.connect_timeout;
