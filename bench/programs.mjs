@@ -27,24 +27,28 @@ export const connections = 16;
  * @throws when an answer is no success
  */
 export function wrk(url, duration, more) {
-  return results(url, execFileSync("wrk", wrkArguments(url, duration, more), { encoding: "utf8" }));
+  return succeeded(url, results(execFileSync("wrk", wrkArguments(url, duration, more), { encoding: "utf8" })));
 }
 
-/** As {@link wrk}, while this program goes on. */
+/** As {@link wrk}, while this program goes on. Answers that are no successes are counted in `failed`, and no error. */
 export async function wrkLater(url, duration, more) {
-  return results(url, (await promisify(execFile)("wrk", wrkArguments(url, duration, more))).stdout);
+  return results((await promisify(execFile)("wrk", wrkArguments(url, duration, more))).stdout);
 }
 
 function wrkArguments(url, duration, more) {
   return ["-t", "1", "-c", String(connections), "-d", `${duration}s`, "--latency", ...more, url];
 }
 
-function results(url, output) {
-  const failed = /Non-2xx or 3xx responses: (\d+)/.exec(output);
-  if (failed) throw new Error(`${url}: ${failed[1]} requests failed`);
+function succeeded(url, result) {
+  if (result.failed > 0) throw new Error(`${url}: ${result.failed} requests failed`);
+  return result;
+}
+
+function results(output) {
   const found = (pattern) => pattern.exec(output)?.slice(1) ?? [];
   const ms = ([value, unit]) => Number(value) * { us: 0.001, ms: 1, s: 1000 }[unit];
   return {
+    failed: Number(found(/Non-2xx or 3xx responses: (\d+)/)[0] ?? 0),
     count: Number(found(/(\d+) requests in/)[0]),
     rate: Number(found(/Requests\/sec:\s+([\d.]+)/)[0]),
     p50: ms(found(/50%\s+([\d.]+)(us|ms|s)/)),

@@ -142,6 +142,7 @@ async function hanging(server) {
     const beside = await withHealth(server, "1,000 clients on a sidecar that hangs", () => plain(server));
     await busy.end();
     check("a route's rate that calls no sidecar, to that alone", beside.rate / alone.rate, "≥", 0.9);
+    check("its requests that are refused", beside.failed, "≤", 0);
   } finally {
     close();
   }
