@@ -111,7 +111,7 @@ export declare class Services {
 export declare class Sidecar {
   /** Rejects with a code: `CONFIG`, `BACKEND`, `FOLDER`, `ADDRESS_IN_USE` or `LISTEN`. */
   static start(options: SidecarOptions): Promise<Sidecar>
-  /** Where it listens, as `tenon.toml` names it; for one that listens nowhere, what runtimes of this process call it. */
+  /** The address, as `tenon.toml` names it. A sidecar that listens nowhere has one that only runtimes of this process take. */
   get address(): string
   /**
    * Asks a sidecar that listens nowhere, with JSON in the body. Rejects with `BACKEND` when there is none, or no answer that
