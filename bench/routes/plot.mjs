@@ -33,7 +33,7 @@ export function plot(rows, caption) {
   const legend = Object.entries(colours).map(
     ([server, colour], index) =>
       `<rect x="${left + index * 150}" y="18" width="12" height="12" fill="${colour}"/>` +
-      `<text x="${left + 18 + index * 150}" y="28">${server === "request" ? "request" : "shared"} isolation</text>`,
+      `<text x="${left + 18 + index * 150}" y="28">${server} isolation</text>`,
   );
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${left + width + 60} ${height}" role="img">
 <title>Requests a second of Tenon, as a part of those of Node with Hono, by route</title>

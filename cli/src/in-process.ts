@@ -7,10 +7,9 @@ import {
   type ModuleOptions,
   type RuntimeOptions,
   refuseWrongOptions,
+  type Sidecars,
 } from "./runtime-options.ts";
 import { Sidecar } from "./sidecar.ts";
-
-type Sidecars = NonNullable<RuntimeOptions["sidecars"]>;
 
 /** The sidecars in one process that one runtime is given. Those that are defined alike are one. */
 export class InProcessSidecars {
@@ -48,9 +47,8 @@ export class InProcessSidecars {
     const { sidecars = {}, modules } = options;
     const own = Array.isArray(modules) ? [] : Object.values(modules as Modules);
     const all = [sidecars, ...own.map((module) => (hasOwnSidecars(module) ? module.sidecars : {}))];
-    const keys = new Set(
-      all.flatMap((each) => Object.values(each).map((it) => (typeof it === "string" ? it : keyOf(it)))),
-    );
+    const named = all.flatMap((each) => Object.values(each));
+    const keys = new Set(named.map((each) => (typeof each === "string" ? each : keyOf(each))));
     for (const running of this.#remove((key) => !keys.has(key))) (await running.catch(() => undefined))?.release();
   }
 
@@ -78,14 +76,8 @@ export class InProcessSidecars {
       if (typeof sidecar === "string") return [name, sidecar] as const;
       return [name, (await this.#start(name, sidecar)).address] as const;
     });
-    // All of them are waited for: one that starts after another has failed has to be closed as well.
-    const settled = await Promise.allSettled(addresses);
-    return Object.fromEntries(
-      settled.map((each) => {
-        if (each.status === "rejected") throw each.reason;
-        return each.value;
-      }),
-    );
+    // Each is in `#running` already, so one that still starts when another has failed is closed as well.
+    return Object.fromEntries(await Promise.all(addresses));
   }
 
   async #start(name: string, sidecar: InProcessSidecar): Promise<Sidecar> {

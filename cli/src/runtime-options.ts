@@ -25,7 +25,7 @@ export interface RuntimeOptions extends Limits {
    * Sidecars by name: addresses, `http://host:port` or `unix:///path`, or {@link InProcessSidecar}s, which the runtime starts and
    * closes.
    */
-  readonly sidecars?: Readonly<Record<string, string | InProcessSidecar>>;
+  readonly sidecars?: Sidecars;
   /**
    * Hosts that modules may call besides: `host`, `host:port`, or either behind `http://` or `https://`. A name that
    * resolves to a private address is refused unless that address is listed as well, with the port that is called.
@@ -72,6 +72,9 @@ export interface InProcessSidecar extends Omit<SidecarOptions, "kind" | "listen"
   readonly url: string;
 }
 
+/** Sidecars by name. */
+export type Sidecars = Readonly<Record<string, string | InProcessSidecar>>;
+
 /**
  * A component with a policy of its own. A part that is left out is the runtime's; one that is given takes the place of the
  * runtime's as a whole. No module sees a part of another's.
@@ -84,7 +87,7 @@ export interface ModuleOptions {
   /** Its secrets by name. */
   readonly secrets?: Readonly<Record<string, string>>;
   /** Its sidecars by name, as those of the runtime. */
-  readonly sidecars?: Readonly<Record<string, string | InProcessSidecar>>;
+  readonly sidecars?: Sidecars;
   /** The hosts that it may call besides, as in `outboundAllow`. */
   readonly outbound?: { readonly allow?: readonly string[] };
   /** What its requests share. */
@@ -292,15 +295,13 @@ export function nativeModule(
   };
 }
 
-/** Whether a module's options have sidecars of its own. */
-export function hasOwnSidecars(
-  module: unknown,
-): module is { readonly sidecars: NonNullable<RuntimeOptions["sidecars"]> } {
+/** Reports whether a module's options have sidecars of its own. */
+export function hasOwnSidecars(module: unknown): module is { readonly sidecars: Sidecars } {
   return isRecord(module) && module["sidecars"] !== undefined;
 }
 
 /** The addresses of sidecars. One in this process has got its own before. */
-function addressesOf(sidecars: NonNullable<RuntimeOptions["sidecars"]>): Record<string, string> {
+function addressesOf(sidecars: Sidecars): Record<string, string> {
   return { ...(sidecars as Readonly<Record<string, string>>) };
 }
 

@@ -73,7 +73,6 @@ export class Runtime {
   readonly #bodyLimits: BodyLimits;
   readonly #shutdownTimeoutMs: number;
   readonly #cacheFolder: RuntimeOptions["cacheFolder"];
-  #server: ServerPolicy;
   #loading: Promise<Fetching> | undefined;
   #fetching: Fetching | undefined;
   readonly #servers = new Set<NativeServer>();
@@ -92,7 +91,6 @@ export class Runtime {
       maxBodyBytes: options.maxBodyBytes ?? limits.max_body_bytes.default,
       bodyTimeoutMs: options.bodyTimeoutMs ?? limits.body_timeout_ms.default,
     };
-    this.#server = policyOf(options);
     this.#cacheFolder = options.cacheFolder;
     this.#shutdownTimeoutMs = options.shutdownTimeoutMs ?? limits.shutdown_timeout_ms.default;
   }
@@ -144,7 +142,7 @@ export class Runtime {
       throw new TenonError("CONFIG", "`file` must be a path or a file: URL");
     refuseWrongModule(name, file);
     const placed = await this.#sidecars.placeModule(file);
-    const [module] = await pullAll([nativeModule(name, placed, this.#server)], this.#cacheFolder);
+    const [module] = await pullAll([nativeModule(name, placed, this.#options)], this.#cacheFolder);
     await fromNative(this.#runtime.load(module));
   }
 
@@ -165,7 +163,6 @@ export class Runtime {
     }
     this.#options = options;
     await this.#sidecars.keep(options);
-    this.#server = policyOf(options);
   }
 
   /** Notes in `/health` that there is a newer configuration, which cannot be served. @internal */
@@ -319,13 +316,6 @@ async function pullAll<T extends readonly { readonly path: string }[]>(
     isReference(module.path) ? { ...module, path: (await pullModule(module.path, options)).path } : module,
   );
   return (await Promise.all(pulled)) as unknown as T;
-}
-
-/** The part of a runtime's options that a module's own options are completed with. */
-type ServerPolicy = Pick<RuntimeOptions, "env" | "secrets">;
-
-function policyOf({ env, secrets }: RuntimeOptions): ServerPolicy {
-  return { ...(env === undefined ? {} : { env }), ...(secrets === undefined ? {} : { secrets }) };
 }
 
 const closed = "the runtime is closed";

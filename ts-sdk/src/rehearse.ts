@@ -9,7 +9,7 @@ export function atRehearsal(work: () => unknown): void {
   works.push(work);
 }
 
-/** Does all of it once. What fails has warmed up a part. */
+/** Does all of it once. Work that fails has warmed up a part. */
 export async function rehearse(): Promise<void> {
   for (const work of works.splice(0)) {
     try {

@@ -5,7 +5,8 @@ import { fileOfSource, moduleOptions } from "../project/modules.ts";
 import { dependencies, moduleName, type Project } from "../project/project.ts";
 import { withEnvironmentFile } from "../project/secrets.ts";
 import { servingOptions } from "../project/serving.ts";
-import { Runtime, type RuntimeOptions } from "../runtime.ts";
+import { Runtime } from "../runtime.ts";
+import type { Sidecars } from "../runtime-options.ts";
 import { schemaFile } from "../schema/document.ts";
 import { referencePage } from "../schema/reference-page.ts";
 import type { Terminal } from "../terminal.ts";
@@ -22,7 +23,7 @@ export interface DevServerOptions {
   readonly port: number;
   /** Whether another port will do when this one is taken. */
   readonly near: boolean;
-  readonly sidecars: NonNullable<RuntimeOptions["sidecars"]>;
+  readonly sidecars: Sidecars;
 }
 
 /** The runtime of `tenon dev`: it serves what there is, whatever state the sources are in. */

@@ -1,12 +1,9 @@
 /** `[sidecars]` of a project as a runtime takes it: with the URLs of the stores, which `tenon.toml` only refers to. */
 import { resolve } from "node:path";
 import { TenonError } from "../errors.ts";
-import type { RuntimeOptions } from "../runtime.ts";
+import type { Sidecars } from "../runtime-options.ts";
 import type { InProcessTable } from "./config/in-process.ts";
 import { type Environment, valueAt } from "./secrets.ts";
-
-/** Sidecars by name, as `Runtime.create` takes them. */
-export type Sidecars = NonNullable<RuntimeOptions["sidecars"]>;
 
 /**
  * The sidecars of a section.

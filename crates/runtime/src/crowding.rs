@@ -51,12 +51,12 @@ impl Crowding {
         self.note_in(current(), took);
     }
 
-    /// Whether the module's calls go to the guest threads.
+    /// Reports whether the module's calls go to the guest threads.
     pub(crate) fn is_crowding(&self) -> bool {
         is_before(&self.until)
     }
 
-    /// Whether other modules compute beside it while guests are busy. Its calls must be brief by the wall clock then.
+    /// Reports whether other modules compute beside it while guests are busy. Its calls must be brief by the wall clock then.
     pub(crate) fn has_company(&self) -> bool {
         is_before(&self.company_until)
     }
@@ -111,12 +111,12 @@ struct Window {
 impl Window {
     const NONE: Self = Self { number: 0, modules: 0, used: 0 };
 
-    /// Whether several modules computed in it, and it was busy.
+    /// Reports whether several modules computed in it, and it was busy.
     fn is_shared(&self) -> bool {
         self.modules > 1 && self.used > nanos(WINDOW).saturating_mul(processors()) / BUSY
     }
 
-    /// Whether a module that has computed for so many nanoseconds has left others too little.
+    /// Reports whether a module that has used so many nanoseconds has left others too little.
     fn is_crowded_by(&self, used: u64) -> bool {
         used.saturating_mul(5) > self.used.saturating_mul(3)
     }

@@ -24,8 +24,8 @@ interface PlainOptions {
   readonly deprecated?: boolean;
   /**
    * Has the build ask the route once, with values made from its schemas, so that requests find done what the handler does
-   * first. Middleware runs, sidecars answer with empty results, and random values are refused. What the handler leaves in the
-   * module's variables is in every instance from then on.
+   * first. Middleware runs, sidecars answer with empty results, and random values are refused. Values that the handler
+   * leaves in the module's variables are in every instance from then on.
    */
   readonly warm?: boolean;
 }

@@ -18,7 +18,7 @@ export function sidecarProblem(address: string): string | undefined {
 /** Accepts names and IPv4 addresses, whose characters are checked already, and valid IPv6 addresses in brackets. */
 const isHost = (host: string) => !host.startsWith("[") || isIPv6(host.slice(1, -1));
 
-/** Whether a URL has a password: before an `@`, or as a parameter. */
+/** Reports whether a URL has a password: before an `@`, or as a parameter. */
 export function hasPassword(url: string): boolean {
   return /^[a-z0-9+.-]+:\/\/[^/?#]*:[^/?#]*@/i.test(url) || /[?&](password|pass|sslpassword|token)=/i.test(url);
 }

@@ -72,7 +72,7 @@ export const sidecarValue: Kind<string | InProcessTable> = {
   },
 };
 
-/** Why a value of `[sidecars]` is refused. What may be a password is not repeated. */
+/** Returns the reason why a value of `[sidecars]` is refused. It may be a password, so it is not repeated. */
 export function sidecarValueProblem(value: string | InProcessTable): string | undefined {
   if (typeof value === "string") return sidecarProblem(value);
   const problem = inProcessProblem(value, (key) => key);
@@ -86,7 +86,7 @@ export function sidecarValueProblem(value: string | InProcessTable): string | un
 }
 
 /**
- * Why an object is no sidecar in the server's process.
+ * Returns the reason why an object is no sidecar in the server's process.
  *
  * @param value with keys in camel case
  * @param shown what a key, in the spelling of `tenon.toml`, is called in the problem

@@ -80,7 +80,7 @@ export const textOrTable: Kind<string | Readonly<Record<string, unknown>>> = {
   schema: { anyOf: [{ type: "string" }, { type: "object" }] },
 };
 
-/** Whether a value is a table of TOML. */
+/** Reports whether a value is a table of TOML. */
 export function isTable(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }

@@ -91,8 +91,8 @@ impl InProcessSidecar {
         Ok(Self(Local::new(app(routes, guard_of(false), None), &limits)))
     }
 
-    /// Answers a request as a sidecar on a socket does. Its URI needs no more than a path. What is not awaited to the end is
-    /// cancelled.
+    /// Answers a request as a sidecar on a socket does. Its URI needs no more than a path. Dropping the future
+    /// cancels the request.
     pub async fn answer<B>(self, request: Request<B>) -> Response
     where
         B: http_body::Body<Data = Bytes> + Send + Unpin + 'static,
