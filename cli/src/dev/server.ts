@@ -4,9 +4,8 @@ import { suggestPort } from "../options.ts";
 import { fileOfSource, moduleOptions } from "../project/modules.ts";
 import { dependencies, moduleName, type Project } from "../project/project.ts";
 import { withEnvironmentFile } from "../project/secrets.ts";
-import { servingOptions } from "../project/serving.ts";
+import type { servingOptions } from "../project/serving.ts";
 import { Runtime } from "../runtime.ts";
-import type { Sidecars } from "../runtime-options.ts";
 import { schemaFile } from "../schema/document.ts";
 import { referencePage } from "../schema/reference-page.ts";
 import type { Terminal } from "../terminal.ts";
@@ -23,7 +22,8 @@ export interface DevServerOptions {
   readonly port: number;
   /** Whether another port will do when this one is taken. */
   readonly near: boolean;
-  readonly sidecars: Sidecars;
+  /** The options of `tenon.toml`, with the sidecars of development. */
+  readonly serving: ReturnType<typeof servingOptions>;
 }
 
 /** The runtime of `tenon dev`: it serves what there is, whatever state the sources are in. */
@@ -60,9 +60,8 @@ export class DevServer {
    */
   static async start(project: Project, options: DevServerOptions, terminal: Terminal): Promise<DevServer> {
     const runtime = await Runtime.create({
-      ...servingOptions(project.config, project.folder, withEnvironmentFile(project.folder, process.env)),
+      ...options.serving,
       modules: [],
-      sidecars: options.sidecars,
       logLevel: "info",
       // It has a log of requests of its own.
       accessLog: false,

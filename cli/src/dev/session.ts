@@ -226,24 +226,24 @@ export class DevSession {
   }
 
   async #serve(port: number): Promise<DevServer> {
-    const { server, sidecars: named } = this.#project.config;
-    const url = this.#services?.url ?? "";
-    const taken = new Set(Object.keys(named).map(sidecarVariable));
-    const own = ["db", "cache", "storage", "queue"].filter((name) => !taken.has(sidecarVariable(name)));
     const { config, folder } = this.#project;
-    const options = servingOptions(config, folder, withEnvironmentFile(folder, process.env));
-    const sidecars = { ...Object.fromEntries(own.map((name) => [name, url])), ...options.sidecars };
+    const url = this.#services?.url ?? "";
+    const taken = new Set(Object.keys(config.sidecars).map(sidecarVariable));
+    const own = ["db", "cache", "storage", "queue"].filter((name) => !taken.has(sidecarVariable(name)));
+    const named = servingOptions(config, folder, withEnvironmentFile(folder, process.env));
+    const sidecars = { ...Object.fromEntries(own.map((name) => [name, url])), ...named.sidecars };
+    const serving = { ...named, sidecars };
     const near = this.#options.port === undefined;
     const started = await DevServer.start(
       this.#project,
-      { host: this.#options.host ?? server.host, port, near, sidecars },
+      { host: this.#options.host ?? config.server.host, port, near, serving },
       this.#terminal,
     );
     this.#services?.attach(started.runtime, started.url);
     const complain = (message: string) => this.#terminal.note("Queue", message);
-    const service = queueServiceOf(config, { ...options, sidecars });
+    const service = queueServiceOf(config, serving);
     const queues = consumeQueues(config, service, started.runtime, complain, () => started.hasBuild);
-    this.#consumers = [...queues, ...(await this.#runJobs(started, options))];
+    this.#consumers = [...queues, ...(await this.#runJobs(started, serving))];
     if (port !== 0 && started.port !== port) {
       this.#terminal.note(
         "Port",
