@@ -222,7 +222,10 @@ describe("assert", () => {
   });
 
   test("arbitrary values", () => {
-    const value = fc.anything({ withMap: true, withSet: true, withDate: true, withTypedArray: true });
+    // Invalid dates are equal in new versions of Node alone.
+    const values = [fc.constant(null), fc.boolean(), fc.integer(), fc.double(), fc.string()];
+    const dates = fc.date({ noInvalidDate: true });
+    const value = fc.anything({ withMap: true, withSet: true, withTypedArray: true, values: [...values, dates] });
     fc.assert(
       fc.property(value, value, (a, b) => {
         expect(util.isDeepStrictEqual(a, b)).toBe(nodeUtil.isDeepStrictEqual(a, b));
