@@ -42,6 +42,7 @@ export type { CookieOptions, Cookies } from "./http/cookies.ts";
 export type { ServerSentEvent } from "./http/events.ts";
 export { Headers, type RawHeader } from "./http/headers.ts";
 export { ensure, guard, HttpError } from "./http/interrupt.ts";
+export { type OctetInput, type OctetStreamOptions, type OctetStreamSchema, octetStream } from "./http/octet-stream.ts";
 export type { InputError, InputKind, ProblemDetails } from "./http/problem.ts";
 export type { RawRequest, Request } from "./http/request.ts";
 export {

@@ -10,6 +10,7 @@
 
 import type { RawResponse } from "./app/app.ts";
 import type { RawHeader } from "./http/headers.ts";
+import type { RawRequest } from "./http/request.ts";
 
 /** One `[name, value]` pair of the environment the host injects. */
 export type EnvironmentEntry = readonly [name: string, value: string];
@@ -79,7 +80,14 @@ interface PlatformGlobals {
   console: { error(text: string): void };
   fetch(url: string, request: PlatformRequest): Promise<PlatformResponse>;
   Headers: new () => { append(name: string, value: string): void };
-  Request: new (url: string, init: { method: string; headers: object; body?: Uint8Array }) => object;
+  Request: new (url: string, init: { method: string; headers: object; body?: object; duplex?: "half" }) => object;
+  ReadableStream: new (
+    source: {
+      pull(controller: { enqueue(piece: Uint8Array): void; close(): void }): Promise<void>;
+      cancel(): void;
+    },
+    strategy: { highWaterMark: number },
+  ) => { readonly locked: boolean; getReader(): object };
   Response: new (body: object | null, init: { status: number; statusText: string; headers: object }) => object;
   setTimeout(callback: () => void, milliseconds: number): unknown;
   clearTimeout(timer: unknown): void;
@@ -87,6 +95,7 @@ interface PlatformGlobals {
   [buildingKey]?: Map<object, Error>;
   [streamKey]?: StreamStep | undefined;
   [callsKey]?: StartCall;
+  [uploadKey]?: UploadStep;
 }
 
 /** The engine's globals, typed as narrowly as the SDK uses them. */
@@ -106,6 +115,21 @@ export type StreamStep = (method: string) => Promise<RawResponse>;
  * generates calls it; the module that sets it is in a component only when the app streams.
  */
 export const streamKey: unique symbol = Symbol.for("tenon.stream") as never;
+
+/** Answers a call of the host's. */
+export type Answer = (raw: RawRequest) => RawResponse | Promise<RawResponse>;
+
+/**
+ * Answers the host's calls whose method begins with a colon where requests are streamed (`wit/handler.wit`). `handle` answers a
+ * request, and `goOn` the calls about a streamed response.
+ */
+export type UploadStep = (raw: RawRequest, handle: Answer, goOn: Answer) => RawResponse | Promise<RawResponse>;
+
+/**
+ * The key of a global that is there in components whose handlers take request bodies piece by piece. The entry that `tenon
+ * build` generates calls it.
+ */
+export const uploadKey: unique symbol = Symbol.for("tenon.upload") as never;
 
 /** A call as a whole, as the component makes it (`wit/calls.wit`). `timeoutMs` and `maxBytes` are 0 where the host decides. */
 export interface OutgoingCall {

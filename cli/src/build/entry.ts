@@ -25,6 +25,8 @@ delete globalThis[Symbol.for("tenon.building")];
 const forgetTimers = globalThis[Symbol.for("tenon.timers")];
 const handle = ${handle};
 const streamKey = Symbol.for("tenon.stream");
+const uploadKey = Symbol.for("tenon.upload");
+const goOn = ({ method }) => globalThis[streamKey]?.(method) ?? { status: 500, headers: [] };
 // The build's first request rehearses.
 let isRehearsed = false;
 const rehearseAll = async (request) => {
@@ -37,9 +39,11 @@ const rehearseAll = async (request) => {
 };
 export const handler = {
   handle(request) {
-    // The host asks about the answer that is being streamed: its timers are still needed.
-    if (request.method[0] === ":" && request.method !== ":warm-up")
-      return globalThis[streamKey]?.(request.method) ?? { status: 500, headers: [] };
+    if (request.method[0] === ":" && request.method !== ":warm-up") {
+      // Other calls go on with a request, whose timers are still needed.
+      if (request.method.startsWith(":begin")) forgetTimers();
+      return (globalThis[uploadKey] ?? goOn)(request, handle, goOn);
+    }
     forgetTimers();
     if (!isRehearsed && request.method === ":warm-up" && request.body === undefined) {
       isRehearsed = true;

@@ -275,8 +275,8 @@ function glueRespond(response: GlueResponse, at: number): void {
 /** The export. The engine waits for the promise that it gives. */
 function glueHandle(...call: GlueCall): Promise<void> {
   const request = new GlueRequest(call);
-  // The next piece of an answer (`wit/handler.wit`) belongs to the request that began it.
-  if (glue.timer !== 0 && request.method[0] !== ":") glueForget();
+  // Other calls whose method begins with a colon belong to the request before them (`wit/handler.wit`).
+  if (glue.timer !== 0 && (request.method[0] !== ":" || request.method.startsWith(":begin"))) glueForget();
   glue.current = request;
   const answer = handler010Handle(request);
   if ("then" in answer) return glueWait(answer, call);

@@ -1,13 +1,14 @@
 //! The bridge: what makes an `sdk:core/handler` answer on every server that speaks `wasi:http`.
 //!
-//! It owns the translation between the streaming, resource-based `wasi:http` and the handler, which takes requests whole and
-//! gives responses whole or piece by piece, and nothing else: no routing, no retries, no opinion on content. Whatever goes
+//! It owns the translation between the streaming, resource-based `wasi:http` and the handler, which takes requests and gives
+//! responses whole or piece by piece, and nothing else: no routing, no retries, no opinion on content. Whatever goes
 //! wrong on the way (a body that is too large or breaks off, a response that HTTP does not allow) is answered with problem
 //! details (RFC 9457).
 //!
 //! - [`request`] reads a `wasi:http` request into the handler's record.
 //! - [`response`] writes the handler's record, or a problem, as a `wasi:http` response.
 //! - [`pieces`] goes on with a response that the handler streams.
+//! - [`upload`] gives the handler the body of a request piece by piece.
 //! - [`problem`] holds the failures and their JSON.
 #![no_std]
 
@@ -17,6 +18,7 @@ mod pieces;
 mod problem;
 mod request;
 mod response;
+mod upload;
 
 mod bindings {
     #![allow(missing_docs)]
@@ -40,9 +42,19 @@ struct Bridge;
 impl Guest for Bridge {
     fn handle(incoming: IncomingRequest, out: ResponseOutparam) {
         match request::read(incoming) {
-            Ok(request) => {
+            Ok((request, None)) => {
                 let head = request.method == "HEAD";
-                response::send(handler::handle(&request), head, out);
+                response::send(handler::handle(&request), head, None, out);
+            }
+            Ok((request, Some(mut upload))) => {
+                let head = request.method == "HEAD";
+                match upload::begin(request, &mut upload) {
+                    Ok(response) => response::send(response, head, Some(upload), out),
+                    Err(problem) => {
+                        upload.leave();
+                        response::send_problem(problem, out);
+                    }
+                }
             }
             Err(problem) => response::send_problem(problem, out),
         }

@@ -1,11 +1,9 @@
 //! Responses that the handler streams: each piece is written before the handler is asked for the next one.
 
-use alloc::string::ToString;
-use alloc::vec::Vec;
-
-use crate::bindings::sdk::core::handler::{Header, Request, Response, handle};
+use crate::bindings::sdk::core::handler::{Header, handle};
 use crate::bindings::wasi::http::types::OutgoingBody;
 use crate::response::write_to;
+use crate::upload::{Upload, call};
 
 /// What became of a streamed response.
 enum Outcome {
@@ -24,8 +22,9 @@ pub fn are_announced(headers: &[Header]) -> bool {
 
 /// Writes the first piece and all others. The body of a response that the handler cannot finish is not finished either, so
 /// that the client sees an error and no end.
-pub fn send(body: OutgoingBody, first: &[u8]) {
-    match write_all(&body, first) {
+/// `upload` is the request's body, when the handler takes that piece by piece.
+pub fn send(body: OutgoingBody, first: &[u8], upload: Option<&mut Upload>) {
+    match write_all(&body, first, upload) {
         Outcome::Whole => drop(OutgoingBody::finish(body, None)),
         Outcome::Broken => drop(body),
         Outcome::Unread => {
@@ -37,16 +36,23 @@ pub fn send(body: OutgoingBody, first: &[u8]) {
 
 /// Has the handler end a response that it would go on with.
 pub fn cancel() {
-    call(":cancel");
+    handle(&call(":cancel", None));
 }
 
-fn write_all(body: &OutgoingBody, first: &[u8]) -> Outcome {
+fn write_all(body: &OutgoingBody, first: &[u8], mut upload: Option<&mut Upload>) -> Outcome {
     let Ok(stream) = body.write() else { return Outcome::Unread };
     if write_to(&stream, first).is_none() {
         return Outcome::Unread;
     }
     loop {
-        let next = call(":next");
+        let next = call(":next", None);
+        let next = match &mut upload {
+            Some(upload) => match upload.answer(&next) {
+                Ok(next) => next,
+                Err(_) => return Outcome::Broken,
+            },
+            None => handle(&next),
+        };
         let written = match next.status {
             // Nothing is written when there is nothing yet, but it shows whether somebody reads.
             200 | 202 => write_to(&stream, next.body.as_deref().unwrap_or_default()),
@@ -57,9 +63,4 @@ fn write_all(body: &OutgoingBody, first: &[u8]) -> Outcome {
             return Outcome::Unread;
         }
     }
-}
-
-fn call(method: &str) -> Response {
-    let (method, path_with_query) = (method.to_string(), "/".to_string());
-    handle(&Request { method, path_with_query, headers: Vec::new(), body: None })
 }

@@ -7,6 +7,7 @@ use crate::bindings::sdk::core::handler::{Header, Request};
 use crate::bindings::wasi::http::types::{IncomingBody, IncomingRequest, Method};
 use crate::bindings::wasi::io::streams::{InputStream, StreamError};
 use crate::problem::Problem;
+use crate::upload::{self, Upload};
 
 /// The largest body that is read, 10 MiB: the handler gets bodies whole, so an end has to be set.
 pub const MAX_BODY_BYTES: usize = 10 * 1024 * 1024;
@@ -15,19 +16,27 @@ pub const MAX_BODY_BYTES: usize = 10 * 1024 * 1024;
 const DISCARD_BYTES: usize = 32 * 1024 * 1024;
 
 /// How much is asked for in one read. Hosts give what has arrived, up to this.
-const READ_BYTES: u64 = 64 * 1024;
+pub const READ_BYTES: u64 = 64 * 1024;
+
+/// A request, and the body that the handler takes piece by piece, if it does.
+pub type Read = (Request, Option<Upload>);
 
 /// Takes the request apart. Fails when its method is one of the host's own, and when its body is too large or does not
 /// arrive whole.
-pub fn read(incoming: IncomingRequest) -> Result<Request, Problem> {
+pub fn read(incoming: IncomingRequest) -> Result<Read, Problem> {
     let method = method(incoming.method());
     if method.starts_with(':') {
         return Err(Problem::InvalidMethod);
     }
     let headers = headers(&incoming);
-    let body = body(&incoming, declared_length(&headers))?;
     let path_with_query = incoming.path_with_query().unwrap_or_else(|| "/".to_string());
-    Ok(Request { method, path_with_query, headers, body })
+    let declared = declared_length(&headers);
+    if upload::may_be_long(&method, declared) && upload::is_taken() {
+        let upload = Upload::begin(&incoming, declared)?;
+        return Ok((Request { method, path_with_query, headers, body: None }, Some(upload)));
+    }
+    let body = body(&incoming, declared)?;
+    Ok((Request { method, path_with_query, headers, body }, None))
 }
 
 fn method(method: Method) -> String {
@@ -70,30 +79,38 @@ fn body(incoming: &IncomingRequest, declared: Option<usize>) -> Result<Option<Ve
     let body = incoming.consume().map_err(|()| Problem::UnreadableBody)?;
     let bytes = {
         let stream = body.stream().map_err(|()| Problem::UnreadableBody)?;
-        if declared.is_some_and(|length| length > MAX_BODY_BYTES) {
-            return too_large(&stream);
-        }
-        let mut bytes = Vec::with_capacity(declared.unwrap_or(0));
-        loop {
-            match stream.blocking_read(READ_BYTES) {
-                Ok(chunk) if bytes.len() + chunk.len() > MAX_BODY_BYTES => return too_large(&stream),
-                Ok(chunk) => bytes.extend_from_slice(&chunk),
-                Err(StreamError::Closed) => break bytes,
-                Err(StreamError::LastOperationFailed(_)) => return Err(Problem::UnreadableBody),
-            }
-        }
+        read_whole(&stream, declared)?
     };
     // The handler's record has no place for trailers.
     drop(IncomingBody::finish(body));
-    if declared.is_some_and(|length| length != bytes.len()) {
-        return Err(Problem::UnreadableBody);
-    }
     Ok(if bytes.is_empty() { None } else { Some(bytes) })
+}
+
+/// Reads to the end of a stream that has `declared` bytes, if that is known.
+pub fn read_whole(stream: &InputStream, declared: Option<usize>) -> Result<Vec<u8>, Problem> {
+    if declared.is_some_and(|length| length > MAX_BODY_BYTES) {
+        return too_large(stream);
+    }
+    let mut bytes = Vec::with_capacity(declared.unwrap_or(0));
+    loop {
+        match stream.blocking_read(READ_BYTES) {
+            Ok(chunk) if bytes.len() + chunk.len() > MAX_BODY_BYTES => return too_large(stream),
+            Ok(chunk) => bytes.extend_from_slice(&chunk),
+            Err(StreamError::Closed) if declared.is_none_or(|length| length == bytes.len()) => return Ok(bytes),
+            Err(_) => return Err(Problem::UnreadableBody),
+        }
+    }
 }
 
 /// Reads on for a while before the refusal: a server closes the connection after it, and a client that is still sending
 /// then would see that instead.
 fn too_large<T>(stream: &InputStream) -> Result<T, Problem> {
+    discard(stream);
+    Err(Problem::BodyTooLarge)
+}
+
+/// Reads what nobody wants, up to a bound.
+pub fn discard(stream: &InputStream) {
     let mut left = DISCARD_BYTES;
     while left > 0 {
         match stream.blocking_read(READ_BYTES) {
@@ -101,5 +118,4 @@ fn too_large<T>(stream: &InputStream) -> Result<T, Problem> {
             Err(_) => break,
         }
     }
-    Err(Problem::BodyTooLarge)
 }

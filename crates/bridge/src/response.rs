@@ -8,13 +8,18 @@ use crate::bindings::wasi::http::types::{Fields, OutgoingBody, OutgoingResponse,
 use crate::bindings::wasi::io::streams::OutputStream;
 use crate::pieces;
 use crate::problem::Problem;
+use crate::upload::Upload;
 
 /// Sends what the handler answered, or 502 when HTTP does not allow it. `head` says that the request was a HEAD: then a
-/// `content-length` without a body stands for the body that a GET would have had.
-pub fn send(mut response: Response, head: bool, out: ResponseOutparam) {
+/// `content-length` without a body stands for the body that a GET would have had. `upload` is the request's body, when the handler
+/// takes that piece by piece.
+pub fn send(mut response: Response, head: bool, upload: Option<Upload>, out: ResponseOutparam) {
     if pieces::are_announced(&response.headers) {
         response.headers.pop();
-        return send_start(&response, head, out);
+        return send_start(&response, head, upload, out);
+    }
+    if let Some(upload) = upload {
+        upload.leave();
     }
     let body = response.body.unwrap_or_default();
     match outgoing(response.status, &response.headers, Some(body.len()), head) {
@@ -25,7 +30,7 @@ pub fn send(mut response: Response, head: bool, out: ResponseOutparam) {
 
 /// Sends the start of a response that is streamed, and then its pieces. Where there can be no body, the handler cancels it at
 /// once.
-fn send_start(response: &Response, head: bool, out: ResponseOutparam) {
+fn send_start(response: &Response, head: bool, mut upload: Option<Upload>, out: ResponseOutparam) {
     let outgoing = match outgoing(response.status, &response.headers, None, head) {
         Ok(outgoing) => outgoing,
         Err(problem) => {
@@ -37,7 +42,7 @@ fn send_start(response: &Response, head: bool, out: ResponseOutparam) {
     ResponseOutparam::set(out, Ok(outgoing));
     match body {
         Ok(body) if !head && response.status != 204 && response.status != 304 => {
-            pieces::send(body, response.body.as_deref().unwrap_or_default());
+            pieces::send(body, response.body.as_deref().unwrap_or_default(), upload.as_mut());
         }
         body => {
             let _ = body.map(|body| OutgoingBody::finish(body, None));

@@ -18,6 +18,9 @@ use crate::problem::Problem;
 pub(crate) struct Admission {
     all: Arc<Semaphore>,
     queue: Arc<Semaphore>,
+    /// Half of the places: requests whose bodies arrive while they run take no more, because their clients decide how long they
+    /// run.
+    uploads: Arc<Semaphore>,
     /// How many there are of each.
     most: [usize; 2],
     held: Arc<Held>,
@@ -89,6 +92,7 @@ pub(crate) struct Place {
     _all: OwnedSemaphorePermit,
     _module: OwnedSemaphorePermit,
     _running: Counted,
+    upload: Option<OwnedSemaphorePermit>,
     held: [Arc<Held>; 2],
     since: Instant,
 }
@@ -122,6 +126,7 @@ impl Admission {
         Self {
             all: Arc::new(Semaphore::new(most[0])),
             queue: Arc::new(Semaphore::new(most[1])),
+            uploads: Arc::new(Semaphore::new(most[0].div_ceil(2))),
             most,
             held: Arc::default(),
             patience: ms(limits.queue_timeout_ms),
@@ -158,6 +163,18 @@ impl Admission {
         }
     }
 
+    /// A place for a request whose body arrives while it runs.
+    ///
+    /// # Errors
+    ///
+    /// [`Problem::Overloaded`] as for any request, and when such requests have half of the places
+    pub(crate) async fn admit_upload(&self, module: &Places) -> Result<Place, Problem> {
+        let upload = Arc::clone(&self.uploads).try_acquire_owned().map_err(|_| Problem::Overloaded)?;
+        let mut place = self.admit(module).await?;
+        place.upload = Some(upload);
+        Ok(place)
+    }
+
     /// How long a request is likely to wait that is the last in the queue.
     fn wait(&self, module: &Places) -> Duration {
         let queued = |all: usize, queue: &Semaphore| all - queue.available_permits().min(all);
@@ -178,6 +195,7 @@ impl Admission {
             _all: all,
             _module: running,
             _running: Counted::new(&self.metrics.running),
+            upload: None,
             held: [Arc::clone(&self.held), Arc::clone(&module.held)],
             since: Instant::now(),
         }

@@ -1,5 +1,6 @@
 //! The two bodies of an exchange: the request's, read whole within a limit, and the response's, whole or streamed.
 
+pub(crate) mod arriving;
 mod streamed;
 
 use std::io::ErrorKind;
@@ -275,10 +276,7 @@ where
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     let headers = &parts.headers;
-    // Decoding is the recipient's, and no module could tell that it has to (RFC 9112, section 6.1).
-    if headers.get_all(TRANSFER_ENCODING).iter().any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"chunked")) {
-        return Err(Problem::UnknownCoding);
-    }
+    check_coding(headers)?;
     if body.is_end_stream() && !headers.contains_key(CONTENT_LENGTH) {
         return Ok(Bytes::new());
     }
@@ -367,6 +365,12 @@ fn broken_off(error: &(dyn std::error::Error + 'static)) -> Problem {
 /// How the system reports that a client has closed its connection.
 const GONE: [ErrorKind; 4] =
     [ErrorKind::UnexpectedEof, ErrorKind::ConnectionReset, ErrorKind::ConnectionAborted, ErrorKind::BrokenPipe];
+
+/// Refuses a coding that nobody here decodes: the module could not tell that it has to (RFC 9112, section 6.1).
+fn check_coding(headers: &HeaderMap) -> Result<(), Problem> {
+    let is_chunked = |coding: &http::HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"chunked");
+    if headers.get_all(TRANSFER_ENCODING).iter().all(is_chunked) { Ok(()) } else { Err(Problem::UnknownCoding) }
+}
 
 /// The length that a request announces. On a connection hyper has seen to it that it is one and true; a program that embeds
 /// the runtime may write what it likes.

@@ -1,6 +1,8 @@
 //! The runtime itself: what is shared by all requests, and what a program can ask of it.
 
 mod answer;
+mod report;
+mod uploads;
 
 use std::ffi::OsString;
 use std::net::IpAddr;
@@ -384,7 +386,7 @@ impl Runtime {
     /// Answers one request, whatever becomes of it: failures are responses too. Each answer carries `X-Request-Id`.
     pub async fn handle<B>(&self, request: Request<B>) -> Response<ResponseBody>
     where
-        B: Body<Data = Bytes>,
+        B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         self.handle_for(&self.shared.program, request).await
@@ -393,7 +395,7 @@ impl Runtime {
     /// Answers one request of a client.
     pub(crate) async fn handle_for<B>(&self, client: &Client, request: Request<B>) -> Response<ResponseBody>
     where
-        B: Body<Data = Bytes>,
+        B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let mut exchange = Exchange::begin(&self.shared.books, &request);

@@ -52,6 +52,14 @@ export function createApp(
     try {
       request = new Request(raw);
       const match = table.match(method, request.path);
+      const { upload } = raw;
+      if (upload && !takesPieces(match)) {
+        return upload.rest().then(
+          (body) => handle({ ...raw, body, upload: undefined }, options),
+          // The host answers for it, and only takes note that this is over.
+          () => send(problemResponse(problem(400)), method),
+        );
+      }
       // Nothing of the user's runs while a component is built.
       const step = findStep && !instead && method !== WARM_UP ? findStep(match) : undefined;
       if (step) return finish(step(request, NO_CONTEXT, { match, check }), request, name);
@@ -116,6 +124,11 @@ export function createApp(
   }
 
   return Object.freeze({ [appKey]: true as const, prefix, use, operations: Object.freeze(operations), handle });
+}
+
+/** Whether a route reads the body piece by piece, by `octetStream`. */
+function takesPieces(match: Match): boolean {
+  return match.found === "operation" && "octets" in (match.operation.options.body ?? {});
 }
 
 /** Reads the headers for a stream: the host takes the request's memory back when it asks for the first piece. */

@@ -1,4 +1,5 @@
 import { parseJson, saysJson } from "../http/json.ts";
+import type { OctetStreamSchema } from "../http/octet-stream.ts";
 import { type InputError, type InputKind, inputErrors, invalidInput, malformed, problem } from "../http/problem.ts";
 import { contentType, type Request, rawBody } from "../http/request.ts";
 import { problemResponse, type Response } from "../http/response.ts";
@@ -38,7 +39,8 @@ export function inputReader({ options }: Operation): ReadInput {
   const undecoded = (names: Malformed) => names.map((name) => malformed("path", name === undefined ? [] : [name]));
   if (kinds.length === 0) return (_, __, names) => (names.length > 0 ? refused(undecoded(names)) : NOTHING);
   const readers = kinds.map((kind) => reader(kind, options));
-  const takesBody = kinds.includes("body");
+  // A stream of bytes has media types of its own.
+  const takesBody = kinds.includes("body") && !(options.body as Partial<OctetStreamSchema>).octets;
   const form = (options.body as Partial<FormSchema> | undefined)?.form;
   const takes = form ? form.takes : saysJson;
   const unsupported = problem(415, `The body must be ${form ? form.contentTypes.join(" or ") : "application/json"}.`);
@@ -84,6 +86,8 @@ function reader(kind: InputKind, options: RouteOptions): ReadOne {
       return accept(query) ?? parse(query, errors);
     };
   }
+  const { read: readOctets } = schema as Partial<OctetStreamSchema>;
+  if (readOctets) return readOctets;
   const { accept, parse } = validator(kind, schema);
   if (kind === "path") return (_request, params, errors) => accept(params) ?? parse(params, errors);
   const { form } = schema as Partial<FormSchema>;

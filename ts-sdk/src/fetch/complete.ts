@@ -14,7 +14,7 @@ interface EngineResponse extends EngineBody {
 }
 
 /** The methods that read a body. */
-const READERS = ["arrayBuffer", "blob", "bytes", "formData", "json", "text"] as const;
+export const READERS = ["arrayBuffer", "blob", "bytes", "formData", "json", "text"] as const;
 
 /** Adds the methods of the Fetch standard that the engine lacks and that frameworks call. */
 export function completeFetch(): void {

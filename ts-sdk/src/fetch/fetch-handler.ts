@@ -7,10 +7,12 @@ import { problem } from "../http/problem.ts";
 import { type RawRequest, Request as TenonRequest, WARM_UP } from "../http/request.ts";
 import { problemResponse } from "../http/response.ts";
 import { isBodiless } from "../http/status.ts";
+import { takeUploads } from "../http/upload.ts";
 import { environmentKey, isReserved, platform } from "../platform.ts";
 import { partialBody, readAhead } from "./answer-body.ts";
 import { completeFetch } from "./complete.ts";
 import type { Fetch, FetchResponse } from "./types.ts";
+import { uploadRequest } from "./upload-request.ts";
 
 completeFetch();
 
@@ -19,12 +21,13 @@ const HOP = /^(?:connection|content-length|keep-alive|proxy-connection|te|traile
 
 /**
  * Answers the component's requests with an app that speaks `fetch`: Hono's and its like. The app gets the engine's own
- * `Request`, the environment as its second argument, and `{ waitUntil }` as its third. The body of a request is whole. That of
- * an answer is streamed, unless all of it is there at once.
+ * `Request`, the environment as its second argument, and `{ waitUntil }` as its third. Bodies are streamed, unless they are short or
+ * there at once.
  *
  * @param app the default export of a handler module
  */
 export function fetchHandler(app: { readonly fetch: Fetch }): (raw: RawRequest) => Promise<RawResponse> {
+  takeUploads();
   return async (raw) => {
     // Nothing of the user's runs while a component is built.
     if (raw.method === WARM_UP) return send(problemResponse(problem(404)), raw.method);
@@ -58,9 +61,10 @@ function requestOf(raw: RawRequest): object {
   const { method } = raw;
   const headers = new platform.Headers();
   for (const [name, value] of given.headers) headers.append(name, value);
+  if (method === "GET" || method === "HEAD") return new platform.Request(given.url, { method, headers });
+  if (raw.upload) return uploadRequest(given.url, { method, headers }, raw.upload);
   const { body } = given;
-  const whole = body === undefined || method === "GET" || method === "HEAD" ? {} : { body };
-  return new platform.Request(given.url, { method, headers, ...whole });
+  return new platform.Request(given.url, { method, headers, ...(body === undefined ? {} : { body }) });
 }
 
 /** @param waited waits for what outlives the answer */

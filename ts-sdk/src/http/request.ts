@@ -5,6 +5,7 @@ import { HttpError } from "./interrupt.ts";
 import { parseJson } from "./json.ts";
 import { invalidInput } from "./problem.ts";
 import { problemResponse } from "./response.ts";
+import type { Upload } from "./upload.ts";
 
 /** A request as the component interface gives it (`sdk:core/handler`, record `request`). */
 export interface RawRequest {
@@ -16,6 +17,8 @@ export interface RawRequest {
   /** What `headers` have as `content-type`, from a host that can tell without the others; values are joined by `", "`. */
   readonly contentType?: string | undefined;
   readonly body?: Uint8Array | undefined;
+  /** The body in place of `body`, where it arrives while the handler runs. */
+  readonly upload?: Upload | undefined;
 }
 
 /** The method of a build's requests (`crates/snapshot/src/request.rs`): no client can send it (RFC 9110, section 9.1). */
@@ -133,6 +136,11 @@ export class Request {
 /** The body's bytes as the host gave them, of whatever realm. */
 export function rawBody(request: Request): Uint8Array | undefined {
   return request[RAW].body;
+}
+
+/** The body while it arrives; `undefined` where it is there. */
+export function uploadOf(request: Request): Upload | undefined {
+  return request[RAW].upload;
 }
 
 /** The value of `content-type`, for which the other headers need not be read where the host tells it. */

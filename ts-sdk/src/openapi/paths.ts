@@ -1,4 +1,5 @@
 import type { App } from "../app/app.ts";
+import type { OctetStreamSchema } from "../http/octet-stream.ts";
 import type { Method, Operation } from "../routing/operation.ts";
 import { parsePattern } from "../routing/pattern.ts";
 import type { FileSchema } from "../schema/file.ts";
@@ -127,6 +128,12 @@ function requestOf(
   const given = parameters(operation, placeholders, components, at);
   const { body } = operation.options;
   // One of GET or DELETE too: 3.0.0 permits it there, only "consumers" may pass over it (section 4.7.10).
+  const octets = body && (body as Partial<OctetStreamSchema>).octets;
+  if (octets) {
+    const schema = { type: "string", format: "binary" } as const;
+    const content = Object.fromEntries(octets.map((type) => [type, { schema }]));
+    return { ...(given.length === 0 ? {} : { parameters: given }), requestBody: { required: true, content } };
+  }
   const schema = body && contentSchema(body, "input", components, `${at}, body`);
   const required = !(body && isSchema(body) && body.presence !== "required");
   return {

@@ -20,12 +20,7 @@ interface Answer {
   readonly text: string;
 }
 
-type Send = (
-  method: string,
-  path: string,
-  headers: HeadersInput,
-  body: string | FormData | undefined,
-) => Promise<Answer>;
+type Send = (method: string, path: string, headers: HeadersInput, body: RequestBody | undefined) => Promise<Answer>;
 
 /** What calls a route of a server by its name. */
 export function connect(
@@ -60,9 +55,12 @@ export function connect(
     const [method, ...paths] = await routeOf(name);
     const path = pathOf(name, paths, input.path ?? {}) + queryOf(input.query ?? {});
     const headers: Record<string, string> = { accept: "application/json", ...(await common()), ...input.headers };
-    let body: string | FormData | undefined;
+    let body: RequestBody | undefined;
     if (input.form !== undefined) body = formOf(input.form);
-    else if (input.body !== undefined) {
+    else if (isOctets(input.body)) {
+      body = input.body;
+      headers["content-type"] ??= (body instanceof Blob && body.type) || "application/octet-stream";
+    } else if (input.body !== undefined) {
       body = JSON.stringify(input.body);
       headers["content-type"] ??= "application/json";
     }
@@ -92,6 +90,14 @@ function queryOf(query: Readonly<Record<string, unknown>>): string {
   return text === "" ? "" : `?${text}`;
 }
 
+/** A body as it is sent. */
+type RequestBody = string | FormData | Blob | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
+
+/** Whether a body is sent as it is; others are sent as JSON. */
+function isOctets(body: unknown): body is Exclude<RequestBody, string | FormData> {
+  return body instanceof Blob || body instanceof Uint8Array || body instanceof ReadableStream;
+}
+
 function formOf(form: Readonly<Record<string, unknown>>): FormData {
   const data = new FormData();
   for (const [key, value] of Object.entries(form)) {
@@ -114,6 +120,8 @@ function sendTo(target: string | URL, fetch: ClientOptions["fetch"]): Send {
   return async (method, path, headers, body) => {
     const init: RequestInit = { method, headers: { ...headers } };
     if (body !== undefined) init.body = body;
+    // A stream is sent while it is read (Fetch, section 5.4).
+    if (body instanceof ReadableStream) Object.assign(init, { duplex: "half" });
     // Looked up now: a test may have replaced it.
     const response = await (fetch ?? globalThis.fetch)(at + path, init);
     return { status: response.status, headers: new Headers([...response.headers]), text: await response.text() };
@@ -130,7 +138,7 @@ function sendToTest(app: TestApp): Send {
     if (typeof body === "string") given.body = body;
     else if (body !== undefined) {
       const encoded = new Response(body);
-      given.headers["content-type"] = encoded.headers.get("content-type") ?? "";
+      given.headers["content-type"] ??= encoded.headers.get("content-type") ?? "";
       given.body = new Uint8Array(await encoded.arrayBuffer());
     }
     const answer = await app.request(method, path, given);

@@ -1,6 +1,8 @@
 //! Calling `sdk:core/handler`: requests and responses as records. A response is whole, or the start of a streamed one, which
 //! goes on with further calls (`pieces`).
 
+use std::sync::OnceLock;
+
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, HOST};
 use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
@@ -11,6 +13,7 @@ use wasmtime::{Engine, Store};
 
 use super::instance::Exports;
 use super::{Failure, Instance};
+use crate::body::arriving::{Given, Wanted};
 use crate::config::{Limits, size};
 use crate::egress::is_forbidden;
 use crate::host::Host;
@@ -34,13 +37,15 @@ pub(crate) struct Entry {
     indices: DirectIndices,
     /// What sets its globals to what they were at first.
     restore: Option<ComponentExportIndex>,
+    /// Whether it takes the bodies of requests piece by piece, once it was asked.
+    takes_pieces: OnceLock<bool>,
 }
 
 impl Entry {
     pub(crate) fn new(pre: InstancePre<Host>) -> wasmtime::Result<Self> {
         let indices = DirectIndices::new(&pre)?;
         let restore = pre.component().get_export_index(None, RESTORE);
-        Ok(Self { pre, indices, restore })
+        Ok(Self { pre, indices, restore, takes_pieces: OnceLock::new() })
     }
 
     pub(crate) fn engine(&self) -> &Engine {
@@ -55,6 +60,16 @@ impl Entry {
     /// Whether the globals of an instance can be restored.
     pub(crate) fn is_restorable(&self) -> bool {
         self.restore.is_some()
+    }
+
+    /// Whether it takes the bodies of requests piece by piece; none before it was asked.
+    pub(crate) fn takes_pieces(&self) -> Option<bool> {
+        self.takes_pieces.get().copied()
+    }
+
+    /// Notes whether it takes the bodies of requests piece by piece.
+    pub(crate) fn note_takes_pieces(&self, takes: bool) {
+        let _ = self.takes_pieces.set(takes);
     }
 
     /// An instance, and what restores its globals.
@@ -72,15 +87,25 @@ impl Entry {
 /// The last header of a response that is streamed, and its value. No handler's own header can have this name.
 const STREAMED: (&str, &[u8]) = (":body", b"streamed");
 
-/// The methods of the calls that go on with a streamed response. No client's request can have them.
+/// A header of an answer that waits for the request's body, and the value that asks for all that is left of it.
+const WHOLE: (&str, &[u8]) = (":body", b"whole");
+
+/// The methods of the calls that go on with a streamed request or response. No client's request can have them.
 const NEXT: &str = ":next";
 const CANCEL: &str = ":cancel";
+const STREAMS: &str = ":streams";
+const BEGIN: &str = ":begin";
+const PIECE: &str = ":piece";
+const END: &str = ":end";
+const BROKEN: &str = ":broken";
 
 /// What an instance answers a request with.
 pub(crate) enum Called {
     Whole(Response<Bytes>),
     /// The head of a streamed response, and its first piece if there is one. [`next`] gives the others.
     Streamed(Response<Bytes>),
+    /// Nothing before it has more of the request's body.
+    Waits(Wanted),
 }
 
 /// What an instance answers with when it is asked for the next piece of a streamed response.
@@ -88,6 +113,8 @@ pub(crate) enum Next {
     Piece(Bytes),
     /// There is none yet.
     Later,
+    /// There is none before the instance has more of the request's body.
+    Waits(Wanted),
     End,
     /// The response cannot be finished.
     Broken,
@@ -96,18 +123,50 @@ pub(crate) enum Next {
 /// Calls an instance. The request's URI holds path and query as the module is to see them.
 pub(crate) async fn call(instance: &mut Instance, request: Request<Bytes>, limits: &Limits) -> Result<Called, Failure> {
     let head = request.method() == Method::HEAD;
-    let mut record = handle(instance, &lower(request)).await?;
-    let last = record.headers.last();
-    if last.is_some_and(|(name, value)| (name.as_str(), value.as_slice()) == STREAMED) {
-        record.headers.pop();
-        return lift_start(record, limits).map(Called::Streamed);
-    }
-    lift(record, head, limits).map(Called::Whole)
+    lift_answer(handle(instance, &lower(request)).await?, head, limits)
+}
+
+/// Asks whether an instance takes the bodies of requests piece by piece.
+pub(crate) async fn takes_pieces(instance: &mut Instance) -> Result<bool, Failure> {
+    Ok(handle(instance, &request_of(STREAMS)).await?.status == WAITS)
+}
+
+/// Calls an instance with a request whose body it gets piece by piece.
+pub(crate) async fn begin(instance: &mut Instance, request: Request<()>, limits: &Limits) -> Result<Called, Failure> {
+    let head = request.method() == Method::HEAD;
+    let mut record = lower(request.map(|()| Bytes::new()));
+    record.method = format!("{BEGIN} {}", record.method);
+    lift_answer(handle(instance, &record).await?, head, limits)
+}
+
+/// Gives an instance more of the request's body, before it has answered.
+pub(crate) async fn give(
+    instance: &mut Instance,
+    given: Given,
+    head: bool,
+    limits: &Limits,
+) -> Result<Called, Failure> {
+    lift_answer(handle(instance, &request_with(given)).await?, head, limits)
+}
+
+/// The call by which a streamed response goes on.
+pub(crate) enum Step {
+    /// Asks for the next piece.
+    Next,
+    /// Gives more of the request's body, for which the piece waits.
+    Give(Given),
 }
 
 /// Asks for the next piece of a streamed response. The instance waits about a second for it at most.
-pub(crate) async fn next(instance: &mut Instance) -> Result<Next, Failure> {
-    let record = handle(instance, &request_of(NEXT)).await?;
+pub(crate) async fn next(instance: &mut Instance, step: Step) -> Result<Next, Failure> {
+    let request = match step {
+        Step::Next => request_of(NEXT),
+        Step::Give(given) => request_with(given),
+    };
+    let record = handle(instance, &request).await?;
+    if record.status == WAITS {
+        return Ok(Next::Waits(wanted(&record)));
+    }
     Ok(match (record.status, record.body) {
         (200, Some(piece)) if !piece.is_empty() => Next::Piece(Bytes::from(piece)),
         (200 | 202, _) => Next::Later,
@@ -121,6 +180,26 @@ pub(crate) async fn cancel(instance: &mut Instance) -> Result<bool, Failure> {
     Ok(handle(instance, &request_of(CANCEL)).await?.status == 204)
 }
 
+/// The status of an answer that waits for more of the request's body.
+const WAITS: u16 = 100;
+
+fn wanted(record: &handler::Response) -> Wanted {
+    let is_whole = |(name, value): &handler::Header| (name.as_str(), value.as_slice()) == WHOLE;
+    if record.headers.iter().any(is_whole) { Wanted::Whole } else { Wanted::Piece }
+}
+
+fn lift_answer(mut record: handler::Response, head: bool, limits: &Limits) -> Result<Called, Failure> {
+    if record.status == WAITS {
+        return Ok(Called::Waits(wanted(&record)));
+    }
+    let last = record.headers.last();
+    if last.is_some_and(|(name, value)| (name.as_str(), value.as_slice()) == STREAMED) {
+        record.headers.pop();
+        return lift_start(record, limits).map(Called::Streamed);
+    }
+    lift(record, head, limits).map(Called::Whole)
+}
+
 async fn handle(instance: &mut Instance, request: &handler::Request) -> Result<handler::Response, Failure> {
     let Instance { store, exports: Exports::Direct(exports), .. } = instance else {
         return Err(Failure::InvalidResponse("the module is called by another interface than it exports"));
@@ -131,7 +210,18 @@ async fn handle(instance: &mut Instance, request: &handler::Request) -> Result<h
     }
 }
 
-/// A call that goes on with a streamed response.
+/// A call that gives more of the request's body.
+fn request_with(given: Given) -> handler::Request {
+    let (method, body) = match given {
+        Given::Piece(piece) => (PIECE, Some(piece.into())),
+        Given::Nothing => (PIECE, None),
+        Given::End => (END, None),
+        Given::Broken => (BROKEN, None),
+    };
+    handler::Request { body, ..request_of(method) }
+}
+
+/// A call without a request of a client's.
 fn request_of(method: &str) -> handler::Request {
     handler::Request { method: method.to_string(), path_with_query: "/".to_string(), headers: Vec::new(), body: None }
 }

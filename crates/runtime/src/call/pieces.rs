@@ -14,12 +14,13 @@ use thiserror::Error;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::direct::{self, Next};
+use super::direct::{self, Next, Step};
 use super::{Failure, Instance};
+use crate::body::arriving::{Arriving, Given, Wanted};
 use crate::config::{Limits, ms};
 
 /// Time that an instance gets to end a call for a piece that nobody waits for any more, and as much again to cancel.
-const WIND_UP: Duration = Duration::from_secs(5);
+pub(crate) const WIND_UP: Duration = Duration::from_secs(5);
 
 /// Why a streamed response breaks off.
 #[derive(Debug, Error)]
@@ -62,18 +63,25 @@ pub(crate) struct Maker {
     left: u64,
     max_bytes: u64,
     timeout_ms: u64,
+    /// The rest of the request's body, when the module takes that piece by piece.
+    arriving: Option<Arriving>,
     _stream: Arc<Stream>,
 }
 
-/// The pieces of a response whose first one is there, and what makes the others.
-pub(crate) fn streamed(first: Bytes, limits: &Limits, streams: &Arc<Streams>) -> (Pieces, Maker) {
+/// The pieces of a response whose first one is there, and what makes the others. `arriving` is the rest of the request's body.
+pub(crate) fn streamed(
+    first: Bytes,
+    arriving: Option<Arriving>,
+    limits: &Limits,
+    streams: &Arc<Streams>,
+) -> (Pieces, Maker) {
     let (ask, asked) = mpsc::channel(1);
     let (send, sent) = mpsc::channel(1);
     let stream = Arc::new(Stream { streams: Arc::clone(streams), connected: AtomicBool::new(false) });
     let max_bytes = limits.max_response_bytes;
     let left = max_bytes.saturating_sub(first.len() as u64);
     let timeout_ms = limits.request_timeout_ms;
-    let maker = Maker { asked, send, left, max_bytes, timeout_ms, _stream: Arc::clone(&stream) };
+    let maker = Maker { asked, send, left, max_bytes, timeout_ms, arriving, _stream: Arc::clone(&stream) };
     (Pieces { first, ask, sent, asked: false, over: false, stream }, maker)
 }
 
@@ -147,17 +155,17 @@ impl Maker {
     }
 
     /// Makes the next piece. The time limit holds from now until it is there, however often the guest is called.
-    async fn next(&self, instance: &mut Instance, report: &(impl Fn(&Cut) + Sync)) -> Made {
-        let ends = Instant::now() + ms(self.timeout_ms);
-        let timed_out = || self.cut(&Cut::TimedOut(self.timeout_ms), report);
+    async fn next(&mut self, instance: &mut Instance, report: &(impl Fn(&Cut) + Sync)) -> Made {
+        let mut ends = Instant::now() + ms(self.timeout_ms);
+        let mut step = Step::Next;
         loop {
-            let mut call = std::pin::pin!(direct::next(instance));
+            let mut call = std::pin::pin!(direct::next(instance, std::mem::replace(&mut step, Step::Next)));
             let (called, wanted) = tokio::select! {
                 biased;
                 called = &mut call => (Ok(called), true),
                 () = self.send.closed() => (timeout(WIND_UP, call).await, false),
                 () = sleep_until(ends) => {
-                    timed_out();
+                    self.cut(&Cut::TimedOut(self.timeout_ms), report);
                     (timeout(WIND_UP, call).await, false)
                 }
             };
@@ -165,9 +173,16 @@ impl Maker {
                 Ok(Ok(Next::End)) => return Made::End,
                 Ok(Ok(Next::Broken)) => return Made::Broken,
                 Ok(Ok(Next::Piece(piece))) if wanted => return Made::Piece(piece),
+                Ok(Ok(Next::Waits(part))) if wanted && !self.send.is_closed() => match self.give(part).await {
+                    Some(given) => {
+                        step = Step::Give(given);
+                        ends = Instant::now() + ms(self.timeout_ms);
+                    }
+                    None => return Made::Unfinished,
+                },
                 Ok(Ok(Next::Later)) if wanted && !self.send.is_closed() => {
                     if Instant::now() >= ends {
-                        timed_out();
+                        self.cut(&Cut::TimedOut(self.timeout_ms), report);
                         return Made::Unfinished;
                     }
                     // A guest that does not wait is called again at once, and must not keep others from running.
@@ -177,6 +192,16 @@ impl Maker {
                 Ok(Err(failure)) => return Made::Lost(Cut::Failed(failure)),
                 Err(_) => return Made::Lost(Cut::NotCancelled),
             }
+        }
+    }
+
+    /// The part of the request's body that the guest waits for; none when nobody waits for the response any more.
+    async fn give(&mut self, wanted: Wanted) -> Option<Given> {
+        let Some(arriving) = &mut self.arriving else { return Some(Given::Broken) };
+        arriving.taken();
+        tokio::select! {
+            given = arriving.give(wanted) => Some(given.unwrap_or(Given::Broken)),
+            () = self.send.closed() => None,
         }
     }
 

@@ -60,9 +60,10 @@ macro_rules! limits {
 
 /// The limits that a module may have values of its own for. The others bound the server, or a request before its module is
 /// known.
-const OF_MODULE: [&str; 19] = [
+const OF_MODULE: [&str; 20] = [
     "request_timeout_ms",
     "max_body_bytes",
+    "max_upload_bytes",
     "max_response_bytes",
     "memory_limit_bytes",
     "max_table_elements",
@@ -97,8 +98,10 @@ limits! {
     /// Time from the whole request to the head of its response, whether the guest computes or waits; 504 beyond. One that is
     /// streamed breaks off when it takes as long until the next piece of its body.
     request_timeout_ms: 30_000, 1, HOUR;
-    /// A request's body; 413 beyond.
+    /// A request's body that is held as a whole; 413 beyond.
     max_body_bytes: 10 * MIB, 0, 4 * GIB;
+    /// A request's body that the module takes piece by piece; 413 beyond, or the answer breaks off that has begun.
+    max_upload_bytes: GIB, 0, 1024 * GIB;
     /// A response's body; 502 beyond. One that is streamed breaks off.
     max_response_bytes: 64 * MIB, 0, 4 * GIB;
     /// All linear memories of an instance together; growing fails beyond, which most guests answer with a trap: 500. Below
@@ -133,7 +136,8 @@ limits! {
     max_url_bytes: 8 * KIB, 16, 64 * KIB;
     /// Time that a client takes to send the head of a request, or to begin the next one; the connection is closed beyond.
     header_timeout_ms: 30_000, 1, HOUR;
-    /// Time that a client takes to send the body of a request; 408 beyond.
+    /// Time that a client takes to send the body of a request, or between two pieces of one that the module takes piece by piece;
+    /// 408 beyond.
     body_timeout_ms: 30_000, 1, HOUR;
     /// Time in which a client that is being answered takes nothing at all, or with HTTP/2 less than 32 KiB of a response; the
     /// connection is closed beyond.

@@ -163,6 +163,11 @@ impl Recording {
         self.state().request_body = Some(Start::of(body, BODY_BYTES));
     }
 
+    /// Keeps a piece of the request's body, which arrives while the module answers.
+    pub(crate) fn request_data(&self, data: &[u8]) {
+        self.state().request_body.get_or_insert_default().add(data, BODY_BYTES);
+    }
+
     /// Keeps the head of the answer.
     pub(crate) fn answer<B>(&self, response: &Response<B>) {
         self.state().answer = Some(Headers::of(response.headers()));

@@ -1,6 +1,5 @@
 //! The way of a request to a module, and of its failures to a response.
 
-use std::fmt::Display;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -12,10 +11,12 @@ use http::{Method, Request, Response, StatusCode, Version};
 use http_body::Body;
 
 use super::Runtime;
+use super::report::{ended, log, report, report_cut, stalled};
 use crate::admission::Place;
+use crate::body::arriving::{self, Arriving};
 use crate::body::{self, ResponseBody};
 use crate::call::direct::Called;
-use crate::call::pieces::{self, Cut};
+use crate::call::pieces;
 use crate::call::{self, Failure, Instance};
 use crate::client::{Client, Room};
 use crate::compute::Class;
@@ -23,10 +24,9 @@ use crate::config::ms;
 use crate::exchange::Exchange;
 use crate::host::Caller;
 use crate::metrics::{Count, Format};
-use crate::module::{Entry, Module, ModuleInfo, Reuse};
+use crate::module::{Entry, Module, Reuse};
 use crate::origin::Origin;
 use crate::problem::Problem;
-use crate::recording::Level;
 use crate::registry::{Slot, State};
 use crate::route::{Route, below_prefix, with_path};
 use crate::server::Serves;
@@ -50,7 +50,7 @@ impl Runtime {
         room: &mut Room,
     ) -> Result<Response<ResponseBody>, Problem>
     where
-        B: Body<Data = Bytes>,
+        B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let mut origin = client.origin(&parts, &self.shared.trusted_proxies);
@@ -73,6 +73,18 @@ impl Runtime {
             }
         };
         let module = &module;
+        if arriving::may_be_long(&parts, &body) {
+            match self.takes_pieces(&slot, module, exchange).await {
+                Ok(true) => {
+                    return self.answer_upload(client, (parts, body), (&slot, module), origin, exchange, room).await;
+                }
+                Ok(false) => {}
+                Err(problem) => {
+                    body::leave(&parts.headers, body, &self.shared.limits).await;
+                    return Err(problem);
+                }
+            }
+        }
         let body = body::read(&parts, body, &module.surroundings.limits, client, room).await?;
         if let Some(recording) = &exchange.recording {
             recording.request_body(&body);
@@ -84,12 +96,7 @@ impl Runtime {
                 return Err(problem);
             }
         };
-        let caller = Caller {
-            request_id: Arc::clone(&exchange.id),
-            traceparent: exchange.traceparent.clone(),
-            origin,
-            recording: exchange.recording.clone(),
-        };
+        let caller = caller_of(exchange, origin);
         let class = Class::of(&parts.method, parts.uri.path());
         let request = Request::from_parts(parts, body);
         // The call has the room for as long as it lasts, on whichever thread that is.
@@ -182,25 +189,8 @@ impl Runtime {
         place: Place,
         room: &mut Room,
     ) -> Result<Response<ResponseBody>, Problem> {
-        let limit = module.surroundings.limits.request_timeout_ms;
         let called = self.call(module, &caller, request, place, room);
-        let failure = match tokio::time::timeout(ms(limit), called).await {
-            Ok(Ok(response)) => return Ok(response),
-            Ok(Err(failure)) => failure,
-            Err(_) => {
-                let problem = Problem::TimedOut(limit);
-                log(&module.info, &caller, &problem);
-                module.info.metrics.count(Count::Timeout);
-                return Err(problem);
-            }
-        };
-        report(&module.info, &caller, &failure);
-        Err(match failure {
-            Failure::InvalidResponse(what) => Problem::InvalidResponse(what),
-            Failure::Trap(..) | Failure::Unanswered => Problem::Crashed,
-            Failure::Stuck => Problem::Stuck,
-            Failure::NoRoom => Problem::NoRoom,
-        })
+        in_time(module, &caller, called).await
     }
 
     async fn call(
@@ -232,9 +222,25 @@ impl Runtime {
             Called::Streamed(start) => {
                 // The request's body is the guest's now, and each piece of the response gets room of its own.
                 room.clear();
-                return Ok(self.stream(module, caller, start, head, instance, place));
+                return Ok(self.stream(module, caller, start, head, (instance, place, None)));
+            }
+            Called::Waits(_) => {
+                return Err(Failure::InvalidResponse(
+                    "the handler waits for the body of a request that it has as a whole",
+                ));
             }
         };
+        Self::finish_whole(module, response, instance, place, room).await
+    }
+
+    /// Takes the instance back that has given a whole response, and keeps room for that.
+    pub(super) async fn finish_whole(
+        module: &Arc<Module>,
+        response: Response<Bytes>,
+        instance: Instance,
+        place: Place,
+        room: &mut Room,
+    ) -> Result<Response<ResponseBody>, Failure> {
         // Before its place is free: what is held for slow clients is within the budget, and what runs is within the places.
         let held = room.hold(response.body().len()).await;
         let at_once = matches!(module.reuse, Reuse::Shared(_)) || here::is_beginning();
@@ -254,18 +260,17 @@ impl Runtime {
         Ok(response.map(ResponseBody::from))
     }
 
-    /// Goes on with a streamed response. A task has the instance, and the place, until its end.
-    fn stream(
+    /// Goes on with a streamed response. A task has the instance, the place, and the rest of the request's body until its end.
+    pub(super) fn stream(
         &self,
         module: &Arc<Module>,
         caller: &Caller,
         start: Response<Bytes>,
         head: bool,
-        instance: Instance,
-        place: Place,
+        (instance, place, arriving): (Instance, Place, Option<Arriving>),
     ) -> Response<ResponseBody> {
         let (parts, first) = start.into_parts();
-        let (pieces, maker) = pieces::streamed(first, &module.surroundings.limits, &self.shared.streams);
+        let (pieces, maker) = pieces::streamed(first, arriving, &module.surroundings.limits, &self.shared.streams);
         let (module, caller, compute) = (Arc::clone(module), caller.clone(), Arc::clone(&module.compute));
         tokio::spawn(compute.run(Class::STREAM, async move {
             let instance = maker.run(instance, |cut| report_cut(&module.info, &caller, cut)).await;
@@ -312,7 +317,7 @@ impl Runtime {
         Ok(response.map(ResponseBody::from))
     }
 
-    async fn instance(&self, module: &Module, caller: Caller) -> Result<Instance, Failure> {
+    pub(super) async fn instance(&self, module: &Module, caller: Caller) -> Result<Instance, Failure> {
         module.instance(&self.shared.engine, caller).await
     }
 
@@ -350,104 +355,47 @@ impl Runtime {
     }
 }
 
+/// The exchange as the module's host knows it.
+pub(super) fn caller_of(exchange: &Exchange, origin: Origin) -> Caller {
+    Caller {
+        request_id: Arc::clone(&exchange.id),
+        traceparent: exchange.traceparent.clone(),
+        origin,
+        recording: exchange.recording.clone(),
+    }
+}
+
+/// Waits for a call of a module within `request_timeout_ms`, and reports its failure.
+pub(super) async fn in_time<T>(
+    module: &Module,
+    caller: &Caller,
+    called: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Problem> {
+    let limit = module.surroundings.limits.request_timeout_ms;
+    let failure = match tokio::time::timeout(ms(limit), called).await {
+        Ok(Ok(response)) => return Ok(response),
+        Ok(Err(failure)) => failure,
+        Err(_) => {
+            let problem = Problem::TimedOut(limit);
+            log(&module.info, caller, &problem);
+            module.info.metrics.count(Count::Timeout);
+            return Err(problem);
+        }
+    };
+    report(&module.info, caller, &failure);
+    Err(match failure {
+        Failure::InvalidResponse(what) => Problem::InvalidResponse(what),
+        Failure::Trap(..) | Failure::Unanswered => Problem::Crashed,
+        Failure::Stuck => Problem::Stuck,
+        Failure::NoRoom => Problem::NoRoom,
+    })
+}
+
 /// The answer to `OPTIONS *`, which asks whether there is a server.
 fn no_content() -> Response<ResponseBody> {
     let mut response = Response::new(ResponseBody::from(Bytes::new()));
     *response.status_mut() = StatusCode::NO_CONTENT;
     response
-}
-
-/// What is done when a guest that streams its answer has ended: the place in the module is free then.
-fn ended(
-    module: &Arc<Module>,
-    caller: &Caller,
-    place: &Arc<Place>,
-) -> impl FnOnce(Result<Instance, Failure>) + Send + 'static {
-    let (module, caller, place) = (Arc::clone(module), caller.clone(), Arc::clone(place));
-    move |ended| {
-        match ended {
-            Ok(instance) => module.keep(instance),
-            Err(failure) => {
-                log(&module.info, &caller, "what follows came after the answer");
-                report(&module.info, &caller, &failure);
-            }
-        }
-        drop(place);
-    }
-}
-
-/// What is done when a guest that streams its answer writes nothing more of it.
-fn stalled(module: &Arc<Module>, caller: &Caller, limit: u64) -> impl FnOnce() + Send + Sync + 'static {
-    let (module, caller) = (Arc::clone(module), caller.clone());
-    move || {
-        let why = format_args!("nothing more of its answer came within {limit} ms: it is cut off");
-        log(&module.info, &caller, &why);
-        module.info.metrics.count(Count::Timeout);
-    }
-}
-
-/// Logs and counts why a streamed response breaks off.
-fn report_cut(module: &ModuleInfo, caller: &Caller, cut: &Cut) {
-    match cut {
-        Cut::Failed(failure) => {
-            log(module, caller, "what follows came after the start of the answer");
-            report(module, caller, failure);
-        }
-        // A generator that waits for something runs its `finally` behind that, which may take longer than the module is given.
-        Cut::NotCancelled => {
-            let (module, request_id) = (&*module.name, &*caller.request_id);
-            tracing::warn!(module, request_id, "the answer was cut off: {cut}");
-        }
-        Cut::TimedOut(_) => {
-            log(module, caller, &format_args!("the answer was cut off: {cut}"));
-            module.metrics.count(Count::Timeout);
-        }
-        Cut::TooLarge(_) => {
-            log(module, caller, &format_args!("the answer was cut off: {cut}"));
-            module.metrics.count(Count::InvalidResponse);
-        }
-        Cut::Broken => log(module, caller, &format_args!("the answer was cut off: {cut}")),
-    }
-}
-
-/// Logs an error of a module's request.
-fn log(module: &ModuleInfo, caller: &Caller, what: &(impl Display + ?Sized)) {
-    tracing::error!(module = &*module.name, request_id = &*caller.request_id, "{what}");
-    if let Some(recording) = &caller.recording {
-        recording.line(Level::Error, &what.to_string());
-    }
-}
-
-/// Logs and counts a failure of a module.
-fn report(module: &ModuleInfo, caller: &Caller, failure: &Failure) {
-    let event = match failure {
-        Failure::InvalidResponse(_) => Count::InvalidResponse,
-        Failure::Trap(..) | Failure::Unanswered => Count::Trap,
-        Failure::Stuck => Count::Timeout,
-        Failure::NoRoom => Count::Overloaded,
-    };
-    match failure {
-        Failure::InvalidResponse(what) => log(module, caller, what),
-        Failure::Trap(error, None) => {
-            log(module, caller, &format_args!("the module failed: {}", in_a_line(error)));
-        }
-        Failure::Trap(error, Some(limit)) => {
-            let why = in_a_line(error);
-            log(module, caller, &format_args!("the module failed after it ran into {limit}: {why}"));
-        }
-        Failure::Unanswered => log(module, caller, "the module ended without an answer"),
-        Failure::Stuck => log(module, caller, &Problem::Stuck),
-        // The problem itself is logged.
-        Failure::NoRoom => {}
-    }
-    module.metrics.count(event);
-}
-
-/// An error and its causes, the first cause first, as one line: a log is read by lines.
-fn in_a_line(error: &wasmtime::Error) -> String {
-    let causes: Vec<_> = error.chain().map(ToString::to_string).collect();
-    let lines = causes.iter().rev().flat_map(|cause| cause.lines()).map(str::trim).filter(|line| !line.is_empty());
-    lines.collect::<Vec<_>>().join(" | ")
 }
 
 /// Sees to it that a request says for whom it is: once, and without a user name (RFC 9112, section 3.2; RFC 9110, section
@@ -501,11 +449,5 @@ mod tests {
         ] {
             assert_eq!(named(uri, hosts, Version::HTTP_11), None, "{uri} {hosts:?}");
         }
-    }
-
-    #[test]
-    fn an_error_is_one_line_and_its_first_cause_comes_first() {
-        let error = wasmtime::Error::msg("wasm trap: unreachable").context("wasm backtrace:\n    0: f\n\n    1: g");
-        assert_eq!(in_a_line(&error), "wasm trap: unreachable | wasm backtrace: | 0: f | 1: g");
     }
 }

@@ -1,0 +1,156 @@
+//! Requests whose bodies a module takes piece by piece, while they arrive.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::request::Parts;
+use http::{Method, Request, Response};
+use http_body::Body;
+use tokio::time::timeout;
+
+use super::Runtime;
+use super::answer::{caller_of, in_time};
+use crate::admission::Place;
+use crate::body::arriving::{Arriving, Given};
+use crate::body::{self, ResponseBody};
+use crate::call::direct::{self, Called};
+use crate::call::pieces::WIND_UP;
+use crate::client::{Client, Room};
+use crate::compute::Class;
+use crate::exchange::Exchange;
+use crate::host::Caller;
+use crate::metrics::Count;
+use crate::module::{Entry, Module};
+use crate::origin::Origin;
+use crate::problem::Problem;
+use crate::registry::Slot;
+
+impl Runtime {
+    /// Whether a module takes the bodies of requests piece by piece. An instance is asked once.
+    pub(super) async fn takes_pieces(
+        &self,
+        slot: &Arc<Slot>,
+        module: &Arc<Module>,
+        exchange: &Exchange,
+    ) -> Result<bool, Problem> {
+        let Entry::Direct(entry) = &module.entry else { return Ok(false) };
+        if let Some(takes) = entry.takes_pieces() {
+            return Ok(takes);
+        }
+        let place = self.admit(module, self.shared.admission.admit(&slot.places)).await?;
+        let caller = caller_of(exchange, Origin::default());
+        let (runtime, its_module) = (self.clone(), Arc::clone(module));
+        let asking = async move {
+            let asked = async {
+                let mut instance = runtime.instance(&its_module, caller.clone()).await?;
+                Ok((direct::takes_pieces(&mut instance).await?, instance))
+            };
+            let (takes, instance) = in_time(&its_module, &caller, asked).await?;
+            its_module.take_back(instance).await;
+            drop(place);
+            Ok(takes)
+        };
+        let takes = module.compute.run(Class::STREAM, asking).await?;
+        entry.note_takes_pieces(takes);
+        Ok(takes)
+    }
+
+    /// Answers a request whose body the module takes piece by piece.
+    pub(super) async fn answer_upload<B>(
+        &self,
+        client: &Client,
+        (parts, body): (Parts, B),
+        (slot, module): (&Arc<Slot>, &Arc<Module>),
+        origin: Origin,
+        exchange: &Exchange,
+        room: &mut Room,
+    ) -> Result<Response<ResponseBody>, Problem>
+    where
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let limits = &module.surroundings.limits;
+        let recording = exchange.recording.clone();
+        let arriving = match Arriving::begin(&parts, body, limits, client, room.another(), recording) {
+            Ok(arriving) => arriving,
+            Err((body, problem)) => {
+                body::leave(&parts.headers, body, limits).await;
+                return Err(problem);
+            }
+        };
+        let place = match self.admit(module, self.shared.admission.admit_upload(&slot.places)).await {
+            Ok(place) => place,
+            Err(problem) => {
+                arriving.leave().await;
+                return Err(problem);
+            }
+        };
+        let caller = caller_of(exchange, origin);
+        let request = Request::from_parts(parts, ());
+        let (runtime, its_module, mut its_room) = (self.clone(), Arc::clone(module), room.another());
+        let call = async move {
+            let called = runtime.call_upload(&its_module, &caller, request, arriving, place, &mut its_room).await;
+            (called, its_room)
+        };
+        let (called, its_room) = module.compute.run(Class::STREAM, call).await;
+        *room = its_room;
+        called
+    }
+
+    async fn admit(
+        &self,
+        module: &Module,
+        admitted: impl Future<Output = Result<Place, Problem>>,
+    ) -> Result<Place, Problem> {
+        admitted.await.inspect_err(|_| module.info.metrics.count(Count::Overloaded))
+    }
+
+    /// Calls a module, and again with each part of the body that it waits for, until its response or the start of that is
+    /// there. The time limit holds for each of these calls.
+    async fn call_upload(
+        &self,
+        module: &Arc<Module>,
+        caller: &Caller,
+        request: Request<()>,
+        mut arriving: Arriving,
+        place: Place,
+        room: &mut Room,
+    ) -> Result<Response<ResponseBody>, Problem> {
+        let limits = &module.surroundings.limits;
+        let head = request.method() == Method::HEAD;
+        let begun = async {
+            let mut instance = self.instance(module, caller.clone()).await?;
+            Ok((direct::begin(&mut instance, request, limits).await?, instance))
+        };
+        let (mut called, mut instance) = in_time(module, caller, begun).await?;
+        loop {
+            let wanted = match called {
+                Called::Waits(wanted) => wanted,
+                Called::Streamed(start) => {
+                    return Ok(self.stream(module, caller, start, head, (instance, place, Some(arriving))));
+                }
+                Called::Whole(response) => {
+                    let finished = Self::finish_whole(module, response, instance, place, room);
+                    let response = in_time(module, caller, finished).await;
+                    arriving.leave().await;
+                    return response;
+                }
+            };
+            let given = match arriving.give(wanted).await {
+                Ok(given) => given,
+                Err(problem) => {
+                    // The module cleans up, and the client gets the problem in place of its response.
+                    let broken = direct::give(&mut instance, Given::Broken, head, limits);
+                    if let Ok(Ok(Called::Whole(_))) = timeout(WIND_UP, broken).await {
+                        module.take_back(instance).await;
+                    }
+                    drop(place);
+                    arriving.leave().await;
+                    return Err(problem);
+                }
+            };
+            called = in_time(module, caller, direct::give(&mut instance, given, head, limits)).await?;
+            arriving.taken();
+        }
+    }
+}

@@ -1,0 +1,185 @@
+import type { RawResponse } from "../app/app.ts";
+import { type Answer, platform, type UploadStep, uploadKey } from "../platform.ts";
+import { soon } from "./pieces.ts";
+import type { RawRequest } from "./request.ts";
+
+/**
+ * Request bodies that arrive while the handler runs (`wit/handler.wit`, "Streamed requests"). The host calls the component again
+ * with each part that the handler waits for.
+ */
+
+/**
+ * The turns of the microtask queue that a handler gets to answer before the host is asked for more of the body. They are more than
+ * `readAhead` gives the body of an answer (`fetch/answer-body.ts`), which may be this one.
+ */
+const TURNS = 128;
+
+/** The time after which timers of the handler get a turn, however fast the body arrives, in milliseconds. */
+const TIMERS_MS = 100;
+
+/** An answer that waits for the next piece of the body, and one that waits for all that is left. */
+const WAITS: RawResponse = Object.freeze({ status: 100, headers: Object.freeze([]) });
+const WAITS_WHOLE: RawResponse = Object.freeze({
+  status: 100,
+  headers: Object.freeze([[":body", new Uint8Array([119, 104, 111, 108, 101])] as const]),
+});
+
+const BEGIN = ":begin ";
+
+interface Read {
+  resolve(piece: Uint8Array | undefined): void;
+  reject(reason: Error): void;
+}
+
+/** The body of a request, which the host gives when it is asked for. */
+export class Upload {
+  #read: Read | undefined;
+  #waits: RawResponse = WAITS;
+  #isEnded = false;
+  #failure: Error | undefined;
+  /** Tells that the body is waited for. */
+  #notify: () => void = () => {};
+
+  /** The answer to the host while the handler waits for the body; `undefined` when it does not. */
+  get waits(): RawResponse | undefined {
+    return this.#read && this.#waits;
+  }
+
+  /**
+   * Waits for the next piece; `undefined` is the end. One piece is asked for at a time.
+   *
+   * @throws Error when the body breaks off
+   */
+  next(): Promise<Uint8Array | undefined> {
+    return this.#ask(WAITS);
+  }
+
+  /**
+   * Waits for all that is left, in one piece.
+   *
+   * @throws Error when the body breaks off, or is larger than the host allows
+   */
+  async rest(): Promise<Uint8Array> {
+    return (await this.#ask(WAITS_WHOLE)) ?? new Uint8Array();
+  }
+
+  /** Gives what is waited for: a piece, or the end. */
+  give(piece: Uint8Array | undefined): void {
+    const read = this.#read;
+    this.#read = undefined;
+    this.#isEnded = piece === undefined;
+    read?.resolve(piece);
+  }
+
+  /** Ends the body before its end. */
+  fail(): void {
+    const read = this.#read;
+    this.#read = undefined;
+    this.#failure = new Error("the request's body broke off");
+    read?.reject(this.#failure);
+  }
+
+  /** Calls back when the handler begins to wait for the body. */
+  onWait(notify: () => void): void {
+    this.#notify = notify;
+  }
+
+  async #ask(waits: RawResponse): Promise<Uint8Array | undefined> {
+    if (this.#failure) throw this.#failure;
+    if (this.#isEnded) return undefined;
+    if (this.#read) throw new TypeError("the request's body is being read already");
+    this.#waits = waits;
+    const piece = new Promise<Uint8Array | undefined>((resolve, reject) => {
+      this.#read = { resolve, reject };
+    });
+    this.#notify();
+    return piece;
+  }
+}
+
+/** An exchange whose request body has not arrived yet. */
+interface Open {
+  readonly upload: Upload;
+  /** The answer of the call that is left open, and whether it is there. */
+  answer: Promise<RawResponse>;
+  isSettled: boolean;
+  /** Whether the response has begun and goes on. */
+  isStreaming: boolean;
+  /** Tells that the answer is there. */
+  notify: () => void;
+  /** The time at which timers had their last turn. */
+  turned: number;
+}
+
+/** An instance has one at a time: one that was left behind is forgotten here. */
+let open: Open | undefined;
+
+const step: UploadStep = (raw, handle, goOn) => {
+  const { method } = raw;
+  if (method === ":streams") return WAITS;
+  if (method.startsWith(BEGIN)) {
+    const upload = new Upload();
+    const { pathWithQuery, headers, contentType } = raw;
+    const begun: RawRequest = { method: method.split(" ")[1] as string, pathWithQuery, headers, contentType, upload };
+    const answer = Promise.resolve(handle(begun));
+    open = { upload, answer, isSettled: false, isStreaming: false, notify: () => {}, turned: Date.now() };
+    return waitFor(open, answer);
+  }
+  // Nothing is open when the host asks for a response that is streamed for a whole request.
+  if (!open) return goOn(raw);
+  return goOnWith(open, raw, goOn);
+};
+
+/** Has the host stream the bodies of long requests to this component. */
+export function takeUploads(): void {
+  platform[uploadKey] = step;
+}
+
+async function goOnWith(exchange: Open, raw: RawRequest, goOn: Answer): Promise<RawResponse> {
+  const { method, body } = raw;
+  const { upload } = exchange;
+  // Nothing that cleans up waits for a client that has gone away.
+  if (method === ":cancel") upload.fail();
+  if (method === ":next" || method === ":cancel") return waitFor(exchange, goOn(raw));
+  if (method === ":end") upload.give(undefined);
+  else if (method === ":broken") upload.fail();
+  // A component's bindings are of another realm: their Uint8Array is not the handler's.
+  else if (body !== undefined) upload.give(new Uint8Array(body));
+  if (body === undefined || Date.now() - exchange.turned >= TIMERS_MS) {
+    await new Promise<void>((resolve) => platform.setTimeout(resolve, 0));
+    exchange.turned = Date.now();
+  }
+  return waitFor(exchange, undefined);
+}
+
+/** Waits for the answer, or until the handler waits for the body. @param answer a new call's, else that of the open one */
+async function waitFor(exchange: Open, answer: ReturnType<Answer> | undefined): Promise<RawResponse> {
+  if (answer !== undefined) {
+    const settle = () => {
+      exchange.isSettled = true;
+      exchange.notify();
+    };
+    exchange.isSettled = false;
+    exchange.answer = Promise.resolve(answer);
+    exchange.answer.then(settle, settle);
+  }
+  const { upload } = exchange;
+  while (!exchange.isSettled) {
+    const waits = upload.waits;
+    if (waits) {
+      // The handler may answer without it.
+      if (!(await soon(exchange.answer, TURNS))) return upload.waits ?? waits;
+      break;
+    }
+    await new Promise<void>((resolve) => {
+      exchange.notify = resolve;
+      upload.onWait(resolve);
+    });
+  }
+  const given = await exchange.answer;
+  const { status, headers } = given;
+  if (!exchange.isStreaming) exchange.isStreaming = headers.at(-1)?.[0] === ":body";
+  else if (status !== 200 && status !== 202) exchange.isStreaming = false;
+  if (!exchange.isStreaming) open = undefined;
+  return given;
+}
