@@ -119,8 +119,9 @@ const step: UploadStep = (raw, handle, goOn) => {
   if (method === ":streams") return WAITS;
   if (method.startsWith(BEGIN)) {
     const upload = new Upload();
-    const { pathWithQuery, headers, contentType } = raw;
-    const begun: RawRequest = { method: method.split(" ")[1] as string, pathWithQuery, headers, contentType, upload };
+    // Read now: the host takes the request's memory back with the next call.
+    const { pathWithQuery, headers } = raw;
+    const begun: RawRequest = { method: method.slice(BEGIN.length), pathWithQuery, headers, upload };
     const answer = Promise.resolve(handle(begun));
     open = { upload, answer, isSettled: false, isStreaming: false, notify: () => {}, turned: Date.now() };
     return waitFor(open, answer);
