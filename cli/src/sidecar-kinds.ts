@@ -7,7 +7,7 @@ import { flag, text, textList, wholeNumber } from "./project/config/kinds.ts";
 
 /** A kind of sidecar. */
 interface KindEntry {
-  /** What it serves, and from where. */
+  /** Names the service and its stores, in the help. */
   readonly summary: string;
   /** The variable that its URL may come from. */
   readonly variable: string;
@@ -15,7 +15,7 @@ interface KindEntry {
   readonly example: string;
   /** URLs of its stores, for the documentation. */
   readonly stores: string;
-  /** What modules call it in `tenon dev`; none where they do not call it. */
+  /** Its name for modules in `tenon dev`; none where they do not call it. */
   readonly client?: string;
 }
 

@@ -1,4 +1,4 @@
-/** What Redis adds to the contract of queues: its memory, its evictions, its crashes, and what stays in it. */
+/** Queues in Redis beyond the contract of all stores: its memory, its evictions, its crashes, and what stays in it. */
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { describeWith } from "../../../testing/needs.ts";
 import { startInProcess } from "../../src/in-process.ts";

@@ -20,13 +20,13 @@ pub(crate) struct Kind {
     pub(crate) name: &'static str,
     /// The stores that it can be on.
     pub(crate) stores: &'static [Store],
-    /// What it is among the development services.
+    /// Its part of the development services.
     pub(crate) dev: Dev,
 }
 
 /// A store of a kind.
 pub(crate) struct Store {
-    /// What its URLs begin with, such as `postgres://`.
+    /// The beginnings of its URLs, such as `postgres://`.
     pub(crate) schemes: &'static [&'static str],
     /// Such a URL, for errors.
     pub(crate) example: &'static str,
@@ -53,7 +53,7 @@ impl From<Router> for DevPart {
     }
 }
 
-/// What a store is opened with.
+/// The URL, options and limits that a store is opened with.
 pub(crate) struct Opening {
     /// It may hold a password.
     pub(crate) url: String,

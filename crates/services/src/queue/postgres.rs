@@ -55,7 +55,7 @@ due AS (
   ORDER BY due, id LIMIT $2 FOR UPDATE SKIP LOCKED)"
 );
 
-/// Whether [`LEASE`] may have left out messages.
+/// Reports whether [`LEASE`] may have left out messages.
 const IS_MORE: &str = "SELECT count(*) = 500 FROM (
   SELECT FROM tenon_queue WHERE queue = $1 AND due <= now() ORDER BY due, id LIMIT 500) AS oldest";
 

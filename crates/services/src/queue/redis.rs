@@ -31,7 +31,7 @@ const REMEMBERED: Duration = Duration::from_secs(24 * 3600);
 /// Queues that are counted at once.
 const COUNTED_AT_ONCE: usize = 16;
 
-/// What all scripts of a queue begin with. KEYS: those of [`Names::keys`].
+/// The beginning of all scripts of a queue. KEYS: those of [`Names::keys`].
 ///
 /// A message has a number of its own in its queue, in the order of sending. Its entry in `messages` is id, time and body; in
 /// `leases` it is the number of deliveries, a space, and id and receipt while there is a lease. `order` has members of key,
@@ -248,7 +248,7 @@ fn receipt_of(number: &str, receipt: &str) -> String {
     format!("{number}.{receipt}")
 }
 
-/// What [`LEASE`] gives of a message.
+/// A message as [`LEASE`] gives it.
 type Taken = (String, Vec<u8>, String, u32);
 
 impl RedisQueue {

@@ -31,7 +31,7 @@ const DUE: &str = "SELECT id, body, key, attempts, sent_ms FROM (
         SELECT 1 FROM messages AS e WHERE e.queue = m.queue AND e.key = m.key AND e.id < m.id)
     LIMIT ?3";
 
-/// Whether [`DUE`] may have left out messages.
+/// Reports whether [`DUE`] may have left out messages.
 const IS_MORE: &str = "SELECT count(*) = 500 FROM (SELECT 1 FROM messages WHERE queue = ? AND due_ms <= ? LIMIT 500)";
 
 /// Looks at all messages without a key, and at the oldest one of each key: what waits behind others of its key is passed over.
@@ -91,7 +91,7 @@ fn take(db: &Connection, query: &str, queue: &str, lease: &Lease, max: usize) ->
     };
     let mut taken = Vec::with_capacity(due.len());
     for Due { id, body, key, attempts, sent_ms } in due {
-        // What is no JSON any more was changed by other hands, and can't be delivered.
+        // A body that is no JSON any more was changed by other hands, and can't be delivered.
         let body = match RawValue::from_string(body) {
             Ok(body) if attempts < lease.max_attempts => body,
             _ => {

@@ -59,7 +59,7 @@ impl RedisLink {
         Ok(link)
     }
 
-    /// Whether keys are spread over several servers, by their slots.
+    /// Reports whether keys are spread over several servers, by their slots.
     pub(crate) fn has_slots(&self) -> bool {
         matches!(self.servers, Servers::Cluster(_))
     }
@@ -123,7 +123,7 @@ impl RedisLink {
         }
     }
 
-    /// Whether a command has not run, and may on another server or a moment later.
+    /// Reports whether a command has not run, and may succeed on another server or a moment later.
     fn was_refused(&self, error: &RedisError) -> bool {
         use ServerErrorKind::{Ask, BusyLoading, ClusterDown, MasterDown, Moved, ReadOnly, TryAgain};
         if matches!(self.servers, Servers::One(_)) {

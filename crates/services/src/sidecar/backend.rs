@@ -1,4 +1,4 @@
-//! What a sidecar serves, and from where.
+//! The service of a sidecar, and its store.
 
 use crate::registry::{Kind, Opened, Opening, Store};
 use crate::{Limits, ServicesError, SqlAccess, SqlParser};
@@ -12,7 +12,7 @@ pub struct Backend {
     options: BackendOptions,
 }
 
-/// What a kind of service is told besides its URL. Others ignore what is not theirs.
+/// The options of a kind of service besides its URL. A kind ignores those of others.
 pub struct BackendOptions {
     /// `sql`: what statements may do.
     pub access: SqlAccess,
