@@ -16,7 +16,9 @@ it("are the same in both", async () => {
 });
 
 it.each(sidecarKindNames)("%s has the stores in both", async (kind) => {
-  const { message } = await start(kind, "none://secret").catch((error: Error) => error as Error);
+  const refused = await start(kind, "none://secret").catch((error: Error) => error);
+  if (!(refused instanceof Error)) throw new Error("it has started");
+  const { message } = refused;
   expect(message).not.toContain("secret");
   const schemes = (text: string) => [...new Set([...text.matchAll(/([a-z0-9+]+):/g)].map(([, scheme]) => scheme))];
   const ports = (scheme: string | undefined) => !/^(host\d?|[\d]+)$/.test(scheme ?? "");
