@@ -409,7 +409,7 @@ export interface SidecarOptions {
   parser?: string
   /** The folder that compiled code is kept in; nothing is kept without one. */
   cacheDir?: string
-  /** `kv`: what every name in Redis begins with. */
+  /** `kv` and `queue`: what every name in Redis begins with. */
   prefix?: string
   /** `storage` on a folder: the base of the URLs that it signs, such as `https://files.example.com`. */
   publicUrl?: string

@@ -9,7 +9,9 @@ use http_body_util::{BodyExt, Full};
 use napi::bindgen_prelude::{Buffer, PromiseRaw};
 use napi::{Env, Result};
 use napi_derive::napi;
-use tenon_services::{Backend, InProcessSidecar, Limits, Listen, SidecarOptions as Options, SqlAccess, SqlParser};
+use tenon_services::{
+    Backend, BackendOptions, InProcessSidecar, Limits, Listen, SidecarOptions as Options, SqlAccess, SqlParser,
+};
 
 use crate::failure::{Failure, promise};
 use crate::in_process::Offered;
@@ -36,7 +38,7 @@ pub struct SidecarOptions {
     pub parser: Option<String>,
     /// The folder that compiled code is kept in; nothing is kept without one.
     pub cache_dir: Option<String>,
-    /// `kv`: what every name in Redis begins with.
+    /// `kv` and `queue`: what every name in Redis begins with.
     pub prefix: Option<String>,
     /// `storage` on a folder: the base of the URLs that it signs, such as `https://files.example.com`.
     pub public_url: Option<String>,
@@ -175,25 +177,15 @@ impl Sidecar {
 }
 
 fn backend(options: SidecarOptions) -> std::result::Result<Backend, Failure> {
-    let url = options.url;
     let tables = options.tables.map(|tables| tables.into_iter().collect());
-    Ok(match options.kind.as_str() {
-        "sql" => Backend::Sql {
-            url,
-            access: SqlAccess { read_only: options.read_only.unwrap_or(false), tables, role: options.role },
-            parser: SqlParser { file: options.parser.map(Into::into), cache: options.cache_dir.map(Into::into) },
-        },
-        "kv" => Backend::Kv { url, prefix: options.prefix.unwrap_or_else(|| "tenon:".to_string()) },
-        "storage" => Backend::Storage { url, public_url: options.public_url },
-        "queue" => Backend::Queue { url },
-        "cron" => Backend::Cron { url },
-        other => {
-            return Err(Failure::new(
-                "CONFIG",
-                format!("`{other}` is no kind of sidecar: use sql, kv, storage, queue or cron"),
-            ));
-        }
-    })
+    let defaults = BackendOptions::default();
+    let told = BackendOptions {
+        access: SqlAccess { read_only: options.read_only.unwrap_or(false), tables, role: options.role },
+        parser: SqlParser { file: options.parser.map(Into::into), cache: options.cache_dir.map(Into::into) },
+        prefix: options.prefix.unwrap_or(defaults.prefix),
+        public_url: options.public_url,
+    };
+    Ok(Backend::new(&options.kind, options.url, told)?)
 }
 
 fn limits(options: &SidecarOptions) -> Limits {

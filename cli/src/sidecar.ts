@@ -3,9 +3,9 @@ import type { Reply } from "./ask.ts";
 import { defaultCacheFolder } from "./cache-folder.ts";
 import { fromNative, native } from "./native.ts";
 import { requireHere } from "./package.ts";
-import type { SidecarKind } from "./project/config/in-process.ts";
+import type { SidecarKind } from "./sidecar-kinds.ts";
 
-export { type SidecarKind, sidecarKinds } from "./project/config/in-process.ts";
+export type { SidecarKind } from "./sidecar-kinds.ts";
 
 /** What a {@link Sidecar} is told; limits that are left out are those of the development services. */
 export interface SidecarOptions {
@@ -25,7 +25,7 @@ export interface SidecarOptions {
   readonly tables?: readonly string[];
   /** `sql`, PostgreSQL: the role whose rights statements have, in place of those of the user in the URL. */
   readonly role?: string;
-  /** `kv`: what every name in Redis begins with. */
+  /** `kv` and `queue`: what every name in Redis begins with. */
   readonly prefix?: string;
   /** `storage` on a folder: the base of the URLs that it signs, such as `https://files.example.com`. */
   readonly publicUrl?: string;

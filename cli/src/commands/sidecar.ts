@@ -3,7 +3,18 @@ import { TenonError } from "../errors.ts";
 import { Lifecycle } from "../lifecycle.ts";
 import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
 import { hasPassword } from "../project/config/addresses.ts";
-import { Sidecar, type SidecarKind } from "../sidecar.ts";
+import { camelCase } from "../project/config/key.ts";
+import { Sidecar, type SidecarOptions } from "../sidecar.ts";
+import {
+  hasOption,
+  type SidecarKind,
+  type SidecarOptionKey,
+  sidecarKind,
+  sidecarKindNames,
+  sidecarOption,
+  sidecarOptionKeys,
+  sidecarOptions,
+} from "../sidecar-kinds.ts";
 import { helpCommand } from "./help.ts";
 import { addHealth } from "./sidecar-health.ts";
 import { addHttp } from "./sidecar-http.ts";
@@ -23,34 +34,10 @@ interface Options extends CommonOptions, ServerOptions {
   readonly url?: string;
   readonly urlFile?: string;
   readonly tokenFile?: string;
-  readonly readOnly?: boolean;
-  readonly tables?: readonly string[];
-  readonly role?: string;
-  readonly prefix?: string;
-  readonly publicUrl?: string;
-  readonly poolSize?: number;
-  readonly statementTimeout?: number;
-  readonly transactionIdle?: number;
-  readonly transactionTimeout?: number;
-  readonly maxRows?: number;
-  readonly maxBody?: number;
   readonly json?: boolean;
 }
 
-/** What a kind is, where its URL may come from, and what such a URL looks like. */
-const kinds = {
-  sql: { summary: "SQL from PostgreSQL or SQLite", variable: "DATABASE_URL", example: "sqlite:/path/to/file.db" },
-  kv: {
-    summary: "keys from Redis or SQLite",
-    variable: "REDIS_URL",
-    example: "redis://127.0.0.1:6379/0, rediss://… or sqlite:/path/to/file.db",
-  },
-  queue: { summary: "queues in PostgreSQL or SQLite", variable: "DATABASE_URL", example: "sqlite:/path/to/file.db" },
-  cron: { summary: "cron jobs in PostgreSQL or SQLite", variable: "DATABASE_URL", example: "sqlite:/path/to/file.db" },
-  storage: { summary: "objects from S3 or a folder", variable: "STORAGE_URL", example: "s3://bucket or file:/path" },
-} as const satisfies Record<SidecarKind, { summary: string; variable: string; example: string }>;
-
-/** `tenon sidecar sql|kv|storage|queue|cron`: serve one kind of store to modules, in the foreground until a signal. */
+/** `tenon sidecar <kind>`: serve one kind of store to modules, in the foreground until a signal. */
 export function sidecarCommand(program: Command): void {
   const sidecar = program
     .command("sidecar")
@@ -59,14 +46,14 @@ export function sidecarCommand(program: Command): void {
       "Serves one store over the HTTP contract of the development services. It holds the credentials, so that modules " +
         "need none; they come from the environment or a file, never from the command line.",
     );
-  for (const kind of Object.keys(kinds) as SidecarKind[]) addKind(sidecar, kind);
+  for (const kind of sidecarKindNames) addKind(sidecar, kind);
   addHttp(sidecar);
   addHealth(sidecar);
   helpCommand(sidecar);
 }
 
 function addKind(sidecar: Command, kind: SidecarKind): void {
-  const { summary, variable, example } = kinds[kind];
+  const { summary, variable, example } = sidecarKind(kind);
   const command = sidecar
     .command(kind)
     .summary(`serve ${summary}`)
@@ -78,50 +65,37 @@ function addKind(sidecar: Command, kind: SidecarKind): void {
     .option("--url <url>", `the store, when its URL has no password: ${example}`)
     .option("--url-file <file>", "file with the store's URL")
     .option("--token-file <file>", "file with the bearer token that requests must have");
-  if (kind === "sql") {
-    command
-      .option("--read-only", "refuse statements that write")
-      .addOption(new Option("--role <name>", "the role whose rights statements have (PostgreSQL)").argParser(role))
-      .addOption(
-        new Option("--tables <names>", "the only tables that statements may name, with commas").argParser(list),
-      )
-      .option("--pool-size <number>", "connections to the database", positive)
-      .option("--statement-timeout <ms>", "milliseconds that a request's statements may take", positive)
-      .option("--transaction-idle <ms>", "milliseconds between two statements of a transaction", positive)
-      .option("--transaction-timeout <ms>", "milliseconds of a transaction in all", positive)
-      .option("--max-rows <number>", "rows of one result", positive);
-  }
-  if (kind === "kv") command.option("--prefix <text>", "what every name in Redis begins with");
-  if (kind === "storage") {
-    command.option("--public-url <url>", "where clients reach a folder's sidecar, for the URLs that it signs");
-  }
-  command
-    .option("--max-body <bytes>", "bytes of a request's body", positive)
-    .option("--json", "print where it listens as one line of JSON");
-  withCommonOptions(withServerOptions(command)).action((options: Options) => serve(kind, options));
+  const options = sidecarOptionKeys.filter((key) => hasOption(kind, key)).map((key) => [key, optionOf(key)] as const);
+  for (const [, option] of options) command.addOption(option);
+  command.option("--json", "print where it listens as one line of JSON");
+  withCommonOptions(withServerOptions(command)).action((given: Options) => {
+    const values = given as unknown as Readonly<Record<string, unknown>>;
+    const named = options.map(([key, option]) => [camelCase(key), values[option.attributeName()]] as const);
+    return serve(kind, given, Object.fromEntries(named.filter(([, value]) => value !== undefined)));
+  });
 }
 
-async function serve(kind: SidecarKind, options: Options): Promise<void> {
+/** How the options are read whose values are no numbers and no plain texts. */
+const parsers: { readonly [K in SidecarOptionKey]?: (text: string) => unknown } = { role, tables: list };
+
+function optionOf(key: SidecarOptionKey): Option {
+  const { flags, description } = sidecarOption(key);
+  const option = new Option(flags, description);
+  const parser = parsers[key] ?? (sidecarOptions[key].value.schema["type"] === "integer" ? positive : undefined);
+  return parser === undefined ? option : option.argParser(parser);
+}
+
+async function serve(kind: SidecarKind, options: Options, more: Partial<SidecarOptions>): Promise<void> {
   const terminal = terminalFor(options);
   const token = tokenFrom(options);
   const started = Sidecar.start({
+    ...more,
     kind,
     url: urlFrom(kind, options),
     listen: options.listen,
     logFormat: logFormatOf(options),
     logLevel: options.quiet ? "error" : options.verbose ? "debug" : "info",
-    ...given("token", token),
-    ...given("readOnly", options.readOnly),
-    ...given("tables", options.tables),
-    ...given("role", options.role),
-    ...given("prefix", options.prefix),
-    ...given("publicUrl", options.publicUrl),
-    ...given("poolSize", options.poolSize),
-    ...given("statementTimeoutMs", options.statementTimeout),
-    ...given("transactionIdleMs", options.transactionIdle),
-    ...given("transactionTimeoutMs", options.transactionTimeout),
-    ...given("maxRows", options.maxRows),
-    ...given("maxBodyBytes", options.maxBody),
+    ...(token === undefined ? {} : { token }),
   });
   const lifecycle = new Lifecycle();
   const sidecar = await lifecycle.starting(started).catch(asUsage);
@@ -131,10 +105,6 @@ async function serve(kind: SidecarKind, options: Options): Promise<void> {
   terminal.note("Stop", "after running requests; Ctrl-C again stops at once");
   await sidecar.close();
   process.exit();
-}
-
-function given<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
-  return value === undefined ? {} : ({ [key]: value } as { [P in K]?: V });
 }
 
 /** An address to listen on, or a URL, that means nothing is wrong usage: no store was asked yet. */
@@ -147,7 +117,7 @@ function asUsage(error: unknown): never {
 
 /** The store's URL. A password on a command line is seen by every user of the machine, and so is refused. */
 function urlFrom(kind: SidecarKind, { url, urlFile }: Options): string {
-  const { variable, example } = kinds[kind];
+  const { variable, example } = sidecarKind(kind);
   if (url !== undefined && urlFile !== undefined) {
     throw new TenonError("USAGE", "--url and --url-file say the same thing", "give one of them");
   }

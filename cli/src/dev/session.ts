@@ -10,6 +10,7 @@ import { environmentFile, withEnvironmentFile } from "../project/secrets.ts";
 import { servingOptions } from "../project/serving.ts";
 import { consumeQueues, type QueueConsumer, queueServiceOf } from "../queues.ts";
 import { Services } from "../services.ts";
+import { sidecarKind, sidecarKindNames } from "../sidecar-kinds.ts";
 import { askAt } from "../sidecar-service.ts";
 import type { Terminal } from "../terminal.ts";
 import { Builder, type Built } from "./builder.ts";
@@ -229,7 +230,8 @@ export class DevSession {
     const { config, folder } = this.#project;
     const url = this.#services?.url ?? "";
     const taken = new Set(Object.keys(config.sidecars).map(sidecarVariable));
-    const own = ["db", "cache", "storage", "queue"].filter((name) => !taken.has(sidecarVariable(name)));
+    const clients = sidecarKindNames.flatMap((kind) => sidecarKind(kind).client ?? []);
+    const own = clients.filter((name) => !taken.has(sidecarVariable(name)));
     const named = servingOptions(config, folder, withEnvironmentFile(folder, process.env));
     const sidecars = { ...Object.fromEntries(own.map((name) => [name, url])), ...named.sidecars };
     const serving = { ...named, sidecars };

@@ -38,6 +38,33 @@ describeWith("postgresql", "health on PostgreSQL", () => {
     await store.stop();
   });
 
+  it.each([
+    { kind: "queue", table: "tenon_queue", path: "/queue/a", json: { messages: [{ body: 1 }] } },
+    { kind: "cron", table: "tenon_cron_jobs", path: "/cron", json: { name: "a", schedule: "@daily", module: "a" } },
+  ] as const)("of $kind is up while all connections are in use", async ({ kind, table, path, json }) => {
+    const store = await startPostgres();
+    await using sidecar = await Sidecar.start({ ...options, kind, url: store.url, poolSize: 1 });
+    await using sql = await Sidecar.start({ ...options, url: store.url });
+    const ask = askAt(sidecar.address);
+    const askSql = askAt(sql.address);
+    expect((await ask("POST", path, { json })).status).toBeLessThan(300);
+    const leased = async () => (await ask("POST", "/queue/a/lease", { json: {} })).json.messages[0];
+    const done = kind === "queue" ? await leased() : undefined;
+    // Another client has the row that the one connection waits for.
+    const headers = { "tenon-transaction": (await askSql("POST", "/sql/transaction", { json: {} })).json.id };
+    const lock = { sql: `SELECT 1 AS a FROM ${table} FOR UPDATE` };
+    expect((await askSql("POST", "/sql/query", { json: lock, headers })).json.rows).toEqual([{ a: 1 }]);
+    const waiting = kind === "queue" ? ask("POST", "/queue/a/done", { json: done }) : ask("DELETE", "/cron/a");
+    const waits = { sql: "SELECT 1 AS a FROM pg_stat_activity WHERE wait_event_type = 'Lock'" };
+    await expect.poll(async () => (await askSql("POST", "/sql/query", { json: waits })).json.rows).toHaveLength(1);
+    for (let n = 0; n < 3; n++) expect((await ask("GET", "/health")).status).toBe(200);
+    expect((await askSql("DELETE", "/sql/transaction", { headers })).status).toBe(204);
+    expect((await waiting).status).toBe(204);
+    store.crash();
+    await expect.poll(async () => (await ask("GET", "/health")).status).toBe(200);
+    await store.stop();
+  });
+
   it("is down on a replica, unless only reads are asked of it", async () => {
     const store = await startPostgres();
     store.crash(({ data }) => writeFileSync(join(data, "standby.signal"), ""));

@@ -1,13 +1,12 @@
 /** The contract of key-value, on everything that keeps to it. */
 import { rmSync } from "node:fs";
-import { connect } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { describeEach, describeWith } from "../../../testing/needs.ts";
 import { Sidecar } from "../../src/sidecar.ts";
 import { type Ask, askAt } from "./ask.ts";
 import { startProcess } from "./sidecar-process.ts";
-import { folder, type Store, startRedis, startRedisTls } from "./stores.ts";
+import { folder, type RedisStore, redisCommand, startRedis, startRedisTls } from "./stores.ts";
 import { kvTargets, type Started } from "./targets.ts";
 
 describeEach("key-value: $name", kvTargets, (target) => {
@@ -191,20 +190,21 @@ describeEach("key-value: $name", kvTargets, (target) => {
   });
 
   it("writes many at once", async () => {
+    // A cluster has keys with one hash tag on one server.
     const set = [
-      { key: "s1", value: "é", content_type: "text/x", ttl: 100, metadata: { Owner: "Ann" } },
-      { key: "s/2", base64: "AP8=" },
-      { key: "s1", value: "last" },
+      { key: "{s}1", value: "é", content_type: "text/x", ttl: 100, metadata: { Owner: "Ann" } },
+      { key: "{s}/2", base64: "AP8=" },
+      { key: "{s}1", value: "last" },
     ];
     const { etags } = (await ask("POST", "/kv", { json: { set: set.slice(0, 2) } })).json;
-    const { entries } = (await ask("POST", "/kv", { json: { get: ["s1", "s/2"] } })).json;
+    const { entries } = (await ask("POST", "/kv", { json: { get: ["{s}1", "{s}/2"] } })).json;
     const type = "application/octet-stream";
     expect(entries).toEqual([
       { ...set[0], etag: etags[0], ttl: expect.any(Number), metadata: { owner: "Ann" } },
       { ...set[1], etag: etags[1], content_type: type },
     ]);
     await ask("POST", "/kv", { json: { set } });
-    const read = await ask("GET", "/kv/s1");
+    const read = await ask("GET", "/kv/{s}1");
     expect([
       read.text,
       read.headers["content-type"],
@@ -230,11 +230,11 @@ describeEach("key-value: $name", kvTargets, (target) => {
     for (const set of wrong) expect((await ask("POST", "/kv", { json: { set } })).status).toBe(400);
     expect((await ask("POST", "/kv", { json: { get: ["x"], set: [] } })).status).toBe(400);
     expect((await ask("GET", "/kv/x")).status).toBe(404);
-    for (const key of ["s1", "s%2F2"]) await ask("DELETE", `/kv/${key}`);
+    for (const key of ["{s}1", "{s}%2F2"]) await ask("DELETE", `/kv/${key}`);
   });
 
   it("lists all that stays exactly once, while others write", async () => {
-    const name = (n: number) => `churn:${String(n).padStart(3, "0")}`;
+    const name = (n: number) => `{churn}:${String(n).padStart(3, "0")}`;
     const put = (n: number) => ask("PUT", `/kv/${name(n)}`, { body: "x" });
     const set = Array.from({ length: 150 }, (_, n) => ({ key: name(n), value: "x" }));
     await ask("POST", "/kv", { json: { set } });
@@ -251,7 +251,7 @@ describeEach("key-value: $name", kvTargets, (target) => {
       const seen: string[] = [];
       for (let after: string | null = ""; after !== null; ) {
         const page: { keys: string[]; next: string | null } = (
-          await ask("GET", `/kv?prefix=churn:&limit=7&after=${after}`)
+          await ask("GET", `/kv?prefix={churn}:&limit=7&after=${after}`)
         ).json;
         seen.push(...page.keys);
         after = page.next;
@@ -293,7 +293,7 @@ describeWith(["redis-server", "openssl"], "key-value in Redis over TLS", () => {
 });
 
 describeWith("redis-server", "key-value in Redis", () => {
-  let store: Store;
+  let store: RedisStore;
   let sidecar: Sidecar;
   let ask: Ask;
   beforeAll(async () => {
@@ -306,16 +306,7 @@ describeWith("redis-server", "key-value in Redis", () => {
     await store.stop();
   });
 
-  /** The answer of Redis itself to a command in one line. */
-  const redis = (command: string): Promise<string> =>
-    new Promise((resolve, reject) => {
-      const connection = connect(store.url.slice("unix://".length), () => connection.write(`${command}\r\n`));
-      connection.once("error", reject);
-      connection.once("data", (data) => {
-        connection.destroy();
-        resolve(data.toString().trim());
-      });
-    });
+  const redis = (command: string) => redisCommand(store.socket, command);
 
   it("has one key for an entry, and none when its time is over", async () => {
     await Promise.all(Array.from({ length: 300 }, (_, n) => ask("PUT", `/kv/short:${n}?ttl=1`, { body: "x" })));

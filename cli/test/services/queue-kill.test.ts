@@ -11,7 +11,7 @@ import { expect, it } from "vitest";
 import { describeWith } from "../../../testing/needs.ts";
 import { askAt } from "./ask.ts";
 import { startProcess } from "./sidecar-process.ts";
-import { folder, startPostgres } from "./stores.ts";
+import { folder, startPostgres, startRedis } from "./stores.ts";
 
 const MESSAGES = Number(process.env["TENON_QUEUE_MESSAGES"] ?? 1_600);
 const KEYS = 16;
@@ -134,6 +134,14 @@ describeWith("postgresql", "queues on PostgreSQL", () => {
   it(`handles ${MESSAGES} messages at least once, in spite of kills`, { timeout }, async () => {
     const store = await startPostgres();
     await campaign("PostgreSQL", store.url);
+    await store.stop();
+  });
+});
+
+describeWith("redis-server", "queues on Redis", () => {
+  it(`handles ${MESSAGES} messages at least once, in spite of kills`, { timeout }, async () => {
+    const store = await startRedis();
+    await campaign("Redis", store.url);
     await store.stop();
   });
 });

@@ -89,6 +89,20 @@ describeEach("queues: $name", queueTargets, (target) => {
       .toBe(1);
   });
 
+  it("leaves dead letters where they are, however often they are delivered", async () => {
+    const dead = client(started.ask, "stuck.dead");
+    await dead.send({ body: 1 });
+    for (let attempts = 1; attempts <= 3; attempts++) {
+      const [found] = (await dead.lease({ max_attempts: 1 })) as [Delivered];
+      expect([found.body, found.attempts]).toEqual([1, attempts]);
+      const { id, receipt } = found;
+      const again = await dead.post("/retry", { id, receipt, delay_ms: 0, max_attempts: 1 });
+      expect(again.json).toEqual({ dead: false });
+    }
+    const [{ id, receipt }] = (await dead.lease({ max_attempts: 1 })) as [Delivered];
+    expect((await dead.post("/done", { id, receipt })).status).toBe(204);
+  });
+
   it("keeps the order of messages with one key", async () => {
     const queue = client(started.ask, "ordered");
     await queue.send({ body: 1, key: "a" }, { body: 2, key: "a" }, { body: 3, key: "b" }, { body: 4 });
@@ -100,6 +114,20 @@ describeEach("queues: $name", queueTargets, (target) => {
     expect(again.body).toBe(1);
     await queue.post("/done", { id: again.id, receipt: again.receipt });
     expect((await queue.lease()).map(({ body }) => body)).toEqual([2]);
+  });
+
+  it("finds what is behind many messages of one key", async () => {
+    const queue = client(started.ask, "behind");
+    for (let sent = 0; sent < 600; sent += 100) {
+      await queue.send(...Array.from({ length: 100 }, (_, n) => ({ body: sent + n, key: "a" })));
+    }
+    await queue.send({ body: "b", key: "b" }, { body: "none" });
+    const first = await queue.lease();
+    expect(first.map(({ body }) => body)).toEqual([0, "b", "none"]);
+    expect(await queue.lease()).toEqual([]);
+    const [{ id, receipt }] = first as [Delivered];
+    await queue.post("/done", { id, receipt });
+    expect((await queue.lease()).map(({ body }) => body)).toEqual([1]);
   });
 
   it("delays messages", async () => {

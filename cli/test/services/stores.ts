@@ -79,11 +79,32 @@ export async function startRedisTls(): Promise<RedisTlsStore> {
 }
 
 /** Redis, on a socket in a temporary folder. */
-export function startRedis(): Promise<Store> {
+export function startRedis(): Promise<RedisStore> {
   return runRedis(folder(), []);
 }
 
-async function runRedis(directory: string, more: readonly string[]): Promise<Store> {
+/** The answer of a Redis to a command in one line, as its protocol has it. */
+export function redisCommand(socket: string, command: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const connection = connect(socket, () => connection.write(`${command}\r\n`));
+    connection.once("error", reject);
+    connection.once("data", (data) => {
+      connection.destroy();
+      resolve(data.toString().trim());
+    });
+  });
+}
+
+/** A Redis that runs. */
+export interface RedisStore extends Store {
+  /** Its Unix socket. */
+  readonly socket: string;
+  /** Ends it at once, as a crash does. */
+  crash(): Promise<void>;
+}
+
+/** Runs Redis on a socket in a folder, which is gone when it is stopped. */
+export async function runRedis(directory: string, more: readonly string[]): Promise<RedisStore> {
   const socket = join(directory, "redis.sock");
   const server = spawn(
     findProgram("redis-server") as string,
@@ -96,6 +117,8 @@ async function runRedis(directory: string, more: readonly string[]): Promise<Sto
   await Promise.race([failed, answers(socket)]);
   return {
     url: `unix://${socket}`,
+    socket,
+    crash: () => ended(server, "SIGKILL"),
     stop: async () => {
       await ended(server);
       rmSync(directory, { recursive: true, force: true });
@@ -128,8 +151,9 @@ async function answers(socket: string): Promise<void> {
   }
 }
 
-async function ended(child: ChildProcess): Promise<void> {
+async function ended(child: ChildProcess, signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
   const exited = new Promise((resolve) => child.once("exit", resolve));
-  child.kill("SIGTERM");
+  child.kill(signal);
   await exited;
 }

@@ -5,6 +5,7 @@ import type { ProgramName } from "../../../testing/programs.ts";
 import { Services } from "../../src/services.ts";
 import { Sidecar, type SidecarOptions } from "../../src/sidecar.ts";
 import { type Ask, askAt } from "./ask.ts";
+import { startCluster, startSentinel } from "./redis-stores.ts";
 import { folder, type Store, startPostgres, startRedis } from "./stores.ts";
 
 /** Something to ask, and how to end it. */
@@ -43,7 +44,12 @@ export const development: Target = {
 };
 
 /** The stores that are programs of their own. */
-const stores: Readonly<Record<string, ProgramName>> = { PostgreSQL: "postgresql", Redis: "redis-server" };
+const stores: Readonly<Record<string, ProgramName>> = {
+  PostgreSQL: "postgresql",
+  Redis: "redis-server",
+  "Redis Sentinel": "redis-server",
+  "Redis Cluster": "redis-server",
+};
 
 /** A sidecar over a store, listening on TCP or on a Unix socket. */
 export function sidecar(
@@ -83,12 +89,17 @@ export const kvTargets: readonly Target[] = [
   development,
   sidecar("kv", "Redis", "TCP", startRedis),
   sidecar("kv", "Redis", "Unix", startRedis),
+  sidecar("kv", "Redis Sentinel", "TCP", startSentinel),
+  sidecar("kv", "Redis Cluster", "TCP", startCluster),
 ];
 
 export const queueTargets: readonly Target[] = [
   development,
   sidecar("queue", "SQLite", "Unix", sqliteFile),
   sidecar("queue", "PostgreSQL", "TCP", startPostgres),
+  sidecar("queue", "Redis", "TCP", startRedis),
+  sidecar("queue", "Redis Sentinel", "Unix", startSentinel),
+  sidecar("queue", "Redis Cluster", "TCP", startCluster),
 ];
 
 /** The development services run jobs by themselves; these leave them to consumers. */

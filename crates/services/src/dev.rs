@@ -9,14 +9,10 @@ use axum::Router;
 use axum::routing::get;
 use tokio::task::JoinHandle;
 
-use crate::cron::{self, Cron, HostSlot, SqliteCron};
+use crate::cron::HostSlot;
 use crate::http::guard::Guard;
 use crate::http::serve::{Health, Listener, Running, app};
-use crate::kv::{self, SqliteKv};
-use crate::queue::{self, SqliteQueue};
-use crate::sql::sqlite::SqliteSql;
-use crate::sql::{self, SqlAccess};
-use crate::storage::{self, FolderStore};
+use crate::registry::{DevPart, KINDS};
 use crate::{Host, Limits, ServicesError, page};
 
 /// What the development services are told.
@@ -37,7 +33,7 @@ pub struct DevOptions {
 /// The development services, while they run.
 pub struct DevServices {
     running: Running,
-    clock: JoinHandle<()>,
+    clocks: Vec<JoinHandle<()>>,
     host: HostSlot,
 }
 
@@ -60,12 +56,15 @@ impl DevServices {
             let (slot, limits) = (slot.clone(), limits.clone());
             move || open(&folder, fresh, slot, &limits)
         });
-        let (routes, cron) = opened.await.map_err(|error| ServicesError::Config(error.to_string()))??;
+        let parts = opened.await.map_err(|error| ServicesError::Config(error.to_string()))??;
+        let (routes, clocks): (Vec<_>, Vec<_>) = parts.into_iter().map(|part| (part.routes, part.clock)).unzip();
+        let routes = routes.into_iter().fold(Router::new(), Router::merge);
         let health = Health::new("development services");
         let routes =
             routes.merge(page::routes(slot.clone())).route("/health", get(|| async move { axum::Json(health.up()) }));
         let running = Running::start(listener, app(routes, Guard::Loopback, None), &limits);
-        Ok(Self { running, clock: cron.start(), host: slot })
+        let clocks = clocks.into_iter().flatten().map(|start| start()).collect();
+        Ok(Self { running, clocks, host: slot })
     }
 
     /// Where they listen, such as `http://127.0.0.1:9919`.
@@ -81,48 +80,36 @@ impl DevServices {
 
     /// Stops, when running requests have finished or their time is over.
     pub async fn close(self) {
-        self.clock.abort();
+        self.clocks.iter().for_each(JoinHandle::abort);
         self.host.set(None);
         self.running.close().await;
     }
 }
 
-fn open(
-    folder: &Path,
-    fresh: bool,
-    host: HostSlot,
-    limits: &Limits,
-) -> Result<(Router, Cron<SqliteCron>), ServicesError> {
+fn open(folder: &Path, fresh: bool, host: HostSlot, limits: &Limits) -> Result<Vec<DevPart>, ServicesError> {
     let fail = |error: std::io::Error| ServicesError::Folder { path: folder.to_path_buf(), reason: error.to_string() };
     if fresh && folder.exists() {
         clear(folder).map_err(fail)?;
     }
     fs::create_dir_all(folder).map_err(fail)?;
-    let kv = SqliteKv::open(&folder.join("kv.db"))?;
-    let sql = SqliteSql::open(&folder.join("sql.db"), SqlAccess::default(), limits.clone())?;
-    let storage = FolderStore::open(&folder.join("storage"))?;
-    let queue = SqliteQueue::open(&folder.join("queue.db"))?;
-    let cron = Cron::open(&folder.join("cron.db"), host)?;
-    let routes = kv::routes(kv, limits.clone())
-        .merge(sql::routes(sql, limits.clone()))
-        .merge(storage::routes(storage, None, limits.clone()))
-        .merge(queue::routes(queue, limits.clone()))
-        .merge(cron::routes(cron.clone(), limits.clone()));
-    Ok((routes, cron))
+    KINDS.iter().map(|kind| (kind.dev.open)(&folder.join(kind.dev.name), &host, limits)).collect()
 }
 
 /// Deletes what the services have made in a folder, and nothing else of it.
 fn clear(folder: &Path) -> std::io::Result<()> {
-    for name in ["kv.db", "sql.db", "queue.db", "cron.db"] {
+    let is_absent = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
+    for kind in KINDS {
+        let path = folder.join(kind.dev.name);
+        if path.is_dir() {
+            fs::remove_dir_all(path)?;
+            continue;
+        }
         for suffix in ["", "-wal", "-shm"] {
-            match fs::remove_file(folder.join(format!("{name}{suffix}"))) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            match fs::remove_file(folder.join(format!("{}{suffix}", kind.dev.name))) {
+                Err(error) if !is_absent(&error) => return Err(error),
                 _ => {}
             }
         }
     }
-    match fs::remove_dir_all(folder.join("storage")) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
+    Ok(())
 }

@@ -5,6 +5,8 @@
 //! nothing of Node; what it needs of a runtime is the trait [`Host`]. PostgreSQL's statements are parsed by
 //! `tenon_pg_grammar`, and what they may do is decided here.
 //!
+//! The kinds are the entries of [`registry::KINDS`](registry).
+//!
 //! 1. For development, [`DevServices::start`] serves everything out of one folder on one port, and a page to look at it.
 //! 2. For production, [`Sidecar::start`] serves one kind from one store, on a Unix socket or a TCP address, and
 //!    [`InProcessSidecar`] to a runtime of the same process.
@@ -13,7 +15,7 @@
 //!  http ─► guard, token, metrics ─► kv::routes      ─► trait KvStore      ─► SQLite │ Redis
 //!                                ├─► sql::routes     ─► trait SqlStore     ─► SQLite │ PostgreSQL
 //!                                ├─► storage::routes ─► trait ObjectStore  ─► folder │ S3
-//!                                ├─► queue::routes   ─► trait QueueStore   ─► SQLite │ PostgreSQL
+//!                                ├─► queue::routes   ─► trait QueueStore   ─► SQLite │ PostgreSQL │ Redis
 //!                                └─► cron::routes    ─► trait CronStore    ─► SQLite │ PostgreSQL
 //! ```
 
@@ -26,18 +28,22 @@ mod kv;
 mod lease;
 mod limits;
 mod page;
+mod postgres_health;
 mod postgres_mark;
 mod postgres_tables;
 mod queue;
+mod redis_link;
+mod registry;
 mod sidecar;
 mod sql;
 mod sqlite_file;
 mod storage;
+mod store_error;
 
 pub use cron::schedule_problem;
 pub use dev::{DevOptions, DevServices};
 pub use error::ServicesError;
 pub use host::{Host, ModuleCall, ModuleRequest, RecentRequest, SendingAgain, SentAgain};
 pub use limits::Limits;
-pub use sidecar::{Backend, InProcessSidecar, Listen, Sidecar, SidecarOptions};
+pub use sidecar::{Backend, BackendOptions, InProcessSidecar, Listen, Sidecar, SidecarOptions};
 pub use sql::{SqlAccess, SqlParser};

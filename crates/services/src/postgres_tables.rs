@@ -3,8 +3,27 @@
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 use sqlx::{Connection, Executor};
 
+use crate::postgres_health::HealthConnection;
 use crate::postgres_mark::Mark;
 use crate::{Limits, ServicesError};
+
+/// The tables of a service. Cloning shares the connections.
+#[derive(Clone)]
+pub(crate) struct Tables {
+    pub(crate) pool: PgPool,
+    health: HealthConnection,
+}
+
+impl Tables {
+    /// Asks whether the database answers and takes writes.
+    pub(crate) async fn ping(&self) -> Result<(), String> {
+        match self.health.is_replica().await {
+            Ok(true) => Err("PostgreSQL: it is a replica, which takes no writes: name the primary".to_owned()),
+            Ok(false) => Ok(()),
+            Err(error) => Err(store_error(error)),
+        }
+    }
+}
 
 /// Connects, and runs `schema`, which makes `tables` where they are not there yet.
 pub(crate) async fn open(
@@ -12,7 +31,7 @@ pub(crate) async fn open(
     limits: &Limits,
     schema: &'static str,
     tables: &str,
-) -> Result<PgPool, ServicesError> {
+) -> Result<Tables, ServicesError> {
     let fail = |reason: String| ServicesError::Backend { what: "PostgreSQL", reason };
     let options: PgConnectOptions = url.parse().map_err(|_| fail("this is no URL of a database".into()))?;
     let timeout = limits.statement_timeout.as_millis().to_string();
@@ -20,6 +39,7 @@ pub(crate) async fn open(
     let (options, mark) = Mark::on(options);
     // Once without the pool, which tries again whatever the reason, and reports a time-out.
     check(&options, &mark).await.map_err(|error| fail(error.to_string()))?;
+    let health = HealthConnection::new(options.clone(), mark.clone());
     let pool = PgPoolOptions::new()
         .after_connect(move |connection, _| {
             let mark = mark.clone();
@@ -35,7 +55,7 @@ pub(crate) async fn open(
         Err(error) => Err(error),
     };
     made.map_err(|error| fail(format!("{tables} could not be made: {error}")))?;
-    Ok(pool)
+    Ok(Tables { pool, health })
 }
 
 /// Codes of two sessions that make one table at the same time: a duplicate row of a catalog, table or type.

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { Runtime } from "../../runtime.ts";
-import { sidecarProblem } from "./addresses.ts";
+import { hasPassword, sidecarProblem } from "./addresses.ts";
 
 const good = [
   "http://db:5432",
@@ -46,3 +46,13 @@ describe.each([...good.map((address) => [address, true] as const), ...bad.map((a
     });
   },
 );
+
+test.each([
+  ["redis+sentinel://app:secret@one:26379,two:26379/mymaster/0", true],
+  ["redis+sentinel://one,two/mymaster?sentinel_username=a&sentinel_password=secret", true],
+  ["redis+cluster://:secret@one:6379,two:6379", true],
+  ["redis+cluster://one:6379,two:6379", false],
+  ["redis+sentinel://app@one/mymaster", false],
+])("a password is seen in %s: %s", (url, has) => {
+  expect(hasPassword(url)).toBe(has);
+});

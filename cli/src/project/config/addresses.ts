@@ -20,7 +20,10 @@ const isHost = (host: string) => !host.startsWith("[") || isIPv6(host.slice(1, -
 
 /** Reports whether a URL has a password: before an `@`, or as a parameter. */
 export function hasPassword(url: string): boolean {
-  return /^[a-z0-9+.-]+:\/\/[^/?#]*:[^/?#]*@/i.test(url) || /[?&](password|pass|sslpassword|token)=/i.test(url);
+  return (
+    /^[a-z0-9+.-]+:\/\/[^/?#]*:[^/?#]*@/i.test(url) ||
+    /[?&](password|pass|sslpassword|sentinel_password|token)=/i.test(url)
+  );
 }
 
 /** 1 to 65535 in at most five digits, up to the end of the address. */

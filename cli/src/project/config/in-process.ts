@@ -1,47 +1,25 @@
 /** A sidecar in the server's process, as a table in `[sidecars]` and as an option of `Runtime.create`. */
 import { nearest } from "../../nearest.ts";
+import {
+  hasOption,
+  type SidecarKind,
+  type SidecarOptionKey,
+  sidecarKindNames,
+  sidecarOption,
+  sidecarOptionKeys,
+  sidecarOptions,
+} from "../../sidecar-kinds.ts";
 import { hasPassword, sidecarProblem, sidecarRule } from "./addresses.ts";
 import { type CamelCase, camelCase } from "./key.ts";
-import { flag, isTable, type Kind, oneOf, text, textList, wholeNumber } from "./kinds.ts";
+import { isTable, type Kind, oneOf, text } from "./kinds.ts";
 
-/** The kinds of sidecar. */
-export const sidecarKinds = ["sql", "kv", "storage", "queue", "cron"] as const;
-export type SidecarKind = (typeof sidecarKinds)[number];
+const values = Object.fromEntries(sidecarOptionKeys.map((key) => [key, sidecarOptions[key].value])) as {
+  readonly [N in SidecarOptionKey]: (typeof sidecarOptions)[N]["value"];
+};
 
-const ms = wholeNumber(1, 86_400_000);
-const count = wholeNumber(1, 0xffff_ffff);
-
-const keys = {
-  run: oneOf(...sidecarKinds),
-  url: text,
-  url_file: text,
-  read_only: flag,
-  tables: textList,
-  role: text,
-  prefix: text,
-  public_url: text,
-  pool_size: wholeNumber(1, 1000),
-  statement_timeout_ms: ms,
-  transaction_idle_ms: ms,
-  transaction_timeout_ms: ms,
-  max_rows: count,
-  max_body_bytes: count,
-} as const;
+const keys = { run: oneOf(...sidecarKindNames), url: text, url_file: text, ...values } as const;
 
 type Keys = typeof keys;
-
-/** The kinds of sidecar that have a key which not all have. */
-const only: { readonly [N in keyof Keys]?: readonly SidecarKind[] } = {
-  read_only: ["sql"],
-  tables: ["sql"],
-  role: ["sql"],
-  prefix: ["kv"],
-  public_url: ["storage"],
-  statement_timeout_ms: ["sql"],
-  transaction_idle_ms: ["sql"],
-  transaction_timeout_ms: ["sql"],
-  max_rows: ["sql"],
-};
 
 /** A sidecar in the server's process, as `tenon.toml` has it. */
 export type InProcessTable = { readonly run: SidecarKind } & {
@@ -105,8 +83,8 @@ export function inProcessProblem(
       return `has the unknown key \`${name}\`; ${near === undefined ? `known are ${names.map(shown).join(", ")}` : `did you mean \`${near}\`?`}`;
     }
     if (each === undefined) continue;
-    if (only[key]?.includes(run as SidecarKind) === false)
-      return `has the key \`${shown(key)}\`, which is for ${only[key]?.join(", ")} alone`;
+    if (key in sidecarOptions && !hasOption(run as SidecarKind, key as SidecarOptionKey))
+      return `has the key \`${shown(key)}\`, which is for ${sidecarOption(key as SidecarOptionKey).kinds?.join(", ")} alone`;
     if (keys[key].read(each) === undefined) return `needs \`${shown(key)}\` to be ${keys[key].description}`;
   }
   return undefined;

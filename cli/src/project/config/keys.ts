@@ -3,6 +3,7 @@
  * the JSON Schema for editors and `docs/configuration.md`; a new key is one entry here.
  */
 import { limits, type ModuleLimit } from "../../limits.ts";
+import { sidecarKindNames, sidecarOptionKeys } from "../../sidecar-kinds.ts";
 import { projectNameProblem, projectNameRule } from "../name.ts";
 import {
   listenProblem,
@@ -29,13 +30,20 @@ const sidecarNames = {
   together: sidecarNamesProblem,
 };
 
+/** `a`, `b` or `c`, as code. */
+const listed = (names: readonly string[], word = "or") => {
+  const quoted = names.map((name) => `\`${name}\``);
+  return `${quoted.slice(0, -1).join(", ")} ${word} ${quoted.at(-1)}`;
+};
+
 const sidecarPlace = optional(
   sidecarValue,
   "Its address: `unix:///path/to.sock` or `http://host:port`. Credentials stay in the sidecar. " +
-    'A table such as `{ run = "sql", url = "env:DATABASE_URL" }` makes the server serve the store in its own process. `run` is `sql`, ' +
-    "`kv`, `storage`, `queue` or `cron`. `url` is the URL of the store, or `env:` and the variable that has it; `url_file` is a file " +
-    "that has it. The other keys are options of `tenon sidecar`: `read_only`, `tables`, `role`, `pool_size`, `statement_timeout_ms`, " +
-    "`transaction_idle_ms`, `transaction_timeout_ms`, `max_rows`, `prefix`, `public_url` and `max_body_bytes`.",
+    'A table such as `{ run = "sql", url = "env:DATABASE_URL" }` makes the server serve the store in its own process. `run` is ' +
+    `${listed(sidecarKindNames)}. ` +
+    "`url` is the URL of the store, or `env:` and the variable that has it; `url_file` is a file " +
+    "that has it. The other keys are options of `tenon sidecar`: " +
+    `${listed(sidecarOptionKeys, "and")}.`,
   { problem: sidecarValueProblem, rule: {}, hidden: (value) => typeof value !== "string" || value.includes("@") },
 );
 

@@ -14,6 +14,7 @@ mod routes;
 mod run;
 mod runner;
 mod schedule;
+mod service;
 mod sqlite;
 mod statements;
 
@@ -28,6 +29,7 @@ use run::{Ask, Call, Outcome, Run};
 use runner::Runner;
 pub use schedule::schedule_problem;
 use serde::Serialize;
+pub(crate) use service::KIND;
 pub(crate) use sqlite::SqliteCron;
 use tokio::task::JoinHandle;
 

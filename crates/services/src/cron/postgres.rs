@@ -1,7 +1,7 @@
 //! Cron in PostgreSQL. Transactions that write take turns by an advisory lock: there are few of them, each is short, and so
 //! the same steps as in SQLite are right without a lock of their own.
 
-use sqlx::postgres::{PgPool, PgRow};
+use sqlx::postgres::PgRow;
 use sqlx::{PgTransaction, Row};
 
 use super::job::{Job, next_time, stored};
@@ -12,7 +12,7 @@ use super::statements::{
 };
 use super::{Ask, Call, CronStore, Described, MAX_JOBS, Outcome, REMEMBERED_RUNS, Run, StoreError, run};
 use crate::lease::iso;
-use crate::postgres_tables::{self, store_error};
+use crate::postgres_tables::{self, Tables, store_error};
 use crate::{Limits, ServicesError};
 
 const SCHEMA: &str = schema!("bigserial PRIMARY KEY");
@@ -22,7 +22,7 @@ const LOCK: &str = "SELECT pg_advisory_xact_lock(5283920441720)";
 
 /// Jobs and runs in a PostgreSQL database.
 #[derive(Clone)]
-pub(crate) struct PostgresCron(PgPool);
+pub(crate) struct PostgresCron(Tables);
 
 impl PostgresCron {
     /// Connects, and makes the tables.
@@ -32,7 +32,7 @@ impl PostgresCron {
     }
 
     async fn begin(&self) -> Result<PgTransaction<'static>, StoreError> {
-        let mut transaction = self.0.begin().await.map_err(store_error)?;
+        let mut transaction = self.0.pool.begin().await.map_err(store_error)?;
         sqlx::query(LOCK).execute(&mut *transaction).await.map_err(store_error)?;
         Ok(transaction)
     }
@@ -121,11 +121,11 @@ async fn make(
 
 impl CronStore for PostgresCron {
     async fn jobs(&self) -> Result<Vec<Described>, StoreError> {
-        collect(&sqlx::query(JOBS).fetch_all(&self.0).await.map_err(store_error)?, described)
+        collect(&sqlx::query(JOBS).fetch_all(&self.0.pool).await.map_err(store_error)?, described)
     }
 
     async fn job(&self, name: String) -> Result<Option<Described>, StoreError> {
-        let rows = sqlx::query(JOB).bind(name).fetch_all(&self.0).await.map_err(store_error)?;
+        let rows = sqlx::query(JOB).bind(name).fetch_all(&self.0.pool).await.map_err(store_error)?;
         Ok(collect(&rows, described)?.pop())
     }
 
@@ -186,7 +186,7 @@ impl CronStore for PostgresCron {
     }
 
     async fn wake(&self) -> Result<Option<i64>, StoreError> {
-        sqlx::query_scalar(WAKE).fetch_one(&self.0).await.map_err(store_error)
+        sqlx::query_scalar(WAKE).fetch_one(&self.0.pool).await.map_err(store_error)
     }
 
     async fn lease(&self, ask: Ask, now: i64) -> Result<Vec<Call>, StoreError> {
@@ -245,15 +245,15 @@ impl CronStore for PostgresCron {
 
     async fn runs(&self, name: String, limit: usize) -> Result<Vec<Run>, StoreError> {
         let runs = sqlx::query(RUNS).bind(name).bind(i64::try_from(limit).unwrap_or(i64::MAX));
-        runs.fetch_all(&self.0).await.map_err(store_error)?.iter().map(|row| run_at(row, 0)).collect()
+        runs.fetch_all(&self.0.pool).await.map_err(store_error)?.iter().map(|row| run_at(row, 0)).collect()
     }
 
     async fn run(&self, id: i64) -> Result<Option<Run>, StoreError> {
-        let row = sqlx::query(RUN).bind(id).fetch_optional(&self.0).await.map_err(store_error)?;
+        let row = sqlx::query(RUN).bind(id).fetch_optional(&self.0.pool).await.map_err(store_error)?;
         row.as_ref().map(|row| run_at(row, 0)).transpose()
     }
 
     async fn ping(&self) -> Result<(), StoreError> {
-        sqlx::query("SELECT 1").execute(&self.0).await.map(drop).map_err(store_error)
+        self.0.ping().await
     }
 }

@@ -4,18 +4,19 @@ mod key;
 mod metadata;
 mod redis;
 mod routes;
+mod service;
 mod sqlite;
 
 use std::time::Duration;
 
-use axum::http::StatusCode;
 use bytes::Bytes;
 
 pub(crate) use self::redis::RedisKv;
-use crate::http::problem::Problem;
+use crate::store_error::StoreError;
 pub(crate) use key::Key;
 pub(crate) use metadata::Metadata;
 pub(crate) use routes::routes;
+pub(crate) use service::KIND;
 pub(crate) use sqlite::SqliteKv;
 
 /// What is kept under a key.
@@ -102,32 +103,6 @@ pub(crate) fn number(value: &[u8]) -> Option<i64> {
     let digits = value.strip_prefix(b"-").unwrap_or(value);
     let number: i64 = std::str::from_utf8(value).ok()?.parse().ok()?;
     (digits.iter().all(u8::is_ascii_digit) && number.abs() <= MAX_COUNT).then_some(number)
-}
-
-/// A failure of the store itself.
-#[derive(Debug)]
-pub(crate) enum StoreError {
-    /// Its memory is used up: 507.
-    Full,
-    /// Anything else; it is logged, and a client is told of none of it: 500.
-    Failed(String),
-}
-
-impl From<String> for StoreError {
-    fn from(text: String) -> Self {
-        Self::Failed(text)
-    }
-}
-
-impl From<StoreError> for Problem {
-    fn from(error: StoreError) -> Self {
-        match error {
-            StoreError::Full => {
-                Self::new(StatusCode::INSUFFICIENT_STORAGE, "the store is full: it has no memory for another entry")
-            }
-            StoreError::Failed(text) => Self::internal(text),
-        }
-    }
 }
 
 /// Where keys are kept. An entry whose time is over is absent, whether or not it was deleted.

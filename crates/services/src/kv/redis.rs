@@ -2,14 +2,30 @@
 //! nothing behind. Every write is one script, which Redis runs as a whole, and whose first write is one that
 //! `maxmemory` can refuse.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
-use ::redis::aio::ConnectionManager;
-use ::redis::{Cmd, FromRedisValue, Pipeline, RedisError, cmd, pipe};
+use ::redis::cmd;
 use bytes::Bytes;
+use futures::{StreamExt, TryStreamExt, stream};
 
-use super::{COUNTER_TYPE, Counted, Entry, Increment, Key, KvStore, MAX_COUNT, Metadata, OLD_ETAG, Put, StoreError};
+use super::{COUNTER_TYPE, Counted, Entry, Increment, Key, KvStore, MAX_COUNT, Metadata, OLD_ETAG, Put};
+use crate::redis_link::{RedisLink, slot_of};
+use crate::store_error::StoreError;
+
+/// KEYS: entries. For each the fields, and the milliseconds that are left.
+const READ: &str = r"
+local read = {}
+for i, key in ipairs(KEYS) do
+  read[i] = {redis.call('HMGET', key, 'v', 't', 'e', 'm'), redis.call('PTTL', key)}
+end
+return read";
+
+/// KEYS: entries. The bytes of their values together.
+const LENGTH: &str = r"
+local sum = 0
+for _, key in ipairs(KEYS) do sum = sum + redis.call('HSTRLEN', key, 'v') end
+return sum";
 
 /// KEYS: entry. ARGV: value, content type, ETag, lifetime in ms or "", metadata or "", number of ETags to match or -1, number of
 /// those not to match or -1, those ETags.
@@ -60,44 +76,46 @@ else
 end
 return {'value', text}";
 
-/// How many names Redis looks at for one step of a list.
-const SCANNED_AT_ONCE: usize = 1000;
+/// Slots of a cluster that are asked at once.
+const SLOTS_AT_ONCE: usize = 16;
 
 /// Keys in Redis, all of them under one prefix.
 #[derive(Clone)]
 pub(crate) struct RedisKv {
-    connection: ConnectionManager,
+    link: RedisLink,
     /// What the names of entries begin with.
     prefix: Vec<u8>,
 }
-
-/// The fields of an entry.
-const FIELDS: [&str; 4] = ["v", "t", "e", "m"];
 
 /// The fields, and the milliseconds that are left.
 type Read = ((Option<Vec<u8>>, Option<String>, Option<String>, Option<String>), i64);
 
 impl RedisKv {
-    pub(crate) fn new(connection: ConnectionManager, prefix: &str) -> Self {
-        Self { connection, prefix: format!("{prefix}kv:").into_bytes() }
+    pub(crate) fn new(link: RedisLink, prefix: &str) -> Self {
+        Self { link, prefix: format!("{prefix}kv:").into_bytes() }
     }
 
     fn entry(&self, key: &Key) -> Vec<u8> {
         [&self.prefix, key.as_bytes()].concat()
     }
 
-    async fn ask<T: FromRedisValue>(&self, command: &Cmd) -> Result<T, StoreError> {
-        command.query_async(&mut self.connection.clone()).await.map_err(failed)
+    /// Reads entries whose keys are in one slot.
+    async fn read(&self, entries: &[Vec<u8>]) -> Result<Vec<Option<Entry>>, StoreError> {
+        let read: Vec<Read> = self.link.ask(cmd("EVAL").arg(READ).arg(entries.len()).arg(entries)).await?;
+        Ok(read.into_iter().map(entry_of).collect())
     }
 
-    async fn ask_all<T: FromRedisValue>(&self, commands: &Pipeline) -> Result<T, StoreError> {
-        commands.query_async(&mut self.connection.clone()).await.map_err(failed)
+    /// Sorts entries by the servers that have them: each group has those that one script may name, by their places.
+    fn groups(&self, entries: &[Vec<u8>]) -> Vec<Vec<usize>> {
+        if !self.link.has_slots() {
+            return vec![(0..entries.len()).collect()];
+        }
+        let mut groups = HashMap::<_, Vec<usize>>::new();
+        for (place, entry) in entries.iter().enumerate() {
+            groups.entry(slot_of(entry)).or_default().push(place);
+        }
+        groups.into_values().collect()
     }
-}
-
-fn failed(error: RedisError) -> StoreError {
-    // Redis' answer to a write beyond `maxmemory`.
-    if error.code() == Some("OOM") { StoreError::Full } else { StoreError::Failed(format!("Redis: {error}")) }
 }
 
 fn entry_of(((value, content_type, etag, metadata), left): Read) -> Option<Entry> {
@@ -116,32 +134,42 @@ fn millis(ttl: Option<Duration>) -> String {
 
 impl KvStore for RedisKv {
     async fn get(&self, key: Key) -> Result<Option<Entry>, StoreError> {
-        let entry = self.entry(&key);
-        let mut commands = pipe();
-        commands.atomic().hmget(&entry, &FIELDS).pttl(&entry);
-        self.ask_all::<Read>(&commands).await.map(entry_of)
+        Ok(self.read(&[self.entry(&key)]).await?.pop().flatten())
     }
 
     async fn get_many(&self, keys: Vec<Key>, max_bytes: usize) -> Result<Option<Vec<Option<Entry>>>, StoreError> {
         let entries: Vec<Vec<u8>> = keys.iter().map(|key| self.entry(key)).collect();
-        let mut lengths = pipe();
-        for entry in &entries {
-            lengths.cmd("HSTRLEN").arg(entry).arg("v");
-        }
-        let lengths: Vec<usize> = self.ask_all(&lengths).await?;
+        let groups: Vec<(Vec<usize>, Vec<Vec<u8>>)> = self
+            .groups(&entries)
+            .into_iter()
+            .map(|places| {
+                let entries = places.iter().filter_map(|place| entries.get(*place).cloned()).collect();
+                (places, entries)
+            })
+            .collect();
+        let lengths: Vec<_> = groups
+            .iter()
+            .map(|(_, entries)| async move {
+                self.link.ask::<usize>(cmd("EVAL").arg(LENGTH).arg(entries.len()).arg(entries)).await
+            })
+            .collect();
+        let lengths: Vec<usize> = stream::iter(lengths).buffer_unordered(SLOTS_AT_ONCE).try_collect().await?;
         if lengths.iter().sum::<usize>() > max_bytes {
             return Ok(None);
         }
-        let mut commands = pipe();
-        commands.atomic();
-        for entry in &entries {
-            commands.hmget(entry, &FIELDS).pttl(entry);
+        let read: Vec<_> = groups
+            .iter()
+            .map(|(places, entries)| async move { Ok::<_, StoreError>((places, self.read(entries).await?)) })
+            .collect();
+        let read: Vec<(&Vec<usize>, Vec<Option<Entry>>)> =
+            stream::iter(read).buffer_unordered(SLOTS_AT_ONCE).try_collect().await?;
+        let mut found = vec![None; entries.len()];
+        for (places, entries) in read {
+            for (place, entry) in places.iter().zip(entries) {
+                found[*place] = entry;
+            }
         }
-        let read: Vec<::redis::Value> = self.ask_all(&commands).await?;
-        let read = read.chunks(2).map(|pair| ::redis::from_redis_value::<Read>(::redis::Value::Array(pair.to_vec())));
-        let read: Result<Vec<Read>, _> = read.collect();
-        read.map(|read| Some(read.into_iter().map(entry_of).collect()))
-            .map_err(|error| StoreError::Failed(format!("Redis: {error}")))
+        Ok(Some(found))
     }
 
     async fn put(&self, key: Key, put: Put) -> Result<bool, StoreError> {
@@ -154,7 +182,7 @@ impl KvStore for RedisKv {
         for tag in put.condition.if_match.iter().chain(&put.condition.if_none_match).flatten() {
             command.arg(tag);
         }
-        self.ask(&command).await
+        self.link.ask(&command).await
     }
 
     async fn put_many(&self, entries: Vec<(Key, Put)>) -> Result<(), StoreError> {
@@ -167,11 +195,11 @@ impl KvStore for RedisKv {
             command.arg(&put.value[..]).arg(put.content_type.unwrap_or_default()).arg(put.etag).arg(millis(put.ttl));
             command.arg(put.metadata.to_text().unwrap_or_default());
         }
-        self.ask::<i64>(&command).await.map(drop)
+        self.link.ask::<i64>(&command).await.map(drop)
     }
 
     async fn touch(&self, key: Key, ttl: Duration) -> Result<bool, StoreError> {
-        self.ask(cmd("PEXPIRE").arg(self.entry(&key)).arg(millis(Some(ttl)))).await
+        self.link.ask(cmd("PEXPIRE").arg(self.entry(&key)).arg(millis(Some(ttl)))).await
     }
 
     async fn increment(&self, key: Key, by: Increment) -> Result<Counted, StoreError> {
@@ -179,7 +207,7 @@ impl KvStore for RedisKv {
         let mut command = cmd("EVAL");
         command.arg(INCREMENT).arg(1).arg(self.entry(&key)).arg(by.by).arg(millis(by.ttl));
         command.arg(text(by.min)).arg(text(by.max)).arg(MAX_COUNT).arg(by.etag).arg(COUNTER_TYPE);
-        let (became, value): (String, String) = self.ask(&command).await?;
+        let (became, value): (String, String) = self.link.ask(&command).await?;
         let value = || value.parse().map_err(|_| StoreError::Failed("Redis: a counter is no number".to_owned()));
         Ok(match became.as_str() {
             "value" => Counted::Value(value()?),
@@ -189,39 +217,30 @@ impl KvStore for RedisKv {
     }
 
     async fn delete(&self, key: Key) -> Result<bool, StoreError> {
-        self.ask(cmd("DEL").arg(self.entry(&key))).await
+        self.link.ask(cmd("DEL").arg(self.entry(&key))).await
     }
 
     async fn list(&self, prefix: Key, after: Option<Key>, limit: usize) -> Result<Vec<Key>, StoreError> {
         // Redis has names in no order: the first ones of a page are kept while all are looked at, some at a time.
         let pattern = [escape(&self.entry(&prefix)), b"*".to_vec()].concat();
         let mut found = BTreeSet::new();
-        let mut cursor = 0_u64;
-        loop {
-            let mut command = cmd("SCAN");
-            command.arg(cursor).arg("MATCH").arg(&pattern).arg("COUNT").arg(SCANNED_AT_ONCE);
-            let (next, names): (u64, Vec<Vec<u8>>) = self.ask(&command).await?;
-            for name in names {
-                let Some(key) = name.strip_prefix(&self.prefix[..]) else { continue };
-                let key = Key::from_store(key.to_vec());
-                if after.as_ref().is_some_and(|after| key <= *after) {
-                    continue;
-                }
-                found.insert(key);
-                if found.len() > limit {
-                    found.pop_last();
-                }
+        let visit = |name: Vec<u8>| {
+            let Some(key) = name.strip_prefix(&self.prefix[..]) else { return };
+            let key = Key::from_store(key.to_vec());
+            if after.as_ref().is_some_and(|after| key <= *after) {
+                return;
             }
-            cursor = next;
-            if cursor == 0 {
-                return Ok(found.into_iter().collect());
+            found.insert(key);
+            if found.len() > limit {
+                found.pop_last();
             }
-        }
+        };
+        self.link.scan(&pattern, visit).await?;
+        Ok(found.into_iter().collect())
     }
 
     async fn ping(&self) -> Result<(), String> {
-        let pong = cmd("PING").query_async::<String>(&mut self.connection.clone()).await;
-        pong.map(drop).map_err(|error| format!("Redis: {error}"))
+        self.link.ping().await
     }
 }
 

@@ -6,18 +6,21 @@
 
 mod message;
 mod postgres;
+mod redis;
 mod routes;
+mod service;
 mod sqlite;
 
 use std::time::Duration;
 
+pub(crate) use self::redis::RedisQueue;
 pub(crate) use message::{Counts, Lease, Leased, NewMessage, Settled};
 pub(crate) use postgres::PostgresQueue;
 pub(crate) use routes::routes;
+pub(crate) use service::KIND;
 pub(crate) use sqlite::SqliteQueue;
 
-/// A failure of the store itself; it is logged, and a client is told of none of it.
-pub(crate) type StoreError = String;
+use crate::store_error::StoreError;
 
 /// What follows the name of a queue in that of its dead letters.
 pub(crate) const DEAD: &str = ".dead";
@@ -52,5 +55,5 @@ pub(crate) trait QueueStore: Clone + Send + Sync + 'static {
     fn counts(&self) -> impl Future<Output = Result<Vec<Counts>, StoreError>> + Send;
 
     /// Whether the store answers.
-    fn ping(&self) -> impl Future<Output = Result<(), StoreError>> + Send;
+    fn ping(&self) -> impl Future<Output = Result<(), String>> + Send;
 }

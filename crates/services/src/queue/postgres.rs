@@ -5,18 +5,19 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 use sqlx::Row;
-use sqlx::postgres::PgPool;
 
-use super::{Counts, DEAD, Lease, Leased, NewMessage, QueueStore, Settled, StoreError};
+use super::{Counts, DEAD, Lease, Leased, NewMessage, QueueStore, Settled};
 use crate::lease::iso;
-use crate::postgres_tables::{self, store_error};
+use crate::postgres_tables::{self, Tables, store_error};
+use crate::store_error::StoreError;
 use crate::{Limits, ServicesError};
 
 /// A message with a receipt is leased until it is due.
 const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS tenon_queue (
   id bigserial PRIMARY KEY, queue text NOT NULL, body text NOT NULL, key text, attempts int NOT NULL DEFAULT 0,
   sent timestamptz NOT NULL DEFAULT clock_timestamp(), due timestamptz NOT NULL, receipt text);
-CREATE INDEX IF NOT EXISTS tenon_queue_due ON tenon_queue (queue, due);
+CREATE INDEX IF NOT EXISTS tenon_queue_oldest ON tenon_queue (queue, due, id);
+CREATE INDEX IF NOT EXISTS tenon_queue_unkeyed ON tenon_queue (queue, due, id) WHERE key IS NULL;
 CREATE INDEX IF NOT EXISTS tenon_queue_key ON tenon_queue (queue, key, id) WHERE key IS NOT NULL";
 
 const SEND: &str = "INSERT INTO tenon_queue (queue, body, key, due)
@@ -24,20 +25,56 @@ SELECT $1, m.body, m.key, clock_timestamp() + m.delay * interval '1 millisecond'
 FROM unnest($2::text[], $3::text[], $4::float8[]) WITH ORDINALITY AS m(body, key, delay, place) ORDER BY m.place
 RETURNING id";
 
-/// A message that has had its attempts and comes up again was its consumer's end: it is dead. Of one key, only the oldest is
-/// found.
-const LEASE: &str = "WITH due AS (
-  SELECT id FROM tenon_queue AS m
-  WHERE queue = $1 AND due <= clock_timestamp() AND (key IS NULL OR NOT EXISTS (
-    SELECT FROM tenon_queue AS e WHERE e.queue = m.queue AND e.key = m.key AND e.id < m.id))
-  ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED),
-dead AS (
+/// Leases the rows of `due`. A message that has had its attempts and comes up again was its consumer's end: it is dead.
+macro_rules! lease {
+    ($due:literal) => {
+        concat!(
+            "WITH RECURSIVE ",
+            $due,
+            ", dead AS (
   UPDATE tenon_queue AS m SET queue = m.queue || $6, receipt = NULL FROM due
   WHERE m.id = due.id AND m.attempts >= $5)
 UPDATE tenon_queue AS m
 SET attempts = m.attempts + 1, receipt = $4, due = clock_timestamp() + $3 * interval '1 millisecond'
 FROM due WHERE m.id = due.id AND m.attempts < $5
-RETURNING m.id, m.body, m.key, m.attempts, (extract(epoch FROM m.sent) * 1000)::int8";
+RETURNING m.id, m.body, m.key, m.attempts, (extract(epoch FROM m.sent) * 1000)::int8"
+        )
+    };
+}
+
+/// Looks at the messages that have been due the longest. Of one key, only the oldest is found. Times are compared with `now()`,
+/// which an index can find.
+const LEASE: &str = lease!(
+    "oldest AS (
+  SELECT id, key FROM tenon_queue WHERE queue = $1 AND due <= now() ORDER BY due, id LIMIT 500),
+heads AS (
+  SELECT id FROM oldest AS o WHERE key IS NULL OR NOT EXISTS (
+    SELECT FROM tenon_queue AS e WHERE e.queue = $1 AND e.key = o.key AND e.id < o.id)),
+due AS (
+  SELECT id FROM tenon_queue WHERE id IN (SELECT id FROM heads) AND queue = $1 AND due <= now()
+  ORDER BY due, id LIMIT $2 FOR UPDATE SKIP LOCKED)"
+);
+
+/// Reports whether [`LEASE`] may have left out messages.
+const IS_MORE: &str = "SELECT count(*) = 500 FROM (
+  SELECT FROM tenon_queue WHERE queue = $1 AND due <= now() ORDER BY due, id LIMIT 500) AS oldest";
+
+/// Looks at all messages without a key, and at the oldest one of each key: what waits behind others of its key is passed over.
+const LEASE_HEADS: &str = lease!(
+    "heads AS (
+  (SELECT id, key FROM tenon_queue WHERE queue = $1 AND key IS NOT NULL ORDER BY key, id LIMIT 1)
+  UNION ALL
+  SELECT n.id, n.key FROM heads AS h, LATERAL (
+    SELECT id, key FROM tenon_queue WHERE queue = $1 AND key > h.key ORDER BY key, id LIMIT 1) AS n),
+keyed AS (
+  SELECT id, due FROM tenon_queue WHERE id IN (SELECT id FROM heads) AND queue = $1 AND due <= now()
+  ORDER BY due, id LIMIT $2 FOR UPDATE SKIP LOCKED),
+unkeyed AS (
+  SELECT id, due FROM tenon_queue WHERE queue = $1 AND key IS NULL AND due <= now()
+  ORDER BY due, id LIMIT $2 FOR UPDATE SKIP LOCKED),
+due AS (
+  SELECT id FROM (SELECT * FROM keyed UNION ALL SELECT * FROM unkeyed) AS found ORDER BY due, id LIMIT $2)"
+);
 
 const DONE: &str = "DELETE FROM tenon_queue WHERE id = $1 AND queue = $2 AND receipt = $3";
 
@@ -52,7 +89,11 @@ FROM tenon_queue GROUP BY queue ORDER BY queue";
 
 /// Queues in a PostgreSQL database.
 #[derive(Clone)]
-pub(crate) struct PostgresQueue(PgPool);
+pub(crate) struct PostgresQueue(Tables);
+
+fn failed(error: sqlx::Error) -> StoreError {
+    store_error(error).into()
+}
 
 fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
@@ -63,6 +104,40 @@ impl PostgresQueue {
     pub(crate) async fn connect(url: &str, limits: &Limits) -> Result<Self, ServicesError> {
         postgres_tables::open(url, limits, SCHEMA, "the table tenon_queue").await.map(Self)
     }
+
+    async fn is_more(&self, queue: &str) -> Result<bool, StoreError> {
+        sqlx::query_scalar(IS_MORE).bind(queue).fetch_one(&self.0.pool).await.map_err(failed)
+    }
+
+    async fn take(
+        &self,
+        statement: &'static str,
+        queue: &str,
+        lease: &Lease,
+        max: usize,
+    ) -> Result<Vec<Leased>, StoreError> {
+        let asked = sqlx::query(statement)
+            .bind(queue)
+            .bind(i64::try_from(max).unwrap_or(1))
+            .bind(millis(lease.visibility))
+            .bind(&lease.receipt)
+            .bind(i32::try_from(lease.max_attempts).unwrap_or(i32::MAX))
+            .bind(DEAD);
+        let rows = asked.fetch_all(&self.0.pool).await.map_err(failed)?;
+        let mut taken = Vec::with_capacity(rows.len());
+        for row in rows {
+            let attempts: i32 = row.try_get(3).map_err(failed)?;
+            taken.push(Leased {
+                id: row.try_get(0).map_err(failed)?,
+                body: RawValue::from_string(row.try_get(1).map_err(failed)?).map_err(|error| error.to_string())?,
+                key: row.try_get(2).map_err(failed)?,
+                attempts: u32::try_from(attempts).unwrap_or_default(),
+                sent_at: iso(row.try_get(4).map_err(failed)?),
+                receipt: lease.receipt.clone(),
+            });
+        }
+        Ok(taken)
+    }
 }
 
 impl QueueStore for PostgresQueue {
@@ -71,29 +146,13 @@ impl QueueStore for PostgresQueue {
         let keys: Vec<Option<&str>> = messages.iter().map(|message| message.key.as_deref()).collect();
         let delays: Vec<f64> = messages.iter().map(|message| millis(message.delay)).collect();
         let sent = sqlx::query_scalar(SEND).bind(queue).bind(bodies).bind(keys).bind(delays);
-        sent.fetch_all(&self.0).await.map_err(store_error)
+        sent.fetch_all(&self.0.pool).await.map_err(failed)
     }
 
     async fn lease(&self, queue: String, lease: Lease) -> Result<Vec<Leased>, StoreError> {
-        let asked = sqlx::query(LEASE)
-            .bind(queue)
-            .bind(i64::try_from(lease.max).unwrap_or(1))
-            .bind(millis(lease.visibility))
-            .bind(&lease.receipt)
-            .bind(i32::try_from(lease.max_attempts).unwrap_or(i32::MAX))
-            .bind(DEAD);
-        let rows = asked.fetch_all(&self.0).await.map_err(store_error)?;
-        let mut taken = Vec::with_capacity(rows.len());
-        for row in rows {
-            let attempts: i32 = row.try_get(3).map_err(store_error)?;
-            taken.push(Leased {
-                id: row.try_get(0).map_err(store_error)?,
-                body: RawValue::from_string(row.try_get(1).map_err(store_error)?).map_err(|error| error.to_string())?,
-                key: row.try_get(2).map_err(store_error)?,
-                attempts: u32::try_from(attempts).unwrap_or_default(),
-                sent_at: iso(row.try_get(4).map_err(store_error)?),
-                receipt: lease.receipt.clone(),
-            });
+        let mut taken = self.take(LEASE, &queue, &lease, lease.max).await?;
+        if taken.len() < lease.max && self.is_more(&queue).await? {
+            taken.extend(self.take(LEASE_HEADS, &queue, &lease, lease.max - taken.len()).await?);
         }
         // An UPDATE gives rows in no order.
         taken.sort_by_key(|message| message.id);
@@ -101,7 +160,7 @@ impl QueueStore for PostgresQueue {
     }
 
     async fn done(&self, queue: String, id: i64, receipt: String) -> Result<bool, StoreError> {
-        let done = sqlx::query(DONE).bind(id).bind(queue).bind(receipt).execute(&self.0).await.map_err(store_error)?;
+        let done = sqlx::query(DONE).bind(id).bind(queue).bind(receipt).execute(&self.0.pool).await.map_err(failed)?;
         Ok(done.rows_affected() > 0)
     }
 
@@ -120,7 +179,7 @@ impl QueueStore for PostgresQueue {
             .bind(millis(delay))
             .bind(i32::try_from(max_attempts).unwrap_or(i32::MAX))
             .bind(DEAD);
-        let dead: Option<bool> = retried.fetch_optional(&self.0).await.map_err(store_error)?;
+        let dead: Option<bool> = retried.fetch_optional(&self.0.pool).await.map_err(failed)?;
         Ok(match dead {
             None => Settled::Lost,
             Some(true) => Settled::Dead,
@@ -130,11 +189,11 @@ impl QueueStore for PostgresQueue {
 
     async fn counts(&self) -> Result<Vec<Counts>, StoreError> {
         let rows =
-            sqlx::query_as::<_, (String, i64, i64, i64)>(COUNTS).fetch_all(&self.0).await.map_err(store_error)?;
+            sqlx::query_as::<_, (String, i64, i64, i64)>(COUNTS).fetch_all(&self.0.pool).await.map_err(failed)?;
         Ok(rows.into_iter().map(|(name, ready, delayed, leased)| Counts { name, ready, delayed, leased }).collect())
     }
 
-    async fn ping(&self) -> Result<(), StoreError> {
-        sqlx::query("SELECT 1").execute(&self.0).await.map(drop).map_err(store_error)
+    async fn ping(&self) -> Result<(), String> {
+        self.0.ping().await
     }
 }

@@ -40,7 +40,7 @@ pub(crate) fn routes<S: QueueStore>(store: S, limits: Limits) -> Router {
 }
 
 async fn list<S: QueueStore>(State(shared): State<Shared<S>>) -> Result<axum::Json<Value>, Problem> {
-    let queues = shared.store.counts().await.map_err(Problem::internal)?;
+    let queues = shared.store.counts().await?;
     Ok(axum::Json(json!({ "queues": queues })))
 }
 
@@ -53,11 +53,7 @@ async fn send<S: QueueStore>(
     let name = check_name(name)?;
     let asked = body::read_json(&headers, body, &shared.limits).await?;
     let messages = NewMessage::all_from_json(asked, &shared.limits)?;
-    let ids = if messages.is_empty() {
-        Vec::new()
-    } else {
-        shared.store.send(name, messages).await.map_err(Problem::internal)?
-    };
+    let ids = if messages.is_empty() { Vec::new() } else { shared.store.send(name, messages).await? };
     let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
     Ok(axum::Json(json!({ "ids": ids })))
 }
@@ -76,10 +72,10 @@ async fn lease<S: QueueStore>(
     let lease = Lease {
         max: usize::try_from(max).unwrap_or(1),
         visibility: Duration::from_millis(visibility),
-        max_attempts: attempts(&asked)?,
+        max_attempts: attempts(&name, &asked)?,
         receipt: receipt(),
     };
-    let messages = shared.store.lease(name, lease).await.map_err(Problem::internal)?;
+    let messages = shared.store.lease(name, lease).await?;
     Ok(axum::Json(Delivered { messages }))
 }
 
@@ -98,7 +94,7 @@ async fn done<S: QueueStore>(
     let name = check_name(name)?;
     let asked = body::read_json(&headers, body, &shared.limits).await?;
     let (id, receipt) = leased(&asked, "message")?;
-    let was_leased = shared.store.done(name, id, receipt).await.map_err(Problem::internal)?;
+    let was_leased = shared.store.done(name, id, receipt).await?;
     if was_leased { Ok(StatusCode::NO_CONTENT) } else { Err(lost()) }
 }
 
@@ -116,7 +112,8 @@ async fn retry<S: QueueStore>(
         Some(delay) => Duration::from_millis(delay),
         None => backoff(number(&asked, "attempts", 1, u64::from(u32::MAX))?.unwrap_or(1)),
     };
-    let settled = shared.store.retry(name, id, receipt, delay, attempts(&asked)?).await.map_err(Problem::internal)?;
+    let max_attempts = attempts(&name, &asked)?;
+    let settled = shared.store.retry(name, id, receipt, delay, max_attempts).await?;
     match settled {
         Settled::Lost => Err(lost()),
         Settled::Again => Ok(axum::Json(json!({ "dead": false }))),
@@ -128,8 +125,12 @@ fn lost() -> Problem {
     Problem::new(StatusCode::CONFLICT, "the lease has ended: the message is another consumer's, or was handled")
 }
 
-fn attempts(asked: &Value) -> Result<u32, Problem> {
+/// Dead letters stay where they are: nothing lies behind their queue.
+fn attempts(name: &str, asked: &Value) -> Result<u32, Problem> {
     let given = number(asked, "max_attempts", 1, 1000)?;
+    if name.ends_with(DEAD) {
+        return Ok(u32::MAX);
+    }
     Ok(given.and_then(|given| u32::try_from(given).ok()).unwrap_or(MAX_ATTEMPTS))
 }
 

@@ -6,10 +6,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 use serde_json::value::RawValue;
 
-use super::{Counts, DEAD, Lease, Leased, NewMessage, QueueStore, Settled, StoreError};
+use super::{Counts, DEAD, Lease, Leased, NewMessage, QueueStore, Settled};
 use crate::ServicesError;
 use crate::lease::iso;
 use crate::sqlite_file::SqliteFile;
+use crate::store_error::StoreError;
 
 /// Times are milliseconds since 1970. A message with a receipt is leased until it is due.
 const SCHEMA: &str = "
@@ -18,15 +19,32 @@ const SCHEMA: &str = "
         attempts INTEGER NOT NULL DEFAULT 0, sent_ms INTEGER NOT NULL, due_ms INTEGER NOT NULL, receipt TEXT
     );
     CREATE INDEX IF NOT EXISTS messages_by_due ON messages (queue, due_ms);
+    CREATE INDEX IF NOT EXISTS messages_without_key ON messages (queue, due_ms) WHERE key IS NULL;
     CREATE INDEX IF NOT EXISTS messages_by_key ON messages (queue, key, id) WHERE key IS NOT NULL;";
 
 const BURY: &str = "UPDATE messages SET queue = queue || ?, receipt = NULL, due_ms = ? WHERE id = ?";
 
-/// Of one key, only the oldest is found.
-const DUE: &str = "SELECT id, body, key, attempts, sent_ms FROM messages AS m
-    WHERE queue = ?1 AND due_ms <= ?2 AND (key IS NULL OR NOT EXISTS (
-        SELECT 1 FROM messages AS e WHERE e.queue = m.queue AND e.key = m.key AND e.id < m.id))
-    ORDER BY id LIMIT ?3";
+/// Looks at the messages that have been due the longest. Of one key, only the oldest is found.
+const DUE: &str = "SELECT id, body, key, attempts, sent_ms FROM (
+        SELECT * FROM messages WHERE queue = ?1 AND due_ms <= ?2 ORDER BY due_ms, id LIMIT 500) AS m
+    WHERE key IS NULL OR NOT EXISTS (
+        SELECT 1 FROM messages AS e WHERE e.queue = m.queue AND e.key = m.key AND e.id < m.id)
+    LIMIT ?3";
+
+/// Reports whether [`DUE`] may have left out messages.
+const IS_MORE: &str = "SELECT count(*) = 500 FROM (SELECT 1 FROM messages WHERE queue = ? AND due_ms <= ? LIMIT 500)";
+
+/// Looks at all messages without a key, and at the oldest one of each key: what waits behind others of its key is passed over.
+const DUE_HEADS: &str = "WITH RECURSIVE keys(key) AS (
+        SELECT min(key) FROM messages WHERE queue = ?1 AND key IS NOT NULL
+        UNION ALL
+        SELECT (SELECT min(key) FROM messages WHERE queue = ?1 AND key > keys.key) FROM keys WHERE key IS NOT NULL),
+    heads(id) AS (
+        SELECT (SELECT min(id) FROM messages WHERE queue = ?1 AND key = keys.key) FROM keys WHERE key IS NOT NULL)
+    SELECT id, body, key, attempts, sent_ms FROM messages WHERE id IN (
+        SELECT id FROM heads UNION ALL SELECT id FROM (
+            SELECT id FROM messages WHERE queue = ?1 AND key IS NULL AND due_ms <= ?2 ORDER BY due_ms, id LIMIT ?3))
+    AND due_ms <= ?2 ORDER BY due_ms, id LIMIT ?3";
 
 /// Queues in a SQLite file.
 #[derive(Clone)]
@@ -63,6 +81,33 @@ fn bury(db: &Connection, id: i64) -> rusqlite::Result<()> {
     db.prepare_cached(BURY)?.execute(params![DEAD, now(), id]).map(drop)
 }
 
+/// Leases what a query finds.
+fn take(db: &Connection, query: &str, queue: &str, lease: &Lease, max: usize) -> rusqlite::Result<Vec<Leased>> {
+    let now = now();
+    let due: Vec<Due> = {
+        let mut statement = db.prepare_cached(query)?;
+        let rows = statement.query_map(params![queue, now, i64::try_from(max).unwrap_or(1)], due)?;
+        rows.collect::<rusqlite::Result<_>>()?
+    };
+    let mut taken = Vec::with_capacity(due.len());
+    for Due { id, body, key, attempts, sent_ms } in due {
+        // A body that is no JSON any more was changed by other hands, and can't be delivered.
+        let body = match RawValue::from_string(body) {
+            Ok(body) if attempts < lease.max_attempts => body,
+            _ => {
+                bury(db, id)?;
+                continue;
+            }
+        };
+        let sql = "UPDATE messages SET attempts = attempts + 1, receipt = ?, due_ms = ? WHERE id = ?";
+        let until = now.saturating_add(millis(lease.visibility));
+        db.prepare_cached(sql)?.execute(params![lease.receipt, until, id])?;
+        let (sent_at, receipt) = (iso(sent_ms), lease.receipt.clone());
+        taken.push(Leased { id, body, key, attempts: attempts + 1, sent_at, receipt });
+    }
+    Ok(taken)
+}
+
 impl QueueStore for SqliteQueue {
     async fn send(&self, queue: String, messages: Vec<NewMessage>) -> Result<Vec<i64>, StoreError> {
         let send = self.0.call(move |db| {
@@ -78,38 +123,22 @@ impl QueueStore for SqliteQueue {
             transaction.commit()?;
             Ok(ids)
         });
-        send.await
+        Ok(send.await?)
     }
 
     async fn lease(&self, queue: String, lease: Lease) -> Result<Vec<Leased>, StoreError> {
         let take = self.0.call(move |db| {
             let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let now = now();
-            let due: Vec<Due> = {
-                let mut statement = transaction.prepare_cached(DUE)?;
-                let rows = statement.query_map(params![queue, now, i64::try_from(lease.max).unwrap_or(1)], due)?;
-                rows.collect::<rusqlite::Result<_>>()?
-            };
-            let mut taken = Vec::with_capacity(due.len());
-            for Due { id, body, key, attempts, sent_ms } in due {
-                // What is no JSON any more was changed by other hands, and can't be delivered.
-                let body = match RawValue::from_string(body) {
-                    Ok(body) if attempts < lease.max_attempts => body,
-                    _ => {
-                        bury(&transaction, id)?;
-                        continue;
-                    }
-                };
-                let sql = "UPDATE messages SET attempts = attempts + 1, receipt = ?, due_ms = ? WHERE id = ?";
-                let until = now.saturating_add(millis(lease.visibility));
-                transaction.prepare_cached(sql)?.execute(params![lease.receipt, until, id])?;
-                let (sent_at, receipt) = (iso(sent_ms), lease.receipt.clone());
-                taken.push(Leased { id, body, key, attempts: attempts + 1, sent_at, receipt });
+            let mut taken = take(&transaction, DUE, &queue, &lease, lease.max)?;
+            let is_more = |queue: &str| transaction.query_row(IS_MORE, params![queue, now()], |row| row.get(0));
+            if taken.len() < lease.max && is_more(&queue)? {
+                taken.extend(take(&transaction, DUE_HEADS, &queue, &lease, lease.max - taken.len())?);
             }
+            taken.sort_by_key(|message| message.id);
             transaction.commit()?;
             Ok(taken)
         });
-        take.await
+        Ok(take.await?)
     }
 
     async fn done(&self, queue: String, id: i64, receipt: String) -> Result<bool, StoreError> {
@@ -117,7 +146,7 @@ impl QueueStore for SqliteQueue {
             let sql = "DELETE FROM messages WHERE id = ? AND queue = ? AND receipt = ?";
             Ok(db.prepare_cached(sql)?.execute(params![id, queue, receipt])? > 0)
         });
-        done.await
+        Ok(done.await?)
     }
 
     async fn retry(
@@ -148,7 +177,7 @@ impl QueueStore for SqliteQueue {
             transaction.commit()?;
             Ok(settled)
         });
-        retry.await
+        Ok(retry.await?)
     }
 
     async fn counts(&self) -> Result<Vec<Counts>, StoreError> {
@@ -161,10 +190,10 @@ impl QueueStore for SqliteQueue {
             })?;
             rows.collect()
         });
-        counts.await
+        Ok(counts.await?)
     }
 
-    async fn ping(&self) -> Result<(), StoreError> {
+    async fn ping(&self) -> Result<(), String> {
         self.0.call(|db| db.query_row("SELECT 1", [], |_| Ok(()))).await
     }
 }

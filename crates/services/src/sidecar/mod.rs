@@ -3,7 +3,6 @@
 mod backend;
 mod listen;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -17,8 +16,9 @@ use crate::http::guard::Guard;
 use crate::http::problem::Problem;
 use crate::http::serve::{Health, Running, app};
 use crate::http::token::Token;
+use crate::registry::{Opened, Ping};
 use crate::{Limits, ServicesError};
-pub use backend::Backend;
+pub use backend::{Backend, BackendOptions};
 pub use listen::Listen;
 
 /// How long `/health` waits for the store.
@@ -105,12 +105,9 @@ impl InProcessSidecar {
 /// Connects to a store, and makes its routes.
 async fn open(backend: Backend, limits: &Limits) -> Result<Router, ServicesError> {
     let kind = backend.kind();
-    let (routes, ping) = backend.open(limits.clone()).await?;
+    let Opened { routes, ping } = backend.open(limits.clone()).await?;
     Ok(with_health(routes, Health::new(kind), ping))
 }
-
-/// Whether the store answers: a question that can be asked again and again.
-type Ping = Arc<dyn Fn() -> std::pin::Pin<Box<dyn Future<Output = Result<(), String>> + Send>> + Send + Sync>;
 
 fn with_health(routes: Router, health: Health, ping: Ping) -> Router {
     let check = || async move {
@@ -150,7 +147,7 @@ mod tests {
 
     #[tokio::test]
     async fn one_in_this_process_answers_as_one_on_a_socket_does() {
-        let backend = Backend::Kv { url: "sqlite::memory:".to_owned(), prefix: String::new() };
+        let backend = Backend::new("kv", "sqlite::memory:".to_owned(), BackendOptions::default()).unwrap();
         let limits = Limits { max_body_bytes: 1000, max_buffered_bytes: 5000, ..Limits::default() };
         let sidecar = InProcessSidecar::open(backend, limits).await.unwrap();
         assert_eq!(ask(&sidecar, Method::PUT, "/kv/a", b"value".to_vec()).await.0, StatusCode::NO_CONTENT);

@@ -8,6 +8,7 @@ pub(crate) mod postgres;
 mod request;
 mod result;
 mod routes;
+mod service;
 pub(crate) mod sqlite;
 mod statement;
 mod transactions;
@@ -17,6 +18,7 @@ pub use policy::{SqlAccess, SqlParser};
 pub(crate) use request::{Answer, Isolation, Keyed, Mode, SqlRequest};
 pub(crate) use result::{Cell, Outcome, ResultWriter, too_large};
 pub(crate) use routes::routes;
+pub(crate) use service::KIND;
 pub(crate) use statement::Statement;
 
 use tokio::time::Instant;

@@ -8,6 +8,7 @@ mod range;
 mod read;
 mod routes;
 mod s3;
+mod service;
 mod signed;
 mod staged;
 mod types;
@@ -22,6 +23,7 @@ pub(crate) use kept::Kept;
 pub(crate) use path::ObjectPath;
 pub(crate) use routes::routes;
 pub(crate) use s3::S3Store;
+pub(crate) use service::KIND;
 
 use crate::http::body::Incoming;
 use crate::http::problem::Problem;

@@ -10,12 +10,13 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
-use sqlx::{Connection, Executor, Row};
+use sqlx::{Connection, Executor};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::access::Decisions;
 use crate::Limits;
+use crate::postgres_health::HealthConnection;
 use crate::postgres_mark::Mark;
 use crate::sql::{Reported, SqlError};
 
@@ -46,8 +47,7 @@ struct Inner {
     wait: Duration,
     places: Arc<Semaphore>,
     idle: Mutex<Vec<Member>>,
-    /// The connection of `/health`, which has no permit: the database may be well while all others are in use.
-    health: tokio::sync::Mutex<Option<PgConnection>>,
+    health: HealthConnection,
     /// Counts the changes of the schema that this sidecar has made.
     schema: AtomicU64,
 }
@@ -72,6 +72,7 @@ impl Pool {
         limits: &Limits,
     ) -> Result<Self, sqlx::Error> {
         let (options, mark) = Mark::on(options);
+        let health = HealthConnection::new(options.clone(), mark.clone());
         let pool = Self(Arc::new(Inner {
             options,
             decisions,
@@ -79,7 +80,7 @@ impl Pool {
             wait: limits.queue_timeout,
             places: Arc::new(Semaphore::new(limits.pool_size.max(1) as usize)),
             idle: Mutex::default(),
-            health: tokio::sync::Mutex::default(),
+            health,
             schema: AtomicU64::new(0),
         }));
         let first = pool.member_before(Instant::now() + limits.queue_timeout).await?;
@@ -104,20 +105,9 @@ impl Pool {
         Ok(Pooled { member: Some(member), pool: self.clone(), _place: place })
     }
 
-    /// Asks the database whether it is a replica.
+    /// Asks the database whether it is a replica, on the connection of `/health`.
     pub(super) async fn is_replica(&self) -> Result<bool, sqlx::Error> {
-        let mut kept = self.0.health.lock().await;
-        // The server may have been started anew since the last time.
-        if let Some(mut connection) = kept.take()
-            && let Ok(is_replica) = in_recovery(&mut connection).await
-        {
-            *kept = Some(connection);
-            return Ok(is_replica);
-        }
-        let mut connection = self.member().await?.connection;
-        let is_replica = in_recovery(&mut connection).await?;
-        *kept = Some(connection);
-        Ok(is_replica)
+        self.0.health.is_replica().await
     }
 
     /// Has every idle connection looked at before it is used, and what is prepared on it prepared anew.
@@ -203,10 +193,6 @@ impl Pooled {
             self.pool.idle().push(member);
         }
     }
-}
-
-async fn in_recovery(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
-    connection.fetch_one("SELECT pg_catalog.pg_is_in_recovery()").await?.try_get(0)
 }
 
 fn is_transient(error: &sqlx::Error) -> bool {

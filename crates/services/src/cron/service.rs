@@ -1,0 +1,34 @@
+//! Cron as a kind of service.
+
+use super::{Cron, CronStore, PostgresCron, SqliteCron, routes};
+use crate::registry::{
+    Dev, DevPart, Kind, Opened, Opening, POSTGRES, POSTGRES_EXAMPLE, SQLITE, SQLITE_EXAMPLE, Store, path_of,
+};
+use crate::{Limits, ServicesError};
+
+pub(crate) static KIND: Kind = Kind {
+    name: "cron",
+    stores: &[
+        Store { schemes: POSTGRES, example: POSTGRES_EXAMPLE, open: |opening| Box::pin(postgres(opening)) },
+        Store { schemes: SQLITE, example: SQLITE_EXAMPLE, open: |opening| Box::pin(sqlite(opening)) },
+    ],
+    dev: Dev {
+        name: "cron.db",
+        open: |path, host, limits| {
+            let cron = Cron::open(path, host.clone())?;
+            Ok(DevPart { routes: routes(cron.clone(), limits.clone()), clock: Some(Box::new(move || cron.start())) })
+        },
+    },
+};
+
+async fn postgres(Opening { url, limits, .. }: Opening) -> Result<Opened, ServicesError> {
+    Ok(opened(PostgresCron::connect(&url, &limits).await?, limits))
+}
+
+async fn sqlite(Opening { url, limits, .. }: Opening) -> Result<Opened, ServicesError> {
+    Ok(opened(SqliteCron::open(path_of(&url)?)?, limits))
+}
+
+fn opened<S: CronStore>(store: S, limits: Limits) -> Opened {
+    Opened::new(store.clone(), routes(Cron::new(store), limits), |store| async move { store.ping().await })
+}

@@ -1,0 +1,184 @@
+//! The kinds of service. Each is a folder with a `service.rs`, and one entry here: sidecars, the development services and their
+//! errors are made of these entries. The command line and the documentation have their table in `cli/src/sidecar-kinds.ts`.
+
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use axum::Router;
+use tokio::task::JoinHandle;
+
+use crate::cron::HostSlot;
+use crate::{BackendOptions, Limits, ServicesError, cron, kv, queue, sql, storage};
+
+/// All kinds.
+pub(crate) static KINDS: [&Kind; 5] = [&sql::KIND, &kv::KIND, &storage::KIND, &queue::KIND, &cron::KIND];
+
+/// A kind of service.
+pub(crate) struct Kind {
+    /// Such as `sql`.
+    pub(crate) name: &'static str,
+    /// The stores that it can be on.
+    pub(crate) stores: &'static [Store],
+    /// Its part of the development services.
+    pub(crate) dev: Dev,
+}
+
+/// A store of a kind.
+pub(crate) struct Store {
+    /// The beginnings of its URLs, such as `postgres://`.
+    pub(crate) schemes: &'static [&'static str],
+    /// Such a URL, for errors.
+    pub(crate) example: &'static str,
+    pub(crate) open: fn(Opening) -> OpenedSoon,
+}
+
+/// A part of the development services.
+pub(crate) struct Dev {
+    /// The file or folder that has its data, in the folder of them all. A file has others of SQLite beside it.
+    pub(crate) name: &'static str,
+    /// Opens that file or folder.
+    pub(crate) open: fn(&Path, &HostSlot, &Limits) -> Result<DevPart, ServicesError>,
+}
+
+/// The routes of a part of the development services, and its clock if it has one.
+pub(crate) struct DevPart {
+    pub(crate) routes: Router,
+    pub(crate) clock: Option<Box<dyn FnOnce() -> JoinHandle<()> + Send>>,
+}
+
+impl From<Router> for DevPart {
+    fn from(routes: Router) -> Self {
+        Self { routes, clock: None }
+    }
+}
+
+/// The URL, options and limits that a store is opened with.
+pub(crate) struct Opening {
+    /// It may hold a password.
+    pub(crate) url: String,
+    pub(crate) options: BackendOptions,
+    pub(crate) limits: Limits,
+}
+
+/// A store that is being opened.
+pub(crate) type OpenedSoon = Pin<Box<dyn Future<Output = Result<Opened, ServicesError>> + Send>>;
+
+/// A store that is open.
+pub(crate) struct Opened {
+    pub(crate) routes: Router,
+    pub(crate) ping: Ping,
+}
+
+/// Asks whether the store answers, as often as it is called.
+pub(crate) type Ping = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = Result<(), String>> + Send>> + Send + Sync>;
+
+impl Opened {
+    /// The routes over a store, and how it is asked whether it answers.
+    pub(crate) fn new<S, F>(store: S, routes: Router, ask: fn(S) -> F) -> Self
+    where
+        S: Clone + Send + Sync + 'static,
+        F: Future<Output = Result<(), String>> + Send + 'static,
+    {
+        Self { routes, ping: Arc::new(move || Box::pin(ask(store.clone()))) }
+    }
+}
+
+impl Kind {
+    /// Finds a kind by its name.
+    ///
+    /// # Errors
+    ///
+    /// Lists the kinds.
+    pub(crate) fn named(name: &str) -> Result<&'static Self, ServicesError> {
+        let names = KINDS.map(|kind| kind.name);
+        let wrong = || ServicesError::Config(format!("`{name}` is no kind of sidecar: use {}", listed(&names)));
+        KINDS.into_iter().find(|kind| kind.name == name).ok_or_else(wrong)
+    }
+
+    /// Finds the store of a URL.
+    ///
+    /// # Errors
+    ///
+    /// Says only what is expected: the URL may have a password.
+    pub(crate) fn store(&self, url: &str) -> Result<&'static Store, ServicesError> {
+        let is_of =
+            |store: &&Store| store.schemes.iter().any(|scheme| url.starts_with(scheme) && url.len() > scheme.len());
+        self.stores.iter().find(is_of).ok_or_else(|| {
+            let examples: Vec<&str> = self.stores.iter().map(|store| store.example).collect();
+            unknown(&listed(&examples))
+        })
+    }
+}
+
+/// `a, b or c`.
+fn listed(texts: &[&str]) -> String {
+    match texts {
+        [rest @ .., last] if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => texts.concat(),
+    }
+}
+
+/// Refuses a URL.
+pub(crate) fn unknown(expected: &str) -> ServicesError {
+    ServicesError::Config(format!("this kind of sidecar takes a URL such as {expected}"))
+}
+
+/// The path in `scheme:/path`, `scheme:path` or `scheme:///path`.
+///
+/// # Errors
+///
+/// There is none behind the scheme.
+pub(crate) fn path_of(url: &str) -> Result<&Path, ServicesError> {
+    let path = url.split_once(':').map_or(url, |(_, path)| path);
+    let path = path.strip_prefix("//").unwrap_or(path);
+    if path.is_empty() { Err(unknown("sqlite:/path/to/file.db, with a path")) } else { Ok(Path::new(path)) }
+}
+
+/// The URLs of PostgreSQL.
+pub(crate) const POSTGRES: &[&str] = &["postgres://", "postgresql://"];
+pub(crate) const POSTGRES_EXAMPLE: &str = "postgres://user@host/database";
+
+/// The URLs of SQLite.
+pub(crate) const SQLITE: &[&str] = &["sqlite:"];
+pub(crate) const SQLITE_EXAMPLE: &str = "sqlite:/path/to/file.db";
+
+/// The URLs of Redis.
+pub(crate) const REDIS: &[&str] = &[
+    "redis://",
+    "rediss://",
+    "redis+unix://",
+    "unix://",
+    "redis+sentinel://",
+    "rediss+sentinel://",
+    "redis+cluster://",
+    "rediss+cluster://",
+];
+pub(crate) const REDIS_EXAMPLE: &str = "redis://host:6379/0, rediss://host:6379/0, \
+                                        redis+sentinel://host:26379/mymaster/0, redis+cluster://host:6379";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_and_their_stores() {
+        assert_eq!(Kind::named("kv").unwrap().name, "kv");
+        let error = Kind::named("cache").err().unwrap().to_string();
+        assert_eq!(error, "`cache` is no kind of sidecar: use sql, kv, storage, queue or cron");
+        let queue = Kind::named("queue").unwrap();
+        for (url, scheme) in
+            [("postgresql://a/b", "postgres://"), ("sqlite:a.db", "sqlite:"), ("rediss://a", "redis://")]
+        {
+            assert_eq!(queue.store(url).unwrap().schemes[0], scheme);
+        }
+        for url in ["sqlite:", "mysql://secret", "redis", ""] {
+            let error = queue.store(url).err().unwrap().to_string();
+            assert!(error.contains("postgres://user@host/database, redis://") && !error.contains("secret"), "{error}");
+        }
+        for (url, path) in [("sqlite:a.db", "a.db"), ("file:///a/b", "/a/b"), ("sqlite::memory:", ":memory:")] {
+            assert_eq!(path_of(url).unwrap(), Path::new(path));
+        }
+        assert!(path_of("sqlite://").is_err());
+    }
+}

@@ -1,0 +1,60 @@
+//! Storage as a kind of service.
+
+use object_store::aws::AmazonS3Builder;
+
+use super::{BlobStore, FolderStore, S3Store, routes};
+use crate::redis_link::install_cryptography;
+use crate::registry::{Dev, Kind, Opened, Opening, Store, path_of, unknown};
+use crate::{Limits, ServicesError};
+
+pub(crate) static KIND: Kind = Kind {
+    name: "storage",
+    stores: &[
+        Store { schemes: &["s3://"], example: "s3://bucket", open: |opening| Box::pin(s3(opening)) },
+        Store { schemes: &["file:"], example: "file:/path/to/folder", open: |opening| Box::pin(folder(opening)) },
+    ],
+    dev: Dev {
+        name: "storage",
+        open: |path, _, limits| Ok(routes(FolderStore::open(path)?, None, limits.clone()).into()),
+    },
+};
+
+async fn folder(Opening { url, options, limits }: Opening) -> Result<Opened, ServicesError> {
+    let public_url = options.public_url.map(checked).transpose()?;
+    Ok(opened(FolderStore::open_alone(path_of(&url)?)?, public_url, limits))
+}
+
+async fn s3(Opening { url, options, limits }: Opening) -> Result<Opened, ServicesError> {
+    if options.public_url.is_some() {
+        return Err(ServicesError::Config("--public-url is for a folder: S3 signs URLs of its own".to_string()));
+    }
+    let fail = |reason: String| ServicesError::Backend { what: "S3", reason };
+    let bucket = url.strip_prefix("s3://").unwrap_or_default();
+    if bucket.is_empty() || bucket.contains('/') {
+        return Err(unknown("s3://bucket, without a path"));
+    }
+    install_cryptography();
+    let store =
+        AmazonS3Builder::from_env().with_bucket_name(bucket).build().map_err(|error| fail(error.to_string()))?;
+    let store = S3Store::new(store).map_err(fail)?;
+    store.ping().await.map_err(fail)?;
+    Ok(opened(store, None, limits))
+}
+
+fn opened<S: BlobStore>(store: S, public_url: Option<String>, limits: Limits) -> Opened {
+    Opened::new(store.clone(), routes(store, public_url, limits), |store| async move { store.ping().await })
+}
+
+/// The base of signed URLs, without a slash at the end.
+fn checked(public_url: String) -> Result<String, ServicesError> {
+    let rest = public_url.strip_prefix("https://").or_else(|| public_url.strip_prefix("http://"));
+    let is_base = rest.is_some_and(|rest| {
+        let host = rest.split('/').next().unwrap_or("");
+        !host.is_empty() && rest.bytes().all(|byte| byte.is_ascii_graphic() && !b"?#\"<>@".contains(&byte))
+    });
+    if is_base {
+        Ok(public_url.trim_end_matches('/').to_owned())
+    } else {
+        Err(ServicesError::Config("--public-url takes an address such as https://files.example.com".to_string()))
+    }
+}
