@@ -195,12 +195,11 @@ impl Runtime {
             }
         };
         report(&module.info, &caller, &failure);
-        Err(match failure {
-            Failure::InvalidResponse(what) => Problem::InvalidResponse(what),
-            Failure::Trap(..) | Failure::Unanswered => Problem::Crashed,
-            Failure::Stuck => Problem::Stuck,
-            Failure::NoRoom => Problem::NoRoom,
-        })
+        #[cfg(test)]
+        if let Some(problem) = crate::crossing::problem(&module.surroundings, &failure) {
+            return Err(problem);
+        }
+        Err(failure.into())
     }
 
     async fn call(
