@@ -19,6 +19,8 @@ trap clean EXIT
 
 install -D -m 755 "$program" "$root/usr/bin/tenon-server"
 [ -z "$parser" ] || install -m 644 "$parser" "$root/usr/bin/libpg-query.wasm"
+# The chart's probes call `tenon`.
+ln -s tenon-server "$root/usr/bin/tenon"
 mkdir -p "$root/srv/server" "$root/etc/ssl/certs"
 cp -r "$server/." "$root/srv/server/"
 ldd "$program" | grep -o '/[^ ]*' | while read -r library; do install -D -m 755 "$library" "$root$library"; done
@@ -31,5 +33,5 @@ TENON_CACHE_DIR="$root/srv/code" "$program" compile "$root/srv/server/server.jso
 container=$(buildah from scratch)
 buildah copy -q "$container" "$root" / > /dev/null
 buildah config --user 1000:1000 --port 3000 --stop-signal SIGTERM --env TENON_CACHE_DIR=/srv/code \
-  --entrypoint '["/usr/bin/tenon-server"]' --cmd 'run /srv/server/server.json --host 0.0.0.0 --port 3000' "$container"
+  --entrypoint '["/usr/bin/tenon-server"]' --cmd 'run --host 0.0.0.0 --port 3000' "$container"
 buildah commit -q "$container" "$image"

@@ -102,12 +102,11 @@ test("it compiles, serves modules with a sidecar in its process, drains, and log
   });
   expect(compiled.status, compiled.stderr).toBe(0);
   const port = await freePort();
-  const text = await readFile(configuration(), "utf8");
-  const withMetrics = { ...JSON.parse(text), metricsAddress: `127.0.0.1:${port}` };
-  await writeFile(join(at, "dist/server/metrics.json"), JSON.stringify(withMetrics));
-  const server = await start(["run", join(at, "dist/server/metrics.json"), "--port", "0", "--json"], {
+  const server = await start(["run", configuration(), "--port", "0", "--json"], {
     ...secrets,
     CACHE_URL: `sqlite:${join(folder, "cache.db")}`,
+    // As the Helm chart sets it.
+    TENON_SERVER_METRICS_ADDRESS: `127.0.0.1:${port}`,
   });
   const { url } = server.told;
   const ask = async (base: string, path: string) => (await send(base, { path })).json();

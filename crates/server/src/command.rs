@@ -7,6 +7,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 /// The name of the hidden command that compiles one component.
 pub(crate) const COMPILE_CHILD: &str = "compile-child";
 
+/// The file in an image.
+const CONFIGURATION: &str = "/srv/server/server.json";
+
 /// Serves components of Tenon without Node.
 #[derive(Parser)]
 #[command(name = "tenon-server", version, disable_help_subcommand = true)]
@@ -37,6 +40,7 @@ pub(crate) enum Command {
 #[derive(Args)]
 pub(crate) struct RunOptions {
     /// The file that `tenon build --server` writes
+    #[arg(default_value = CONFIGURATION)]
     pub(crate) configuration: PathBuf,
     /// Address to listen on, in place of the configuration's
     #[arg(long)]

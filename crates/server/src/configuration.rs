@@ -1,4 +1,4 @@
-//! The configuration as `tenon build --server` writes it: `tenon.toml` without comments, defaults and environment.
+//! The configuration as `tenon build --server` writes it: `tenon.toml` as it was resolved then.
 //!
 //! Secrets and the URLs of stores stand in it as references (`env:NAME`, `file:path`), so the file can be in an image. Paths are
 //! relative to its folder.
@@ -7,12 +7,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use serde_json::Value;
 use tenon_runtime::{Isolation, Limits, ModulePolicy, ModuleSource, RuntimeConfig, TlsFiles, TrustedProxies};
 use tenon_transport::{Allow, Sidecar};
 
 use crate::error::ServerError;
 use crate::in_process::{InProcessSidecars, SidecarValue};
-use crate::values;
+use crate::{overrides, values};
 
 /// The version of the format; `cli/src/build/server-folder.ts` writes it.
 const VERSION: u32 = 1;
@@ -83,11 +84,11 @@ struct Outbound {
 }
 
 impl Configuration {
-    /// Reads a file.
+    /// Reads a file. Variables of the environment win over it.
     ///
     /// # Errors
     ///
-    /// [`ServerError::Configuration`], with the place in the file.
+    /// [`ServerError::Configuration`], with the place in the file, and [`ServerError::Usage`] for a variable.
     pub(crate) fn read(path: &Path) -> Result<Self, ServerError> {
         let wrong = |reason: String| ServerError::Configuration { path: path.to_path_buf(), reason };
         let size = std::fs::metadata(path).map_err(|error| wrong(error.to_string()))?.len();
@@ -95,7 +96,11 @@ impl Configuration {
             return Err(wrong(format!("it is larger than {MAX_BYTES} bytes")));
         }
         let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
-        let mut configuration: Self = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        let mut values: Value = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        let variables =
+            std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        overrides::apply(&mut values, variables).map_err(ServerError::Usage)?;
+        let mut configuration: Self = serde_json::from_value(values).map_err(|error| wrong(error.to_string()))?;
         if configuration.version != VERSION {
             let version = configuration.version;
             return Err(wrong(format!("its version is {version}, and this server reads version {VERSION}")));
@@ -207,7 +212,7 @@ fn environment(env: &BTreeMap<String, String>, secrets: &BTreeMap<String, String
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 

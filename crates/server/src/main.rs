@@ -14,6 +14,7 @@ mod configuration;
 mod error;
 mod health;
 mod in_process;
+mod overrides;
 mod serve;
 mod sidecar;
 mod signals;
