@@ -58,6 +58,7 @@ pub(crate) struct RunOptions {
 
 /// The commands of `sidecar`.
 #[derive(Subcommand)]
+#[allow(clippy::large_enum_variant, reason = "a process has one of them")]
 pub(crate) enum Sidecars {
     /// Check that a sidecar answers; the exit code is 1 when it does not
     Health {
