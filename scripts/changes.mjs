@@ -1,11 +1,11 @@
-// Counts the requests that fail while the versions of a module follow each other: changes over the admin socket of `tenon run`,
-// under constant load, half of it on new connections.
+// Counts the requests that fail while the versions of a module follow each other, under constant load, half of it on new
+// connections. The changes are made over the admin socket of `tenon run`, or in its tenon.toml, which it watches.
 //
-//   node scripts/changes.mjs [--requests 100000] [--changes 100] [--concurrency 32]
+//   node scripts/changes.mjs [--requests 100000] [--changes 100] [--concurrency 32] [--by admin|file]
 //
 // It prints one line of JSON, and ends with 1 when a request failed, or when a version was never seen to answer.
 import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,9 +18,11 @@ const { values } = parseArgs({
     requests: { type: "string", default: "100000" },
     changes: { type: "string", default: "100" },
     concurrency: { type: "string", default: "32" },
+    by: { type: "string", default: "admin" },
   },
 });
 const [requests, changes, concurrency] = [values.requests, values.changes, values.concurrency].map(Number);
+if (!["admin", "file"].includes(values.by)) throw new Error("--by takes admin or file");
 const tenon = join(root, "cli/bin/tenon.js");
 const built = join(root, "target/changes");
 const component = (version) => join(built, `v${version}/dist/app.wasm`);
@@ -40,10 +42,13 @@ for (const version of [1, 2]) {
 
 const folder = mkdtempSync(join(tmpdir(), "tenon-changes-"));
 const socketPath = join(folder, "admin.sock");
-writeFileSync(
-  join(folder, "tenon.toml"),
-  `[project]\nname = "changes"\n[server]\nadmin = "unix://${socketPath}"\n[modules.app]\nsource = ${JSON.stringify(component(1))}\nmount = "/"\n`,
-);
+/** Names a version in tenon.toml, which is replaced as a whole. */
+function configure(version) {
+  const text = `[project]\nname = "changes"\n[server]\nadmin = "unix://${socketPath}"\n[modules.app]\nsource = ${JSON.stringify(component(version))}\nmount = "/"\n`;
+  writeFileSync(join(folder, "next.toml"), text);
+  renameSync(join(folder, "next.toml"), join(folder, "tenon.toml"));
+}
+configure(1);
 const server = spawn(process.execPath, [tenon, "run", "--port", "0", "--json", "-q"], {
   cwd: folder,
   stdio: ["ignore", "pipe", "inherit"],
@@ -80,7 +85,7 @@ const seen = new Map();
 let sent = 0;
 let changed = 0;
 async function load() {
-  while (sent < requests) {
+  while (sent < requests || changed < changes) {
     const number = sent++;
     const agent = number % 2 === 0 ? kept : false;
     const answer = await ask({ host: "127.0.0.1", port, path: "/", agent }).catch((error) => ({ failure: error.code }));
@@ -89,22 +94,30 @@ async function load() {
     else failed.set(reason, (failed.get(reason) ?? 0) + 1);
   }
 }
+/** Makes a change, and returns when the version has taken over. */
+async function changeTo(version) {
+  if (values.by === "file") {
+    configure(version);
+    while (
+      (await ask({ host: "127.0.0.1", port, path: "/", agent: kept }).catch(() => undefined))?.text !== `${version}`
+    )
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    return;
+  }
+  const headers = { "content-type": "application/json" };
+  const options = { socketPath, method: "PUT", path: "/modules/app", headers };
+  const answer = await ask(options, JSON.stringify({ source: component(version) }));
+  if (answer.status !== 200) throw new Error(`the change was refused: ${answer.text}`);
+}
 /** Makes each change when its share of the requests has been sent. */
 async function change() {
   const times = [];
-  while (changed < changes && sent < requests) {
+  while (changed < changes) {
+    // The server takes as long as it needs for one; then there are more requests than asked for.
     if (sent < (requests / changes) * changed) await new Promise((resolve) => setTimeout(resolve, 1));
     else {
-      const source = component(2 - (changed % 2));
       const began = performance.now();
-      const options = {
-        socketPath,
-        method: "PUT",
-        path: "/modules/app",
-        headers: { "content-type": "application/json" },
-      };
-      const answer = await ask(options, JSON.stringify({ source }));
-      if (answer.status !== 200) throw new Error(`the change was refused: ${answer.text}`);
+      await changeTo(2 - (changed % 2));
       times.push(performance.now() - began);
       changed += 1;
     }
@@ -123,6 +136,7 @@ const result = {
   requests: sent,
   failed: failures,
   reasons: Object.fromEntries(failed),
+  by: values.by,
   changes: changed,
   change_ms: { median: Math.round(times[times.length >> 1] ?? 0), longest: Math.round(times.at(-1) ?? 0) },
   requests_per_s: Math.round(sent / seconds),

@@ -1,4 +1,4 @@
-/** The packages that deploy/Containerfile copies are enough for serving. */
+/** The packages that deploy/Containerfile.with-node copies are enough for serving. */
 import { spawnSync } from "node:child_process";
 import {
   cpSync,
@@ -17,7 +17,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const containerfile = readFileSync(join(root, "deploy/Containerfile"), "utf8");
+const containerfile = readFileSync(join(root, "deploy/Containerfile.with-node"), "utf8");
 const [, list = ""] = /for package in (.*?);/.exec(containerfile) ?? [];
 
 // Outside the repository, whose node_modules would be found from within.

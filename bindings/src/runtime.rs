@@ -12,7 +12,6 @@ use tenon_runtime::{Page, RuntimeError};
 use tokio::net::{TcpListener, lookup_host};
 
 use crate::failure::{Failure, promise};
-use crate::log;
 use crate::options::{self, NativeModule, RuntimeOptions, config};
 use crate::recent::RecentRequest;
 use crate::server::Server;
@@ -75,7 +74,7 @@ impl Runtime {
     pub fn create<'env>(env: &'env Env, options: RuntimeOptions) -> Result<PromiseRaw<'env, Runtime>> {
         let create = async move {
             let level = options.log_level.as_deref().unwrap_or("info");
-            log::start(level, options.log_format.as_deref().unwrap_or("readable"))?;
+            tenon_log::start(level, options.log_format.as_deref().unwrap_or("readable"))?;
             Ok(tenon_runtime::Runtime::new(config(options)?).await?)
         };
         promise(env, create, |runtime| Runtime { runtime: Shared::new(runtime) })

@@ -1,7 +1,6 @@
 //! `tenon_services::Sidecar` for Node.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
@@ -9,13 +8,10 @@ use http_body_util::{BodyExt, Full};
 use napi::bindgen_prelude::{Buffer, PromiseRaw};
 use napi::{Env, Result};
 use napi_derive::napi;
-use tenon_services::{
-    Backend, BackendOptions, InProcessSidecar, Limits, Listen, SidecarOptions as Options, SqlAccess, SqlParser,
-};
+use tenon_services::{InProcessSidecar, Listen, SidecarOptions as Options, SidecarSettings};
 
 use crate::failure::{Failure, promise};
 use crate::in_process::Offered;
-use crate::log;
 
 /// What a sidecar is told; what is left out has the default of `crates/services/src/limits.rs`.
 #[napi(object)]
@@ -88,10 +84,11 @@ impl Sidecar {
     pub fn start<'env>(env: &'env Env, options: SidecarOptions) -> Result<PromiseRaw<'env, Sidecar>> {
         let start = async move {
             let format = options.log_format.as_deref().unwrap_or("readable");
-            log::start(options.log_level.as_deref().unwrap_or("info"), format)?;
-            let limits = limits(&options);
+            tenon_log::start(options.log_level.as_deref().unwrap_or("info"), format)?;
             let (listen, token) = (options.listen.clone(), options.token.clone());
-            let backend = backend(options)?;
+            let settings = settings(options);
+            let limits = settings.limits();
+            let backend = settings.backend()?;
             Ok(match listen {
                 Some(listen) => {
                     let options = Options { backend, listen: Listen::parse(&listen)?, token, limits };
@@ -176,29 +173,22 @@ impl Sidecar {
     }
 }
 
-fn backend(options: SidecarOptions) -> std::result::Result<Backend, Failure> {
-    let tables = options.tables.map(|tables| tables.into_iter().collect());
-    let defaults = BackendOptions::default();
-    let told = BackendOptions {
-        access: SqlAccess { read_only: options.read_only.unwrap_or(false), tables, role: options.role },
-        parser: SqlParser { file: options.parser.map(Into::into), cache: options.cache_dir.map(Into::into) },
-        prefix: options.prefix.unwrap_or(defaults.prefix),
+fn settings(options: SidecarOptions) -> SidecarSettings {
+    SidecarSettings {
+        kind: options.kind,
+        url: options.url,
+        read_only: options.read_only.unwrap_or(false),
+        tables: options.tables,
+        role: options.role,
+        parser: options.parser.map(Into::into),
+        cache: options.cache_dir.map(Into::into),
+        prefix: options.prefix,
         public_url: options.public_url,
-    };
-    Ok(Backend::new(&options.kind, options.url, told)?)
-}
-
-fn limits(options: &SidecarOptions) -> Limits {
-    let defaults = Limits::default();
-    let count = |given: Option<u32>, default: usize| given.map_or(default, |given| given as usize);
-    let time = |given: Option<u32>, default| given.map_or(default, |ms| Duration::from_millis(ms.max(1).into()));
-    Limits {
-        pool_size: options.pool_size.unwrap_or(defaults.pool_size).max(1),
-        statement_timeout: time(options.statement_timeout_ms, defaults.statement_timeout),
-        transaction_idle: time(options.transaction_idle_ms, defaults.transaction_idle),
-        transaction_timeout: time(options.transaction_timeout_ms, defaults.transaction_timeout),
-        max_rows: count(options.max_rows, defaults.max_rows),
-        max_body_bytes: count(options.max_body_bytes, defaults.max_body_bytes),
-        ..defaults
+        pool_size: options.pool_size,
+        statement_timeout_ms: options.statement_timeout_ms,
+        transaction_idle_ms: options.transaction_idle_ms,
+        transaction_timeout_ms: options.transaction_timeout_ms,
+        max_rows: options.max_rows,
+        max_body_bytes: options.max_body_bytes,
     }
 }

@@ -70,6 +70,7 @@ export default {
           page("Coming from Hono, Workers or Spin", "coming-from"),
           page("Testing", "testing"),
           page("Going to production", "production"),
+          page("Scale", "scale"),
           page("Embedding", "embedding"),
           page("Publishing components", "publishing"),
           page("Compared with Hono and Zod", "compared"),

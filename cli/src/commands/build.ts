@@ -1,10 +1,11 @@
-import { relative } from "node:path";
+import { join, relative } from "node:path";
 import { type Command, Option } from "commander";
 import type { BuildOptions, BuildResult } from "../build/build.ts";
 import { failureToTell, TenonError } from "../errors.ts";
 import { exitOnInterrupt } from "../lifecycle.ts";
 import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
 import { configFile, type Project, projectsFrom } from "../project/project.ts";
+import type { Terminal } from "../terminal.ts";
 
 interface Options extends CommonOptions {
   readonly release?: boolean;
@@ -12,6 +13,7 @@ interface Options extends CommonOptions {
   readonly json?: boolean;
   readonly aot?: boolean;
   readonly reference?: boolean;
+  readonly server?: boolean;
 }
 
 /** `tenon build`: the project's component in `dist/`. */
@@ -31,6 +33,7 @@ export function buildCommand(program: Command): void {
         "aot",
       ),
     )
+    .option("--server", "write dist/server/, which the program tenon-server serves without Node")
     .option("--json", "print what was written as JSON, one line for each project");
   withCommonOptions(command).action(async (options: Options) => {
     // Partial evaluation is for serving, and takes too long for anything else.
@@ -50,7 +53,8 @@ export function buildCommand(program: Command): void {
       try {
         if (wanted.compose) requireComposable(project);
         const result = await buildProject(project, wanted, terminal);
-        if (options.json) process.stdout.write(`${JSON.stringify(summary(name, result))}\n`);
+        const server = options.server ? await buildServer(project, terminal) : undefined;
+        if (options.json) process.stdout.write(`${JSON.stringify(summary(name, result, server))}\n`);
       } catch (error) {
         // In a workspace the others are built all the same.
         const told = failureToTell(error);
@@ -74,7 +78,27 @@ function requireComposable({ config: { project, composition } }: Project): void 
   );
 }
 
-function summary(name: string, { component, composed }: BuildResult): object {
+/** Writes the folder for `tenon-server`. Imported when it is wanted: registries come with it. */
+async function buildServer(project: Project, terminal: Terminal): Promise<string> {
+  const { writeServerFolder } = await import("../build/server-folder.ts");
+  const folder = join(project.folder, "dist", "server");
+  const write = () => writeServerFolder(project, folder);
+  const { leftOut } = await terminal.step(
+    "Server",
+    relative(process.cwd(), folder),
+    write,
+    ({ modules }) => `(${modules.length === 1 ? "1 module" : `${modules.length} modules`})`,
+  );
+  for (const part of leftOut) terminal.say(`warning: tenon-server does not serve ${part}`);
+  return folder;
+}
+
+function summary(name: string, { component, composed }: BuildResult, server: string | undefined): object {
   const file = ({ path, bytes }: { path: string; bytes: number }) => ({ path: relative(process.cwd(), path), bytes });
-  return { name, component: file(component), ...(composed === undefined ? {} : { composed: file(composed) }) };
+  return {
+    name,
+    component: file(component),
+    ...(composed === undefined ? {} : { composed: file(composed) }),
+    ...(server === undefined ? {} : { server: relative(process.cwd(), server) }),
+  };
 }

@@ -17,14 +17,9 @@ export type Pull = (reference: string) => Promise<string>;
 export type NamedModules = Readonly<Record<string, string | ModuleOptions>>;
 
 /**
- * Components by the names under which they are served, each with the policy that the project has for it. A component that the
- * command names (`named`) wins over a `source`, and a `source` wins over a file in `modules/`. One that was set while the server
- * runs (`set`) wins over all of them.
+ * Components by the names under which they are served, each with the policy that the project has for it.
  *
- * @param files the components without a `source`
- * @param named those of them that the command names
- * @throws TenonError `CONFIG` for a name that two files have, for a policy without a component, and for a secret that is not
- *   to be had
+ * @throws TenonError as {@link moduleFiles}, and `CONFIG` for a secret that is not to be had
  */
 export async function namedModules(
   files: readonly string[],
@@ -34,6 +29,31 @@ export async function namedModules(
   pull: Pull,
   set: ReadonlyMap<string, SetSource> = new Map(),
 ): Promise<NamedModules> {
+  const folder = project?.folder ?? process.cwd();
+  const modules = [...(await moduleFiles(files, named, project, pull, set))].map(
+    ([name, file]): [string, string | ModuleOptions] => {
+      const policy = project?.config.modules[name];
+      return [name, policy === undefined ? file : moduleOptions(name, policy, file, folder, environment)];
+    },
+  );
+  return Object.fromEntries(modules);
+}
+
+/**
+ * The files of components by the names under which they are served. A component that the command names (`named`) wins over a
+ * `source`, and a `source` wins over a file in `modules/`. One that was set while the server runs (`set`) wins over all of them.
+ *
+ * @param files the components without a `source`
+ * @param named those of them that the command names
+ * @throws TenonError `CONFIG` for a name that two files have, and for a policy without a component
+ */
+export async function moduleFiles(
+  files: readonly string[],
+  named: readonly string[],
+  project: Project | undefined,
+  pull: Pull,
+  set: ReadonlyMap<string, SetSource> = new Map(),
+): Promise<ReadonlyMap<string, string>> {
   const byName = new Map<string, string>();
   for (const file of files) {
     const name = moduleName(file);
@@ -47,17 +67,16 @@ export async function namedModules(
   const fixed = new Set(named.map(moduleName));
   const folder = project?.folder ?? process.cwd();
   for (const [name, { source, file }] of set) byName.set(name, file ?? (await fileOfSource(source, folder, pull)));
-  const modules = new Map<string, string | ModuleOptions>(byName);
-  for (const [name, policy] of Object.entries(project?.config.modules ?? {})) {
-    const { source } = policy;
+  const modules = new Map(byName);
+  for (const [name, { source }] of Object.entries(project?.config.modules ?? {})) {
     const own =
       set.has(name) || source === undefined || fixed.has(name)
         ? byName.get(name)
         : await fileOfSource(source, folder, pull);
-    if (own !== undefined) modules.set(name, moduleOptions(name, policy, own, folder, environment));
+    if (own !== undefined) modules.set(name, own);
     else if (name !== project?.config.project.name) throw withoutSource(name);
   }
-  return Object.fromEntries(modules);
+  return modules;
 }
 
 /** The component's file of a `source`, which is a reference to a registry or a path relative to a folder. */

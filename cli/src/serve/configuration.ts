@@ -82,7 +82,7 @@ async function pulled(components: readonly string[], pull: Pull): Promise<string
 }
 
 /** The components besides those that have a `source`, and those of them that the command names. */
-async function filesToServe(
+export async function filesToServe(
   components: readonly string[],
   project: Project | undefined,
 ): Promise<{ readonly files: readonly string[]; readonly named: readonly string[] }> {

@@ -126,6 +126,8 @@ impl Egress {
         length: Option<u64>,
     ) -> Result<Outbound, Refusal> {
         let transport = self.surroundings.transport.clone();
+        #[cfg(test)]
+        let transport = crate::crossing::transport(&self.surroundings, request.uri()).unwrap_or(transport);
         let allowed = self.check(length).and_then(|()| {
             transport.route(request.uri()).map_err(|error| {
                 self.module.metrics.count(Count::Refused);

@@ -45,12 +45,15 @@ pub(crate) struct Surroundings {
     /// What `transport` reaches.
     pub(crate) sidecars: Vec<Sidecar>,
     pub(crate) allow: Vec<Allow>,
+    /// The fence between modules that a test has taken out.
+    #[cfg(test)]
+    pub(crate) without: Option<crate::crossing::Fence>,
 }
 
 impl Surroundings {
     /// Whether a module finds the same in both.
     pub(crate) fn are_like(&self, others: &Self) -> bool {
-        let Self { environment, masks: _, transport: _, limits, isolation, metrics: _, sidecars, allow } = self;
+        let Self { environment, masks: _, transport: _, limits, isolation, metrics: _, sidecars, allow, .. } = self;
         let reach = (sidecars, allow) == (&others.sidecars, &others.allow);
         reach && (environment, limits, isolation) == (&others.environment, &others.limits, &others.isolation)
     }

@@ -21,6 +21,8 @@ pub(crate) struct Inherited {
     pub(crate) isolation: Isolation,
     pub(crate) limits: Limits,
     pub(crate) metrics: Arc<Metrics>,
+    #[cfg(test)]
+    pub(crate) gap: crate::crossing::Gap,
 }
 
 impl Inherited {
@@ -30,7 +32,10 @@ impl Inherited {
     ///
     /// [`RuntimeError::Config`] for a limit that the module cannot have.
     pub(crate) fn surroundings(&self, source: &ModuleSource) -> Result<Arc<Surroundings>, RuntimeError> {
-        let ModulePolicy { sidecars, allow, environment, isolation, limits, mount: _, host: _ } = &source.policy;
+        let policy = &source.policy;
+        #[cfg(test)]
+        let policy = &self.gap.policy(policy);
+        let ModulePolicy { sidecars, allow, environment, isolation, limits, mount: _, host: _ } = policy;
         let limits = self
             .limits
             .of_module(limits)
@@ -38,10 +43,15 @@ impl Inherited {
         let sidecars = sidecars.as_ref().unwrap_or(&self.sidecars).clone();
         let allow = allow.as_ref().unwrap_or(&self.allow).clone();
         let transport = Transport::new(sidecars.clone(), allow.clone(), transport_config(&limits));
+        #[cfg(test)]
+        let transport = self.gap.transport(transport);
         let mut variables = transport.environment();
         variables.extend_from_slice(environment.as_ref().unwrap_or(&self.environment));
+        let masks = Masks::of(&variables);
+        #[cfg(test)]
+        let masks = self.gap.masks(masks);
         Ok(Arc::new(Surroundings {
-            masks: Arc::new(Masks::of(&variables)),
+            masks: Arc::new(masks),
             environment: variables,
             transport,
             limits,
@@ -49,6 +59,8 @@ impl Inherited {
             metrics: Arc::clone(&self.metrics),
             sidecars,
             allow,
+            #[cfg(test)]
+            without: self.gap.fence(),
         }))
     }
 }

@@ -21,6 +21,8 @@ mod calls;
 mod client;
 mod compute;
 mod config;
+#[cfg(test)]
+mod crossing;
 mod crowding;
 mod egress;
 mod engine;

@@ -6,6 +6,8 @@ use bytes::Bytes;
 use http::header::{ALLOW, CONNECTION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use http::{Response, StatusCode};
 
+use crate::call::Failure;
+
 /// A failure with a status of its own. What it says is fit for a client: nothing of the module's inside is in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Problem {
@@ -147,6 +149,18 @@ impl Problem {
             _ => {}
         }
         response
+    }
+}
+
+/// The text of a trap is for the log alone.
+impl From<Failure> for Problem {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::InvalidResponse(what) => Self::InvalidResponse(what),
+            Failure::Trap(..) | Failure::Unanswered => Self::Crashed,
+            Failure::Stuck => Self::Stuck,
+            Failure::NoRoom => Self::NoRoom,
+        }
     }
 }
 

@@ -369,8 +369,10 @@ impl Shelf {
     ) -> Result<Arc<Slot>, RuntimeError> {
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
         table.mounts = table.mounts_with(&source)?;
-        let before = table.slots.get(&source.name).map(|slot| &slot.places);
-        let places = Places::of(&surroundings.limits, before);
+        let before = table.slots.get(&source.name);
+        #[cfg(test)]
+        let before = crate::crossing::before(before, table.slots.values().next(), &surroundings);
+        let places = Places::of(&surroundings.limits, before.map(|slot| &slot.places));
         let name = source.name.clone();
         let slot = Arc::new(Slot { source, stamp, surroundings, state, places });
         table.slots.insert(name, Arc::clone(&slot));

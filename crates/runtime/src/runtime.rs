@@ -111,6 +111,8 @@ impl Runtime {
             isolation: config.isolation,
             limits: limits.clone(),
             metrics: Arc::clone(&metrics),
+            #[cfg(test)]
+            gap: crate::crossing::Gap::new(config.without),
         };
         let loader = Loader {
             engine: engine.clone(),
@@ -196,6 +198,12 @@ impl Runtime {
     #[must_use]
     pub fn modules(&self) -> Vec<String> {
         self.shared.registry.states().into_iter().map(|(name, _)| name).collect()
+    }
+
+    /// How many modules serve.
+    #[must_use]
+    pub fn ready_modules(&self) -> usize {
+        self.shared.registry.ready().len()
     }
 
     /// Loads a module anew, from another file when one is given, while the old one serves; then puts the new one in its

@@ -108,6 +108,9 @@ pub struct RuntimeConfig {
     /// `load_timeout_ms` and `compile_memory_bytes`. Empty compiles on a thread of this process, which has no bound of
     /// memory, and which is left behind when its time is over.
     pub compiler: Vec<OsString>,
+    /// The fence between modules that a test takes out.
+    #[cfg(test)]
+    pub(crate) without: Option<crate::crossing::Fence>,
 }
 
 #[cfg(test)]

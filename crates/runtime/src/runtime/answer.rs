@@ -383,12 +383,11 @@ pub(super) async fn in_time<T>(
         }
     };
     report(&module.info, caller, &failure);
-    Err(match failure {
-        Failure::InvalidResponse(what) => Problem::InvalidResponse(what),
-        Failure::Trap(..) | Failure::Unanswered => Problem::Crashed,
-        Failure::Stuck => Problem::Stuck,
-        Failure::NoRoom => Problem::NoRoom,
-    })
+    #[cfg(test)]
+    if let Some(problem) = crate::crossing::problem(&module.surroundings, &failure) {
+        return Err(problem);
+    }
+    Err(failure.into())
 }
 
 /// The answer to `OPTIONS *`, which asks whether there is a server.

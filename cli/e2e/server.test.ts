@@ -1,0 +1,158 @@
+/** `tenon build --server`, and the program `tenon-server`, which serves the folder without Node. */
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { developing, project } from "./develop.ts";
+import { send } from "./http.ts";
+import { freePort, root, tenon } from "./servers.ts";
+
+developing();
+
+/** `npm run build` builds it with the addon, whose target has a folder of its own. */
+const program = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"]
+  .map((target) => join(root, "target", target, "debug/tenon-server"))
+  .find((file) => existsSync(file)) as string;
+
+const handler = `
+import { cache, env, get, ok, routes, secret } from "@tenon/sdk";
+
+export default routes({
+  who: get("/who", () => ok([env("MODE") ?? null, secret("KEY").length])),
+  count: get("/count", async () => ok(await cache.incr("n"))),
+});
+`;
+
+let folder: string;
+let at: string;
+const running: ChildProcess[] = [];
+
+beforeAll(async () => {
+  expect(program, "npm run build -w @tenon/native builds tenon-server").toBeDefined();
+  folder = await mkdtemp(join(tmpdir(), "tenon-server-"));
+  at = await project(
+    "app",
+    handler,
+    `[server]
+log_format = "json"
+drain_ms = 1500
+[env]
+MODE = "server"
+[secrets]
+KEY = "env:APP_KEY"
+[sidecars]
+cache = { run = "kv", url = "env:CACHE_URL" }
+[modules.other]
+source = "dist/app.wasm"
+mount = "/other"
+env = { MODE = "other" }
+[queues.mail]
+module = "app"
+path = "/who"
+`,
+  );
+});
+afterEach(() => {
+  for (const child of running.splice(0)) child.kill("SIGKILL");
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** Starts the program, and resolves with its line of JSON. */
+async function start(args: readonly string[], environment: NodeJS.ProcessEnv = {}) {
+  const env = { PATH: process.env["PATH"], TENON_CACHE_DIR: join(folder, "code"), ...environment };
+  const child = spawn(program, args, { cwd: folder, env });
+  running.push(child);
+  let errors = "";
+  child.stderr.on("data", (data) => {
+    errors += data;
+  });
+  const exited = new Promise<number | null>((resolve) => child.once("close", resolve));
+  const line = await new Promise<string>((resolve, reject) => {
+    child.stdout.once("data", (data) => resolve(String(data)));
+    void exited.then((code) => reject(new Error(`tenon-server ended with ${code}:\n${errors}`)));
+  });
+  return { child, exited, errors: () => errors, told: JSON.parse(line) as { url: string; address: string } };
+}
+
+const configuration = () => join(at, "dist/server/server.json");
+const secrets = { APP_KEY: "canary-app-key" };
+
+test("the folder has the components and the configuration, and no secret", async () => {
+  const built = spawnSync(process.execPath, [tenon, "build", "--server"], {
+    cwd: at,
+    encoding: "utf8",
+    env: { ...process.env, ...secrets },
+  });
+  expect(built.status, built.stderr).toBe(0);
+  expect(built.stderr).toContain("warning: tenon-server does not serve [queues]");
+  const text = await readFile(configuration(), "utf8");
+  expect(text).not.toContain("canary");
+  const { modules, limits } = JSON.parse(text) as { modules: object; limits: { drain_ms: number } };
+  expect(modules).toMatchObject({ app: { source: "app.wasm" }, other: { source: "other.wasm", mount: "/other" } });
+  expect(limits.drain_ms).toBe(1500);
+});
+
+test("it compiles, serves modules with a sidecar in its process, drains, and logs JSON", async () => {
+  // Neither secrets nor stores are needed for it.
+  const compiled = spawnSync(program, ["compile", configuration()], {
+    encoding: "utf8",
+    env: { TENON_CACHE_DIR: join(folder, "code") },
+  });
+  expect(compiled.status, compiled.stderr).toBe(0);
+  const port = await freePort();
+  const server = await start(["run", configuration(), "--port", "0", "--json"], {
+    ...secrets,
+    CACHE_URL: `sqlite:${join(folder, "cache.db")}`,
+    // As the Helm chart sets it.
+    TENON_SERVER_METRICS_ADDRESS: `127.0.0.1:${port}`,
+  });
+  const { url } = server.told;
+  const ask = async (base: string, path: string) => (await send(base, { path })).json();
+  expect(await ask(url, "/run/app/who")).toEqual(["server", secrets.APP_KEY.length]);
+  expect(await ask(url, "/other/who")).toEqual(["other", secrets.APP_KEY.length]);
+  expect([await ask(url, "/run/app/count"), await ask(url, "/run/app/count")]).toEqual([1, 2]);
+  expect(await ask(url, "/health")).toMatchObject({ status: "ok", sidecars: { cache: "up" } });
+  expect((await send(url, { path: "/ready" })).status).toBe(200);
+  expect((await send(url, { path: "/metrics" })).status).toBe(404);
+  expect((await send(`http://127.0.0.1:${port}`, { path: "/metrics" })).status).toBe(200);
+
+  server.child.kill("SIGTERM");
+  await vi.waitFor(async () => expect((await send(url, { path: "/ready" })).status).toBe(503), { timeout: 10_000 });
+  expect(await ask(url, "/run/app/count")).toBe(3);
+  expect(await server.exited).toBe(0);
+  const lines = server.errors().trim().split("\n");
+  const steps = lines.flatMap((line) => (JSON.parse(line) as { step?: string }).step ?? []);
+  expect(steps).toEqual(["Metrics", "Serve", "Serve", "Stop"]);
+  expect(server.errors()).not.toContain("canary");
+});
+
+test("it does not start without its secrets, or with a file that is not its own", async () => {
+  const run = (file: string) => spawnSync(program, ["run", file], { encoding: "utf8", env: {} });
+  const without = run(configuration());
+  expect(without.status).toBe(1);
+  expect(without.stderr).toContain("secrets.KEY: the environment variable APP_KEY is not set");
+  await writeFile(join(folder, "wrong.json"), '{ "version": 1, "hots": "x" }');
+  const wrong = run(join(folder, "wrong.json"));
+  expect(wrong.status).toBe(1);
+  expect(wrong.stderr).toContain("unknown field `hots`");
+  expect(wrong.stderr).toContain("`tenon build --server` writes this file");
+});
+
+test("its sidecars listen, ask for a token, and are probed", async () => {
+  const address = `unix://${join(folder, "kv.sock")}`;
+  const args = ["sidecar", "kv", "--listen", address, "--url", `sqlite:${join(folder, "kv.db")}`, "--json"];
+  const sidecar = await start(args, { TENON_SIDECAR_TOKEN: "t0ken" });
+  expect(sidecar.told).toEqual({ kind: "kv", address });
+  const probe = () => spawnSync(program, ["sidecar", "health", address], { encoding: "utf8" });
+  expect(probe()).toMatchObject({ status: 0, stdout: `${address} is up\n` });
+  sidecar.child.kill("SIGTERM");
+  expect(await sidecar.exited).toBe(0);
+  expect(probe().status).toBe(1);
+  const password = spawnSync(program, ["sidecar", "sql", "--listen", address, "--url", "postgres://a:pw@b/c"], {
+    encoding: "utf8",
+  });
+  expect(password.status).toBe(1);
+  expect(password.stderr).toContain("--url has a password");
+});

@@ -1,0 +1,109 @@
+//! Fences between modules, and a way to take one of them out.
+//!
+//! In [`tests`] one module tries to get at another's belongings, and each attempt has to fail. An attempt proves something only if
+//! it succeeds without its fence. So a test names a [`Fence`] in its configuration, and the functions here undo that one fence, each
+//! called at the line of the product that is the fence.
+
+mod tests;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use http::Uri;
+use tenon_transport::{Allow, Transport};
+use wasmtime_wasi_http::WasiBody;
+
+use crate::call::Failure;
+use crate::config::ModulePolicy;
+use crate::host::Surroundings;
+use crate::inherited::transport_config;
+use crate::masks::Masks;
+use crate::problem::Problem;
+use crate::registry::Slot;
+
+/// A rule that keeps modules apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fence {
+    /// Each module has its own variables and secrets.
+    Environment,
+    /// Each module has its own sidecars.
+    Sidecars,
+    /// Each module has its own list of allowed hosts.
+    Hosts,
+    /// Calls to a host that is not on the list are refused.
+    Refusal,
+    /// Each module has its own connections, breakers and places at a sidecar.
+    Connections,
+    /// Log lines show secrets by their names.
+    Masks,
+    /// An answer does not have the text of a failure.
+    Answers,
+    /// Each module has its own places for requests.
+    Places,
+}
+
+/// The missing fence of one runtime, and the parts that all modules have in common without it.
+pub(crate) struct Gap {
+    fence: Option<Fence>,
+    policy: Mutex<Option<ModulePolicy>>,
+    transport: Mutex<Option<Transport<WasiBody>>>,
+}
+
+impl Gap {
+    pub(crate) fn new(fence: Option<Fence>) -> Self {
+        Self { fence, policy: Mutex::default(), transport: Mutex::default() }
+    }
+
+    pub(crate) fn fence(&self) -> Option<Fence> {
+        self.fence
+    }
+
+    /// The policy of a module, in which the part behind the missing fence is that of the first module.
+    pub(crate) fn policy(&self, own: &ModulePolicy) -> ModulePolicy {
+        let mut first = self.policy.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = first.get_or_insert_with(|| own.clone()).clone();
+        match self.fence {
+            Some(Fence::Environment) => ModulePolicy { environment: first.environment, ..own.clone() },
+            Some(Fence::Sidecars) => ModulePolicy { sidecars: first.sidecars, ..own.clone() },
+            Some(Fence::Hosts) => ModulePolicy { allow: first.allow, ..own.clone() },
+            _ => own.clone(),
+        }
+    }
+
+    /// The transport of a module: that of the first module without [`Fence::Connections`].
+    pub(crate) fn transport(&self, own: Transport<WasiBody>) -> Transport<WasiBody> {
+        match self.fence {
+            Some(Fence::Connections) => {
+                self.transport.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(own).clone()
+            }
+            _ => own,
+        }
+    }
+
+    /// The masks of a module: none without [`Fence::Masks`].
+    pub(crate) fn masks(&self, own: Masks) -> Masks {
+        if self.fence == Some(Fence::Masks) { Masks::default() } else { own }
+    }
+}
+
+/// A transport that reaches any host, without [`Fence::Refusal`].
+pub(crate) fn transport(surroundings: &Surroundings, uri: &Uri) -> Option<Transport<WasiBody>> {
+    if surroundings.without != Some(Fence::Refusal) || surroundings.transport.route(uri).is_ok() {
+        return None;
+    }
+    let allow = Allow::parse(uri.authority()?.as_str()).ok()?;
+    Some(Transport::new(Vec::new(), vec![allow], transport_config(&surroundings.limits)))
+}
+
+/// The module from which one takes its places over: any other without [`Fence::Places`].
+pub(crate) fn before<'a>(
+    own: Option<&'a Arc<Slot>>,
+    other: Option<&'a Arc<Slot>>,
+    surroundings: &Surroundings,
+) -> Option<&'a Arc<Slot>> {
+    if surroundings.without == Some(Fence::Places) { own.or(other) } else { own }
+}
+
+/// The answer that has the text of a failure, without [`Fence::Answers`].
+pub(crate) fn problem(surroundings: &Surroundings, failure: &Failure) -> Option<Problem> {
+    (surroundings.without == Some(Fence::Answers)).then(|| Problem::UnknownModule(format!("{failure:?}")))
+}

@@ -1,0 +1,111 @@
+//! Sidecars in the server's process.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use http_body_util::BodyExt;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use tenon_services::{InProcessSidecar, ServicesError, SidecarSettings};
+use tenon_transport::{Address, InProcess, Sidecar};
+
+use crate::error::ServerError;
+use crate::values;
+
+/// A sidecar of the configuration: an address, or the settings of one in this process.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(crate) enum SidecarValue {
+    /// `http://host:port` or `unix:///path`.
+    Address(String),
+    /// [`SidecarSettings`], with `urlFile` or a reference in `url`.
+    InProcess(Map<String, Value>),
+}
+
+/// The sidecars in this process. Those that are defined alike are one.
+#[derive(Default)]
+pub(crate) struct InProcessSidecars(BTreeMap<String, InProcess>);
+
+impl InProcessSidecars {
+    /// The sidecars of a section, sorted by name. Those in this process are started unless they run.
+    ///
+    /// # Errors
+    ///
+    /// A URL that is not there, settings that make no sense, or a store that does not answer.
+    pub(crate) async fn place(
+        &mut self,
+        values: &BTreeMap<String, SidecarValue>,
+        folder: &Path,
+    ) -> Result<Vec<Sidecar>, ServerError> {
+        let mut sidecars = Vec::new();
+        for (name, value) in values {
+            let wrong = |reason: String| ServerError::Values(format!("sidecars.{name}: {reason}"));
+            let address = match value {
+                SidecarValue::Address(text) => Address::parse(text).map_err(|error| wrong(error.to_string()))?,
+                SidecarValue::InProcess(table) => {
+                    let settings = settings(table, folder).map_err(wrong)?;
+                    Address::InProcess(self.started(name, table, settings).await?)
+                }
+            };
+            sidecars.push(Sidecar::new(name, address).map_err(|error| wrong(error.to_string()))?);
+        }
+        Ok(sidecars)
+    }
+
+    async fn started(
+        &mut self,
+        name: &str,
+        table: &Map<String, Value>,
+        settings: SidecarSettings,
+    ) -> Result<InProcess, ServerError> {
+        // The keys of a map are sorted.
+        let key = Value::Object(table.clone()).to_string();
+        if let Some(running) = self.0.get(&key) {
+            return Ok(running.clone());
+        }
+        let started = start(settings).await;
+        let started = started.map_err(|source| ServerError::Sidecar { name: name.to_string(), source })?;
+        self.0.insert(key, started.clone());
+        Ok(started)
+    }
+}
+
+async fn start(settings: SidecarSettings) -> Result<InProcess, ServicesError> {
+    let limits = settings.limits();
+    let sidecar = InProcessSidecar::open(settings.backend()?, limits).await?;
+    Ok(InProcess::new(move |request| {
+        let sidecar = sidecar.clone();
+        async move { sidecar.answer(request).await.map(|body| body.map_err(Into::into).boxed_unsync()) }
+    }))
+}
+
+/// Settings, with the URL in the place of the reference to it.
+fn settings(table: &Map<String, Value>, folder: &Path) -> Result<SidecarSettings, String> {
+    let mut table = table.clone();
+    let url = match (table.remove("urlFile"), table.get("url")) {
+        (Some(Value::String(file)), None) => values::value_at(&format!("file:{file}"), folder)?,
+        (None, Some(Value::String(url))) if url.starts_with("env:") => values::value_at(url, folder)?,
+        (None, Some(Value::String(url))) => url.clone(),
+        _ => return Err("needs one of `url` and `urlFile`".to_string()),
+    };
+    table.insert("url".to_string(), Value::String(with_folder(&url, folder)));
+    // The messages of serde name keys and types, and no value of `url`, which is a text.
+    let mut settings: SidecarSettings =
+        serde_json::from_value(Value::Object(table)).map_err(|error| error.to_string())?;
+    settings.cache = crate::cache_folder();
+    settings.parser = crate::sidecar::parser(None);
+    Ok(settings)
+}
+
+/// A URL of a file or a folder, whose path is relative to `folder`.
+fn with_folder(url: &str, folder: &Path) -> String {
+    for scheme in ["sqlite:", "file:"] {
+        if let Some(path) = url.strip_prefix(scheme)
+            && !path.is_empty()
+            && !path.starts_with(['/', ':'])
+        {
+            return format!("{scheme}{}", folder.join(path).display());
+        }
+    }
+    url.to_string()
+}

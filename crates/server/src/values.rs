@@ -1,0 +1,93 @@
+//! Values that a configuration refers to: `env:NAME` and `file:path`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The largest file of a secret, in bytes. A key with its chain fits many times.
+const MAX_BYTES: u64 = 64 * 1024;
+
+/// Reads `env:NAME` or `file:path`, whose path is relative to `folder`.
+///
+/// # Errors
+///
+/// The problem, which names the place and never the value.
+pub(crate) fn value_at(source: &str, folder: &Path) -> Result<String, String> {
+    if let Some(name) = source.strip_prefix("env:") {
+        return match std::env::var(name) {
+            Ok(value) if !value.is_empty() => Ok(value),
+            Ok(_) => Err(format!("the environment variable {name} is empty")),
+            Err(std::env::VarError::NotPresent) => Err(format!("the environment variable {name} is not set")),
+            Err(std::env::VarError::NotUnicode(_)) => Err(format!("the environment variable {name} is no text")),
+        };
+    }
+    let Some(path) = source.strip_prefix("file:") else {
+        return Err("it must be env:NAME or file:path".to_string());
+    };
+    text_of(&folder.join(path))
+}
+
+/// The text of a file, without the line end that editors leave.
+///
+/// # Errors
+///
+/// As [`value_at`].
+pub(crate) fn text_of(path: &Path) -> Result<String, String> {
+    let shown = path.display();
+    let metadata = std::fs::metadata(path).map_err(|error| format!("cannot read {shown}: {error}"))?;
+    if metadata.len() > MAX_BYTES {
+        return Err(format!("{shown} is larger than {MAX_BYTES} bytes"));
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read {shown}: {error}"))?;
+    let value = text.strip_suffix('\n').map_or(text.as_str(), |text| text.strip_suffix('\r').unwrap_or(text));
+    if value.contains('\0') {
+        return Err(format!("{shown} is no text"));
+    }
+    if value.is_empty() { Err(format!("{shown} is empty")) } else { Ok(value.to_string()) }
+}
+
+/// The values of secrets by name. Each problem is added to `problems`, behind the name of its section and of the secret.
+pub(crate) fn secrets(
+    sources: &BTreeMap<String, String>,
+    folder: &Path,
+    section: &str,
+    problems: &mut Vec<String>,
+) -> BTreeMap<String, String> {
+    let mut values = BTreeMap::new();
+    for (name, source) in sources {
+        match value_at(source, folder) {
+            Ok(value) => drop(values.insert(name.clone(), value)),
+            Err(problem) => problems.push(format!("{section}.{name}: {problem}")),
+        }
+    }
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_come_from_variables_and_files_and_problems_have_no_value() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("key"), "hidden\r\n").unwrap();
+        std::fs::write(folder.path().join("empty"), "\n").unwrap();
+        std::fs::write(folder.path().join("large"), vec![b'x'; 65 * 1024]).unwrap();
+        assert_eq!(value_at("file:key", folder.path()).unwrap(), "hidden");
+        assert_eq!(value_at("env:CARGO_PKG_NAME", folder.path()).unwrap(), "tenon-server");
+        for (source, problem) in [
+            ("env:TENON_NOT_SET", "the environment variable TENON_NOT_SET is not set"),
+            ("file:empty", "empty is empty"),
+            ("file:large", "is larger than 65536 bytes"),
+            ("file:missing", "cannot read"),
+            ("hidden", "it must be env:NAME or file:path"),
+        ] {
+            let said = value_at(source, folder.path()).unwrap_err();
+            assert!(said.contains(problem), "{source}: {said}");
+        }
+        let sources = [("A", "file:key"), ("B", "env:TENON_NOT_SET")].map(|(name, at)| (name.into(), at.into()));
+        let mut problems = Vec::new();
+        let values = secrets(&sources.into(), folder.path(), "secrets", &mut problems);
+        assert_eq!(values.into_iter().collect::<Vec<_>>(), [("A".to_string(), "hidden".to_string())]);
+        assert_eq!(problems, ["secrets.B: the environment variable TENON_NOT_SET is not set"]);
+    }
+}
