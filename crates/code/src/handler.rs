@@ -1,8 +1,8 @@
-//! The handler of a composed or enclosed component.
+//! The handler inside a composed or enclosed component.
 //!
-//! A component that Tenon composes is a handler and a bridge, and exports the handler's own interface beside the bridge's. A
-//! handler that Tenon builds is the engine and an adapter, which implements calls and log lines by WASI. The runtime knows these
-//! interfaces, so it needs neither guest: neither their code nor an instance of them in each instance.
+//! A composed component is a handler and a bridge. It exports the handler's own interface beside the bridge's. A
+//! handler that Tenon builds is the engine and an adapter, which implements calls and log lines with WASI. The runtime
+//! implements these interfaces itself, so it needs neither the bridge nor the adapter, in code or in instances.
 
 use std::ops::Range;
 
@@ -19,14 +19,14 @@ use crate::section::{
 };
 use crate::state::StateError;
 
-/// What a handler exports, without its version.
+/// The handler's exported interface, without its version.
 pub const HANDLER: &str = "sdk:core/handler@";
 
-/// How deep a handler can be: within the composed component, and within the adapter.
+/// Levels at which a handler can be nested: in the composed component, and in the adapter.
 const DEPTH: usize = 2;
 
-/// Returns the component within a component whose handler it exports, when that gets all its imports from outside or from the
-/// adapter. Then the inner one can be called instead. Any other component comes back as it is.
+/// Returns the inner component whose handler `component` exports, if it gets all its imports from outside or from the
+/// adapter. Then the inner one can be called instead. Returns any other component unchanged.
 pub(crate) fn within(component: &[u8]) -> &[u8] {
     let mut found = component;
     for _ in 0..DEPTH {
@@ -38,7 +38,7 @@ pub(crate) fn within(component: &[u8]) -> &[u8] {
     found
 }
 
-/// What stands for an instance in a component.
+/// An instance in a component, by its origin.
 enum Instance<'a> {
     Imported(&'a str),
     Made {
@@ -53,11 +53,11 @@ enum Instance<'a> {
     Other,
 }
 
-/// A component's instances and components, by number, and what it exports.
+/// A component's instances and components, by number, and its exports.
 #[derive(Default)]
 struct Outline<'a> {
     instances: Vec<Instance<'a>>,
-    /// Where they stand; none of what is imported.
+    /// Their ranges in the file; none for an imported component.
     components: Vec<Option<Range<usize>>>,
     exports: Vec<(&'a str, u32)>,
 }
@@ -109,7 +109,7 @@ impl<'a> Outline<'a> {
                     for export in ComponentExportSectionReader::new(reader)? {
                         let export = export?;
                         match export.kind {
-                            // What is exported gets another number, too.
+                            // An export also gets a new number.
                             ComponentExternalKind::Instance => {
                                 outline.exports.push((export.name.name, export.index));
                                 outline.instances.push(Instance::Other);
@@ -129,7 +129,7 @@ impl<'a> Outline<'a> {
         self.instances.get(index as usize)
     }
 
-    /// Where the handler stands in `component`, whose outline this is.
+    /// Returns the range of the handler in `component`, whose outline this is.
     fn handler(&self, component: &[u8]) -> Option<Range<usize>> {
         let (exported, index) = self.exports.iter().find(|(name, _)| name.starts_with(HANDLER))?;
         let Instance::Part { of, name } = self.instance(*index)? else { return None };
@@ -139,7 +139,7 @@ impl<'a> Outline<'a> {
         self.place(*handler).filter(|_| alone)
     }
 
-    /// Where a component stands.
+    /// Returns the range of a component.
     fn place(&self, component: u32) -> Option<Range<usize>> {
         self.components.get(component as usize)?.clone()
     }
@@ -150,8 +150,8 @@ impl<'a> Outline<'a> {
             && matches!(self.instance(argument.index), Some(Instance::Imported(name)) if is_same(name, argument.name))
     }
 
-    /// Whether an argument is what the adapter implements, over what is imported. Any other component in its place may do
-    /// something else with a call, and stays in it.
+    /// Whether an argument is an export of the adapter over imports. Any other component in its place may change calls,
+    /// so it is kept.
     fn is_adapted(&self, component: &[u8], argument: &ComponentInstantiationArg<'_>) -> bool {
         let Some(Instance::Part { of, name }) = self.instance(argument.index) else { return false };
         let Some(Instance::Made { component: adapter, arguments }) = self.instance(*of) else { return false };
@@ -163,7 +163,7 @@ impl<'a> Outline<'a> {
     }
 }
 
-/// Whether two names are of one interface, in versions of which one can stand for the other: by the linker's own rule.
+/// Whether two names are compatible versions of one interface, by the linker's own rule.
 fn is_same(one: &str, other: &str) -> bool {
     let key = |name| alternate_lookup_key(name).map(|(key, _)| key);
     one == other || key(one).is_some_and(|key_of_one| key(other) == Some(key_of_one))
@@ -179,7 +179,7 @@ mod tests {
         let composed = tenon_compose::compose(&handler, tenon_compose::BRIDGE).unwrap();
         assert!(within(&composed) == handler);
         assert!(within(&handler) == handler);
-        // One that can be called through the bridge only.
+        // A component that can be called through the bridge only.
         let bridged = tenon_fixtures::bridged(&handler);
         assert!(within(&bridged) == bridged);
         assert_eq!(within(b"no component"), b"no component");
@@ -199,13 +199,13 @@ mod tests {
     fn a_handler_stays_in_what_only_looks_like_the_adapter() {
         let enclosed = tenon_compose::enclose(tenon_fixtures::writer()).unwrap();
         let at = enclosed.windows(ADAPTER.len()).position(|bytes| bytes == ADAPTER).unwrap();
-        // Another byte of its code.
+        // A changed byte in the adapter's code.
         let mut changed = enclosed;
         changed[at + ADAPTER.len() / 2] ^= 1;
         assert!(within(&changed) == changed);
     }
 
-    /// A component whose handler gets an interface: by this argument, imported under this name.
+    /// Builds a component whose handler gets an interface through this argument, imported under this name.
     fn given(import: &str, argument: &str) -> Vec<u8> {
         let text = format!(
             r#"(component

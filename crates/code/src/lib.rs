@@ -1,16 +1,16 @@
-//! Machine code: compiled once, kept on disk, and shared by components that differ in their data only.
+//! Cache of machine code: compiled once, kept on disk, and shared by components that differ only in their data.
 //!
-//! A component that Tenon builds is a JavaScript engine of 10 MB, the same in every component, and the memory that the
-//! engine had when the handler's top level had run. Compiling the engine takes seconds, and nothing that is compiled
-//! depends on the memory: so the code of one such component, with another memory put in, is the code of the next.
+//! A component that Tenon builds is a JavaScript engine of 10 MB, which is the same in every component, and the
+//! engine's memory after the handler's top level has run. Compiling the engine takes seconds, and its code does not
+//! depend on the memory. So the next component reuses that code with its own memory.
 //!
 //! ```text
 //!  component ─► store ─► the entry for these bytes, mapped from disk
 //!                    └─► screen: depths, counts and sizes, before any other code reads the bytes
-//!                    └─► state: what a snapshot changes, and a digest of everything else
+//!                    └─► state: the parts that a snapshot changes, and a digest of everything else
 //!                          ├─► artifact: the code for that digest with this state put in, and stored
-//!                          └─► the compiler, in a process of its own: validates the component, adds what restores its
-//!                              instances, compiles; its code is stored, and serves the next component with that digest
+//!                          └─► the compiler, in a separate process: validates the component, adds the function that
+//!                              restores its instances, compiles; the next component with that digest reuses its code
 //! ```
 
 mod artifact;

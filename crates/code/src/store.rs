@@ -1,4 +1,5 @@
-//! Components with their code: from disk, from the code of a component that differs in its state only, or compiled.
+//! Loads a component's code: from disk, from the code of a component that differs only in its state, or from the
+//! compiler.
 
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -19,24 +20,25 @@ use crate::compiler::Compiler;
 use crate::folder::{self, Folder, hex};
 use crate::handler;
 
-/// Version of the code that is kept. Raise it when other code is made of the same component, or more is checked before.
+/// Cache format version; bump it when code generation or validation changes.
 const EDITION: u32 = 4;
 
-/// Extension of a component's code, and how many are kept besides those that a server has: each save of a file in
-/// `tenon dev` makes one of 40 MB.
+/// Extension of a component's code, and the number kept beyond those that a server uses. Each save in `tenon dev` makes
+/// one of 40 MB.
 const CODE: &str = "cwasm";
 const KEPT: usize = 24;
 
-/// Extension of code that serves components with another state, and how many are kept: some for each version of Tenon.
+/// Extension of code that serves components with another state, and the number kept: some for each version of Tenon.
 const SHARED: &str = "shared";
 const KEPT_SHARED: usize = 12;
 
-/// Compiles `bytes`, or loads what an earlier call compiled, or completes the code of a component that has another state.
-/// Trouble with the folder is logged and costs time, no more.
+/// Loads the code of `bytes` from the folder, completes shared code with its state, or compiles it. Errors of the
+/// folder are logged and only cost time.
 ///
 /// # Errors
 ///
-/// The bound that the bytes exceed, the compiler's when they are no component, or [`OverBound`](crate::OverBound).
+/// The limit that the bytes exceed, the compiler's error when they are not a component, or
+/// [`OverBound`](crate::OverBound).
 pub fn compile(engine: &Engine, bytes: &[u8], folder: Option<&Path>, compiler: &Compiler) -> Result<Code> {
     match open(engine, folder, 1) {
         Some(store) => store.component(bytes, compiler),
@@ -44,24 +46,24 @@ pub fn compile(engine: &Engine, bytes: &[u8], folder: Option<&Path>, compiler: &
     }
 }
 
-/// Code of a component's file, one of `components` that are served together, when an earlier call has kept it. The file is not
-/// read into memory.
+/// Loads the code of a component's file if an earlier call has stored it. `components` are served together. The file is
+/// not read into memory.
 ///
 /// # Errors
 ///
-/// The system's, when the file cannot be read.
+/// An I/O error, when the file cannot be read.
 pub fn cached(engine: &Engine, file: &Path, folder: Option<&Path>, components: usize) -> io::Result<Option<Code>> {
     let mut bytes = opened(file)?;
     let Some(store) = open(engine, folder, components) else { return Ok(None) };
     Ok(store.kept(&store.name(&folder::digest(&mut bytes)?, CODE)))
 }
 
-/// The same as [`compile`] for a component in a file, one of `components` that are served together. A component whose code is
-/// there is not read into memory.
+/// Does the same as [`compile`] for a component in a file. `components` are served together. A component whose code is
+/// stored is not read into memory.
 ///
 /// # Errors
 ///
-/// The system's, when the file cannot be read; as for [`compile`], when it holds no component.
+/// An I/O error, when the file cannot be read; as for [`compile`], when it is not a component.
 pub fn load(
     engine: &Engine,
     file: &Path,
@@ -72,29 +74,29 @@ pub fn load(
     if let Some(code) = cached(engine, file, folder, components)? {
         return Ok(Ok(code));
     }
-    // One byte more than is allowed shows that the file has more.
+    // One byte beyond the limit shows that the file is too large.
     let mut bytes = Vec::new();
     opened(file)?.take(tenon_screen::MAX_BYTES + 1).read_to_end(&mut bytes)?;
-    // The compiler takes WebAssembly as text, too, and would say where that is wrong.
+    // The compiler also accepts the text format, and would report an error in that format.
     if !bytes.starts_with(b"\0asm") {
-        return Ok(Err(wasmtime::Error::msg("it is no WebAssembly")));
+        return Ok(Err(wasmtime::Error::msg("it is not WebAssembly")));
     }
-    // By their own digest: the file may have changed since.
+    // Uses the digest of these bytes, because the file may have changed since.
     let made = match open(engine, folder, components) {
         Some(store) => store.component(&bytes, compiler),
         None => unstored(engine, &bytes, compiler),
     };
     drop(bytes);
-    // Making code took tens of megabytes, which the allocator would keep for this process.
+    // Compilation took tens of megabytes, which the allocator would keep for this process.
     tenon_memory::trim();
     Ok(made)
 }
 
-/// Opens a regular file: a pipe or a device may have no end.
+/// Opens a regular file. A pipe or a device may have no end.
 fn opened(path: &Path) -> io::Result<File> {
     let file = File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
     if !file.metadata()?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
     }
     Ok(file)
 }
@@ -110,20 +112,20 @@ fn open<'a>(engine: &'a Engine, folder: Option<&Path>, components: usize) -> Opt
     }
 }
 
-/// Checks a component that is to be compiled, and finds the part of it that is served.
+/// Screens a component and returns the part of it that is served.
 fn checked(bytes: &[u8]) -> Result<&[u8]> {
     tenon_screen::screen(bytes)?;
     Ok(handler::within(bytes))
 }
 
-/// The code with a component's own state put in, or as it is when it takes none.
+/// Returns the code with the component's own state put in.
 fn completed(compiled: &Compiled, component: &[u8]) -> Result<Vec<u8>> {
     let (module, state, _) = taken_apart(component)?;
     let code = artifact::with_state(&compiled.code, module, &state);
     code.ok_or_else(|| wasmtime::format_err!("the compiled code does not take the component's state"))
 }
 
-/// A component whose code is compiled, and kept nowhere.
+/// Compiles a component and stores nothing.
 fn unstored(engine: &Engine, bytes: &[u8], compiler: &Compiler) -> Result<Code> {
     let component = checked(bytes)?;
     let compiled = compiler.run(engine, component)?;
@@ -131,7 +133,7 @@ fn unstored(engine: &Engine, bytes: &[u8], compiler: &Compiler) -> Result<Code> 
     in_memory(engine, &code)
 }
 
-/// A component whose code was compiled a moment ago.
+/// Loads code that was just compiled.
 fn in_memory(engine: &Engine, code: &[u8]) -> Result<Code> {
     let image = match code.last_chunk().and_then(Place::of) {
         Some(place) => {
@@ -147,7 +149,7 @@ fn in_memory(engine: &Engine, code: &[u8]) -> Result<Code> {
     Ok(Code::compiled(component, image))
 }
 
-/// The image that a file of code holds.
+/// Returns the image in a file of code.
 fn image_of(mut file: File) -> Result<Option<Image>> {
     let mut trailer = [0; Place::TRAILER];
     let length = file.seek(SeekFrom::End(0))?;
@@ -194,7 +196,7 @@ impl Store<'_> {
         self.keep(&name, &completed(&compiled, component)?)
     }
 
-    /// Writes code and maps it: mapped from the file, its pages are shared and can be dropped; from memory they could not.
+    /// Stores code and maps it. Mapped pages are shared and can be dropped, other memory cannot.
     fn keep(&self, name: &str, code: &[u8]) -> Result<Code> {
         if self.folder.is_read_only() {
             return in_memory(self.engine, code);
@@ -210,16 +212,16 @@ impl Store<'_> {
         }
     }
 
-    /// Code that an earlier call kept.
+    /// Loads code that an earlier call stored.
     fn kept(&self, name: &str) -> Option<Code> {
         if self.folder.holds(name) { self.map(name) } else { None }
     }
 
-    /// Maps code that was found to be what was written.
+    /// Maps code whose digest was verified.
     fn map(&self, name: &str) -> Option<Code> {
         let path = self.folder.file(name);
-        // SAFETY: nobody but this user and root can write to the folder, and the bytes are those that this code wrote there, so they are what
-        // wasmtime compiled. Wasmtime itself refuses code of another version or configuration.
+        // SAFETY: only this user and root can write to the folder, and the digest matches what this code wrote there.
+        // So the bytes are wasmtime's output. Wasmtime itself refuses code of another version or configuration.
         let component = unsafe { Component::deserialize_file(self.engine, &path) };
         match component.and_then(|component| Ok(Code::mapped(component, image_of(File::open(&path)?)?))) {
             Ok(code) => Some(code),
@@ -230,7 +232,7 @@ impl Store<'_> {
         }
     }
 
-    /// Code is named by what it depends on: a digest, how it is made, and the engine's version and configuration.
+    /// Names code by its inputs: a digest, the cache format, and the engine's version and configuration.
     fn name(&self, digest: &[u8], extension: &str) -> String {
         let mut hasher = DefaultHasher::new();
         EDITION.hash(&mut hasher);
@@ -280,7 +282,7 @@ mod tests {
             assert_eq!(fs::read(code).unwrap(), whole, "a damaged entry is replaced");
         }
 
-        // An entry whose digest is right but which no wasmtime wrote.
+        // An entry with the right digest that is not wasmtime's output.
         let name = code.file_name().unwrap().to_str().unwrap();
         Folder::open(&folder).unwrap().write(name, b"foreign").unwrap();
         compile(&engine, &bytes, Some(&folder), &here()).unwrap();
@@ -334,10 +336,10 @@ mod tests {
         Engine::new(&config).unwrap()
     }
 
-    /// What the component's functions say, the byte at 5,000 and the global: by the code in the folder.
+    /// Calls the component's functions, compiled or loaded from the folder: the byte at 5,000 and the global.
     async fn ask(engine: &Engine, bytes: &[u8], folder: Option<&Path>) -> (u32, u32) {
         let code = compile(engine, bytes, folder, &here()).unwrap();
-        // What is let go of is there again when it is wanted.
+        // Released code is mapped again when it runs.
         code.release();
         let mut store = wasmtime::Store::new(engine, ());
         let linker = wasmtime::component::Linker::new(engine);
@@ -358,7 +360,7 @@ mod tests {
         let shared = files(folder.path(), SHARED);
         assert_eq!(shared.len(), 1);
 
-        // Code that is recognized: what the file says beyond what wasmtime reads of it goes on into what is made of it.
+        // A mark that wasmtime does not read. Code that is made from this file has the mark too.
         let marked = [&fs::read(&shared[0]).unwrap()[..], b"mark"].concat();
         let name = shared[0].file_name().unwrap().to_str().unwrap();
         Folder::open(folder.path()).unwrap().write(name, &marked).unwrap();
@@ -368,7 +370,7 @@ mod tests {
         assert_eq!(ask(&engine, &snapshot(1, -1, &[(65_535, b"x")]), Some(folder.path())).await, (0, u32::MAX));
         assert_eq!(files(folder.path(), CODE).iter().filter(|path| is_marked(path)).count(), 2);
 
-        // A smaller memory may have been compiled against.
+        // The compiler may have relied on the size of the larger memory.
         let compiled = files(folder.path(), CODE).len();
         assert_eq!(ask(&engine, &snapshot(3, 9, &[(5_000, b"a")]), Some(folder.path())).await, (97, 9));
         assert_eq!(files(folder.path(), CODE).len(), compiled + 1);
@@ -411,7 +413,7 @@ mod tests {
         assert_eq!(files(folder.path(), SHARED).len(), 1);
     }
 
-    /// What restores an instance is Tenon's own: a component that brings it could say that it had.
+    /// The restore function must be Tenon's own, because a component's own one could claim success.
     #[test]
     fn a_component_that_exports_what_restores_it_is_refused() {
         let text = format!(
@@ -460,7 +462,7 @@ mod tests {
         }
     }
 
-    /// Code finds passive data by where wasmtime noted it behind the function that starts a module: that has to stay.
+    /// Code finds passive data through wasmtime's records after the start function, so these must stay.
     #[tokio::test]
     async fn passive_data_are_found_beside_an_image() {
         let component = |first: &str| {
@@ -498,7 +500,7 @@ mod tests {
     async fn without_a_folder_a_component_has_its_state_and_is_kept_nowhere() {
         let engine = engine();
         assert_eq!(ask(&engine, &snapshot(1, 7, &[(5_000, b"a")]), None).await, (97, 7));
-        // One that cannot be taken apart fills its memory itself.
+        // A component that cannot be taken apart fills its memory itself.
         let computed = with(r#"(data (offset (global.get $fixed)) "x")"#, 1, 8, &[(5_000, b"b")]);
         assert_eq!(ask(&engine, &computed, None).await, (98, 8));
         let folder = tempfile::tempdir().unwrap();
