@@ -1,16 +1,16 @@
-//! Names of what is kept.
+//! Names of stored files.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use tenon_code::Folder;
 
-/// What is prepared, as a number: another one when this crate prepares something else of the same ingredients.
+/// Cache format version; bump it when this crate prepares something else from the same ingredients.
 const EDITION: u32 = 9;
 
-/// How many prepared engines are kept: those of three versions, with and without weval.
+/// Number of prepared engines that are kept: those of three versions, with and without weval.
 const KEPT: usize = 6;
 
-/// Names by what was prepared, and by wasmtime's version and configuration.
+/// File names, which contain the key and wasmtime's version and configuration.
 pub(crate) struct Files {
     pub(crate) code: String,
     pub(crate) template: String,

@@ -1,10 +1,10 @@
-//! The arguments of a call in one place.
+//! The arguments of a call in one block.
 //!
-//! Whoever calls the handler allocates memory in it for each text of the request: method, path, and name and value of each
-//! header. That is an allocation each, and later a call from JavaScript to free it, which together took a tenth of a request
-//! to an instance that has served others. So between two calls what is asked for is taken from one block, piece after piece,
-//! and when a call has been answered the block is as good as empty again. What does not fit is allocated as before, and all
-//! that comes after it: a word before the first piece tells JavaScript that there is something to free (`glue.ts`).
+//! A caller of the handler allocates guest memory for each text of the request: method, path, and each header's name
+//! and value. JavaScript later makes a call to free each. Together these took a tenth of the time of a request to a
+//! reused instance. So allocations between two calls are taken from one block, one after another. After the call, the
+//! block counts as empty. When one allocation does not fit, it and all later ones use the allocator. A word before the
+//! first piece then tells JavaScript to free them (`glue.ts`).
 //!
 //! ```text
 //!  block ─► [ did not fit: 0 or 1 | 0 | method | path | headers | … ]
@@ -15,30 +15,30 @@ use tenon_code::rewrite::{Error, Known, Rewrite};
 use wasm_encoder::{BlockType, Instruction, MemArg};
 use wasmparser::ValType::I32;
 
-/// Bytes of the block, of them before the first piece, and its alignment, which none of a request's parts exceeds.
-/// The first two stand in `glue.ts`, too.
+/// Size of the block, offset of the first piece in it, and its alignment, which is the largest of a request's parts.
+/// `glue.ts` repeats the first two.
 const BLOCK: i32 = 16 * 1024;
 pub(crate) const BEFORE: usize = 8;
 const ALIGNMENT: i32 = 8;
 
-/// What allocates in the guest, what answers requests, and what frees a response.
+/// Exports that allocate in the guest, answer a request, and free a response.
 pub(crate) const REALLOC: &str = "cabi_realloc";
 pub(crate) const HANDLE: &str = "sdk:core/handler@0.1.0#handle";
 pub(crate) const POST: &str = "cabi_post_sdk:core/handler@0.1.0#handle";
 
-/// What the added functions remember.
+/// Globals of the added functions.
 #[derive(Clone, Copy)]
 struct Globals {
-    /// Where the block is; 0 until it is wanted.
+    /// Address of the block; 0 until the first use.
     block: u32,
-    /// The first byte of it that is free.
+    /// First free byte of the block.
     free: u32,
-    /// Whether no call runs: what is allocated then is arguments. During a call it may be results of what the engine calls,
-    /// which the engine frees.
+    /// Whether no call is running. Allocations are arguments then. During a call they may be results of imports, which
+    /// the engine frees.
     between: u32,
 }
 
-/// Gathers the arguments of calls of an engine's handler. An engine that exports none stays as it is.
+/// Gathers the arguments of calls of an engine's handler. An engine without a handler stays unchanged.
 pub(crate) fn gather(engine: &mut Rewrite<'_>) -> Result<(), Error> {
     let (Some(realloc), Some(handle), Some(post)) =
         (engine.exported(REALLOC), engine.exported(HANDLE), engine.exported(POST))
@@ -46,7 +46,7 @@ pub(crate) fn gather(engine: &mut Rewrite<'_>) -> Result<(), Error> {
         return Ok(());
     };
     if !engine.takes(realloc, &[I32; 4], &[I32]) || !engine.takes(post, &[I32], &[]) {
-        return Err("the handler's memory is managed by other functions than the canonical ABI has".into());
+        return Err("the handler's allocator or post-return function has another type than in the canonical ABI".into());
     }
     let mut global = |value| engine.add_global(Global::I32(value));
     let globals = Globals { block: global(0)?, free: global(0)?, between: global(1)? };
@@ -74,7 +74,7 @@ pub(crate) fn gather(engine: &mut Rewrite<'_>) -> Result<(), Error> {
 
 const WORD: MemArg = MemArg { offset: 0, align: 2, memory_index: 0 };
 
-/// All of the block is free, and everything has fitted.
+/// Marks the whole block as free, and everything as fitting.
 fn emptying(Globals { block, free, .. }: Globals) -> [Instruction<'static>; 7] {
     [
         Instruction::GlobalGet(block),
@@ -87,7 +87,7 @@ fn emptying(Globals { block, free, .. }: Globals) -> [Instruction<'static>; 7] {
     ]
 }
 
-/// `cabi_realloc`: what to enlarge and its size, alignment, and the new size; and the piece that is given out.
+/// Builds `cabi_realloc`: old address and size, alignment, new size; then a local for the result.
 fn gathering(realloc: Known, globals: Globals) -> Vec<Instruction<'static>> {
     let Globals { block, free, between } = globals;
     let (old, old_size, alignment, size, piece) = (0, 1, 2, 3, 4);
@@ -104,7 +104,7 @@ fn gathering(realloc: Known, globals: Globals) -> Vec<Instruction<'static>> {
         Instruction::Unreachable,
         Instruction::End,
     ];
-    // Something new, or a piece of the block.
+    // A new allocation, or a piece of the block.
     let is_ours = [
         Instruction::LocalGet(old),
         Instruction::I32Eqz,
@@ -127,7 +127,7 @@ fn gathering(realloc: Known, globals: Globals) -> Vec<Instruction<'static>> {
         Instruction::I32And,
         Instruction::LocalSet(piece),
     ];
-    // Whether as much is left from there on. As signed numbers: sizes beyond 2 GiB are negative, and never fit.
+    // Whether enough is left in the block. Signed comparison: sizes beyond 2 GiB are negative and never fit.
     let fits = [
         Instruction::GlobalGet(block),
         Instruction::I32Const(BLOCK),
@@ -158,7 +158,7 @@ fn gathering(realloc: Known, globals: Globals) -> Vec<Instruction<'static>> {
         Instruction::Call(realloc.function),
         Instruction::LocalSet(piece),
     ];
-    // What is enlarged, or made smaller, takes its content along.
+    // A resized piece keeps its content.
     let copying = [
         Instruction::LocalGet(old),
         Instruction::If(BlockType::Empty),
@@ -205,7 +205,7 @@ mod tests {
 
     use super::*;
 
-    /// An engine that allocates from 65,536 on, and whose handler allocates as much as it is told while it runs.
+    /// An engine that allocates from 65,536 on. Its handler allocates as much as its argument says.
     const ENGINE: &str = r#"(module
       (global $next (mut i32) (i32.const 65536))
       (memory (export "memory") 4)
@@ -258,7 +258,7 @@ mod tests {
             self.instance.get_typed_func::<i32, ()>(&mut self.store, POST).unwrap().call(&mut self.store, 0).unwrap();
         }
 
-        /// The word before the first piece.
+        /// Returns the word before the first piece.
         fn did_not_fit(&mut self) -> u8 {
             self.memory()[65_536]
         }
@@ -284,7 +284,7 @@ mod tests {
         assert_eq!(engine.allocate(1, 3), 65_544);
         let behind = engine.handle(10);
         assert_eq!(behind, 65_536 + BLOCK);
-        // What is called during the call gives its results so.
+        // Results of imports during the call are allocated this way.
         assert_eq!(engine.allocate(1, 7), behind + 10);
         assert_eq!(engine.allocate(1, 7), behind + 17);
         engine.end();
@@ -325,7 +325,7 @@ mod tests {
         assert_eq!((outside, engine.did_not_fit()), (65_536 + BLOCK, 1));
         let at = usize::try_from(outside).unwrap();
         assert_eq!(&engine.memory()[at..at + 3], b"te\0");
-        // What is not in the block is the engine's own to enlarge.
+        // An allocation outside the block is resized by the engine.
         assert_eq!(engine.reallocate(outside, BLOCK, 1, 2 * BLOCK), outside + 1_000_000);
     }
 
