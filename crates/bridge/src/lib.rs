@@ -1,14 +1,14 @@
-//! The bridge: what makes an `sdk:core/handler` answer on every server that speaks `wasi:http`.
+//! The bridge: serves an `sdk:core/handler` on every server that implements `wasi:http`.
 //!
-//! It owns the translation between the streaming, resource-based `wasi:http` and the handler, which takes requests whole and
-//! gives responses whole or piece by piece, and nothing else: no routing, no retries, no opinion on content. Whatever goes
-//! wrong on the way (a body that is too large or breaks off, a response that HTTP does not allow) is answered with problem
-//! details (RFC 9457).
+//! It translates the streams and resources of `wasi:http` for the handler, which takes requests whole and returns
+//! responses whole or piece by piece. It does not route or retry, and does not look at content. Any failure on the way
+//! is answered with problem details (RFC 9457). Examples are a body that is too large or breaks off, and a response
+//! that HTTP does not allow.
 //!
 //! - [`request`] reads a `wasi:http` request into the handler's record.
 //! - [`response`] writes the handler's record, or a problem, as a `wasi:http` response.
-//! - [`pieces`] goes on with a response that the handler streams.
-//! - [`problem`] holds the failures and their JSON.
+//! - [`pieces`] continues a response that the handler streams.
+//! - [`problem`] has the failures and their JSON.
 #![no_std]
 
 extern crate alloc;

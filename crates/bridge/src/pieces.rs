@@ -1,4 +1,4 @@
-//! Responses that the handler streams: each piece is written before the handler is asked for the next one.
+//! Streamed responses: writes each piece before it asks the handler for the next one.
 
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -7,13 +7,13 @@ use crate::bindings::sdk::core::handler::{Header, Request, Response, handle};
 use crate::bindings::wasi::http::types::OutgoingBody;
 use crate::response::write_to;
 
-/// What became of a streamed response.
+/// The outcome of a streamed response.
 enum Outcome {
     /// All of it was written.
     Whole,
     /// The handler cannot finish it.
     Broken,
-    /// Nobody reads it any more.
+    /// The client is gone.
     Unread,
 }
 
@@ -22,8 +22,8 @@ pub fn are_announced(headers: &[Header]) -> bool {
     headers.last().is_some_and(|(name, value)| name == ":body" && value == b"streamed")
 }
 
-/// Writes the first piece and all others. The body of a response that the handler cannot finish is not finished either, so
-/// that the client sees an error and no end.
+/// Writes the first piece and all others. If the handler cannot finish the response, its body stays unfinished too, so
+/// that the client sees an error instead of an end.
 pub fn send(body: OutgoingBody, first: &[u8]) {
     match write_all(&body, first) {
         Outcome::Whole => drop(OutgoingBody::finish(body, None)),
@@ -35,7 +35,7 @@ pub fn send(body: OutgoingBody, first: &[u8]) {
     }
 }
 
-/// Has the handler end a response that it would go on with.
+/// Makes the handler end a response that it would continue.
 pub fn cancel() {
     call(":cancel");
 }
@@ -48,7 +48,7 @@ fn write_all(body: &OutgoingBody, first: &[u8]) -> Outcome {
     loop {
         let next = call(":next");
         let written = match next.status {
-            // Nothing is written when there is nothing yet, but it shows whether somebody reads.
+            // Writing nothing shows if the client still reads.
             200 | 202 => write_to(&stream, next.body.as_deref().unwrap_or_default()),
             204 => return Outcome::Whole,
             _ => return Outcome::Broken,

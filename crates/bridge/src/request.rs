@@ -1,4 +1,4 @@
-//! Reading a `wasi:http` request into the handler's record.
+//! Reads a `wasi:http` request into the handler's record.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -8,17 +8,17 @@ use crate::bindings::wasi::http::types::{IncomingBody, IncomingRequest, Method};
 use crate::bindings::wasi::io::streams::{InputStream, StreamError};
 use crate::problem::Problem;
 
-/// The largest body that is read, 10 MiB: the handler gets bodies whole, so an end has to be set.
+/// Maximum size of a body, 10 MiB. The handler gets bodies whole, so they need a limit.
 pub const MAX_BODY_BYTES: usize = 10 * 1024 * 1024;
 
-/// How much more of a body is read and thrown away once it is known to be too large.
+/// Bytes that are read and discarded after a body turns out to be too large.
 const DISCARD_BYTES: usize = 32 * 1024 * 1024;
 
-/// How much is asked for in one read. Hosts give what has arrived, up to this.
+/// Bytes requested in one read. Hosts return the bytes that have arrived, up to this.
 const READ_BYTES: u64 = 64 * 1024;
 
-/// Takes the request apart. Fails when its method is one of the host's own, and when its body is too large or does not
-/// arrive whole.
+/// Reads the request. Fails when its method is one of the host's own, and when its body is too large or does not arrive
+/// whole.
 pub fn read(incoming: IncomingRequest) -> Result<Request, Problem> {
     let method = method(incoming.method());
     if method.starts_with(':') {
@@ -46,7 +46,7 @@ fn method(method: Method) -> String {
     .to_string()
 }
 
-/// All headers, with `host` first: `wasi:http` keeps the authority apart, and some hosts leave the header in as well.
+/// Returns all headers, `host` first. `wasi:http` has the authority apart, and some hosts also leave the header in.
 fn headers(incoming: &IncomingRequest) -> Vec<Header> {
     let mut headers = incoming.headers().entries();
     if let Some(authority) = incoming.authority() {
@@ -61,11 +61,11 @@ fn headers(incoming: &IncomingRequest) -> Vec<Header> {
 
 fn declared_length(headers: &[Header]) -> Option<usize> {
     let (_, value) = headers.iter().find(|(name, _)| name == "content-length")?;
-    // Too many digits for a length is surely too long.
+    // A length with too many digits is certainly too large.
     Some(core::str::from_utf8(value).ok()?.trim().parse().unwrap_or(usize::MAX))
 }
 
-/// Reads to the end of the stream, in whatever pieces the host gives.
+/// Reads to the end of the stream, in pieces of any size.
 fn body(incoming: &IncomingRequest, declared: Option<usize>) -> Result<Option<Vec<u8>>, Problem> {
     let body = incoming.consume().map_err(|()| Problem::UnreadableBody)?;
     let bytes = {
@@ -83,7 +83,7 @@ fn body(incoming: &IncomingRequest, declared: Option<usize>) -> Result<Option<Ve
             }
         }
     };
-    // The handler's record has no place for trailers.
+    // The handler's record has no trailers.
     drop(IncomingBody::finish(body));
     if declared.is_some_and(|length| length != bytes.len()) {
         return Err(Problem::UnreadableBody);
@@ -91,8 +91,8 @@ fn body(incoming: &IncomingRequest, declared: Option<usize>) -> Result<Option<Ve
     Ok(if bytes.is_empty() { None } else { Some(bytes) })
 }
 
-/// Reads on for a while before the refusal: a server closes the connection after it, and a client that is still sending
-/// then would see that instead.
+/// Discards more of the body before the refusal. A server closes the connection after it, and a client that is still
+/// sending would see only that.
 fn too_large<T>(stream: &InputStream) -> Result<T, Problem> {
     let mut left = DISCARD_BYTES;
     while left > 0 {
