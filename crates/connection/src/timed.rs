@@ -1,4 +1,4 @@
-//! A stream that fails when its other side takes nothing for too long.
+//! A stream that fails when its peer reads nothing for too long.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -8,16 +8,16 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
-/// A client that stops reading would hold its response in memory for ever.
+/// A stream with a write timeout. Without it, a client that stops reading would hold its response in memory forever.
 pub struct Timed<S> {
     stream: S,
     patience: Duration,
-    /// Runs while a write waits.
+    /// Runs while a write is blocked.
     timer: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> Timed<S> {
-    /// A stream that waits for its other side for as long as `patience`.
+    /// Wraps a stream whose writes may block for `patience`.
     pub fn new(stream: S, patience: Duration) -> Self {
         Self { stream, patience, timer: None }
     }
