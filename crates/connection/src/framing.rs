@@ -78,9 +78,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Framed<S> {
                 this.framing.refused.store(this.scanner.heads, Ordering::Release);
             }
             if !this.hold_head() {
-                return Poll::Ready(Err(io::Error::other(
-                    "the byte budget has no room for a large request head",
-                )));
+                return Poll::Ready(Err(io::Error::other("the byte budget has no room for a large request head")));
             }
         }
         polled
