@@ -1,9 +1,9 @@
-// Counts the requests that fail while the versions of a module follow each other: changes over the admin socket of `tenon run`,
-// under constant load, half of it on new connections.
+// Counts requests that fail while a module's versions are changed over the admin socket of `tenon run`, under constant
+// load, half of it on new connections.
 //
 //   node scripts/changes.mjs [--requests 100000] [--changes 100] [--concurrency 32]
 //
-// It prints one line of JSON, and ends with 1 when a request failed, or when a version was never seen to answer.
+// It prints one line of JSON, and ends with 1 when a request failed, or when a version never answered.
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { Agent, request } from "node:http";
@@ -59,7 +59,7 @@ const [line] = await Promise.race([
 const { port } = new URL(JSON.parse(line).url);
 
 const kept = new Agent({ keepAlive: true, maxSockets: concurrency });
-/** One request; resolves with its status and its body, and rejects when there is no whole answer. */
+/** Sends one request. Resolves with its status and body, and rejects without a complete answer. */
 function ask(options, body) {
   return new Promise((resolve, reject) => {
     const outgoing = request(options, (incoming) => {
@@ -89,7 +89,7 @@ async function load() {
     else failed.set(reason, (failed.get(reason) ?? 0) + 1);
   }
 }
-/** Makes each change when its share of the requests has been sent. */
+/** Makes each change after its share of the requests was sent. */
 async function change() {
   const times = [];
   while (changed < changes && sent < requests) {
@@ -104,7 +104,7 @@ async function change() {
         headers: { "content-type": "application/json" },
       };
       const answer = await ask(options, JSON.stringify({ source }));
-      if (answer.status !== 200) throw new Error(`the change was refused: ${answer.text}`);
+      if (answer.status !== 200) throw new Error(`the change is refused: ${answer.text}`);
       times.push(performance.now() - began);
       changed += 1;
     }
