@@ -1,7 +1,7 @@
-// What another module costs that nobody calls: modules of one engine that differ in their source, each asked once and then
-// left alone for longer than idle_timeout_ms.
+// Cost of an additional idle module: modules of one engine with different sources, each called once and then idle for
+// longer than idle_timeout_ms.
 //   npm run build && node bench/modules/run.mjs
-// Takes a few minutes and 4 GB of the folder for temporary files. COUNTS=1,11,21 measures with so many modules instead.
+// Takes a few minutes and 4 GB of the folder for temporary files. COUNTS=1,11,21 sets the numbers of modules.
 import { execFileSync, spawn } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,10 +13,10 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const tenon = join(root, "cli/bin/tenon.js");
 const counts = (process.env.COUNTS ?? "1,51,101").split(",").map(Number);
 const folder = mkdtempSync(join(tmpdir(), "tenon-bench-"));
-// The modules' code is thrown away with the folder, instead of filling the user's cache.
+// The modules' code is deleted with the folder, instead of filling the user's cache.
 const env = { ...process.env, TENON_CACHE_DIR: join(folder, "cache") };
 
-/** Builds a module of its own and returns its file. */
+/** Builds a distinct module and returns its file. */
 function build(project, number) {
   const source = join(project, "src/handler.ts");
   const handler = readFileSync(join(root, "examples/hello/src/handler.ts"), "utf8");
@@ -27,7 +27,7 @@ function build(project, number) {
   return file;
 }
 
-/** Serves the modules, asks each once, waits until they are idle, and returns the resident memory by kind, in MiB. */
+/** Serves the modules, calls each once, waits until they are idle, and returns the resident memory by kind, in MiB. */
 async function measure(isolation, modules) {
   const child = spawn(process.execPath, [tenon, "run", "-q", "--port", "0", "--json", ...modules], {
     cwd: folder,
@@ -64,7 +64,7 @@ try {
   });
   symlinkSync(join(root, "node_modules"), join(project, "node_modules"));
   const modules = Array.from({ length: Math.max(...counts) }, (_, number) => build(project, number));
-  // Once for the cache.
+  // A first run fills the cache.
   await measure("request", modules);
   const rows = [];
   for (const isolation of ["request", "shared"]) {
