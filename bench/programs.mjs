@@ -30,7 +30,9 @@ export function wrk(url, duration, more) {
   return succeeded(url, results(execFileSync("wrk", wrkArguments(url, duration, more), { encoding: "utf8" })));
 }
 
-/** Does the same as {@link wrk} without blocking. Answers that are not successes count in `failed` and are not errors. */
+/**
+ * Does the same as {@link wrk} without blocking. Answers that are not successes count in `failed` and are not errors.
+ */
 export async function wrkLater(url, duration, more) {
   return results((await promisify(execFile)("wrk", wrkArguments(url, duration, more))).stdout);
 }

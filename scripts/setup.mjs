@@ -54,7 +54,7 @@ function checkTools() {
   }
 }
 
-/** Whether a result is missing, or older than one of its source files or folders. */
+/** Returns whether a result is missing, or older than one of its source files or folders. */
 export function isStale(result, sources) {
   const path = join(root, result);
   if (!existsSync(path)) return true;

@@ -99,7 +99,10 @@ async function watched(env = {}) {
   };
 }
 
-/** Measures repeatedly from a saved file to a changed answer of `tenon dev`: the total, and its parts by the written files. */
+/**
+ * Measures repeatedly from a saved file to a changed answer of `tenon dev`: the total, and its parts by the written
+ * files.
+ */
 async function savedToAnswer(times) {
   const port = 20_000 + Math.floor(Math.random() * 20_000);
   const child = spawn(process.execPath, [tenon, "dev", "--port", String(port)], { cwd: folder, stdio: "ignore" });

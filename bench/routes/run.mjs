@@ -29,7 +29,10 @@ const here = fileURLToPath(new URL(".", import.meta.url));
 /** Clock ticks per second in /proc/<pid>/stat. */
 const ticks = Number(execFileSync("getconf", ["CLK_TCK"], { encoding: "utf8" }));
 
-/** Each row: its name, its path, wrk's additional arguments, whether the peer has it, and whether the database's sidecar is in the process. */
+/**
+ * Each row: its name, its path, wrk's additional arguments, whether the peer has it, and whether the database's sidecar
+ * is in the process.
+ */
 const table = [
   ["plain JSON", "/plain"],
   ["a log line (`console.log`)", "/log"],

@@ -71,7 +71,7 @@ export async function compare(tests, legs, { jobs, onProgress, onResult }) {
 const verdictsOf = (reports, test) =>
   Object.fromEntries(Object.entries(reports).map(([name, all]) => [name, [...new Set(all.map(test.verdict))].sort()]));
 
-/** Whether every leg has one common verdict. */
+/** Returns whether every leg has one common verdict. */
 function haveInCommon([first, ...others]) {
   return first.some((verdict) => others.every((other) => other.includes(verdict)));
 }

@@ -55,7 +55,10 @@ const kept = [
 });
 const globals = ownKeys(globalThis).map((key) => ({ key, descriptor: plain(globalThis, key) }));
 
-/** Returns a descriptor without a prototype, because tests give `Object.prototype` properties such as `get` and `writable`. */
+/**
+ * Returns a descriptor without a prototype, because tests give `Object.prototype` properties such as `get` and
+ * `writable`.
+ */
 function plain(object, key) {
   const descriptor = getOwnPropertyDescriptor(object, key);
   return descriptor && Object.setPrototypeOf(descriptor, null);

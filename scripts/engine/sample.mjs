@@ -59,7 +59,10 @@ const checks = {
     globalThis.print(mapped(1, 2, 3), mapped(1), strict(1, 2), Math.max(...Array.from({ length: 5000 }, (_, i) => i)));
     globalThis.print(((...rest) => rest.length).apply(null, { length: 300 }), Reflect.construct(Date, [0]).getTime());
   },
-  /** Makes objects of every size and drops most of them, so that blocks that were free in the snapshot are used and collected. */
+  /**
+   * Makes objects of every size and drops most of them, so that blocks that were free in the snapshot are used and
+   * collected.
+   */
   heap() {
     let sum = 0;
     let kept = [];

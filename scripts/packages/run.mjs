@@ -88,7 +88,7 @@ async function startPeer() {
   return server;
 }
 
-/** Whether a package's program has the same output in a component as in Node. */
+/** Returns whether a package's program has the same output in a component as in Node. */
 async function tried(name) {
   const program = join(folder, "programs", fileOf(name));
   try {

@@ -5,7 +5,7 @@ export function fishScript(root: CommandNode): string {
   const commands = everyCommand(root);
   return `# Completions of tenon for fish. To load them: tenon completions fish | source
 
-# Whether the words so far are this command and this number of arguments; + means at least that number.
+# Returns whether the words so far are this command and this number of arguments; + means at least that number.
 function __tenon_at
     set -l path
     set -l positional 0

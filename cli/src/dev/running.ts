@@ -84,7 +84,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Whether the services answer. The process id of a killed one may be another's by now. */
+/** Returns whether the services answer. The process id of a killed one may be another's by now. */
 async function answers(services: string): Promise<boolean> {
   try {
     await fetch(`${services}/health`, { signal: AbortSignal.timeout(2000) });

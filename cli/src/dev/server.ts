@@ -20,7 +20,7 @@ export const docsPath = "/docs";
 export interface DevServerOptions {
   readonly host: string;
   readonly port: number;
-  /** Whether to use the next free port when this one is taken. */
+  /** Allows the next free port when this one is taken. */
   readonly near: boolean;
   /** The options from `tenon.toml`, with the development sidecars. */
   readonly serving: ReturnType<typeof servingOptions>;
@@ -80,7 +80,7 @@ export class DevServer {
     return server;
   }
 
-  /** Whether a build of the project is served. */
+  /** Returns whether a build of the project is served. */
   get hasBuild(): boolean {
     return this.#hasBuild;
   }

@@ -23,7 +23,7 @@ export interface DevOptions {
   readonly host: string | undefined;
   /** The only acceptable port, if any. */
   readonly port: number | undefined;
-  /** Whether the development services start empty. */
+  /** True when the development services start empty. */
   readonly fresh: boolean;
 }
 
@@ -195,7 +195,7 @@ export class DevSession {
     }
   }
 
-  /** Whether a file is one of the additional components. */
+  /** Returns whether a file is one of the additional components. */
   #isDependency(path: string): boolean {
     return path.startsWith(join(this.#project.folder, "modules") + sep);
   }
@@ -298,7 +298,9 @@ export class DevSession {
   }
 }
 
-/** Refuses `--fresh` beside another `tenon dev`, because it deletes files that the other has open or has acknowledged. */
+/**
+ * Refuses `--fresh` beside another `tenon dev`, because it deletes files that the other has open or has acknowledged.
+ */
 async function refuseBesideOthers(folder: string): Promise<void> {
   const [other] = await othersRunning(folder);
   if (other === undefined) return;

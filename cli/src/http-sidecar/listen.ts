@@ -15,7 +15,7 @@ const SHUTDOWN_MS = 10_000;
 export interface Bound {
   /** Its address in the form of `tenon.toml`: `unix:///run/stripe.sock` or `http://127.0.0.1:7004`. */
   readonly address: string;
-  /** Whether it is a loopback address, which web pages in this machine's browsers can reach. */
+  /** True when it is a loopback address, which web pages in this machine's browsers can reach. */
   readonly loopback: boolean;
   /** Stops listening, and resolves when running requests are done or their time is over. */
   stop(): Promise<void>;

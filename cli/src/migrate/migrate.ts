@@ -88,7 +88,7 @@ async function apply(database: Database, folder: string): Promise<Migrated> {
 
 type Send = (path: string, json: object) => Promise<Reply>;
 
-/** Whether a file was applied with its current content. */
+/** Returns whether a file was applied with its current content. */
 function isApplied(applied: ReadonlyMap<string, string>, name: string, digest: string): boolean {
   const known = applied.get(name);
   if (known === undefined || known === digest) return known !== undefined;

@@ -48,7 +48,7 @@ prototype.indexOf = translated(indexOf);
 prototype.lastIndexOf = translated(lastIndexOf);
 prototype.includes = translated(includes);
 
-/** Whether bytes are UTF-8. */
+/** Returns whether bytes are UTF-8. */
 export function isUtf8(bytes: Uint8Array | ArrayBuffer): boolean {
   try {
     new TextDecoder("utf-8", { fatal: true }).decode(bytes);
@@ -58,7 +58,7 @@ export function isUtf8(bytes: Uint8Array | ArrayBuffer): boolean {
   }
 }
 
-/** Whether all bytes are ASCII. */
+/** Returns whether all bytes are ASCII. */
 export function isAscii(bytes: Uint8Array | ArrayBuffer): boolean {
   return new Uint8Array(bytes instanceof ArrayBuffer ? bytes : bytes.slice()).every((each) => each < 0x80);
 }

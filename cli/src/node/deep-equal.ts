@@ -64,7 +64,7 @@ const isBoxed = (value: object) =>
   value instanceof BigInt ||
   value instanceof Symbol;
 
-/** Whether entries are equal in any order: each one matches a different one of the other side. */
+/** Returns whether entries are equal in any order: each one matches a different one of the other side. */
 function haveEqualEntries(
   a: readonly (readonly [unknown, unknown])[],
   b: readonly (readonly [unknown, unknown])[],

@@ -265,7 +265,7 @@ function placed(place: string, value: unknown, options: InspectOptions): string 
   }
 }
 
-/** Whether an object's class, other than a built-in one, defines its text. */
+/** Returns whether an object's class, other than a built-in one, defines its text. */
 function hasOwnText(value: object): boolean {
   if (value instanceof Error || value instanceof Date) return true;
   const { toString } = value;

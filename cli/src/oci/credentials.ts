@@ -145,7 +145,7 @@ function bearerOf(token: string, broken: () => TenonError): Credential {
   return { kind: "bearer", token };
 }
 
-/** Whether a key of the configuration, which may be a URL, is for a registry. */
+/** Returns whether a key of the configuration, which may be a URL, is for a registry. */
 function sameRegistry(key: string, registry: string): boolean {
   return hostIn(key) === hostIn(registry);
 }

@@ -19,7 +19,9 @@ export interface FakeRegistry {
   readonly host: string;
   readonly port: number;
   readonly seen: Seen[];
-  /** Answers by method and path without the query, such as `GET /v2/team/shop/manifests/1.0`; a path alone means GET. */
+  /**
+   * Answers by method and path without the query, such as `GET /v2/team/shop/manifests/1.0`; a path alone means GET.
+   */
   readonly routes: Map<string, Route>;
   close(): Promise<void>;
 }

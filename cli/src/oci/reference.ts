@@ -22,7 +22,7 @@ const HOST = /^(?:[a-zA-Z0-9](?:[a-zA-Z0-9.-]{0,252}[a-zA-Z0-9])?|\[[0-9a-fA-F:.
 const REPOSITORY = /^[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*)*$/;
 const TAG = /^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}$/;
 
-/** Whether a source is a reference instead of a path. */
+/** Returns whether a source is a reference instead of a path. */
 export function isReference(source: string): boolean {
   return source.toLowerCase().startsWith(scheme);
 }
@@ -78,7 +78,7 @@ export function hostOf({ registry }: Reference): string {
   return isDockerHub(registry) ? "registry-1.docker.io" : registry;
 }
 
-/** Whether a registry or host is this machine. */
+/** Returns whether a registry or host is this machine. */
 export function isLoopback(registry: string): boolean {
   const host = registry.replace(/:[0-9]+$/, "").toLowerCase();
   return (
@@ -86,7 +86,7 @@ export function isLoopback(registry: string): boolean {
   );
 }
 
-/** Whether a registry is Docker Hub, under any of its names. */
+/** Returns whether a registry is Docker Hub, under any of its names. */
 export function isDockerHub(registry: string): boolean {
   return ["docker.io", "index.docker.io", "registry-1.docker.io"].includes(registry.toLowerCase());
 }

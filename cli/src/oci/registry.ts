@@ -8,7 +8,7 @@ import { hostOf, isLoopback, type Reference } from "./reference.ts";
 
 /** Options for connecting to a registry. */
 export interface RegistryOptions {
-  /** Whether to use HTTP without TLS. A registry on a loopback address always uses it. */
+  /** Use HTTP without TLS. A registry on a loopback address always does. */
   readonly plainHttp?: boolean;
   /** Environment with `DOCKER_CONFIG`, `HOME` and the proxies. */
   readonly environment?: NodeJS.ProcessEnv;
@@ -211,7 +211,7 @@ export class Registry {
     return this.#undici;
   }
 
-  /** Whether a URL belongs to the registry. Only such requests carry its credentials. */
+  /** Returns whether a URL belongs to the registry. Only such requests carry its credentials. */
   #isOwn(url: URL): boolean {
     return url.origin === this.#base.origin;
   }

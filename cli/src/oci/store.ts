@@ -6,7 +6,9 @@ import { dirname, join } from "node:path";
 import { systemReason, TenonError } from "../errors.ts";
 import { type Descriptor, digestOf } from "./artifact.ts";
 
-/** The folder `oci` of a cache folder: `blobs/<hex>` for manifests and configurations, `components/<hex>/<name>.wasm`. */
+/**
+ * The folder `oci` of a cache folder: `blobs/<hex>` for manifests and configurations, `components/<hex>/<name>.wasm`.
+ */
 export class Store {
   readonly #folder: string;
 
@@ -36,7 +38,7 @@ export class Store {
     });
   }
 
-  /** Whether the file of a component exists and matches its descriptor. */
+  /** Returns whether the file of a component exists and matches its descriptor. */
   async hasComponent(layer: Descriptor, name: string): Promise<boolean> {
     await this.#check();
     const file = this.componentFile(layer, name);

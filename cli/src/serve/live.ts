@@ -32,7 +32,7 @@ export interface LiveModule {
   /** A reference or a path. */
   readonly source: string;
   readonly file: string;
-  /** Whether the source was set at run time. */
+  /** True when the source was set at run time. */
   readonly set: boolean;
   /** The previous sources, the newest last. */
   readonly before: readonly string[];

@@ -17,7 +17,7 @@ enum Outcome {
     Unread,
 }
 
-/// Whether the headers of a response announce that it is streamed.
+/// Returns whether the headers of a response announce that it is streamed.
 pub fn are_announced(headers: &[Header]) -> bool {
     headers.last().is_some_and(|(name, value)| name == ":body" && value == b"streamed")
 }

@@ -78,7 +78,7 @@ pub(crate) fn with_state(code: &[u8], module: u32, state: &State<'_>) -> Option<
     Some(made)
 }
 
-/// Whether putting the code's own state into it again gives what the compiler wrote.
+/// Returns whether putting the code's own state into it again gives what the compiler wrote.
 pub(crate) fn reproduces(code: &[u8], module: u32, state: &State<'_>) -> bool {
     let Some((info, data)) = located(code) else { return false };
     parts(code, &info, &data, module, state, false)
@@ -97,7 +97,7 @@ pub(crate) fn without_images(code: &[u8]) -> Option<Vec<u8>> {
     Some(made)
 }
 
-/// Whether compiled code exports [`RESTORE`].
+/// Returns whether compiled code exports [`RESTORE`].
 pub(crate) fn is_restorable(code: &[u8]) -> bool {
     let artifacts = located(code).and_then(|(info, _)| postcard::from_bytes(code.get(info.content)?).ok());
     artifacts.is_some_and(|artifacts| exports_restore(&artifacts))
@@ -164,8 +164,8 @@ fn parts(code: &[u8], info: &Section, data: &Section, module: u32, state: &State
     Some(Parts { info: postcard::to_allocvec(&artifacts).ok()?, data: laid_out, image: place })
 }
 
-/// Whether the engine is instantiated once, and no other module defines a memory of as many pages. An image backs the
-/// first memory of its size only.
+/// Returns whether the engine is instantiated once, and no other module defines a memory of as many pages. An image
+/// backs the first memory of its size only.
 fn is_alone(artifacts: &ComponentArtifacts, engine: StaticModuleIndex, pages: u64) -> bool {
     let instances = artifacts.info.component.initializers.iter().filter(|initializer| match initializer {
         GlobalInitializer::InstantiateModule(InstantiateModule::Static(module, _), _) => *module == engine,

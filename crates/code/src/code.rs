@@ -10,7 +10,7 @@ use wasmtime::component::Component;
 pub struct Code {
     component: Component,
     image: Option<Arc<Image>>,
-    /// Whether the code is mapped from a file.
+    /// True when the code is mapped from a file.
     mapped: bool,
 }
 

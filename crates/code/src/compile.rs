@@ -11,7 +11,7 @@ use crate::validate::{features, validate};
 pub(crate) struct Compiled {
     /// The compiler's output when it takes a state; ready to load otherwise.
     pub(crate) code: Vec<u8>,
-    /// Whether the code serves components with other states, after a state is put in.
+    /// True when the code serves components with other states, after a state is put in.
     pub(crate) takes_state: bool,
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn compile(engine: &Engine, component: &[u8]) -> Result<Compiled> {
     Ok(Compiled { code, takes_state: false })
 }
 
-/// Whether the code serves components that differ in their state only.
+/// Returns whether the code serves components that differ in their state only.
 fn takes_state(component: &[u8], compiled: &[u8]) -> bool {
     let Ok(found) = state::Engine::find(component) else { return false };
     let Ok((state, _)) = found.take_apart() else { return false };

@@ -60,7 +60,7 @@ impl Compiler {
         );
         let (engine, component) = (engine.clone(), component.to_vec());
         let (sender, receiver) = sync_channel(1);
-        // Whether the caller has left. The lock makes the thread and the caller agree on the count.
+        // True after the caller has left. The lock makes the thread and the caller agree on the count.
         let left = Arc::new(Mutex::new(false));
         let also_left = Arc::clone(&left);
         thread::Builder::new().name("tenon-compile".to_string()).spawn(move || {

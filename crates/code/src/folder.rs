@@ -86,7 +86,7 @@ impl Folder {
         Self { path, private: Some(private), is_read_only }
     }
 
-    /// Whether files can only be read, because the folder is root's or its file system is read-only.
+    /// Returns whether files can only be read, because the folder is root's or its file system is read-only.
     #[must_use]
     pub fn is_read_only(&self) -> bool {
         self.is_read_only
@@ -120,8 +120,8 @@ impl Folder {
         self.is_as_noted(name, &Sha256::digest(&content)).then_some(content)
     }
 
-    /// Whether there is a file that can be trusted, for a caller that maps it next. The file is read piece by piece,
-    /// unless an earlier call has verified it and it has not changed since.
+    /// Returns whether there is a file that can be trusted, for a caller that maps it next. The file is read piece by
+    /// piece, unless an earlier call has verified it and it has not changed since.
     #[must_use]
     pub fn holds(&self, name: &str) -> bool {
         let Some(mut file) = self.opened(name) else { return false };

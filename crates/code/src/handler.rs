@@ -144,14 +144,14 @@ impl<'a> Outline<'a> {
         self.components.get(component as usize)?.clone()
     }
 
-    /// Whether an argument is an import under its own name.
+    /// Returns whether an argument is an import under its own name.
     fn is_passed_on(&self, argument: &ComponentInstantiationArg<'_>) -> bool {
         argument.kind == ComponentExternalKind::Instance
             && matches!(self.instance(argument.index), Some(Instance::Imported(name)) if is_same(name, argument.name))
     }
 
-    /// Whether an argument is an export of the adapter over imports. Any other component in its place may change calls,
-    /// so it is kept.
+    /// Returns whether an argument is an export of the adapter over imports. Any other component in its place may
+    /// change calls, so it is kept.
     fn is_adapted(&self, component: &[u8], argument: &ComponentInstantiationArg<'_>) -> bool {
         let Some(Instance::Part { of, name }) = self.instance(argument.index) else { return false };
         let Some(Instance::Made { component: adapter, arguments }) = self.instance(*of) else { return false };
@@ -163,7 +163,7 @@ impl<'a> Outline<'a> {
     }
 }
 
-/// Whether two names are compatible versions of one interface, by the linker's own rule.
+/// Returns whether two names are compatible versions of one interface, by the linker's own rule.
 fn is_same(one: &str, other: &str) -> bool {
     let key = |name| alternate_lookup_key(name).map(|(key, _)| key);
     one == other || key(one).is_some_and(|key_of_one| key(other) == Some(key_of_one))

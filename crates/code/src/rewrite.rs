@@ -168,7 +168,7 @@ impl<'a> Rewrite<'a> {
         self.functions.get(function as usize).map(|ty| Known { function, ty: *ty })
     }
 
-    /// Whether a function has these parameters and results.
+    /// Returns whether a function has these parameters and results.
     #[must_use]
     pub fn takes(&self, Known { ty, .. }: Known, params: &[ValType], results: &[ValType]) -> bool {
         match self.types.get(ty as usize) {
@@ -242,7 +242,7 @@ impl<'a> Rewrite<'a> {
         Ok(u32::try_from(self.types.len() + self.added_types.len() - 1)?)
     }
 
-    /// Whether two functions are of the same type. A module may define one type more than once.
+    /// Returns whether two functions are of the same type. A module may define one type more than once.
     #[must_use]
     pub fn are_alike(&self, one: Known, other: Known) -> bool {
         one.ty == other.ty

@@ -37,7 +37,7 @@ impl Seal {
         Some(Self { text, changed })
     }
 
-    /// Whether the record at `path` belongs to this very file, and nothing has changed since.
+    /// Returns whether the record at `path` belongs to this very file, and nothing has changed since.
     pub(crate) fn is_noted(&self, path: &Path) -> bool {
         fs::read_to_string(path).is_ok_and(|noted| noted == self.text)
     }

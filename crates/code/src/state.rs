@@ -33,9 +33,9 @@ pub enum StateError {
 /// The value of a mutable global.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Global {
-    /// Of type `i32`.
+    /// An `i32`.
     I32(i32),
-    /// Of type `i64`.
+    /// An `i64`.
     I64(i64),
     /// The bits of an `f32`.
     F32(u32),
@@ -125,15 +125,15 @@ impl<'a> Engine<'a> {
         Ok(section.map(|section| section.reader(self.bytes)))
     }
 
-    /// Whether the announced number of data segments is the actual number.
+    /// Returns whether the announced number of data segments is the actual number.
     fn has_its_data(&self) -> Result<bool, StateError> {
         let Some(mut announced) = self.section(DATA_COUNT)? else { return Ok(true) };
         let found = self.section(DATA)?.map_or(Ok(0), |mut data| data.read_var_u32())?;
         Ok(announced.read_var_u32()? == found)
     }
 
-    /// Whether code refers only to data segments that every state has. The number of active segments differs from state
-    /// to state. Passive ones are in the digest with their numbers.
+    /// Returns whether code refers only to data segments that every state has. The number of active segments differs
+    /// from state to state. Passive ones are in the digest with their numbers.
     ///
     /// # Errors
     ///

@@ -81,7 +81,7 @@ pub(crate) fn resolve(path: &Path) -> io::Result<Resolved> {
     Ok(Resolved { folder: resolved, below: None })
 }
 
-/// Whether a folder is root's, this user is not root, and others may write to it.
+/// Returns whether a folder is root's, this user is not root, and others may write to it.
 pub(crate) fn is_shared(metadata: &Metadata) -> bool {
     metadata.is_dir() && metadata.uid() == 0 && !rustix::process::geteuid().is_root() && metadata.mode() & WRITABLE != 0
 }

@@ -3,7 +3,8 @@
 
 use std::net::IpAddr;
 
-/// Whether the authority of a request, such as its `Host`, is a loopback address or a name that always resolves to one.
+/// Returns whether the authority of a request, such as its `Host`, is a loopback address or a name that always resolves
+/// to one.
 #[must_use]
 pub fn names_this_machine(authority: &str) -> bool {
     let Ok(parsed) = authority.parse::<http::uri::Authority>() else { return false };

@@ -102,7 +102,7 @@ impl Field {
     }
 }
 
-/// Whether a byte is allowed in a token (RFC 9110, section 5.6.2).
+/// Returns whether a byte is allowed in a token (RFC 9110, section 5.6.2).
 pub(crate) fn is_token(byte: u8) -> bool {
     TOKENS[usize::from(byte)]
 }

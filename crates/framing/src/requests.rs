@@ -11,9 +11,9 @@ pub struct Framing {
     field: Field,
     /// The request's `Content-Length`.
     length: Option<u64>,
-    /// Whether the request has a `Transfer-Encoding`.
+    /// True when the request has a `Transfer-Encoding`.
     chunked: bool,
-    /// Whether field lines belong to the trailer section.
+    /// True when field lines belong to the trailer section.
     in_trailers: bool,
 }
 
@@ -52,7 +52,7 @@ impl Framing {
         Self { state: State::Between, field: Field::new(), length: None, chunked: false, in_trailers: false }
     }
 
-    /// Whether the bytes so far end with a whole request.
+    /// Returns whether the bytes so far end with a whole request.
     #[must_use]
     pub fn is_between(&self) -> bool {
         self.state == State::Between

@@ -33,7 +33,8 @@ pub fn loading(bytes: &[u8]) {
     }
 }
 
-/// Whether wasmtime accepts a component, or one directly inside it. Only the handler of a composed component is served.
+/// Returns whether wasmtime accepts a component, or one directly inside it. Only the handler of a composed component is
+/// served.
 fn is_valid(bytes: &[u8]) -> bool {
     static ENGINE: LazyLock<Engine> = LazyLock::new(Engine::default);
     let accepts = |bytes: &[u8]| Component::new(&ENGINE, bytes).is_ok();

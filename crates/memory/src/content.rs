@@ -16,7 +16,7 @@ use crate::region::{PAGE, Region};
 /// Bytes of a file, read page by page on first use.
 pub(crate) struct Content {
     pages: Region,
-    /// Whether each page was read.
+    /// For each page, true after it was read.
     read: Vec<AtomicBool>,
     /// Held while a page of the file is read.
     reading: Mutex<()>,
@@ -74,7 +74,7 @@ impl Pages<'_> {
         Ok(())
     }
 
-    /// Whether `bytes` equals the content from `at` on.
+    /// Returns whether `bytes` equals the content from `at` on.
     pub(crate) fn equals(&self, at: usize, bytes: &[u8]) -> io::Result<bool> {
         Ok(self.bytes(at..at + bytes.len())? == bytes)
     }

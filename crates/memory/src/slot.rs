@@ -54,7 +54,7 @@ impl Slot {
         self.resident
     }
 
-    /// Whether it holds this image; None stands for no image.
+    /// Returns whether it holds this image; None stands for no image.
     pub(crate) fn holds(&self, image: Option<&Arc<Image>>) -> bool {
         match (&self.image, image) {
             (Some(own), Some(other)) => Arc::ptr_eq(own, other),
@@ -90,7 +90,7 @@ impl Slot {
         Ok(())
     }
 
-    /// Whether the memory has grown since it was prepared.
+    /// Returns whether the memory has grown since it was prepared.
     pub(crate) fn has_grown(&self) -> bool {
         self.accessible != self.prepared
     }

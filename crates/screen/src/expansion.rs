@@ -1,8 +1,8 @@
 //! The size of a component once its instances are expanded.
 //!
 //! A compiler copies the definitions of a component into each place that instantiates it. Thirty components that each
-//! instantiate the one before twice are a kilobyte of file and a billion definitions. So each component gets a weight: its
-//! own definitions, and the weight of each component that it instantiates.
+//! instantiate the one before twice are a kilobyte of file and a billion definitions. So each component gets a weight:
+//! its own definitions, and the weight of each component that it instantiates.
 
 use crate::Refused;
 

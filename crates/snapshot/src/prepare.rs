@@ -67,8 +67,8 @@ pub struct Ingredients {
 ///
 /// # Errors
 ///
-/// [`SnapshotError::Engine`] when the ingredients do not fit together, [`SnapshotError::Keep`] when the folder cannot be
-/// written.
+/// [`SnapshotError::Engine`] when the ingredients do not fit together, [`SnapshotError::Keep`] when the folder cannot
+/// be written.
 pub fn prepare(folder: &Path, key: &str, ingredients: Ingredients) -> Result<(), SnapshotError> {
     let template = encode(&engine_of(&ingredients)?, &ingredients.adapter)?;
     keep(folder, key, ingredients, template)

@@ -36,7 +36,7 @@ pub(crate) fn without_memory(engine: &[u8]) -> Result<Vec<u8>, SnapshotError> {
     write_module(engine, &sections, &placeholder, keep_numbers).map_err(SnapshotError::engine)
 }
 
-/// Whether a function of the module copies or drops data.
+/// Returns whether a function of the module copies or drops data.
 fn refers_to_data(engine: &[u8]) -> wasmparser::Result<bool> {
     for payload in Parser::new(0).parse_all(engine) {
         let Payload::CodeSectionEntry(function) = payload? else { continue };

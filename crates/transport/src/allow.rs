@@ -44,8 +44,8 @@ impl Allow {
         port == to.port && self.tls.is_none_or(|tls| tls == to.tls)
     }
 
-    /// Whether this is the address, and permits calls by a name that resolves to it, on the name's port and with its
-    /// scheme.
+    /// Returns whether this is the address, and permits calls by a name that resolves to it, on the name's port and
+    /// with its scheme.
     fn permits(&self, address: IpAddr, to: &Outside) -> bool {
         literal(&self.host).is_some_and(|own| own.to_canonical() == address.to_canonical()) && self.matches_port(to)
     }
@@ -86,8 +86,8 @@ impl Rules {
         self.0.iter().any(|rule| rule.matches(to))
     }
 
-    /// Whether an allowed host name may resolve to an address: a public one, or one that is listed itself with this
-    /// port and scheme. `localhost` may resolve to the loopback address.
+    /// Returns whether an allowed host name may resolve to an address: a public one, or one that is listed itself with
+    /// this port and scheme. `localhost` may resolve to the loopback address.
     pub(crate) fn allow_address(&self, to: &Outside, address: IpAddr) -> bool {
         is_public(address)
             || (to.host == "localhost" && address.to_canonical().is_loopback())
@@ -95,7 +95,7 @@ impl Rules {
     }
 }
 
-/// Whether an address belongs to the public Internet (the special-purpose registries of RFC 6890).
+/// Returns whether an address belongs to the public Internet (the special-purpose registries of RFC 6890).
 pub(crate) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => is_public_v4(v4),

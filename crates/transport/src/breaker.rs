@@ -30,7 +30,7 @@ struct State {
     waiting: u32,
     /// Start of the time in which requests wait and none was answered.
     silent_since: Option<Instant>,
-    /// Whether the destination answered the last call or check, and the time of that.
+    /// Result of the last call or check, true for an answer; and its time.
     last: Option<(bool, Instant)>,
 }
 

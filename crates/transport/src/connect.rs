@@ -32,7 +32,7 @@ pub(crate) enum Target {
 }
 
 impl Target {
-    /// Whether it is a sidecar, which belongs to the operator of the server.
+    /// Returns whether it is a sidecar, which belongs to the operator of the server.
     pub(crate) fn is_sidecar(&self) -> bool {
         !matches!(self, Self::Outside(..))
     }

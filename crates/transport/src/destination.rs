@@ -43,7 +43,7 @@ pub(crate) struct Destination<B> {
     places: Arc<Semaphore>,
     pub(crate) breaker: Breaker,
     pub(crate) config: TransportConfig,
-    /// Whether a task watches its calls.
+    /// True while a task watches its calls.
     pub(crate) watched: AtomicBool,
 }
 
@@ -225,7 +225,7 @@ impl<B> Destination<B> {
     }
 }
 
-/// Whether a request can be sent twice (RFC 9110, section 9.2.2).
+/// Returns whether a request can be sent twice (RFC 9110, section 9.2.2).
 fn is_idempotent(method: &Method) -> bool {
     [Method::GET, Method::HEAD, Method::PUT, Method::DELETE, Method::OPTIONS, Method::TRACE].contains(method)
 }

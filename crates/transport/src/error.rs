@@ -97,7 +97,7 @@ impl SendError {
         }
     }
 
-    /// Whether no part of the request has left this process.
+    /// Returns whether no part of the request has left this process.
     #[must_use]
     pub fn nothing_sent(&self) -> bool {
         !matches!(self, Self::Timeout { .. } | Self::Exchange { .. })

@@ -196,7 +196,7 @@ where
         while looks.join_next().await.is_some() {}
     }
 
-    /// Whether there are sidecars.
+    /// Returns whether there are sidecars.
     #[must_use]
     pub fn has_sidecars(&self) -> bool {
         !self.inner.sidecars.is_empty()

@@ -33,8 +33,8 @@ struct Globals {
     block: u32,
     /// First free byte of the block.
     free: u32,
-    /// Whether no call is running. Allocations are arguments then. During a call they may be results of imports, which
-    /// the engine frees.
+    /// True when no call is running. Allocations are arguments then. During a call they may be results of imports,
+    /// which the engine frees.
     between: u32,
 }
 
@@ -127,7 +127,7 @@ fn gathering(realloc: Known, globals: Globals) -> Vec<Instruction<'static>> {
         Instruction::I32And,
         Instruction::LocalSet(piece),
     ];
-    // Whether enough is left in the block. Signed comparison: sizes beyond 2 GiB are negative and never fit.
+    // Checks whether enough is left in the block. Signed comparison: sizes beyond 2 GiB are negative and never fit.
     let fits = [
         Instruction::GlobalGet(block),
         Instruction::I32Const(BLOCK),

@@ -113,7 +113,8 @@ fn blocks_from(memory: &[u8], first: Block) -> Option<Vec<Block>> {
     (memory.len() - end <= END_OF_HEAP).then_some(blocks)
 }
 
-/// Whether a block is free and in one of dlmalloc's lists. The lists are rings, so its neighbors link back to it.
+/// Returns whether a block is free and in one of dlmalloc's lists. The lists are rings, so its neighbors link back to
+/// it.
 fn is_listed(memory: &[u8], block: &Block) -> bool {
     let (start, end) = (block.start, block.end());
     let next = |at: usize| word(memory, at.checked_add(8)?);

@@ -5,7 +5,7 @@
   (import "wasi_snapshot_preview1" "fd_fdstat_get" (func $fd_fdstat_get (param i32 i32) (result i32)))
   (import "sdk:core/log@" "write" (func $write (param i32 i32 i32)))
 
-  ;; Whether a file is standard output or standard error.
+  ;; Returns whether a file is standard output or standard error.
   (func $is_log (param $file i32) (result i32)
     (i32.lt_u (i32.sub (local.get $file) (i32.const 1)) (i32.const 2)))
 
