@@ -140,7 +140,8 @@ fn in_memory(engine: &Engine, code: &[u8]) -> Result<Code> {
             let start = usize::try_from(place.offset)?;
             let mut file = File::from(memfd_create(c"tenon", MemfdFlags::CLOEXEC)?);
             file.write_all(&code[start..start + usize::try_from(place.length)?])?;
-            Some(image_at(file, Place { offset: 0, ..place })?)
+            // SAFETY: the file has no name, and this process no longer writes to it.
+            Some(unsafe { image_at(file, Place { offset: 0, ..place }) }?)
         }
         None => None,
     };
@@ -149,17 +150,29 @@ fn in_memory(engine: &Engine, code: &[u8]) -> Result<Code> {
     Ok(Code::compiled(component, image))
 }
 
-/// Returns the image in a file of code.
-fn image_of(mut file: File) -> Result<Option<Image>> {
+/// Opens the image in a file of code.
+///
+/// # Safety
+///
+/// As for [`Image::of_file`].
+unsafe fn image_of(mut file: File) -> Result<Option<Image>> {
     let mut trailer = [0; Place::TRAILER];
     let length = file.seek(SeekFrom::End(0))?;
     file.seek(SeekFrom::Start(length.saturating_sub(trailer.len() as u64)))?;
     file.read_exact(&mut trailer)?;
-    Place::of(&trailer).map(|place| image_at(file, place)).transpose()
+    // SAFETY: the caller's promise.
+    Place::of(&trailer).map(|place| unsafe { image_at(file, place) }).transpose()
 }
 
-fn image_at(file: File, Place { offset, length, start, size }: Place) -> Result<Image> {
-    Ok(Image::of_file(file, offset, usize::try_from(length)?, usize::try_from(start)?, usize::try_from(size)?)?)
+/// Opens the image at a position in a file.
+///
+/// # Safety
+///
+/// As for [`Image::of_file`].
+unsafe fn image_at(file: File, Place { offset, length, start, size }: Place) -> Result<Image> {
+    let (length, start, size) = (usize::try_from(length)?, usize::try_from(start)?, usize::try_from(size)?);
+    // SAFETY: the caller's promise.
+    Ok(unsafe { Image::of_file(file, offset, length, start, size) }?)
 }
 
 struct Store<'a> {
@@ -223,7 +236,12 @@ impl Store<'_> {
         // SAFETY: only this user and root can write to the folder, and the digest matches what this code wrote there.
         // So the bytes are wasmtime's output. Wasmtime itself refuses code of another version or configuration.
         let component = unsafe { Component::deserialize_file(self.engine, &path) };
-        match component.and_then(|component| Ok(Code::mapped(component, image_of(File::open(&path)?)?))) {
+        let code = component.and_then(|component| {
+            // SAFETY: only this user and root can write to the folder, and its files are replaced and never written to.
+            let image = unsafe { image_of(File::open(&path)?) }?;
+            Ok(Code::mapped(component, image))
+        });
+        match code {
             Ok(code) => Some(code),
             Err(error) => {
                 tracing::warn!("compiled code is not usable: {}: {error:#}", self.folder.shown(name).display());

@@ -36,7 +36,7 @@ impl Content {
     /// Reserves room for `length` bytes, a multiple of a page.
     pub(crate) fn new(length: usize) -> io::Result<Self> {
         let pages = Region::reserve(length)?;
-        pages.protect(0, length, true)?;
+        pages.allow(0, length)?;
         let read = (0..length / PAGE).map(|_| AtomicBool::new(false)).collect();
         Ok(Self { pages, read, reading: Mutex::default(), used: RwLock::default() })
     }

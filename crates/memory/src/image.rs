@@ -19,12 +19,16 @@ pub struct Image {
 
 impl Image {
     /// Opens the image in `file` from `offset` on, `length` bytes, all multiples of 4,096. It is at the address `start`
-    /// of a memory of `size` bytes. The file must not change any more.
+    /// of a memory of `size` bytes.
     ///
     /// # Errors
     ///
     /// An I/O error, when the file cannot be read; `InvalidInput` when the numbers do not fit each other or the file.
-    pub fn of_file(file: File, offset: u64, length: usize, start: usize, size: usize) -> io::Result<Self> {
+    ///
+    /// # Safety
+    ///
+    /// Nobody writes to the file or truncates it while the image, or a memory that starts with it, lives.
+    pub unsafe fn of_file(file: File, offset: u64, length: usize, start: usize, size: usize) -> io::Result<Self> {
         let aligned =
             offset.is_multiple_of(PAGE as u64) && [length, start, size].iter().all(|n| n.is_multiple_of(PAGE));
         let fits = start.checked_add(length).is_some_and(|end| end <= size);

@@ -122,14 +122,16 @@ impl Pool {
             Some(slot) => slot,
             None => Slot::new(length)?,
         };
-        slot.prepare(image, size)?;
+        // SAFETY: the slot is new, or it was idle and so reset.
+        unsafe { slot.prepare(image, size)? };
         self.used.fetch_add(1, Ordering::Relaxed);
         Ok(slot)
     }
 
     fn give(&self, mut slot: Slot) {
         self.used.fetch_sub(1, Ordering::Relaxed);
-        if let Err(error) = slot.reset() {
+        // SAFETY: its memory is dropped.
+        if let Err(error) = unsafe { slot.reset() } {
             tracing::warn!("a memory cannot be reset and is unmapped: {error}");
             return;
         }
@@ -156,7 +158,8 @@ impl Live {
     #[must_use]
     pub unsafe fn restore(&self) -> bool {
         match &mut *locked(&self.slot) {
-            Some(slot) if !slot.has_grown() => slot.reset().is_ok(),
+            // SAFETY: the caller's promise.
+            Some(slot) if !slot.has_grown() => unsafe { slot.reset() }.is_ok(),
             _ => false,
         }
     }

@@ -22,7 +22,7 @@ impl PerProcess {
     /// An I/O error, when no page can be mapped, or none that is wiped.
     pub fn new() -> io::Result<Self> {
         let page = Region::reserve(PAGE)?;
-        page.protect(0, PAGE, true)?;
+        page.allow(0, PAGE)?;
         page.wipe_on_fork()?;
         Ok(Self { page })
     }

@@ -85,14 +85,33 @@ impl Region {
         let _ = unsafe { madvise(self.start().add(at).cast(), length, Advice::LinuxNoHugepage) };
     }
 
-    /// Makes part of the region readable and writable, or inaccessible.
-    pub(crate) fn protect(&self, at: usize, length: usize, accessible: bool) -> io::Result<()> {
+    /// Makes part of the region readable and writable.
+    pub(crate) fn allow(&self, at: usize, length: usize) -> io::Result<()> {
+        // SAFETY: this takes nothing away from those who use the part.
+        unsafe { self.protect(at, length, MprotectFlags::READ | MprotectFlags::WRITE) }
+    }
+
+    /// Makes part of the region inaccessible.
+    ///
+    /// # Safety
+    ///
+    /// Nobody uses that part.
+    pub(crate) unsafe fn deny(&self, at: usize, length: usize) -> io::Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { self.protect(at, length, MprotectFlags::empty()) }
+    }
+
+    /// Sets the protection of part of the region.
+    ///
+    /// # Safety
+    ///
+    /// Nobody uses that part in a way that the new protection forbids.
+    unsafe fn protect(&self, at: usize, length: usize, flags: MprotectFlags) -> io::Result<()> {
         assert!(at.checked_add(length).is_some_and(|end| end <= self.length));
         if length == 0 {
             return Ok(());
         }
-        let flags = if accessible { MprotectFlags::READ | MprotectFlags::WRITE } else { MprotectFlags::empty() };
-        // SAFETY: the part is within the region. Only its owner can make it inaccessible.
+        // SAFETY: the part is within the region, which this value owns. The caller promises the rest.
         unsafe { mprotect(self.start().add(at).cast(), length, flags) }?;
         Ok(())
     }

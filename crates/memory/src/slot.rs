@@ -63,17 +63,21 @@ impl Slot {
         }
     }
 
-    /// Turns it into a memory of `size` bytes with an image, and zeros elsewhere. It was reset after its last use.
-    pub(crate) fn prepare(&mut self, image: Option<&Arc<Image>>, size: usize) -> io::Result<()> {
+    /// Turns it into a memory of `size` bytes with an image, and zeros elsewhere.
+    ///
+    /// # Safety
+    ///
+    /// No memory is in the slot, which is new or was reset after its last use.
+    pub(crate) unsafe fn prepare(&mut self, image: Option<&Arc<Image>>, size: usize) -> io::Result<()> {
         let size = size.next_multiple_of(PAGE);
         if !self.holds(image) {
             let before = self.accessible;
             self.accessible = 0;
             self.image = None;
             self.quiet.clear();
-            // SAFETY: no memory is in a slot that is being prepared.
+            // SAFETY: the caller promises that no memory is in the slot.
             unsafe { self.region.map_zeros(0, before, false)? };
-            self.region.protect(0, size, true)?;
+            self.region.allow(0, size)?;
             if let Some(image) = image {
                 let (file, offset) = image.file();
                 // SAFETY: as above.
@@ -81,9 +85,10 @@ impl Slot {
             }
             self.image = image.cloned();
         } else if size < self.accessible {
-            self.region.protect(size, self.accessible - size, false)?;
+            // SAFETY: as above.
+            unsafe { self.region.deny(size, self.accessible - size)? };
         } else {
-            self.region.protect(self.accessible, size - self.accessible, true)?;
+            self.region.allow(self.accessible, size - self.accessible)?;
         }
         self.accessible = size;
         self.prepared = size;
@@ -99,7 +104,7 @@ impl Slot {
     pub(crate) fn grow(&mut self, size: usize) -> io::Result<()> {
         let size = size.next_multiple_of(PAGE);
         if size > self.accessible {
-            self.region.protect(self.accessible, size - self.accessible, true)?;
+            self.region.allow(self.accessible, size - self.accessible)?;
             self.accessible = size;
         }
         Ok(())
@@ -135,14 +140,19 @@ impl Slot {
         Ok(())
     }
 
-    /// Resets its content to the state after `prepare`. Nobody uses it any more.
-    pub(crate) fn reset(&mut self) -> io::Result<()> {
+    /// Resets its content to the state after `prepare`.
+    ///
+    /// # Safety
+    ///
+    /// Nobody uses it during the call.
+    pub(crate) unsafe fn reset(&mut self) -> io::Result<()> {
         self.resets = self.resets.wrapping_add(1);
-        let restored = if self.resets.is_multiple_of(LOOK) { self.look() } else { self.restore_all() };
+        // SAFETY: the caller's promise.
+        let restored = unsafe { if self.resets.is_multiple_of(LOOK) { self.look() } else { self.restore_all() } };
         self.resident = restored.unwrap_or(0);
         if restored.is_none() {
             self.quiet.clear();
-            // SAFETY: nobody uses it.
+            // SAFETY: as above.
             unsafe { self.region.give_back(0, self.accessible)? };
         }
         Ok(())
@@ -150,20 +160,30 @@ impl Slot {
 
     /// Restores every page that was ever written, and returns their size in bytes. None when there are too many, or
     /// they cannot be found or restored.
-    fn restore_all(&self) -> Option<usize> {
-        self.written(|_, bytes, image| match image {
+    ///
+    /// # Safety
+    ///
+    /// As for [`Slot::reset`].
+    unsafe fn restore_all(&self) -> Option<usize> {
+        let restore = |_, bytes: &mut [u8], image: Option<(&Pages<'_>, usize)>| match image {
             Some((image, at)) => image.copy(at, bytes),
             None => {
                 bytes.fill(0);
                 Ok(())
             }
-        })
+        };
+        // SAFETY: the caller's promise.
+        unsafe { self.written(restore) }
     }
 
     /// Restores pages like [`Slot::restore_all`], and gives back pages that are no longer written.
-    fn look(&mut self) -> Option<usize> {
+    ///
+    /// # Safety
+    ///
+    /// As for [`Slot::reset`].
+    unsafe fn look(&mut self) -> Option<usize> {
         let (mut quiet, mut unused) = (Vec::new(), Vec::<Range<usize>>::new());
-        let resident = self.written(|start, bytes, image| {
+        let restore = |start: usize, bytes: &mut [u8], image: Option<(&Pages<'_>, usize)>| -> io::Result<()> {
             for (page, bytes) in (start..).step_by(PAGE).zip(bytes.chunks_exact_mut(PAGE)) {
                 let at = image.as_ref().map(|(image, at)| (*image, at + page - start));
                 let unchanged = match at {
@@ -185,11 +205,13 @@ impl Slot {
                 }
             }
             Ok(())
-        })?;
+        };
+        // SAFETY: the caller's promise.
+        let resident = unsafe { self.written(restore) }?;
         self.quiet = quiet;
         let mut given_back = 0;
         for run in unused {
-            // SAFETY: nobody uses it, and the pages equal the mapping below.
+            // SAFETY: as above, and the pages equal the mapping below.
             unsafe { self.region.give_back(run.start, run.len()) }.ok()?;
             given_back += run.len();
         }
@@ -199,7 +221,11 @@ impl Slot {
     /// Calls `restore` with the offset and bytes of each run of the slot's own pages. In the image's range it also gets
     /// the image and the run's offset in it. Returns the size of all runs in bytes. None when there are too many, they
     /// cannot be found, or `restore` fails.
-    fn written(
+    ///
+    /// # Safety
+    ///
+    /// As for [`Slot::reset`].
+    unsafe fn written(
         &self,
         mut restore: impl FnMut(usize, &mut [u8], Option<(&Pages<'_>, usize)>) -> io::Result<()>,
     ) -> Option<usize> {
@@ -214,7 +240,7 @@ impl Slot {
                 resident += run.len();
                 let run = run.start - start..run.end - start;
                 assert!(part.start <= run.start && run.end <= part.end);
-                // SAFETY: the run is within the accessible part, and nobody uses it.
+                // SAFETY: the run is within the accessible part. The caller promises that nobody uses it.
                 let bytes = unsafe { std::slice::from_raw_parts_mut(self.start().add(run.start), run.len()) };
                 if restored.is_ok() {
                     let image = image.as_ref().filter(|_| below == Below::File);

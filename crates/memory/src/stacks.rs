@@ -45,7 +45,7 @@ unsafe impl StackCreator for Stacks {
             Some(region) => region,
             None => {
                 let region = Region::reserve(length)?;
-                region.protect(PAGE, length - PAGE, true)?;
+                region.allow(PAGE, length - PAGE)?;
                 region
             }
         };
