@@ -22,24 +22,24 @@ use crate::restore::RESTORE;
 use crate::state::{Global, State};
 
 /// First bytes of a trailer.
-const TRAILER: &[u8; 8] = b"tenonimg";
+const MAGIC: &[u8; 8] = b"tenonimg";
 
 /// Position of the engine's memory image in the file and in the memory, and the size of that memory. All are bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct ImageTrailer {
     pub(crate) offset: u64,
     pub(crate) length: u64,
     pub(crate) start: u64,
     pub(crate) size: u64,
 }
 
-impl Place {
+impl ImageTrailer {
     /// Length of a trailer.
-    pub(crate) const TRAILER: usize = 40;
+    pub(crate) const LENGTH: usize = 40;
 
-    fn trailer(self) -> [u8; Self::TRAILER] {
-        let mut trailer = [0; Self::TRAILER];
-        let words = [u64::from_le_bytes(*TRAILER), self.offset, self.length, self.start, self.size];
+    fn encode(self) -> [u8; Self::LENGTH] {
+        let mut trailer = [0; Self::LENGTH];
+        let words = [u64::from_le_bytes(*MAGIC), self.offset, self.length, self.start, self.size];
         for (bytes, word) in trailer.chunks_exact_mut(8).zip(words) {
             bytes.copy_from_slice(&word.to_le_bytes());
         }
@@ -47,11 +47,11 @@ impl Place {
     }
 
     /// Parses the trailer of a file, if it has one.
-    pub(crate) fn of(trailer: &[u8; Self::TRAILER]) -> Option<Self> {
+    pub(crate) fn of(trailer: &[u8; Self::LENGTH]) -> Option<Self> {
         let (words, _) = trailer.as_chunks::<8>();
         let number = |index: usize| words.get(index).map(|bytes| u64::from_le_bytes(*bytes));
-        let place = Self { offset: number(1)?, length: number(2)?, start: number(3)?, size: number(4)? };
-        (words.first() == Some(TRAILER)).then_some(place)
+        let trailer = Self { offset: number(1)?, length: number(2)?, start: number(3)?, size: number(4)? };
+        (words.first() == Some(MAGIC)).then_some(trailer)
     }
 }
 
@@ -60,7 +60,7 @@ struct Parts {
     info: Vec<u8>,
     data: Vec<u8>,
     /// Position of the image in the data.
-    image: Option<Place>,
+    image: Option<ImageTrailer>,
 }
 
 /// Puts a state into the compiled code of a component with the same digest. `module` is the number of the engine among
@@ -72,9 +72,9 @@ pub(crate) fn with_state(code: &[u8], module: u32, state: &State<'_>) -> Option<
     made.extend_from_slice(code);
     elf::replace(&mut made, &data, &parts.data)?;
     elf::replace(&mut made, &info, &parts.info)?;
-    let place = parts.image?;
-    let offset = elf::section(&made, obj::ELF_WASM_DATA)?.content.start as u64 + place.offset;
-    made.extend(Place { offset, ..place }.trailer());
+    let trailer = parts.image?;
+    let offset = elf::section(&made, obj::ELF_WASM_DATA)?.content.start as u64 + trailer.offset;
+    made.extend(ImageTrailer { offset, ..trailer }.encode());
     Some(made)
 }
 
@@ -128,7 +128,7 @@ fn parts(code: &[u8], info: &Section, data: &Section, module: u32, state: &State
         return None;
     }
     let mut laid_out = Vec::new();
-    let mut place = None;
+    let mut trailer = None;
     for (index, info) in &mut artifacts.static_modules {
         let module = &mut info.module;
         // Mapped data starts a page; copied data is packed.
@@ -145,7 +145,7 @@ fn parts(code: &[u8], info: &Section, data: &Section, module: u32, state: &State
             *range = start..u32::try_from(laid_out.len()).ok()?;
             if apart && index == engine && piece == 0 {
                 let (length, size) = (bytes.len() as u64, state.pages.checked_mul(64 * 1024)?);
-                place = Some(Place { offset: start.into(), length, start: image.offset, size });
+                trailer = Some(ImageTrailer { offset: start.into(), length, start: image.offset, size });
                 // The module itself has nothing to copy.
                 *range = start..start;
             }
@@ -161,7 +161,7 @@ fn parts(code: &[u8], info: &Section, data: &Section, module: u32, state: &State
             }
         }
     }
-    Some(Parts { info: postcard::to_allocvec(&artifacts).ok()?, data: laid_out, image: place })
+    Some(Parts { info: postcard::to_allocvec(&artifacts).ok()?, data: laid_out, image: trailer })
 }
 
 /// Returns whether the engine is instantiated once, and no other module defines a memory of as many pages. An image
@@ -260,10 +260,10 @@ mod tests {
         let code = engine.precompile_component(&bytes).unwrap();
         let found = state::Engine::find(&bytes).unwrap();
         let (state, _) = found.take_apart().unwrap();
-        let place = |code: &[u8]| Place::of(code.last_chunk().unwrap());
-        assert_eq!(place(&code), None);
+        let trailer = |code: &[u8]| ImageTrailer::of(code.last_chunk().unwrap());
+        assert_eq!(trailer(&code), None);
         let made = with_state(&code, found.module, &state).unwrap();
-        let Place { offset, length, start, size } = place(&made).unwrap();
+        let ImageTrailer { offset, length, start, size } = trailer(&made).unwrap();
         assert_eq!((length, start, size), (16_384, 4_096, 131_072));
         let image = &made[usize::try_from(offset).unwrap()..][..16_384];
         assert_eq!((&image[904..907], image[15_904]), (&b"abc"[..], b'd'));

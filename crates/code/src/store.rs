@@ -13,7 +13,7 @@ use tenon_memory::Image;
 use wasmtime::component::Component;
 use wasmtime::{Engine, Result};
 
-use crate::artifact::{self, Place};
+use crate::artifact::{self, ImageTrailer};
 use crate::code::Code;
 use crate::compile::{Compiled, taken_apart};
 use crate::compiler::Compiler;
@@ -135,13 +135,13 @@ fn unstored(engine: &Engine, bytes: &[u8], compiler: &Compiler) -> Result<Code> 
 
 /// Loads code that was just compiled.
 fn in_memory(engine: &Engine, code: &[u8]) -> Result<Code> {
-    let image = match code.last_chunk().and_then(Place::of) {
-        Some(place) => {
-            let start = usize::try_from(place.offset)?;
+    let image = match code.last_chunk().and_then(ImageTrailer::of) {
+        Some(trailer) => {
+            let start = usize::try_from(trailer.offset)?;
             let mut file = File::from(memfd_create(c"tenon", MemfdFlags::CLOEXEC)?);
-            file.write_all(&code[start..start + usize::try_from(place.length)?])?;
+            file.write_all(&code[start..start + usize::try_from(trailer.length)?])?;
             // SAFETY: the file has no name, and this process no longer writes to it.
-            Some(unsafe { image_at(file, Place { offset: 0, ..place }) }?)
+            Some(unsafe { image_at(file, ImageTrailer { offset: 0, ..trailer }) }?)
         }
         None => None,
     };
@@ -156,12 +156,12 @@ fn in_memory(engine: &Engine, code: &[u8]) -> Result<Code> {
 ///
 /// As for [`Image::of_file`].
 unsafe fn image_of(mut file: File) -> Result<Option<Image>> {
-    let mut trailer = [0; Place::TRAILER];
+    let mut trailer = [0; ImageTrailer::LENGTH];
     let length = file.seek(SeekFrom::End(0))?;
     file.seek(SeekFrom::Start(length.saturating_sub(trailer.len() as u64)))?;
     file.read_exact(&mut trailer)?;
     // SAFETY: the caller's promise.
-    Place::of(&trailer).map(|place| unsafe { image_at(file, place) }).transpose()
+    ImageTrailer::of(&trailer).map(|trailer| unsafe { image_at(file, trailer) }).transpose()
 }
 
 /// Opens the image at a position in a file.
@@ -169,7 +169,7 @@ unsafe fn image_of(mut file: File) -> Result<Option<Image>> {
 /// # Safety
 ///
 /// As for [`Image::of_file`].
-unsafe fn image_at(file: File, Place { offset, length, start, size }: Place) -> Result<Image> {
+unsafe fn image_at(file: File, ImageTrailer { offset, length, start, size }: ImageTrailer) -> Result<Image> {
     let (length, start, size) = (usize::try_from(length)?, usize::try_from(start)?, usize::try_from(size)?);
     // SAFETY: the caller's promise.
     Ok(unsafe { Image::of_file(file, offset, length, start, size) }?)
