@@ -237,7 +237,7 @@ mod tests {
         let first = engine.precompile_component(&snapshot(1, 7, &[(5_000, b"a")])).unwrap();
         for (pages, global, data) in states {
             let bytes = snapshot(pages, global, data);
-            let found = state::Engine::find(&bytes).unwrap();
+            let found = state::EngineModule::find(&bytes).unwrap();
             let (state, _) = found.take_apart().unwrap();
             let compiled = engine.precompile_component(&bytes).unwrap();
             assert!(reproduces(&compiled, found.module, &state));
@@ -258,7 +258,7 @@ mod tests {
         let engine = Engine::default();
         let bytes = snapshot(2, 7, &[(5_000, b"abc"), (20_000, b"d")]);
         let code = engine.precompile_component(&bytes).unwrap();
-        let found = state::Engine::find(&bytes).unwrap();
+        let found = state::EngineModule::find(&bytes).unwrap();
         let (state, _) = found.take_apart().unwrap();
         let trailer = |code: &[u8]| ImageTrailer::of(code.last_chunk().unwrap());
         assert_eq!(trailer(&code), None);
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn components_that_differ_in_more_than_their_state_have_different_digests() {
-        let digest = |bytes: &[u8]| state::Engine::find(bytes).unwrap().take_apart().unwrap().1;
+        let digest = |bytes: &[u8]| state::EngineModule::find(bytes).unwrap().take_apart().unwrap().1;
         let one = digest(&snapshot(1, 7, &[(5_000, b"a")]));
         assert_eq!(one, digest(&snapshot(5, 8, &[(6_000, b"b"), (7_000, b"c")])));
         for more in [
@@ -296,8 +296,8 @@ mod tests {
     fn a_component_that_computes_its_data_is_left_to_the_compiler() {
         let more = r#"(data (offset (global.get $fixed)) "x")"#;
         let bytes = with(more, 1, 7, &[]);
-        assert!(state::Engine::find(&bytes).unwrap().take_apart().is_err());
-        assert!(state::Engine::find(&tenon_fixtures::core_module()).is_err());
+        assert!(state::EngineModule::find(&bytes).unwrap().take_apart().is_err());
+        assert!(state::EngineModule::find(&tenon_fixtures::core_module()).is_err());
     }
 
     #[test]
@@ -305,7 +305,7 @@ mod tests {
         let engine = Engine::default();
         let bytes = snapshot(2, 7, &[(5_000, b"a")]);
         let code = engine.precompile_component(&bytes).unwrap();
-        let found = state::Engine::find(&bytes).unwrap();
+        let found = state::EngineModule::find(&bytes).unwrap();
         let (state, _) = found.take_apart().unwrap();
         let smaller = State { pages: 1, ..state.clone() };
         let beyond = State { segments: vec![crate::Segment { offset: 131_071, data: b"aa" }], ..state.clone() };

@@ -17,7 +17,7 @@ pub(crate) struct Compiled {
 
 /// Takes a component apart: the number of its engine among the core modules, its state, and the digest of the rest.
 pub(crate) fn taken_apart(component: &[u8]) -> Result<(u32, State<'_>, [u8; 32]), StateError> {
-    let found = state::Engine::find(component)?;
+    let found = state::EngineModule::find(component)?;
     let (state, digest) = found.take_apart()?;
     Ok((found.module, state, digest))
 }
@@ -48,7 +48,7 @@ pub(crate) fn compile(engine: &Engine, component: &[u8]) -> Result<Compiled> {
 
 /// Returns whether the code serves components that differ in their state only.
 fn takes_state(component: &[u8], compiled: &[u8]) -> bool {
-    let Ok(found) = state::Engine::find(component) else { return false };
+    let Ok(found) = state::EngineModule::find(component) else { return false };
     let Ok((state, _)) = found.take_apart() else { return false };
     matches!(found.names_fixed_data_only(), Ok(true))
         && artifact::reproduces(compiled, found.module, &state)

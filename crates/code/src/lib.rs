@@ -41,5 +41,5 @@ pub use elf::content_of as section_of_code;
 pub use folder::{Folder, hex};
 pub use handler::HANDLER;
 pub use restore::RESTORE;
-pub use state::{Engine, Global, Segment, State, StateError, constant};
+pub use state::{EngineModule, Global, Segment, State, StateError, constant};
 pub use store::{cached, compile, load};

@@ -65,7 +65,7 @@ pub struct State<'a> {
 
 /// The position of the engine in a component.
 #[derive(Clone, Debug)]
-pub struct Engine<'a> {
+pub struct EngineModule<'a> {
     bytes: &'a [u8],
     /// The sections around the engine's sections, from the outermost nested component to the core module itself.
     pub path: Vec<Section>,
@@ -73,7 +73,7 @@ pub struct Engine<'a> {
     pub module: u32,
 }
 
-impl<'a> Engine<'a> {
+impl<'a> EngineModule<'a> {
     /// Finds the engine of a component.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use std::ops::Range;
 use tenon_code::section::{
     COMPONENT, CORE_MODULE, CUSTOM, DATA, DATA_COUNT, EXPORT, GLOBAL, MEMORY, PREAMBLE, START, Section, sections,
 };
-use tenon_code::{Engine as Found, Global, Segment, State, StateError};
+use tenon_code::{EngineModule, Global, Segment, State, StateError};
 use wasm_encoder::reencode::{Reencode, RoundtripReencoder};
 use wasm_encoder::{DataCountSection, DataSection, Encode, ExportSection, Module, RawSection};
 use wasmparser::{DataKind, DataSectionReader, ExportSectionReader, GlobalSectionReader};
@@ -75,7 +75,7 @@ pub(crate) fn module_with_state(template: &[u8], state: &State<'_>) -> Result<Ve
 
 /// Writes a state into a template that is a component.
 pub(crate) fn with_state(template: &[u8], state: &State<'_>) -> Result<Vec<u8>, SnapshotError> {
-    let found = Found::find(template).map_err(SnapshotError::engine)?;
+    let found = EngineModule::find(template).map_err(SnapshotError::engine)?;
     let sections = found.sections().map_err(SnapshotError::engine)?;
     let mut inner = write_module(template, &sections, state, false).map_err(SnapshotError::engine)?;
     for (depth, section) in found.path.iter().enumerate().rev() {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use tenon_code::{Engine as Found, Global};
+use tenon_code::{EngineModule, Global};
 use wit_component::{StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 
@@ -112,7 +112,7 @@ fn a_component_starts_with_what_the_top_level_left() {
     wasmparser::Validator::new_with_features(wasmparser::WasmFeatures::default())
         .validate_all(&built.component)
         .unwrap();
-    let (state, digest) = Found::find(&built.component).unwrap().take_apart().unwrap();
+    let (state, digest) = EngineModule::find(&built.component).unwrap().take_apart().unwrap();
     assert_eq!(state.pages, 5);
     assert_eq!(state.globals[..2], [(0, Global::I32(65_536)), (1, Global::I32(1_000))]);
     let byte = |at: usize| {
@@ -128,7 +128,7 @@ fn a_component_starts_with_what_the_top_level_left() {
 
     // A component with another state and without recorded tools has the same code.
     let other = engine.build("h.js", b"other", &[]).unwrap();
-    assert_eq!(Found::find(&other.component).unwrap().take_apart().unwrap().1, digest);
+    assert_eq!(EngineModule::find(&other.component).unwrap().take_apart().unwrap().1, digest);
     assert!(!other.component.windows(9).any(|bytes| bytes == b"producers"));
     assert_eq!(engine.build("h.js", b"other", &[]).unwrap().component, other.component, "builds can be repeated");
 }
@@ -144,7 +144,7 @@ fn a_snapshot_for_weval_is_the_same_engine_and_state() {
     let component = engine.component(&snapshot.module).unwrap();
     let plain = prepared(folder.path()).build("h.js", b"bundle", &[]).unwrap().component;
     let take_apart = |component| {
-        let (state, digest) = Found::find(component).unwrap().take_apart().unwrap();
+        let (state, digest) = EngineModule::find(component).unwrap().take_apart().unwrap();
         (format!("{state:?}"), digest)
     };
     assert_eq!(take_apart(&component), take_apart(&plain));
