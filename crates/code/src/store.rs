@@ -21,7 +21,7 @@ use crate::folder::{self, Folder, hex};
 use crate::handler;
 
 /// Cache format version; bump it when code generation or validation changes.
-const EDITION: u32 = 4;
+const FORMAT_VERSION: u32 = 4;
 
 /// Extension of a component's code, and the number kept beyond those that a server uses. Each save in `tenon dev` makes
 /// one of 40 MB.
@@ -253,7 +253,7 @@ impl Store<'_> {
     /// Names code by its inputs: a digest, the cache format, and the engine's version and configuration.
     fn name(&self, digest: &[u8], extension: &str) -> String {
         let mut hasher = DefaultHasher::new();
-        EDITION.hash(&mut hasher);
+        FORMAT_VERSION.hash(&mut hasher);
         self.engine.precompile_compatibility_hash().hash(&mut hasher);
         format!("{}-{:016x}.{extension}", hex(digest), hasher.finish())
     }

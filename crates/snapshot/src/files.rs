@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use tenon_code::Folder;
 
 /// Cache format version; bump it when this crate prepares something else from the same ingredients.
-const EDITION: u32 = 9;
+const FORMAT_VERSION: u32 = 9;
 
 /// Number of prepared engines that are kept: those of three versions, with and without weval.
 const KEPT: usize = 6;
@@ -23,7 +23,7 @@ pub(crate) struct Files {
 impl Files {
     pub(crate) fn new(engine: &wasmtime::Engine, key: &str) -> Self {
         let mut hasher = DefaultHasher::new();
-        EDITION.hash(&mut hasher);
+        FORMAT_VERSION.hash(&mut hasher);
         engine.precompile_compatibility_hash().hash(&mut hasher);
         let name = |extension: &str| format!("{key}-{:016x}.{extension}", hasher.clone().finish());
         Self {
