@@ -7,7 +7,7 @@ use wasm_encoder::{ComponentSection, ProducersField, ProducersSection};
 
 use crate::error::SnapshotError;
 use crate::files::Files;
-use crate::run::{Ran, Runner, configured};
+use crate::run::{RunOutput, Runner, configured};
 use crate::template;
 
 /// The result of a build.
@@ -56,7 +56,7 @@ impl Engine {
     ///
     /// The variants of [`SnapshotError`] about the top level.
     pub fn build(&self, name: &str, bundle: &[u8], tools: &[(String, String)]) -> Result<Built, SnapshotError> {
-        let Ran { written: mut component, state_bytes, printed } =
+        let RunOutput { written: mut component, state_bytes, printed } =
             self.runner.run(name, bundle, |state| template::with_state(&self.template, state))?;
         note_tools(&mut component, tools);
         Ok(Built { component, state_bytes, printed })

@@ -35,7 +35,7 @@ const TIME_OF_BUILD: &str = "SOURCE_DATE_EPOCH";
 const BINDINGS: &str = "__bindings.js";
 
 /// The result of a run, with its state written into `written`.
-pub(crate) struct Ran<T> {
+pub(crate) struct RunOutput<T> {
     pub(crate) written: T,
     pub(crate) state_bytes: usize,
     pub(crate) printed: String,
@@ -70,7 +70,7 @@ impl Runner {
         name: &str,
         bundle: &[u8],
         write: impl FnOnce(&State<'_>) -> Result<T, SnapshotError>,
-    ) -> Result<Ran<T>, SnapshotError> {
+    ) -> Result<RunOutput<T>, SnapshotError> {
         let (mut store, mut instance) = self.started(name, bundle)?;
         let mut printed = String::from_utf8_lossy(&store.data().printed).into_owned();
         if let Some(first_call) = self.first_call {
@@ -106,7 +106,7 @@ impl Runner {
         let state = State { pages: memory.size(&store), globals, segments: template::runs(memory.data(&store)) };
         let written = write(&state)?;
         let state_bytes = state.segments.iter().map(|segment| segment.data.len()).sum();
-        Ok(Ran { written, state_bytes, printed })
+        Ok(RunOutput { written, state_bytes, printed })
     }
 
     /// Returns the address of the engine's mark that it was called; see [`rehearsal`].

@@ -11,7 +11,7 @@ use tenon_code::Folder;
 use crate::encode::encode;
 use crate::error::SnapshotError;
 use crate::files::Files;
-use crate::run::{Ran, Runner, configured};
+use crate::run::{RunOutput, Runner, configured};
 use crate::template;
 
 /// An engine for weval, ready to run top levels.
@@ -56,7 +56,7 @@ impl SpecializableEngine {
     ///
     /// The variants of [`SnapshotError`] about the top level.
     pub fn snapshot(&self, name: &str, bundle: &[u8]) -> Result<Snapshot, SnapshotError> {
-        let Ran { written: module, printed, .. } =
+        let RunOutput { written: module, printed, .. } =
             self.runner.run(name, bundle, |state| template::module_with_state(&self.template, state))?;
         Ok(Snapshot { module, printed })
     }
