@@ -24,7 +24,7 @@ where
 {
     incoming: Received,
     connection: Option<Connection<B>>,
-    patience: Duration,
+    timeout: Duration,
     timer: Option<Pin<Box<Sleep>>>,
 }
 
@@ -92,10 +92,10 @@ where
         destination: Arc<Destination<B>>,
         sender: Option<SendRequest<B>>,
         place: OwnedSemaphorePermit,
-        patience: Duration,
+        timeout: Duration,
     ) -> Self {
         let connection = Some(Connection { sender, destination, _place: place });
-        let mut body = Self { incoming, connection, patience, timer: None };
+        let mut body = Self { incoming, connection, timeout, timer: None };
         if body.incoming.is_end_stream() {
             body.give_back();
         }
@@ -144,13 +144,13 @@ where
                 Poll::Ready(Some(Err(error)))
             }
             Poll::Pending => {
-                let patience = this.patience;
-                let timer = this.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
+                let timeout = this.timeout;
+                let timer = this.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(timeout)));
                 if timer.as_mut().poll(cx).is_pending() {
                     return Poll::Pending;
                 }
                 this.connection = None;
-                Poll::Ready(Some(Err(BodyError::Timeout(patience))))
+                Poll::Ready(Some(Err(BodyError::Timeout(timeout))))
             }
         }
     }

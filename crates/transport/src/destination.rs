@@ -70,11 +70,11 @@ where
         }
     }
 
-    /// Sends a request. `patience` limits the time for its response, if it is less than the configured time.
+    /// Sends a request. `timeout` limits the time for its response, if it is shorter than the configured one.
     pub(crate) async fn send(
         self: &Arc<Self>,
         request: Request<B>,
-        patience: Option<Duration>,
+        timeout: Option<Duration>,
     ) -> Result<Response<ResponseBody<B>>, SendError> {
         let pass = self.breaker.pass().map_err(|(failures, retry_in)| SendError::Open {
             name: self.name.to_string(),
@@ -86,7 +86,7 @@ where
         }
         let place = self.place().await?;
         let limit = self.config.response_timeout;
-        let after = patience.map_or(limit, |patience| patience.min(limit));
+        let after = timeout.map_or(limit, |timeout| timeout.min(limit));
         let sent = tokio::time::timeout(after, self.exchange(origin_form(request))).await;
         let sent = sent.unwrap_or_else(|_| Err(SendError::Timeout { name: self.name.to_string(), after }));
         self.judge(pass, &sent, after == limit);
@@ -94,15 +94,15 @@ where
         Ok(response.map(|body| ResponseBody::new(body, Arc::clone(self), sender, place, limit)))
     }
 
-    /// Reports the outcome to the breaker. A caller with less patience than configured gives no verdict on the
+    /// Reports the outcome to the breaker. A caller with a shorter timeout than configured gives no verdict on the
     /// destination. Nor does a request that this runtime refused or could not accept.
-    fn judge<T>(&self, pass: Pass<'_>, sent: &Result<T, SendError>, patient: bool) {
+    fn judge<T>(&self, pass: Pass<'_>, sent: &Result<T, SendError>, is_full_time: bool) {
         match sent {
             Ok(_) => pass.succeeded(),
             // Caused by the caller, for example by a request body that broke off.
             Err(SendError::Exchange { source, .. }) if source.is_user() => {}
             Err(SendError::Connect { .. } | SendError::Resolve { .. } | SendError::Exchange { .. }) => pass.failed(),
-            Err(SendError::Timeout { .. }) if patient => pass.failed(),
+            Err(SendError::Timeout { .. }) if is_full_time => pass.failed(),
             Err(_) => {}
         }
     }

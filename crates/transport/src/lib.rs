@@ -154,7 +154,7 @@ where
         Arc::clone(outside.entry(to.clone()).or_insert_with(new))
     }
 
-    /// Sends a request along the route of its URI. `patience` limits the time for the response, if it is less than the
+    /// Sends a request along the route of its URI. `timeout` limits the time for the response, if it is less than the
     /// configured time. A failure before anything was sent is retried once when the method is idempotent.
     ///
     /// # Errors
@@ -164,9 +164,9 @@ where
         &self,
         route: &Route<B>,
         request: Request<B>,
-        patience: Option<Duration>,
+        timeout: Option<Duration>,
     ) -> Result<Response<ResponseBody<B>>, SendError> {
-        route.0.send(request, patience).await
+        route.0.send(request, timeout).await
     }
 
     /// Returns each sidecar's name, and whether calls or [`Transport::look`] found it up within `age`.

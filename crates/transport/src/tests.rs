@@ -384,8 +384,8 @@ async fn call_until(
 async fn a_sidecar_that_is_back_is_called_before_the_pause_is_over() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("db.sock");
-    let patient = TransportConfig { breaker_pause: Duration::from_secs(30), ..config() };
-    let transport = transport(vec![Sidecar::new("db", Address::Unix(path.clone())).unwrap()], &[], patient);
+    let config = TransportConfig { breaker_pause: Duration::from_secs(30), ..config() };
+    let transport = transport(vec![Sidecar::new("db", Address::Unix(path.clone())).unwrap()], &[], config);
     let url = "http://db.sidecar.internal/";
     call_until(&transport, url, |outcome| matches!(outcome, Err(SendError::Open { .. }))).await.unwrap_err();
     assert_eq!(transport.known(Duration::MAX), [("db".to_string(), Some(false))]);
@@ -421,13 +421,13 @@ async fn a_sidecar_that_hangs_is_told_from_a_slow_one_long_before_its_calls_time
     for alive in [false, true] {
         let (pings, mut pinged) = tokio::sync::mpsc::unbounded_channel();
         let url = server(move |_, stream| hang(alive, pings.clone(), stream)).await;
-        let patient = TransportConfig {
+        let config = TransportConfig {
             connect_timeout: Duration::from_millis(60),
             response_timeout: Duration::from_secs(60),
             breaker_pause: Duration::from_secs(30),
             ..config()
         };
-        let transport = transport(at(&url), &[], patient);
+        let transport = transport(at(&url), &[], config);
         for _ in 0..3 {
             let (transport, url) = (transport.clone(), url.clone());
             tokio::spawn(async move { text(&transport, &url).await });
