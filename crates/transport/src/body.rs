@@ -64,7 +64,7 @@ struct Connection<B> {
     /// None for a sidecar in this process.
     sender: Option<SendRequest<B>>,
     destination: Arc<Destination<B>>,
-    _place: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
 /// The reason why a body broke off.
@@ -91,10 +91,10 @@ where
         incoming: Received,
         destination: Arc<Destination<B>>,
         sender: Option<SendRequest<B>>,
-        place: OwnedSemaphorePermit,
+        permit: OwnedSemaphorePermit,
         timeout: Duration,
     ) -> Self {
-        let connection = Some(Connection { sender, destination, _place: place });
+        let connection = Some(Connection { sender, destination, _permit: permit });
         let mut body = Self { incoming, connection, timeout, timer: None };
         if body.incoming.is_end_stream() {
             body.give_back();
@@ -104,7 +104,9 @@ where
 
     /// Returns the connection after it is ready for another request, a moment after the body's end.
     fn give_back(&mut self) {
-        let Some(Connection { sender: Some(mut sender), destination, _place }) = self.connection.take() else { return };
+        let Some(Connection { sender: Some(mut sender), destination, _permit }) = self.connection.take() else {
+            return;
+        };
         if sender.is_ready() {
             destination.keep(sender);
             return;

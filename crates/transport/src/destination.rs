@@ -40,7 +40,7 @@ pub(crate) struct Destination<B> {
     pub(crate) host: HeaderValue,
     target: Target,
     idle: Mutex<Vec<Idle<B>>>,
-    places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     pub(crate) breaker: Breaker,
     pub(crate) config: TransportConfig,
     /// True while a task watches its calls.
@@ -63,7 +63,7 @@ where
             host: HeaderValue::from_str(authority).unwrap_or(HeaderValue::from_static("localhost")),
             target,
             idle: Mutex::default(),
-            places: Arc::new(Semaphore::new(config.max_concurrent)),
+            permits: Arc::new(Semaphore::new(config.max_concurrent)),
             breaker: Breaker::new(config.breaker_failures, config.breaker_pause),
             config: config.clone(),
             watched: AtomicBool::new(false),
@@ -84,14 +84,14 @@ where
         if self.target.is_sidecar() && !self.watched.load(Ordering::Relaxed) {
             self.watch();
         }
-        let place = self.place().await?;
+        let permit = self.permit().await?;
         let limit = self.config.response_timeout;
         let after = timeout.map_or(limit, |timeout| timeout.min(limit));
         let sent = tokio::time::timeout(after, self.exchange(origin_form(request))).await;
         let sent = sent.unwrap_or_else(|_| Err(SendError::Timeout { name: self.name.to_string(), after }));
         self.judge(pass, &sent, after == limit);
         let (response, sender) = sent?;
-        Ok(response.map(|body| ResponseBody::new(body, Arc::clone(self), sender, place, limit)))
+        Ok(response.map(|body| ResponseBody::new(body, Arc::clone(self), sender, permit, limit)))
     }
 
     /// Reports the outcome to the breaker. A caller with a shorter timeout than configured gives no verdict on the
@@ -107,17 +107,17 @@ where
         }
     }
 
-    async fn place(&self) -> Result<OwnedSemaphorePermit, SendError> {
-        if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
-            return Ok(place);
+    async fn permit(&self) -> Result<OwnedSemaphorePermit, SendError> {
+        if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
+            return Ok(permit);
         }
         let busy = || SendError::Busy { name: self.name.to_string(), limit: self.config.max_concurrent };
         if matches!(self.breaker.calls(self.config.connect_timeout / STALLED), Calls::Silent(_)) {
             return Err(busy());
         }
-        let place = Arc::clone(&self.places).acquire_owned();
-        match tokio::time::timeout(self.config.connect_timeout, place).await {
-            Ok(Ok(place)) => Ok(place),
+        let permit = Arc::clone(&self.permits).acquire_owned();
+        match tokio::time::timeout(self.config.connect_timeout, permit).await {
+            Ok(Ok(permit)) => Ok(permit),
             _ => Err(busy()),
         }
     }
