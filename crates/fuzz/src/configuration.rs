@@ -17,20 +17,20 @@ use crate::{small, tokio};
 /// found at the URL in its variable.
 pub fn configuration(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    let mut told = Told::default();
+    let mut setup = Setup::default();
     for line in text.lines() {
         let (key, value) = line.split_once('=').unwrap_or((line, ""));
-        told.take(key, value);
+        setup.take(key, value);
     }
-    told.check_destinations();
+    setup.check_destinations();
     // Starting takes a hundred times as long as everything before.
-    if told.start {
-        tokio().block_on(told.start());
+    if setup.start {
+        tokio().block_on(setup.start());
     }
 }
 
 #[derive(Default)]
-struct Told {
+struct Setup {
     config: RuntimeConfig,
     /// The hosts of `[outbound] allow`, as written.
     hosts: Vec<String>,
@@ -40,7 +40,7 @@ struct Told {
     pem: HashMap<&'static str, String>,
 }
 
-impl Told {
+impl Setup {
     fn take(&mut self, key: &str, value: &str) {
         match key {
             "start" => self.start = true,

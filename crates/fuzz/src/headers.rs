@@ -19,7 +19,8 @@ pub fn headers(bytes: &[u8]) {
     let mut given = Unstructured::new(bytes);
     let into = given.arbitrary::<bool>().unwrap_or_default();
     // Inputs with too few bytes are skipped.
-    let _ = if into { Asked::arbitrary(&mut given).map(inwards) } else { Told::arbitrary(&mut given).map(outwards) };
+    let _ =
+        if into { Incoming::arbitrary(&mut given).map(inwards) } else { Outgoing::arbitrary(&mut given).map(outwards) };
 }
 
 type Fields = Vec<(Vec<u8>, Vec<u8>)>;
@@ -59,14 +60,14 @@ fn fields(given: &mut Unstructured<'_>) -> arbitrary::Result<Fields> {
     Ok(fields)
 }
 
-struct Asked {
+struct Incoming {
     method: Method,
     target: String,
     headers: Fields,
     body: Vec<u8>,
 }
 
-impl<'a> Arbitrary<'a> for Asked {
+impl<'a> Arbitrary<'a> for Incoming {
     fn arbitrary(given: &mut Unstructured<'a>) -> arbitrary::Result<Self> {
         let method = match given.int_in_range(0..=3_u8)? {
             0 => Method::GET,
@@ -80,7 +81,7 @@ impl<'a> Arbitrary<'a> for Asked {
 }
 
 /// The response of a module as it is laid out in memory.
-struct Told {
+struct Outgoing {
     head: bool,
     image: Vec<u8>,
     headers: Fields,
@@ -88,7 +89,7 @@ struct Told {
     body: Option<Vec<u8>>,
 }
 
-impl<'a> Arbitrary<'a> for Told {
+impl<'a> Arbitrary<'a> for Outgoing {
     fn arbitrary(given: &mut Unstructured<'a>) -> arbitrary::Result<Self> {
         let head = given.ratio(1_u8, 4_u8)?;
         let status = if given.arbitrary()? { given.int_in_range(200..=599)? } else { given.arbitrary()? };
@@ -166,7 +167,7 @@ fn send(request: Request<Full<Bytes>>) -> Answer {
     })
 }
 
-fn inwards(Asked { method, target, headers, body }: Asked) {
+fn inwards(Incoming { method, target, headers, body }: Incoming) {
     let ask = |module: &str| {
         let mut builder =
             Request::builder().method(&method).uri(format!("/run/{module}/{target}")).header(HOST, "a.test");
@@ -222,7 +223,7 @@ fn expected(request: &Request<Full<Bytes>>, body: &[u8]) -> Vec<u8> {
     text
 }
 
-fn outwards(Told { head, image: told, headers, status, body }: Told) {
+fn outwards(Outgoing { head, image: told, headers, status, body }: Outgoing) {
     let ask = |module: &str| {
         let method = if head { Method::HEAD } else { Method::POST };
         let request = Request::builder().method(method).uri(format!("/run/{module}/")).header(HOST, "a.test");
