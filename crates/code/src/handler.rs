@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use tenon_compose::{ADAPTED, ADAPTER};
+use tenon_compose::{ADAPTED, ADAPTER, HANDLER};
 use wasmparser::{
     ComponentAlias, ComponentAliasSectionReader, ComponentExportSectionReader, ComponentExternalKind, ComponentImport,
     ComponentImportSectionReader, ComponentInstance, ComponentInstanceSectionReader, ComponentInstantiationArg,
@@ -18,9 +18,6 @@ use crate::section::{
     COMPONENT, COMPONENT_ALIAS, COMPONENT_EXPORT, COMPONENT_IMPORT, COMPONENT_INSTANCE, PREAMBLE, sections,
 };
 use crate::state::StateError;
-
-/// The handler's exported interface, without its version.
-pub const HANDLER: &str = "sdk:core/handler@";
 
 /// Levels at which a handler can be nested: in the composed component, and in the adapter.
 const DEPTH: usize = 2;

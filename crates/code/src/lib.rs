@@ -39,7 +39,7 @@ pub use code::Code;
 pub use compiler::{Compiler, OverBound};
 pub use elf::content_of as section_of_code;
 pub use folder::{Folder, hex};
-pub use handler::HANDLER;
 pub use restore::RESTORE;
 pub use state::{EngineModule, Global, Segment, State, StateError, constant};
 pub use store::{cached, compile, load};
+pub use tenon_compose::HANDLER;

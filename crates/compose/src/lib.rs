@@ -35,7 +35,7 @@ pub const ADAPTER: &[u8] = include_bytes!("../../bridge/calls.wasm");
 pub const ADAPTED: [&str; 2] = ["sdk:core/calls@", "sdk:core/log@"];
 
 /// Export of a handler component, without its version.
-const HANDLER: &str = "sdk:core/handler@";
+pub const HANDLER: &str = "sdk:core/handler@";
 
 /// Export of a composed component, without its version.
 const INCOMING_HANDLER: &str = "wasi:http/incoming-handler@";
