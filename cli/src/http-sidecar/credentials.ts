@@ -32,7 +32,7 @@ export class HeaderFile {
     try {
       validateHeaderName(name);
     } catch {
-      throw new TenonError("CONFIG", `${JSON.stringify(name)} is no header's name`);
+      throw new TenonError("CONFIG", `${JSON.stringify(name)} is not a header's name`);
     }
     if (RESERVED.has(this.name)) throw new TenonError("CONFIG", `the header ${this.name} belongs to the connection`);
     this.#changed = this.#modified();

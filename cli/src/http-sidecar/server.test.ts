@@ -308,7 +308,7 @@ describe("a sidecar", () => {
     ["a query", { upstream: "https://a/?key=canary" }, /--upstream is not an http/],
     ["a rule of nothing", { allow: ["/v1"] }, /"\/v1" allows nothing/],
     ["a rule with two stars inside", { allow: ["GET /**/a"] }, /allows nothing/],
-    ["a name of no header", { headerFiles: { "a b": "x" } }, /"a b" is no header's name/],
+    ["a name of no header", { headerFiles: { "a b": "x" } }, /"a b" is not a header's name/],
     ["a header of the connection", { headerFiles: { Host: "x" } }, /belongs to the connection/],
     ["no file", { headerFiles: { a: "/nowhere/canary" } }, /\/nowhere\/canary cannot be read/],
     ["nowhere to listen", { listen: "stripe" }, /nowhere to listen/],

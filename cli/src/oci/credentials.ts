@@ -84,7 +84,7 @@ async function readConfig(file: string): Promise<Fields> {
   }
   if (!isFields(config)) throw broken("it is not a JSON object");
   for (const name of ["auths", "credHelpers"]) {
-    if (config[name] !== undefined && !isFields(config[name])) throw broken(`\`${name}\` is no object`);
+    if (config[name] !== undefined && !isFields(config[name])) throw broken(`\`${name}\` is not an object`);
   }
   return config;
 }
@@ -115,7 +115,7 @@ function credentialIn(config: Fields, key: string, file: string): Credential | u
       `${file}: the entry for ${hostIn(name)} ${problem}`,
       `run \`docker login ${hostIn(name)}\``,
     );
-  if (!isFields(entry)) throw broken("is no object");
+  if (!isFields(entry)) throw broken("is not an object");
   const text = (field: string) => {
     const value = entry[field];
     if (value === undefined || value === "") return undefined;
