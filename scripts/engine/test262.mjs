@@ -78,7 +78,7 @@ function modes(flags) {
 const harnessFiles = new Map();
 
 /**
- * Returns a file of the harness. Each script is evaluated separately, so its top-level `const`, `let` and `class` would
+ * Returns a file of the harness. Each script is evaluated separately. So its top-level `const`, `let` and `class` would
  * be gone for the next one, unlike in a page or a shell. So they become `var`.
  */
 function harnessFile(checkout, name) {

@@ -6,8 +6,8 @@ export interface RawSourceMap {
 }
 
 /**
- * Maps the positions in a stack of the component's engine to the sources, and appends the lines around the first
- * position in the user's own code. Its text is embedded in a page, so it is one function without outside references.
+ * Maps the positions in a stack of the component's engine to the sources. Appends the lines around the first position
+ * in the user's own code. Its text is embedded in a page, so it is one function without outside references.
  *
  * @param stack lines such as `read@shop.js:1203:9`; other lines stay as they are
  */

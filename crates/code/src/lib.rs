@@ -1,8 +1,8 @@
 //! Cache of machine code: compiled once, kept on disk, and shared by components that differ only in their data.
 //!
-//! A component that Tenon builds is a JavaScript engine of 10 MB, which is the same in every component, and the
-//! engine's memory after the handler's top level has run. Compiling the engine takes seconds, and its code does not
-//! depend on the memory. So the next component reuses that code with its own memory.
+//! A component that Tenon builds has two parts. One is a JavaScript engine of 10 MB, the same in every component. The
+//! other is the engine's memory after the handler's top level has run. Compiling the engine takes seconds, and its code
+//! does not depend on the memory. So the next component reuses that code with its own memory.
 //!
 //! ```text
 //!  component ─► store ─► the entry for these bytes, mapped from disk

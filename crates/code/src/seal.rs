@@ -2,8 +2,8 @@
 //!
 //! The system updates a file's change time at every write and every change of its name or rights, and no program can
 //! set it. So a file with the same inode, size and change time has the same content, with two exceptions. A second
-//! change within the same tick of the clock leaves the change time as it is, so a seal is written only some ticks after
-//! the last change. A crash of the machine may lose writes, so a seal is valid until the machine restarts.
+//! change within the same tick of the clock does not update it. So a seal is written only some ticks after the last
+//! change. A crash of the machine may lose writes, so a seal is valid until the machine restarts.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};

@@ -1,4 +1,4 @@
-//! Names of this machine. A page of another site can point a name of its own at 127.0.0.1, and then call a local server
+//! Names of this machine. A page of another site can point its own name at 127.0.0.1. It can then call a local server
 //! as its own origin (DNS rebinding). The name in the request reveals that.
 
 use std::net::IpAddr;

@@ -1,9 +1,9 @@
 //! Checks the framing of HTTP/1.1 requests before hyper parses them.
 //!
-//! hyper is lenient where RFC 9112 permits it. It accepts a bare LF as the end of a line, drops the `Content-Length` of
-//! a request that also has a `Transfer-Encoding`, and ignores the content of chunk extensions. A proxy in front of the
-//! server may read such a request differently, and an attacker can use the difference to smuggle a second request. This
-//! crate accepts exactly one reading of a request's end, and refuses everything else.
+//! hyper is lenient where RFC 9112 permits it. It accepts a bare LF as the end of a line and ignores the content of
+//! chunk extensions. It drops the `Content-Length` of a request that also has a `Transfer-Encoding`. A proxy in front
+//! of the server may read such a request differently, and an attacker can use the difference to smuggle a second
+//! request. This crate accepts exactly one reading of a request's end, and refuses everything else.
 //!
 //! 1. Wrap a connection in [`Strict`] and give that to hyper's HTTP/1 server.
 //! 2. [`Strict`] follows the requests with [`Framing`]. Requests that have one reading pass through unchanged.

@@ -29,8 +29,8 @@ const IDLE_CONNECTIONS: usize = 64;
 /// Pause before the second attempt to connect.
 const RETRY_PAUSE: Duration = Duration::from_millis(20);
 
-/// Divisor of the connect timeout. A destination without free permits that has answered nothing for this part of the
-/// timeout gets no further call, because a call that waits for a permit there also holds one of the server.
+/// Divisor of the connect timeout. A destination gets no further call when it has no free permits and has answered
+/// nothing for this part of the timeout. A call that waits for a permit there also holds one of the server.
 const STALLED: u32 = 2;
 
 /// A sidecar, or an allowed host.

@@ -1,7 +1,7 @@
 //! Memory that the engine has freed and not overwritten: a quarter of its content after a top level. Zeros take no room
 //! in a component, and an instance need not copy their pages when it first writes there.
 //!
-//! Small free blocks scatter later allocations. The allocator hands out the smallest free block that fits, so a
+//! Small free blocks scatter later allocations. The allocator hands out the smallest free block that fits. So a
 //! request's allocations would spread over the heap, each on a page of its own. So small free blocks are allocated and
 //! never used before the snapshot ([`scattered`]). Large ones remain, in which allocations are contiguous. The small
 //! ones are some 150 KiB together.
