@@ -32,7 +32,7 @@ export async function cacheCheck(folder: string): Promise<Check> {
   return ok(name, `${size}; it can be deleted at any time`);
 }
 
-/** Checks the folder with the addon, which has the rule for trusted code (crates/code, `folder.rs`). */
+/** Checks the folder with the addon, which has the rule for trusted code (crates/trusted-folder). */
 async function problemOf(folder: string, addon: NativeAddon): Promise<string | undefined> {
   try {
     await fromNative(addon.SnapshotEngine.open(folder, "doctor"));

@@ -21,24 +21,19 @@ mod compiler;
 mod elf;
 #[cfg(test)]
 mod fixture;
-mod folder;
 mod handler;
 mod image;
-mod private;
 mod restore;
 pub mod rewrite;
-mod seal;
 pub mod section;
 mod state;
 mod store;
-mod trusted_path;
 mod validate;
 
 pub use child::serve;
 pub use code::Code;
 pub use compiler::{Compiler, OverBound};
 pub use elf::content_of as section_of_code;
-pub use folder::{Folder, hex};
 pub use restore::RESTORE;
 pub use state::{EngineModule, Global, Segment, State, StateError, constant};
 pub use store::{cached, compile, load};

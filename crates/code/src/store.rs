@@ -10,6 +10,7 @@ use std::path::Path;
 use rustix::fs::{MemfdFlags, OFlags, memfd_create};
 use sha2::{Digest, Sha256};
 use tenon_memory::Image;
+use tenon_trusted_folder::{Folder, digest, hex};
 use wasmtime::component::Component;
 use wasmtime::{Engine, Result};
 
@@ -17,7 +18,6 @@ use crate::artifact::{self, ImageTrailer};
 use crate::code::Code;
 use crate::compile::{Compiled, taken_apart};
 use crate::compiler::Compiler;
-use crate::folder::{self, Folder, hex};
 use crate::handler;
 
 /// Cache format version; bump it when code generation or validation changes.
@@ -55,7 +55,7 @@ pub fn compile(engine: &Engine, bytes: &[u8], folder: Option<&Path>, compiler: &
 pub fn cached(engine: &Engine, file: &Path, folder: Option<&Path>, components: usize) -> io::Result<Option<Code>> {
     let mut bytes = opened(file)?;
     let Some(store) = open(engine, folder, components) else { return Ok(None) };
-    Ok(store.kept(&store.name(&folder::digest(&mut bytes)?, CODE)))
+    Ok(store.kept(&store.name(&digest(&mut bytes)?, CODE)))
 }
 
 /// Does the same as [`compile`] for a component in a file. `components` are served together. A component whose code is

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
-use tenon_code::{Folder, hex};
+use tenon_trusted_folder::{Folder, hex};
 use thiserror::Error;
 use wasmtime::{Config, Engine, InstancePre, Linker, Module};
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tenon_code::Folder;
+use tenon_trusted_folder::Folder;
 use wasm_encoder::{ComponentSection, ProducersField, ProducersSection};
 
 use crate::error::SnapshotError;

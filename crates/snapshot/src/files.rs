@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use tenon_code::Folder;
+use tenon_trusted_folder::Folder;
 
 /// Cache format version; bump it when this crate prepares something else from the same ingredients.
 const FORMAT_VERSION: u32 = 9;

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
-use tenon_code::Folder;
 use tenon_code::rewrite::{self, Rewrite};
+use tenon_trusted_folder::Folder;
 use wasmtime_wizer::Wizer;
 
 use crate::encode::encode;

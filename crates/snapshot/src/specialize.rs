@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use tenon_code::Folder;
+use tenon_trusted_folder::Folder;
 
 use crate::encode::encode;
 use crate::error::SnapshotError;

@@ -242,7 +242,11 @@ fn is_trusted_owner(metadata: &Metadata) -> bool {
 
 /// Computes the digest of a file from its current position, piece by piece, because a large buffer would stay in the
 /// process.
-pub(crate) fn digest(file: &mut File) -> io::Result<[u8; 32]> {
+///
+/// # Errors
+///
+/// An I/O error, when the file cannot be read.
+pub fn digest(file: &mut File) -> io::Result<[u8; 32]> {
     let mut digest = Sha256::new();
     let mut piece = vec![0; PIECE];
     loop {
