@@ -11,6 +11,7 @@
 //! Each compiled component is checked for this. Its code serves other states only after [`reproduces`] has put its own
 //! state into it and has got the compiler's output, byte for byte.
 
+use tenon_rewrite::{Global, RESTORE, State};
 use wasmtime_environ::component::{ComponentArtifacts, GlobalInitializer, InstantiateModule};
 use wasmtime_environ::{
     EntityRef, GlobalConstValue, MemoryIndex, MemoryInitialization, Module, ModuleStartup, StaticModuleIndex, obj,
@@ -18,8 +19,6 @@ use wasmtime_environ::{
 
 use crate::elf::{self, Section};
 use crate::image::Image;
-use crate::restore::RESTORE;
-use crate::state::{Global, State};
 
 /// First bytes of a trailer.
 const MAGIC: &[u8; 8] = b"tenonimg";
@@ -179,7 +178,7 @@ fn is_alone(artifacts: &ComponentArtifacts, engine: StaticModuleIndex, pages: u6
     instances.count() == 1 && made.all(|memory| memory.limits.min != pages)
 }
 
-/// Returns the values of the mutable globals and of their twins, which follow all others in the same order (`restore`).
+/// Returns the values of the mutable globals and of their twins, which follow all others in the same order (`with_restore`).
 fn twice(module: &Module, globals: &[(u32, Global)]) -> Option<Vec<(u32, Global)>> {
     let own = module.globals.len().checked_sub(module.num_imported_globals)?.checked_sub(globals.len())?;
     let twins = (u32::try_from(own).ok()?..).zip(globals).map(|(twin, (_, value))| (twin, *value));
@@ -220,7 +219,7 @@ mod tests {
 
     use super::*;
     use crate::fixture::{snapshot, with};
-    use crate::state;
+    use tenon_rewrite::{EngineModule, Segment};
 
     /// Code with the second component's state put in equals the code that is compiled from that component.
     #[test]
@@ -237,7 +236,7 @@ mod tests {
         let first = engine.precompile_component(&snapshot(1, 7, &[(5_000, b"a")])).unwrap();
         for (pages, global, data) in states {
             let bytes = snapshot(pages, global, data);
-            let found = state::EngineModule::find(&bytes).unwrap();
+            let found = EngineModule::find(&bytes).unwrap();
             let (state, _) = found.take_apart().unwrap();
             let compiled = engine.precompile_component(&bytes).unwrap();
             assert!(reproduces(&compiled, found.module, &state));
@@ -258,7 +257,7 @@ mod tests {
         let engine = Engine::default();
         let bytes = snapshot(2, 7, &[(5_000, b"abc"), (20_000, b"d")]);
         let code = engine.precompile_component(&bytes).unwrap();
-        let found = state::EngineModule::find(&bytes).unwrap();
+        let found = EngineModule::find(&bytes).unwrap();
         let (state, _) = found.take_apart().unwrap();
         let trailer = |code: &[u8]| ImageTrailer::of(code.last_chunk().unwrap());
         assert_eq!(trailer(&code), None);
@@ -278,7 +277,7 @@ mod tests {
 
     #[test]
     fn components_that_differ_in_more_than_their_state_have_different_digests() {
-        let digest = |bytes: &[u8]| state::EngineModule::find(bytes).unwrap().take_apart().unwrap().1;
+        let digest = |bytes: &[u8]| EngineModule::find(bytes).unwrap().take_apart().unwrap().1;
         let one = digest(&snapshot(1, 7, &[(5_000, b"a")]));
         assert_eq!(one, digest(&snapshot(5, 8, &[(6_000, b"b"), (7_000, b"c")])));
         for more in [
@@ -296,8 +295,8 @@ mod tests {
     fn a_component_that_computes_its_data_is_left_to_the_compiler() {
         let more = r#"(data (offset (global.get $fixed)) "x")"#;
         let bytes = with(more, 1, 7, &[]);
-        assert!(state::EngineModule::find(&bytes).unwrap().take_apart().is_err());
-        assert!(state::EngineModule::find(&tenon_fixtures::core_module()).is_err());
+        assert!(EngineModule::find(&bytes).unwrap().take_apart().is_err());
+        assert!(EngineModule::find(&tenon_fixtures::core_module()).is_err());
     }
 
     #[test]
@@ -305,10 +304,10 @@ mod tests {
         let engine = Engine::default();
         let bytes = snapshot(2, 7, &[(5_000, b"a")]);
         let code = engine.precompile_component(&bytes).unwrap();
-        let found = state::EngineModule::find(&bytes).unwrap();
+        let found = EngineModule::find(&bytes).unwrap();
         let (state, _) = found.take_apart().unwrap();
         let smaller = State { pages: 1, ..state.clone() };
-        let beyond = State { segments: vec![crate::Segment { offset: 131_071, data: b"aa" }], ..state.clone() };
+        let beyond = State { segments: vec![Segment { offset: 131_071, data: b"aa" }], ..state.clone() };
         let other = State { globals: vec![(1, Global::I64(1))], ..state.clone() };
         let none = State { segments: Vec::new(), ..state };
         for state in [smaller, beyond, other, none] {

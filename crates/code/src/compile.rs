@@ -1,10 +1,9 @@
 //! Compiles a component.
 
+use tenon_rewrite::{EngineModule, RESTORE, State, StateError, with_restore};
 use wasmtime::{Engine, Result};
 
 use crate::artifact;
-use crate::restore::{self, RESTORE};
-use crate::state::{self, State, StateError};
 use crate::validate::{features, validate};
 
 /// Code of a component.
@@ -17,7 +16,7 @@ pub(crate) struct Compiled {
 
 /// Takes a component apart: the number of its engine among the core modules, its state, and the digest of the rest.
 pub(crate) fn taken_apart(component: &[u8]) -> Result<(u32, State<'_>, [u8; 32]), StateError> {
-    let found = state::EngineModule::find(component)?;
+    let found = EngineModule::find(component)?;
     let (state, digest) = found.take_apart()?;
     Ok((found.module, state, digest))
 }
@@ -26,7 +25,7 @@ pub(crate) fn taken_apart(component: &[u8]) -> Result<(u32, State<'_>, [u8; 32])
 /// both.
 pub(crate) fn compile(engine: &Engine, component: &[u8]) -> Result<Compiled> {
     validate(engine, component)?;
-    let restorable = restore::added(component, features(engine))
+    let restorable = with_restore(component, features(engine))
         .map_err(|reason| tracing::debug!("instances are not restored: {reason}"));
     let compiled = match restorable.map(|restorable| engine.precompile_component(&restorable)) {
         Ok(Ok(compiled)) => compiled,
@@ -48,7 +47,7 @@ pub(crate) fn compile(engine: &Engine, component: &[u8]) -> Result<Compiled> {
 
 /// Returns whether the code serves components that differ in their state only.
 fn takes_state(component: &[u8], compiled: &[u8]) -> bool {
-    let Ok(found) = state::EngineModule::find(component) else { return false };
+    let Ok(found) = EngineModule::find(component) else { return false };
     let Ok((state, _)) = found.take_apart() else { return false };
     matches!(found.names_fixed_data_only(), Ok(true))
         && artifact::reproduces(compiled, found.module, &state)

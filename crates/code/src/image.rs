@@ -1,6 +1,6 @@
 //! The content of a memory as one piece that can be mapped.
 
-use crate::state::State;
+use tenon_rewrite::State;
 
 /// Largest image in bytes; larger content is left to the compiler.
 const MOST: u64 = 64 * 1024 * 1024;
@@ -48,7 +48,7 @@ impl Image {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::Segment;
+    use tenon_rewrite::Segment;
 
     fn image(segments: &[(u32, &[u8])]) -> Option<Image> {
         let segments = segments.iter().map(|(offset, data)| Segment { offset: *offset, data }).collect();

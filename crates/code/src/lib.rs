@@ -21,12 +21,7 @@ mod compiler;
 mod elf;
 #[cfg(test)]
 mod fixture;
-mod handler;
 mod image;
-mod restore;
-pub mod rewrite;
-pub mod section;
-mod state;
 mod store;
 mod validate;
 
@@ -34,7 +29,6 @@ pub use child::serve;
 pub use code::Code;
 pub use compiler::{Compiler, OverBound};
 pub use elf::content_of as section_of_code;
-pub use restore::RESTORE;
-pub use state::{EngineModule, Global, Segment, State, StateError, constant};
 pub use store::{cached, compile, load};
 pub use tenon_compose::HANDLER;
+pub use tenon_rewrite::{EngineModule, RESTORE};

@@ -10,6 +10,7 @@ use std::path::Path;
 use rustix::fs::{MemfdFlags, OFlags, memfd_create};
 use sha2::{Digest, Sha256};
 use tenon_memory::Image;
+use tenon_rewrite::inner_handler;
 use tenon_trusted_folder::{Folder, digest, hex};
 use wasmtime::component::Component;
 use wasmtime::{Engine, Result};
@@ -18,7 +19,6 @@ use crate::artifact::{self, ImageTrailer};
 use crate::code::Code;
 use crate::compile::{Compiled, taken_apart};
 use crate::compiler::Compiler;
-use crate::handler;
 
 /// Cache format version; bump it when code generation or validation changes.
 const FORMAT_VERSION: u32 = 4;
@@ -115,7 +115,7 @@ fn open<'a>(engine: &'a Engine, folder: Option<&Path>, components: usize) -> Opt
 /// Screens a component and returns the part of it that is served.
 fn checked(bytes: &[u8]) -> Result<&[u8]> {
     tenon_screen::screen(bytes)?;
-    Ok(handler::within(bytes))
+    Ok(inner_handler(bytes))
 }
 
 /// Returns the code with the component's own state put in.

@@ -1,6 +1,6 @@
 //! Replaces functions of the engine with functions of a module in text format.
 
-use tenon_code::rewrite::{Error, Rewrite};
+use tenon_rewrite::{Error, Rewrite};
 
 /// Redirects calls of imported functions in the engine to functions of `source`, a module's text (`Rewrite::graft`).
 /// Each replacement names the import's module, the import, and the function of the source. The engine stays unchanged

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
-use tenon_code::rewrite::{self, Rewrite};
+use tenon_rewrite::Rewrite;
 use tenon_trusted_folder::Folder;
 use wasmtime_wizer::Wizer;
 
@@ -33,8 +33,8 @@ const SOURCES: [&str; 17] = [
     include_str!("starlingmonkey/taken.rs"),
     include_str!("starlingmonkey/taken.wat"),
     include_str!("template.rs"),
-    include_str!("../../code/src/rewrite.rs"),
-    include_str!("../../code/src/rewrite/graft.rs"),
+    include_str!("../../rewrite/src/rewrite.rs"),
+    include_str!("../../rewrite/src/rewrite/graft.rs"),
     include_str!("../../compose/src/lib.rs"),
 ];
 
@@ -90,7 +90,7 @@ fn engine_of(ingredients: &Ingredients) -> Result<Vec<u8>, SnapshotError> {
     template::without_memory(&rewritten)
 }
 
-fn rewritten(engine: &[u8]) -> Result<Vec<u8>, rewrite::Error> {
+fn rewritten(engine: &[u8]) -> Result<Vec<u8>, tenon_rewrite::Error> {
     let mut rewrite = Rewrite::of(engine)?;
     clock::ask_directly(&mut rewrite)?;
     entropy::draw_directly(&mut rewrite)?;

@@ -5,7 +5,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use tenon_code::{Global, State};
+use tenon_rewrite::{Global, State};
 use tenon_trusted_folder::Folder;
 use wasmtime::{Config, Instance, Linker, Memory, Module, Store, StoreLimitsBuilder, UnknownImportError, Val};
 

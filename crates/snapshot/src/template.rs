@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use tenon_code::section::{
+use tenon_rewrite::section::{
     COMPONENT, CORE_MODULE, CUSTOM, DATA, DATA_COUNT, EXPORT, GLOBAL, MEMORY, PREAMBLE, START, Section, sections,
 };
-use tenon_code::{EngineModule, Global, Segment, State, StateError};
+use tenon_rewrite::{EngineModule, Global, Segment, State, StateError};
 use wasm_encoder::reencode::{Reencode, RoundtripReencoder};
 use wasm_encoder::{DataCountSection, DataSection, Encode, ExportSection, Module, RawSection};
 use wasmparser::{DataKind, DataSectionReader, ExportSectionReader, GlobalSectionReader};
@@ -183,7 +183,7 @@ fn globals(bytes: &[u8], section: &Section, state: &State<'_>) -> Result<Vec<u8>
         let ty = RoundtripReencoder.global_type(global.ty).map_err(|_| StateError::Foreign("an unknown global"))?;
         ty.encode(&mut content);
         let set = state.globals.iter().find(|(of, _)| *of == index && global.ty.mutable);
-        let own = || tenon_code::constant(&global.init_expr);
+        let own = || tenon_rewrite::constant(&global.init_expr);
         let value = match set {
             Some((_, value)) => Some(*value),
             None if global.ty.mutable => own()?,

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use tenon_code::{EngineModule, Global};
+use tenon_rewrite::{EngineModule, Global};
 use wit_component::{StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 

@@ -10,8 +10,8 @@
 //!  block ─► [ did not fit: 0 or 1 | 0 | method | path | headers | … ]
 //! ```
 
-use tenon_code::Global;
-use tenon_code::rewrite::{Error, Known, Rewrite};
+use tenon_rewrite::Global;
+use tenon_rewrite::{Error, Known, Rewrite};
 use wasm_encoder::{BlockType, Instruction, MemArg};
 use wasmparser::ValType::I32;
 

@@ -4,7 +4,7 @@
 //! instance, the adapter to WASI 0.2 allocates 64 KiB for its state. It then reads the clock through an import that the
 //! engine has, too. So the engine calls this import itself, and the adapter for other clocks only.
 
-use tenon_code::rewrite::{Error, Rewrite};
+use tenon_rewrite::{Error, Rewrite};
 use wasm_encoder::{BlockType, Instruction, MemArg};
 use wasmparser::ValType::{I32, I64};
 

@@ -4,7 +4,7 @@
 //! splicer of componentize-js replaces that import with a function that traps, although the engine also imports random
 //! numbers from WASI 0.2. The engine calls those instead.
 
-use tenon_code::rewrite::{Error, Known, Rewrite};
+use tenon_rewrite::{Error, Known, Rewrite};
 use wasm_encoder::{BlockType, Instruction, MemArg};
 use wasmparser::ValType::{I32, I64};
 

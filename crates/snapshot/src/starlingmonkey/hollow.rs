@@ -15,7 +15,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::convert::Infallible;
 
-use tenon_code::section::{CODE, EXPORT, IMPORT, PREAMBLE, Section, TYPE, sections};
+use tenon_rewrite::section::{CODE, EXPORT, IMPORT, PREAMBLE, Section, TYPE, sections};
 use wasm_encoder::reencode::{self, Reencode};
 use wasm_encoder::{CodeSection, Function, Instruction, Module, RawSection};
 use wasmparser::{

@@ -4,7 +4,7 @@
 //! stream of the host for it, which the instance then holds. It also does so when the library queries the type of the
 //! output file. `sdk:core/log` takes the same bytes as a value.
 
-use tenon_code::rewrite::{Error, Rewrite};
+use tenon_rewrite::{Error, Rewrite};
 
 use crate::graft;
 

@@ -8,7 +8,7 @@
 //!
 //! `glue.ts` waits for calls with a timer that is longer than any other. Its handle stands for the end of a call.
 
-use tenon_code::rewrite::{Error, Rewrite};
+use tenon_rewrite::{Error, Rewrite};
 
 use crate::graft;
 

@@ -8,7 +8,7 @@
 //!  block ─► [ size of all | length of each text … | name | value | name | … ]
 //! ```
 
-use tenon_code::rewrite::{Error, Rewrite};
+use tenon_rewrite::{Error, Rewrite};
 
 use crate::graft;
 

@@ -24,7 +24,8 @@ const DEPTH: usize = 2;
 
 /// Returns the inner component whose handler `component` exports, if it gets all its imports from outside or from the
 /// adapter. Then the inner one can be called instead. Returns any other component unchanged.
-pub(crate) fn within(component: &[u8]) -> &[u8] {
+#[must_use]
+pub fn inner_handler(component: &[u8]) -> &[u8] {
     let mut found = component;
     for _ in 0..DEPTH {
         match Outline::of(found).ok().and_then(|outline| outline.handler(found)) {
@@ -174,12 +175,12 @@ mod tests {
     fn a_composed_component_has_its_handler_within() {
         let handler = tenon_fixtures::echo(200);
         let composed = tenon_compose::compose(&handler, tenon_compose::BRIDGE).unwrap();
-        assert!(within(&composed) == handler);
-        assert!(within(&handler) == handler);
+        assert!(inner_handler(&composed) == handler);
+        assert!(inner_handler(&handler) == handler);
         // A component that can be called through the bridge only.
         let bridged = tenon_fixtures::bridged(&handler);
-        assert!(within(&bridged) == bridged);
-        assert_eq!(within(b"no component"), b"no component");
+        assert!(inner_handler(&bridged) == bridged);
+        assert_eq!(inner_handler(b"no component"), b"no component");
     }
 
     #[test]
@@ -187,7 +188,7 @@ mod tests {
         let handler = tenon_fixtures::writer();
         let enclosed = tenon_compose::enclose(handler.clone()).unwrap();
         assert!(enclosed.len() > handler.len() + ADAPTER.len());
-        assert!(within(&enclosed) == handler);
+        assert!(inner_handler(&enclosed) == handler);
         let echo = tenon_fixtures::echo(200);
         assert!(tenon_compose::enclose(echo.clone()).unwrap() == echo);
     }
@@ -199,7 +200,7 @@ mod tests {
         // A changed byte in the adapter's code.
         let mut changed = enclosed;
         changed[at + ADAPTER.len() / 2] ^= 1;
-        assert!(within(&changed) == changed);
+        assert!(inner_handler(&changed) == changed);
     }
 
     /// Builds a component whose handler gets an interface through this argument, imported under this name.
@@ -225,7 +226,7 @@ mod tests {
     fn a_handler_that_gets_something_from_within_is_not_called_alone() {
         for import in ["wasi:random/random@0.2.10", "wasi:random/random@0.2.12"] {
             let component = given(import, "$imported");
-            assert!(within(&component).len() < component.len(), "{import}");
+            assert!(inner_handler(&component).len() < component.len(), "{import}");
         }
         for (import, argument) in [
             ("wasi:random/random@0.2.10", "$own"),
@@ -233,7 +234,7 @@ mod tests {
             ("wasi:random/random@0.3.0", "$imported"),
         ] {
             let component = given(import, argument);
-            assert!(within(&component) == component, "{import} {argument}");
+            assert!(inner_handler(&component) == component, "{import} {argument}");
         }
     }
 

@@ -138,7 +138,7 @@ impl<'a> EngineModule<'a> {
     /// # Errors
     ///
     /// When a section is malformed.
-    pub(crate) fn names_fixed_data_only(&self) -> Result<bool, StateError> {
+    pub fn names_fixed_data_only(&self) -> Result<bool, StateError> {
         // Code that refers to data needs that section (Core 3.4.10).
         if self.section(DATA_COUNT)?.is_none() {
             return Ok(true);

@@ -9,7 +9,7 @@
 //!  component ─► one more module, whose function calls all of those; it is exported
 //! ```
 //!
-//! This resets the instance only if nothing else in it can change. [`added`] reads every instruction to find out, and
+//! This resets the instance only if nothing else in it can change. [`with_restore`] reads every instruction to find out, and
 //! lists what it refuses. State that a host keeps for an instance, such as handles of resources, is not covered here.
 //! The caller that restores has to know that there is none.
 
@@ -44,7 +44,7 @@ pub const RESTORE: &str = "tenon-restore";
 /// - a mutable global is imported, starts with a computed value, or holds a reference;
 /// - code runs before the first call;
 /// - it has nested components with code, resources of its own, asynchronous functions, or two instances of a module.
-pub(crate) fn added(component: &[u8], features: WasmFeatures) -> Result<Vec<u8>, Error> {
+pub fn with_restore(component: &[u8], features: WasmFeatures) -> Result<Vec<u8>, Error> {
     let Outline { modules, instances, counts } = Outline::of(component, features)?;
     let read: Result<Vec<_>, _> =
         modules.iter().map(|module| CoreModule::of(&component[module.content.clone()])).collect();

@@ -4,7 +4,7 @@ use wasmtime::{Engine, Store};
 use super::*;
 
 fn added(component: &[u8]) -> Result<Vec<u8>, Error> {
-    super::added(component, WasmFeatures::default())
+    super::with_restore(component, WasmFeatures::default())
 }
 
 /// Builds a component from these definitions in its engine, in another module, and around both.
