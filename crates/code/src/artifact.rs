@@ -178,7 +178,8 @@ fn is_alone(artifacts: &ComponentArtifacts, engine: StaticModuleIndex, pages: u6
     instances.count() == 1 && made.all(|memory| memory.limits.min != pages)
 }
 
-/// Returns the values of the mutable globals and of their twins, which follow all others in the same order (`with_restore`).
+/// Returns the values of the mutable globals and of their twins, which follow all others in the same order
+/// (`with_restore`).
 fn twice(module: &Module, globals: &[(u32, Global)]) -> Option<Vec<(u32, Global)>> {
     let own = module.globals.len().checked_sub(module.num_imported_globals)?.checked_sub(globals.len())?;
     let twins = (u32::try_from(own).ok()?..).zip(globals).map(|(twin, (_, value))| (twin, *value));

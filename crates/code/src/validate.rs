@@ -1,8 +1,8 @@
 //! Validates a component before it is rewritten, function bodies included.
 //!
-//! Rewriting adds globals, functions, types and exports at the end of their index spaces (`with_restore`). A body that names
-//! an index of an added item is invalid, but would be valid in the rewritten module. It could read and write the values
-//! that instances are restored from. So the original is validated first, with the features of the engine.
+//! Rewriting adds globals, functions, types and exports at the end of their index spaces (`with_restore`). A body that
+//! names an index of an added item is invalid, but would be valid in the rewritten module. It could read and write the
+//! values that instances are restored from. So the original is validated first, with the features of the engine.
 
 use std::num::NonZero;
 use std::panic::resume_unwind;
