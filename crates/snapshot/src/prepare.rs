@@ -18,8 +18,9 @@ use crate::template;
 pub(crate) const INITIALIZE: &str = "componentize.wizer";
 
 /// Sources that determine a prepared engine.
-const SOURCES: [&str; 17] = [
+const SOURCES: [&str; 18] = [
     include_str!("starlingmonkey/arguments.rs"),
+    include_str!("starlingmonkey/arguments.wat"),
     include_str!("starlingmonkey/clock.rs"),
     include_str!("encode.rs"),
     include_str!("starlingmonkey/entropy.rs"),

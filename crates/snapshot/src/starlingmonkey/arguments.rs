@@ -10,193 +10,36 @@
 //!  block ─► [ did not fit: 0 or 1 | 0 | method | path | headers | … ]
 //! ```
 
-use tenon_rewrite::Global;
 use tenon_rewrite::{Error, Known, Rewrite};
-use wasm_encoder::{BlockType, Instruction, MemArg};
-use wasmparser::ValType::I32;
+use wasm_encoder::Instruction;
 
-/// Size of the block, offset of the first piece in it, and its alignment, which is the largest of a request's parts.
-/// `glue.ts` repeats the first two.
-const BLOCK: i32 = 16 * 1024;
+const SOURCE: &str = include_str!("arguments.wat");
+
+/// Offset of the first piece in the block, which `glue.ts` repeats.
 pub(crate) const BEFORE: usize = 8;
-const ALIGNMENT: i32 = 8;
 
 /// Exports that allocate in the guest, answer a request, and free a response.
 pub(crate) const REALLOC: &str = "cabi_realloc";
 pub(crate) const HANDLE: &str = "sdk:core/handler@0.1.0#handle";
 pub(crate) const POST: &str = "cabi_post_sdk:core/handler@0.1.0#handle";
 
-/// Globals of the added functions.
-#[derive(Clone, Copy)]
-struct Globals {
-    /// Address of the block; 0 until the first use.
-    block: u32,
-    /// First free byte of the block.
-    free: u32,
-    /// True when no call is running. Allocations are arguments then. During a call they may be results of imports,
-    /// which the engine frees.
-    between: u32,
-}
-
 /// Gathers the arguments of calls of an engine's handler. An engine without a handler stays unchanged.
 pub(crate) fn gather(engine: &mut Rewrite<'_>) -> Result<(), Error> {
-    let (Some(realloc), Some(handle), Some(post)) =
-        (engine.exported(REALLOC), engine.exported(HANDLE), engine.exported(POST))
-    else {
-        return Ok(());
+    let Some(handle) = engine.exported(HANDLE) else { return Ok(()) };
+    let source = wat::parse_str(SOURCE)?;
+    let Some(added) = engine.graft(&source)? else { return Ok(()) };
+    let find = |name: &str| -> Result<Known, Error> {
+        let found = added.iter().find(|(exported, _)| *exported == name);
+        Ok(found.ok_or_else(|| format!("the source has no {name}"))?.1)
     };
-    if !engine.takes(realloc, &[I32; 4], &[I32]) || !engine.takes(post, &[I32], &[]) {
-        return Err("the handler's allocator or post-return function has another type than in the canonical ABI".into());
-    }
-    let mut global = |value| engine.add_global(Global::I32(value));
-    let globals = Globals { block: global(0)?, free: global(0)?, between: global(1)? };
-    let gathering = engine.add(realloc, 1, &gathering(realloc, globals))?;
-    engine.export_instead(REALLOC, gathering);
-    let mut calling = vec![Instruction::I32Const(0), Instruction::GlobalSet(globals.between)];
-    calling.extend((0..engine.params(handle)).map(Instruction::LocalGet));
-    calling.push(Instruction::Call(handle.function));
-    let calling = engine.add(handle, 0, &calling)?;
+    let mut instructions = vec![Instruction::Call(find("begin")?.function)];
+    instructions.extend((0..engine.params(handle)).map(Instruction::LocalGet));
+    instructions.push(Instruction::Call(handle.function));
+    let calling = engine.add(handle, 0, &instructions)?;
     engine.export_instead(HANDLE, calling);
-    let mut ending = vec![
-        Instruction::LocalGet(0),
-        Instruction::Call(post.function),
-        Instruction::I32Const(1),
-        Instruction::GlobalSet(globals.between),
-        Instruction::GlobalGet(globals.block),
-        Instruction::If(BlockType::Empty),
-    ];
-    ending.extend(emptying(globals));
-    ending.push(Instruction::End);
-    let ending = engine.add(post, 0, &ending)?;
-    engine.export_instead(POST, ending);
+    engine.export_instead(REALLOC, find("realloc")?.function);
+    engine.export_instead(POST, find("end")?.function);
     Ok(())
-}
-
-const WORD: MemArg = MemArg { offset: 0, align: 2, memory_index: 0 };
-
-/// Marks the whole block as free, and everything as fitting.
-fn emptying(Globals { block, free, .. }: Globals) -> [Instruction<'static>; 7] {
-    [
-        Instruction::GlobalGet(block),
-        Instruction::I32Const(BEFORE as i32),
-        Instruction::I32Add,
-        Instruction::GlobalSet(free),
-        Instruction::GlobalGet(block),
-        Instruction::I32Const(0),
-        Instruction::I32Store(WORD),
-    ]
-}
-
-/// Builds `cabi_realloc`: old address and size, alignment, new size; then a local for the result.
-fn gathering(realloc: Known, globals: Globals) -> Vec<Instruction<'static>> {
-    let Globals { block, free, between } = globals;
-    let (old, old_size, alignment, size, piece) = (0, 1, 2, 3, 4);
-    let allocating = [
-        Instruction::I32Const(0),
-        Instruction::I32Const(0),
-        Instruction::I32Const(ALIGNMENT),
-        Instruction::I32Const(BLOCK),
-        Instruction::Call(realloc.function),
-        Instruction::GlobalSet(block),
-        Instruction::GlobalGet(block),
-        Instruction::I32Eqz,
-        Instruction::If(BlockType::Empty),
-        Instruction::Unreachable,
-        Instruction::End,
-    ];
-    // A new allocation, or a piece of the block.
-    let is_ours = [
-        Instruction::LocalGet(old),
-        Instruction::I32Eqz,
-        Instruction::LocalGet(old),
-        Instruction::GlobalGet(block),
-        Instruction::I32Sub,
-        Instruction::I32Const(BLOCK),
-        Instruction::I32LtU,
-        Instruction::I32Or,
-    ];
-    let aligning = [
-        Instruction::GlobalGet(free),
-        Instruction::LocalGet(alignment),
-        Instruction::I32Add,
-        Instruction::I32Const(1),
-        Instruction::I32Sub,
-        Instruction::I32Const(0),
-        Instruction::LocalGet(alignment),
-        Instruction::I32Sub,
-        Instruction::I32And,
-        Instruction::LocalSet(piece),
-    ];
-    // Checks whether enough is left in the block. Signed comparison: sizes beyond 2 GiB are negative and never fit.
-    let fits = [
-        Instruction::GlobalGet(block),
-        Instruction::I32Const(BLOCK),
-        Instruction::I32Add,
-        Instruction::LocalGet(piece),
-        Instruction::I32Sub,
-        Instruction::LocalGet(size),
-        Instruction::I32GeS,
-        Instruction::LocalGet(size),
-        Instruction::I32Const(0),
-        Instruction::I32GeS,
-        Instruction::I32And,
-    ];
-    let taking =
-        [Instruction::LocalGet(piece), Instruction::LocalGet(size), Instruction::I32Add, Instruction::GlobalSet(free)];
-    let giving_up = [
-        Instruction::GlobalGet(block),
-        Instruction::I32Const(1),
-        Instruction::I32Store(WORD),
-        Instruction::GlobalGet(block),
-        Instruction::I32Const(BLOCK),
-        Instruction::I32Add,
-        Instruction::GlobalSet(free),
-        Instruction::I32Const(0),
-        Instruction::I32Const(0),
-        Instruction::LocalGet(alignment),
-        Instruction::LocalGet(size),
-        Instruction::Call(realloc.function),
-        Instruction::LocalSet(piece),
-    ];
-    // A resized piece keeps its content.
-    let copying = [
-        Instruction::LocalGet(old),
-        Instruction::If(BlockType::Empty),
-        Instruction::LocalGet(piece),
-        Instruction::LocalGet(old),
-        Instruction::LocalGet(old_size),
-        Instruction::LocalGet(size),
-        Instruction::LocalGet(old_size),
-        Instruction::LocalGet(size),
-        Instruction::I32LtU,
-        Instruction::Select,
-        Instruction::MemoryCopy { src_mem: 0, dst_mem: 0 },
-        Instruction::End,
-    ];
-    let mut all = vec![
-        Instruction::GlobalGet(between),
-        Instruction::If(BlockType::Empty),
-        Instruction::GlobalGet(block),
-        Instruction::I32Eqz,
-        Instruction::If(BlockType::Empty),
-    ];
-    all.extend(allocating);
-    all.extend(emptying(globals));
-    all.push(Instruction::End);
-    all.extend(is_ours);
-    all.push(Instruction::If(BlockType::Empty));
-    all.extend(aligning);
-    all.extend(fits);
-    all.push(Instruction::If(BlockType::Empty));
-    all.extend(taking);
-    all.push(Instruction::Else);
-    all.extend(giving_up);
-    all.push(Instruction::End);
-    all.extend(copying);
-    all.extend([Instruction::LocalGet(piece), Instruction::Return, Instruction::End, Instruction::End]);
-    all.extend([old, old_size, alignment, size].map(Instruction::LocalGet));
-    all.push(Instruction::Call(realloc.function));
-    all
 }
 
 #[cfg(test)]
@@ -204,6 +47,9 @@ mod tests {
     use wasmtime::{Engine, Instance, Module, Store};
 
     use super::*;
+
+    /// Size of the block.
+    const BLOCK: i32 = 16 * 1024;
 
     /// An engine that allocates from 65,536 on. Its handler allocates as much as its argument says.
     const ENGINE: &str = r#"(module
