@@ -216,11 +216,11 @@ fn enter(module: &mut Module, state: &State<'_>, globals: &[(u32, Global)], imag
 
 #[cfg(test)]
 mod tests {
+    use tenon_rewrite::{EngineModule, Segment};
     use wasmtime::Engine;
 
     use super::*;
     use crate::fixture::{snapshot, with};
-    use tenon_rewrite::{EngineModule, Segment};
 
     /// Code with the second component's state put in equals the code that is compiled from that component.
     #[test]

@@ -47,8 +47,9 @@ impl Image {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use tenon_rewrite::Segment;
+
+    use super::*;
 
     fn image(segments: &[(u32, &[u8])]) -> Option<Image> {
         let segments = segments.iter().map(|(offset, data)| Segment { offset: *offset, data }).collect();

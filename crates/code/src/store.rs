@@ -140,8 +140,10 @@ fn in_memory(engine: &Engine, code: &[u8]) -> Result<Code> {
             let start = usize::try_from(trailer.offset)?;
             let mut file = File::from(memfd_create(c"tenon", MemfdFlags::CLOEXEC)?);
             file.write_all(&code[start..start + usize::try_from(trailer.length)?])?;
+            let trailer = ImageTrailer { offset: 0, ..trailer };
             // SAFETY: the file has no name, and this process no longer writes to it.
-            Some(unsafe { image_at(file, ImageTrailer { offset: 0, ..trailer }) }?)
+            let image = unsafe { image_at(file, trailer) }?;
+            Some(image)
         }
         None => None,
     };
@@ -160,8 +162,10 @@ unsafe fn image_of(mut file: File) -> Result<Option<Image>> {
     let length = file.seek(SeekFrom::End(0))?;
     file.seek(SeekFrom::Start(length.saturating_sub(trailer.len() as u64)))?;
     file.read_exact(&mut trailer)?;
+    let Some(trailer) = ImageTrailer::of(&trailer) else { return Ok(None) };
     // SAFETY: the caller's promise.
-    ImageTrailer::of(&trailer).map(|trailer| unsafe { image_at(file, trailer) }).transpose()
+    let image = unsafe { image_at(file, trailer) }?;
+    Ok(Some(image))
 }
 
 /// Opens the image at a position in a file.
@@ -172,7 +176,8 @@ unsafe fn image_of(mut file: File) -> Result<Option<Image>> {
 unsafe fn image_at(file: File, ImageTrailer { offset, length, start, size }: ImageTrailer) -> Result<Image> {
     let (length, start, size) = (usize::try_from(length)?, usize::try_from(start)?, usize::try_from(size)?);
     // SAFETY: the caller's promise.
-    Ok(unsafe { Image::of_file(file, offset, length, start, size) }?)
+    let image = unsafe { Image::of_file(file, offset, length, start, size) }?;
+    Ok(image)
 }
 
 struct Store<'a> {

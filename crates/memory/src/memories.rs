@@ -158,8 +158,11 @@ impl Live {
     #[must_use]
     pub unsafe fn restore(&self) -> bool {
         match &mut *locked(&self.slot) {
-            // SAFETY: the caller's promise.
-            Some(slot) if !slot.has_grown() => unsafe { slot.reset() }.is_ok(),
+            Some(slot) if !slot.has_grown() => {
+                // SAFETY: the caller's promise.
+                let reset = unsafe { slot.reset() };
+                reset.is_ok()
+            }
             _ => false,
         }
     }

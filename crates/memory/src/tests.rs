@@ -27,7 +27,8 @@ fn image(bytes: &[u8]) -> Arc<Image> {
     file.write_all(bytes).unwrap();
     file.set_len(8_192 + 4_096 * bytes.len().div_ceil(4_096) as u64).unwrap();
     // SAFETY: the file has no name, and this process no longer writes to it.
-    Arc::new(unsafe { Image::of_file(file, 4_096, bytes.len().next_multiple_of(4_096), 8_192, 2 * PAGE) }.unwrap())
+    let image = unsafe { Image::of_file(file, 4_096, bytes.len().next_multiple_of(4_096), 8_192, 2 * PAGE) };
+    Arc::new(image.unwrap())
 }
 
 /// Makes a module that reads, writes, fills and grows its memory.
