@@ -1,8 +1,8 @@
-// Programs that benchmarks run: servers that print a first line, and wrk.
+// Programs for benchmarks: servers that print a first line, and wrk.
 import { execFile, execFileSync } from "node:child_process";
 import { promisify } from "node:util";
 
-/** Resolves to the first line that a program prints; rejects when it ends without one or cannot be started. */
+/** Resolves to the first line of a program's output. Rejects when it ends without one or cannot be started. */
 export function firstLine(child) {
   return new Promise((resolve, reject) => {
     let output = "";
@@ -15,22 +15,24 @@ export function firstLine(child) {
   });
 }
 
-/** Connections that wrk keeps open. */
+/** Number of wrk's connections. */
 export const connections = 16;
 
 /**
  * Loads a URL with wrk, on one thread.
  *
  * @param duration in seconds
- * @param more further arguments of wrk
- * @returns how many requests were answered, how many in a second, and latencies in milliseconds
- * @throws when an answer is no success
+ * @param more additional arguments of wrk
+ * @returns the number of answers, answers per second, and latencies in milliseconds
+ * @throws when an answer is not a success
  */
 export function wrk(url, duration, more) {
   return succeeded(url, results(execFileSync("wrk", wrkArguments(url, duration, more), { encoding: "utf8" })));
 }
 
-/** As {@link wrk}, while this program goes on. Answers that are no successes are counted in `failed`, and no error. */
+/**
+ * Does the same as {@link wrk} without blocking. Answers that are not successes count in `failed` and are not errors.
+ */
 export async function wrkLater(url, duration, more) {
   return results((await promisify(execFile)("wrk", wrkArguments(url, duration, more))).stdout);
 }

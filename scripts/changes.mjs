@@ -3,7 +3,7 @@
 //
 //   node scripts/changes.mjs [--requests 100000] [--changes 100] [--concurrency 32] [--by admin|file]
 //
-// It prints one line of JSON, and ends with 1 when a request failed, or when a version was never seen to answer.
+// It prints one line of JSON, and ends with 1 when a request failed, or when a version never answered.
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { Agent, request } from "node:http";
@@ -64,7 +64,7 @@ const [line] = await Promise.race([
 const { port } = new URL(JSON.parse(line).url);
 
 const kept = new Agent({ keepAlive: true, maxSockets: concurrency });
-/** One request; resolves with its status and its body, and rejects when there is no whole answer. */
+/** Sends one request. Resolves with its status and body, and rejects without a complete answer. */
 function ask(options, body) {
   return new Promise((resolve, reject) => {
     const outgoing = request(options, (incoming) => {

@@ -1,5 +1,6 @@
-// Builds the documentation as a site in docs/.vitepress/dist: `npm run docs`. `npm run docs -- dev` serves it while pages change,
-// `npm run docs -- preview` serves the built one. VitePress is installed in docs/ on demand: nothing else needs it.
+// Builds the documentation as a site in docs/.vitepress/dist: `npm run docs`. `npm run docs -- dev` serves it and
+// updates changed pages, `npm run docs -- preview` serves the built one. VitePress is installed in docs/ on demand,
+// because only this needs it.
 import { argv, execPath } from "node:process";
 import { isStale, run, say } from "./setup.mjs";
 

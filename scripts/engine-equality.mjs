@@ -1,15 +1,15 @@
-// Whether the engine that Tenon serves is still the engine: runs test262 and the Web Platform Tests that StarlingMonkey lists on
-// the unmodified engine and on ours, and compares what became of each test.
+// Checks that Tenon's engine behaves like the original: runs test262 and the Web Platform Tests that StarlingMonkey
+// lists on the unmodified engine and on Tenon's, and compares the result of each test.
 //
-//   node scripts/engine-equality.mjs                                        the tests of our own, some seconds
-//   node scripts/engine-equality.mjs test262 <checkout> [--every 10]        all of test262, or each tenth test
+//   node scripts/engine-equality.mjs                                        Tenon's own tests, some seconds
+//   node scripts/engine-equality.mjs test262 <checkout> [--every 10]        all of test262, or every tenth test
 //   node scripts/engine-equality.mjs wpt <checkout> --starlingmonkey <checkout>
 //
-// Options: `--legs unmodified,ours,…` (scripts/engine/legs.mjs), `--filter <text>` runs tests whose name has it, `--jobs <n>`
-// requests at once for each leg, `--timeout <ms>` a test, `--results <file>` every test's verdicts as lines of tabs,
-// `--wasmtime <program>` serves the unmodified engine with `wasmtime serve`, so that nothing of Tenon is in that leg at all.
-// `--component <file>` is `ours` instead of what is built, such as one that was broken on purpose.
-// It ends with 1 when reports differ, or when a test of our own fails.
+// Options: `--legs unmodified,ours,…` (scripts/engine/legs.mjs), `--filter <text>` runs tests whose name contains it,
+// `--jobs <n>` concurrent requests for each leg, `--timeout <ms>` for a test, `--results <file>` every test's verdicts,
+// tab-separated, `--wasmtime <program>` serves the unmodified engine with `wasmtime serve`, so that no part of Tenon is
+// in that leg, `--component <file>` replaces the built component of `ours`, for example with one that was broken on
+// purpose. It ends with 1 when reports differ, or when one of Tenon's own tests fails.
 import { createWriteStream, mkdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -39,15 +39,14 @@ const { values, positionals } = parseArgs({
 const [suite = "sample", checkout] = positionals;
 const names = values.legs.split(",");
 const unknown = names.find((name) => !Object.hasOwn(known, name));
-if (unknown !== undefined) fail(`there is no leg ${unknown}; known are ${Object.keys(known).join(", ")}`);
-if (!["sample", "test262", "wpt"].includes(suite))
-  fail(`there is no suite ${suite}; known are sample, test262 and wpt`);
+if (unknown !== undefined) fail(`there is no leg ${unknown}; use ${Object.keys(known).join(", ")}`);
+if (!["sample", "test262", "wpt"].includes(suite)) fail(`there is no suite ${suite}; use sample, test262 or wpt`);
 if (suite !== "sample" && checkout === undefined) fail(`${suite} is read from a checkout: name its folder`);
 if (suite === "wpt" && values.starlingmonkey === undefined)
   fail("its list is in StarlingMonkey: --starlingmonkey <checkout>");
 
 const scratch = join(root, "target/engine");
-// The servers end with this process, however it ends.
+// The servers end with this process, even after a signal.
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(130));
 mkdirSync(scratch, { recursive: true });
 const stopServer = suite === "wpt" ? await startWptServer(resolve(checkout), scratch) : undefined;

@@ -1,10 +1,10 @@
-// Drives the fuzz targets: those of `crates/fuzz` by coverage (libFuzzer), those of `tenon.toml` by fast-check.
+// Drives the fuzz targets: those of `crates/fuzz` by coverage (libFuzzer), those of `tenon.toml` with fast-check.
 //
 //   node scripts/fuzz.mjs [--seconds 20] [--corpus <folder>] [configuration | loading | headers | toml …]
 //
-// What driving finds worth keeping goes into the corpus folder, `target/fuzz` unless another is given, and is begun with the
-// next time. An input that fails is left there too; it belongs into `crates/fuzz/corpus/<target>` when its cause is mended.
-// Only the crates of this workspace are compiled anew, with counters at their branches.
+// Interesting inputs are saved in the corpus folder, `target/fuzz` by default, and start the next run. A failing input
+// is also saved there. Move it to `crates/fuzz/corpus/<target>` when its cause is fixed. Only the crates of this
+// workspace are recompiled, with counters at their branches.
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -23,7 +23,7 @@ const { values, positionals } = parseArgs({
 });
 const known = [...inRust, ...inTypeScript];
 const unknown = positionals.find((target) => !known.includes(target));
-if (unknown !== undefined) fail(`there is no fuzz target ${unknown}; known are ${known.join(", ")}`);
+if (unknown !== undefined) fail(`there is no fuzz target ${unknown}; use ${known.join(", ")}`);
 const targets = positionals.length > 0 ? positionals : known;
 
 const binaries = inRust.filter((target) => targets.includes(target)).map((target) => `fuzz-${target}`);
@@ -50,13 +50,13 @@ function drive(target) {
   const args = [...options, `-artifact_prefix=${corpus}/failed-`, corpus, join(root, "crates/fuzz/corpus", target)];
   const { status, stderr } = spawnSync(binary(target), args, { encoding: "utf8", maxBuffer: 1 << 30 });
   const lines = stderr.split("\n");
-  // Of a run that goes well its last figures: executions, branches reached, inputs kept.
+  // The last statistics of a successful run: executions, branches reached, inputs kept.
   const told = status === 0 ? lines.filter((line) => / DONE |^stat::|^Done /.test(line)) : lines.slice(-60);
   process.stderr.write(`${told.join("\n")}\n`);
   if (status !== 0) fail(`fuzzing ${target} failed; the input is in ${corpus}`);
 }
 
-/** Cargo builds for an explicit target, whose folder is named after this machine. */
+/** Returns a target's program. Cargo builds for an explicit target, and its folder is named after the platform. */
 function binary(target) {
   const { stdout } = spawnSync("rustc", ["--print", "host-tuple"], { encoding: "utf8" });
   return resolve(root, process.env.CARGO_TARGET_DIR ?? "target", stdout.trim(), "debug", `fuzz-${target}`);

@@ -1,11 +1,11 @@
-// Proves isolation for as long as it is asked to: random requests to random handlers and to one in JavaScript, and a comparison
-// of each instance with a fresh one (crates/runtime/src/isolation; docs/design.md, "Isolation is compared").
+// Tests isolation: sends random requests to random handlers and to one in JavaScript, and compares each instance with a
+// fresh one (crates/runtime/src/isolation; docs/design.md, "Isolation is compared").
 //
 //   node scripts/isolation.mjs [--requests 10000] [--condition none | no-scan | pressure | fork] [--seed 1]
 //                              [--modules 24] [--round 10000] [--share 4] [--no-javascript] [--kept]
 //
-// `--kept` takes the random modules that the repository keeps, and makes no others; `.ci/run` does so.
-// One in `share` requests goes to JavaScript. `pressure` pages memory out; without swap space that concerns files only.
+// `--kept` uses the random modules of the repository, and makes no others; `.ci/run` uses it.
+// One in `share` requests goes to JavaScript. `pressure` pages memory out; without swap space that affects files only.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -38,7 +38,7 @@ if (!values["no-javascript"]) {
   }
 }
 
-// Enough for a campaign of a million requests to call other modules in each round.
+// Enough for a campaign of a million requests to use other modules in each round.
 const random = join(root, "target/isolation", values.seed);
 if (!values.kept && !existsSync(random)) {
   say("Making random modules");
@@ -59,4 +59,4 @@ const { status } = spawnSync("cargo", ["test", "--workspace", "--quiet", "--lib"
   env,
   stdio: ["ignore", "ignore", "inherit"],
 });
-if (status !== 0) fail(`an instance was not what a fresh one is (--seed ${values.seed})`);
+if (status !== 0) fail(`an instance differs from a fresh one (--seed ${values.seed})`);

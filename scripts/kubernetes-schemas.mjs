@@ -1,5 +1,5 @@
-// Writes JSON Schemas for kubeconform from the OpenAPI document of Kubernetes (`api/openapi-spec/swagger.json`), one file
-// for each kind, strict: `node scripts/kubernetes-schemas.mjs <swagger.json> <folder>`.
+// Writes JSON Schemas for kubeconform from the OpenAPI document of Kubernetes (`api/openapi-spec/swagger.json`): one
+// strict file for each kind. `node scripts/kubernetes-schemas.mjs <swagger.json> <folder>`.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -13,7 +13,7 @@ kinds.push("Service", "ServiceAccount");
 
 const { definitions } = JSON.parse(readFileSync(swagger, "utf8"));
 for (const definition of Object.values(definitions)) {
-  // These two are texts by the document, and numbers by what Kubernetes takes.
+  // The document declares these two as texts, but Kubernetes accepts numbers.
   if (definition.format === "int-or-string")
     Object.assign(definition, { type: ["string", "integer"], format: undefined });
   if (definition.properties !== undefined) definition.additionalProperties ??= false;

@@ -1,5 +1,5 @@
-// Brings a clone to where its commands work: packages installed, addon built, TypeScript compiled. Each step is skipped
-// when its result is newer than everything it is made of. Uses nothing but Node itself, since nothing is installed yet.
+// Prepares a clone for its commands: packages installed, addon built, TypeScript compiled. A step is skipped when its
+// result is newer than all of its sources. It uses only Node itself, because no package is installed yet.
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 
 export const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** Runs a command in the clone; ends this process with the command's own code when it fails. */
+/** Runs a command in the clone. When it fails, ends this process with the command's exit code. */
 export function run(command, args, options = {}) {
   const { status, signal, error } = spawnSync(command, args, { cwd: root, stdio: "inherit", ...options });
   if (error?.code === "ENOENT") fail(`${command} is not installed`);
@@ -27,7 +27,7 @@ export function say(message) {
   console.error(`\n==> ${message}`);
 }
 
-/** Installs packages, builds the addon and compiles the TypeScript, as far as that is not done. */
+/** Installs packages, builds the addon and compiles the TypeScript, unless that is done. */
 export function setUp() {
   checkTools();
   if (isStale("node_modules/.package-lock.json", ["package-lock.json", "package.json"])) {
@@ -54,7 +54,7 @@ function checkTools() {
   }
 }
 
-/** Whether a result is missing, or older than one of the files or folders that it is made of. */
+/** Returns whether a result is missing, or older than one of its source files or folders. */
 export function isStale(result, sources) {
   const path = join(root, result);
   if (!existsSync(path)) return true;

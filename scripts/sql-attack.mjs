@@ -1,10 +1,10 @@
-// Statements of PostgreSQL at random against `tenon sidecar sql --tables`, before a real server with a canary:
+// Sends random PostgreSQL statements to `tenon sidecar sql --tables`, in front of a real server with a canary:
 //
 //   node scripts/sql-attack.mjs [--statements 1000000] [--seed 1] [--cli <path of another clone's cli/bin/tenon.js>]
 //
-// It fails when the canary comes back by value or error text, when its table is read, a function of the owner's is called or
-// `pg_sleep` sleeps, or when the schema is another afterwards. `npm test` runs a short one. With `--cli` the sidecar is another version's:
-// one from before the tree was looked at is found out within seconds.
+// It fails when the canary appears in a value or an error text, or when its table is read. It also fails when a
+// function of the owner is called, when `pg_sleep` sleeps, or when the schema has changed. `npm test` runs a short one.
+// With `--cli` the sidecar is another version's. A version that does not check the tree fails within seconds.
 import { parseArgs } from "node:util";
 import { run } from "./setup.mjs";
 

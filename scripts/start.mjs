@@ -1,4 +1,4 @@
-// `npm start`: from a fresh clone to `examples/hello` being served.
+// `npm start`: sets up a fresh clone and serves `examples/hello`.
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { isStale, root, run, say, setUp } from "./setup.mjs";
@@ -29,7 +29,7 @@ Try, in another terminal:
   curl -i http://127.0.0.1:3000/health
 `);
 const server = spawn(process.execPath, [tenon, "run", ...process.argv.slice(2)], { cwd: hello, stdio: "inherit" });
-// Ctrl-C reaches the server by itself, since it is in the same process group; a kill of npm does not.
+// Ctrl-C reaches the server directly, because it is in the same process group. A kill of npm does not.
 process.on("SIGINT", () => {});
 process.on("SIGTERM", () => server.kill("SIGTERM"));
 server.on("exit", (code, signal) => process.exit(code ?? (signal === "SIGTERM" ? 0 : 130)));

@@ -1,4 +1,4 @@
-// `npm test`: from a fresh clone to every test having run, Rust and TypeScript, unit to end-to-end.
+// `npm test`: sets up a fresh clone and runs every test, Rust and TypeScript, unit to end-to-end.
 import { run, say, setUp } from "./setup.mjs";
 
 setUp();

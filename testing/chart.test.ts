@@ -1,4 +1,4 @@
-/** The Helm chart: it passes the lint, renders what it should, and refuses values that are none. */
+/** Tests of the Helm chart: the lint, the rendered manifests, and the refusal of invalid values. */
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
@@ -12,7 +12,7 @@ function helm(...args: string[]): { status: number | null; stdout: string; stder
   return spawnSync(findProgram("helm") as string, args, { encoding: "utf8" });
 }
 
-/** The manifests by their kinds. */
+/** Renders the manifests by their kinds. */
 function render(...args: string[]): Map<string, string> {
   const { status, stdout, stderr } = helm("template", "shop", chart, "--kube-version", "1.33.0", ...args);
   expect(status, stderr).toBe(0);

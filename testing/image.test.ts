@@ -20,7 +20,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const containerfile = readFileSync(join(root, "deploy/Containerfile.with-node"), "utf8");
 const [, list = ""] = /for package in (.*?);/.exec(containerfile) ?? [];
 
-// Outside the repository, whose node_modules would be found from within.
+// Outside the repository, because packages would be found in its node_modules.
 const folder = mkdtempSync(join(tmpdir(), "tenon-image-"));
 beforeAll(() => {
   for (const name of list.split(" ").filter((each) => !each.includes("*"))) copy(name);

@@ -6,7 +6,7 @@ import { howToInstall, type ProgramName } from "./programs.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** Prints at the end of a run, in one line for each missing program, which tests were left out and what to install. */
+/** Prints one line for each missing program at the end of a run: the skipped tests, and how to install the program. */
 export class LeftOut implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const lines = leftOut(modules);

@@ -1,4 +1,4 @@
-/** A missing program is named and its tests are skipped; with `CI` set it is a failure. */
+/** Tests that a missing program is named and its tests are skipped; with `CI` set they fail. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const empty = mkdtempSync(join(tmpdir(), "tenon-no-programs-"));
 afterAll(() => rmSync(empty, { recursive: true }));
 
-/** The tests of completions, which need three shells, where the `PATH` leads to no program. */
+/** Runs the tests of completions, which need three shells, with a `PATH` without programs. */
 function run(environment: NodeJS.ProcessEnv): { code: number | null; output: string } {
   const args = [join(root, "node_modules/vitest/vitest.mjs"), "run", "--project", "cli", "src/completions"];
   const env = { PATH: empty, HOME: empty, NO_COLOR: "1", ...environment };

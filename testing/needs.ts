@@ -1,13 +1,13 @@
 /**
- * Tests that need programs. Where one is not installed they are skipped, and {@link LeftOut} prints why at the end of the
- * run. With `CI` set they fail instead, unless `TENON_LEAVE_OUT` names the program.
+ * Tests that need programs. Without them, the tests are skipped, and {@link LeftOut} prints the reason at the end of
+ * the run. With `CI` set they fail instead, unless `TENON_LEAVE_OUT` names the program.
  */
 import { describe, type TestFunction, test } from "vitest";
 import { findProgram, howToInstall, type ProgramName } from "./programs.ts";
 
 declare module "vitest" {
   interface TaskMeta {
-    /** The programs that are not installed and without which the test is skipped. */
+    /** The missing programs for which the test is skipped. */
     missing?: readonly ProgramName[];
   }
 }
@@ -15,7 +15,7 @@ declare module "vitest" {
 /** One program, several, or none. */
 export type Needs = ProgramName | readonly ProgramName[];
 
-/** `describe` for tests that need programs. The suite's function runs in any case, since it declares what is skipped. */
+/** `describe` for tests that need programs. The suite's function always runs, because it declares the skipped tests. */
 export function describeWith(needs: Needs, name: string, suite: () => void): void {
   const missing = missingOf(needs);
   if (missing.length === 0) describe(name, suite);
@@ -23,7 +23,7 @@ export function describeWith(needs: Needs, name: string, suite: () => void): voi
   else describe(name, { skip: true, meta: { missing } }, suite);
 }
 
-/** `describe.each` for cases that may need programs. `$key` in the name stands for that property of the case. */
+/** `describe.each` for cases that may need programs. `$key` in the name is replaced by that property of the case. */
 export function describeEach<C extends { readonly needs?: Needs }>(
   name: string,
   cases: readonly C[],

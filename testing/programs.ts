@@ -1,20 +1,20 @@
-/** The programs that tests use and that a machine with Node and Rust alone does not have: where they are looked for. */
+/** The programs that tests use beyond Node and Rust, and the places where they are looked up. */
 import { spawnSync } from "node:child_process";
 import { accessSync, constants, readdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
 
 interface Program {
-  /** Files, and names that are looked up on the `PATH`; the first one that runs is taken. */
+  /** Files, and names to look up on the `PATH`; the first one that runs is used. */
   readonly places: readonly string[];
-  /** An environment variable that names the file; it is looked at first. */
+  /** An environment variable with the file, which is tried first. */
   readonly variable?: string;
-  /** Arguments with which the program ends at once and with 0; left out where its file says enough. */
+  /** Arguments with which the program exits at once with 0; undefined when the file's existence is enough. */
   readonly probe?: readonly string[];
   readonly install: string;
 }
 
-/** Where `.ci/run` keeps what it installs for the tests. */
+/** Folder in which `.ci/run` installs programs for the tests. */
 const kept = join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "tenon-ci");
 const debian = (name: string) => `apt-get install ${name}`;
 
@@ -54,7 +54,7 @@ const programs = {
   },
   weval: {
     variable: "TENON_WEVAL",
-    // Only where `tenon build --aot` looks for it, too.
+    // The same place as in `tenon build --aot`.
     places: ["weval"],
     probe: ["--version"],
     install: "cargo install weval --locked --version 0.5.1, or name it in TENON_WEVAL",
@@ -77,13 +77,13 @@ export type ProgramName = keyof typeof programs;
 
 const found = new Map<ProgramName, string | undefined>();
 
-/** The file of a program; undefined when it is not installed. */
+/** Returns the file of a program; undefined when it is not installed. */
 export function findProgram(name: ProgramName): string | undefined {
   if (!found.has(name)) found.set(name, find(programs[name]));
   return found.get(name);
 }
 
-/** How to install a program. */
+/** Returns how to install a program. */
 export function howToInstall(name: ProgramName): string {
   return programs[name].install;
 }
@@ -108,7 +108,7 @@ function isExecutable(file: string): boolean {
   }
 }
 
-/** Debian keeps each version's programs in a folder of its own; the newest comes first. */
+/** Lists Debian's folders of PostgreSQL versions, the newest first. */
 function postgresFolders(): string[] {
   const root = "/usr/lib/postgresql";
   try {

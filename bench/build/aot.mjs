@@ -1,6 +1,6 @@
-// What `tenon build --aot` is worth to a handler that computes, and what it costs, side by side in one run:
-// `npm run build && node bench/build/aot.mjs [requests]`. Needs weval (docs/build.md). Linux only: it reads what processor
-// time the server's threads have taken from /proc, so it matters little what else the machine is doing.
+// Gain and cost of `tenon build --aot` for a handler that computes, side by side in one run:
+// `npm run build && node bench/build/aot.mjs [requests]`. Needs weval (docs/build.md). Linux only: it reads the
+// processor time of the server's threads from /proc, so other load on the machine matters little.
 import { spawn, spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
@@ -10,10 +10,10 @@ import { fileURLToPath } from "node:url";
 const here = fileURLToPath(new URL(".", import.meta.url));
 const tenon = join(here, "../../cli/bin/tenon.js");
 const requests = Number(process.argv[2] ?? 200);
-/** Times that each is measured in turn. */
+/** Number of alternating measurements. */
 const rounds = 5;
 
-// The edition, so that its code was never seen.
+// The edition makes the code new to every cache.
 const handler = `import { field, get, ok, Path, routes } from "@tenon/sdk";
 function sieve(below: number): number {
   const struck = new Uint8Array(below);
@@ -84,7 +84,7 @@ try {
       if (status !== 0) throw new Error(stderr);
       return performance.now() - started;
     };
-    build(); // Prepares the engine, if it is not.
+    build(); // Prepares the engine if needed.
     const built = build();
     const { size } = await stat(join(at, "dist/computing.wasm"));
     const first = await serve(at);
@@ -111,14 +111,14 @@ try {
   await rm(folder, { recursive: true });
 }
 
-/** Milliseconds of processor time of the server for one request. */
+/** Measures the server's processor time per request, in milliseconds. */
 async function measure(server, route) {
   const before = used(server);
   for (let i = 0; i < requests; i++) await ask(server, route);
   return (used(server) - before) / 1e6 / requests;
 }
 
-/** Nanoseconds that the threads of a server have run. */
+/** Returns the processor time of a server's threads, in nanoseconds. */
 function used({ child }) {
   const threads = readdirSync(`/proc/${child.pid}/task`);
   const ran = (thread) => Number(readFileSync(`/proc/${child.pid}/task/${thread}/schedstat`, "utf8").split(" ")[0]);
@@ -131,7 +131,7 @@ async function ask({ url }, route) {
   await answer.arrayBuffer();
 }
 
-/** A server, and how long it took to its first answer. */
+/** Starts a server, and measures the time until its first answer. */
 async function serve(cwd) {
   const started = performance.now();
   const child = spawn(process.execPath, [tenon, "run", "--port", "0", "--json"], {

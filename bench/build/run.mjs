@@ -1,5 +1,5 @@
-// What a build costs, as ratios in one run: `npm run build && node bench/build/run.mjs [rounds]`. The engine is prepared
-// first, if it is not; componentize() is measured once a round beside everything else. Minutes.
+// Cost of a build, as ratios in one run: `npm run build && node bench/build/run.mjs [rounds]`. It prepares the engine
+// first if needed. Each round measures componentize() once beside everything else. Takes minutes.
 import { spawn, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { cp, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
@@ -13,7 +13,7 @@ const rounds = Number(process.argv[2] ?? 5);
 const print = (text) => process.stdout.write(`${text}\n`);
 const ms = (value) => `${Math.round(value)} ms`;
 
-/** Middle of the measured, and the range. */
+/** Returns the median and the range. */
 function summary(values) {
   const sorted = values.toSorted((a, b) => a - b);
   return {
@@ -29,7 +29,7 @@ for (const part of ["src", "tenon.toml"])
   await cp(join(root, "examples/hello", part), join(folder, part), { recursive: true });
 const original = await readFile(source, "utf8");
 
-/** Another JavaScript each time, so that nothing is served from a cache by chance. */
+/** Makes the JavaScript different each time, so that no cache has it. */
 let edition = 0;
 const change = () => writeFile(source, original.replace("Welcome", `Welcome ${++edition}`));
 
@@ -40,7 +40,7 @@ function build(...args) {
   return performance.now() - started;
 }
 
-/** From the start of `tenon run` to the first answer. */
+/** Measures the time from the start of `tenon run` to the first answer. */
 async function firstAnswer() {
   const started = performance.now();
   const child = spawn(process.execPath, [tenon, "run", "--port", "0", "--json"], { cwd: folder });
@@ -63,7 +63,7 @@ async function firstAnswer() {
   return took;
 }
 
-/** Resident memory of a process and all below it now, in KiB. Linux only: undefined elsewhere. */
+/** Returns the resident memory of a process and its descendants, in KiB; undefined on systems other than Linux. */
 function resident(pid) {
   try {
     const own = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0);
@@ -74,7 +74,7 @@ function resident(pid) {
   }
 }
 
-/** Runs a build and says how much memory it and its children had at most, and when it said what. */
+/** Runs a build. Returns the maximum memory with its children, and the times of its messages. */
 async function watched(env = {}) {
   const started = performance.now();
   const child = spawn(process.execPath, [tenon, "build"], { cwd: folder, env: { ...process.env, ...env } });
@@ -93,10 +93,16 @@ async function watched(env = {}) {
   const status = await new Promise((resolve) => child.once("close", resolve));
   clearInterval(timer);
   if (status !== 0) throw new Error(steps.join("\n"));
-  return { memory: peak === undefined ? "memory is not known here" : `${Math.round(peak / 1024)} MiB at most`, steps };
+  return {
+    memory: peak === undefined ? "memory is unknown on this system" : `${Math.round(peak / 1024)} MiB at most`,
+    steps,
+  };
 }
 
-/** From a saved file to a changed answer of `tenon dev`, time and again: the whole, and its parts by the files it writes. */
+/**
+ * Measures repeatedly from a saved file to a changed answer of `tenon dev`: the total, and its parts by the written
+ * files.
+ */
 async function savedToAnswer(times) {
   const port = 20_000 + Math.floor(Math.random() * 20_000);
   const child = spawn(process.execPath, [tenon, "dev", "--port", String(port)], { cwd: folder, stdio: "ignore" });
@@ -127,7 +133,7 @@ async function savedToAnswer(times) {
   return taken;
 }
 
-/** Node and the command's modules alone: part of every time below. */
+/** Measures Node and the command's modules alone, which are part of every time below. */
 const start = () => {
   const started = performance.now();
   spawnSync(process.execPath, [tenon, "--version"]);

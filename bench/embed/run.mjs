@@ -1,9 +1,10 @@
-// What Runtime.fetch adds to a call inside the runtime, and what a thousand at once do to Node's event loop:
+// Overhead of Runtime.fetch over a call inside the runtime, and the effect of a thousand concurrent calls on Node's
+// event loop:
 //   npm run build && (cd examples/hello && npx tenon build -r) && node bench/embed/run.mjs
-// `fetch` is from calling it with a request that is there until its response and that one's text are. `inside` is what the
-// runtime itself measures of the same calls: from the head of the request to the head of the response. `added` is the
-// difference: two crossings between Node's thread and another, and the conversions on both sides. What Node's own objects
-// would cost is beside it: making the request, and making a response of the same size and reading it.
+// `fetch` is the time from the call, with a ready request, until its response and the response's text. `inside` is the
+// runtime's own measurement of the same calls: from the head of the request to the head of the response. `added` is the
+// difference: two crossings between Node's thread and another, and the conversions on both sides. The cost of Node's
+// own objects is beside it: making the request, and making and reading a response of the same size.
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { fileURLToPath } from "node:url";
 import { Runtime } from "../../cli/dist/index.js";
@@ -13,7 +14,7 @@ const component = fileURLToPath(new URL("../../examples/hello/dist/hello.wasm", 
 const median = (values) => values.sort((a, b) => a - b)[values.length >> 1];
 const request = () => new Request("http://x/run/hello/hello/Ada");
 
-/** The time that something takes, in µs. */
+/** Measures the time of some work, in µs. */
 async function time(work) {
   const began = performance.now();
   await work();
@@ -27,14 +28,14 @@ for (const isolation of ["request", "shared"]) {
   const headers = [...(await runtime.fetch(request())).headers];
   const body = await (await runtime.fetch(request())).bytes();
   for (let round = 0; round < 30; round++) {
-    // As many as recentRequests keeps.
+    // The number that recentRequests keeps.
     for (let i = 0; i < 200; i++) {
       const asked = request();
       outside.push(await time(async () => (await runtime.fetch(asked)).text()));
     }
     inside.push(...runtime.recentRequests().map((each) => each.duration_ms * 1000));
   }
-  // Apart from the calls, whose time their garbage would be in.
+  // Separate from the calls, so that its garbage does not count for them.
   for (let i = 0; i < 6000; i++) {
     making.push(await time(request));
     reading.push(await time(() => new Response(body, { status: 200, headers }).text()));

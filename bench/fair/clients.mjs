@@ -1,4 +1,4 @@
-// Clients of one URL, which wait for a second after each refusal as `Retry-After` asks. Run by run.mjs:
+// Clients of one URL, which wait for a second after each refusal as `Retry-After` asks. Started by run.mjs:
 //   node clients.mjs <url> <count> <seconds> [pause in ms between the requests of one client]
 // Prints the number of answers by status, and their latencies in milliseconds, as JSON. SIGTERM ends it early.
 import { Agent, request } from "node:http";
@@ -45,7 +45,7 @@ function report() {
 
 process.once("SIGTERM", report);
 setTimeout(report, Number(seconds) * 1000);
-// Not all in one tick, so that connecting takes no turn of its own from what is measured.
+// Not all in one tick, so that connecting does not affect the measurement.
 for (let i = 0; i < Number(count); i++) {
   void client();
   if (i % 100 === 99) await sleep(10);

@@ -1,9 +1,9 @@
-// What one module's load leaves to another module, to `/health` and to clients that are refused:
+// Effect of one module's load on another module, on `/health` and on clients that are refused:
 //   npm run build && node bench/fair/run.mjs [options] [name…]
-// Needs wrk. Each program starts `tenon run` anew, with one component as two modules, and prints its figures and whether each
-// bound is met. Programs are named by words that their names contain.
-//   --seconds 5          the time of one measurement
-//   --isolation shared   the isolation of both modules; `request` when left out
+// Needs wrk. Each program restarts `tenon run` with one component as two modules. It prints its figures and whether
+// each bound is met. Words of their names select programs.
+//   --seconds 5          time of one measurement
+//   --isolation shared   isolation of both modules; `request` by default
 //   --record             writes the table, with the commit, into bench/RESULTS.md
 // Exits with 1 when a bound is not met.
 import { execFileSync, spawn } from "node:child_process";
@@ -30,10 +30,10 @@ const here = fileURLToPath(new URL(".", import.meta.url));
 const cli = join(here, "../../cli/bin/tenon.js");
 const folder = mkdtempSync(join(tmpdir(), "tenon-fair-"));
 const QUEUE_TIMEOUT_MS = 1000;
-/** Steps of a loop that takes some 7 ms. */
+/** Loop iterations that take some 7 ms. */
 const SEVEN_MS = 200_000;
 
-/** Each program: its name, and what measures it with a server. */
+/** Each program: its name, and the function that measures it with a server. */
 const programs = {
   "two endless loops": (server) => loops(server, 2),
   "eight endless loops": (server) => loops(server, 8),
@@ -47,7 +47,7 @@ const programs = {
 const rows = [];
 let failed = false;
 
-/** Notes a figure, and whether it is within its bound. */
+/** Records a figure, and whether it is within its bound. */
 function check(what, value, is, bound, unit = "") {
   const met = is === "≥" ? value >= bound : value <= bound;
   failed ||= !met;
@@ -71,11 +71,11 @@ queue_timeout_ms = ${QUEUE_TIMEOUT_MS}\n\n[sidecars]\nother = "unix://${sidecar}
   return { child, url, busy: `${url}/run/busy`, other: `${url}/run/other`, sidecar };
 }
 
-/** Starts clients; `end` ends them and gives what they have seen. */
+/** Starts clients. `end` ends them and returns their results. */
 function clients(url, count, pause = 0) {
   const args = [join(here, "clients.mjs"), url, String(count), "600", String(pause)];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
-  // Not left behind when a program fails.
+  // Ends them even when a program fails.
   process.once("exit", () => child.kill("SIGKILL"));
   const line = firstLine(child);
   const end = async () => {
@@ -85,7 +85,7 @@ function clients(url, count, pause = 0) {
   return { end };
 }
 
-/** Asks for `/health` every 10 ms while `load` runs, and checks how long that takes. */
+/** Requests `/health` every 10 ms while `load` runs, and checks the latencies. */
 async function withHealth(server, what, load) {
   const asking = clients(`${server.url}/health`, 1, 10);
   const result = await load();
@@ -120,7 +120,7 @@ async function refusals(server) {
   );
 }
 
-/** Serves the sidecar's socket; hung, it takes requests and answers none. */
+/** Serves the sidecar's socket. If `hung`, it accepts requests and does not answer. */
 async function serve(path, hung) {
   rmSync(path, { force: true });
   const server = createServer((_, response) => {
@@ -174,7 +174,7 @@ async function returning(server) {
 async function memory(server) {
   const resident = () =>
     Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${server.child.pid}/status`, "utf8"))[1]) / 1024;
-  // What the first requests make resident, such as code, is no one load's.
+  // Memory that the first requests make resident, such as code, does not count for one load.
   await plain(server);
   await sleep(3000);
   const before = resident();

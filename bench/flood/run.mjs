@@ -1,8 +1,8 @@
-// Clients that stall, against `tenon run` with the component of examples/hello:
+// Stalled clients against `tenon run` with the component of examples/hello:
 //   (cd examples/hello && npx tenon build -r) && node bench/flood/run.mjs [name…]
-// For each attack: the server's resident memory before it and at its highest, and how long another client waits for its
-// answers meanwhile. Fails when memory goes beyond what it was by more than the budget and 64 MiB, or when the median wait
-// beyond 50 ms. Puts a table into bench/RESULTS.md.
+// For each attack it measures the server's resident memory before and at its highest, and another client's latency
+// meanwhile. Fails when memory grows by more than the budget and 64 MiB, or when the median latency exceeds 50 ms.
+// Writes a table into bench/RESULTS.md.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -17,11 +17,11 @@ import { conditions, record } from "../results.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const MiB = 1024 * 1024;
-/** The default of `max_buffered_bytes`, with the defaults that it is made from. */
+/** Default of `max_buffered_bytes`, computed from the default limits. */
 const budget = 256 * MiB;
 const seconds = Number(process.env.SECONDS ?? 15);
 
-/** Attacks: each begins, and returns what ends it. */
+/** Attacks: each starts and returns a function that ends it. */
 const attacks = {
   "60 stalled uploads of 9 MiB on one HTTP/2 connection": (url) => uploads(url, 1, 60),
   "60 stalled uploads of 9 MiB on each of 20 HTTP/2 connections": (url) => uploads(url, 20, 60),
@@ -36,7 +36,7 @@ const attacks = {
   "100 requests on each of 100 HTTP/2 connections, whose answers are not read": (url) => unread(url, 100, 100),
 };
 
-/** HTTP/2 uploads that send 9 MiB of the 10 that they announce. */
+/** Opens HTTP/2 uploads that send 9 MiB of their announced 10. */
 async function uploads(url, connections, streams) {
   const piece = Buffer.alloc(9 * MiB, "x");
   const sessions = Array.from({ length: connections }, () => {
@@ -59,7 +59,7 @@ async function uploads(url, connections, streams) {
   };
 }
 
-/** Connections that send this, and then a byte a second. */
+/** Opens connections that send `first`, and then a byte per second. */
 async function dribble(url, count, first) {
   const { hostname, port } = new URL(url);
   const sockets = [];
@@ -80,7 +80,7 @@ async function dribble(url, count, first) {
   };
 }
 
-/** HTTP/2 requests by a client whose windows stay shut. */
+/** Sends HTTP/2 requests from a client whose windows stay closed. */
 async function unread(url, connections, streams) {
   const sessions = Array.from({ length: connections }, () => {
     const session = connectHttp2(url, { maxSessionMemory: 1000, settings: { initialWindowSize: 0 } });
@@ -97,7 +97,7 @@ function residentBytes(pid) {
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))[1]) * 1024;
 }
 
-/** Milliseconds until one answer of another client. */
+/** Measures the latency of one answer to another client, in milliseconds. */
 async function ask(url, agent) {
   const began = performance.now();
   const outgoing = request(`${url}/run/hello/hello/Ada`, { agent });
@@ -110,8 +110,8 @@ async function ask(url, agent) {
 }
 
 /**
- * A folder with a configuration. Few requests run at once, because instances take memory of their own, up to 2 MiB each,
- * which max_concurrent bounds and max_buffered_bytes does not count.
+ * Makes a folder with a configuration. Few requests run at once, because each instance also takes up to 2 MiB of
+ * memory, which max_concurrent limits and max_buffered_bytes does not count.
  */
 const configured = mkdtempSync(join(tmpdir(), "tenon-flood-"));
 writeFileSync(join(configured, "tenon.toml"), '[project]\nname = "flood"\n\n[server]\nmax_concurrent = 48\n');

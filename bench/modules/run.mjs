@@ -1,5 +1,5 @@
-// What another module costs that nobody calls: modules of one engine that differ in their source, each asked once and then
-// left alone for longer than idle_timeout_ms.
+// Cost of an additional idle module: modules of one engine with different sources, each called once and then idle for
+// longer than idle_timeout_ms.
 //   npm run build && node bench/modules/run.mjs
 // Takes a few minutes and 5 GB of the folder for temporary files. COUNTS=1,11,21 measures with so many modules instead.
 // COUNTS=1,1001 COMPONENTS=250 serves each component under several names: a thousand components would take 50 GB. What a process
@@ -27,10 +27,10 @@ const counts = (process.env.COUNTS ?? "1,51,101").split(",").map(Number);
 const most = Math.max(...counts);
 const components = Math.min(Number(process.env.COMPONENTS ?? most), most);
 const folder = mkdtempSync(join(tmpdir(), "tenon-bench-"));
-// The modules' code is thrown away with the folder, instead of filling the user's cache.
+// The modules' code is deleted with the folder, instead of filling the user's cache.
 const env = { ...process.env, TENON_CACHE_DIR: join(folder, "cache") };
 
-/** Builds a module of its own and returns its file. */
+/** Builds a distinct module and returns its file. */
 function build(project, number) {
   const source = join(project, "src/handler.ts");
   const handler = readFileSync(join(root, "examples/hello/src/handler.ts"), "utf8");

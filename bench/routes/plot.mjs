@@ -1,17 +1,17 @@
-// The table of bench/routes as a picture: each server's requests a second, as a part of those of Node with Hono.
+// Draws the table of bench/routes: each server's requests per second, as a ratio to Node with Hono.
 
 const colours = { request: "#4c72b0", shared: "#55a868" };
 const [left, width, barHeight, rowHeight, top] = [300, 420, 9, 34, 58];
-/** The end of the scale; a longer bar is cut off, and its number stands beside it. */
+/** End of the scale. A longer bar is cut off, with its number beside it. */
 const most = 1.2;
 
 const escaped = (text) => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
 
 /**
- * An SVG with two bars for each row, request and shared isolation, and a line where Hono is.
+ * Draws an SVG with two bars for each row, request and shared isolation, and a line at Hono.
  *
  * @param rows each a name, with ratios to Hono
- * @param caption a sentence about where and when it was measured
+ * @param caption a sentence with the machine and the date
  */
 export function plot(rows, caption) {
   const height = top + rows.length * rowHeight + 30;

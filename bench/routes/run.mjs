@@ -1,10 +1,11 @@
-// The routes that people write, on Tenon in both isolations and on Node with Hono, pg and Zod, side by side in one run:
+// Typical routes on Tenon in both isolations and on Node with Hono, pg and Zod, side by side in one run:
 //   npm run build && cargo build --workspace --examples && node bench/routes/run.mjs [options] [row…]
-// Needs wrk, curl and PostgreSQL. In each round all servers start anew, and each row is measured on one after the other.
-//   --seconds 3    the time of one measurement, after a third of it that is not counted
-//   --rounds 3     the median round's ratios are shown
+// Needs wrk, curl and PostgreSQL. All servers restart in each round, and each row is measured on one server after
+// another.
+//   --seconds 3    time of one measurement, after a warm-up of a third of it
+//   --rounds 3     number of rounds; the results are the median round's ratios
 //   --record       writes the table, with the commit, into bench/RESULTS.md, and docs/routes.svg
-// Rows are named by words that their names contain; `plain` and `again` are always measured.
+// Words of their names select rows; `plain` and `again` are always measured.
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -25,10 +26,13 @@ const { values, positionals } = parseArgs({
 });
 const [seconds, rounds] = [Number(values.seconds), Number(values.rounds)];
 const here = fileURLToPath(new URL(".", import.meta.url));
-/** Clock ticks a second in /proc/<pid>/stat. */
+/** Clock ticks per second in /proc/<pid>/stat. */
 const ticks = Number(execFileSync("getconf", ["CLK_TCK"], { encoding: "utf8" }));
 
-/** Each row: its name, its path, what else wrk is given, whether the peer has it, and whether the database's sidecar is in the process. */
+/**
+ * Each row: its name, its path, wrk's additional arguments, whether the peer has it, and whether the database's sidecar
+ * is in the process.
+ */
 const table = [
   ["plain JSON", "/plain"],
   ["a log line (`console.log`)", "/log"],
@@ -56,11 +60,11 @@ function named(text) {
 
 build();
 const services = await startServices();
-// A signal ends what was started, too.
+// A signal also ends the started programs.
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
 process.once("exit", () => services.stop());
 
-/** Of each row: of each server, what each round measured. */
+/** Measurements of each row: one per round for each server. */
 const measured = new Map(rows.map((row) => [row, { request: [], shared: [], peer: [] }]));
 for (let round = 0; round < rounds; round++) {
   const running = {};
@@ -100,7 +104,7 @@ function isAnswered(url, { more }) {
   if (status !== "200") throw new Error(`${url}: ${status}`);
 }
 
-/** Seconds of processor time that a process has used. */
+/** Returns the processor time of a process, in seconds. */
 function processorTime(pid) {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
     .replace(/^.*\) /, "")
@@ -114,7 +118,7 @@ function median(numbers) {
 
 function report() {
   const of = (row, server, what) => median(measured.get(row)[server].map((result) => result[what]));
-  // Ratios within each round; undefined where one of the two was not measured.
+  // Ratios within each round; undefined if one of the two was not measured.
   const ratioOf = (above, below) => {
     const ratios = above.map((result, round) => result.rate / below[round]?.rate).filter(Number.isFinite);
     return ratios.length === 0 ? undefined : median(ratios);

@@ -1,4 +1,4 @@
-// What bench/routes runs: the stores and services that the routes ask, and the servers that are compared.
+// Programs for bench/routes: the stores and services that the routes use, and the compared servers.
 import { execFileSync, spawn } from "node:child_process";
 import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
@@ -11,12 +11,12 @@ const root = join(here, "../..");
 const cli = join(root, "cli/bin/tenon.js");
 const echo = join(root, "target/x86_64-unknown-linux-gnu/debug/examples/sidecar");
 
-/** Builds the component, as a release. */
+/** Builds the component as a release. */
 export function build() {
   execFileSync(process.execPath, [cli, "build", "-r"], { cwd: here, stdio: ["ignore", "ignore", "inherit"] });
 }
 
-/** Starts what the routes ask. `env` is for the servers' environment; `stop` ends everything. */
+/** Starts the stores and services. `env` is for the servers' environment; `stop` ends everything. */
 export async function startServices() {
   const folder = mkdtempSync(join(tmpdir(), "tenon-routes-"));
   const children = [];
@@ -68,13 +68,13 @@ function writeProject(folder, sidecars) {
   );
 }
 
-/** PostgreSQL with a table of 10,000 users, on a socket in a temporary folder. */
+/** Starts PostgreSQL with a table of 10,000 users, on a socket in a temporary folder. */
 function startPostgres() {
   const directory = mkdtempSync(join(tmpdir(), "tenon-routes-pg-"));
   const versions = existsSync("/usr/lib/postgresql") ? readdirSync("/usr/lib/postgresql") : [];
   const newest = versions.sort((a, b) => Number(b) - Number(a))[0];
   const program = (name) => (newest === undefined ? name : `/usr/lib/postgresql/${newest}/bin/${name}`);
-  // The server refuses to run as root; as root (in a container) it runs as the package's own user.
+  // The server refuses to run as root, so it then runs as the package's own user (in a container).
   const asRoot = userInfo().uid === 0;
   if (asRoot) chownSync(directory, Number(execFileSync("id", ["-u", "postgres"], { encoding: "utf8" })), -1);
   const run = (name, ...args) => {
@@ -104,7 +104,7 @@ function startPostgres() {
 const tenon = (isolation, folder) => async (services) => {
   const env = { ...process.env, ...services.env, TENON_SERVER_ISOLATION: isolation };
   const args = [cli, "run", "--json", join(here, "dist/routes.wasm")];
-  // Log lines are made and written, and nobody reads them.
+  // Log lines are made and written, but discarded.
   const child = spawn(process.execPath, args, { cwd: services[folder], env, stdio: ["ignore", "pipe", "ignore"] });
   return { child, base: `${JSON.parse(await firstLine(child)).url}/run/routes` };
 };
@@ -115,7 +115,7 @@ const peer = async (services) => {
   return { child, base: (await firstLine(child)).trim() };
 };
 
-/** The servers that are compared. Each is started with the services, and is a process and the address of its routes. */
+/** The compared servers. Each is started with the services, and has a process and the URL of its routes. */
 export const servers = {
   request: tenon("request", "folder"),
   shared: tenon("shared", "folder"),

@@ -1,4 +1,4 @@
-/** What runs inside the component: each request measures once, inside one warm instance. */
+/** The app inside the component: each request is one measurement, in one warm instance. */
 import { field, get, ok, Path, routes } from "@tenon/sdk";
 import { routing, validation } from "./measure.ts";
 

@@ -1,4 +1,4 @@
-/** One body, as three libraries describe it: nested, with a list, texts with bounds and formats, and an enum. */
+/** The same body described with three libraries: nested, with a list, texts with bounds and formats, and an enum. */
 import { field, list, Type } from "@tenon/sdk";
 import * as v from "valibot";
 import { z } from "zod";

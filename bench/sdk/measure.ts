@@ -7,7 +7,7 @@ type Named = Readonly<Record<string, Task>>;
 declare const performance: { now(): number };
 declare const TextEncoder: new () => { encode(text: string): Uint8Array };
 
-/** Microseconds that one run of each task takes: the median of rounds, in which the tasks take turns. */
+/** Returns the microseconds of one run of each task: the median of rounds, in which the tasks alternate. */
 async function measure(tasks: Named, rounds: number, runs: number): Promise<Record<string, number>> {
   const times: Record<string, number[]> = Object.fromEntries(Object.keys(tasks).map((name) => [name, []]));
   for (let round = -2; round < rounds; round++) {
@@ -15,7 +15,8 @@ async function measure(tasks: Named, rounds: number, runs: number): Promise<Reco
       const start = performance.now();
       for (let run = 0; run < runs; run++) {
         const result = task();
-        // Awaiting what is no promise would measure the event loop: in StarlingMonkey a turn takes longer than our validation.
+        // Awaiting other values would measure the event loop, because a turn in StarlingMonkey takes longer than the
+        // validation.
         if (result instanceof Promise) await result;
       }
       if (round >= 0) times[name]?.push(((performance.now() - start) * 1000) / runs);
@@ -25,7 +26,7 @@ async function measure(tasks: Named, rounds: number, runs: number): Promise<Reco
   return Object.fromEntries(Object.entries(times).map(([name, all]) => [name, median(all)]));
 }
 
-/** An app of so many routes, all as deep as the others. */
+/** Makes an app with this many routes, all equally deep. */
 function appOf(size: number) {
   return routes(
     Object.fromEntries(
@@ -35,8 +36,9 @@ function appOf(size: number) {
 }
 
 /**
- * What each library's validation costs, in this engine: a route that declares the body, less a route that only parses its
- * JSON; and the Standard Schema function alone, which must copy what a route may keep.
+ * Measures each library's validation in this engine. It is the time of a route that declares the body, minus that of a
+ * route that only parses its JSON. It also measures the Standard Schema function alone, which must copy the values that
+ * a route may keep.
  */
 export async function validation(
   body: "valid" | "invalid",
@@ -69,7 +71,7 @@ export async function validation(
   );
 }
 
-/** The cost of a whole request, among 10 and among 500 routes. */
+/** Measures a whole request, with 10 and with 500 routes. */
 export function routing(rounds: number, runs: number): Promise<Record<string, number>> {
   const ask = (size: number): Task => {
     const app = appOf(size);

@@ -1,5 +1,5 @@
 // The SDK's cost, as ratios to its peers in one run: `npm run build && node bench/sdk/run.mjs`.
-// In Node (V8), and inside the component (StarlingMonkey on wasmtime), where handlers really run. Building takes a minute.
+// It runs in Node (V8) and in the component (StarlingMonkey on wasmtime), where handlers run. Building takes a minute.
 import { execFileSync } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// What the SDK takes in a component, by parts, and what warming up gains: `npm run build && node bench/sdk/size.mjs`.
-// Sizes are bytes of what `tenon build -r` makes; the growth is over a module without the SDK.
+// The SDK's size in a component, by parts, and the gain of warming up: `npm run build && node bench/sdk/size.mjs`.
+// Sizes are bytes of the output of `tenon build -r`; the growth is relative to a module without the SDK.
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -20,7 +20,7 @@ const environment = `import { getEnvironment } from "wasi:cli/environment@0.2.10
 globalThis[Symbol.for("tenon.environment")] = getEnvironment;`;
 const exported = "export const handler = { handle: app.handle };";
 
-/** A bundle and its component, with or without warming up; `app` is defined in `source`. */
+/** Makes a bundle and its component, with or without warming up; `source` defines `app`. */
 async function made(source, names, warm) {
   const imported = names && `import { ${names}${warm ? ", warmUp" : ""} } from "@tenon/sdk";`;
   const contents = `${environment}${imported}${source};${warm ? "warmUp(app);" : ""}${exported}`;
@@ -29,7 +29,7 @@ async function made(source, names, warm) {
   return { code: code.length, packed: gzipSync(code).length, component };
 }
 
-/** A bundle as `tenon build -r` makes it, without the parts of the SDK that the source does not name. */
+/** Bundles like `tenon build -r`, without the parts of the SDK that the source does not use. */
 async function bundled(contents) {
   const parts = new SdkParts();
   parts.addFrom(contents);
@@ -70,7 +70,7 @@ const users = `
     }),
   })`;
 
-/** An app of one route with a middleware around it. */
+/** Writes an app with one route and a middleware around it. */
 const around = (name, call) => [
   `one route with \`${name}\``,
   `const app = routes({ index: get('/', () => ok({})) }, { use: [${call}] })`,
@@ -133,7 +133,7 @@ const requests = {
   "no such path": { url: "/nowhere" },
 };
 
-/** Microseconds of processor time that a request takes in an instance of its own; the apps take turns. */
+/** Measures the processor time of a request in a fresh instance, in microseconds; the apps alternate. */
 async function processorTime(components, folder) {
   const runtimes = [];
   for (const [i, component] of components.entries()) {

@@ -1,4 +1,4 @@
-// The handler of examples/hello on Node and Hono, for bench/serve to compare with.
+// The handler of examples/hello on Node and Hono, as the peer in bench/serve.
 import { serve } from "@hono/node-server";
 import { Hono } from "hono";
 

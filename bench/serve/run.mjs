@@ -1,7 +1,7 @@
-// Serving the handler of examples/hello, side by side in one run on one machine:
+// Serves the handler of examples/hello with several servers, side by side in one run on one machine:
 //   (cd examples/hello && npx tenon build -rc) && npm --prefix bench/serve ci && node bench/serve/run.mjs
-// Needs wrk, wasmtime 48 (or WASMTIME naming it) and weval 0.5.1 (or TENON_WEVAL); a server that lacks its own is left out.
-// Prints a table and puts it into bench/RESULTS.md.
+// Needs wrk, wasmtime 48 (or WASMTIME with its path) and weval 0.5.1 (or TENON_WEVAL). A server without its program is
+// skipped. Prints a table and writes it into bench/RESULTS.md.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { conditions, record } from "../results.mjs";
 import { root, servers, stop } from "./servers.mjs";
 
 const seconds = Number(process.env.SECONDS ?? 5);
-/** Each server is started so often; the first start makes what those after it find cached. */
+/** Number of starts of each server; the first start fills the caches for the others. */
 const starts = 4;
 const post = join(root, "bench/serve/post.lua");
 const routes = {
@@ -72,15 +72,15 @@ async function answers({ child, base }) {
   throw new Error(`it ended with ${child.exitCode}`);
 }
 
-/** As {@link wrk}, and more than a handful of answers. */
+/** Does the same as {@link wrk}, and requires more than a few answers. */
 function loaded(url, duration, more) {
   const result = wrk(url, duration, more);
-  // Seen of wasmtime serve after a load of bodies: it accepts connections and answers none, or a handful.
+  // After a load with bodies, wasmtime serve may accept connections and answer almost nothing.
   if (result.count < 100) throw new Error(`${url}: hardly a request was answered`);
   return result;
 }
 
-/** Of the process and its children, in MiB. */
+/** Returns the resident memory of the process and its children, in MiB. */
 function resident({ child, group }) {
   const pids = group
     ? execFileSync("pgrep", ["-g", String(child.pid)], { encoding: "utf8" })

@@ -1,4 +1,4 @@
-// The servers that bench/serve compares: how each is started, and where its routes are.
+// The servers that bench/serve compares: their commands and the URLs of their routes.
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, rmSync } from "node:fs";
@@ -26,7 +26,7 @@ const tenon =
 
 const builds = new Set();
 
-/** The folder of what the example becomes when it is built with other options, once a run. */
+/** Builds the example with other options, once per run, and returns the folder. */
 function built(name, ...options) {
   const copy = join(here, ".tenon", name);
   const output = join(copy, "dist");
@@ -39,7 +39,7 @@ function built(name, ...options) {
   return output;
 }
 
-/** weval specializes the engine to the functions of the handler. */
+/** Builds with weval, which specializes the engine to the functions of the handler. */
 const specialized = () => join(built("aot", "-r", "--aot"), "hello.wasm");
 
 const onPort = (command, args) => async () => {
@@ -67,10 +67,10 @@ const serve = (port, folder) => [
   join(folder, "hello-composed.wasm"),
 ];
 
-/** All of them, the one that others are compared with first. */
+/** All servers, the baseline first. */
 export const servers = {
   "wasmtime serve": onPort(wasmtime, (port) => serve(port, hello)),
-  // What the handler is without Tenon's way of building.
+  // The handler without Tenon's way of building.
   "wasmtime serve, built by componentize-js": onPort(wasmtime, (port) =>
     serve(port, built("reference", "-rc", "--reference")),
   ),

@@ -1,4 +1,5 @@
-// A small call to a sidecar, over a Unix socket and over TCP, connections kept, the sidecar a bare hyper server or Node's:
+// Measures a small call to a sidecar over a Unix socket and over TCP, on kept connections. The sidecar is a bare hyper
+// or Node server:
 //   npm run build && (cd cli/e2e/fixtures/faults && node ../../../bin/tenon.js build -r)
 //   cargo build --workspace --examples && node bench/sidecar/run.mjs
 import { execFileSync, spawn } from "node:child_process";
@@ -24,7 +25,7 @@ async function hyper(...socket) {
   return String(await new Promise((resolve) => child.stdout.once("data", resolve))).trim();
 }
 
-/** Starts a server of Node and returns its address. */
+/** Starts a Node server and returns its address. */
 async function node(...socket) {
   const server = createServer((_, response) => response.end('{"rows":[]}'));
   ends.push(
@@ -43,7 +44,7 @@ const sidecars = {
 };
 const runtime = await Runtime.create({ modules: [component], sidecars });
 
-/** The time of one request that makes so many calls, in µs. */
+/** Measures one request that makes this many calls, in µs. */
 async function time(name, calls) {
   const address = sidecars[name];
   const url = address.startsWith("unix:") ? `http://${name}.sidecar.internal` : address;
@@ -58,7 +59,7 @@ async function time(name, calls) {
 const samples = Object.fromEntries(Object.keys(sidecars).map((name) => [name, []]));
 for (let round = 0; round < 110; round++) {
   for (const name of Object.keys(sidecars)) {
-    // What the request itself costs is in both.
+    // Both include the cost of the request itself.
     const [many, one] = [await time(name, CALLS), await time(name, 1)];
     if (round >= 10) samples[name].push((many - one) / (CALLS - 1));
   }

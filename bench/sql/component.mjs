@@ -1,5 +1,5 @@
-// Inside the engine that runs handlers (StarlingMonkey, as componentize-js ships it): `node bench/sql/component.mjs`.
-// Building the component takes a minute; it runs in this process, through jco.
+// Runs inside the engine of handlers (StarlingMonkey as shipped with componentize-js): `node bench/sql/component.mjs`.
+// Building the component takes a minute. It runs in this process, with jco.
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";

@@ -1,6 +1,6 @@
 import { type Query, queries } from "./queries.ts";
 
-/** One query's result: microseconds a statement. */
+/** The result for one query, in microseconds per statement. */
 export interface Measured {
   readonly name: string;
   readonly tenon: number;
@@ -8,10 +8,10 @@ export interface Measured {
 }
 
 /**
- * Measures every query in turns: a slice of one, a slice of the other, so that whatever else the machine does meets both.
- * The fastest slice of each counts: what else a shared machine does only adds time.
+ * Measures each query in alternating slices of both libraries, so that other load affects both. The fastest slice of
+ * each counts, because other load only adds time.
  *
- * @param now milliseconds; a parameter, since an engine inside a component has its own clock
+ * @param now milliseconds; a parameter, because an engine inside a component has its own clock
  */
 export function measure(now: () => number, rounds: number, slice: number): Measured[] {
   return queries().map((query) => {
@@ -25,7 +25,7 @@ export function measure(now: () => number, rounds: number, slice: number): Measu
   });
 }
 
-/** The table of a run. */
+/** Formats the table of a run. */
 export function report(where: string, results: readonly Measured[]): string {
   const lines = results.map(
     ({ name, tenon, kysely }) =>
@@ -40,12 +40,12 @@ export function report(where: string, results: readonly Measured[]): string {
   ].join("\n");
 }
 
-/** Two notations of one query must ask for the same parameters, or the comparison means nothing. */
+/** Checks that both notations of a query bind the same parameters. */
 function check(query: Query): void {
   const [, params] = query.tenon(7);
   const { parameters } = query.kysely(7);
   const distinct = (values: readonly unknown[]) => JSON.stringify([...new Set(values.map(String))].sort());
-  // Kysely binds LIMIT and OFFSET, and each use of a keyset's value anew.
+  // Kysely binds LIMIT and OFFSET, and repeats a keyset's value for each use.
   const bound = parameters.filter((value) => value !== 20 && value !== 40);
   if (distinct(params) !== distinct(bound))
     throw new Error(`${query.name}: ${distinct(params)} against ${distinct(bound)}`);
@@ -59,5 +59,5 @@ function time(now: () => number, slice: number, run: (i: number) => number): num
   return ((now() - start) * 1_000) / slice;
 }
 
-/** Keeps the measured work from being optimised away. */
+/** Uses the results, so that the measured work is not optimized away. */
 export const total = () => sink;

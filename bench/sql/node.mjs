@@ -1,4 +1,4 @@
-// In Node: `node bench/sql/node.mjs` from the repository's root.
+// Runs in Node: `node bench/sql/node.mjs` from the repository's root.
 import { build } from "esbuild";
 
 const bundle = await build({

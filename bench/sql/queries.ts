@@ -1,4 +1,4 @@
-/** The same queries, written for Tenon and for Kysely, so that both give the same statement for the same input. */
+/** The same queries for Tenon and for Kysely. Both produce the same statement for the same input. */
 import {
   DummyDriver,
   type ExpressionBuilder,
@@ -13,14 +13,14 @@ interface Schema {
   users: { id: number; name: string; age: number; active: boolean; created_at: string };
 }
 
-/** A query in both notations; `i` varies the values, so that nothing can be remembered from one run to the next. */
+/** A query in both notations. `i` varies the values, so that results cannot be cached between runs. */
 export interface Query {
   readonly name: string;
   tenon(i: number): readonly [string, readonly unknown[]];
   kysely(i: number): { readonly sql: string; readonly parameters: readonly unknown[] };
 }
 
-/** The queries. Kysely compiles only, as `sqlRead` does: nothing is run. */
+/** Returns the queries. Kysely only compiles them, like `sqlRead`; nothing is executed. */
 export function queries(): Query[] {
   const db = new Kysely<Schema>({
     dialect: {

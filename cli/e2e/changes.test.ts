@@ -64,7 +64,7 @@ test("a module is set to another source and rolled back, and one that does not l
   expect(JSON.parse(back.out)).toEqual({ name: "app", source: hello });
   expect(await isHello()).toBe(true);
   expect((await send(origin(), { path: "/health" })).json()).toMatchObject({ status: "ok" });
-  expect(ctl("rollback", "app")).toMatchObject({ code: 1, said: expect.stringContaining("has no former source") });
+  expect(ctl("rollback", "app")).toMatchObject({ code: 1, said: expect.stringContaining("has no previous source") });
 });
 
 test("metrics are at an address of their own", async () => {

@@ -59,7 +59,7 @@ test("doctor says what is there, and fails when something does not work", async 
   const refused = doctor(["--quiet"], shared);
   expect(refused.status).toBe(1);
   expect(refused.stdout).toMatch(
-    /^error cache folder {2}.*others may write to it.*\n {21}→ mend that, or set TENON_CACHE_DIR/,
+    /^error cache folder {2}.*others may write to it.*\n {21}→ fix that, or set TENON_CACHE_DIR/,
   );
 });
 

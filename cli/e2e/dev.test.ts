@@ -70,7 +70,7 @@ test("edit, break, mend, and leave", { timeout: 600_000 }, async () => {
   let from = terminal.mark;
   await writeFile(source, handler('"three" oops'));
   await terminal.sees(/error: src\/handler.ts:5:\d+: /, from);
-  await terminal.sees(/Wait for a change; the last build that worked goes on serving\n/, from);
+  await terminal.sees(/Wait for a change; the last successful build is still served\n/, from);
   expect(await text(base)).toEqual({ text: "two" });
   const page = await ask(base, "/", [["accept", "text/html"]]);
   expect(page.status).toBe(500);
@@ -165,7 +165,7 @@ test("until the first build is over its module is answered 503", { timeout: 600_
 });
 
 test("a first build that fails leaves nothing that serves, and it says so", { timeout: 600_000 }, async () => {
-  const none = /Wait for a change; no build has worked yet, so nothing serves\n/;
+  const none = /Wait for a change; no build has succeeded yet, so nothing is served\n/;
   const config = `[server]\nport = ${await freePort()}\n`;
   const at = await project("unbuilt", handler('"one" oops'), config);
   let terminal = develop(at);
@@ -177,7 +177,7 @@ test("a first build that fails leaves nothing that serves, and it says so", { ti
   await terminal.sees(/Build unbuilt after src\/handler.ts/, from);
   await expect.poll(() => text(base)).toEqual({ text: "one" });
   await writeFile(join(at, "src/handler.ts"), handler('"two" oops'));
-  await terminal.sees(/Wait for a change; the last build that worked goes on serving\n/, from);
+  await terminal.sees(/Wait for a change; the last successful build is still served\n/, from);
   terminal.type("q");
   expect(await terminal.exited()).toBe(0);
 
@@ -203,7 +203,7 @@ test("--fresh is refused while another one of the project runs, and not after it
   const second = develop(at, "--fresh");
   expect(await second.exited()).toBe(1);
   expect(second.screen()).toMatch(
-    /--fresh would delete what another `tenon dev` .* process \d+\nhint: end that one first/,
+    /--fresh would delete files of another `tenon dev` .*process \d+\nhint: end that process first/,
   );
   expect((await send(services, { path: "/kv/a" })).body.toString()).toBe("acknowledged");
 

@@ -102,6 +102,6 @@ test("wrong usage ends with 2, and a file that is no component with 1", async ()
   await writeFile(join(folder, "notes.wasm"), "notes");
   const { status, stderr } = run("publish", "localhost:1/shop:1", "notes.wasm");
   expect(status).toBe(1);
-  expect(stderr).toContain("notes.wasm is no WebAssembly component");
+  expect(stderr).toContain("notes.wasm is not a WebAssembly component");
   expect(run("publish", "localhost:1/shop:1").stderr).toContain("there is no component to publish");
 });

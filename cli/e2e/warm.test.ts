@@ -51,7 +51,7 @@ test("a handler is called once, with an empty environment and no random values",
 test("a handler that ends the engine is told, and leaves the component as it was", async () => {
   const draws = 'draws: get("/draws", { warm: true }, () => ok([getRandomValues.call(crypto, new Uint8Array(4))[0]])),';
   const { printed, state } = await built("draws", draws);
-  expect(printed).toContain("warning: nothing of the component is warmed up: a handler asks the host for");
+  expect(printed).toContain("warning: the component is not warmed up: a handler asks the host for");
   expect(state).toMatchObject({ calls: 0 });
   const endless = 'endless: get("/endless", { warm: true }, () => { for (;;); }),';
   expect((await built("endless", endless)).printed).toContain("the handlers took longer than 5 s");

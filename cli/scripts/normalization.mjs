@@ -48,13 +48,13 @@ writeFileSync(
   new URL("../src/gaps/normalization-tables.ts", import.meta.url),
   `// Written by cli/scripts/normalization.mjs from Unicode ${process.versions.unicode}.
 export const unicodeVersion = "${process.versions.unicode}";
-/** Each character, as the difference to the one before, and what it is decomposed into; a 0 at the end says that it is not composed again. */
+/** Each character as the difference to the previous one, and its decomposition; a final 0 excludes it from composition. */
 export const canonical =
   "${canonical.join(",")}";
-/** The same for compatibility decompositions, where they differ. */
+/** The same for compatibility decompositions that differ. */
 export const compatible =
   "${compatible.join(",")}";
-/** The marks of each combining class, in the order of the classes. */
+/** The marks of each combining class, in class order. */
 export const classes =
   "${classes.join(",")}";
 `,

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Builds the guests, the bridge and the adapter for calls, and writes bridge.wasm and calls.wasm beside this script;
+# Builds the guests, the bridge and the adapter for calls, and writes bridge.wasm and calls.wasm beside this script.
 # `build.sh --check` compares instead.
 #
-# rustup's wasm targets cannot be had everywhere, so this uses Debian's packages: rustc-web, cargo-web, rust-web-src and
-# lld-19. Exit code 3 says that they are not there.
+# rustup's wasm targets are not available everywhere, so this uses Debian's packages: rustc-web, cargo-web, rust-web-src
+# and lld-19. Exit code 3 means that they are missing.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -12,7 +12,7 @@ for tool in "$rustc" "$cargo" "$linker"; do
   command -v "$tool" > /dev/null || { echo "bridge: $tool not found; apt-get install rustc-web cargo-web rust-web-src lld-19" >&2; exit 3; }
 done
 
-# Paths of the machine must not be in the artifact: it is compared byte for byte.
+# Paths of the machine must not be in the artifact, because it is compared byte for byte.
 cargo_home=${CARGO_HOME:-$HOME/.cargo}
 env -u RUSTUP_TOOLCHAIN RUSTC="$rustc" RUSTC_BOOTSTRAP=1 \
   CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER="$linker" \

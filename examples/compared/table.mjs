@@ -1,4 +1,4 @@
-// Writes the tables of docs/compared.md: `node table.mjs`. With `--check` it fails when the page has other ones.
+// Writes the tables of docs/compared.md: `node table.mjs`. With `--check` it fails when they differ from the page's.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 
 const page = new URL("../../docs/compared.md", import.meta.url);
@@ -9,7 +9,7 @@ const apps = {
   split: "An app in several files",
 };
 
-/** The lines of a source that are neither blank nor comments, and how many of them belong to imports. */
+/** Counts the lines of a source without blank lines and comments, and the lines of its imports. */
 export function count(source) {
   const lines = { all: 0, imports: 0 };
   let [isComment, isImport] = [false, false];
@@ -26,7 +26,7 @@ export function count(source) {
   return lines;
 }
 
-/** The lines of an app's files together. */
+/** Counts the lines of an app's files together. */
 export function countApp(app, side) {
   const folder = new URL(`${app}/${side}/`, import.meta.url);
   const files = readdirSync(folder).map((name) => count(readFileSync(new URL(name, folder), "utf8")));
@@ -34,7 +34,7 @@ export function countApp(app, side) {
   return { files: files.length, all: sum("all"), imports: sum("imports") };
 }
 
-/** The mistakes of a side, each with whether the compiler refuses it. */
+/** Lists the mistakes of a side, and whether the compiler refuses each. */
 export function mistakes(side) {
   const source = readFileSync(new URL(`mistakes/${side}.ts`, import.meta.url), "utf8");
   return source
@@ -63,7 +63,7 @@ function mistakesTable() {
   return ["| the compiler refuses | Tenon | Hono with Zod |", "|---|---|---|", ...rows].join("\n");
 }
 
-/** The page with the tables of the sources. */
+/** Returns the page with the tables of the sources. */
 export function written(text) {
   let result = text;
   for (const [name, table] of Object.entries({ lines: linesTable(), mistakes: mistakesTable() })) {

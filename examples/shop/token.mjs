@@ -1,4 +1,5 @@
-// Prints a token for development: node --env-file=.env token.mjs Ada, and with "admin" behind it one for an administrator.
+// Prints a token for development: node --env-file=.env token.mjs Ada; with "admin" at the end, one for an
+// administrator.
 import { createHmac } from "node:crypto";
 import { argv, env } from "node:process";
 

@@ -1,5 +1,5 @@
-// Evaluates the part of C# that Http11Probe's test cases are written in: static classes of methods, lambdas, object
-// initializers, patterns, interpolated strings. Nothing is compiled or written: a source is parsed and walked, and
+// Evaluates the part of C# in which Http11Probe's test cases are written: static classes of methods, lambdas, object
+// initializers, patterns, interpolated strings. Nothing is compiled or written. A source is parsed and walked, and
 // anything unknown is an error. The cases' payloads and validators come from the checkout at run time.
 
 const punctuation = [
@@ -21,7 +21,7 @@ const punctuation = [
   ..."{}()[];,.:?=<>!+-*/%&|^",
 ]; // prettier-ignore
 
-/** Splits a source into tokens; an interpolated string has its parts, of which the expressions are tokens again. */
+/** Splits a source into tokens. An interpolated string has parts, whose expressions are tokens again. */
 function tokenize(source, rewrite) {
   const tokens = [];
   let at = 0;
@@ -125,7 +125,7 @@ function tokenize(source, rewrite) {
   }
 }
 
-/** Parses a file: the members of its one class, by name. */
+/** Parses a file: the members of its only class, by name. */
 class Parser {
   constructor(tokens) {
     this.tokens = tokens;
@@ -159,7 +159,7 @@ class Parser {
     return new Error(`C#: ${text} at offset ${this.token.at}, before ${JSON.stringify(this.token.text)}`);
   }
 
-  /** Runs `parse`, or goes back and returns undefined when it fails. */
+  /** Runs `parse`. When it fails, goes back and returns undefined. */
   attempt(parse) {
     const { at } = this;
     try {
@@ -299,7 +299,7 @@ class Parser {
     return statement;
   }
 
-  /** What is declared by `var name`, `byte[] name` or `var (a, b)`. */
+  /** Parses the declaration in `var name`, `byte[] name` or `var (a, b)`. */
   declared() {
     const type = this.type();
     if (!this.take("(")) return { type, names: this.name() };
@@ -482,7 +482,7 @@ class Parser {
 
   whole() {
     const value = this.expression();
-    // A format, as of a number: nothing that is compared depends on it.
+    // Skips a format, such as a number's, because no comparison depends on it.
     if (!this.is(":") && this.token.kind !== "end") throw this.error("more than an expression");
     return value;
   }
@@ -539,7 +539,7 @@ const ended = Symbol("ended");
 const broken = Symbol("broken");
 const continued = Symbol("continued");
 
-/** Runs statements: undefined, or how they ended. */
+/** Runs statements. Returns undefined, or the way in which they ended. */
 function run(node, scope, yielded) {
   switch (node.kind) {
     case "block": {
@@ -594,12 +594,12 @@ function run(node, scope, yielded) {
   }
 }
 
-/** An entry of a dictionary. */
+/** Makes an entry of a dictionary. */
 function pair([key, value]) {
   return { Key: key, Value: value };
 }
 
-/** Binds what was declared. */
+/** Binds declared names. */
 function bind({ type, names }, value, scope) {
   if (Array.isArray(names)) {
     names.forEach((name, i) => {
@@ -610,7 +610,7 @@ function bind({ type, names }, value, scope) {
   }
 }
 
-/** A method or lambda as a function of JavaScript. */
+/** Makes a JavaScript function from a method or lambda. */
 function callable({ parameters, rest, body, yields }, scope) {
   return (...args) => {
     const inner = new Scope(scope);
@@ -700,7 +700,7 @@ function binary({ operator, left, right }, value) {
 }
 
 function compare(operator, a, b) {
-  // Nothing is less or more than null.
+  // Comparisons with null are false.
   if (operator === "==") return a === b;
   if (operator === "!=") return a !== b;
   if (a === null || b === null) return operator.startsWith("<") || operator.startsWith(">") ? false : undefined;
@@ -821,7 +821,7 @@ function create(name, args) {
     }; // prettier-ignore
   }
   if (name === "Random") {
-    // .NET's own generator is not repeated here: bytes from a fixed seed do as well.
+    // .NET's generator is replaced by bytes from a fixed seed.
     let state = args[0];
     const next = () => {
       state = (Math.imul(state, 1103515245) + 12345) >>> 0;
@@ -837,7 +837,7 @@ function create(name, args) {
   return { "": name };
 }
 
-/** Encoding.ASCII: what is beyond it becomes a question mark. */
+/** Implements Encoding.ASCII, which replaces other characters with question marks. */
 function ascii(value) {
   return Uint8Array.from([...value].map((char) => (char.charCodeAt(0) < 128 ? char.charCodeAt(0) : 63)));
 }
@@ -870,7 +870,7 @@ function library() {
       Equals: (a, b, comparison) => folded(a, comparison) === folded(b, comparison),
     },
     int: {
-      // Only hexadecimal numbers are read.
+      // Only hexadecimal numbers are supported.
       TryParse: (value, _style, _culture, out) => {
         const number = /^[\da-fA-F]+$/.test(value) ? Number.parseInt(value, 16) : Number.NaN;
         out(Number.isNaN(number) ? 0 : number);
@@ -891,7 +891,7 @@ function library() {
   };
 }
 
-/** Evaluates a source: its class's methods, as functions. `rewrite` is given each string of it. */
+/** Evaluates a source, and returns its class's methods as functions. `rewrite` is applied to each string in it. */
 export function load(source, rewrite = (text) => text) {
   const scope = new Scope();
   for (const [name, value] of Object.entries(library())) scope.values.set(name, value);

@@ -1,8 +1,8 @@
-// Bytes over TCP, and what comes back.
+// Sends bytes over TCP, and reads the answer.
 import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** A connection whose answers are read by hand. */
+/** A connection whose answers are parsed by hand. */
 export class Connection {
   #socket;
   #received = [];
@@ -30,17 +30,17 @@ export class Connection {
     this.#socket.write(bytes);
   }
 
-  /** What has come so far, as text of one byte a character. */
+  /** Received bytes as text with one byte per character. */
   get received() {
     return Buffer.concat(this.#received).toString("latin1");
   }
 
-  /** Forgets what has come so far. */
+  /** Discards the received bytes. */
   clear() {
     this.#received = [];
   }
 
-  /** Waits until `isEnough(text)`, the server closes, or the time is over; returns whether it was enough. */
+  /** Waits until `isEnough(text)`, the server closes, or the timeout. Returns the last result of `isEnough`. */
   async until(isEnough, timeout) {
     const deadline = Date.now() + timeout;
     for (;;) {
@@ -63,7 +63,7 @@ export class Connection {
   }
 }
 
-/** Sends bytes, and reads until the server closes or nothing has come for `quiet` ms. */
+/** Sends bytes, and reads until the server closes or nothing has arrived for `quiet` ms. */
 export async function exchange({ host, port }, bytes, quiet = 300) {
   const connection = await Connection.open(host, port);
   connection.send(bytes);
@@ -77,7 +77,7 @@ export async function exchange({ host, port }, bytes, quiet = 300) {
   return { answers: answers(received), received, closed };
 }
 
-/** The answers in a text: status, headers by lower-case name, body. Those of status 100 are left out. */
+/** Parses the answers in a text: status, headers by lower-case name, body. Leaves answers with status 100 out. */
 export function answers(text) {
   const found = [];
   let at = 0;

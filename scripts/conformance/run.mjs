@@ -1,10 +1,11 @@
-// Runs a conformance suite that others wrote against `tenon run`, and prints how many of its cases pass.
+// Runs a third-party conformance suite against `tenon run`, and prints the number of cases that pass.
 //
-//   node scripts/conformance/run.mjs <suite> <path> [--verbose] [--only <part of a case's name>] [--target <host:port[/path]>]
+//   node scripts/conformance/run.mjs <suite> <path> [--verbose] [--only <part of a case's name>] [--target
+//   <host:port[/path]>]
 //
-// The path is that of a checkout of the suite; for h2spec it is that of its program. A case that fails has to be among the
-// known deviations (known.mjs), with a reason; one that fails without being listed, or that is listed and passes, makes the
-// exit code 1. `--target` names another server to run it against; nothing is known of its deviations.
+// The path is that of a checkout of the suite; for h2spec it is that of its program. A failed case must be listed as a
+// known deviation (known.mjs) with a reason. An unlisted case that fails, or a listed one that passes, makes the exit
+// code 1. `--target` selects another server, which has no known deviations.
 import { parseArgs } from "node:util";
 import { fail } from "../setup.mjs";
 import { known } from "./known.mjs";
@@ -50,8 +51,8 @@ parts.push(`${counts.fail} failed`);
 if (counts.skip > 0) parts.push(`${counts.skip} do not apply`);
 console.log(`${name}: ${parts.join(", ")}`);
 for (const line of failed) console.log(`  ${line}`);
-for (const id of unexpected.filter((id) => reasons[id] !== undefined)) console.log(`  ${id}: is listed and passes`);
-for (const id of absent) console.log(`  ${id}: is listed and there is no such case`);
+for (const id of unexpected.filter((id) => reasons[id] !== undefined)) console.log(`  ${id}: is listed, but passes`);
+for (const id of absent) console.log(`  ${id}: is listed, but does not exist`);
 if (seen.size === 0) fail(`no case was found in ${path}`);
 process.exitCode = unexpected.length + absent.length > 0 ? 1 : 0;
 

@@ -1,4 +1,4 @@
-// The server that the suites are run against: `tenon run` with the fixture, as a process of its own on a free port.
+// The server under test: `tenon run` with the fixture, in a process of its own on a free port.
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,19 +8,19 @@ import { fail, isStale, root, run, say, setUp } from "../setup.mjs";
 const tenon = join(root, "cli/bin/tenon.js");
 const fixture = join(root, "scripts/conformance/fixture");
 
-/** The path under which the fixture is served. */
+/** Path prefix of the fixture. */
 export let prefix = "/run/conformance";
 
 let other;
 
-/** Has the suites run against a server that is there already: its authority, and the path that stands before theirs. */
+/** Uses a running server: its authority, and the prefix of its paths. */
 export function use(authority, path) {
   const { hostname, port } = new URL(`http://${authority}`);
   other = { host: hostname, port: Number(port), stop: async () => {} };
   prefix = path;
 }
 
-/** Builds the fixture when it is older than its sources. */
+/** Builds the fixture if it is older than its sources. */
 export function build() {
   setUp();
   const sources = ["scripts/conformance/fixture/src", "ts-sdk/dist", "cli/dist"];
@@ -29,7 +29,7 @@ export function build() {
   run(process.execPath, [tenon, "build", "-r"], { cwd: fixture, stdio: ["ignore", 2, 2] });
 }
 
-/** Starts a server: its host and port, and how to end it. `settings` are keys of `[server]`. */
+/** Starts a server. Returns its host and port, and a function that ends it. `settings` are keys of `[server]`. */
 export async function start(settings = {}) {
   if (other !== undefined) return other;
   const folder = settings.tls ? certificate() : undefined;
@@ -67,7 +67,7 @@ function tls(folder) {
   return { TENON_SERVER_TLS_CERTIFICATE: join(folder, "cert.pem"), TENON_SERVER_TLS_KEY: join(folder, "key.pem") };
 }
 
-/** A folder with a certificate for this machine. */
+/** Makes a folder with a certificate for this machine. */
 function certificate() {
   const folder = mkdtempSync(join(tmpdir(), "tenon-conformance-"));
   const files = ["-keyout", join(folder, "key.pem"), "-out", join(folder, "cert.pem")];

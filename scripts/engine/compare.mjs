@@ -1,16 +1,17 @@
-// Runs tests on several legs and compares their reports.
+// Runs tests on several legs, and compares their reports.
 import { createHash } from "node:crypto";
 
-/** How often a test runs again, alone, on each leg after its reports differed. */
+/** Number of repetitions of a test, alone on each leg, after its reports differed. */
 const AGAIN = 3;
 
 /**
- * What came of the tests.
+ * The result of a comparison.
  *
  * @typedef {object} Compared
  * @property {number} ran tests that ran on every leg
- * @property {Map<string, number>} verdicts how many had each verdict on the first leg
- * @property {{ id: string, reports: Record<string, string[]> }[]} different reports that differ between legs, and not between
+ * @property {Map<string, number>} verdicts number of tests by verdict on the first leg
+ * @property {{ id: string, reports: Record<string, string[]> }[]} different reports that differ between legs, and not
+ * between
  *   runs on one leg
  * @property {{ id: string, reports: Record<string, string[]> }[]} unsteady reports that differ between runs on one leg
  * @property {string} digest SHA-256 over all tests' names and the verdicts of the first leg
@@ -51,7 +52,7 @@ export async function compare(tests, legs, { jobs, onProgress, onResult }) {
       for (const leg of legs) all[leg.name].push(await leg.ask(test.task()));
     }
     const found = { id: test.id, reports: all, verdicts: verdictsOf(all, test) };
-    // What a test reports of time or chance differs on one leg as well; then the verdicts have to be the same ones.
+    // Reports that depend on time or chance also differ on one leg. The verdicts must then be the same ones.
     const isUnsteady = Object.values(all).some((each) => new Set(each).size > 1);
     (isUnsteady && haveInCommon(Object.values(found.verdicts)) ? unsteady : different).push(found);
   }
@@ -70,7 +71,7 @@ export async function compare(tests, legs, { jobs, onProgress, onResult }) {
 const verdictsOf = (reports, test) =>
   Object.fromEntries(Object.entries(reports).map(([name, all]) => [name, [...new Set(all.map(test.verdict))].sort()]));
 
-/** Whether one verdict came up on every leg. */
+/** Returns whether every leg has one common verdict. */
 function haveInCommon([first, ...others]) {
   return first.some((verdict) => others.every((other) => other.includes(verdict)));
 }

@@ -1,4 +1,4 @@
-// The engines that are compared. A leg is one component behind one server; each request has a fresh instance.
+// The compared engines. A leg is one component behind one server; each request gets a fresh instance.
 import { spawn, spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -9,7 +9,7 @@ const here = join(root, "scripts/engine");
 const scratch = join(root, "target/engine");
 const tenon = join(root, "cli/bin/tenon.js");
 
-/** What each leg is, by its name. */
+/** Description of each leg by its name. */
 export const known = {
   unmodified: "the engine as componentize-js ships it, nothing of Tenon in the component",
   reference: "tenon build --reference: the same engine with the entry that Tenon gives every handler",
@@ -22,10 +22,12 @@ export const known = {
  * Builds and starts a leg.
  *
  * @param {keyof typeof known} name
- * @param {{ timeoutMs: number, outbound?: string[], wasmtime?: string, component?: string }} options `timeoutMs` bounds a test, `outbound` names
- *   what tests may call, `wasmtime` is the program that serves the unmodified engine instead of Tenon,
- *   `component` a file that is `ours` instead of what is built
- * @returns {Promise<{ name: string, server: string, ask(task: object): Promise<string>, used(): Promise<string>, stop(): Promise<void> }>}
+ * @param {{ timeoutMs: number, outbound?: string[], wasmtime?: string, component?: string }} options `timeoutMs` limits
+ * a test, `outbound` lists
+ *   the hosts that tests may call, `wasmtime` is the program that serves the unmodified engine instead of Tenon,
+ *   `component` is a file that replaces the built component of `ours`
+ * @returns {Promise<{ name: string, server: string, ask(task: object): Promise<string>, used(): Promise<string>,
+ * stop(): Promise<void> }>}
  */
 export async function startLeg(name, options) {
   const component = (name === "ours" && options.component) || (await build(name));
@@ -34,7 +36,7 @@ export async function startLeg(name, options) {
   return { name, ...server, ask: (task) => ask(server.url, task, options.timeoutMs) };
 }
 
-/** Sends a task and gives its report, or a line that says how the instance failed to give one. */
+/** Sends a task, and returns its report, or a line that says how the instance failed. */
 async function ask(url, task, timeoutMs) {
   const begun = performance.now();
   try {
@@ -46,7 +48,7 @@ async function ask(url, task, timeoutMs) {
     if (error.cause?.code === "ECONNREFUSED") throw new Error(`${url} is gone`);
     if (error.cause === undefined) throw error;
   }
-  // Servers differ in how they report it: a trap may be a status or a connection that ends.
+  // Servers report it differently: as a status or as a closed connection.
   return performance.now() - begun < timeoutMs ? "trapped" : "timed out";
 }
 
@@ -75,7 +77,7 @@ async function build(name) {
   return file;
 }
 
-/** What builds: the addon, whose file is named after the machine. */
+/** Lists the addon's files, whose names contain the platform. */
 function addons() {
   const { main } = JSON.parse(readFileSync(join(root, "bindings/package.json"), "utf8"));
   return [
@@ -119,7 +121,7 @@ async function startTenon(name, component, { timeoutMs, outbound = [] }) {
   return { url: `${url}/run/engine/`, server: "tenon run", used: () => metrics().then(reuse), stop: () => end(child) };
 }
 
-/** How many instances served how many requests. */
+/** Returns the numbers of instances and of the requests that they served. */
 function reuse(metrics) {
   const sum = (name) =>
     [...metrics.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\d+)`, "gm"))].reduce(

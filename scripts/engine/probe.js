@@ -1,14 +1,14 @@
 /**
- * Runs scripts inside a component and reports what became of them. It is the same for the unmodified engine
- * (`unmodified.js`) and for a component that `tenon build` made (`handler/`), so that their reports can be compared.
+ * Runs scripts inside a component, and reports their outcome. It is the same for the unmodified engine
+ * (`unmodified.js`) and for a component of `tenon build` (`handler/`), so that their reports can be compared.
  *
- * A task is `{ scripts: string[], until?: string[], waitMs?: number }`: texts that are evaluated as global code, one after
- * the other; the beginnings of the printed lines that end an asynchronous test; and how long such a line may take.
+ * A task is `{ scripts: string[], until?: string[], waitMs?: number }`: texts that are evaluated as global code, one
+ * after another; prefixes of printed lines that end an asynchronous test; and the time limit for such a line.
  * The report is `{ threw?: { at, name, message }, pending?: true, printed: string[] }`.
  */
 import { restoreRealm } from "./realm.js";
 
-// biome-ignore lint/security/noGlobalEval: evaluating is its purpose
+// biome-ignore lint/security/noGlobalEval: evaluation is its purpose
 const evaluate = globalThis.eval;
 const later = globalThis.setTimeout;
 const PromiseAsMade = Promise;
@@ -19,14 +19,14 @@ const { slice, startsWith } = String.prototype;
 const { transfer } = ArrayBuffer.prototype;
 const toText = String;
 
-/** Characters of a message that are reported, and lines that are. */
+/** Maximum number of reported characters of a message, and of reported lines. */
 const LONGEST = 4_000;
 const MOST_LINES = 5_000;
 
-/** Runs a task, which is JSON, and gives its report, which is JSON as well. */
+/** Runs a task, and returns its report; both are JSON. */
 export async function probe(text) {
   const { scripts, until = [], waitMs = 1_000 } = parse(text);
-  // The caller begins to wait meanwhile. That takes it some turns, and tests change what promises are, or count turns.
+  // Waits some turns, in which the caller begins to wait. Tests change the behavior of promises, or count turns.
   for (let turn = 0; turn < 10; turn++) await undefined;
   const report = { printed: [] };
   let isOver = until.length === 0;
@@ -34,7 +34,7 @@ export async function probe(text) {
   const ended = new PromiseAsMade((resolve) => {
     end = resolve;
   });
-  // `await` looks its operand's constructor up, which a test may have replaced.
+  // `await` reads its operand's constructor, which a test may have replaced.
   defineProperty(ended, "constructor", { value: PromiseAsMade });
   globalThis.print = (value) => {
     const line = apply(slice, toText(value), [0, LONGEST * 100]);
@@ -62,7 +62,7 @@ export async function probe(text) {
     isOver = true;
   }
   if (!isOver) {
-    // Promise jobs come first: an ordinary asynchronous test is over before a timer is wanted.
+    // Promise jobs come first, because an ordinary asynchronous test ends before it needs a timer.
     for (let turn = 0; turn < 200 && !isOver; turn++) await undefined;
     if (!isOver) {
       later(end, waitMs);
@@ -74,7 +74,7 @@ export async function probe(text) {
   return stringify(report);
 }
 
-/** Name and message of what was thrown; that it has none, or that asking for them fails, is reported as well. */
+/** Describes an error by name and message. It also reports that these are missing, or that reading them fails. */
 function described(thrown, at) {
   const isObject = (typeof thrown === "object" && thrown !== null) || typeof thrown === "function";
   if (!isObject) return { at, name: typeof thrown, message: text(() => thrown) };
@@ -85,6 +85,6 @@ function text(of) {
   try {
     return apply(slice, toText(of()), [0, LONGEST]);
   } catch {
-    return "(not to be had)";
+    return "(not readable)";
   }
 }

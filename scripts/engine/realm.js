@@ -1,7 +1,7 @@
 /**
- * Keeps the built-in objects that an answer passes through as they are before a test, and puts them back after it. Tests
- * replace `Array.prototype[Symbol.iterator]`, `Promise`, `JSON` and such, which the code around the test needs as well.
- * Everything here uses what was taken when this module was loaded.
+ * Saves the built-in objects that an answer uses before a test, and restores them after it. Tests replace
+ * `Array.prototype[Symbol.iterator]`, `Promise`, `JSON` and others, which the code around the test needs as well. This
+ * module uses only values from the time when it was loaded.
  */
 const { ownKeys, getPrototypeOf, getOwnPropertyDescriptor, defineProperty, deleteProperty, apply } = Reflect;
 const { is } = Object;
@@ -55,13 +55,16 @@ const kept = [
 });
 const globals = ownKeys(globalThis).map((key) => ({ key, descriptor: plain(globalThis, key) }));
 
-/** A descriptor that inherits nothing, since tests give `Object.prototype` properties such as `get` and `writable`. */
+/**
+ * Returns a descriptor without a prototype, because tests give `Object.prototype` properties such as `get` and
+ * `writable`.
+ */
 function plain(object, key) {
   const descriptor = getOwnPropertyDescriptor(object, key);
   return descriptor && Object.setPrototypeOf(descriptor, null);
 }
 
-/** Puts the objects back, as far as the test has not made that impossible. */
+/** Restores the objects, as far as the test has left that possible. */
 export function restoreRealm() {
   for (let index = 0; index < globals.length; index++)
     putBack(globalThis, globals[index].key, globals[index].descriptor);

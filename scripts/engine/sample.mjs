@@ -1,11 +1,12 @@
-// A handful of tests of our own, for where Tenon rewrites the engine or its heap: the clock, random numbers, the arguments of a
-// call, free blocks, young objects, code that is compiled at run time, timers. They run in CI. Each function's text is
-// evaluated in the component, prints what must be the same on every engine, and throws where it is wrong on any.
+// Tenon's own tests, for the parts of the engine and its heap that Tenon rewrites: the clock, random numbers, the
+// arguments of a call, free blocks, young objects, code compiled at run time, timers. They run in CI. Each function's
+// text is evaluated in the component. It prints lines that must be the same on every engine, and throws if one is wrong
+// everywhere.
 
 import { before } from "./wpt.mjs";
 
 const checks = {
-  /** The time is that of the request: not that of the build, of the rehearsal or of an earlier request. */
+  /** The time must be the request's: not that of the build, of the rehearsal or of an earlier request. */
   clock() {
     const passed = Date.now() - globalThis.hostTime;
     if (Math.abs(passed) > 300_000) throw new Error(`the time is off by ${passed} ms`);
@@ -58,7 +59,10 @@ const checks = {
     globalThis.print(mapped(1, 2, 3), mapped(1), strict(1, 2), Math.max(...Array.from({ length: 5000 }, (_, i) => i)));
     globalThis.print(((...rest) => rest.length).apply(null, { length: 300 }), Reflect.construct(Date, [0]).getTime());
   },
-  /** Objects of every size, most of which are dropped: what was free when the snapshot was taken is used, and collected. */
+  /**
+   * Makes objects of every size and drops most of them, so that blocks that were free in the snapshot are used and
+   * collected.
+   */
   heap() {
     let sum = 0;
     let kept = [];
@@ -118,7 +122,7 @@ const checks = {
     );
   },
   compiled() {
-    // biome-ignore lint/security/noGlobalEval: what is tested
+    // biome-ignore lint/security/noGlobalEval: it is the feature under test
     const evaluate = globalThis.eval;
     globalThis.print(
       evaluate("var fromEval = 3; fromEval ** 4"),
@@ -242,7 +246,7 @@ const checks = {
       "\ud800".isWellFormed(),
     );
   },
-  /** What the global object has, and the shape of its functions: a wrapper that differs shows here. */
+  /** Prints the properties of the global object and the shape of its functions, which reveals a different wrapper. */
   globals() {
     const own = Object.getOwnPropertyNames(globalThis).filter((name) => !["print", "$262", "hostTime"].includes(name));
     globalThis.print(own.sort().join());
@@ -262,7 +266,7 @@ const checks = {
   },
 };
 
-/** Relative URLs, as the Web Platform Tests use them: only the unmodified engine has a base for them of its own. */
+/** Relative URLs, as in Web Platform Tests. Only the unmodified engine has its own base for them. */
 const relative = {
   id: "relative URLs of Web Platform Tests",
   first: before("http://127.0.0.1:8000/fetch/api/test.any.js"),
@@ -271,7 +275,7 @@ const relative = {
       relative() {
         const redirected = [Response.redirect("/"), Response.redirect("../a?b", 301)];
         globalThis.print(redirected.map(({ status, headers }) => `${status} ${headers.get("location")}`).join());
-        // The function `URL` is a URL as well, as a text.
+        // The function `URL` is also a URL when converted to a text.
         const requests = [new Request(""), new Request("../a", { method: "POST", body: "b" }), new Request(URL)];
         globalThis.print([...requests, new Request(requests[1])].map(({ method, url }) => `${method} ${url}`).join());
       },
@@ -279,10 +283,10 @@ const relative = {
   ),
 };
 
-/** Sizes of a task's text around what the block of arguments holds, and far beyond it. */
+/** Sizes of a task's text near the capacity of the block of arguments, and far beyond it. */
 const sizes = [1_000, 16_000, ...Array.from({ length: 40 }, (_, i) => 16_340 + i), 65_536, 1_000_000];
 
-/** The tests, as `test262` gives them. Each of them passes on every engine. */
+/** Returns the tests in the form of `test262`. Each of them passes on every engine. */
 export function sample() {
   const tests = [relative, ...Object.entries(checks).map(([id, check]) => ({ id, script: scriptOf(check) }))];
   for (const size of sizes) {
@@ -305,7 +309,7 @@ export function sample() {
 
 const isGood = ({ threw, pending, printed }) => !threw && !pending && printed.at(-1) === "over";
 
-/** Prints several values as one line, and "over" at the end, or what the test threw. */
+/** Prints several values as one line, and "over" at the end, or the test's error. */
 function scriptOf(check) {
   const text = check.toString().replace(/^(async )?(\w+)/, "$1function $2");
   return `{

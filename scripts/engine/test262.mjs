@@ -1,8 +1,8 @@
-// test262 as tasks for the probe, by its INTERPRETING.md.
+// test262 as tasks for the probe, according to its INTERPRETING.md.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Tests that a component cannot run: the reason, and how they are recognized by their flags or text. */
+/** Tests that a component cannot run: the reason, and a predicate over their flags and text. */
 const excluded = [
   ["module code: a component has no files to import at run time", (flags) => flags.includes("module")],
   ["another realm: the engine gives none to scripts", (_, text) => text.includes("$262.createRealm")],
@@ -18,7 +18,7 @@ const excluded = [
 ];
 
 /**
- * The tests of a checkout, in order.
+ * Lists the tests of a checkout, in order.
  *
  * @param {string} checkout its folder
  * @returns {{ tests: { id: string, task(): object, verdict(report: string): string }[], leftOut: Map<string, number> }}
@@ -57,7 +57,7 @@ export function test262(checkout) {
   return { tests, leftOut };
 }
 
-/** The entries of a test's front matter (YAML) that say how it runs. */
+/** Parses the entries of a test's front matter (YAML) that determine how it runs. */
 function frontMatter(source) {
   const text = /\/\*---([\s\S]*?)---\*\//.exec(source)?.[1] ?? "";
   const list = (key) => {
@@ -78,8 +78,8 @@ function modes(flags) {
 const harnessFiles = new Map();
 
 /**
- * A file of the harness. Each script is evaluated by itself, and what it declares with `const`, `let` or `class` at its top
- * would be gone for the next one, which is not so with scripts of a page or a shell; so it is declared with `var`.
+ * Returns a file of the harness. Each script is evaluated separately. So its top-level `const`, `let` and `class` would
+ * be gone for the next one, unlike in a page or a shell. So they become `var`.
  */
 function harnessFile(checkout, name) {
   let text = harnessFiles.get(name);

@@ -1,4 +1,4 @@
-// The probe on the engine as componentize-js ships it: its own `fetch` event, and nothing of Tenon.
+// The probe on the engine as shipped with componentize-js: the engine's own `fetch` event, without Tenon.
 import { probe } from "./probe.js";
 
 addEventListener("fetch", (event) => event.respondWith(answer(event.request)));

@@ -6,12 +6,12 @@ import { join } from "node:path";
 const PORT = 8000;
 const origin = `http://127.0.0.1:${PORT}`;
 
-/** What tests may call. */
+/** Hosts that tests may call. */
 export const outbound = [`127.0.0.1:${PORT}`];
 
 /**
- * Starts the server of a WPT checkout, which many tests call. It listens on 127.0.0.1 only, and under its number instead of
- * its usual names, so nothing has to be written to `/etc/hosts`; tests that need another origin fail on every engine.
+ * Starts the server of a WPT checkout, which many tests call. It listens only on 127.0.0.1, and has this address
+ * instead of its usual names, so `/etc/hosts` need not change. Tests that need another origin fail on every engine.
  *
  * @param {string} checkout its folder
  * @param {string} scratch a folder for its configuration and log
@@ -22,7 +22,7 @@ export async function startWptServer(checkout, scratch) {
   const hosts = { browser_host: "127.0.0.1", alternate_hosts: { alt: "127.0.0.2" }, server_host: "127.0.0.1" };
   writeFileSync(configuration, JSON.stringify({ ...hosts, check_subdomains: false, bind_address: true, ports }));
   const log = openSync(join(scratch, "wpt.log"), "w");
-  // `wpt serve` wants to install packages, which serving HTTP does not need.
+  // `wpt serve` would install packages that are not needed for serving HTTP.
   const main = "import sys; sys.path.insert(0, '..'); import localpaths; from serve import serve; serve.main()";
   const args = ["-c", main, "--no-h2", "--config", configuration];
   const child = spawn("python3", args, { cwd: join(checkout, "tools/serve"), stdio: ["ignore", log, log] });
@@ -43,7 +43,7 @@ export async function startWptServer(checkout, scratch) {
 }
 
 /**
- * The tests that a checkout of StarlingMonkey lists, with each of their variants; call it while the server runs.
+ * Lists the tests of a StarlingMonkey checkout, with each of their variants. The server must be running.
  *
  * @param {string} starlingMonkey its folder
  */
@@ -54,7 +54,7 @@ export async function wpt(starlingMonkey) {
   const harness = await text(`${origin}/resources/testharness.js`);
   for (const entry of [...new Set(listed)]) {
     if (entry.startsWith("SKIP ")) {
-      const reason = "StarlingMonkey skips it itself";
+      const reason = "StarlingMonkey skips it, too";
       leftOut.set(reason, (leftOut.get(reason) ?? 0) + 1);
       continue;
     }
@@ -69,7 +69,7 @@ export async function wpt(starlingMonkey) {
       tests.push({
         id: `${path}${variant}`,
         task: () => ({
-          // The libraries and the test in one: what one declares with `const` the others see, as in a page.
+          // One script with the libraries and the test, so that `const` declarations are shared, as in a page.
           scripts: [before(url), harness, after, [...libraries, source, "done();"].join("\n")],
           until: ["{"],
           waitMs: 25_000,
@@ -88,10 +88,10 @@ async function text(url) {
 }
 
 /**
- * Defines the parts of a worker that the engine lacks. The engine has a base for relative URLs only in its own `fetch` event,
- * which sets it from the request, so the calls that need one get absolute URLs.
+ * Defines the parts of a worker that the engine lacks. The engine has a base for relative URLs only in its own `fetch`
+ * event, which sets it from the request. So calls that need one get absolute URLs.
  *
- * @param {string} url the test's address
+ * @param {string} url the test's URL
  */
 export function before(url) {
   return `
@@ -105,7 +105,7 @@ if (globalThis.crypto?.subtle) crypto.subtle.generateKey ??= () => Promise.rejec
 Object.defineProperty(globalThis, "location", { value: new URL(${JSON.stringify(url)}), configurable: true });
 {
   const { fetch: fetchAbsolute, Request: RequestAbsolute } = globalThis;
-  // Everything but a Request is converted to a text, such as the function URL in request-disturbed.any.js.
+  // Everything except a Request is converted to a text, such as the function URL in request-disturbed.any.js.
   const absolute = (input) => {
     if (input instanceof RequestAbsolute) return input;
     try { return new URL(\`\${input}\`, location.href).href; } catch { return input; }
@@ -125,7 +125,7 @@ add_completion_callback((tests, { status, message }) => {
   print(JSON.stringify({ status, message, tests: tests.map(({ name, status, message }) => ({ name, status, message })) }));
 });`;
 
-/** How many of a file's tests passed. */
+/** Returns the number of tests of a file that passed. */
 function verdict(report) {
   const { tests = [] } = result(report);
   const passed = tests.filter(({ status }) => status === 0).length;

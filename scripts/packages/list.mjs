@@ -1,5 +1,5 @@
-// The packages that the table is about, by what handlers use them for. A program's file has the package's name, without `@` and
-// with `-` for `/`.
+// Packages of the table, by the purpose for which handlers use them. A program's file has the package's name, without
+// `@` and with `-` for `/`.
 export const packages = {
   Validation: ["zod", "valibot", "yup", "joi", "ajv", "superstruct", "@sinclair/typebox", "arktype", "validator"],
   Dates: ["dayjs", "date-fns", "luxon", "cron-parser", "ms", "moment"],

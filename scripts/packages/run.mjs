@@ -1,11 +1,11 @@
-// Runs a short program with each package of the list inside a component, compares what it gives with what it gives in Node, and
+// Runs a short program with each package of the list inside a component, compares its output with that in Node, and
 // writes docs/packages.md.
 //
 //   node scripts/packages/run.mjs [--only <package>] [--keep <folder>]
 //
-// The packages are installed into a temporary folder, or into the one that --keep names, where they are found the next time.
-// With --only the table is not written. The exit code is 1 when a package fails that has no reason in reasons.mjs, or passes
-// although it has one.
+// The packages are installed into a temporary folder. `--keep` names a folder that is kept and reused. With --only the
+// table is not written. The exit code is 1 when a package without a reason in reasons.mjs fails, or one with a reason
+// passes.
 import { spawn, spawnSync } from "node:child_process";
 import {
   copyFileSync,
@@ -53,7 +53,7 @@ if (values.only === undefined) writeFileSync(join(root, "docs/packages.md"), tab
 console.log(`${passed} passed, ${results.length - passed} failed`);
 const unexpected = results.filter(({ name, works }) => works === Object.hasOwn(reasons, name));
 for (const { name, works } of unexpected)
-  console.log(`  ${name}: ${works ? "has a reason and works" : "has no reason"}`);
+  console.log(`  ${name}: ${works ? "has a reason, but works" : "fails without a reason"}`);
 process.exitCode = unexpected.length > 0 ? 1 : 0;
 
 function install() {
@@ -75,7 +75,7 @@ function versionOf(name) {
   return JSON.parse(readFileSync(join(folder, "node_modules", name, "package.json"), "utf8")).version;
 }
 
-/** The outside: a server that answers as the program under test says. */
+/** Starts the peer: a server whose answers the program under test defines. */
 async function startPeer() {
   const server = createServer(async (request, response) => {
     const parts = [];
@@ -88,7 +88,7 @@ async function startPeer() {
   return server;
 }
 
-/** Whether a package's program gives the same in a component as in Node. */
+/** Returns whether a package's program has the same output in a component as in Node. */
 async function tried(name) {
   const program = join(folder, "programs", fileOf(name));
   try {

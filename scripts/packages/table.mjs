@@ -1,9 +1,9 @@
-// The page docs/packages.md: the table, and what stands around it.
+// The page docs/packages.md: the table and the text around it.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../setup.mjs";
 
-/** The page for what was found; `reasons` says of each package that fails why. */
+/** Renders the page for the results; `reasons` has the reason for each package that fails. */
 export function table(results, reasons) {
   const page = readFileSync(join(root, "scripts/packages/page.md"), "utf8");
   const works = results.filter(({ works }) => works).length;
@@ -20,6 +20,6 @@ export function table(results, reasons) {
   function verdict({ name, works, warnings }) {
     const said = warnings.map((each) => each.replace(/^warning: /, "").replaceAll("../../node_modules/", ""));
     if (works) return said.length === 0 ? "works" : `works; the build warns: ${said.join("; ")}`;
-    return `fails: ${reasons[name] ?? "no reason is noted"}`;
+    return `fails: ${reasons[name] ?? "no reason is listed"}`;
   }
 }

@@ -1,4 +1,4 @@
-/** The routes of `bench/routes`: one for each thing that a handler does in earnest. `peer.mjs` has the same ones. */
+/** The routes of `bench/routes`: one for each typical task of a handler. `peer.mjs` has the same ones. */
 import {
   cache,
   db,
@@ -37,7 +37,7 @@ interface User {
 const user = async (id: number) =>
   (await db.query<User>(["SELECT id, name, email, age FROM users WHERE id = $1", [id]]))[0];
 
-/** A list that JSON of some 20 KB is made of. */
+/** Makes a list that is some 20 KB of JSON. */
 const objects = () =>
   Array.from({ length: 200 }, (_, id) => ({
     id,

@@ -1,13 +1,13 @@
-/** The admin socket of `tenon run`: lists modules and changes their sources, for those who have the server's user. */
+/** The admin socket of `tenon run`: lists modules and changes their sources, for programs of the server's user. */
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import { failureToTell, TenonError } from "../errors.ts";
 import { type Bound, listen } from "../http-sidecar/listen.ts";
 import type { Live } from "../serve/live.ts";
 
-/** Nobody but the server's user connects. */
+/** Only the server's user can connect. */
 const SOCKET_MODE = 0o600;
 
-/** Bytes of a request's body: it names one source. */
+/** Maximum size of a request's body, which contains one source. */
 const MAX_BODY_BYTES = 16 * 1024;
 
 /** An answer. */
@@ -16,7 +16,7 @@ interface Answer {
   readonly body: object;
 }
 
-/** The socket, while it is served. */
+/** A listening admin socket. */
 export class Admin {
   readonly #bound: Bound;
 

@@ -1,8 +1,8 @@
 import { type CommandNode, everyCommand, type Values } from "./tree.ts";
 
 /**
- * The script for bash, 3.2 and later, by itself: without the package bash-completion. What was typed is only ever compared
- * with words: it is never expanded, since `compgen -W` and `eval` would run a `$(…)` in it.
+ * Writes the script for bash, 3.2 and later. It does not need the package bash-completion. Typed text is only compared
+ * with words and never expanded, because `compgen -W` and `eval` would run a `$(…)` in it.
  */
 export function bashScript(root: CommandNode): string {
   const commands = everyCommand(root);
@@ -17,7 +17,7 @@ _tenon() {
     word=\${COMP_WORDS[index]}
     index=$((index + 1))
     if [ -n "$option" ]; then
-      # bash makes three words of --port=80.
+      # bash splits --port=80 into three words.
       [ "$word" = "=" ] || option=
     elif [ -z "$ended" ] && [ "$word" = "--" ]; then
       ended=1
@@ -42,7 +42,7 @@ _tenon() {
   fi
 }
 
-# What each command has.
+# Candidates of each command.
 _tenon_command() {
   subcommands= options= valued=
   case $1 in
@@ -50,7 +50,7 @@ ${commands.map(commandCase).join("\n")}
   esac
 }
 
-# What an option takes.
+# Candidates for an option's value.
 _tenon_value() {
   case "$1 $2" in
 ${commands.flatMap(valueCases).join("\n")}
@@ -58,7 +58,7 @@ ${commands.flatMap(valueCases).join("\n")}
   esac
 }
 
-# What an argument may be, by its position.
+# Candidates for an argument, by its position.
 _tenon_argument() {
   case "$1 $2" in
 ${commands.flatMap(argumentCases).join("\n")}
@@ -143,7 +143,7 @@ function offer(values: Values): string {
   }
 }
 
-/** Words as one word of the shell that stands for itself. */
+/** Quotes words as one word of the shell. */
 function quoted(words: readonly string[]): string {
   return `'${words.join(" ").replaceAll("'", "'\\''")}'`;
 }

@@ -14,7 +14,7 @@ import { zshScript } from "./zsh.ts";
 
 const write = { bash: bashScript, zsh: zshScript, fish: fishScript };
 
-/** A command with everything that a command can have, so that these tests don't change with Tenon's own. */
+/** A command with every feature, so that these tests don't change with Tenon's own commands. */
 function sample(): Command {
   const program = new Command("tenon").version("1", "-V, --version");
   program
@@ -70,9 +70,9 @@ describeEach("$name", shells, (shell) => {
     ["tenon help r", ["run"]],
     ["tenon nonsense ", []],
   ])("%j", (line, expected) => {
-    // fish offers --template=hello whole.
+    // fish offers --template=hello as a whole.
     const found = offers(shell, line).map((each) => each.replace(/^--\w+=/, ""));
-    // zsh goes on to options where no argument is left.
+    // zsh goes on to options after the last argument.
     expect(line.includes("-") ? found : found.filter((each) => !each.startsWith("-"))).toEqual(expected);
   });
 

@@ -1,11 +1,11 @@
 import { type ArgumentNode, type CommandNode, everyCommand, type OptionNode, type Values } from "./tree.ts";
 
-/** The script for fish: to be sourced, or to lie in `~/.config/fish/completions/tenon.fish`. */
+/** Writes the script for fish, to be sourced or installed as `~/.config/fish/completions/tenon.fish`. */
 export function fishScript(root: CommandNode): string {
   const commands = everyCommand(root);
   return `# Completions of tenon for fish. To load them: tenon completions fish | source
 
-# Whether the words so far name this command and this many arguments; a number with + stands for it and more.
+# Returns whether the words so far are this command and this number of arguments; + means at least that number.
 function __tenon_at
     set -l path
     set -l positional 0
@@ -38,7 +38,7 @@ function __tenon_components
     for file in modules/*.wasm dist/*.wasm
         string replace -r '^.*/(.*?)(-composed)?\\.wasm$' '$1' -- $file
     end | sort -u
-    # It puts other files behind those of the suffix.
+    # It lists other files after those with the suffix.
     __fish_complete_suffix .wasm | string match -r '^.*(?:\\.wasm|/)(?:\\t.*)?$'
 end
 

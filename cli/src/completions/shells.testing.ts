@@ -1,22 +1,22 @@
 import { spawnSync } from "node:child_process";
 import type { Needs } from "../../../testing/needs.ts";
 
-/** A shell that completes what is typed: the words it offers for a line with the cursor at its end. */
+/** A shell under test. It returns the words that it offers for a line with the cursor at its end. */
 export interface Shell {
   readonly name: "bash" | "zsh" | "fish";
   readonly needs: Needs;
   offers(script: string, line: string, folder: string): string[];
 }
 
-/** The shells that completions are written for, each run as it is and without anybody's settings. */
+/** The shells with completions. Each runs without a user's settings. */
 export const shells: readonly Shell[] = [
   { name: "bash", needs: "bash", offers: inBash },
-  // bash writes what zsh reads.
+  // bash writes zsh's input.
   { name: "zsh", needs: ["zsh", "bash"], offers: inZsh },
   { name: "fish", needs: "fish", offers: inFish },
 ];
 
-/** Splits the line as readline does, with `=` a word of its own, and calls the function that bash would call. */
+/** Splits the line like readline, with `=` as a separate word, and calls the completion function. */
 function inBash(script: string, line: string, folder: string): string[] {
   const words = line.split(" ").flatMap((word) => word.split(/(=)/).filter((part) => part !== ""));
   if (line.endsWith(" ")) words.push("");
@@ -38,8 +38,8 @@ function inFish(script: string, line: string, folder: string): string[] {
 }
 
 /**
- * Types the line and a tab into an interactive zsh on a terminal of its own (zpty). What completion functions add is printed
- * between the marks instead of being shown.
+ * Types the line and a tab into an interactive zsh on a terminal of its own (zpty). Completion functions print their
+ * candidates between the marks instead of showing them.
  */
 function inZsh(script: string, line: string, folder: string): string[] {
   const program = `

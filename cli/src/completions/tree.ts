@@ -1,6 +1,6 @@
 import type { Argument, Command, Option } from "commander";
 
-/** What a shell can offer for a value. */
+/** Candidates for a value. */
 export type Values =
   | { readonly kind: "words"; readonly words: readonly string[] }
   | { readonly kind: "files" }
@@ -9,12 +9,12 @@ export type Values =
   | { readonly kind: "components" }
   | { readonly kind: "nothing" };
 
-/** An option, as it is typed. */
+/** An option. */
 export interface OptionNode {
   /** `-p` and `--port`, or one of them. */
   readonly flags: readonly string[];
   readonly description: string;
-  /** What it takes; undefined when it takes no value. */
+  /** Candidates for its value; undefined when it has no value. */
   readonly values: Values | undefined;
   readonly placeholder: string;
 }
@@ -26,7 +26,7 @@ export interface ArgumentNode {
   readonly values: Values;
 }
 
-/** A command and those below it. */
+/** A command and its subcommands. */
 export interface CommandNode {
   /** The words before its own arguments, without the program's name: `["sidecar", "sql"]`. */
   readonly path: readonly string[];
@@ -37,8 +37,8 @@ export interface CommandNode {
 }
 
 /**
- * What of the commander tree a completion script needs. What a value is follows from its placeholder (`<file>`,
- * `<folder>`, `[component...]`) or from its choices.
+ * Extracts the parts of the commander tree that a completion script needs. A value's kind follows from its placeholder
+ * (`<file>`, `<folder>`, `[component...]`) or its choices.
  */
 export function commandTree(command: Command, path: readonly string[] = []): CommandNode {
   const help = command.createHelp();
@@ -51,13 +51,13 @@ export function commandTree(command: Command, path: readonly string[] = []): Com
     arguments: command.registeredArguments.map(argumentNode),
     commands: commands.map((each) => {
       const node = commandTree(each, [...path, each.name()]);
-      // Its argument is a command of its parent.
+      // The argument of `help` is a command of its parent.
       return each.name() === "help" ? { ...node, arguments: [helpArgument(names)] } : node;
     }),
   };
 }
 
-/** All commands of a tree, from the root down. */
+/** Lists all commands of a tree, from the root down. */
 export function everyCommand(node: CommandNode): CommandNode[] {
   return [node, ...node.commands.flatMap(everyCommand)];
 }

@@ -1,6 +1,6 @@
 import type { ArgumentNode, CommandNode, OptionNode, Values } from "./tree.ts";
 
-/** The script for zsh: to be sourced, or to lie in `$fpath` as `_tenon`. */
+/** Writes the script for zsh, to be sourced or installed in `$fpath` as `_tenon`. */
 export function zshScript(root: CommandNode): string {
   return `#compdef tenon
 # Completions of tenon for zsh. To load them: source <(tenon completions zsh)
@@ -23,7 +23,7 @@ fi
 `;
 }
 
-/** A function for each command, those below first. */
+/** Writes a function for each command, subcommands first. */
 function functions(node: CommandNode): string {
   const below = node.commands.map(functions).join("");
   const options = node.options.map(optionSpec);
@@ -62,7 +62,7 @@ function nameOf({ path }: CommandNode): string {
   return ["_tenon", ...path].join("_").replaceAll("-", "_");
 }
 
-/** As in zshcompsys(1), `_arguments`: `(-p --port)-p+[port to listen on]:number:` for each flag. */
+/** Formats an option for zshcompsys(1), `_arguments`: `(-p --port)-p+[port to listen on]:number:` for each flag. */
 function optionSpec({ flags, description, values, placeholder }: OptionNode): string {
   const others = flags.length > 1 ? `(${flags.join(" ")})` : "";
   const text = `[${description.replaceAll("\\", "\\\\").replaceAll("]", "\\]").replaceAll("[", "\\[")}]`;
@@ -90,7 +90,7 @@ function action(values: Values): string {
     case "components":
       return "_tenon_components";
     case "nothing":
-      // A space is an action that offers nothing.
+      // A space is an action without candidates.
       return " ";
   }
 }

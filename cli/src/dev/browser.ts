@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 
-/** Opens a URL in the browser of the desktop, if there is one; `failed` is told when there is none. */
+/** Opens a URL in the desktop's browser. Calls `failed` when there is none. */
 export function openBrowser(url: string, failed: () => void): void {
   const [command, ...args] =
     process.platform === "darwin" ? ["open"] : process.platform === "win32" ? ["cmd", "/c", "start", ""] : ["xdg-open"];

@@ -6,7 +6,7 @@ import { documentFor } from "../schema/document.ts";
 import { Terminal } from "../terminal.ts";
 import type { BuilderMessage, BuilderQuestion, BuildFailure, Built } from "./builder.ts";
 
-/** Prints nothing, and tells the parent which step begins. */
+/** Prints nothing, and reports each step to the parent. */
 class Steps extends Terminal {
   constructor() {
     super("quiet");
@@ -33,7 +33,7 @@ process.on("message", async ({ wanted, project }: BuilderQuestion) => {
     answer({ kind: "failed", failure: failureOf(error) });
   }
 });
-// The parent ends this process. A signal from the terminal goes to both.
+// The parent ends this process. A terminal sends signals to both.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
 process.once("disconnect", () => process.kill(process.pid, "SIGKILL"));
 

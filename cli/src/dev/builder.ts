@@ -2,13 +2,13 @@ import { type ChildProcess, fork } from "node:child_process";
 import { type ErrorCode, TenonError } from "../errors.ts";
 import type { Project } from "../project/project.ts";
 
-/** What the process is asked for. */
+/** A request to the process. */
 export interface BuilderQuestion {
   readonly wanted: "component" | "document";
   readonly project: Project;
 }
 
-/** What it answers: which step begins, and in the end what was asked for, or why not. */
+/** Its messages: the step that begins, and at the end the result or the error. */
 export type BuilderMessage =
   | { readonly kind: "step"; readonly verb: string }
   | { readonly kind: "done"; readonly result: Built | string }
@@ -22,23 +22,23 @@ export interface BuildFailure {
   readonly stack?: string;
 }
 
-/** A component that was built for development. */
+/** The result of a development build. */
 export interface Built {
-  /** Its file. */
+  /** File of the component. */
   readonly component: string;
-  /** The user's files that it was made from; absolute. */
+  /** Absolute paths of the user's files that the build read. */
   readonly inputs: readonly string[];
 }
 
 /**
- * Builds for development in a process that stays, because a top level that does not end can only be stopped with its
- * process. What is asked for after that gets another process. One thing is asked for at a time.
+ * Builds for development in a separate process that stays, because an endless top level can only be stopped with its
+ * process. The next request then starts another process. Only one request runs at a time.
  */
 export class Builder {
   #child: ChildProcess | undefined;
   readonly #killAtExit = () => this.#child?.kill("SIGKILL");
 
-  /** Starts the process, so that it is ready when a build is wanted. */
+  /** Starts the process, so that it is ready for the first build. */
   constructor() {
     process.once("exit", this.#killAtExit);
     this.#child = this.#fork();
@@ -47,20 +47,20 @@ export class Builder {
   /**
    * Builds a project.
    *
-   * @param step called with the verb of each step that begins, as `buildProject` has them
+   * @param step called with the verb of each step of `buildProject`
    * @throws TenonError as `buildProject` does
-   * @throws the signal's reason when it is aborted
+   * @throws the signal's reason when the build is aborted
    */
   build(project: Project, signal: AbortSignal, step: (verb: string) => void): Promise<Built> {
     return this.#ask({ wanted: "component", project }, signal, step) as Promise<Built>;
   }
 
-  /** The project's OpenAPI document; throws as `documentFor` does, and the signal's reason when it is aborted. */
+  /** Builds the project's OpenAPI document. Throws like `documentFor`, and the signal's reason when it is aborted. */
   document(project: Project, signal: AbortSignal): Promise<string> {
     return this.#ask({ wanted: "document", project }, signal, () => {}) as Promise<string>;
   }
 
-  /** Ends the process, whatever it does. */
+  /** Ends the process, even during a request. */
   async close(): Promise<void> {
     process.off("exit", this.#killAtExit);
     this.#stop();

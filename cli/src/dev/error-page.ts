@@ -1,41 +1,41 @@
 import { TenonError } from "../errors.ts";
 import { mapStack } from "./map-stack.ts";
 
-/** Where the error page asks which build is served; the answer is {@link buildState}. */
+/** Path at which the error page queries the served build; the answer is {@link buildState}. */
 export const statePath = "/_tenon/build";
 
-/** Where a page of an exception finds the source map of the build that is served. */
+/** Path of the source map of the served build, for the page of an exception. */
 export const mapPath = "/_tenon/map";
 
-/** What is at {@link statePath}: the page reloads when it changes. */
+/** Returns the content of {@link statePath}. The page reloads when it changes. */
 export function buildState(number: number): string {
   return JSON.stringify({ build: number });
 }
 
 /**
- * The page that a browser gets while the newest sources can't be built: the error as the terminal has it, in light and
- * dark, wide and narrow. It reloads itself once another build is over.
+ * Renders the page for browsers while the newest sources can't be built. It shows the error as in the terminal, in
+ * light and dark, wide and narrow, and reloads after the next build.
  *
- * @param number which build failed; see {@link buildState}
+ * @param number number of the failed build; see {@link buildState}
  */
 export function errorPage(name: string, error: unknown, number: number): string {
   const { message, hint } = describe(error);
   return page("Build failed", name, reloadFrom(number), [
-    `<p class="subject"><b>${escapeHtml(name)}</b> cannot be built from the sources as they are now.</p>`,
+    `<p class="subject"><b>${escapeHtml(name)}</b> cannot be built from the current sources.</p>`,
     ...message.map(problem),
     ...(hint === undefined ? [] : [`<p class="hint"><b>Hint</b> ${escapeHtml(hint)}</p>`]),
-    "<footer>Save a change and this page reloads. Other clients are answered by the last build that worked, if there is one.</footer>",
+    "<footer>Save a change and this page reloads. Other clients get the last successful build, if there is one.</footer>",
   ]);
 }
 
-/** The page that a browser gets before the first build is over; it reloads itself as well. */
+/** Renders the page for browsers before the end of the first build. It reloads, too. */
 export function buildingPage(name: string): string {
   return page("Building", name, reloadFrom(0), [`<p class="subject"><b>${escapeHtml(name)}</b> is being built.</p>`]);
 }
 
 /**
- * The page that a browser gets when its request ended in an exception. `STACK` stands for the stack, which the page maps to
- * the sources itself; it reloads once another build is over.
+ * Renders the page for a browser whose request ended in an exception. `STACK` is replaced by the stack, which the page
+ * maps to the sources. It reloads after the next build.
  */
 export function thrownPage(): string {
   const script = `
@@ -46,7 +46,7 @@ fetch(${JSON.stringify(mapPath)}).then((answer) => answer.json()).then((map) => 
 let known;
 ${reload("(known ??= build)")}`;
   return page("Internal Server Error", "tenon dev", script, [
-    '<p class="subject">The handler has thrown an exception. Other clients, and every client in production, are told nothing of it.</p>',
+    '<p class="subject">The handler has thrown an exception. Other clients, and every client in production, see no details.</p>',
     '<section><pre tabindex="0">STACK</pre></section>',
     "<footer>Save a change and this page reloads.</footer>",
   ]);
@@ -58,7 +58,7 @@ const known = ${buildState(number).replaceAll("<", "\\u003c")}.build;
 ${reload("known")}`;
 }
 
-/** Reloads when another build is served than the known one. */
+/** Writes a script that reloads when the served build is not the known one. */
 function reload(known: string): string {
   return `setInterval(async () => {
   if (document.hidden) return;
@@ -90,7 +90,7 @@ ${content.join("\n")}
 `;
 }
 
-/** One thing that is wrong: where, what, and the lines about it. */
+/** An error with its position, its text and its source lines. */
 interface Problem {
   readonly place?: string;
   readonly text: string;
@@ -102,7 +102,7 @@ function describe(error: unknown): { message: Problem[]; hint: string | undefine
   return { message: problems(error.message), hint: error.hint };
 }
 
-/** Takes a message apart at its lines that begin with a place: `src/handler.ts:3:1: …`. */
+/** Splits a message at lines that begin with a position: `src/handler.ts:3:1: …`. */
 function problems(message: string): Problem[] {
   const found: { place?: string; text: string; lines: string[] }[] = [];
   for (const line of message.split("\n")) {

@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 
-/** What the keys do. */
+/** Actions of the keys. */
 export interface KeyActions {
   /** `r` */
   rebuild(): void;
@@ -8,11 +8,11 @@ export interface KeyActions {
   open(): void;
   /** `?` */
   help(): void;
-  /** `q`: done; Ctrl-C: interrupted. */
+  /** `q` means done; Ctrl-C means interrupted. */
   quit(how: "done" | "interrupted"): void;
 }
 
-/** What `?` prints. */
+/** The output of `?`. */
 export const keyHelp = [
   ["r", "build again"],
   ["o", "open the browser"],
@@ -20,7 +20,7 @@ export const keyHelp = [
   ["?", "this list"],
 ] as const;
 
-/** Where keys come from: standard input, when it is a terminal. */
+/** The source of key presses: standard input, when it is a terminal. */
 export interface KeyInput extends Readable {
   readonly isTTY?: boolean;
   setRawMode?(raw: boolean): unknown;
@@ -29,7 +29,7 @@ export interface KeyInput extends Readable {
 /**
  * Listens for single keys.
  *
- * @returns what gives the terminal back
+ * @returns a function that restores the terminal
  */
 export function listenForKeys(input: KeyInput, actions: KeyActions): () => void {
   if (input.isTTY !== true || input.setRawMode === undefined) return () => {};
@@ -62,7 +62,7 @@ function press(key: string, actions: KeyActions): void {
     case "\u0004": // Ctrl-D
       actions.quit("done");
       break;
-    case "\u0003": // Ctrl-C, which raw mode does not make a signal of
+    case "\u0003": // Ctrl-C, which is not a signal in raw mode
       actions.quit("interrupted");
       break;
   }

@@ -1,4 +1,4 @@
-/** A source map (https://tc39.es/ecma426/), as far as it is read. */
+/** The fields of a source map (https://tc39.es/ecma426/) that are used. */
 export interface RawSourceMap {
   readonly sources: readonly string[];
   readonly sourcesContent?: readonly (string | null)[];
@@ -6,14 +6,14 @@ export interface RawSourceMap {
 }
 
 /**
- * Puts the places in the sources into a stack of the component's engine, and the lines around the first of the user's own
- * behind it. Its text goes into a page, so it is all in one and uses nothing from outside.
+ * Maps the positions in a stack of the component's engine to the sources. Appends the lines around the first position
+ * in the user's own code. Its text is embedded in a page, so it is one function without outside references.
  *
- * @param stack lines such as `read@shop.js:1203:9`; the others stay as they are
+ * @param stack lines such as `read@shop.js:1203:9`; other lines stay as they are
  */
 export function mapStack(stack: string, map: RawSourceMap): string {
   const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  // For each line of the bundle: column, source, line and column there.
+  // For each line of the bundle: column, source, and position in the source.
   const lines: [number, number, number, number][][] = [];
   let [source, line, column] = [0, 0, 0];
   for (const text of map.mappings.split(";")) {

@@ -1,16 +1,16 @@
 import { TenonError } from "../errors.ts";
 
-/** Where the development services are, or the next free port. */
+/** Default port of the development services. */
 export const servicesPort = 9919;
 
-/** How many ports are tried from the first one on. */
+/** Number of ports to try. */
 const tries = 20;
 
 /**
  * Listens on a port, or on the next free one when another program has it.
  *
- * @returns what `listen` gave for the port that was free
- * @throws TenonError `ADDRESS_IN_USE` when none of the ports is free, and whatever else `listen` throws
+ * @returns the result of `listen` for the free port
+ * @throws TenonError `ADDRESS_IN_USE` when none of the ports is free, and any other error of `listen`
  */
 export async function listenNear<T>(port: number, listen: (port: number) => Promise<T>): Promise<T> {
   for (let at = port; ; at++) {
@@ -18,7 +18,7 @@ export async function listenNear<T>(port: number, listen: (port: number) => Prom
       return await listen(at);
     } catch (error) {
       const taken = error instanceof TenonError && error.code === "ADDRESS_IN_USE";
-      // 0 is any free port.
+      // Port 0 means any free port.
       if (!taken || port === 0 || at === Math.min(port + tries, 65_535)) throw error;
     }
   }

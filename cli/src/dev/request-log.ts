@@ -1,10 +1,10 @@
 import type { RecentRequest, Runtime } from "../runtime.ts";
 import type { Terminal } from "../terminal.ts";
 
-/** Milliseconds between looks at what was answered. */
+/** Milliseconds between checks for answered requests. */
 const interval = 100;
 
-/** Prints a line for each request that the runtime answers, until it is told to stop. */
+/** Prints a line for each request that the runtime answers, until the returned function is called. */
 export function logRequests(runtime: Runtime, terminal: Terminal): () => void {
   let last = runtime.recentRequests().at(-1);
   const look = () => {
@@ -27,7 +27,7 @@ function line({ method, path, status, duration_ms: duration }: RecentRequest, te
   return `${method.padStart(12)} ${printable(path)} ${terminal.status(status)} ${terminal.dim(`${time} ms`)}`;
 }
 
-/** A path is what a client sent: nothing of it may reach the terminal as a command. */
+/** Removes control characters from a path, because a client could send commands to the terminal. */
 function printable(text: string): string {
   return text.replace(/[^\x21-\x7e]/g, "?");
 }

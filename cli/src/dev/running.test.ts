@@ -36,7 +36,7 @@ test("others are those that start and those whose services answer, and not the p
   }
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
-  // The number of one that was killed is another program's by now.
+  // The process id of a killed one may belong to another program by now.
   expect(await othersRunning(folder)).toEqual([]);
   expect(existsSync(fileOf(process.ppid))).toBe(false);
 });

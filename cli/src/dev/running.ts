@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { systemReason, TenonError } from "../errors.ts";
 
 /**
- * The sign that a `tenon dev` of a project runs: the file `.tenon/running/<process id>`, which has the address of its
- * development services, and nothing while they start. `tenon migrate` finds the services by it. A process that was killed leaves its file; {@link othersRunning} tells such a one.
+ * A file that marks a running `tenon dev` of a project: `.tenon/running/<process id>`. It has the address of the
+ * development services, and is empty while they start. `tenon migrate` uses it to find the services. A killed process
+ * leaves its file, and {@link othersRunning} removes it.
  */
 export class RunningSign {
   readonly #file: string;
@@ -14,10 +15,10 @@ export class RunningSign {
   }
 
   /**
-   * Puts it up.
+   * Writes the file.
    *
-   * @param folder the project's
-   * @throws TenonError `FOLDER` when it can't be written
+   * @param folder the project's folder
+   * @throws TenonError `FOLDER` when the file can't be written
    */
   static async up(folder: string): Promise<RunningSign> {
     const file = join(signs(folder), String(process.pid));
@@ -31,7 +32,7 @@ export class RunningSign {
     return sign;
   }
 
-  /** Says where the services are. */
+  /** Writes the address of the services. */
   async name(services: string): Promise<void> {
     try {
       await writeFile(this.#file, services);
@@ -40,13 +41,13 @@ export class RunningSign {
     }
   }
 
-  /** Takes it down. */
+  /** Removes the file. */
   async close(): Promise<void> {
     await rm(this.#file, { force: true });
   }
 }
 
-/** The process ids of the other `tenon dev` that run in a project. Signs that killed ones have left are removed. */
+/** Returns the process ids of other running `tenon dev` of a project. Removes the files of killed ones. */
 export async function othersRunning(folder: string): Promise<number[]> {
   const found: number[] = [];
   for (const name of await readdir(signs(folder))) {
@@ -60,7 +61,7 @@ export async function othersRunning(folder: string): Promise<number[]> {
   return found;
 }
 
-/** The address of the development services of a project while `tenon dev` runs. */
+/** Returns the address of the development services of a project while `tenon dev` runs. */
 export async function servicesOf(folder: string): Promise<string | undefined> {
   const names = await readdir(signs(folder)).catch(() => []);
   for (const name of names.filter((each) => /^[1-9][0-9]*$/.test(each) && isAlive(Number(each)))) {
@@ -83,13 +84,13 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Whether anything is there: the number of a process that was killed may be another's by now. */
+/** Returns whether the services answer. The process id of a killed one may be another's by now. */
 async function answers(services: string): Promise<boolean> {
   try {
     await fetch(`${services}/health`, { signal: AbortSignal.timeout(2000) });
     return true;
   } catch (error) {
-    // One that is slow, or stopped in a debugger, is there.
+    // Slow services, or ones stopped in a debugger, still run.
     return (error as Error).name === "TimeoutError";
   }
 }

@@ -13,20 +13,20 @@ import { buildingPage, buildState, errorPage, mapPath, statePath } from "./error
 import { listenNear } from "./ports.ts";
 import { logRequests } from "./request-log.ts";
 
-/** Where the page is that shows the module's API. */
+/** Path of the page with the module's API. */
 export const docsPath = "/docs";
 
-/** Where to listen, and what modules may call. */
+/** Where to listen, and which sidecars modules may call. */
 export interface DevServerOptions {
   readonly host: string;
   readonly port: number;
-  /** Whether another port will do when this one is taken. */
+  /** Allows the next free port when this one is taken. */
   readonly near: boolean;
-  /** The options of `tenon.toml`, with the sidecars of development. */
+  /** The options from `tenon.toml`, with the development sidecars. */
   readonly serving: ReturnType<typeof servingOptions>;
 }
 
-/** The runtime of `tenon dev`: it serves what there is, whatever state the sources are in. */
+/** The runtime of `tenon dev`. It serves the last successful build, whatever the state of the sources. */
 export class DevServer {
   /** Such as `http://127.0.0.1:3000`. */
   readonly url: string;
@@ -54,7 +54,7 @@ export class DevServer {
   }
 
   /**
-   * Listens, with the components of `modules/` loaded. One that does not load is told, and left out.
+   * Listens, and loads the components of `modules/`. A component that cannot be loaded is reported and left out.
    *
    * @throws TenonError `ADDRESS_IN_USE`, `LISTEN` or `CONFIG`
    */
@@ -63,10 +63,10 @@ export class DevServer {
       ...options.serving,
       modules: [],
       logLevel: "info",
-      // It has a log of requests of its own.
+      // `tenon dev` has its own log of requests.
       accessLog: false,
     });
-    // Until there is a build: clients are told that there will be one.
+    // Before the first build, browsers get a page that waits for it.
     runtime.setBuildError(project.config.project.name, buildingPage(project.config.project.name));
     const { host, port, near } = options;
     const listen = (at: number) => suggestPort(runtime.listen({ host, port: at, localNames: true }));
@@ -80,12 +80,12 @@ export class DevServer {
     return server;
   }
 
-  /** Whether a build of the project serves. */
+  /** Returns whether a build of the project is served. */
   get hasBuild(): boolean {
     return this.#hasBuild;
   }
 
-  /** Puts a newly built component in the place of the one that serves. */
+  /** Replaces the served component with a new build. */
   async swap(component: string, build: number): Promise<void> {
     await this.#load(this.#name, component);
     this.#hasBuild = true;
@@ -95,7 +95,7 @@ export class DevServer {
     this.#setState(build);
   }
 
-  /** Shows browsers why the sources can't be built; others are answered by the last build that worked. */
+  /** Shows build errors to browsers; other clients get the last successful build. */
   showError(error: unknown, build: number): void {
     this.runtime.setBuildError(this.#name, errorPage(this.#name, error, build));
     this.#setState(build);
@@ -108,7 +108,7 @@ export class DevServer {
     for (const { path, ...page } of referencePage({ title: this.#name, specUrl })) this.runtime.setPage(path, page);
   }
 
-  /** Loads a component of `modules/`, anew when it is loaded already; whether it can be served. */
+  /** Loads or reloads a component of `modules/`. Returns whether it can be served. */
   async loadDependency(file: string): Promise<boolean> {
     try {
       await this.#load(moduleName(file), file);
@@ -119,7 +119,7 @@ export class DevServer {
     }
   }
 
-  /** Loads a component with the policy that the project has for it. */
+  /** Loads a component with the project's policy for it. */
   async #load(name: string, file: string): Promise<void> {
     const { config, folder } = this.#project;
     const policy = config.modules[name];
@@ -130,7 +130,7 @@ export class DevServer {
     );
   }
 
-  /** Loads the component of a `source`; whether it can be served. */
+  /** Loads the component of a `source`. Returns whether it can be served. */
   async #loadSource(name: string, source: string): Promise<void> {
     try {
       await this.#load(name, await fileOfSource(source, this.#project.folder, pulledFile));
@@ -139,7 +139,7 @@ export class DevServer {
     }
   }
 
-  /** Stops listening, and resolves when running requests are over. */
+  /** Stops listening, and resolves when running requests are done. */
   async close(): Promise<void> {
     await this.runtime.close();
     this.#stopLog();

@@ -19,25 +19,25 @@ import { othersRunning, RunningSign } from "./running.ts";
 import { DevServer, docsPath } from "./server.ts";
 import { type Watching, watch } from "./watch.ts";
 
-/** How to develop; what is left out is as `tenon.toml` has it. */
+/** Options of `tenon dev`; `tenon.toml` has the defaults. */
 export interface DevOptions {
   readonly host: string | undefined;
-  /** This port or none. */
+  /** The only acceptable port, if any. */
   readonly port: number | undefined;
-  /** Whether the development services begin with nothing. */
+  /** True when the development services start empty. */
   readonly fresh: boolean;
 }
 
-/** How long a top level runs until it is said that it does; usually it takes some milliseconds. */
+/** Milliseconds after which a running top level is reported; usually it takes a few milliseconds. */
 const longTopLevelMs = 2_000;
 
-/** How long a build goes on, at least, when the sources have changed meanwhile: most are over by then. */
+/** Minimum milliseconds of a build after the sources have changed; most builds end before. */
 const supersededAfterMs = 1_000;
 
 /**
- * A project that is served while it is worked on. Every change leads to a new build that takes the place of the last one
- * without a request being dropped; a build that fails leaves it serving and is shown. A change of `tenon.toml` that concerns
- * serving begins the server anew, on the same port.
+ * A project that is served during development. Every change starts a new build, which replaces the last one without
+ * dropping a request. A failed build is shown, and the last one stays. A change of `tenon.toml` that concerns serving
+ * restarts the server on the same port.
  */
 export class DevSession {
   #project: Project;
@@ -45,7 +45,7 @@ export class DevSession {
   readonly #terminal: Terminal;
   readonly #update = new Latest(() => this.#run());
   readonly #builder = new Builder();
-  /** The build that is going on. */
+  /** The running build. */
   #building: { readonly supersede: () => void; readonly end: () => void } | undefined;
   #pending = new Set<string>();
   #sign: RunningSign | undefined;
@@ -53,7 +53,7 @@ export class DevSession {
   #server: DevServer | undefined;
   #watching: Watching | undefined;
   #consumers: readonly (QueueConsumer | CronConsumer)[] = [];
-  /** Builds so far, whether they worked or not. */
+  /** Number of builds so far, failed ones included. */
   #builds = 0;
 
   constructor(project: Project, options: DevOptions, terminal: Terminal) {
@@ -62,30 +62,30 @@ export class DevSession {
     this.#terminal = terminal;
   }
 
-  /** Where the module is. */
+  /** The module's URL. */
   get url(): string {
     return `${this.#server?.url}/run/${this.#project.config.project.name}/`;
   }
 
-  /** The page of the development services. */
+  /** The URL of the development services' page. */
   get servicesUrl(): string {
     return `${this.#services?.url}/`;
   }
 
-  /** The page that shows the module's API. */
+  /** The URL of the page with the module's API. */
   get docsUrl(): string {
     return `${this.#server?.url}${docsPath}`;
   }
 
   /**
-   * Listens, builds for the first time, whatever comes of it, and begins to watch.
+   * Listens, runs the first build, which may fail, and begins to watch.
    *
-   * @throws TenonError when it cannot listen, or would delete what another one of the project works with
+   * @throws TenonError when it cannot listen, or would delete files of another `tenon dev` of the project
    */
   async start(): Promise<void> {
     const folder = join(this.#project.folder, ".tenon", "services");
     const { fresh } = this.#options;
-    // Before it looks for others, so that of two that begin at once each finds the other.
+    // Before looking for others, so that two that start at once find each other.
     this.#sign = await RunningSign.up(this.#project.folder);
     if (fresh) await refuseBesideOthers(this.#project.folder);
     this.#services = await listenNear(servicesPort, (port) => Services.start({ folder, port, fresh }));
@@ -99,13 +99,13 @@ export class DevSession {
     await this.rebuild();
   }
 
-  /** Builds as soon as a build that is going on is over, which is soon. */
+  /** Builds after the running build, which is ended soon. */
   async rebuild(): Promise<void> {
     this.#building?.supersede();
     await this.#update.request();
   }
 
-  /** Notes what changed, and does what has to be done about it. */
+  /** Records changes and handles them. */
   changed(paths: readonly string[]): void {
     for (const path of paths) this.#pending.add(path);
     this.#terminal.detail(`${"Change".padStart(12)} ${paths.map((path) => this.#shown(path)).join(", ")}`);
@@ -113,7 +113,7 @@ export class DevSession {
     void this.#update.request();
   }
 
-  /** Closes all of it, each part whatever becomes of the others: what stayed open would keep the process alive. */
+  /** Closes all parts, even if some fail, because an open one would keep the process alive. */
   async stop(): Promise<void> {
     const failures: unknown[] = [];
     this.#building?.end();
@@ -131,7 +131,7 @@ export class DevSession {
       const changed = (file: string) => paths.includes(join(this.#project.folder, file));
       if (changed(configFile) || changed(environmentFile)) await this.#configure(changed(environmentFile));
       await this.#reloadDependencies(dependencies);
-      // Without a path it was asked for by hand.
+      // Without paths, the user asked for it.
       if (paths.length === 0 || paths.length > dependencies.length) await this.#build(paths);
     } catch (error) {
       this.#fail(error);
@@ -140,7 +140,7 @@ export class DevSession {
 
   async #build(paths: readonly string[]): Promise<void> {
     const [first, ...more] = paths.map((path) => this.#shown(path));
-    // Once in the life of an installation, and long: it shows its own progress.
+    // Once per installation, and slow, so it shows its own progress.
     await prepareEngine(this.#terminal);
     const because = first === undefined ? "" : ` after ${first}${more.length > 0 ? ` and ${more.length} more` : ""}`;
     const { signal, over } = this.#supersedable();
@@ -153,14 +153,14 @@ export class DevSession {
       });
       await this.#document(signal);
     } catch (error) {
-      // The build of what changed meanwhile is next, or there is none.
+      // The build of the newer changes follows, if there is one.
       if (!signal.aborted) throw error;
     } finally {
       over();
     }
   }
 
-  /** A signal that ends a build when the sources change while it goes on; `over` says that it does not any more. */
+  /** Returns a signal that ends a build when the sources change during it; `over` cancels that. */
   #supersedable(): { signal: AbortSignal; over: () => void } {
     const started = performance.now();
     const controller = new AbortController();
@@ -177,11 +177,14 @@ export class DevSession {
     return { signal: controller.signal, over };
   }
 
-  /** Builds. A top level that does not end is reported long before the build gives it up. */
+  /** Builds. Reports an endless top level long before the build times out. */
   async #built(signal: AbortSignal): Promise<Built> {
     const report = () => {
       const source = this.#shown(this.#project.source);
-      this.#terminal.note("Wait", `for the top level of ${source}, which may not end; a change ends it, or 30 s`);
+      this.#terminal.note(
+        "Wait",
+        `for the top level of ${source}, which may be endless; it ends after a change or 30 s`,
+      );
     };
     let timer: NodeJS.Timeout | undefined;
     try {
@@ -193,31 +196,31 @@ export class DevSession {
     }
   }
 
-  /** Whether a file is one of the components that are served besides. */
+  /** Returns whether a file is one of the additional components. */
   #isDependency(path: string): boolean {
     return path.startsWith(join(this.#project.folder, "modules") + sep);
   }
 
-  /** Shows the API as it is now. What OpenAPI can't express is no reason not to serve. */
+  /** Shows the current API. The module is served even if OpenAPI cannot express it. */
   async #document(signal: AbortSignal): Promise<void> {
     try {
       this.#server?.showDocument(await this.#builder.document(this.#project, signal));
     } catch (error) {
-      // Of sources that have changed meanwhile there will be another.
+      // Changed sources will give another one.
       if (this.#pending.size > 0 || signal.aborted) return;
       const message = error instanceof Error ? error.message : String(error);
       this.#terminal.note("No schema", message.replaceAll(this.#project.folder + sep, ""));
     }
   }
 
-  /** Reads `tenon.toml` anew; with other secrets the server starts again whatever it says. */
+  /** Reads `tenon.toml` again. Changed secrets restart the server in any case. */
   async #configure(hasOtherSecrets: boolean): Promise<void> {
     const before = this.#project;
     this.#project = inScratch(await requireProject(before.folder));
     if (serving(before) === serving(this.#project) && !hasOtherSecrets) return;
     const moved = before.config.server.port !== this.#project.config.server.port && this.#options.port === undefined;
     const port = moved ? this.#project.config.server.port : (this.#server?.port ?? 0);
-    // Not one that an earlier `tenon dev` has left.
+    // A component left by an earlier `tenon dev` does not count.
     const hasBuild = this.#server?.hasBuild === true;
     await Promise.all(this.#consumers.map((consumer) => consumer.close()));
     await this.#server?.close();
@@ -255,7 +258,7 @@ export class DevSession {
     return started;
   }
 
-  /** Declares `[cron]` to the development services, which call modules themselves; or consumes a sidecar that the file names. */
+  /** Declares `[cron]` to the development services, which call modules; or consumes a sidecar from the file. */
   async #runJobs(started: DevServer, options: ReturnType<typeof servingOptions>): Promise<CronConsumer[]> {
     const { config } = this.#project;
     const complain = (message: string) => this.#terminal.note("Cron", message);
@@ -287,8 +290,8 @@ export class DevSession {
     else this.#terminal.failure(error instanceof Error ? (error.stack ?? error.message) : String(error));
     const meanwhile =
       this.#server?.hasBuild === true
-        ? "the last build that worked goes on serving"
-        : "no build has worked yet, so nothing serves";
+        ? "the last successful build is still served"
+        : "no build has succeeded yet, so nothing is served";
     this.#terminal.note("Wait", `for a change; ${meanwhile}`);
   }
 
@@ -297,18 +300,20 @@ export class DevSession {
   }
 }
 
-/** `--fresh` deletes files that another `tenon dev` of the project may have open, and what it has acknowledged. */
+/**
+ * Refuses `--fresh` beside another `tenon dev`, because it deletes files that the other has open or has acknowledged.
+ */
 async function refuseBesideOthers(folder: string): Promise<void> {
   const [other] = await othersRunning(folder);
   if (other === undefined) return;
   throw new TenonError(
     "FOLDER",
-    `--fresh would delete what another \`tenon dev\` of this project works with; it is process ${other}`,
-    "end that one first, or leave --fresh out",
+    `--fresh would delete files of another \`tenon dev\` of this project, process ${other}`,
+    "end that process first, or leave --fresh out",
   );
 }
 
-/** A build for development is no build to deploy: it goes where `tenon run` does not look. */
+/** Moves the output of a development build to a folder in which `tenon run` does not look. */
 function inScratch(project: Project): Project {
   const scratch = join(project.folder, ".tenon", "dev");
   const { name } = project.config.project;
@@ -321,7 +326,7 @@ function inScratch(project: Project): Project {
   };
 }
 
-/** What of a project's configuration the server is started with. */
+/** The parts of a project's configuration that the server starts with. */
 function serving({
   config: { project, server, sidecars, queues, cron, outbound, secrets, env, modules },
 }: Project): string {

@@ -44,7 +44,7 @@ test("files that a build has read matter too, inside the project and beside it; 
     await writeFile(join(folder, "notes.md"), "x");
     await write("lib/text.ts");
     await expect.poll(() => told, { timeout: 5000 }).toContain("lib/text.ts");
-    // Its watcher is set up while this goes on.
+    // The watcher is set up concurrently.
     const change = async () => {
       await writeFile(beside, String(++version));
       return told;

@@ -2,21 +2,22 @@ import { relative, sep } from "node:path";
 import { watch as watchFiles } from "chokidar";
 import type { Project } from "../project/project.ts";
 
-/** What matters to a build whether or not the last one has read it. */
+/** Paths that concern every build. */
 const always = new Set(["src", "wit", "modules", "tenon.toml", "package.json", "tsconfig.json", ".env"]);
 
 /** Folders that are large, or that builds write to. */
 const left = new Set(["node_modules", "dist", ".tenon", ".git"]);
 
 /**
- * Milliseconds without a further change until one is told: an editor or a `git switch` changes many files at once. More than
- * the 50 within which chokidar drops further changes of a file: what is dropped is older than what is then read.
+ * Milliseconds without further changes before changes are reported, because an editor or `git switch` changes many
+ * files at once. It is more than the 50 in which chokidar drops repeated changes of a file, so the dropped ones precede
+ * the read.
  */
 const quiet = 70;
 
-/** Watching a project's sources. */
+/** A running watch. */
 export interface Watching {
-  /** Files that matter besides, wherever they are: what the last build has read. */
+  /** Adds files that the last build has read, wherever they are. */
   add(files: readonly string[]): void;
   close(): Promise<void>;
 }
@@ -24,7 +25,7 @@ export interface Watching {
 /**
  * Watches a project's sources.
  *
- * @param changed told the absolute paths that changed, appeared or went, once nothing more changes
+ * @param changed called with the absolute paths of changed, added and removed files after a quiet period
  */
 export async function watch(project: Project, changed: (paths: readonly string[]) => void): Promise<Watching> {
   const inputs = new Set<string>();
@@ -37,7 +38,7 @@ export async function watch(project: Project, changed: (paths: readonly string[]
   };
   const within = (path: string) => relative(project.folder, path).split(sep);
   const isLeft = (path: string) => within(path).some((part) => left.has(part)) || /~$|\.sw[a-z]$/.test(path);
-  // The whole folder: what is not there yet (an import's file, `wit/`) can be watched in no other way.
+  // Watches the whole folder, because missing files (an import's file, `wit/`) cannot be watched otherwise.
   const watcher = watchFiles(project.folder, { ignoreInitial: true, ignored: isLeft });
   watcher.on("all", (event, path) => {
     if (event === "addDir" || !(inputs.has(path) || always.has(within(path)[0] ?? ""))) return;

@@ -1,4 +1,4 @@
-/** The folder of compiled code: where it is, whether it can be used, and how large it is. */
+/** The folder of compiled code: its path, its state and its size. */
 import { existsSync } from "node:fs";
 import { lstat, readdir, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -9,19 +9,19 @@ import { type Check, error, note, ok } from "./check.ts";
 
 const name = "cache folder";
 
-/** Free space that preparing the engine and serving some builds takes. */
+/** Free space for preparing the engine and serving some builds. */
 const wantedBytes = 500 * 1024 * 1024;
 
-/** Makes the folder if it is not there, as every command would, and so finds out whether it can be used. */
+/** Makes the folder if it is missing, as every command would, and so checks that it can be used. */
 export async function cacheCheck(folder: string): Promise<Check> {
   let addon: NativeAddon;
   try {
     addon = native();
   } catch {
-    return note(name, `${folder}, which only the addon can check`, "mend the addon first");
+    return note(name, `${folder}, which only the addon can check`, "fix the addon first");
   }
   const problem = await problemOf(folder, addon);
-  if (problem !== undefined) return error(name, problem, "mend that, or set TENON_CACHE_DIR to a folder of your own");
+  if (problem !== undefined) return error(name, problem, "fix that, or set TENON_CACHE_DIR to a folder of your own");
   const bytes = await bytesIn(folder);
   const { bavail, bsize } = await statfs(nearestExisting(folder));
   const free = bavail * bsize;
@@ -32,7 +32,7 @@ export async function cacheCheck(folder: string): Promise<Check> {
   return ok(name, `${size}; it can be deleted at any time`);
 }
 
-/** The rule by which code is trusted is the addon's (crates/code, `folder.rs`). */
+/** Checks the folder with the addon, which has the rule for trusted code (crates/trusted-folder). */
 async function problemOf(folder: string, addon: NativeAddon): Promise<string | undefined> {
   try {
     await fromNative(addon.SnapshotEngine.open(folder, "doctor"));

@@ -1,14 +1,14 @@
-/** What was found about one thing that Tenon needs. */
+/** The result of one check of the environment. */
 export interface Check {
-  /** What was looked at, such as `cache folder`. */
+  /** Subject of the check, such as `cache folder`. */
   readonly name: string;
   /**
-   * `ok`; `note`: Tenon works without it, or works around it; `error`: something of Tenon does not work until it is mended.
+   * `ok`; `note`: Tenon works without it or around it; `error`: a part of Tenon does not work until it is fixed.
    */
   readonly state: "ok" | "note" | "error";
-  /** What was found. */
+  /** Result of the check. */
   readonly found: string;
-  /** What to do about it; undefined when there is nothing to do. */
+  /** Advice to the user; undefined when nothing needs to be done. */
   readonly todo?: string;
 }
 

@@ -1,11 +1,11 @@
-/** What is installed: Node, the packages of Tenon, and the engine that builds need. */
+/** Checks of the installation: Node, Tenon's packages, and the engine for builds. */
 import type { TenonError } from "../errors.ts";
 import { native } from "../native.ts";
 import { packageFolder, requiredNode, version } from "../package.ts";
 import { enginePackage, installedVersion, wasmtimeVersion } from "../versions.ts";
 import { type Check, error, note, ok } from "./check.ts";
 
-/** Checks the installation that the command itself belongs to. */
+/** Checks the installation of the running command. */
 export function installationChecks(): Check[] {
   return [
     ok("tenon", `${version}, in ${packageFolder}`),
@@ -40,7 +40,7 @@ function addonCheck(): Check {
   return ok("addon", `@tenon/native ${installed ?? version} with wasmtime ${wasmtimeVersion}, for ${platform}`);
 }
 
-/** Why the addon's file cannot be loaded where there is one, such as a C library that is too old. */
+/** Returns the reasons why an existing addon cannot be loaded, such as a C library that is too old. */
 function loadProblems(cause: unknown): string[] {
   if (!(cause instanceof Error)) return [];
   const [line = ""] = cause.message.split("\n");
@@ -53,7 +53,7 @@ function engineCheck(): Check {
   return note("engine", `${enginePackage} is not installed, so nothing can be built`, "install tenon again to build");
 }
 
-/** Compares versions by major and minor number, and the patch last. */
+/** Compares versions by major, minor and patch number. */
 export function isAtLeast(found: string, wanted: string): boolean {
   const [a, b] = [found, wanted].map((text) => text.split(/[.-]/).map(Number));
   for (let at = 0; at < 3; at++) {

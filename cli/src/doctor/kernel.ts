@@ -1,21 +1,21 @@
-/** What the system offers that restoring instances between requests uses. */
+/** Checks of system features that restoring instances uses. */
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { release } from "node:os";
 import { limits } from "../limits.ts";
 import { type Check, error, note, ok } from "./check.ts";
 import { isAtLeast } from "./installed.ts";
 
-/** The first Linux with `PAGEMAP_SCAN`, by which written pages of memory are found (crates/memory). */
+/** First Linux version with `PAGEMAP_SCAN`, which finds written pages of memory (crates/memory). */
 const scanSince = "6.7.0";
 
-/** Bytes of a page that the memories of instances are made for (crates/memory). */
+/** Page size that the instances' memories support (crates/memory). */
 const pageBytes = 4096;
 
-/** Addresses that an instance reserves, and that Node and the addon take besides. */
+/** Address space of an instance; and of Node with the addon. */
 const instanceGibibytes = 4;
 const processGibibytes = 1.5;
 
-/** A check for each property; none on systems other than Linux. */
+/** Returns a check for each property; none on systems other than Linux. */
 export function kernelChecks(): Check[] {
   if (process.platform !== "linux") return [];
   return [scanCheck(release()), ...pageCheck(readIfThere("/proc/self/auxv")), ...addressSpaceCheck(limitsText())];
@@ -23,7 +23,7 @@ export function kernelChecks(): Check[] {
 
 /** @param kernel such as `6.1.0-13-amd64` */
 export function scanCheck(kernel: string, pagemap = "/proc/self/pagemap"): Check {
-  const slow = "each request that wrote to memory costs more, because all of it is given back to the system";
+  const slow = "each request that wrote to memory costs more, because its whole memory is given back to the system";
   if (!isAtLeast(kernel, scanSince)) {
     return note("kernel", `Linux ${kernel} has no PAGEMAP_SCAN: ${slow}`, "Linux 6.7 or later has it");
   }

@@ -1,8 +1,8 @@
-/** The ports of `tenon dev`: whether they are free. */
+/** Checks that the ports of `tenon dev` are free. */
 import { createServer } from "node:net";
 import { type Check, error, note, ok } from "./check.ts";
 
-/** What listens on a port, and how another one is chosen; undefined where the next free one is taken. */
+/** Checks a port. `todo` says how to choose another one; without it, `tenon dev` uses the next free one. */
 export async function portCheck(name: string, host: string, port: number, todo: string): Promise<Check> {
   const code = await listenError(host, port);
   const at = `${host.includes(":") ? `[${host}]` : host}:${port}`;
@@ -12,7 +12,7 @@ export async function portCheck(name: string, host: string, port: number, todo: 
     case "EADDRINUSE":
       return note(name, `${at} is taken, so \`tenon dev\` takes the next free one`, todo);
     case "EACCES":
-      return error(name, `${at} is reserved for the administrator`, todo);
+      return error(name, `${at} needs administrator rights`, todo);
     default:
       return error(name, `${at} cannot be listened on (${code})`, todo);
   }

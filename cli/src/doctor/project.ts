@@ -1,4 +1,4 @@
-/** The project that the command is run in: its configuration, its handler, and the SDK that it has installed. */
+/** Checks of the current project: its configuration, its handler, and its installed SDK. */
 import { existsSync } from "node:fs";
 import { relative } from "node:path";
 import { version } from "../package.ts";

@@ -1,4 +1,4 @@
-/** `navigator.userAgent`, by which code finds out where it runs (WinterTC, Minimum Common Web API). */
+/** `navigator.userAgent`, which identifies the runtime to code (WinterTC, Minimum Common Web API). */
 Object.defineProperty(globalThis, "navigator", {
   value: Object.freeze({ userAgent: "Tenon" }),
   configurable: true,

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { unicodeVersion } from "./normalization-tables.ts";
 
-// The engine's own method, before it is replaced.
+// The engine's own method, before its replacement.
 const { normalize: native } = String.prototype;
 const { normalize } = await import("./normalize.ts");
 String.prototype.normalize = native;
@@ -16,7 +16,7 @@ test.runIf(isComparable)(
     const different: string[] = [];
     for (let code = 0; code < 0x110000; code++) {
       const char = String.fromCodePoint(code);
-      // What this Node does not know yet is newer than it.
+      // This Node does not have the newest characters.
       if (/\p{Cn}/u.test(char)) continue;
       for (const form of forms)
         for (const text of /\p{M}/u.test(char) ? [char, `a${char}\u0323`, `\u0301${char}`] : [char])

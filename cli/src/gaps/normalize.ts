@@ -1,6 +1,6 @@
 /**
- * `String.prototype.normalize`, which the engine lacks (Unicode Standard Annex 15). The tables are read while the component is
- * built, so a request finds them ready.
+ * `String.prototype.normalize`, which the engine lacks (Unicode Standard Annex 15). The tables are parsed while the
+ * component is built, so that requests find them ready.
  */
 import { canonical, classes, compatible } from "./normalization-tables.ts";
 
@@ -38,7 +38,7 @@ function readTables(): void {
       combining.set(mark, index + 1);
     }
   }
-  // A composite of three parts is made of one of two, so the short ones come first.
+  // A composite of three parts is made from one of two, so short ones come first.
   const lengthOf = (each: number) => (decompositions.get(each) as readonly number[]).length;
   for (const each of composed.sort((a, b) => lengthOf(a) - lengthOf(b))) {
     const parts = decompositions.get(each) as readonly number[];
@@ -70,7 +70,7 @@ function decomposed(text: string, isCompatible: boolean): number[] {
   return sorted(result);
 }
 
-/** Puts marks that follow each other into the order of their classes. */
+/** Sorts consecutive marks by their classes. */
 function sorted(codes: number[]): number[] {
   for (let start = 0; start < codes.length; start++) {
     let end = start;
@@ -122,12 +122,12 @@ function textOf(codes: readonly number[]): string {
   return text;
 }
 
-/** The method itself: a text in one of the four forms. */
+/** The method itself: normalizes a text to one of the four forms. */
 export function normalize(this: unknown, form?: string): string {
   const text = String(this);
   const name = form === undefined ? "NFC" : String(form);
   if (!/^NFK?[CD]$/.test(name)) throw new RangeError("form must be one of 'NFC', 'NFD', 'NFKC', or 'NFKD'");
-  // The first characters are as they are in every form.
+  // The first characters are the same in every form.
   if (/^[\0-\x7f]*$/.test(text) || (name === "NFC" && /^[\0-\u02ff]*$/.test(text))) return text;
   const codes = decomposed(text, name.length === 4);
   return textOf(name.endsWith("C") ? composed(codes) : codes);

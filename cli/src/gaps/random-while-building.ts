@@ -1,16 +1,16 @@
 /**
- * Random values for packages that ask for some at top level, where there is no host. They follow from the bundle, and the build
- * says who asked: what is made of them is the same in every instance. In requests the values are the engine's.
+ * Random values for packages that need some at top level, where there is no host. They are derived from the bundle, and
+ * the build reports the caller, because they are the same in every instance. In requests, values come from the engine.
  */
 declare const TENON_SEED: string;
 
-/** The methods, which the engine has in the prototype. */
+/** The methods, which are on the prototype in the engine. */
 const methods = Object.getPrototypeOf(crypto) as typeof crypto;
 const { getRandomValues, randomUUID } = methods;
 const isBuilding = () => Symbol.for("tenon.building") in globalThis;
 let [a = 1, b = 2, c = 3, d = 4] = (TENON_SEED.match(/.{8}/g) ?? []).map((each) => Number.parseInt(each, 16));
 
-/** The next byte of the generator sfc32. */
+/** Returns the next byte of the generator sfc32. */
 function next(): number {
   const sum = (a + b + d) | 0;
   d = (d + 1) | 0;

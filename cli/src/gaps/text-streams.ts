@@ -1,4 +1,4 @@
-/** `TextDecoderStream` and `TextEncoderStream` (Encoding Standard, section 7), of the engine's decoder, encoder and streams. */
+/** `TextDecoderStream` and `TextEncoderStream` (Encoding Standard, section 7), made from the engine's classes. */
 type Decoder = InstanceType<typeof TextDecoder>;
 
 class TextDecoderStream {
@@ -43,7 +43,7 @@ class TextEncoderStream {
 
   constructor() {
     const encoder = new TextEncoder();
-    // A pair of surrogates may come in two parts.
+    // A surrogate pair may be split.
     let left = "";
     const { readable, writable } = new TransformStream<string, Uint8Array>({
       transform(part, controller) {

@@ -1,18 +1,18 @@
-/** Which requests a sidecar passes on, by method and path. */
+/** The rules for the requests that a sidecar forwards, by method and path. */
 import { TenonError } from "../errors.ts";
 
 /** A rule such as `POST /v1/charges`, `GET /v1/customers/*` or `* /v1/**`. */
 export interface AllowRule {
-  /** As it was written; what metrics name. */
+  /** The rule as written, which is also a label in metrics. */
   readonly text: string;
   matches(method: string, segments: readonly string[]): boolean;
 }
 
 /**
- * Reads a rule: a method or `*`, and a path. A segment `*` stands for any one segment, a last segment `**` for any that follow.
- * GET allows HEAD as well.
+ * Parses a rule: a method or `*`, and a path. A segment `*` matches any one segment, a last segment `**` any number of
+ * them. GET also allows HEAD.
  *
- * @throws TenonError `CONFIG` saying how a rule is written
+ * @throws TenonError `CONFIG` with the valid forms
  */
 export function parseAllow(text: string): AllowRule {
   const [, method, path] = /^(\*|[A-Z]+) (\/\S*)$/.exec(text) ?? [];
@@ -36,10 +36,11 @@ export function parseAllow(text: string): AllowRule {
 }
 
 /**
- * The segments of a path, percent-decoded once.
+ * Returns the segments of a path, percent-decoded once.
  *
- * @returns undefined for a path that another server could take for a different one: with `.` or `..`, an encoded slash, a
- *   backslash, a control character or a malformed escape
+ * @returns undefined for a path that another server could read differently: with `.` or `..`, an encoded slash, a
+ * backslash, a
+ *   control character or a malformed escape
  */
 export function splitPath(path: string): string[] | undefined {
   if (!path.startsWith("/")) return undefined;
@@ -51,7 +52,7 @@ export function splitPath(path: string): string[] | undefined {
     } catch {
       return undefined;
     }
-    // Some servers cut off what follows a semicolon, and then see dots.
+    // Some servers cut a segment off at a semicolon, and then see dots.
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for
     if (/^\.{1,2}(?:;|$)|[/\\\0-\x1f\x7f]/.test(segment)) return undefined;
     segments.push(segment);

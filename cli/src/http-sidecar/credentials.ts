@@ -1,11 +1,11 @@
-/** Headers whose values stand in files, such as an API's key. */
+/** Headers with values from files, such as an API's key. */
 import { readFileSync, statSync } from "node:fs";
 import { validateHeaderName, validateHeaderValue } from "node:http";
 import { systemReason, TenonError } from "../errors.ts";
 
 const MAX_BYTES = 16 * 1024;
 
-/** Headers that are the connection's, which no file may set. */
+/** Headers of the connection, which no file may set. */
 const RESERVED = new Set([
   "host",
   "connection",
@@ -17,7 +17,7 @@ const RESERVED = new Set([
   "expect",
 ]);
 
-/** A header that is added to each request. */
+/** A header that each request gets. */
 export class HeaderFile {
   /** In lower case. */
   readonly name: string;
@@ -25,21 +25,21 @@ export class HeaderFile {
   #value: string;
   #changed: number;
 
-  /** @throws TenonError `CONFIG` for a name or a file that can't be; never with the file's content */
+  /** @throws TenonError `CONFIG` for an invalid name or file; the error never contains the file's content */
   constructor(name: string, file: string) {
     this.name = name.toLowerCase();
     this.#file = file;
     try {
       validateHeaderName(name);
     } catch {
-      throw new TenonError("CONFIG", `${JSON.stringify(name)} is no header's name`);
+      throw new TenonError("CONFIG", `${JSON.stringify(name)} is not a header's name`);
     }
     if (RESERVED.has(this.name)) throw new TenonError("CONFIG", `the header ${this.name} belongs to the connection`);
     this.#changed = this.#modified();
     this.#value = this.#read();
   }
 
-  /** The value. A file that has changed is read anew, so that a credential can be replaced while requests run. */
+  /** Returns the value. A changed file is read again, so that a credential can be replaced while requests run. */
   value(): string {
     const modified = this.#modified();
     if (modified !== this.#changed) {

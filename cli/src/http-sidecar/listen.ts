@@ -1,4 +1,4 @@
-/** Where a sidecar listens, as the other sidecars do (`crates/services/src/sidecar/listen.rs`). */
+/** Listens like the other sidecars (`crates/services/src/sidecar/listen.rs`). */
 
 import { chmodSync, rmSync, statSync } from "node:fs";
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from "node:http";
@@ -8,29 +8,29 @@ import { TenonError } from "../errors.ts";
 /** Read and write for the socket's owner and group: nobody else can connect. */
 const SOCKET_MODE = 0o660;
 
-/** Milliseconds that requests have to finish once a server is told to stop: as with the other sidecars. */
+/** Milliseconds for running requests after a stop; the same as in the other sidecars. */
 const SHUTDOWN_MS = 10_000;
 
-/** A server that listens. */
+/** A listening server. */
 export interface Bound {
-  /** As `tenon.toml` has it: `unix:///run/stripe.sock` or `http://127.0.0.1:7004`. */
+  /** Its address in the form of `tenon.toml`: `unix:///run/stripe.sock` or `http://127.0.0.1:7004`. */
   readonly address: string;
-  /** Set on a loopback address, which web pages in this machine's browsers can reach. */
+  /** True when it is a loopback address, which web pages in this machine's browsers can reach. */
   readonly loopback: boolean;
-  /** Stops listening, and resolves when running requests have finished or their time is over. */
+  /** Stops listening, and resolves when running requests are done or their time is over. */
   stop(): Promise<void>;
 }
 
-/** An address that a server listens at. */
+/** An address at which a server listens. */
 type Place = Pick<Bound, "address" | "loopback"> & {
   /** Removes the socket. */
   release(): void;
 };
 
 /**
- * Listens at `unix:///run/stripe.sock` or `127.0.0.1:7004`. A socket that nobody listens at any more is replaced.
+ * Listens at `unix:///run/stripe.sock` or `127.0.0.1:7004`. Replaces a socket without a listener.
  *
- * @throws TenonError `CONFIG` for what is no address, `ADDRESS_IN_USE` and `LISTEN`
+ * @throws TenonError `CONFIG` for an invalid address, `ADDRESS_IN_USE` and `LISTEN`
  */
 export async function listen(server: HttpServer, text: string, socketMode = SOCKET_MODE): Promise<Bound> {
   const connections = new Connections(server);
@@ -47,8 +47,8 @@ export async function listen(server: HttpServer, text: string, socketMode = SOCK
 }
 
 /**
- * The connections of a server, with the number of requests that each is answering. Node takes one that has sent nothing yet for
- * busy, and waits for it without end; clients open such connections ahead.
+ * The connections of a server, with the number of running requests on each. Node counts a connection without data as
+ * busy and would wait for it forever, and clients open such connections ahead.
  */
 class Connections {
   readonly #server: HttpServer;
@@ -112,7 +112,7 @@ async function listenAtSocket(server: Server, text: string, mode: number): Promi
     if (await answers(path)) throw new TenonError("ADDRESS_IN_USE", `${text} is in use`);
     rmSync(path, { force: true });
   }
-  // Nobody may connect before the mode says who.
+  // No one may connect before the mode restricts it.
   const before = process.umask(0o777 & ~mode);
   try {
     await bind(server, { path }, text);

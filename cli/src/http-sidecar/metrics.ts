@@ -1,6 +1,6 @@
-/** The metrics of a sidecar, under the names that the other sidecars use (`crates/services/src/http/metrics.rs`). */
+/** Metrics of a sidecar, with the names of the other sidecars (`crates/services/src/http/metrics.rs`). */
 
-/** Seconds, from 100 µs on, each four times the one before. */
+/** Bucket bounds in seconds, from 100 µs on, each four times the previous one. */
 const BUCKETS = Array.from({ length: 10 }, (_, i) => 0.0001 * 4 ** i);
 
 const METHODS = new Set(["GET", "HEAD", "PUT", "POST", "PATCH", "DELETE", "OPTIONS"]);
@@ -11,14 +11,14 @@ interface Histogram {
   sum: number;
 }
 
-/** Counters of requests, and of the time until an answer's head. */
+/** Counters of requests and of the time until an answer's head. */
 export class Metrics {
   readonly #answers = new Map<string, number>();
   readonly #durations = new Map<string, Histogram>();
   /** Attempts beyond each request's first. */
   retries = 0;
 
-  /** @param route the rule that allowed it: what a client sends becomes no label */
+  /** @param route the rule that allowed it, because client input must not become a label */
   count(route: string, method: string, status: number, seconds: number): void {
     const labels = `route=${JSON.stringify(route)},method="${METHODS.has(method) ? method : "other"}",status="${status}"`;
     this.#answers.set(labels, (this.#answers.get(labels) ?? 0) + 1);

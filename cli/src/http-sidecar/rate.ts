@@ -1,11 +1,11 @@
-/** A bucket of tokens: so many requests a second, and as many at once. */
+/** A token bucket with this many requests per second and at once. */
 export class RateLimit {
   readonly #perSecond: number;
   readonly #now: () => number;
   #tokens: number;
   #at: number;
 
-  /** @param now milliseconds of a clock that never goes back */
+  /** @param now milliseconds of a monotonic clock */
   constructor(perSecond: number, now: () => number = () => performance.now()) {
     this.#perSecond = perSecond;
     this.#now = now;
@@ -13,7 +13,7 @@ export class RateLimit {
     this.#at = now();
   }
 
-  /** Takes a token. @returns 0, or the seconds until there will be one */
+  /** Takes a token. @returns 0, or the seconds until there is one */
   take(): number {
     const now = this.#now();
     const most = Math.max(1, this.#perSecond);

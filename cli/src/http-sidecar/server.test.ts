@@ -20,7 +20,7 @@ let seen: Seen[] = [];
 let answer: (res: ServerResponse, seen: Seen) => void;
 const started: HttpSidecar[] = [];
 
-/** The third party. */
+/** The third party's API. */
 const api = createServer(async (req, res) => {
   let body = "";
   for await (const piece of req) body += piece;
@@ -58,7 +58,7 @@ interface Asked extends RequestOptions {
   readonly body?: string;
 }
 
-/** As a client would, with a path that nobody tidies up. */
+/** Sends a request like a client, with an unnormalized path. */
 function ask(sidecar: HttpSidecar, path: string, { body, ...options }: Asked = {}) {
   const { address } = sidecar;
   const where = address.startsWith("unix://")
@@ -302,13 +302,13 @@ describe("a sidecar", () => {
   });
 
   it.each<[string, Partial<HttpSidecarOptions>, RegExp]>([
-    ["no address", { upstream: "api.stripe.com" }, /--upstream is no http or https address/],
-    ["another scheme", { upstream: "ftp://a" }, /--upstream is no http/],
+    ["no address", { upstream: "api.stripe.com" }, /--upstream is not an http or https address/],
+    ["another scheme", { upstream: "ftp://a" }, /--upstream is not an http/],
     ["credentials", { upstream: "https://a:canary@b" }, /--upstream has credentials/],
-    ["a query", { upstream: "https://a/?key=canary" }, /--upstream is no http/],
+    ["a query", { upstream: "https://a/?key=canary" }, /--upstream is not an http/],
     ["a rule of nothing", { allow: ["/v1"] }, /"\/v1" allows nothing/],
     ["a rule with two stars inside", { allow: ["GET /**/a"] }, /allows nothing/],
-    ["a name of no header", { headerFiles: { "a b": "x" } }, /"a b" is no header's name/],
+    ["a name of no header", { headerFiles: { "a b": "x" } }, /"a b" is not a header's name/],
     ["a header of the connection", { headerFiles: { Host: "x" } }, /belongs to the connection/],
     ["no file", { headerFiles: { a: "/nowhere/canary" } }, /\/nowhere\/canary cannot be read/],
     ["nowhere to listen", { listen: "stripe" }, /nowhere to listen/],

@@ -1,4 +1,4 @@
-/** A sidecar for somebody else's API: it adds the credentials that no module sees, and passes on what is allowed. */
+/** A sidecar for a third party's API. It adds credentials that modules never see, and forwards allowed requests. */
 import { createHash, timingSafeEqual } from "node:crypto";
 import {
   createServer,
@@ -19,51 +19,51 @@ import { Upstream, UpstreamError } from "./upstream.ts";
 
 /** Options of {@link HttpSidecar.start}. */
 export interface HttpSidecarOptions {
-  /** The API: `https://api.stripe.com`, with a path where all of its paths begin with one. */
+  /** Base URL of the API: `https://api.stripe.com`, with the common prefix of its paths if it has one. */
   readonly upstream: string;
   /** `unix:///run/stripe.sock` or `127.0.0.1:7004`. */
   readonly listen: string;
   /** Files with the values of headers that each request gets. */
   readonly headerFiles?: Readonly<Record<string, string>>;
-  /** The requests that are passed on, such as `POST /v1/charges` or `GET /v1/customers/*`; all unless they are given. */
+  /** Allowed requests, such as `POST /v1/charges` or `GET /v1/customers/*`; all by default. */
   readonly allow?: readonly string[];
   /** The bearer token that every request but `/health` must have. */
   readonly token?: string;
   /** Milliseconds until the head of an answer, and then between pieces of its body. */
   readonly timeoutMs?: number;
-  /** Attempts beyond the first of requests that may be repeated. */
+  /** Additional attempts for requests that may be repeated. */
   readonly retries?: number;
-  /** Requests a second, and as many at once; unbounded unless it is given. */
+  /** Requests per second, and as many at once; unlimited by default. */
   readonly rate?: number;
-  /** Bytes of a request's body, and of an answer's. */
+  /** Maximum bytes of a request's body, and of an answer's. */
   readonly maxBodyBytes?: number;
-  /** Receives a line about each request that failed. */
+  /** Receives a line for each failed request. */
   readonly log?: (line: string) => void;
 }
 
-/** The values of options that are left out, and limits that are fixed. */
+/** Defaults of the options, and fixed limits. */
 export const httpSidecarLimits = {
   timeoutMs: 30_000,
   retries: 2,
   maxBodyBytes: 10 * 1024 * 1024,
-  /** Connections at once. */
+  /** Maximum number of connections. */
   connections: 1024,
-  /** Bytes of all bodies that are held at once. */
+  /** Maximum bytes of all bodies held at once. */
   heldBytes: 256 * 1024 * 1024,
-  /** Milliseconds for a request to come. */
+  /** Milliseconds in which a request must arrive. */
   requestMs: 30_000,
   /** Milliseconds for which an idle connection is kept. */
   idleMs: 75_000,
 } as const;
 
-/** The headers of one connection, which are not passed on (RFC 9110, section 7.6.1). */
+/** Headers of one connection, which are not forwarded (RFC 9110, section 7.6.1). */
 const HOP_BY_HOP = new Set(
   "connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding upgrade http2-settings expect host content-length".split(
     " ",
   ),
 );
 
-/** An answer that the sidecar gives itself. */
+/** An answer of the sidecar itself. */
 class Refusal extends Error {
   readonly status: number;
   readonly headers: OutgoingHttpHeaders;
@@ -88,7 +88,7 @@ export class HttpSidecar {
   /**
    * Reads the files and listens.
    *
-   * @throws TenonError `CONFIG`, `ADDRESS_IN_USE` or `LISTEN`; none has a credential in it
+   * @throws TenonError `CONFIG`, `ADDRESS_IN_USE` or `LISTEN`; no error contains a credential
    */
   static async start(options: HttpSidecarOptions): Promise<HttpSidecar> {
     const { timeoutMs = httpSidecarLimits.timeoutMs, retries = httpSidecarLimits.retries } = options;
@@ -106,12 +106,12 @@ export class HttpSidecar {
     return new HttpSidecar(bound, upstream);
   }
 
-  /** Where it listens, as `tenon.toml` names it: `unix:///run/stripe.sock` or `http://127.0.0.1:7004`. */
+  /** Its address in the form of `tenon.toml`: `unix:///run/stripe.sock` or `http://127.0.0.1:7004`. */
   get address(): string {
     return this.#bound.address;
   }
 
-  /** Stops listening, and resolves when running requests have finished or 10 s are over. */
+  /** Stops listening, and resolves when running requests are done, after 10 s at most. */
   async close(): Promise<void> {
     await this.#bound.stop();
     this.#upstream.close();
@@ -180,9 +180,9 @@ class Forwarder {
   ): Promise<void> {
     const segments = splitPath(url.split("?", 1)[0] ?? "");
     if (segments === undefined || /[\s#]/.test(url))
-      throw new Refusal(400, "The path is not one that every server reads alike.");
+      throw new Refusal(400, "Servers could read this path differently.");
     const rule = this.#rules.find((each) => each.matches(method, segments));
-    if (rule === undefined) throw new Refusal(403, "This sidecar does not pass on such a request.");
+    if (rule === undefined) throw new Refusal(403, "This sidecar does not allow the request.");
     answered.route = rule.text;
     const wait = this.#rate?.take() ?? 0;
     if (wait > 0) throw new Refusal(429, "There are too many requests.", { "retry-after": String(Math.ceil(wait)) });
@@ -200,10 +200,10 @@ class Forwarder {
     }
   }
 
-  /** The client's headers, without the sidecar's token and what a file has. */
+  /** Returns the client's headers, without the sidecar's token and without headers that come from files. */
   #headersFor(req: IncomingMessage, body: Buffer): OutgoingHttpHeaders {
     const headers = withoutHops(req);
-    // It was this sidecar's own token.
+    // It is the sidecar's own token.
     if (this.#token !== undefined) delete headers["authorization"];
     for (const file of this.#headers) headers[file.name] = file.value();
     headers["host"] = this.#upstream.host;
@@ -228,7 +228,7 @@ class Forwarder {
       async function* (pieces) {
         for await (const piece of pieces as AsyncIterable<Buffer>) {
           sent += piece.length;
-          // The head is gone: breaking off is all that is left.
+          // The head was sent, so the answer can only break off.
           if (sent > most) throw new Error("the upstream's answer is too large");
           yield piece;
         }
@@ -243,7 +243,7 @@ class Forwarder {
     const pieces: Buffer[] = [];
     let length = 0;
     try {
-      // Not destroyed where the loop ends early: the refusal goes over the same connection.
+      // Stays open when the loop ends early, because the refusal uses the same connection.
       for await (const piece of req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
         length += piece.length;
         this.#held += piece.length;
@@ -259,14 +259,14 @@ class Forwarder {
     return Buffer.concat(pieces);
   }
 
-  /** As the other sidecars do (`crates/services/src/http/guard.rs`): no web page reaches it, by whatever name. */
+  /** Refuses web pages under any name, like the other sidecars (`crates/services/src/http/guard.rs`). */
   #keepPagesOut({ headers }: IncomingMessage): void {
     if (this.loopback && !/^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i.test(headers.host ?? "")) {
       throw new Refusal(403, "The Host must be this machine's own name or address, such as 127.0.0.1.");
     }
     const from = headers["sec-fetch-site"];
     if (headers.origin !== undefined || from === "cross-site" || from === "same-site") {
-      throw new Refusal(403, "Web pages may not ask here.");
+      throw new Refusal(403, "Web pages may not use this sidecar.");
     }
   }
 
@@ -284,7 +284,7 @@ class Forwarder {
   #refuse(error: unknown, method: string, url: string, res: ServerResponse): void {
     const at = `${method} ${url.split("?", 1)[0]}`;
     if (res.headersSent) {
-      this.#log(`${at}: the answer was broken off: ${reasonOf(error)}`);
+      this.#log(`${at}: the answer broke off: ${reasonOf(error)}`);
       res.destroy();
       return;
     }
@@ -306,7 +306,7 @@ function refusalOf(error: unknown): Refusal {
   return new Refusal(500, "The sidecar failed.");
 }
 
-/** With the cause, which names the address and no credential. */
+/** Describes an error with its cause, which has the address and no credential. */
 function reasonOf(error: unknown): string {
   const { message, cause } = error as Error;
   return cause instanceof Error ? `${message}: ${cause.message}` : message;
@@ -322,7 +322,7 @@ function sendJson(res: ServerResponse, value: object, status = 200, headers: Out
   res.end(JSON.stringify(value));
 }
 
-/** Digests are of one length, which comparing in constant time needs. */
+/** Hashes a text, because comparison in constant time needs equal lengths. */
 function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }

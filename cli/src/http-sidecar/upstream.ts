@@ -1,10 +1,10 @@
-/** Requests to the API behind a sidecar: in time, and again where that can do no harm. */
+/** Requests to the API behind a sidecar, with a timeout and safe retries. */
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
 import { TenonError } from "../errors.ts";
 
-/** A request as it is sent. */
+/** A request to the API. */
 export interface Sent {
   readonly method: string;
   /** The path and the query, as the client wrote them. */
@@ -13,7 +13,7 @@ export interface Sent {
   readonly body: Buffer;
 }
 
-/** Why there is no answer. */
+/** The reason why there is no answer. */
 export class UpstreamError extends Error {
   readonly kind: "timeout" | "unreachable";
 
@@ -23,20 +23,20 @@ export class UpstreamError extends Error {
   }
 }
 
-/** RFC 9110, section 9.2.2; a POST with an `Idempotency-Key` says that it may be repeated. */
+/** Methods that may be repeated (RFC 9110, section 9.2.2). A POST with an `Idempotency-Key` may be repeated, too. */
 const IDEMPOTENT = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]);
-/** Answers that say "not now". */
+/** Statuses that mean "not now". */
 const BUSY = new Set([429, 502, 503, 504]);
 const BACKOFF_MS = 100;
 
-/** The API. */
+/** The third party's API. */
 export class Upstream {
   readonly #base: URL;
   readonly #agent: HttpAgent;
   readonly #timeoutMs: number;
   readonly #retries: number;
 
-  /** @throws TenonError `CONFIG` for what is no address of an API */
+  /** @throws TenonError `CONFIG` for an invalid URL */
   constructor(url: string, { timeoutMs, retries }: { readonly timeoutMs: number; readonly retries: number }) {
     this.#base = baseOf(url);
     this.#agent =
@@ -45,16 +45,16 @@ export class Upstream {
     this.#retries = retries;
   }
 
-  /** The `host` of requests. */
+  /** Value of the `host` header. */
   get host(): string {
     return this.#base.host;
   }
 
   /**
-   * Sends a request, and again when that failed and it may be repeated. The time limit holds for all attempts together, until
-   * the answer's head, and then between pieces of its body.
+   * Sends a request, and repeats it after a failure if that is safe. One time limit covers all attempts until the
+   * answer's head. It then applies between pieces of the body.
    *
-   * @param retried is called before each attempt but the first
+   * @param retried called before each repetition
    * @throws UpstreamError
    */
   async send(sent: Sent, signal: AbortSignal, retried: () => void): Promise<IncomingMessage> {
@@ -67,7 +67,7 @@ export class Upstream {
       try {
         const answer = await this.#attempt(sent, left, signal);
         const after = retryAfter(answer);
-        // A client that is told to slow down, but not until when, had better hear of it.
+        // Without a time to wait, the client should get the 429.
         const again = BUSY.has(answer.statusCode ?? 0) && (answer.statusCode !== 429 || after !== undefined);
         if (last || !again || (after ?? wait) >= deadline - performance.now()) return answer;
         wait = after ?? wait;
@@ -112,11 +112,11 @@ function baseOf(text: string): URL {
   try {
     url = new URL(text);
   } catch {
-    // Said below.
+    // Reported below.
   }
   const hint = "give the address of the API: https://api.stripe.com";
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.search !== "" || url.hash !== "") {
-    throw new TenonError("CONFIG", "--upstream is no http or https address", hint);
+    throw new TenonError("CONFIG", "--upstream is not an http or https address", hint);
   }
   if (url.username !== "" || url.password !== "") {
     throw new TenonError(
@@ -128,7 +128,7 @@ function baseOf(text: string): URL {
   return url;
 }
 
-/** Milliseconds of `Retry-After`, which has seconds or a date (RFC 9110, section 10.2.3). */
+/** Returns the milliseconds of `Retry-After`, which has seconds or a date (RFC 9110, section 10.2.3). */
 function retryAfter({ headers }: IncomingMessage): number | undefined {
   const text = headers["retry-after"];
   if (text === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** Migrations of a database behind a sidecar: files of SQL, each applied once, in one transaction. */
+/** Migrations of a database behind a sidecar: SQL files that are applied once each, in one transaction. */
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,44 +11,45 @@ import { statementsOf } from "./statements.ts";
 /** Options of {@link migrate}. */
 export interface MigrateOptions {
   /**
-   * The sidecar `sql`: `unix:///run/db.sock` or `http://127.0.0.1:7001`; or one for this process, such as
-   * `{ run: "sql", url: "env:DATABASE_URL" }`. It must be allowed to change the schema.
+   * Address of the sidecar `sql`: `unix:///run/db.sock` or `http://127.0.0.1:7001`; or a sidecar in this process, such
+   * as `{ run: "sql", url: "env:DATABASE_URL" }`. It must be allowed to change the schema.
    */
   readonly address: string | InProcessSidecar;
-  /** The folder of the files: `<dialect>/*.sql` in it, or `*.sql` when there is no folder of the dialect. */
+  /** Folder of the files: its `<dialect>/*.sql`, or its `*.sql` when it has no folder of the dialect. */
   readonly folder: string;
-  /** The bearer token of the sidecar. */
+  /** Bearer token of the sidecar. */
   readonly token?: string | undefined;
 }
 
 /** The result of {@link migrate}. */
 export interface Migrated {
   readonly dialect: Dialect;
-  /** The files that were applied now. */
+  /** The files that this call applied. */
   readonly applied: readonly string[];
-  /** The files that had been applied before. */
+  /** The files that were applied before. */
   readonly before: readonly string[];
 }
 
 type Dialect = "sqlite" | "postgres";
 
-/** A statement, as `/sql/batch` takes it. */
+/** A statement in the form of `/sql/batch`. */
 interface Statement {
   readonly sql: string;
   readonly params?: readonly string[];
 }
 
-/** The table that remembers which files were applied. */
+/** Table of the applied files. */
 const TABLE = "tenon_migrations";
 
-/** A migration may rewrite a large table. */
+/** Timeout in milliseconds. A migration may rewrite a large table. */
 const TIMEOUT_MS = 10 * 60 * 1000;
 
 /**
- * Applies the files that have not been applied, in the order of their names.
+ * Applies the files that were not applied yet, in the order of their names.
  *
- * @throws TenonError `BACKEND` when the sidecar refuses a file or does not answer, `CONFIG` for a file that has changed since it
- *   was applied, `FOLDER` when there is no file
+ * @throws TenonError `BACKEND` when the sidecar refuses a file or does not answer, `CONFIG` for a file that has changed
+ * since it
+ *   was applied, `FOLDER` when there are no files
  */
 export async function migrate({ address, folder, token }: MigrateOptions): Promise<Migrated> {
   if (typeof address === "string") {
@@ -75,7 +76,7 @@ async function apply(database: Database, folder: string): Promise<Migrated> {
       sql: `INSERT INTO ${TABLE} (name, digest, applied_at) VALUES (${dialect === "sqlite" ? "?1, ?2, ?3" : "$1, $2, $3"})`,
       params: [name, digest, new Date().toISOString()],
     };
-    // First, so that of two who migrate at the same time one waits for the other.
+    // The note is first, so that one of two concurrent migrations waits for the other.
     const refused = await database.run([note, ...statementsOf(text).map((sql) => ({ sql }))]);
     if (refused === undefined) applied.push(name);
     else if (!isApplied(await database.applied(), name, digest)) {
@@ -87,7 +88,7 @@ async function apply(database: Database, folder: string): Promise<Migrated> {
 
 type Send = (path: string, json: object) => Promise<Reply>;
 
-/** Whether a file was applied as it is now. */
+/** Returns whether a file was applied with its current content. */
 function isApplied(applied: ReadonlyMap<string, string>, name: string, digest: string): boolean {
   const known = applied.get(name);
   if (known === undefined || known === digest) return known !== undefined;
@@ -112,10 +113,10 @@ class Database {
     return reply.status === 200 ? "sqlite" : "postgres";
   }
 
-  /** The digests of the files that were applied, by name. Makes the table when it is not there. */
+  /** Returns the digests of the applied files by name. Makes the table if it is missing. */
   async applied(): Promise<Map<string, string>> {
     const sql = `CREATE TABLE IF NOT EXISTS ${TABLE} (name TEXT PRIMARY KEY, digest TEXT NOT NULL, applied_at TEXT NOT NULL)`;
-    // PostgreSQL may refuse it once while another program makes it.
+    // PostgreSQL may refuse it once while another program makes the table.
     if ((await this.run([{ sql }])) !== undefined) {
       const refused = await this.run([{ sql }]);
       if (refused !== undefined) {
@@ -132,7 +133,7 @@ class Database {
     return new Map(rows.map(({ name, digest }) => [name, digest]));
   }
 
-  /** Runs statements in one transaction. Returns why they were refused. */
+  /** Runs statements in one transaction. Returns the reason if they are refused. */
   async run(statements: readonly Statement[]): Promise<string | undefined> {
     const reply = await this.#post("/sql/batch", { statements });
     return reply.status === 200 ? undefined : detailOf(reply);
@@ -166,7 +167,7 @@ async function filesOf(folder: string, dialect: Dialect): Promise<{ readonly nam
   return Promise.all(found.map(async (name) => ({ name, text: await readFile(join(where, name), "utf8") })));
 }
 
-/** The names of a folder's migrations, sorted; undefined when there is no such folder. */
+/** Lists the migrations in a folder, sorted by name; undefined when the folder is missing. */
 async function sqlFiles(folder: string): Promise<string[] | undefined> {
   try {
     return (await readdir(folder)).filter((name) => name.endsWith(".sql") && !name.startsWith(".")).sort();

@@ -1,12 +1,13 @@
-/** A quoted text, a comment, a text between dollar signs (PostgreSQL), the end of a statement, or anything else. */
+/** A quoted text, a comment, a dollar-quoted text (PostgreSQL), the end of a statement, or any other character. */
 const PIECE =
   /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[\s\S]*?\*\/|\$([A-Za-z_]\w*)?\$[\s\S]*?\$\1\$|;|[A-Za-z_]\w*|[\s\S]/g;
 
-/** The start of a statement whose body has statements of its own, between BEGIN and END. */
+/** The start of a statement whose body has its own statements between BEGIN and END. */
 const TRIGGER = /^\s*create\s+(?:temp\s+|temporary\s+)?trigger\b/i;
 
 /**
- * The statements of a file. A semicolon in a text, a comment, a body between dollar signs, or a trigger of SQLite ends none.
+ * Splits a file into statements. A semicolon in a text, a comment, a dollar-quoted body or a trigger of SQLite ends
+ * none.
  */
 export function statementsOf(text: string): string[] {
   const statements: string[] = [];

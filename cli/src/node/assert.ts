@@ -5,7 +5,7 @@ import { inspect } from "./inspect.ts";
 type Message = string | Error | undefined;
 type Expected = Message | RegExp | object | ((error: unknown) => unknown);
 
-/** What an assertion fails with. */
+/** The error of a failed assertion. */
 export class AssertionError extends Error {
   readonly code = "ERR_ASSERTION";
   readonly actual: unknown;
@@ -49,11 +49,11 @@ export function fail(message?: Message): never {
   throw new AssertionError({ message: message ?? "Failed", operator: "fail" });
 }
 export function equal(actual: unknown, expected: unknown, message?: Message): void {
-  // biome-ignore lint/suspicious/noDoubleEquals: this is what the loose comparison is.
+  // biome-ignore lint/suspicious/noDoubleEquals: it implements the loose comparison.
   check(actual == expected || (Number.isNaN(actual) && Number.isNaN(expected)), "==", actual, expected, message);
 }
 export function notEqual(actual: unknown, expected: unknown, message?: Message): void {
-  // biome-ignore lint/suspicious/noDoubleEquals: this is what the loose comparison is.
+  // biome-ignore lint/suspicious/noDoubleEquals: it implements the loose comparison.
   check(actual != expected && !(Number.isNaN(actual) && Number.isNaN(expected)), "!=", actual, expected, message);
 }
 export function strictEqual(actual: unknown, expected: unknown, message?: Message): void {
@@ -180,7 +180,7 @@ const strictly = {
   notDeepEqual: notDeepStrictEqual,
 };
 
-/** The module is a function, of which `strict` is the form whose comparisons are all strict. */
+/** The module is a function. Its `strict` is the variant with strict comparisons only. */
 type Assert = ((value: unknown, message?: Message) => void) & typeof functions & { strict: unknown };
 export const strict = Object.assign(
   (value: unknown, message?: Message) => ok(value, message),

@@ -1,7 +1,8 @@
 /**
- * `node:async_hooks` inside a component. The engine follows no asynchronous calls, so this does: every callback of a promise, a
- * timer or a microtask runs with the stores of the place where it was registered. What `await` registers cannot be seen from
- * JavaScript, so a bundle with this module has its asynchronous functions written as generators (`bundle.ts`).
+ * `node:async_hooks` inside a component. The engine does not track asynchronous calls, so this does. Every callback of
+ * a promise, a timer or a microtask runs with the stores that were current at its registration. JavaScript cannot
+ * observe the callbacks of `await`. So in a bundle with this module, asynchronous functions are rewritten as generators
+ * (`bundle.ts`).
  */
 type Call<Result = unknown> = (...args: never[]) => Result;
 type Stores = ReadonlyMap<object, unknown>;
@@ -9,7 +10,7 @@ type Stores = ReadonlyMap<object, unknown>;
 const none: Stores = new Map();
 let current = none;
 
-/** Calls a function with stores, and then goes back to those of before. */
+/** Calls a function with stores, and then restores the previous ones. */
 function within<Result>(stores: Stores, call: Call<Result>, self: unknown, args: readonly unknown[]): Result {
   const before = current;
   current = stores;
@@ -20,7 +21,7 @@ function within<Result>(stores: Stores, call: Call<Result>, self: unknown, args:
   }
 }
 
-/** Binds a callback to the stores of this moment. What is no function stays as it is. */
+/** Binds a callback to the current stores. Returns any other value unchanged. */
 function bound<Value>(callback: Value): Value {
   if (typeof callback !== "function") return callback;
   const stores = current;
@@ -29,19 +30,19 @@ function bound<Value>(callback: Value): Value {
   } as Value;
 }
 
-/** The same for a callback that the engine calls on its own, outside of every other call. */
+/** Binds a callback that the engine calls outside of every other call. */
 function boundJob<Value>(callback: Value): Value {
   if (typeof callback !== "function") return callback;
   const job = bound(callback);
   return function (this: unknown, ...args: unknown[]) {
-    // Nothing may be left over from what ran before, such as what `enterWith` set in an earlier request.
+    // Nothing may remain from earlier code, such as the store of `enterWith` in an earlier request.
     current = none;
     return job.apply(this, args);
   } as Value;
 }
 
 const { then } = Promise.prototype;
-// biome-ignore lint/suspicious/noThenProperty: this is the method of promises itself.
+// biome-ignore lint/suspicious/noThenProperty: it replaces the method of promises itself.
 Object.defineProperty(Promise.prototype, "then", {
   configurable: true,
   writable: true,
@@ -89,7 +90,7 @@ export class AsyncLocalStorage<Store> {
 
   enterWith(store: Store): void {
     current = new Map(current).set(this, store);
-    // It ends with the synchronous call that it is made in; what that call registers is bound to it.
+    // It ends with the current synchronous call; callbacks that the call registers keep it.
     scheduleMicrotask(() => {
       current = none;
     });
@@ -102,7 +103,7 @@ export class AsyncLocalStorage<Store> {
   }
 }
 
-/** A place in asynchronous calls that callbacks can be bound to. */
+/** A context of asynchronous calls to which callbacks can be bound. */
 export class AsyncResource {
   readonly type: string;
   readonly #enter = AsyncLocalStorage.snapshot();

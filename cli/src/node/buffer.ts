@@ -1,4 +1,4 @@
-/** `node:buffer` inside a component: the `buffer` package, with the encoding that it lacks and the engine's decoder of UTF-8. */
+/** `node:buffer` inside a component: the package `buffer` with base64url and the engine's UTF-8 decoder. */
 import base from "buffer/index.js";
 
 type Encoding = string | undefined;
@@ -13,7 +13,7 @@ export const constants = { MAX_LENGTH: kMaxLength, MAX_STRING_LENGTH: kStringMax
 
 const isBase64Url = (encoding: unknown) => typeof encoding === "string" && /^base64-?url$/i.test(encoding);
 
-/** The package decodes both alphabets of base64 by the one name. */
+/** Maps base64url to base64, because the package decodes both alphabets under that name. */
 const known = (encoding: Encoding) => (isBase64Url(encoding) ? "base64" : encoding);
 
 const { from, byteLength, isEncoding, alloc } = Buffer;
@@ -34,7 +34,7 @@ prototype.toString = function (this: Bytes, encoding: Encoding, start?: number, 
   if (!isBase64Url(encoding)) return toString.call(this, encoding, start, end);
   return toString.call(this, "base64", start, end).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 };
-/** The encoding is the last argument, wherever it stands. */
+/** Wraps a method whose last argument, at any position, is the encoding. */
 const translated = (method: (...args: unknown[]) => unknown) =>
   function (this: Bytes, ...args: unknown[]) {
     return method.apply(
@@ -48,7 +48,7 @@ prototype.indexOf = translated(indexOf);
 prototype.lastIndexOf = translated(lastIndexOf);
 prototype.includes = translated(includes);
 
-/** Tells whether bytes are UTF-8. */
+/** Returns whether bytes are UTF-8. */
 export function isUtf8(bytes: Uint8Array | ArrayBuffer): boolean {
   try {
     new TextDecoder("utf-8", { fatal: true }).decode(bytes);
@@ -58,7 +58,7 @@ export function isUtf8(bytes: Uint8Array | ArrayBuffer): boolean {
   }
 }
 
-/** Tells whether all bytes are ASCII. */
+/** Returns whether all bytes are ASCII. */
 export function isAscii(bytes: Uint8Array | ArrayBuffer): boolean {
   return new Uint8Array(bytes instanceof ArrayBuffer ? bytes : bytes.slice()).every((each) => each < 0x80);
 }

@@ -1,7 +1,7 @@
 /**
- * Refuses what only a request has where there is none: at the top level of a module that is being built.
+ * Throws at the top level of a module that is being built, where request features do not exist.
  *
- * @param what the name of what was used, for the error
+ * @param what name of the feature, for the error
  */
 export function requireRequest(what: string): void {
   if (Symbol.for("tenon.building") in globalThis) throw new Error(`${what} works in a handler, not at top level`);

@@ -1,6 +1,7 @@
 /**
- * `node:crypto` inside a component, as far as it is hashes, keyed hashes, derived keys and random values. Hashes are computed in
- * JavaScript, because Node's are synchronous and the engine's are not; `crypto.subtle` is many times as fast for large inputs.
+ * `node:crypto` inside a component: hashes, keyed hashes, derived keys and random values. JavaScript computes the
+ * hashes, because Node's are synchronous and the engine's are not. `crypto.subtle` is many times faster for large
+ * inputs.
  */
 import { blake2b, blake2s } from "@noble/hashes/blake2.js";
 import { hkdf as nobleHkdf } from "@noble/hashes/hkdf.js";
@@ -14,7 +15,7 @@ import type { CHash } from "@noble/hashes/utils.js";
 import { Buffer } from "./buffer.ts";
 import { requireRequest } from "./building.ts";
 
-/** Bytes, or a text with the encoding that stands beside it. */
+/** Bytes, or a text with a separate encoding. */
 type Data = string | ArrayBufferView | ArrayBuffer;
 type Bytes = Uint8Array<ArrayBuffer>;
 type Callback<Value> = (error: Error | null, value?: Value) => void;
@@ -77,7 +78,7 @@ interface Running {
   clone?(): Running;
 }
 
-/** A hash that is being computed. It is no stream. */
+/** A hash in progress, which is not a stream. */
 class Digesting {
   readonly #running: Running;
   #isFinal = false;
@@ -117,17 +118,17 @@ export function createHmac(algorithm: string, key: Data | KeyObject, options?: {
   return new Hmac(hmac.create(hashNamed(algorithm), bytesOf(key, options?.encoding)));
 }
 
-/** The hash of a whole text or of bytes; in hexadecimal, unless another encoding is named. */
+/** Hashes a whole text or bytes. The output is hexadecimal by default. */
 export const hash = (algorithm: string, data: Data, encoding = "hex"): unknown =>
   outputOf(hashNamed(algorithm)(bytesOf(data)), encoding);
 
-/** A secret key. Keys of other kinds are for `crypto.subtle`. */
+/** A secret key. `crypto.subtle` has the other kinds. */
 export class KeyObject {
   readonly type = "secret";
   readonly #bytes: Bytes;
 
   constructor(type: string, bytes: Bytes) {
-    if (type !== "secret") throw new TypeError("a component has secret keys alone: import others with crypto.subtle");
+    if (type !== "secret") throw new TypeError("a component has secret keys only: import others with crypto.subtle");
     this.#bytes = bytes;
   }
 
@@ -150,12 +151,12 @@ export class KeyObject {
 export const createSecretKey = (key: Data, encoding?: string): KeyObject =>
   new KeyObject("secret", Buffer.from(bytesOf(key, encoding)));
 
-/** Packages ask whether these exist, to know of key objects at all. The build warns of their use. */
+/** Exists because packages test for it to detect key objects. The build warns of its use. */
 function noPair(): never {
   throw new TypeError("a component has no synchronous keys of RSA and EC: import keys with crypto.subtle");
 }
 
-/** Compares bytes in a time that depends on their number alone. */
+/** Compares bytes in a time that depends only on their number. */
 export function timingSafeEqual(a: Data, b: Data): boolean {
   const [left, right] = [bytesOf(a), bytesOf(b)];
   if (left.length !== right.length) {
@@ -167,13 +168,13 @@ export function timingSafeEqual(a: Data, b: Data): boolean {
   return different === 0;
 }
 
-/** The engine gives 64 KiB at a time. */
+/** Fills bytes in pieces, because the engine returns at most 64 KiB at a time. */
 function fillRandomly(bytes: Bytes, what: string): void {
   requireRequest(`crypto.${what}()`);
   for (let at = 0; at < bytes.length; at += 65_536) globalThis.crypto.getRandomValues(bytes.subarray(at, at + 65_536));
 }
 
-/** Calls back later with what a function gives or throws, or gives it at once when there is nobody to call. */
+/** Calls back later with the result or error of a function. Without a callback, returns the result at once. */
 function answered<Value>(compute: () => Value, callback: Callback<Value> | undefined): Value | undefined {
   if (callback === undefined) return compute();
   let value: Value;
@@ -211,7 +212,7 @@ export function randomFill(view: ArrayBufferView, ...rest: unknown[]): void {
   answered(() => randomFillSync(view, ...(rest as number[])), callback);
 }
 
-/** A random whole number, at least `from` and less than `to`, each as likely as the others. */
+/** Returns a uniformly distributed whole number, at least `from` and less than `to`. */
 export function randomInt(
   from: number,
   to?: number | Callback<number>,
@@ -249,7 +250,7 @@ export function pbkdf2(...args: [...Parameters<typeof pbkdf2Sync>, Callback<unkn
   answered(() => pbkdf2Sync(password, salt, iterations, length, digest), callback);
 }
 
-/** Names that Node has for each, one short and one long. */
+/** Short and long names of the same options, as in Node. */
 interface ScryptOptions {
   N?: number;
   r?: number;

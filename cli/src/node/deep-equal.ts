@@ -1,4 +1,4 @@
-/** Whether two values are equal in depth, as `assert.deepStrictEqual` and `assert.deepEqual` say. */
+/** Deep equality, as in `assert.deepStrictEqual` and `assert.deepEqual`. */
 
 type Pairs = Map<object, object>;
 
@@ -11,12 +11,12 @@ export function isDeepEqual(a: unknown, b: unknown, strict: boolean, pairs: Pair
   if (Object.is(a, b)) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) {
     if (strict) return false;
-    // biome-ignore lint/suspicious/noDoubleEquals: this is what the loose comparison is.
+    // biome-ignore lint/suspicious/noDoubleEquals: it implements the loose comparison.
     return (typeof a !== "object" && typeof b !== "object" && a == b) || (a === null && b === undefined) || a === b;
   }
   if (strict && Object.getPrototypeOf(a) !== Object.getPrototypeOf(b)) return false;
   if (tagOf(a) !== tagOf(b)) return false;
-  // What refers to itself is equal when it does so at the same places.
+  // Cyclic values are equal if their cycles are at the same places.
   const seen = pairs.get(a);
   if (seen !== undefined) return seen === b;
   pairs.set(a, b);
@@ -64,7 +64,7 @@ const isBoxed = (value: object) =>
   value instanceof BigInt ||
   value instanceof Symbol;
 
-/** Entries are equal in any order: each of one side has one of the other to itself. */
+/** Returns whether entries are equal in any order: each one matches a different one of the other side. */
 function haveEqualEntries(
   a: readonly (readonly [unknown, unknown])[],
   b: readonly (readonly [unknown, unknown])[],

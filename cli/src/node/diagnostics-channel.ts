@@ -26,7 +26,7 @@ export class Channel {
     for (const each of [...this.#subscribers]) each(message, this.name);
   }
 
-  /** Calls a function. A store that follows asynchronous calls cannot be bound to a channel here. */
+  /** Calls a function. Stores that follow asynchronous calls cannot be bound to a channel here. */
   runStores(message: unknown, call: (...args: unknown[]) => unknown, self?: unknown, ...args: unknown[]): unknown {
     this.publish(message);
     return call.apply(self, args);
@@ -35,7 +35,7 @@ export class Channel {
 
 const channels = new Map<string | symbol, Channel>();
 
-/** The channel of a name. */
+/** Returns the channel with a name. */
 export function channel(name: string | symbol): Channel {
   const found = channels.get(name) ?? new Channel(name);
   channels.set(name, found);
@@ -51,7 +51,7 @@ type Context = Record<string, unknown>;
 const phases = ["start", "end", "asyncStart", "asyncEnd", "error"] as const;
 type Phase = (typeof phases)[number];
 
-/** The channels that tell of one kind of call: when it starts, ends, and fails. */
+/** Channels for the start, end and error of one kind of call. */
 export class TracingChannel {
   declare readonly start: Channel;
   declare readonly end: Channel;
@@ -113,7 +113,7 @@ export class TracingChannel {
     );
   }
 
-  /** Publishes the start and the end of a call, and what it throws between them. */
+  /** Publishes the start and the end of a call, and an error between them. */
   #trace(context: Context, call: () => unknown): unknown {
     this.start.publish(context);
     try {

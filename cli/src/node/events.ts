@@ -5,19 +5,19 @@ type Emitter = { listeners(name: unknown): unknown[]; setMaxListeners(count: num
 
 export const { once, defaultMaxListeners } = EventEmitter;
 
-/** The listeners of an emitter for one event. */
+/** Returns the listeners of an emitter for one event. */
 export const getEventListeners = (emitter: Emitter, name: unknown): unknown[] => emitter.listeners(name);
 
-/** How many listeners an emitter has for one event. */
+/** Returns the number of listeners of an emitter for one event. */
 export const listenerCount = (emitter: Emitter, name: unknown): number => emitter.listeners(name).length;
 
-/** Sets how many listeners are too many, for emitters or as the default. An `EventTarget` has no such number. */
+/** Sets the maximum number of listeners, for emitters or as the default. An `EventTarget` has no such number. */
 export function setMaxListeners(count: number, ...emitters: readonly Partial<Emitter>[]): void {
   if (emitters.length === 0) EventEmitter.defaultMaxListeners = count;
   for (const each of emitters) each.setMaxListeners?.(count);
 }
 
-/** Calls a listener when a signal is aborted, at once if it is. Returns what removes it again. */
+/** Calls a listener when a signal is aborted, at once if it already is. Returns an object that removes the listener. */
 export function addAbortListener(signal: AbortSignal, listener: (event?: Event) => void): object {
   if (signal.aborted) queueMicrotask(listener);
   else signal.addEventListener("abort", listener, { once: true });
@@ -25,7 +25,7 @@ export function addAbortListener(signal: AbortSignal, listener: (event?: Event) 
   return { [Symbol.dispose ?? Symbol.for("nodejs.dispose")]: remove };
 }
 
-// As in Node, where the class is the module.
+// As in Node, the class is the module.
 Object.assign(EventEmitter, { getEventListeners, setMaxListeners, addAbortListener });
 
 export { EventEmitter };

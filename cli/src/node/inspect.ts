@@ -1,8 +1,8 @@
-/** `util.inspect` and `util.format`: a value as a text for people, in Node's form. Colours are left out. */
+/** `util.inspect` and `util.format`: a value as a readable text in Node's form, without colors. */
 
-/** The options of Node's that count here. */
+/** The supported options of Node's. */
 export interface InspectOptions {
-  /** How many objects inside each other are shown; `null` for all. */
+  /** Maximum nesting of shown objects; `null` shows all. */
   readonly depth?: number | null | undefined;
   readonly showHidden?: boolean;
   readonly breakLength?: number;
@@ -20,7 +20,7 @@ interface Frame {
 
 const custom = Symbol.for("nodejs.util.inspect.custom");
 
-/** A value as a text. */
+/** Formats a value as a text. */
 export function inspect(value: unknown, options?: InspectOptions | boolean, depth?: number | null): string {
   const given = typeof options === "object" ? options : { showHidden: options === true, depth };
   return shown(value, { options: given, above: [], circular: new Map() }, 0);
@@ -49,7 +49,7 @@ function cut(text: string, { options }: Frame): string {
   return text.length > longest ? `${text.slice(0, longest)}... ${text.length - longest} more characters` : text;
 }
 
-/** The quotes that the text has none of. */
+/** Quotes a text with quotes that it does not contain. */
 function quoted(text: string): string {
   const quote = !text.includes("'") ? "'" : !text.includes('"') ? '"' : !/[`$]/.test(text) ? "`" : "'";
   const inner = JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"');
@@ -106,7 +106,7 @@ function joined(
 
 interface Parts {
   readonly prefix: string;
-  /** Nothing when the value has no parts. */
+  /** Undefined when the value has no parts. */
   readonly open?: string;
   readonly close?: string;
   readonly isList: boolean;
@@ -157,7 +157,7 @@ function partsOf(value: object, frame: Frame): Parts {
   if (value instanceof Error) {
     const stack = typeof value.stack === "string" && value.stack !== "" ? value.stack : "";
     const title = `${value.name}${value.message === "" ? "" : `: ${value.message}`}`;
-    // Engines differ in whether a stack begins with what was thrown.
+    // Engines differ in whether a stack begins with the error.
     return bare(stack.startsWith(value.name) ? stack : stack === "" ? `[${title}]` : `${title}\n${stack}`.trimEnd());
   }
   if (value instanceof RegExp) return bare(String(value));
@@ -218,12 +218,12 @@ function propertiesOf(value: object, frame: Frame, indentation: number, skip: (k
     });
 }
 
-/** Values as a text, the first of which may have places for the others (`%s`, `%d`, `%i`, `%f`, `%j`, `%o`, `%O`, `%c`). */
+/** Formats values. The first may have placeholders for the others (`%s`, `%d`, `%i`, `%f`, `%j`, `%o`, `%O`, `%c`). */
 export function format(...args: unknown[]): string {
   return formatWithOptions({}, ...args);
 }
 
-/** The same, with options for the values that are inspected. */
+/** Does the same as `format`, with options for inspected values. */
 export function formatWithOptions(options: InspectOptions, ...args: unknown[]): string {
   const [first, ...rest] = args;
   const plain = (value: unknown) => (typeof value === "string" ? value : inspect(value, options));
@@ -265,7 +265,7 @@ function placed(place: string, value: unknown, options: InspectOptions): string 
   }
 }
 
-/** Whether an object's class, not one of the language's, says how it reads. */
+/** Returns whether an object's class, other than a built-in one, defines its text. */
 function hasOwnText(value: object): boolean {
   if (value instanceof Error || value instanceof Date) return true;
   const { toString } = value;

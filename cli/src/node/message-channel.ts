@@ -1,4 +1,4 @@
-/** `MessageChannel`, which the engine lacks: two ports in one instance, whose messages arrive in a later turn. */
+/** `MessageChannel`, which the engine lacks: two ports in one instance. Messages arrive in a later turn. */
 
 class MessagePort extends EventTarget {
   onmessage: ((event: { readonly data: unknown }) => void) | null = null;
@@ -16,7 +16,7 @@ class MessagePort extends EventTarget {
     }, 0);
   }
 
-  /** Messages are delivered from the beginning. */
+  /** Does nothing, because messages are delivered from the beginning. */
   start(): void {}
 
   close(): void {
@@ -28,7 +28,7 @@ class MessagePort extends EventTarget {
   unref(): void {}
 }
 
-/** Two ports, of which each gets what the other posts. */
+/** Two ports that receive each other's messages. */
 export class MessageChannel {
   readonly port1 = new MessagePort();
   readonly port2 = new MessagePort();

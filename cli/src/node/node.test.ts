@@ -1,4 +1,4 @@
-/** Node's modules inside components, against Node's own. */
+/** Compares Node's modules inside components with Node's own. */
 import * as nodeAssert from "node:assert";
 import * as nodeCrypto from "node:crypto";
 import * as nodeUtil from "node:util";
@@ -10,7 +10,7 @@ import { Buffer as OwnBuffer } from "./buffer.ts";
 import * as crypto from "./crypto.ts";
 import * as util from "./util.ts";
 
-/** What a call gives, or the code of what it throws. */
+/** Returns a call's result, or the code of its error. */
 const outcome = (call: () => unknown) => {
   try {
     return call();
@@ -222,7 +222,7 @@ describe("assert", () => {
   });
 
   test("arbitrary values", () => {
-    // Invalid dates are equal in new versions of Node alone.
+    // Only new versions of Node compare invalid dates as equal.
     const values = [fc.constant(null), fc.boolean(), fc.integer(), fc.double(), fc.string()];
     const dates = fc.date({ noInvalidDate: true });
     const value = fc.anything({ withMap: true, withSet: true, withTypedArray: true, values: [...values, dates] });

@@ -1,4 +1,4 @@
-/** Packages without types of their own, or whose types are those of Node. */
+/** Packages without their own types, or with Node's types. */
 declare module "buffer/index.js";
 declare module "events/events.js";
 declare module "path-browserify";

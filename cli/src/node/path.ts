@@ -1,4 +1,4 @@
-/** `node:path` inside a component, where paths are those of POSIX. */
+/** `node:path` inside a component, with POSIX paths. */
 import path from "path-browserify";
 
 export const {

@@ -1,3 +1,3 @@
-/** `node:perf_hooks` inside a component: the clock alone. */
+/** `node:perf_hooks` inside a component, which has only the clock. */
 export const { performance } = globalThis;
 export default { performance };

@@ -1,6 +1,6 @@
 /**
- * `process` inside a component. `env` has what the SDK's `env()` finds, and is refused at top level as `env()` is. `versions`
- * has no `node`, so that packages which ask whether they are in Node find that they are not.
+ * `process` inside a component. `env` has the SDK's `env()` values, and throws at top level like `env()`. `versions`
+ * has no `node`, because packages test it to detect Node.
  */
 import { env as find } from "@tenon/sdk";
 import { requireRequest } from "./building.ts";
@@ -12,11 +12,11 @@ function names(): string[] {
   const { [Symbol.for("tenon.environment")]: entries } = globalThis as unknown as {
     [key: symbol]: undefined | (() => Iterable<readonly [name: string, value: string]>);
   };
-  // The SDK says which of them a handler may see.
+  // The SDK decides which of them a handler may see.
   return [...(entries?.() ?? [])].map(([name]) => name).filter((name) => find(name) !== undefined);
 }
 
-/** Values that a handler assigned; they last as long as the instance's other state. */
+/** Values that a handler assigned, which last as long as the instance's other state. */
 const assigned: Record<string, string> = Object.create(null);
 
 export const env: Record<string, string | undefined> = new Proxy(assigned, {
@@ -60,12 +60,12 @@ export const cwd = (): string => "/";
 export const umask = (): number => 0o22;
 export const uptime = (): number => performance.now() / 1000;
 
-/** Runs a callback before anything that waits for a timer or the outside, as `queueMicrotask` does. */
+/** Runs a callback before everything that waits for a timer or I/O, like `queueMicrotask`. */
 export function nextTick(callback: Listener, ...args: unknown[]): void {
   queueMicrotask(() => callback(...args));
 }
 
-/** A time in nanoseconds from some point, as seconds and nanoseconds. */
+/** Returns a time from some starting point, as seconds and nanoseconds. */
 export function hrtime(since?: readonly [number, number]): [number, number] {
   const now = performance.now();
   const seconds = Math.floor(now / 1000);
@@ -76,13 +76,13 @@ export function hrtime(since?: readonly [number, number]): [number, number] {
 }
 hrtime.bigint = (): bigint => BigInt(Math.floor(performance.now() * 1e6));
 
-/** Prints a warning as Node does. */
+/** Prints a warning in Node's form. */
 export function emitWarning(warning: string | Error, type?: string | { type?: string }): void {
   const name = typeof type === "string" ? type : (type?.type ?? "Warning");
   console.warn(warning instanceof Error ? `${warning.name}: ${warning.message}` : `${name}: ${warning}`);
 }
 
-/** A component does not end, and gets no signals: a listener is noted by nobody. */
+/** Ignores the listener, because a component does not end and gets no signals. */
 export const on = (_event: string, _listener: Listener) => process;
 
 /** A component cannot end itself. */

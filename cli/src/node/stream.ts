@@ -1,4 +1,4 @@
-/** `node:stream` inside a component: Node's own streams, as the `readable-stream` package has them. */
+/** `node:stream` inside a component: Node's own streams from the package `readable-stream`. */
 import Stream from "readable-stream/lib/stream.js";
 
 interface NodeStream extends AsyncIterable<unknown> {
@@ -22,7 +22,7 @@ export const {
   Writable,
 } = Stream;
 
-/** A web stream of what a stream of Node gives. */
+/** Converts a Node stream to a web stream. */
 Readable.toWeb = (stream: NodeStream): ReadableStream => {
   const parts = stream[Symbol.asyncIterator]();
   return new ReadableStream({
@@ -35,7 +35,7 @@ Readable.toWeb = (stream: NodeStream): ReadableStream => {
   });
 };
 
-/** A stream of Node of what a web stream gives. */
+/** Converts a web stream to a Node stream. */
 Readable.fromWeb = (stream: ReadableStream, options?: object) => {
   async function* parts() {
     const reader = stream.getReader();

@@ -1,4 +1,4 @@
-/** `node:url` inside a component: the engine's classes, and Node's own functions from before them. */
+/** `node:url` inside a component: the engine's classes, and Node's older functions. */
 import {
   domainToASCII,
   domainToUnicode,
@@ -13,7 +13,7 @@ import {
 
 export const { URL, URLSearchParams } = globalThis;
 
-/** Node's own parser of before `URL`. The package's prints a warning for every request. */
+/** Node's own parser from before `URL`. The package's parser prints a warning for every request. */
 export function parse(url: unknown, parseQueryString = false, slashesDenoteHost = false): unknown {
   if (url instanceof Url) return url;
   const parsed = new Url() as unknown as { parse(...args: unknown[]): void };

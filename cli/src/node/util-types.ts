@@ -41,7 +41,7 @@ export const isSymbolObject = (value: unknown): boolean => typeof value === "obj
 export const isTypedArray = (value: unknown): boolean => ArrayBuffer.isView(value) && !(value instanceof DataView);
 export const isUint16Array = view("Uint16Array");
 export const isUint32Array = view("Uint32Array");
-/** A `Buffer` is one, too. */
+/** Also holds for a `Buffer`. */
 export const isUint8Array = view("Uint8Array");
 export const isUint8ClampedArray = view("Uint8ClampedArray");
 export const isWeakMap = (value: unknown): boolean => value instanceof WeakMap;

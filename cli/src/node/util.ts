@@ -11,7 +11,7 @@ export { format, formatWithOptions, inspect, types };
 
 const customPromisify = Symbol.for("nodejs.util.promisify.custom");
 
-/** A function that gives a promise, of one that takes a callback last. */
+/** Makes a function that returns a promise from one whose last argument is a callback. */
 export function promisify(call: Call & { [customPromisify]?: Call }): Call {
   if (typeof call !== "function") throw new TypeError('The "original" argument must be of type function');
   if (call[customPromisify]) return call[customPromisify];
@@ -26,7 +26,7 @@ export function promisify(call: Call & { [customPromisify]?: Call }): Call {
 }
 promisify.custom = customPromisify;
 
-/** A function that takes a callback last, of one that gives a promise. */
+/** Makes a function whose last argument is a callback from one that returns a promise. */
 export function callbackify(call: Call): Call {
   return function (this: unknown, ...args: unknown[]) {
     const callback = args.pop() as Callback;
@@ -37,7 +37,7 @@ export function callbackify(call: Call): Call {
   };
 }
 
-/** Makes one class the parent of another. */
+/** Makes one class inherit from another. */
 export function inherits(child: Call & { super_?: unknown }, parent: Call): void {
   child.super_ = parent;
   Object.setPrototypeOf(child.prototype, parent.prototype);
@@ -45,7 +45,7 @@ export function inherits(child: Call & { super_?: unknown }, parent: Call): void
 
 const warned = new Set<string>();
 
-/** A function that says once that it is not to be used any more. */
+/** Wraps a function so that its first call prints a deprecation warning. */
 export function deprecate<Deprecated extends Call>(call: Deprecated, message: string, code?: string): Deprecated {
   return function (this: unknown, ...args: never[]) {
     const id = code ?? message;
@@ -55,19 +55,19 @@ export function deprecate<Deprecated extends Call>(call: Deprecated, message: st
   } as unknown as Deprecated;
 }
 
-/** What `NODE_DEBUG` would show; it is not set in a component. */
+/** Returns a disabled logger, because a component has no `NODE_DEBUG`. */
 export const debuglog = (): (() => void) & { enabled: boolean } => Object.assign(() => {}, { enabled: false });
 export const debug = debuglog;
 
 export const isDeepStrictEqual = (a: unknown, b: unknown): boolean => isDeepEqual(a, b, true);
 
-/** A text without the codes that colour it on a terminal. */
+/** Removes terminal color codes from a text. */
 export function stripVTControlCharacters(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the codes.
   return text.replace(/[\u001b\u009b][[\]()#;?]*(?:\d{1,4}(?:;\d{0,4})*)?[\dA-PR-TZcf-nq-uy=><~]/g, "");
 }
 
-/** A text without surrogates that stand alone. */
+/** Replaces lone surrogates in a text. */
 export const toUSVString = (text: string): string =>
   (String(text) as unknown as { toWellFormed(): string }).toWellFormed();
 

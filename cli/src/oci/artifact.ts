@@ -19,7 +19,7 @@ const INDEXES = [
 /** The layer of an older layout, which the tool wasm-to-oci writes. */
 const OLD_LAYER = "application/vnd.wasm.content.layer.v1+wasm";
 
-/** A blob as a manifest names it. */
+/** A blob as described in a manifest. */
 export interface Descriptor {
   readonly mediaType: string;
   readonly digest: string;
@@ -32,7 +32,7 @@ export interface Artifact {
   readonly layer: Descriptor;
 }
 
-/** What an artifact says of itself. */
+/** An artifact's metadata. */
 export interface Description {
   readonly title: string;
   readonly version?: string;
@@ -44,17 +44,17 @@ export interface Description {
   readonly exports: readonly string[];
 }
 
-/** A blob that is pushed. */
+/** A blob to push. */
 export interface Blob extends Descriptor {
   readonly bytes: Uint8Array;
 }
 
-/** `sha256:` and the digest of bytes. */
+/** Returns `sha256:` and the digest of bytes. */
 export function digestOf(bytes: Uint8Array): string {
   return `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
 }
 
-/** The blobs of a component, its manifest last. */
+/** Builds the blobs of a component, its manifest last. */
 export function buildArtifact(
   component: Uint8Array,
   { title, version, source, created, imports, exports }: Description,
@@ -85,10 +85,10 @@ export function buildArtifact(
 }
 
 /**
- * Reads a manifest that a registry has sent.
+ * Parses a manifest from a registry.
  *
- * @param where how errors call it
- * @throws TenonError `REGISTRY` when it is no artifact of one component
+ * @param where its name in errors
+ * @throws TenonError `REGISTRY` when it is not an artifact of one component
  */
 export function parseManifest(bytes: Uint8Array, where: string): Artifact {
   const manifest = parseObject(bytes, where);
@@ -152,7 +152,7 @@ function parseObject(bytes: Uint8Array, where: string): Readonly<Record<string, 
     throw unfit(where, "has a manifest or configuration that is not JSON");
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw unfit(where, "has a manifest or configuration that is no JSON object");
+    throw unfit(where, "has a manifest or configuration that is not a JSON object");
   }
   return value as Readonly<Record<string, unknown>>;
 }
@@ -167,7 +167,7 @@ function descriptor(value: unknown, where: string): Descriptor {
   ) {
     throw unfit(where, "has a manifest whose descriptors lack a media type, a digest or a size");
   }
-  // A digest becomes a part of addresses and of file names.
+  // A digest becomes part of URLs and file names.
   if (!digestPattern.test(digest)) throw unfit(where, "has a digest that is not sha256");
   return { mediaType, digest, size: size as number };
 }

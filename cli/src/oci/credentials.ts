@@ -12,18 +12,18 @@ export type Credential =
   | { readonly kind: "basic"; readonly username: string; readonly password: string }
   /** A refresh token of OAuth 2. */
   | { readonly kind: "identity"; readonly token: string }
-  /** A token that the registry itself takes. */
+  /** A token for the registry itself. */
   | { readonly kind: "bearer"; readonly token: string };
 
-/** What was found, and where: a file or a helper program. */
+/** A credential and its source: a file or a helper program. */
 export interface FoundCredential {
   readonly credential: Credential | undefined;
   readonly source: string;
 }
 
-/** The user name by which helpers mark identity tokens. */
+/** User name that marks identity tokens in helpers' answers. */
 const IDENTITY = "<token>";
-/** The key of Docker Hub in every Docker configuration. */
+/** Key of Docker Hub in Docker configurations. */
 const DOCKER_HUB = "https://index.docker.io/v1/";
 const HELPER_NAME = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$/;
 const NOT_FOUND = "credentials not found";
@@ -31,10 +31,10 @@ const NOT_FOUND = "credentials not found";
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Finds the credentials of a registry in `config.json` of `DOCKER_CONFIG`, or else of `~/.docker`: its helper in
- * `credHelpers`, then `credsStore`, then `auths`. There are none when the file or the entry is missing.
+ * Finds the credentials of a registry in `config.json` of `DOCKER_CONFIG`, by default `~/.docker`: its helper in
+ * `credHelpers`, then `credsStore`, then `auths`. Returns none when the file or the entry is missing.
  *
- * @throws TenonError `REGISTRY` when the configuration is broken or a helper fails; no message repeats what they hold
+ * @throws TenonError `REGISTRY` when the configuration is invalid or a helper fails; no message contains their secrets
  */
 export async function findCredential(
   registry: string,
@@ -53,7 +53,7 @@ export async function findCredential(
 
 async function readConfig(file: string): Promise<Fields> {
   const broken = (problem: string) =>
-    new TenonError("REGISTRY", `${file}: ${problem}`, "mend the file, or write it anew with `docker login`");
+    new TenonError("REGISTRY", `${file}: ${problem}`, "fix the file, or write it again with `docker login`");
   let text: string;
   try {
     const handle = await open(file, "r");
@@ -79,12 +79,12 @@ async function readConfig(file: string): Promise<Fields> {
   try {
     config = JSON.parse(text);
   } catch {
-    // Node's message repeats a part of the text.
+    // Node's message quotes a part of the text.
     throw broken("it is not JSON");
   }
-  if (!isFields(config)) throw broken("it is no JSON object");
+  if (!isFields(config)) throw broken("it is not a JSON object");
   for (const name of ["auths", "credHelpers"]) {
-    if (config[name] !== undefined && !isFields(config[name])) throw broken(`\`${name}\` is no object`);
+    if (config[name] !== undefined && !isFields(config[name])) throw broken(`\`${name}\` is not an object`);
   }
   return config;
 }
@@ -115,17 +115,18 @@ function credentialIn(config: Fields, key: string, file: string): Credential | u
       `${file}: the entry for ${hostIn(name)} ${problem}`,
       `run \`docker login ${hostIn(name)}\``,
     );
-  if (!isFields(entry)) throw broken("is no object");
+  if (!isFields(entry)) throw broken("is not an object");
   const text = (field: string) => {
     const value = entry[field];
     if (value === undefined || value === "") return undefined;
-    if (typeof value !== "string") throw broken(`has a \`${field}\` that is no text`);
+    if (typeof value !== "string") throw broken(`has a \`${field}\` that is not a text`);
     return value;
   };
   const identity = text("identitytoken");
   if (identity !== undefined) return { kind: "identity", token: identity };
   const bearer = text("registrytoken");
-  if (bearer !== undefined) return bearerOf(bearer, () => broken("has a `registrytoken` that no header can hold"));
+  if (bearer !== undefined)
+    return bearerOf(bearer, () => broken("has a `registrytoken` that is not valid in a header"));
   const auth = text("auth");
   if (auth === undefined) {
     const [username, password] = [text("username"), text("password")];
@@ -133,8 +134,8 @@ function credentialIn(config: Fields, key: string, file: string): Credential | u
   }
   const plain = /^[A-Za-z0-9+/\s]+={0,2}\s*$/.test(auth) ? Buffer.from(auth, "base64").toString("utf8") : "";
   const colon = plain.indexOf(":");
-  if (colon < 1) throw broken("has an `auth` that is no user name and password in Base64");
-  // Docker pads what it writes with zeros.
+  if (colon < 1) throw broken("has an `auth` that is not a user name and password in Base64");
+  // Docker pads this text with zeros.
   const password = plain.slice(colon + 1).replace(/\0+$/, "");
   return { kind: "basic", username: plain.slice(0, colon), password };
 }
@@ -144,7 +145,7 @@ function bearerOf(token: string, broken: () => TenonError): Credential {
   return { kind: "bearer", token };
 }
 
-/** Whether a key of the configuration, which may be a URL, is for a registry. */
+/** Returns whether a key of the configuration, which may be a URL, is for a registry. */
 function sameRegistry(key: string, registry: string): boolean {
   return hostIn(key) === hostIn(registry);
 }
@@ -154,11 +155,11 @@ function hostIn(key: string): string {
     .replace(/^https?:\/\//i, "")
     .replace(/\/.*$/s, "")
     .toLowerCase();
-  // A configuration is hostile input as well: this text is printed.
+  // The text will be printed, and a configuration is untrusted input.
   return host.replace(/[^a-z0-9.:[\]_-]/g, "?").slice(0, 255);
 }
 
-/** Runs `docker-credential-<helper> get`; undefined when the helper has no credentials for the registry. */
+/** Runs `docker-credential-<helper> get`. Returns undefined when the helper has no credentials for the registry. */
 async function askHelper(
   helper: string,
   key: string,
@@ -198,14 +199,14 @@ function runHelper(
   failed: (problem: string) => TenonError,
 ): Promise<{ readonly code: number | null; readonly output: Buffer }> {
   return new Promise((resolve, reject) => {
-    // What it writes to standard error is left out: it may hold the secret.
+    // Standard error is ignored, because it may contain the secret.
     const child = spawn(program, ["get"], { env: environment, stdio: ["pipe", "pipe", "ignore"] });
     const pieces: Buffer[] = [];
     let length = 0;
     const end = (error: TenonError) => {
       clearTimeout(timer);
       child.kill("SIGKILL");
-      // Processes that the helper has started may hold its output open.
+      // Child processes of the helper may hold its output open.
       child.stdout.destroy();
       child.unref();
       reject(error);
@@ -224,7 +225,7 @@ function runHelper(
       clearTimeout(timer);
       resolve({ code, output: Buffer.concat(pieces) });
     });
-    // A helper that ends without reading has said why by its code.
+    // A helper that ends without reading reports the reason with its exit code.
     child.stdin.on("error", () => {});
     child.stdin.end(input);
   });

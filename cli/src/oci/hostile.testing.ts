@@ -1,12 +1,12 @@
-/** A registry that answers as a test says, and what it was asked. */
+/** A fake registry with programmable answers, which records requests. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { digestOf, mediaTypes } from "./artifact.ts";
 
-/** What a path answers with: bytes, or a function that writes the response. */
+/** The answer at a path: bytes, or a function that writes the response. */
 export type Route = Uint8Array | string | ((request: IncomingMessage, response: ServerResponse) => void);
 
-/** A request that came. */
+/** A received request. */
 export interface Seen {
   readonly method: string;
   readonly url: string;
@@ -19,7 +19,9 @@ export interface FakeRegistry {
   readonly host: string;
   readonly port: number;
   readonly seen: Seen[];
-  /** By method and path without the query, such as `GET /v2/team/shop/manifests/1.0`; a path alone is for GET. */
+  /**
+   * Answers by method and path without the query, such as `GET /v2/team/shop/manifests/1.0`; a path alone means GET.
+   */
   readonly routes: Map<string, Route>;
   close(): Promise<void>;
 }
@@ -56,7 +58,7 @@ export async function fakeRegistry(): Promise<FakeRegistry> {
   };
 }
 
-/** Answers without an end, as fast as the client reads. */
+/** Sends an endless answer, as fast as the client reads. */
 export const endless: Route = (_, response) => {
   const piece = Buffer.alloc(64 * 1024, " ");
   const write = () => {
@@ -71,7 +73,7 @@ export function redirect(location: string): Route {
   return (_, response) => response.writeHead(307, { location }).end();
 }
 
-/** Asks for credentials until there is an `authorization` of this value. */
+/** Asks for credentials until `authorization` has this value. */
 export function guarded(challenge: string, authorization: string, inner: Uint8Array | string): Route {
   return (request, response) => {
     if (request.headers.authorization === authorization) response.end(inner);
@@ -79,7 +81,7 @@ export function guarded(challenge: string, authorization: string, inner: Uint8Ar
   };
 }
 
-/** An artifact whose component is these bytes, with other fields in its manifest. */
+/** Makes an artifact whose component is these bytes, with extra fields in its manifest. */
 export function artifact(component: string, other: object = {}) {
   const layer = { mediaType: mediaTypes.component, digest: digestOf(Buffer.from(component)), size: component.length };
   const config = JSON.stringify({ architecture: "wasm", os: "wasip2", layerDigests: [layer.digest] });
@@ -93,7 +95,7 @@ export function artifact(component: string, other: object = {}) {
   return { component, layer, config, manifest, digest: digestOf(Buffer.from(manifest)) };
 }
 
-/** Puts an artifact at `team/shop:1.0`. */
+/** Serves an artifact at `team/shop:1.0`. */
 export function serve({ routes }: FakeRegistry, parts: ReturnType<typeof artifact>): void {
   routes.set("/v2/team/shop/manifests/1.0", parts.manifest);
   routes.set(`/v2/team/shop/manifests/${parts.digest}`, parts.manifest);

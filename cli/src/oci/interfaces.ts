@@ -1,6 +1,6 @@
 import { TenonError } from "../errors.ts";
 
-/** The interfaces that a component imports and exports, such as `wasi:http/incoming-handler@0.2.10`. */
+/** The imported and exported interfaces of a component, such as `wasi:http/incoming-handler@0.2.10`. */
 export interface Interfaces {
   readonly imports: readonly string[];
   readonly exports: readonly string[];
@@ -19,7 +19,7 @@ export async function interfacesOf(component: Uint8Array, file: string): Promise
   } catch (error) {
     throw new TenonError(
       "NOT_A_COMPONENT",
-      `${file} is no WebAssembly component`,
+      `${file} is not a WebAssembly component`,
       "build it with `tenon build`, or name another file",
       error,
     );

@@ -1,4 +1,4 @@
-/** Publishing to registries that lie; `registries.test.ts` beside it has a real one. */
+/** Tests of publishing to dishonest registries; `registries.test.ts` beside it has a real one. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -40,7 +40,7 @@ test("an upload at another host gets the bytes and no credentials", async () => 
   );
   other.routes.set("PUT /upload", (_, response) => response.writeHead(201).end());
   registry.routes.set("PUT /v2/team/shop/manifests/1.0", (_, response) => response.writeHead(201).end());
-  // The layer is there for whoever has credentials; the configuration is uploaded.
+  // The layer exists for those with credentials; the configuration is uploaded.
   const { digest } = await publish();
   expect(digest).toMatch(/^sha256:/);
   expect(registry.seen.find(({ method }) => method === "POST")?.authorization).toBe(basic);
@@ -51,7 +51,7 @@ test("an upload at another host gets the bytes and no credentials", async () => 
 
 test.each([
   ["http://registry.example/upload", /leads to http:\/\/registry\.example/],
-  ["http://", /names an address that is none/],
+  ["http://", /names an invalid address/],
 ])("an upload at %s is refused", async (location, message) => {
   registry.routes.set("POST /v2/team/shop/blobs/uploads/", (_, response) =>
     response.writeHead(202, { location }).end(),

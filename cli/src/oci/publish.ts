@@ -4,20 +4,20 @@ import { ociLimits } from "./limits.ts";
 import { formatReference, parseReference, type Reference } from "./reference.ts";
 import { Registry, type RegistryOptions } from "./registry.ts";
 
-/** What was published. */
+/** The result of publishing. */
 export interface Published {
-  /** `oci://registry/repository@sha256:…`, which names these very bytes. */
+  /** `oci://registry/repository@sha256:…`, which refers to these very bytes. */
   readonly reference: string;
   /** Digest of the manifest. */
   readonly digest: string;
-  /** Bytes that were sent; blobs that the registry has already are not. */
+  /** Bytes that were sent, without blobs that the registry already had. */
   readonly sent: number;
 }
 
 /**
  * Publishes a component under a tag, in the CNCF Wasm layout.
  *
- * @throws TenonError `USAGE` for a reference without a tag, `REGISTRY` for what the registry answers
+ * @throws TenonError `USAGE` for a reference without a tag, `REGISTRY` for an error of the registry
  */
 export async function publishComponent(
   component: Uint8Array,
@@ -41,10 +41,7 @@ export async function publishComponent(
     answer.discard();
     const said = answer.header("docker-content-digest");
     if (said?.startsWith("sha256:") && said !== manifest.digest) {
-      throw registry.failure(
-        "has stored another manifest than the one that was sent",
-        "the registry is broken or hostile",
-      );
+      throw registry.failure("has stored another manifest than Tenon sent", "the registry is broken or hostile");
     }
     const { registry: name, repository } = reference;
     const { digest } = manifest;
@@ -55,7 +52,7 @@ export async function publishComponent(
 }
 
 /**
- * The reference to publish under.
+ * Parses the reference to publish under.
  *
  * @throws TenonError `USAGE`
  */
@@ -65,14 +62,14 @@ export function parseTarget(text: string): Reference & { readonly tag: string } 
   if (tag === undefined || digest !== undefined) {
     throw new TenonError(
       "USAGE",
-      `cannot publish under ${JSON.stringify(text)}: a digest follows from the bytes`,
+      `cannot publish under ${JSON.stringify(text)}: it has a digest, which follows from the bytes`,
       "name a tag",
     );
   }
   return { ...reference, tag };
 }
 
-/** Pushes a blob unless the registry has it; the bytes that were sent. */
+/** Pushes a blob unless the registry has it. Returns the number of bytes sent. */
 async function push({ bytes, digest, size }: Blob, registry: Registry): Promise<number> {
   const found = await registry.send(`blobs/${digest}`, { method: "HEAD" });
   found.discard();
@@ -95,13 +92,13 @@ async function push({ bytes, digest, size }: Blob, registry: Registry): Promise<
   return size;
 }
 
-/** The address of an upload's end. */
+/** Returns the URL that completes an upload. */
 function withDigest(location: string, digest: string, base: URL, registry: Registry): string {
   try {
     const upload = new URL(location, base);
     upload.searchParams.append("digest", digest);
     return upload.href;
   } catch {
-    throw registry.failure("names an address that is none", "the registry is broken or hostile");
+    throw registry.failure("names an invalid address", "the registry is broken or hostile");
   }
 }

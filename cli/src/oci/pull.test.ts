@@ -1,4 +1,4 @@
-/** Pulling from registries that lie. */
+/** Tests of pulling from dishonest registries. */
 import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
@@ -47,7 +47,7 @@ const refused = async (reference?: string) => {
 const login = (auths: object) => writeFile(join(cacheFolder, "config.json"), JSON.stringify({ auths }));
 const auth = (text: string) => ({ auth: Buffer.from(text).toString("base64") });
 const basic = (text: string) => `Basic ${Buffer.from(text).toString("base64")}`;
-/** Files of the cache that hold a component. */
+/** Lists the component files in the cache. */
 const components = async () =>
   (await readdir(join(cacheFolder, "oci"), { recursive: true }).catch(() => [])).filter((file) =>
     /wasm|partial/.test(file),
@@ -86,7 +86,7 @@ describe("what is sound", () => {
     await mkdir(join(cacheFolder, "oci"));
     await chmod(join(cacheFolder, "oci"), 0o777);
     await expect(pull()).rejects.toMatchObject({ code: "WRITE", message: expect.stringContaining("other users") });
-    // Only root can give a folder away.
+    // Only root can change a folder's owner.
     if (process.getuid?.() !== 0) return;
     await chmod(join(cacheFolder, "oci"), 0o755);
     await chown(join(cacheFolder, "oci"), 12_345, 12_345);
@@ -117,7 +117,7 @@ describe("a proxy", () => {
     environment["NO_PROXY"] = "registry.example";
     await expect(pull(far, { plainHttp: true })).rejects.toThrow("cannot reach registry.example");
     environment["HTTP_PROXY"] = "no proxy";
-    await expect(pull(far, { plainHttp: true })).rejects.toThrow("is no address of a proxy");
+    await expect(pull(far, { plainHttp: true })).rejects.toThrow("is not the address of a proxy");
     proxy.close();
   });
 
@@ -203,7 +203,7 @@ const layer = good.layer;
 const unfit: [string, string | object, string][] = [
   ["no JSON", "{", "not JSON"],
   ["no UTF-8", Buffer.from([0x22, 0xff, 0x22]).toString("latin1"), "JSON"],
-  ["no object", "[]", "no JSON object"],
+  ["no object", "[]", "not a JSON object"],
   ["an index", { mediaType: "application/vnd.oci.image.index.v1+json", manifests: [] }, "index of several images"],
   ["an index without a type", { mediaType: undefined, layers: undefined, manifests: [] }, "index of several images"],
   ["a Docker image", { mediaType: "application/vnd.docker.distribution.manifest.v2+json" }, "no OCI manifest"],
@@ -275,7 +275,7 @@ describe("redirects", () => {
     "to %s are refused",
     async (to) => {
       registry.routes.set("/v2/team/shop/manifests/1.0", redirect(to));
-      expect(await refused()).toMatch(/leads to|names an address that is none/);
+      expect(await refused()).toMatch(/leads to|names an invalid address/);
     },
   );
 });
@@ -330,10 +330,10 @@ describe("credentials", () => {
       "",
       /leads to http:\/\/tokens\.example, which is not HTTPS/,
     ],
-    ["at no address", () => challenge("http://"), "", /no address|address that is none/],
-    ["with a line break", challenge, JSON.stringify({ token: "a\nb" }), /answers with none/],
-    ["without JSON", challenge, "token", /answers with none/],
-    ["null", challenge, "null", /answers with none/],
+    ["at no address", () => challenge("http://"), "", /invalid address/],
+    ["with a line break", challenge, JSON.stringify({ token: "a\nb" }), /did not return one/],
+    ["without JSON", challenge, "token", /did not return one/],
+    ["null", challenge, "null", /did not return one/],
     ["without an end", challenge, endless, /more than 65536 bytes for a token/],
     ["elsewhere", challenge, redirect("http://localhost:1/"), /answers 307/],
   ])("a token %s is refused", async (_, make, route, message) => {
@@ -348,7 +348,7 @@ describe("credentials", () => {
 
   test("of an unknown kind", async () => {
     registry.routes.set("/v2/team/shop/manifests/1.0", guarded("Negotiate", "never", ""));
-    expect(await refused()).toContain("of a kind that Tenon does not know");
+    expect(await refused()).toContain("of an unsupported kind");
   });
 });
 

@@ -6,25 +6,25 @@ import { formatReference, parseReference, type Reference } from "./reference.ts"
 import { Registry, type RegistryOptions } from "./registry.ts";
 import { Store } from "./store.ts";
 
-/** How to pull. */
+/** Options for pulling. */
 export interface PullOptions extends RegistryOptions {
-  /** The user's cache folder when left out. */
+  /** Cache folder; the user's by default. */
   readonly cacheFolder?: string;
 }
 
-/** A component that was pulled. */
+/** A pulled component. */
 export interface Pulled {
-  /** Its file, in the cache. It is called after the repository: `oci://registry/team/shop:1.0` is `…/shop.wasm`. */
+  /** Its file in the cache, which is named after the repository: `oci://registry/team/shop:1.0` is `…/shop.wasm`. */
   readonly path: string;
   /** Digest of the manifest. */
   readonly digest: string;
 }
 
 /**
- * Pulls the component of a reference into the cache. Manifest, configuration and component are verified by digest and size,
- * whether they come from the registry or from the cache. A reference with a digest needs no registry once it is in the cache.
+ * Pulls the component of a reference into the cache. Verifies manifest, configuration and component by digest and size,
+ * from the registry as well as from the cache. A reference with a digest needs no registry when it is in the cache.
  *
- * @throws TenonError `USAGE` for what is no reference, `REGISTRY` for what the registry answers, `WRITE` for the cache
+ * @throws TenonError `USAGE` for an invalid reference, `REGISTRY` for an error of the registry, `WRITE` for the cache
  */
 export async function pullModule(text: string, options: PullOptions = {}): Promise<Pulled> {
   const reference = parseReference(text);
@@ -37,7 +37,7 @@ export async function pullModule(text: string, options: PullOptions = {}): Promi
     await configOf(artifact, where, registry, store);
     const name = nameOf(reference);
     if (!(await store.hasComponent(artifact.layer, name))) await pullComponent(artifact.layer, name, registry, store);
-    // Written last, so that whatever has a manifest in the cache has been whole.
+    // Written last, so that an artifact with a manifest in the cache is complete.
     if ((await store.read(digest, ociLimits.manifestBytes)) === undefined) await store.write(digest, bytes);
     return { path: store.componentFile(artifact.layer, name), digest };
   } finally {
@@ -55,7 +55,7 @@ async function manifestOf(
   if (wanted !== undefined && kept !== undefined) return { digest: wanted, bytes: kept };
   const answer = await registry.send(`manifests/${wanted ?? reference.tag}`, {
     method: "GET",
-    // An index is asked for only to say that it is one.
+    // An index is accepted only so that the error can name it.
     headers: { accept: `${mediaTypes.manifest}, application/vnd.oci.image.index.v1+json;q=0.5` },
   });
   if (answer.status !== 200) throw await registry.unexpected(answer, `pull ${formatReference(reference)}`);
@@ -102,12 +102,12 @@ async function blob({ digest }: Descriptor, registry: Registry, timeoutMs: numbe
 
 function changed(registry: Registry, what: string) {
   return registry.failure(
-    `sends ${what} whose digest or size is not the one that was asked for`,
-    "it was changed on its way or in the registry; pull again, and do not use this registry when that fails",
+    `sends ${what} whose digest or size differs from the requested one`,
+    "it was changed in transit or in the registry; pull again, and do not use this registry if that fails",
   );
 }
 
-/** What to call the module: the last part of the repository. */
+/** Returns the module's name: the last part of the repository. */
 function nameOf({ repository }: Reference): string {
   return repository.slice(repository.lastIndexOf("/") + 1);
 }

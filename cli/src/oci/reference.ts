@@ -3,18 +3,18 @@ import { TenonError } from "../errors.ts";
 /** The scheme of references in arguments and in `tenon.toml`. */
 export const scheme = "oci://";
 
-/** An artifact in a registry. At least one of tag and digest is there. */
+/** An artifact in a registry, with a tag, a digest or both. */
 export interface Reference {
-  /** Host and port, as they were written. */
+  /** Host and port as written. */
   readonly registry: string;
   /** Path of the repository, such as `team/shop`. */
   readonly repository: string;
   readonly tag?: string;
-  /** `sha256:` and 64 hexadecimal digits. It counts when a tag is given as well. */
+  /** `sha256:` and 64 hexadecimal digits. It takes precedence over the tag. */
   readonly digest?: string;
 }
 
-/** A digest as Tenon accepts it. */
+/** Pattern of accepted digests. */
 export const digestPattern = /^sha256:[a-f0-9]{64}$/;
 
 const MAX_LENGTH = 512;
@@ -22,14 +22,14 @@ const HOST = /^(?:[a-zA-Z0-9](?:[a-zA-Z0-9.-]{0,252}[a-zA-Z0-9])?|\[[0-9a-fA-F:.
 const REPOSITORY = /^[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*)*$/;
 const TAG = /^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}$/;
 
-/** Whether a source is a reference and not a path. */
+/** Returns whether a source is a reference instead of a path. */
 export function isReference(source: string): boolean {
   return source.toLowerCase().startsWith(scheme);
 }
 
 /**
- * Reads `oci://registry/repository:tag` and `oci://registry/repository@sha256:…`; the scheme may be left out. The grammar is
- * that of the OCI distribution specification.
+ * Parses `oci://registry/repository:tag` and `oci://registry/repository@sha256:…`; the scheme is optional. The grammar
+ * is that of the OCI distribution specification.
  *
  * @throws TenonError `USAGE`
  */
@@ -37,9 +37,9 @@ export function parseReference(text: string): Reference {
   const rest = isReference(text) ? text.slice(scheme.length) : text;
   const [named = "", ...digests] = rest.split("@");
   const [digest] = digests;
-  // The text is repeated only when nothing in it can be a password.
+  // Errors quote the text only if no part of it can be a password.
   if (digests.length > 1 || (digest !== undefined && !digestPattern.test(digest))) {
-    throw wrong("the reference has an @ that no sha256 digest of 64 hexadecimal digits follows");
+    throw wrong("the reference has an @ without a sha256 digest of 64 hexadecimal digits after it");
   }
   const shown = text.length > MAX_LENGTH ? "the reference" : JSON.stringify(text);
   if (text.length > MAX_LENGTH) throw wrong(`the reference is longer than ${MAX_LENGTH} characters`);
@@ -54,31 +54,31 @@ export function parseReference(text: string): Reference {
   const tag = colon < 0 ? undefined : path.slice(colon + 1);
   const repository = colon < 0 ? path : path.slice(0, colon);
   if (repository.length > 255 || !REPOSITORY.test(repository)) {
-    throw wrong(`${shown} names no repository: it has lower-case letters, digits, and . _ - / between them`);
+    throw wrong(`${shown} has no valid repository: use lower-case letters, digits, and . _ - / between them`);
   }
   if (tag !== undefined && !TAG.test(tag)) throw wrong(`${shown} has no valid tag`);
   if (tag === undefined && digest === undefined) throw wrong(`${shown} has neither a tag nor a digest`);
   return {
     registry,
-    // The shorthand of Docker Hub for its official images.
+    // Docker Hub's shorthand for official images.
     repository: isDockerHub(registry) && !repository.includes("/") ? `library/${repository}` : repository,
     ...(tag === undefined ? {} : { tag }),
     ...(digest === undefined ? {} : { digest }),
   };
 }
 
-/** The reference as a user writes it. */
+/** Formats a reference as a user writes it. */
 export function formatReference({ registry, repository, tag, digest }: Reference): string {
   const name = `${scheme}${registry}/${repository}`;
   return digest === undefined ? `${name}:${tag}` : `${name}@${digest}`;
 }
 
-/** The host that answers for a registry. Docker Hub's differs from its name. */
+/** Returns the host of a registry. Docker Hub's differs from its name. */
 export function hostOf({ registry }: Reference): string {
   return isDockerHub(registry) ? "registry-1.docker.io" : registry;
 }
 
-/** Whether a registry or host is this machine. */
+/** Returns whether a registry or host is this machine. */
 export function isLoopback(registry: string): boolean {
   const host = registry.replace(/:[0-9]+$/, "").toLowerCase();
   return (
@@ -86,7 +86,7 @@ export function isLoopback(registry: string): boolean {
   );
 }
 
-/** Whether a registry is Docker Hub, by one of its names. */
+/** Returns whether a registry is Docker Hub, under any of its names. */
 export function isDockerHub(registry: string): boolean {
   return ["docker.io", "index.docker.io", "registry-1.docker.io"].includes(registry.toLowerCase());
 }

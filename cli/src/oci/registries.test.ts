@@ -1,4 +1,4 @@
-/** Publishing to a real registry, and what other tools make of it. */
+/** Tests of publishing to a real registry, and of other tools with the result. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { createHash, createSign } from "node:crypto";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -16,7 +16,7 @@ import { parseTarget, publishComponent } from "./publish.ts";
 import { pullModule } from "./pull.ts";
 
 let folder: string;
-/** A component; every build of Tenon has this one. */
+/** The test component, which every build of Tenon has. */
 let component: Buffer;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "tenon-registry-"));
@@ -140,7 +140,7 @@ describeWith("docker-registry", "a registry with names and passwords", () => {
   let host: string;
   let child: ChildProcess;
   beforeAll(async () => {
-    // bcrypt of "open:sesame", with which the registry compares.
+    // The bcrypt hash of "open:sesame" for the registry.
     const users = "me:$2b$04$MT4Ylx3Qg8RCV5GjULDyruSkBzBcm0yYVlJU3KdGekeJ2ydqqOryy\n";
     await writeFile(join(folder, "users"), users);
     ({ host, child } = await startRegistry("basic", `auth: {htpasswd: {realm: test, path: ${join(folder, "users")}}}`));
@@ -164,7 +164,7 @@ describeWith("docker-registry", "a registry with names and passwords", () => {
   test("refuses others, and the error says where they came from", async () => {
     const wrong = await environment("hidden");
     await expect(publish(host, "1.0", wrong)).rejects.toThrow(`refuses the credentials from ${wrong.DOCKER_CONFIG}`);
-    await expect(publish(host)).rejects.toThrow("wants credentials");
+    await expect(publish(host)).rejects.toThrow("requires credentials");
   });
 });
 
@@ -212,13 +212,13 @@ describeWith(["docker-registry", "openssl"], "a registry with tokens", () => {
     await writeFile(join(config, "config.json"), JSON.stringify({ auths }));
     const { reference } = await publish(host, "1.0", { DOCKER_CONFIG: config });
     expect(scopes.splice(0)).toEqual(["repository:team/bridge:pull,push"]);
-    // Anybody may pull.
+    // Anyone may pull.
     const options = { cacheFolder: join(folder, "token-cache"), environment: { DOCKER_CONFIG: folder } };
     expect(await readFile((await pullModule(reference, options)).path)).toEqual(component);
     expect(scopes).toEqual(["repository:team/bridge:pull"]);
   });
 
   test("refuses to publish without credentials", async () => {
-    await expect(publish(host, "2.0")).rejects.toThrow(/wants credentials/);
+    await expect(publish(host, "2.0")).rejects.toThrow(/requires credentials/);
   });
 });

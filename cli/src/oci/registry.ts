@@ -1,4 +1,4 @@
-/** Requests to one repository of a registry (OCI distribution specification 1.1), with its credentials and within limits. */
+/** Requests to one repository of a registry (OCI distribution specification 1.1), with credentials and limits. */
 import type { Dispatcher } from "undici";
 import { TenonError } from "../errors.ts";
 import { version } from "../package.ts";
@@ -6,11 +6,11 @@ import { type Credential, type FoundCredential, findCredential } from "./credent
 import { ociLimits } from "./limits.ts";
 import { hostOf, isLoopback, type Reference } from "./reference.ts";
 
-/** How to reach a registry. */
+/** Options for connecting to a registry. */
 export interface RegistryOptions {
-  /** Use HTTP without TLS. A registry on a loopback address is always reached so. */
+  /** Use HTTP without TLS. A registry on a loopback address always does. */
   readonly plainHttp?: boolean;
-  /** Where `DOCKER_CONFIG`, `HOME` and the proxies are looked up. */
+  /** Environment with `DOCKER_CONFIG`, `HOME` and the proxies. */
   readonly environment?: NodeJS.ProcessEnv;
 }
 
@@ -19,21 +19,21 @@ interface Sent {
   readonly method: "GET" | "HEAD" | "POST" | "PUT";
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
-  /** Time for the answer with its body. */
+  /** Time limit for the answer with its body. */
   readonly timeoutMs?: number;
 }
 
-/** An answer whose body has not been read. */
+/** An answer whose body was not read yet. */
 export interface Answer {
   readonly status: number;
   readonly url: URL;
   readonly header: (name: string) => string | undefined;
   readonly body: AsyncIterable<Uint8Array>;
-  /** Gives up the body. */
+  /** Discards the body. */
   readonly discard: () => void;
 }
 
-/** One repository, for as long as a command works with it. */
+/** One repository during a command. */
 export class Registry {
   readonly #base: URL;
   readonly #reference: Reference;
@@ -53,15 +53,15 @@ export class Registry {
     this.#base = new URL(`${this.#plainHttp ? "http" : "https"}://${hostOf(reference)}/v2/${reference.repository}/`);
   }
 
-  /** The registry's name for people. */
+  /** The registry's name for messages. */
   get name(): string {
     return this.#reference.registry;
   }
 
   /**
-   * Sends a request, with credentials once the registry asks for them. Redirects are followed for GET and HEAD.
+   * Sends a request, with credentials after the registry asks for them. Follows redirects for GET and HEAD.
    *
-   * @param target relative to `/v2/<repository>/`, or an address that the registry has named
+   * @param target relative to `/v2/<repository>/`, or a URL from the registry
    * @throws TenonError `REGISTRY` when there is no answer, or when the registry refuses the credentials
    */
   async send(target: string, sent: Sent): Promise<Answer> {
@@ -77,7 +77,7 @@ export class Registry {
     throw this.#refused();
   }
 
-  /** The bytes of an answer. Fails beyond `limit`, however many the registry announces. */
+  /** Reads the body of an answer. Fails beyond `limit`, whatever length the registry announces. */
   async read(answer: Answer, limit: number, what: string): Promise<Buffer> {
     const pieces: Buffer[] = [];
     let length = 0;
@@ -88,7 +88,7 @@ export class Registry {
     return Buffer.concat(pieces, length);
   }
 
-  /** The body of an answer piece by piece, as {@link read}. */
+  /** Reads the body of an answer piece by piece, like {@link read}. */
   async *pieces(answer: Answer, limit: number, what: string): AsyncGenerator<Uint8Array> {
     let length = 0;
     const tooLarge = () =>
@@ -111,8 +111,8 @@ export class Registry {
   }
 
   /**
-   * The error for an answer with a status that is not the one expected. Only the registry's error code is repeated, because
-   * its message may hold anything.
+   * Makes the error for an unexpected status. It contains only the registry's error code, because its message is
+   * arbitrary text.
    */
   async unexpected(answer: Answer, doing: string): Promise<TenonError> {
     const { status } = answer;
@@ -120,20 +120,20 @@ export class Registry {
     const code = /"code"\s*:\s*"([A-Z_]{1,40})"/.exec(body.toString("utf8"))?.[1];
     const said = `cannot ${doing}: ${answer.url.host} answers ${status}${code === undefined ? "" : ` (${code})`}`;
     if (status === 404) {
-      return new TenonError("REGISTRY", said, "check the name; some registries answer so to those who may not see it");
+      return new TenonError("REGISTRY", said, "check the name; some registries hide it from users without access");
     }
     if (status === 403) {
       return new TenonError(
         "REGISTRY",
         said,
-        `these credentials do not allow it; run \`docker login ${this.name}\` with others`,
+        `these credentials do not permit it; run \`docker login ${this.name}\` with others`,
       );
     }
     if (status === 429) return new TenonError("REGISTRY", said, "try again later, or with credentials");
     return new TenonError("REGISTRY", said, status >= 500 ? "try again later" : undefined);
   }
 
-  /** An error that names the registry. */
+  /** Makes an error that names the registry. */
   failure(problem: string, hint?: string): TenonError {
     return new TenonError("REGISTRY", `${this.name} ${problem}`, hint);
   }
@@ -165,7 +165,7 @@ export class Registry {
         method: sent.method,
         headers: {
           "user-agent": `tenon/${version}`,
-          // Digests are of the bytes as they are.
+          // Digests are of the unencoded bytes.
           "accept-encoding": "identity",
           ...sent.headers,
           ...(authorization === undefined ? {} : { authorization }),
@@ -173,7 +173,7 @@ export class Registry {
         body: sent.body ?? null,
         signal,
       });
-      // Giving up a body is reported as an error of the stream.
+      // Discarding a body raises an error on the stream.
       body.on("error", () => {});
       return {
         status: statusCode,
@@ -197,7 +197,7 @@ export class Registry {
         headersTimeout: ociLimits.idleMs,
         bodyTimeout: ociLimits.idleMs,
       };
-      // No proxy leads to this machine.
+      // This machine is never reached through a proxy.
       if (isLoopback(this.name)) return { request, dispatcher: new Agent(times) };
       const { http_proxy, HTTP_PROXY, https_proxy, HTTPS_PROXY, no_proxy, NO_PROXY } = this.#environment;
       const [httpProxy, httpsProxy] = [http_proxy || HTTP_PROXY || "", https_proxy || HTTPS_PROXY || ""];
@@ -205,24 +205,24 @@ export class Registry {
       try {
         return { request, dispatcher: new EnvHttpProxyAgent({ ...times, httpProxy, httpsProxy, noProxy }) };
       } catch {
-        throw new TenonError("REGISTRY", "HTTP_PROXY or HTTPS_PROXY is no address of a proxy");
+        throw new TenonError("REGISTRY", "HTTP_PROXY or HTTPS_PROXY is not the address of a proxy");
       }
     });
     return this.#undici;
   }
 
-  /** Whether an address is the registry's, which alone gets its credentials. */
+  /** Returns whether a URL belongs to the registry. Only such requests carry its credentials. */
   #isOwn(url: URL): boolean {
     return url.origin === this.#base.origin;
   }
 
-  /** An address that the registry has named, if it may be called. */
+  /** Returns a URL from the registry, if it may be called. */
   #address(text: string, base: URL): URL {
     let url: URL;
     try {
       url = new URL(text, base);
     } catch {
-      throw this.failure("names an address that is none", "the registry is broken or hostile");
+      throw this.failure("names an invalid address", "the registry is broken or hostile");
     }
     url.username = "";
     url.password = "";
@@ -236,13 +236,13 @@ export class Registry {
 
   #mayCall(url: URL): boolean {
     const local = isLoopback(url.hostname);
-    // A registry elsewhere has no business with the services of this machine.
+    // A remote registry must not send requests to this machine's services.
     if (local && !isLoopback(this.name)) return false;
     if (url.protocol === "https:") return true;
     return url.protocol === "http:" && this.#plainHttp && (local || this.#isOwn(url) || !isLoopback(this.name));
   }
 
-  /** The `authorization` that answers a challenge. */
+  /** Returns the `authorization` for a challenge. */
   async #authenticate(challenge: string): Promise<string> {
     this.#found ??= await findCredential(this.name, this.#environment);
     const { credential } = this.#found;
@@ -250,13 +250,13 @@ export class Registry {
     const bearer = parametersOf("bearer", challenge);
     if (bearer !== undefined) return `Bearer ${await this.#token(bearer, credential)}`;
     if (parametersOf("basic", challenge) === undefined) {
-      throw this.failure("asks for credentials of a kind that Tenon does not know", "Tenon knows Basic and Bearer");
+      throw this.failure("asks for credentials of an unsupported kind", "Tenon supports Basic and Bearer");
     }
     if (credential?.kind !== "basic") throw this.#refused();
     return basic(credential);
   }
 
-  /** Fetches a token for this repository. The scope is ours: a registry could ask for a wider one. */
+  /** Fetches a token for this repository. The scope is Tenon's, because a registry could ask for a wider one. */
   async #token(parameters: ReadonlyMap<string, string>, credential: Credential | undefined): Promise<string> {
     const realm = this.#address(parameters.get("realm") ?? "", this.#base);
     const service = parameters.get("service");
@@ -278,18 +278,18 @@ export class Registry {
       answer.discard();
       throw this.#refused();
     }
-    // A redirect would take the credentials elsewhere.
+    // A redirect would send the credentials elsewhere.
     if (answer.status !== 200) throw await this.unexpected(answer, `get a token for ${this.name}`);
     const text = (await this.read(answer, ociLimits.tokenBytes, "a token")).toString("utf8");
     let told: { readonly token?: unknown; readonly access_token?: unknown } | null = null;
     try {
       told = JSON.parse(text);
     } catch {
-      // Said below.
+      // Reported below.
     }
     const token = told?.token ?? told?.access_token;
     if (typeof token !== "string" || !/^[!-~]+$/.test(token)) {
-      throw new TenonError("REGISTRY", `${realm.host}, which makes the tokens of ${this.name}, answers with none`);
+      throw new TenonError("REGISTRY", `${realm.host}, which issues tokens for ${this.name}, did not return one`);
     }
     return token;
   }
@@ -298,7 +298,7 @@ export class Registry {
     const { credential, source = "the Docker configuration" } = this.#found ?? {};
     const hint = `run \`docker login ${this.name}\``;
     if (credential !== undefined) return this.failure(`refuses the credentials from ${source}`, hint);
-    return this.failure(`wants credentials, and ${source} has none for it`, hint);
+    return this.failure(`requires credentials, and ${source} has none for it`, hint);
   }
 
   #unreachable(url: URL, error: unknown): TenonError {
@@ -310,8 +310,8 @@ export class Registry {
     if (isTls) {
       return new TenonError(
         "REGISTRY",
-        `cannot reach ${url.host}: its TLS is not trusted or none (${code})`,
-        "name its certificate authority in NODE_EXTRA_CA_CERTS, or use --plain-http for a registry without TLS",
+        `cannot reach ${url.host}: it has no trusted TLS (${code})`,
+        "put its certificate authority into NODE_EXTRA_CA_CERTS, or use --plain-http for a registry without TLS",
         error,
       );
     }
@@ -328,7 +328,7 @@ export class Registry {
 const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: "nothing listens there",
   ENOTFOUND: "there is no such host",
-  EAI_AGAIN: "its name cannot be resolved now",
+  EAI_AGAIN: "its name cannot be resolved at the moment",
   UND_ERR_CONNECT_TIMEOUT: "it takes too long",
   UND_ERR_HEADERS_TIMEOUT: "it takes too long",
   UND_ERR_BODY_TIMEOUT: "it takes too long",
@@ -339,7 +339,7 @@ function basic({ username, password }: { readonly username: string; readonly pas
   return `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
 }
 
-/** The parameters of a challenge of this scheme in `www-authenticate` (RFC 9110, section 11.6.1); undefined without one. */
+/** Returns the parameters of a challenge of this scheme in `www-authenticate` (RFC 9110, section 11.6.1). */
 function parametersOf(scheme: "basic" | "bearer", header: string): ReadonlyMap<string, string> | undefined {
   const text = header.slice(0, 4096);
   const start = new RegExp(`(?:^|,)\\s*${scheme}(?=\\s|$)`, "i").exec(text);

@@ -1,4 +1,4 @@
-/** What was pulled, by digest, below the cache folder. Everything is verified each time that it is read. */
+/** Pulled artifacts by digest, in the cache folder. Everything is verified on each read. */
 import { createHash, randomBytes } from "node:crypto";
 import { constants, createReadStream } from "node:fs";
 import { mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
@@ -6,7 +6,9 @@ import { dirname, join } from "node:path";
 import { systemReason, TenonError } from "../errors.ts";
 import { type Descriptor, digestOf } from "./artifact.ts";
 
-/** The folder `oci` of a cache folder: `blobs/<hex>` for manifests and configurations, `components/<hex>/<name>.wasm`. */
+/**
+ * The folder `oci` of a cache folder: `blobs/<hex>` for manifests and configurations, `components/<hex>/<name>.wasm`.
+ */
 export class Store {
   readonly #folder: string;
 
@@ -14,12 +16,12 @@ export class Store {
     this.#folder = join(cacheFolder, "oci");
   }
 
-  /** The file of a component; the module is called after it. */
+  /** Returns the file of a component. The module is named after it. */
   componentFile({ digest }: Descriptor, name: string): string {
     return join(this.#folder, "components", hexOf(digest), `${name}.wasm`);
   }
 
-  /** A small blob; undefined when it is not there, or is not what its digest says. */
+  /** Reads a small blob. Returns undefined when it is missing or does not match its digest. */
   async read(digest: string, limit: number): Promise<Buffer | undefined> {
     await this.#check();
     const file = this.#blobFile(digest);
@@ -36,7 +38,7 @@ export class Store {
     });
   }
 
-  /** Whether the file of a component is there and is what its descriptor says. */
+  /** Returns whether the file of a component exists and matches its descriptor. */
   async hasComponent(layer: Descriptor, name: string): Promise<boolean> {
     await this.#check();
     const file = this.componentFile(layer, name);
@@ -52,9 +54,9 @@ export class Store {
   }
 
   /**
-   * Writes the file of a component, which appears once it is whole and `pieces` has ended without an error.
+   * Writes the file of a component. It appears only when it is complete and `pieces` has ended without an error.
    *
-   * @throws TenonError `WRITE`, or what `pieces` throws
+   * @throws TenonError `WRITE`, or an error of `pieces`
    */
   async writeComponent(layer: Descriptor, name: string, pieces: () => AsyncIterable<Uint8Array>): Promise<void> {
     await this.#replace(this.componentFile(layer, name), pieces);
@@ -64,7 +66,7 @@ export class Store {
     return join(this.#folder, "blobs", hexOf(digest));
   }
 
-  /** A file that another user may replace between its verification and its use is worth nothing. */
+  /** Refuses a folder in which another user could replace a file between its verification and its use. */
   async #check(): Promise<void> {
     const found = await stat(this.#folder).catch(() => undefined);
     if (found === undefined || process.getuid === undefined) return;
@@ -72,7 +74,7 @@ export class Store {
     if (!isTheirs && (found.mode & 0o022) === 0) return;
     throw new TenonError(
       "WRITE",
-      `${this.#folder} ${isTheirs ? "belongs to another user" : "may be written to by other users"}`,
+      `${this.#folder} ${isTheirs ? "belongs to another user" : "is writable by other users"}`,
       isTheirs
         ? "set TENON_CACHE_DIR to a folder of your own"
         : `run \`chmod go-w ${this.#folder}\`, or set TENON_CACHE_DIR to a folder of your own`,

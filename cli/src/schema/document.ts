@@ -4,12 +4,12 @@ import { moduleJson, OpenApiError, packageJson } from "@tenon/sdk/openapi";
 import { TenonError } from "../errors.ts";
 import type { Project } from "../project/project.ts";
 
-/** The file that a package's document is in, beside its `package.json`. */
+/** File of a package's document, beside its `package.json`. */
 export const schemaFile = "openapi.json";
 
 /**
- * The OpenAPI document of a project, as JSON text. It is titled by the project's `package.json`, and by its `tenon.toml`
- * where there is none.
+ * Returns the OpenAPI document of a project as JSON text. Its title comes from the project's `package.json`, or from
+ * its `tenon.toml` if that is missing.
  *
  * @throws TenonError `SCHEMA` when the handler module can't be loaded, or OpenAPI 3.0 can't express it
  */
@@ -19,12 +19,12 @@ export async function documentFor({ folder, source, config }: Project): Promise<
   return asTenonError(() => moduleJson(source, { name, ...(version === undefined ? {} : { version }) }));
 }
 
-/** The OpenAPI document of the package in a folder; throws as {@link documentFor} does. */
+/** Returns the OpenAPI document of the package in a folder; throws like {@link documentFor}. */
 export function packageDocument(folder: string): string {
   return asTenonError(() => packageJson(folder));
 }
 
-/** Runs what reads or describes a package; what can't be read or described becomes a TenonError `SCHEMA`. */
+/** Runs code that reads or describes a package, and converts its errors to a TenonError `SCHEMA`. */
 export function asTenonError<T>(run: () => T): T {
   try {
     return run();

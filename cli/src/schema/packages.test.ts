@@ -29,7 +29,7 @@ test("at the root of a workspace all of its packages with a handler are meant, i
 
 test.each(["apps", "lib", "lib/src", "left-out"])("in %s none is meant, unless all are asked for", (folder) => {
   expect(() => packagesFrom(join(root, folder), false)).toThrow(
-    expect.objectContaining({ code: "NO_PROJECT", hint: expect.stringContaining("--workspaces means all packages") }),
+    expect.objectContaining({ code: "NO_PROJECT", hint: expect.stringContaining("--workspaces selects all packages") }),
   );
   expect(packagesFrom(join(root, folder), true)).toEqual(both());
 });

@@ -5,11 +5,11 @@ import { workspaceMembers } from "../project/workspace.ts";
 import { asTenonError } from "./document.ts";
 
 /**
- * The folders whose documents are asked for from `folder`: of the package with a handler that it is in, or, at the root of
- * a workspace, of every package with a handler in it.
+ * Returns the folders whose documents are requested from `folder`. In a package with a handler, that is the package. At
+ * the root of a workspace, it is every package with a handler.
  *
- * @param all every package of the workspace that `folder` is in, wherever in it that is
- * @throws TenonError `NO_PROJECT` when there is none, `SCHEMA` or `CONFIG` when a `package.json` is wrong
+ * @param all every package of the surrounding workspace, from any folder in it
+ * @throws TenonError `NO_PROJECT` when there is none, `SCHEMA` or `CONFIG` when a `package.json` is invalid
  */
 export function packagesFrom(folder: string, all: boolean): string[] {
   const own = asTenonError(() => findPackage(folder)?.folder);
@@ -18,7 +18,7 @@ export function packagesFrom(folder: string, all: boolean): string[] {
   const meant = all || members[0] === resolve(folder) ? members : [];
   const found = [...new Set(own === undefined ? meant : [own, ...meant])].filter(isHandlerPackage);
   if (found.length === 0) {
-    const elsewhere = members.some(isHandlerPackage) ? "; --workspaces means all packages of the workspace" : "";
+    const elsewhere = members.some(isHandlerPackage) ? "; --workspaces selects all packages of the workspace" : "";
     throw new TenonError(
       "NO_PROJECT",
       `there is no package with a src/handler.ts in ${relative(process.cwd(), folder) || "this folder"} or above it`,

@@ -3,30 +3,30 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { packageFolder } from "../package.ts";
 
-/** A page to be served at an exact path. */
+/** A page served at an exact path. */
 export interface Page {
   readonly path: string;
   readonly contentType: string;
   readonly body: string | Buffer;
 }
 
-/** What the reference page shows. */
+/** Content of the reference page. */
 export interface Reference {
-  /** Of the window. */
+  /** Title of the window. */
   readonly title: string;
-  /** The document's URL, as the page's own server has it: `/run/<module>/openapi.json`. */
+  /** URL of the document on the page's own server: `/run/<module>/openapi.json`. */
   readonly specUrl: string;
 }
 
-/** The viewer's files that the page loads, and as what. */
+/** The viewer's files for the page, with their types. */
 const assets = [
   ["swagger-ui-bundle.js", "text/javascript; charset=utf-8"],
   ["swagger-ui.css", "text/css; charset=utf-8"],
 ] as const;
 
 /**
- * The reference of an API, for `tenon dev`: a page at `/docs` and what it loads, below it. The viewer is Swagger UI,
- * which comes inside this package; nothing is loaded from anywhere else.
+ * Returns the reference of an API for `tenon dev`: a page at `/docs`, and its files below. The viewer is Swagger UI,
+ * which is part of this package. Nothing is loaded from elsewhere.
  */
 export function referencePage(reference: Reference): Page[] {
   const folder = viewerFolder();
@@ -41,13 +41,13 @@ export function referencePage(reference: Reference): Page[] {
   ];
 }
 
-/** In the package when it was packed, where npm put the viewer in a clone. */
+/** Returns the viewer's folder: in the package after packing, in `node_modules` of a clone. */
 function viewerFolder(): string {
   const packed = join(packageFolder, "viewer");
   return existsSync(packed) ? packed : dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
 }
 
-// The policy is the browser's own proof that the page needs no network: only its server may be asked for anything.
+// The policy makes the browser enforce that the page contacts only its own server.
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'";
 
@@ -72,8 +72,8 @@ function html({ title }: Reference): string {
 }
 
 /**
- * Shows the document. Its server is `/`, which is right where the component is served by itself; here the module is
- * below `/run/<module>`, where the document is, and requests that are tried out go there.
+ * Shows the document. Its server is `/`, which is right for a component that is served alone. Here the module is below
+ * `/run/<module>`, so requests that are tried out go there.
  */
 function script({ specUrl }: Reference): string {
   return `const url = ${JSON.stringify(specUrl)};
@@ -82,7 +82,7 @@ const show = (more) => SwaggerUIBundle({ dom_id: "#reference", deepLinking: true
 fetch(url)
   .then((answer) => (answer.ok ? answer.json() : Promise.reject(new Error(String(answer.status)))))
   .then((spec) => show({ spec: { ...spec, servers: [{ url: base, description: "This server" }] } }))
-  // The viewer's own loading says what is wrong.
+  // The viewer's own loading reports the error.
   .catch(() => show({ url }));
 `;
 }

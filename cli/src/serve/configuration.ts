@@ -1,4 +1,4 @@
-/** The state of the project's files, and what `tenon run` serves by it. */
+/** The state of the project's files, and the modules that `tenon run` serves from it. */
 import { existsSync, statSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { cronServiceOf } from "../cron.ts";
@@ -14,7 +14,7 @@ import type { RuntimeOptions } from "../runtime.ts";
 import type { SidecarService } from "../sidecar-service.ts";
 import { Terminal } from "../terminal.ts";
 
-/** The modules that are served, and the configuration that names them. */
+/** The served modules, and the configuration that lists them. */
 export interface Configuration {
   readonly project: Project | undefined;
   readonly config: Config;
@@ -22,20 +22,20 @@ export interface Configuration {
   readonly serving: Omit<RuntimeOptions, "modules">;
   readonly queueService: SidecarService | undefined;
   readonly cronService: SidecarService | undefined;
-  /** Milliseconds after which tags of registries are looked up again; undefined when they are not. */
+  /** Interval in milliseconds for resolving tags of registries again; undefined for never. */
   readonly refreshMs: number | undefined;
 }
 
-/** A source of a module that was set while the server runs. */
+/** A module's source that was set at run time. */
 export interface SetSource {
   readonly source: string;
-  /** The file of that source, which is not looked up again. */
+  /** The file of that source, which is not resolved again. */
   readonly file?: string;
-  /** The source in `tenon.toml` at that time: another one there is newer, and wins. */
+  /** The source in `tenon.toml` at that time. A different one there is newer and takes precedence. */
   readonly configured: string | undefined;
 }
 
-/** Reads the configuration, and pulls what it names in registries. */
+/** Reads the configuration, and pulls its references from registries. */
 export async function readConfiguration(
   named: readonly string[],
   pull: Pull,
@@ -54,7 +54,7 @@ export async function readConfiguration(
   return { project, config, modules, serving, queueService, cronService, refreshMs };
 }
 
-/** The shortest time after which a tag is looked up again. A digest never is. */
+/** Returns the shortest interval for resolving a tag again. Digests never need that. */
 function refreshOf(
   { server, modules }: Config,
   named: readonly string[],
@@ -74,7 +74,7 @@ function isTag(source: string): boolean {
   return isReference(source) && parseReference(source).digest === undefined;
 }
 
-/** Replaces each reference to a registry by the file that was pulled. */
+/** Replaces each reference to a registry with the pulled file. */
 async function pulled(components: readonly string[], pull: Pull): Promise<string[]> {
   const files: string[] = [];
   for (const component of components) files.push(isReference(component) ? await pull(component) : component);
@@ -101,7 +101,7 @@ export async function filesToServe(
       "name one: tenon run <file>.wasm, or go to a project's folder",
     );
   }
-  // The bare component is what the composed one has inside; this runtime needs no bridge to call it.
+  // The composed component contains the bare one, which this runtime can call without a bridge.
   const own = [project.component, project.composed].find((file) => existsSync(file));
   if (own === undefined) {
     if (hasOnlySources(project)) return { files: more, named: [] };
@@ -114,7 +114,7 @@ export async function filesToServe(
   return { files: [own, ...more], named: [] };
 }
 
-/** The file that is meant: the one of that path, or the project's module of that name. */
+/** Returns the file with this path, or the project's module of this name. */
 function fileOf(component: string, project: Project | undefined, others: readonly string[]): string {
   if (statSync(component, { throwIfNoEntry: false })?.isFile()) return resolve(component);
   if (component.endsWith(".wasm")) {

@@ -1,4 +1,4 @@
-/** A server that runs: its configuration, and the changes of it while it serves. */
+/** A running server: its configuration, and changes to it at run time. */
 import { relative } from "node:path";
 import { type CronConsumer, consumeCron } from "../cron.ts";
 import { TenonError } from "../errors.ts";
@@ -15,37 +15,37 @@ import { type Configuration, readConfiguration, type SetSource } from "./configu
 
 /** The parts of a {@link Live}. */
 export interface LiveParts {
-  /** The components that the command names. */
+  /** Components from the command line. */
   readonly named: readonly string[];
   readonly pull: Pull;
-  /** Pulls without a line about it: what is looked up again and again has mostly not changed. */
+  /** Pulls without printing, because repeated checks rarely find a change. */
   readonly pullQuietly: Pull;
   readonly runtime: Runtime;
   readonly terminal: Terminal;
 }
 
-/** A module as `tenon ctl modules list` shows it. */
+/** A module in the output of `tenon ctl modules list`. */
 export interface LiveModule {
   readonly name: string;
   /** `ready`, `loading` or `failed`. */
   readonly state: string;
-  /** A reference, or a path. */
+  /** A reference or a path. */
   readonly source: string;
   readonly file: string;
-  /** Whether the source was set while the server runs. */
+  /** True when the source was set at run time. */
   readonly set: boolean;
-  /** The former sources, the newest one last. */
+  /** The previous sources, the newest last. */
   readonly before: readonly string[];
 }
 
-/** Serves one configuration after another. Changes follow each other; one that fails leaves everything as it was. */
+/** Serves one configuration after another. Changes run one at a time; a failed one has no effect. */
 export class Live {
   readonly #parts: LiveParts;
   #state: Configuration;
   #consumers: Consumers;
   #set: ReadonlyMap<string, SetSource> = new Map();
   readonly #before = new Map<string, SetSource[]>();
-  /** The modules of the last refresh that failed: they are not tried again and again. */
+  /** The modules of the last failed refresh, which are not tried again. */
   #refused: string | undefined;
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -55,12 +55,12 @@ export class Live {
     this.#consumers = consume(state, parts.runtime, parts.terminal);
   }
 
-  /** Milliseconds after which tags of registries are looked up again; undefined when they are not. */
+  /** Interval in milliseconds for resolving tags of registries again; undefined for never. */
   get refreshMs(): number | undefined {
     return this.#state.refreshMs;
   }
 
-  /** Takes over the files of the project as they are now. */
+  /** Applies the current files of the project. */
   reload(): Promise<void> {
     return this.#inTurn(async () => {
       const { named, pull, terminal } = this.#parts;
@@ -68,11 +68,11 @@ export class Live {
       await this.#change(await readConfiguration(named, pull, this.#set));
       const fixed = fixedKeys(before, this.#state.config);
       if (fixed.length > 0)
-        terminal.note("Restart", `is needed for ${fixed.join(", ")}: until then they stay as they were`);
+        terminal.note("Restart", `is needed for ${fixed.join(", ")}: they are unchanged until then`);
     });
   }
 
-  /** Looks up the tags of registries, and takes over the components that have changed. */
+  /** Resolves the tags of registries again, and applies components that have changed. */
   refresh(): Promise<void> {
     return this.#inTurn(async () => {
       const next = await readConfiguration(this.#parts.named, this.#parts.pullQuietly, this.#set);
@@ -94,7 +94,7 @@ export class Live {
   }
 
   /**
-   * Serves a module from its former source, the very file that was served.
+   * Serves a module from its previous source, with the same file as before.
    *
    * @returns the source
    * @throws TenonError `CONFIG` when there is none
@@ -102,14 +102,14 @@ export class Live {
   rollback(name: string): Promise<string> {
     return this.#inTurn(async () => {
       const former = this.#before.get(name)?.at(-1);
-      if (former === undefined) throw new TenonError("CONFIG", `module ${name} has no former source`);
+      if (former === undefined) throw new TenonError("CONFIG", `module ${name} has no previous source`);
       await this.#put(name, { ...former, configured: this.#state.config.modules[name]?.source });
       this.#before.set(name, this.#before.get(name)?.slice(0, -1) ?? []);
       return former.source;
     });
   }
 
-  /** All modules that are served. */
+  /** Lists all served modules. */
   async list(): Promise<LiveModule[]> {
     const health = await this.#parts.runtime.fetch("http://localhost/health");
     const { modules } = (await health.json()) as { modules: Readonly<Record<string, string>> };
@@ -120,12 +120,12 @@ export class Live {
     });
   }
 
-  /** Resolves when the messages and runs that were taken are done. */
+  /** Resolves when accepted messages and runs are done. */
   close(): Promise<void> {
     return closeAll(this.#consumers);
   }
 
-  /** The source of a module that is served, and its file. */
+  /** Returns the source and file of a served module. */
   #current(name: string): SetSource | undefined {
     const { config, modules } = this.#state;
     const module = modules[name];
@@ -150,7 +150,7 @@ export class Live {
       this.#consumers = consume(next, runtime, terminal);
     }
     this.#state = next;
-    // A source that is newer in the file has won.
+    // A source that changed in the file takes precedence.
     const isCurrent = ([name, { configured }]: [string, SetSource]) => next.config.modules[name]?.source === configured;
     this.#set = new Map([...this.#set].filter(isCurrent));
     terminal.note("Reload", `modules: ${runtime.modules.join(", ")}`);
@@ -163,7 +163,7 @@ export class Live {
   }
 }
 
-/** Former sources of a module that are kept. */
+/** Maximum number of previous sources of a module. */
 const KEPT = 10;
 
 type Consumers = readonly (QueueConsumer | CronConsumer)[];
@@ -184,12 +184,12 @@ async function closeAll(consumers: Consumers): Promise<void> {
   await Promise.all(consumers.map((consumer) => consumer.close()));
 }
 
-/** The part of a configuration that consumers work with. */
+/** Returns the part of a configuration that consumers use. */
 function work({ config: { project, queues, cron }, queueService, cronService }: Configuration): string {
   return JSON.stringify([project.name, queues, cron, queueService, cronService]);
 }
 
-/** The keys of `[server]` whose new values a server that runs cannot take over. */
+/** Returns the keys of `[server]` that have changed but cannot be applied at run time. */
 function fixedKeys({ server: before }: Config, { server: after }: Config): string[] {
   const isOfModule = (key: string) =>
     key === "isolation" || (key in limits && limits[key as keyof typeof limits].ofModule);

@@ -1,4 +1,4 @@
-//! The bridge: what makes an `sdk:core/handler` answer on every server that speaks `wasi:http`.
+//! The bridge: serves an `sdk:core/handler` on every server that implements `wasi:http`.
 //!
 //! It owns the translation between the streaming, resource-based `wasi:http` and the handler, which takes requests and gives
 //! responses whole or piece by piece, and nothing else: no routing, no retries, no opinion on content. Whatever goes

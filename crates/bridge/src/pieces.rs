@@ -1,21 +1,21 @@
-//! Responses that the handler streams: each piece is written before the handler is asked for the next one.
+//! Streamed responses: writes each piece before it asks the handler for the next one.
 
 use crate::bindings::sdk::core::handler::{Header, handle};
 use crate::bindings::wasi::http::types::OutgoingBody;
 use crate::response::write_to;
 use crate::upload::{Upload, call};
 
-/// What became of a streamed response.
+/// The outcome of a streamed response.
 enum Outcome {
     /// All of it was written.
     Whole,
     /// The handler cannot finish it.
     Broken,
-    /// Nobody reads it any more.
+    /// The client is gone.
     Unread,
 }
 
-/// Whether the headers of a response announce that it is streamed.
+/// Returns whether the headers of a response announce that it is streamed.
 pub fn are_announced(headers: &[Header]) -> bool {
     headers.last().is_some_and(|(name, value)| name == ":body" && value == b"streamed")
 }
@@ -34,7 +34,7 @@ pub fn send(body: OutgoingBody, first: &[u8], upload: Option<&mut Upload>) {
     }
 }
 
-/// Has the handler end a response that it would go on with.
+/// Makes the handler end a response that it would continue.
 pub fn cancel() {
     handle(&call(":cancel", None));
 }
@@ -54,7 +54,7 @@ fn write_all(body: &OutgoingBody, first: &[u8], mut upload: Option<&mut Upload>)
             None => handle(&next),
         };
         let written = match next.status {
-            // Nothing is written when there is nothing yet, but it shows whether somebody reads.
+            // Writing nothing shows if the client still reads.
             200 | 202 => write_to(&stream, next.body.as_deref().unwrap_or_default()),
             204 => return Outcome::Whole,
             _ => return Outcome::Broken,

@@ -1,16 +1,16 @@
-//! What the bridge itself can answer with, as problem details (RFC 9457).
+//! The bridge's own failures, as problem details (RFC 9457).
 
 use alloc::format;
 use alloc::vec::Vec;
 
-/// A failure that is the request's or the handler's, never the bridge's.
+/// A failure of the request or the handler.
 #[derive(Clone, Copy)]
 pub enum Problem {
-    /// The method is none that HTTP allows, but one of the calls that go on with a streamed response: 400.
+    /// The method is not allowed in HTTP, but continues a streamed response: 400.
     InvalidMethod,
     /// The body broke off, or its framing was wrong: 400.
     UnreadableBody,
-    /// The body is, or says it is, larger than [`crate::request::MAX_BODY_BYTES`]: 413.
+    /// The body, or its announced length, is larger than [`crate::request::MAX_BODY_BYTES`]: 413.
     BodyTooLarge,
     /// The handler answered with a status outside 200 to 599: 502.
     InvalidStatus,
@@ -35,7 +35,7 @@ impl Problem {
         }
     }
 
-    /// The body. Every text above is plain ASCII without quotes, so nothing needs escaping.
+    /// Returns the body. All texts above are ASCII without quotes, so nothing needs escaping.
     pub fn json(self) -> Vec<u8> {
         let (status, title, detail) = self.parts();
         format!(r#"{{"type":"about:blank","title":"{title}","status":{status},"detail":"{detail}"}}"#).into_bytes()

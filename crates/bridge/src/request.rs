@@ -1,4 +1,4 @@
-//! Reading a `wasi:http` request into the handler's record.
+//! Reads a `wasi:http` request into the handler's record.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -9,10 +9,10 @@ use crate::bindings::wasi::io::streams::{InputStream, StreamError};
 use crate::problem::Problem;
 use crate::upload::{self, Upload};
 
-/// The largest body that is read, 10 MiB: the handler gets bodies whole, so an end has to be set.
+/// Maximum size of a body, 10 MiB. The handler gets bodies whole, so they need a limit.
 pub const MAX_BODY_BYTES: usize = 10 * 1024 * 1024;
 
-/// How much more of a body is read and thrown away once it is known to be too large.
+/// Bytes that are read and discarded after a body turns out to be too large.
 const DISCARD_BYTES: usize = 32 * 1024 * 1024;
 
 /// How much is asked for in one read. Hosts give what has arrived, up to this.
@@ -55,7 +55,7 @@ fn method(method: Method) -> String {
     .to_string()
 }
 
-/// All headers, with `host` first: `wasi:http` keeps the authority apart, and some hosts leave the header in as well.
+/// Returns all headers, `host` first. `wasi:http` has the authority apart, and some hosts also leave the header in.
 fn headers(incoming: &IncomingRequest) -> Vec<Header> {
     let mut headers = incoming.headers().entries();
     if let Some(authority) = incoming.authority() {
@@ -70,18 +70,18 @@ fn headers(incoming: &IncomingRequest) -> Vec<Header> {
 
 fn declared_length(headers: &[Header]) -> Option<usize> {
     let (_, value) = headers.iter().find(|(name, _)| name == "content-length")?;
-    // Too many digits for a length is surely too long.
+    // A length with too many digits is certainly too large.
     Some(core::str::from_utf8(value).ok()?.trim().parse().unwrap_or(usize::MAX))
 }
 
-/// Reads to the end of the stream, in whatever pieces the host gives.
+/// Reads to the end of the stream, in pieces of any size.
 fn body(incoming: &IncomingRequest, declared: Option<usize>) -> Result<Option<Vec<u8>>, Problem> {
     let body = incoming.consume().map_err(|()| Problem::UnreadableBody)?;
     let bytes = {
         let stream = body.stream().map_err(|()| Problem::UnreadableBody)?;
         read_whole(&stream, declared)?
     };
-    // The handler's record has no place for trailers.
+    // The handler's record has no trailers.
     drop(IncomingBody::finish(body));
     Ok(if bytes.is_empty() { None } else { Some(bytes) })
 }

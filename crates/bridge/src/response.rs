@@ -1,4 +1,4 @@
-//! Writing the handler's record, or a problem, as a `wasi:http` response.
+//! Writes the handler's record, or a problem, as a `wasi:http` response.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -51,7 +51,7 @@ fn send_start(response: &Response, head: bool, mut upload: Option<Upload>, out: 
     }
 }
 
-/// Sends a problem of the bridge's own.
+/// Sends a problem of the bridge itself.
 pub fn send_problem(problem: Problem, out: ResponseOutparam) {
     let (status, ..) = problem.parts();
     let body = problem.json();
@@ -63,7 +63,7 @@ pub fn send_problem(problem: Problem, out: ResponseOutparam) {
 
 type Header = (alloc::string::String, Vec<u8>);
 
-/// Checks status and headers, and sets the length, so that servers need not chunk. A body that is streamed has none yet.
+/// Checks status and headers, and sets the length, so that servers need not chunk. A streamed body has no length yet.
 fn outgoing(status: u16, headers: &[Header], length: Option<usize>, head: bool) -> Result<OutgoingResponse, Problem> {
     if !(200..=599).contains(&status) {
         return Err(Problem::InvalidStatus);
@@ -82,13 +82,13 @@ fn outgoing(status: u16, headers: &[Header], length: Option<usize>, head: bool) 
     }
     if let Some(length) = length {
         let length = format!("{length}").into_bytes();
-        // The length of a body that is not there can be any.
+        // The length of an absent body is arbitrary.
         let fits = |announced: &[u8]| announced == length || (head && announced.iter().all(u8::is_ascii_digit));
         if announced.is_some_and(|announced| announced.is_empty() || !fits(announced)) {
             return Err(Problem::InvalidLength);
         }
-        // RFC 9110, section 8.6: no length where there can be no content. And none where the answer to a HEAD has none: a GET
-        // may have any.
+        // RFC 9110, section 8.6: no length without content. A response to a HEAD without a body gets none either,
+        // because a GET may have any.
         let is_unknown = head && length == b"0" && announced.is_none();
         if status != 204 && status != 304 && !is_unknown {
             let length = announced.map_or(length, <[u8]>::to_vec);
@@ -100,13 +100,13 @@ fn outgoing(status: u16, headers: &[Header], length: Option<usize>, head: bool) 
     Ok(outgoing)
 }
 
-/// Hands over the response first and writes its body then: a host need not read a body before it has the response.
+/// Sets the response first and then writes its body, because a host need not read a body before it has the response.
 fn transmit(outgoing: OutgoingResponse, bytes: &[u8], out: ResponseOutparam) {
     let body = outgoing.body();
     ResponseOutparam::set(out, Ok(outgoing));
     let Ok(body) = body else { return };
     if write(&body, bytes).is_some() {
-        // A failure here means that nobody listens any more, or a HEAD whose length has no body: nothing to be done.
+        // A failure means that the client is gone, or that a HEAD has a length without a body. Neither can be handled.
         let _ = OutgoingBody::finish(body, None);
     }
 }
@@ -118,7 +118,7 @@ fn write(body: &OutgoingBody, bytes: &[u8]) -> Option<()> {
     write_to(&body.write().ok()?, bytes)
 }
 
-/// Writes as much as the host permits at a time and waits for it in between. None when the client is gone.
+/// Writes as much as the host permits at a time, and waits in between. None when the client is gone.
 pub fn write_to(stream: &OutputStream, mut bytes: &[u8]) -> Option<()> {
     let writable = stream.subscribe();
     while !bytes.is_empty() {
@@ -132,7 +132,7 @@ pub fn write_to(stream: &OutputStream, mut bytes: &[u8]) -> Option<()> {
         }
     }
     stream.flush().ok()?;
-    // Permission to write again is what tells that the flush is done.
+    // The permission to write again shows that the flush is done.
     while stream.check_write().ok()? == 0 {
         writable.block();
     }

@@ -1,16 +1,17 @@
-//! Compiled code with another state put in.
+//! Puts another state into compiled code.
 //!
-//! Nothing that a compiler makes of a module depends on the content of its memory or on the values of its mutable
-//! globals; wasmtime notes both beside the code (`wasmtime-environ`, the crate that its compiler and its runtime share).
-//! The initial size of the memory may have been used to leave bounds checks out, so it may only grow.
+//! Compiled code does not depend on the content of a module's memory or on the values of its mutable globals. wasmtime
+//! records both beside the code (`wasmtime-environ`, the crate that its compiler and its runtime share). The memory may
+//! only grow, because the compiler may have omitted bounds checks below its initial size.
 //!
-//! The engine's memory is not left to wasmtime, which would map it in its own pool only: it becomes an image, which a trailer
-//! of the file tells of, for whoever instantiates the component to provide (`tenon-memory`). The memories of other modules
-//! are initialized by copying, as wasmtime does where nothing can be mapped.
+//! wasmtime would map the engine's memory in its own pool only. So that memory becomes an image, which a trailer of the
+//! file describes. The caller that instantiates the component provides it (`tenon-memory`). The memories of other
+//! modules are initialized by copying, as wasmtime does where it cannot map.
 //!
-//! That this is so is not taken on trust. Code serves other states only after [`reproduces`] has put its own state into
-//! it and found, byte for byte, what the compiler had written.
+//! Each compiled component is checked for this. Its code serves other states only after [`reproduces`] has put its own
+//! state into it and has got the compiler's output, byte for byte.
 
+use tenon_rewrite::{Global, RESTORE, State};
 use wasmtime_environ::component::{ComponentArtifacts, GlobalInitializer, InstantiateModule};
 use wasmtime_environ::{
     EntityRef, GlobalConstValue, MemoryIndex, MemoryInitialization, Module, ModuleStartup, StaticModuleIndex, obj,
@@ -18,40 +19,38 @@ use wasmtime_environ::{
 
 use crate::elf::{self, Section};
 use crate::image::Image;
-use crate::restore::RESTORE;
-use crate::state::{Global, State};
 
-/// What a trailer starts with.
-const TRAILER: &[u8; 8] = b"tenonimg";
+/// First bytes of a trailer.
+const MAGIC: &[u8; 8] = b"tenonimg";
 
-/// Where the image of the engine's memory is: in the file, in the memory, and how large that is. All are bytes.
+/// Position of the engine's memory image in the file and in the memory, and the size of that memory. All are bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct ImageTrailer {
     pub(crate) offset: u64,
     pub(crate) length: u64,
     pub(crate) start: u64,
     pub(crate) size: u64,
 }
 
-impl Place {
+impl ImageTrailer {
     /// Length of a trailer.
-    pub(crate) const TRAILER: usize = 40;
+    pub(crate) const LENGTH: usize = 40;
 
-    fn trailer(self) -> [u8; Self::TRAILER] {
-        let mut trailer = [0; Self::TRAILER];
-        let words = [u64::from_le_bytes(*TRAILER), self.offset, self.length, self.start, self.size];
+    fn encode(self) -> [u8; Self::LENGTH] {
+        let mut trailer = [0; Self::LENGTH];
+        let words = [u64::from_le_bytes(*MAGIC), self.offset, self.length, self.start, self.size];
         for (bytes, word) in trailer.chunks_exact_mut(8).zip(words) {
             bytes.copy_from_slice(&word.to_le_bytes());
         }
         trailer
     }
 
-    /// What the trailer of a file says, if it has one.
-    pub(crate) fn of(trailer: &[u8; Self::TRAILER]) -> Option<Self> {
+    /// Parses the trailer of a file, if it has one.
+    pub(crate) fn of(trailer: &[u8; Self::LENGTH]) -> Option<Self> {
         let (words, _) = trailer.as_chunks::<8>();
         let number = |index: usize| words.get(index).map(|bytes| u64::from_le_bytes(*bytes));
-        let place = Self { offset: number(1)?, length: number(2)?, start: number(3)?, size: number(4)? };
-        (words.first() == Some(TRAILER)).then_some(place)
+        let trailer = Self { offset: number(1)?, length: number(2)?, start: number(3)?, size: number(4)? };
+        (words.first() == Some(MAGIC)).then_some(trailer)
     }
 }
 
@@ -59,12 +58,12 @@ impl Place {
 struct Parts {
     info: Vec<u8>,
     data: Vec<u8>,
-    /// Where in the data the image is.
-    image: Option<Place>,
+    /// Position of the image in the data.
+    image: Option<ImageTrailer>,
 }
 
-/// Puts a state into compiled code of a component with the same digest, whose engine is the core module with this number.
-/// None when the state does not fit.
+/// Puts a state into the compiled code of a component with the same digest. `module` is the number of the engine among
+/// the core modules. None when the state does not fit.
 pub(crate) fn with_state(code: &[u8], module: u32, state: &State<'_>) -> Option<Vec<u8>> {
     let (info, data) = located(code)?;
     let parts = parts(code, &info, &data, module, state, true)?;
@@ -72,20 +71,20 @@ pub(crate) fn with_state(code: &[u8], module: u32, state: &State<'_>) -> Option<
     made.extend_from_slice(code);
     elf::replace(&mut made, &data, &parts.data)?;
     elf::replace(&mut made, &info, &parts.info)?;
-    let place = parts.image?;
-    let offset = elf::section(&made, obj::ELF_WASM_DATA)?.content.start as u64 + place.offset;
-    made.extend(Place { offset, ..place }.trailer());
+    let trailer = parts.image?;
+    let offset = elf::section(&made, obj::ELF_WASM_DATA)?.content.start as u64 + trailer.offset;
+    made.extend(ImageTrailer { offset, ..trailer }.encode());
     Some(made)
 }
 
-/// Whether compiled code, with its own state put in once more, is what the compiler wrote.
+/// Returns whether putting the code's own state into it again gives what the compiler wrote.
 pub(crate) fn reproduces(code: &[u8], module: u32, state: &State<'_>) -> bool {
     let Some((info, data)) = located(code) else { return false };
     parts(code, &info, &data, module, state, false)
         .is_some_and(|parts| parts.info == code[info.content] && parts.data == code[data.content])
 }
 
-/// Compiled code whose memories are initialized by copying.
+/// Returns the code with all memories initialized by copying.
 pub(crate) fn without_images(code: &[u8]) -> Option<Vec<u8>> {
     let (info, _) = located(code)?;
     let mut artifacts: ComponentArtifacts = postcard::from_bytes(code.get(info.content.clone())?).ok()?;
@@ -97,7 +96,7 @@ pub(crate) fn without_images(code: &[u8]) -> Option<Vec<u8>> {
     Some(made)
 }
 
-/// Whether compiled code exports [`RESTORE`].
+/// Returns whether compiled code exports [`RESTORE`].
 pub(crate) fn is_restorable(code: &[u8]) -> bool {
     let artifacts = located(code).and_then(|(info, _)| postcard::from_bytes(code.get(info.content)?).ok());
     artifacts.is_some_and(|artifacts| exports_restore(&artifacts))
@@ -111,7 +110,7 @@ fn located(code: &[u8]) -> Option<(Section, Section)> {
     Some((elf::section(code, obj::ELF_WASMTIME_INFO)?, elf::section(code, obj::ELF_WASM_DATA)?))
 }
 
-/// The parts with a state put in; with an image `apart`, or as the compiler writes them.
+/// Builds the parts with a state put in. The image stands `apart`, or where the compiler puts it.
 fn parts(code: &[u8], info: &Section, data: &Section, module: u32, state: &State<'_>, apart: bool) -> Option<Parts> {
     let page = data.alignment;
     let mut artifacts: ComponentArtifacts = postcard::from_bytes(code.get(info.content.clone())?).ok()?;
@@ -128,10 +127,10 @@ fn parts(code: &[u8], info: &Section, data: &Section, module: u32, state: &State
         return None;
     }
     let mut laid_out = Vec::new();
-    let mut place = None;
+    let mut trailer = None;
     for (index, info) in &mut artifacts.static_modules {
         let module = &mut info.module;
-        // What is mapped starts a page; what is copied is packed.
+        // Mapped data starts a page; copied data is packed.
         let alignment = if module.memory_initialization.is_segmented() { 1 } else { usize::try_from(page).ok()? };
         laid_out.resize(laid_out.len().next_multiple_of(alignment), 0);
         for (piece, range) in module.runtime_data.values_mut().enumerate() {
@@ -145,27 +144,27 @@ fn parts(code: &[u8], info: &Section, data: &Section, module: u32, state: &State
             *range = start..u32::try_from(laid_out.len()).ok()?;
             if apart && index == engine && piece == 0 {
                 let (length, size) = (bytes.len() as u64, state.pages.checked_mul(64 * 1024)?);
-                place = Some(Place { offset: start.into(), length, start: image.offset, size });
-                // For the module there is nothing to copy.
+                trailer = Some(ImageTrailer { offset: start.into(), length, start: image.offset, size });
+                // The module itself has nothing to copy.
                 *range = start..start;
             }
         }
         if apart {
             module.memory_initialization = MemoryInitialization::Segmented;
-            // A module that has nothing to copy need not be started. But wasmtime lays out an instance by whether the module is
-            // started, and what code reads of other data (`memory.init`, `data.drop`) stands behind that: without its place
-            // code would read and write outside the instance.
+            // A module with nothing to copy needs no start function. But wasmtime's instance layout depends on it, and
+            // the records of passive data (`memory.init`, `data.drop`) follow it. Without it, code would read and write
+            // outside the instance.
             let image_alone = module.runtime_data.len() == 1;
             if index == engine && image_alone && matches!(module.startup, ModuleStartup::IfMemoriesNeedInit(_)) {
                 module.startup = ModuleStartup::None;
             }
         }
     }
-    Some(Parts { info: postcard::to_allocvec(&artifacts).ok()?, data: laid_out, image: place })
+    Some(Parts { info: postcard::to_allocvec(&artifacts).ok()?, data: laid_out, image: trailer })
 }
 
-/// Whether an engine is instantiated once, and no other module makes a memory of as many pages: an image is for the first
-/// memory of its size, and for no other.
+/// Returns whether the engine is instantiated once, and no other module defines a memory of as many pages. An image
+/// backs the first memory of its size only.
 fn is_alone(artifacts: &ComponentArtifacts, engine: StaticModuleIndex, pages: u64) -> bool {
     let instances = artifacts.info.component.initializers.iter().filter(|initializer| match initializer {
         GlobalInitializer::InstantiateModule(InstantiateModule::Static(module, _), _) => *module == engine,
@@ -179,14 +178,15 @@ fn is_alone(artifacts: &ComponentArtifacts, engine: StaticModuleIndex, pages: u6
     instances.count() == 1 && made.all(|memory| memory.limits.min != pages)
 }
 
-/// The values of the mutable globals, and of their twins, which stand behind all others in the same order (`restore`).
+/// Returns the values of the mutable globals and of their twins, which follow all others in the same order
+/// (`with_restore`).
 fn twice(module: &Module, globals: &[(u32, Global)]) -> Option<Vec<(u32, Global)>> {
     let own = module.globals.len().checked_sub(module.num_imported_globals)?.checked_sub(globals.len())?;
     let twins = (u32::try_from(own).ok()?..).zip(globals).map(|(twin, (_, value))| (twin, *value));
     Some(globals.iter().copied().chain(twins).collect())
 }
 
-/// Enters a state into what is noted of a module. False when the module is of another kind.
+/// Writes a state into the records of a module. False when the module is of another kind.
 fn enter(module: &mut Module, state: &State<'_>, globals: &[(u32, Global)], image: &Image) -> bool {
     let memory = MemoryIndex::new(0);
     let Some(plan) = module.memories.get_mut(memory) else { return false };
@@ -195,7 +195,7 @@ fn enter(module: &mut Module, state: &State<'_>, globals: &[(u32, Global)], imag
     }
     plan.limits.min = state.pages;
     let MemoryInitialization::Static { map } = &mut module.memory_initialization else { return false };
-    // The image is the first piece of the module's data; code that has none would have to learn of one.
+    // The image is the first piece of the module's data. Code without one has no record to change.
     match map.get_mut(memory) {
         Some(Some((offset, piece))) if piece.index() == 0 && !image.bytes.is_empty() => *offset = image.offset,
         _ => return false,
@@ -216,13 +216,13 @@ fn enter(module: &mut Module, state: &State<'_>, globals: &[(u32, Global)], imag
 
 #[cfg(test)]
 mod tests {
+    use tenon_rewrite::{EngineModule, Segment};
     use wasmtime::Engine;
 
     use super::*;
     use crate::fixture::{snapshot, with};
-    use crate::state;
 
-    /// What the compiler makes of the second component is what is made for it of the first one's code.
+    /// Code with the second component's state put in equals the code that is compiled from that component.
     #[test]
     fn a_state_that_is_put_in_is_noted_as_the_compiler_notes_it() {
         // Offset and bytes.
@@ -237,7 +237,7 @@ mod tests {
         let first = engine.precompile_component(&snapshot(1, 7, &[(5_000, b"a")])).unwrap();
         for (pages, global, data) in states {
             let bytes = snapshot(pages, global, data);
-            let found = state::Engine::find(&bytes).unwrap();
+            let found = EngineModule::find(&bytes).unwrap();
             let (state, _) = found.take_apart().unwrap();
             let compiled = engine.precompile_component(&bytes).unwrap();
             assert!(reproduces(&compiled, found.module, &state));
@@ -254,16 +254,16 @@ mod tests {
     }
 
     #[test]
-    fn an_image_is_apart_and_told_of_by_a_trailer() {
+    fn an_image_is_apart_and_described_by_a_trailer() {
         let engine = Engine::default();
         let bytes = snapshot(2, 7, &[(5_000, b"abc"), (20_000, b"d")]);
         let code = engine.precompile_component(&bytes).unwrap();
-        let found = state::Engine::find(&bytes).unwrap();
+        let found = EngineModule::find(&bytes).unwrap();
         let (state, _) = found.take_apart().unwrap();
-        let place = |code: &[u8]| Place::of(code.last_chunk().unwrap());
-        assert_eq!(place(&code), None);
+        let trailer = |code: &[u8]| ImageTrailer::of(code.last_chunk().unwrap());
+        assert_eq!(trailer(&code), None);
         let made = with_state(&code, found.module, &state).unwrap();
-        let Place { offset, length, start, size } = place(&made).unwrap();
+        let ImageTrailer { offset, length, start, size } = trailer(&made).unwrap();
         assert_eq!((length, start, size), (16_384, 4_096, 131_072));
         let image = &made[usize::try_from(offset).unwrap()..][..16_384];
         assert_eq!((&image[904..907], image[15_904]), (&b"abc"[..], b'd'));
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn components_that_differ_in_more_than_their_state_have_different_digests() {
-        let digest = |bytes: &[u8]| state::Engine::find(bytes).unwrap().take_apart().unwrap().1;
+        let digest = |bytes: &[u8]| EngineModule::find(bytes).unwrap().take_apart().unwrap().1;
         let one = digest(&snapshot(1, 7, &[(5_000, b"a")]));
         assert_eq!(one, digest(&snapshot(5, 8, &[(6_000, b"b"), (7_000, b"c")])));
         for more in [
@@ -296,8 +296,8 @@ mod tests {
     fn a_component_that_computes_its_data_is_left_to_the_compiler() {
         let more = r#"(data (offset (global.get $fixed)) "x")"#;
         let bytes = with(more, 1, 7, &[]);
-        assert!(state::Engine::find(&bytes).unwrap().take_apart().is_err());
-        assert!(state::Engine::find(&tenon_fixtures::core_module()).is_err());
+        assert!(EngineModule::find(&bytes).unwrap().take_apart().is_err());
+        assert!(EngineModule::find(&tenon_fixtures::core_module()).is_err());
     }
 
     #[test]
@@ -305,10 +305,10 @@ mod tests {
         let engine = Engine::default();
         let bytes = snapshot(2, 7, &[(5_000, b"a")]);
         let code = engine.precompile_component(&bytes).unwrap();
-        let found = state::Engine::find(&bytes).unwrap();
+        let found = EngineModule::find(&bytes).unwrap();
         let (state, _) = found.take_apart().unwrap();
         let smaller = State { pages: 1, ..state.clone() };
-        let beyond = State { segments: vec![crate::Segment { offset: 131_071, data: b"aa" }], ..state.clone() };
+        let beyond = State { segments: vec![Segment { offset: 131_071, data: b"aa" }], ..state.clone() };
         let other = State { globals: vec![(1, Global::I64(1))], ..state.clone() };
         let none = State { segments: Vec::new(), ..state };
         for state in [smaller, beyond, other, none] {

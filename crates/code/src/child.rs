@@ -1,11 +1,12 @@
-//! Compiling in a process of its own: both sides of the conversation.
+//! Compilation in a separate process: both sides of the protocol.
 //!
 //! ```text
 //!  this process ── stdin:  magic, engine, bounds, length, component ──► child
 //!               ◄─ stdout: magic, outcome, length, code or message ──── child
 //! ```
 //!
-//! All numbers are 64 bits, little-endian. Both sides are the same build, which the hash of the engine's configuration checks.
+//! Numbers have 64 bits, little-endian. Both sides are the same build; the hash of the engine's configuration checks
+//! that.
 
 use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -24,24 +25,24 @@ use crate::compiler::{Compiler, OverBound};
 
 const MAGIC: &[u8; 8] = b"tenonobj";
 
-/// Outcomes.
+/// Outcome codes.
 const WHOLE: u64 = 0;
 const TAKES_STATE: u64 = 1;
 const FAILED: u64 = 2;
 
-/// The variables that a child gets: what it takes to find programs and libraries.
+/// Environment variables that a child gets, because it needs them to find programs and libraries.
 const VARIABLES: [&str; 4] = ["PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "NIX_LD"];
 
-/// A variable of each child. A program that starts itself as its compiler would start processes without end.
+/// Variable set in each child, so that a program that is its own compiler does not start processes without end.
 const IS_CHILD: &str = "TENON_COMPILER";
 
-/// Bytes of a child's standard error that an error message may cite.
+/// Bytes of a child's standard error that an error message may quote.
 const MAX_SAID: u64 = 4 * 1024;
 
-/// The words with which Rust's standard library ends a process that gets no memory.
+/// Message of Rust's standard library when it ends a process for lack of memory.
 const NO_MEMORY: &str = "memory allocation of";
 
-/// Has a child compile a component.
+/// Compiles a component in a child process.
 pub(crate) fn ask(
     program: &OsString,
     arguments: &[OsString],
@@ -49,7 +50,7 @@ pub(crate) fn ask(
     component: &[u8],
     bounds: &Compiler,
 ) -> Result<Compiled> {
-    wasmtime::ensure!(std::env::var_os(IS_CHILD).is_none(), "a compiler's process loads no components");
+    wasmtime::ensure!(std::env::var_os(IS_CHILD).is_none(), "a compiler process cannot load components");
     let variables = VARIABLES.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
     let child = Command::new(program)
         .args(arguments)
@@ -60,8 +61,7 @@ pub(crate) fn ask(
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn();
-    let mut child =
-        child.map_err(|error| wasmtime::format_err!("the compiler's process cannot be started: {error}"))?;
+    let mut child = child.map_err(|error| wasmtime::format_err!("the compiler process cannot be started: {error}"))?;
     let mut head = MAGIC.to_vec();
     let numbers = [hash(engine), bounds.memory, cpu_seconds(bounds.timeout), component.len() as u64];
     head.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
@@ -69,13 +69,13 @@ pub(crate) fn ask(
     let (answer, said) = thread::scope(|scope| {
         let (sender, receiver) = channel();
         scope.spawn(move || {
-            // A child that ends early reads no more; its answer or its end says why.
+            // A child that ends early stops reading. Its answer or its exit status gives the reason.
             stdin.map(|mut stdin| stdin.write_all(&head).and_then(|()| stdin.write_all(component)))
         });
         let said = scope.spawn(move || stderr.map(said).unwrap_or_default());
         scope.spawn(move || {
             let mut answer = Vec::new();
-            // The child's own bound of memory bounds its answer.
+            // The child's memory limit also limits its answer.
             let read = stdout.map(|mut stdout| stdout.read_to_end(&mut answer));
             let _ = sender.send(read.transpose().map(|_| answer));
         });
@@ -98,11 +98,11 @@ pub(crate) fn ask(
 
 fn kill(child: &mut Child) {
     if let Err(error) = child.kill() {
-        tracing::warn!("the compiler's process cannot be stopped: {error}");
+        tracing::warn!("the compiler process cannot be stopped: {error}");
     }
 }
 
-/// The beginning of a child's standard error. The rest is read, so that the child does not wait.
+/// Returns the beginning of a child's standard error. The rest is read too, so that the child does not block.
 fn said(mut stderr: impl Read) -> String {
     let mut said = Vec::new();
     let _ = stderr.by_ref().take(MAX_SAID).read_to_end(&mut said);
@@ -110,7 +110,7 @@ fn said(mut stderr: impl Read) -> String {
     String::from_utf8_lossy(&said).trim().to_string()
 }
 
-/// The error for a child that ended without an answer.
+/// Builds the error for a child that ended without an answer.
 fn death(ended: ExitStatus, said: &str, bounds: &Compiler) -> wasmtime::Error {
     if said.contains(NO_MEMORY) {
         return OverBound::Memory(bounds.memory).into();
@@ -118,11 +118,11 @@ fn death(ended: ExitStatus, said: &str, bounds: &Compiler) -> wasmtime::Error {
     if ended.signal() == Some(Signal::XCPU.as_raw()) {
         return OverBound::Time(bounds.timeout).into();
     }
-    let said = said.lines().next().unwrap_or("it said nothing");
-    wasmtime::format_err!("the compiler's process ended without code ({ended}): {said}")
+    let said = said.lines().next().unwrap_or("no message");
+    wasmtime::format_err!("the compiler process ended without code ({ended}): {said}")
 }
 
-/// The answer of a child; none when it is incomplete.
+/// Parses the answer of a child. None when it is incomplete.
 fn outcome(answer: &[u8]) -> Option<Result<Compiled>> {
     let rest = answer.strip_prefix(MAGIC)?;
     let (outcome, rest) = rest.split_first_chunk()?;
@@ -139,12 +139,12 @@ fn outcome(answer: &[u8]) -> Option<Result<Compiled>> {
     }
 }
 
-/// The whole work of a child: reads a component from standard input, compiles it with `engine` within the bounds that it was
-/// given, and writes the code to standard output. The process ends with its parent.
+/// Runs a child: reads a component from standard input, compiles it with `engine` within the given bounds, and writes
+/// the code to standard output. The process ends with its parent.
 ///
 /// # Errors
 ///
-/// The system's, when the conversation breaks off. A component that cannot be compiled is an answer.
+/// An I/O error, when the protocol breaks off. A component that cannot be compiled is an answer.
 pub fn serve(engine: &Engine) -> io::Result<()> {
     end_with_parent();
     let mut stdin = io::stdin().lock();
@@ -153,7 +153,7 @@ pub fn serve(engine: &Engine) -> io::Result<()> {
     let (words, _) = head.as_chunks::<8>();
     let number = |index: usize| words.get(index).map_or(0, |bytes| u64::from_le_bytes(*bytes));
     if words.first() != Some(MAGIC) || number(1) != hash(engine) {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "the other side is of another version"));
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "the parent process is another version of Tenon"));
     }
     let length = number(4);
     let mut component = Vec::new();
@@ -174,7 +174,7 @@ pub fn serve(engine: &Engine) -> io::Result<()> {
     stdout.flush()
 }
 
-/// Bounds this process from here on, as far as the system can. A bound that cannot be set is logged.
+/// Limits this process from here on, as far as the system can. A limit that cannot be set is logged.
 fn bound(memory: u64, seconds: u64) {
     let used = data_bytes().unwrap_or_default();
     for (resource, most) in
@@ -183,29 +183,29 @@ fn bound(memory: u64, seconds: u64) {
         let maximum = getrlimit(resource).maximum;
         let current = Some(maximum.map_or(most, |maximum| most.min(maximum)));
         if let Err(error) = setrlimit(resource, Rlimit { current, maximum }) {
-            tracing::warn!("{resource:?} cannot be bounded: {error}");
+            tracing::warn!("{resource:?} cannot be limited: {error}");
         }
     }
 }
 
-/// Writable private memory of this process, which `RLIMIT_DATA` counts (`proc_pid_status(5)`).
+/// Returns the writable private memory of this process, which `RLIMIT_DATA` counts (`proc_pid_status(5)`).
 fn data_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmData:"))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// Processor time of all threads: a second line of defense, for a parent that was stopped.
+/// Returns the limit of processor time for all threads. It is a second line of defense, for a parent that was stopped.
 fn cpu_seconds(timeout: Duration) -> u64 {
     let threads = thread::available_parallelism().map_or(1, |threads| threads.get() as u64);
     timeout.as_secs().saturating_add(1).saturating_mul(threads)
 }
 
-/// Lets the system kill this process when the thread that started it ends.
+/// Makes the system kill this process when the thread that started it ends.
 fn end_with_parent() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::set_parent_process_death_signal(Some(Signal::KILL)) {
-        tracing::warn!("the compiler's process outlives its parent: {error}");
+        tracing::warn!("the compiler process outlives its parent: {error}");
     }
 }
 

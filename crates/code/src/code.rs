@@ -1,4 +1,4 @@
-//! A component with its machine code, and the memory that the code takes.
+//! A component with its machine code and the code's memory.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use wasmtime::component::Component;
 pub struct Code {
     component: Component,
     image: Option<Arc<Image>>,
-    /// Whether the code is mapped from a file.
+    /// True when the code is mapped from a file.
     mapped: bool,
 }
 
@@ -29,15 +29,15 @@ impl Code {
         &self.component
     }
 
-    /// What the memory of its engine starts with, which whoever instantiates it has to provide ([`tenon_memory::providing`]);
-    /// none when the component does so itself.
+    /// Returns the initial content of the engine's memory. The caller that instantiates the component has to provide it
+    /// ([`tenon_memory::providing`]). None when the component initializes its memory itself.
     #[must_use]
     pub fn image(&self) -> Option<&Arc<Image>> {
         self.image.as_ref()
     }
 
-    /// Lets go of the memory that the code takes in this process. Code that runs afterwards is mapped again, piece by piece,
-    /// from what the system keeps of the file. Nothing happens when the code is not mapped from a file.
+    /// Releases the code's resident memory in this process. Code that runs afterwards is mapped again, page by page,
+    /// from the system's cache of the file. Does nothing unless the code is mapped from a file.
     pub fn release(&self) {
         if !self.mapped {
             return;
@@ -47,13 +47,13 @@ impl Code {
         }
         let image = self.component.image_range();
         let length = image.end.addr() - image.start.addr();
-        // SAFETY: this is a private mapping of a whole file, so it starts with a page. wasmtime accepts no code that would
-        // have to be relocated, writes nothing to it and makes it read-only: no page differs from the file's, which nobody
-        // changes, since files here are replaced by others and never written to. Whoever reads a page that is gone finds
-        // the same bytes there again.
+        // SAFETY: this is a private mapping of a whole file, so it starts at a page. wasmtime accepts no code that
+        // needs relocation, writes nothing to it and makes it read-only. So no page differs from the file's. The file
+        // does not change, because files here are replaced and never written to. A read of a dropped page finds the
+        // same bytes.
         let released = unsafe { madvise(image.start.cast_mut().cast(), length, Advice::LinuxDontNeed) };
         if let Err(error) = released {
-            tracing::debug!("the memory of code is not released: {error}");
+            tracing::debug!("the memory of compiled code cannot be released: {error}");
         }
     }
 }

@@ -1,9 +1,9 @@
-//! Where components are compiled, and the time and memory that this may take.
+//! The way to compile components, with its limits of time and memory.
 //!
-//! A small component can keep a compiler busy for hours, or make it fill the memory, and a thread can be neither stopped nor
-//! bounded. So an embedder names a program that compiles in a process of its own ([`serve`] is all that the program has to
-//! call). Without a program the compiler runs on a thread of this process: its time is bounded by leaving the thread
-//! behind, its memory is not bounded.
+//! A small component can keep a compiler busy for hours, or make it fill the memory. A thread can be neither stopped
+//! nor limited. So an embedder names a program that compiles in a separate process. The program only has to call
+//! [`serve`]. Without a program, the compiler runs on a thread of this process. A thread that takes too long is
+//! abandoned, and its memory has no limit.
 
 use std::ffi::OsString;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,22 +17,22 @@ use wasmtime::{Engine, Result};
 use crate::child;
 use crate::compile::{Compiled, compile};
 
-/// Threads that may be left behind before no component is compiled in this process any more.
+/// Abandoned threads after which this process compiles no more components.
 const MAX_LEFT: usize = 4;
 
 /// A way to compile, and its bounds.
 #[derive(Clone, Debug)]
 pub struct Compiler {
-    /// Program and arguments of a process that calls [`serve`]; empty compiles on a thread of this process.
+    /// Program and arguments of a process that calls [`serve`]; empty means a thread of this process.
     pub command: Vec<OsString>,
-    /// Time for one component.
+    /// Time limit for one component.
     pub timeout: Duration,
-    /// Bytes of memory for one component, in a process of its own only. Linux counts them (`RLIMIT_DATA`); elsewhere there is
-    /// no bound.
+    /// Memory limit in bytes for one component, in a separate process only. Linux enforces it (`RLIMIT_DATA`), other
+    /// systems do not.
     pub memory: u64,
 }
 
-/// The bound that compiling a component ran into.
+/// The limit that a compilation exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OverBound {
     /// [`Compiler::timeout`].
@@ -56,11 +56,11 @@ impl Compiler {
         static LEFT: AtomicUsize = AtomicUsize::new(0);
         wasmtime::ensure!(
             LEFT.load(Ordering::Relaxed) < MAX_LEFT,
-            "the compiler still works on {MAX_LEFT} components that took too long"
+            "the compiler still runs for {MAX_LEFT} components that took too long"
         );
         let (engine, component) = (engine.clone(), component.to_vec());
         let (sender, receiver) = sync_channel(1);
-        // Whether the caller has left, decided once: the thread and the caller agree on who counts.
+        // True after the caller has left. The lock makes the thread and the caller agree on the count.
         let left = Arc::new(Mutex::new(false));
         let also_left = Arc::clone(&left);
         thread::Builder::new().name("tenon-compile".to_string()).spawn(move || {
@@ -91,7 +91,7 @@ impl Compiler {
 pub(crate) mod tests {
     use super::*;
 
-    /// A compiler on a thread of this process.
+    /// Returns a compiler on a thread of this process.
     pub(crate) fn here() -> Compiler {
         Compiler { command: Vec::new(), timeout: Duration::from_mins(2), memory: 0 }
     }

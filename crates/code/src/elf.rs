@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// Where the header notes the section headers, and how long one of them is.
+/// Offsets of the header's fields for the section headers, and the length of one section header.
 const SECTION_HEADERS: usize = 0x28;
 const HEADER_LENGTH: usize = 0x3a;
 const HEADER_COUNT: usize = 0x3c;
@@ -18,9 +18,9 @@ const ALIGNMENT: usize = 48;
 #[derive(Clone, Debug)]
 pub(crate) struct Section {
     header: usize,
-    /// Where its content stands.
+    /// Range of its content in the file.
     pub(crate) content: Range<usize>,
-    /// What its place in the file is a multiple of.
+    /// Alignment of its offset in the file.
     pub(crate) alignment: u64,
 }
 
@@ -45,14 +45,14 @@ pub(crate) fn section(file: &[u8], name: &str) -> Option<Section> {
     })
 }
 
-/// The content of a section of compiled code.
+/// Returns the content of a section of compiled code.
 #[must_use]
 pub fn content_of<'a>(code: &'a [u8], name: &str) -> Option<&'a [u8]> {
     code.get(section(code, name)?.content)
 }
 
-/// Gives a section another content, at the end of the file. Everything else keeps its place, because code and what
-/// describes it refer to each other by distance.
+/// Replaces a section's content; the new content goes to the end of the file. Everything else keeps its offset, because
+/// code and its metadata refer to each other by distance.
 pub(crate) fn replace(file: &mut Vec<u8>, section: &Section, content: &[u8]) -> Option<()> {
     file.resize(file.len().next_multiple_of(usize::try_from(section.alignment).ok()?), 0);
     let offset = file.len() as u64;

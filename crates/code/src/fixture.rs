@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-/// A component that gives the byte at 5,000 and its global, and whose state is as given: pages, global, data.
+/// Builds a component that returns the byte at 5,000 and its global, with this state: pages, global, data.
 pub(crate) fn snapshot(pages: u32, global: i32, data: &[(u32, &[u8])]) -> Vec<u8> {
     with("", pages, global, data)
 }
 
-/// The same with something else in its engine.
+/// Builds the same with more definitions in its engine.
 pub(crate) fn with(more: &str, pages: u32, global: i32, data: &[(u32, &[u8])]) -> Vec<u8> {
     let mut segments = String::new();
     for (offset, bytes) in data {

@@ -1,11 +1,11 @@
 //! The content of a memory as one piece that can be mapped.
 
-use crate::state::State;
+use tenon_rewrite::State;
 
-/// The largest image that is made; what is larger is left to the compiler.
+/// Largest image in bytes; larger content is left to the compiler.
 const MOST: u64 = 64 * 1024 * 1024;
 
-/// The initial content of a memory from `offset` on, both whole pages of the system.
+/// The initial content of a memory from `offset` on. Both are whole pages of the system.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Image {
     pub(crate) offset: u64,
@@ -13,11 +13,11 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// Lays out the segments as wasmtime's compiler does: without the zeros around, then widened to whole pages. None
-    /// when a segment does not fit into the memory, or there is too much.
+    /// Lays out the segments as wasmtime's compiler does: cuts surrounding zeros off, then widens to whole pages. None
+    /// when a segment does not fit into the memory, or the image is too large.
     pub(crate) fn of(state: &State<'_>, page: u64) -> Option<Self> {
         let size = state.pages.checked_mul(64 * 1024)?;
-        // The compiler places data before it cuts zeros off, but what it cuts off is the same.
+        // The compiler places data before it cuts zeros off; the result is the same.
         let nonzero = state.segments.iter().filter_map(|segment| {
             let first = segment.data.iter().position(|byte| *byte != 0)? as u64;
             let last = segment.data.iter().rposition(|byte| *byte != 0)? as u64;
@@ -33,7 +33,7 @@ impl Image {
             if u64::from(segment.offset) + segment.data.len() as u64 > size {
                 return None;
             }
-            // A segment's zeros may reach beyond the image on both sides.
+            // A segment's zeros may extend beyond the image on both sides.
             let at = i64::from(segment.offset) - i64::try_from(start).ok()?;
             let skip = usize::try_from((-at).max(0)).ok()?.min(segment.data.len());
             let at = usize::try_from(at.max(0)).ok()?.min(bytes.len());
@@ -47,8 +47,9 @@ impl Image {
 
 #[cfg(test)]
 mod tests {
+    use tenon_rewrite::Segment;
+
     use super::*;
-    use crate::state::Segment;
 
     fn image(segments: &[(u32, &[u8])]) -> Option<Image> {
         let segments = segments.iter().map(|(offset, data)| Segment { offset: *offset, data }).collect();

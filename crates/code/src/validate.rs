@@ -1,7 +1,7 @@
-//! Validation of a component as it came, function bodies included.
+//! Validates a component before it is rewritten, function bodies included.
 //!
-//! Rewriting adds globals, functions, types and exports at the end of their index spaces (`restore`). A body that names an
-//! index which exists only afterwards is invalid, and would be valid in the rewritten module: it could read and write the
+//! Rewriting adds globals, functions, types and exports at the end of their index spaces (`with_restore`). A body that
+//! names an index of an added item is invalid, but would be valid in the rewritten module. It could read and write the
 //! values that instances are restored from. So the original is validated first, with the features of the engine.
 
 use std::num::NonZero;
@@ -15,16 +15,16 @@ use wasmtime::{Engine, Result};
 /// Bodies that a thread takes at once.
 const BATCH: usize = 64;
 
-/// The proposals that an engine accepts.
+/// Returns the proposals that an engine accepts.
 pub(crate) fn features(engine: &Engine) -> WasmFeatures {
     engine.get_wasm_features()
 }
 
-/// Validates a component and all that is in it.
+/// Validates a component with all its nested parts.
 ///
 /// # Errors
 ///
-/// The first thing that is wrong, with its offset.
+/// The first error, with its offset.
 pub(crate) fn validate(engine: &Engine, component: &[u8]) -> Result<()> {
     let mut validator = Validator::new_with_features(features(engine));
     let mut parser = Parser::new(0);
@@ -74,7 +74,7 @@ mod tests {
         format!("{:#}", refused.err().expect("the component is invalid"))
     }
 
-    /// A module that restoring adds a global, a function and a type to: one mutable global, two functions, one type.
+    /// Builds a module with one mutable global, two functions and one type. Restoring adds one of each.
     fn component(definitions: &str, body: &str, around: &str) -> Vec<u8> {
         let text = format!(
             r#"(component
@@ -100,7 +100,7 @@ mod tests {
         assert!(code.component().get_export_index(None, crate::RESTORE).is_some());
     }
 
-    /// Each index exists only once the component is rewritten.
+    /// Each index exists only after the component is rewritten.
     #[test]
     fn what_names_an_index_that_only_rewriting_adds_is_refused() {
         let folder = tempfile::tempdir().unwrap();
@@ -148,7 +148,7 @@ mod tests {
             let names = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
             names.filter(|path| path.extension().is_some_and(|extension| extension == "shared")).count()
         };
-        // Segment 0 is passive, 1 and 2 are the state.
+        // Segment 0 is passive; 1 and 2 are the state.
         let naming = |segment: u32, data: &[(u32, &[u8])]| {
             let more = format!("(func (memory.init {segment} (i32.const 0) (i32.const 0) (i32.const 0)))");
             with(&more, 1, 7, data)

@@ -1,21 +1,21 @@
-//! Why two components cannot be composed.
+//! Errors of composition.
 
 use thiserror::Error;
 
-/// Each message says what is wrong with which component, and what it offers instead.
+/// The reason why two components cannot be composed. Each message names the component, the problem, and what it offers.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ComposeError {
-    /// The bytes are no binary component.
+    /// The bytes are not a binary component.
     #[error("the {role} is not a WebAssembly component: {reason}")]
     NotAComponent {
         /// `handler` or `bridge`.
         role: &'static str,
-        /// What was found.
+        /// The validator's reason.
         reason: String,
     },
 
-    /// The handler exports `wasi:http/incoming-handler` already, so there is nothing for a bridge to do.
+    /// The handler exports `wasi:http/incoming-handler` already, so it needs no bridge.
     #[error("the component is composed already: it exports {export}; serve it as it is")]
     AlreadyComposed {
         /// The `wasi:http` export, with its version.
@@ -27,7 +27,7 @@ pub enum ComposeError {
     MissingInterface {
         /// The interface, with its version.
         wanted: String,
-        /// All that the handler exports.
+        /// All exports of the handler.
         exports: Vec<String>,
     },
 
@@ -43,14 +43,14 @@ pub enum ComposeError {
     /// The bridge imports no handler.
     #[error("the bridge does not import sdk:core/handler; it imports {}", list(.imports))]
     NotABridge {
-        /// All that the bridge imports.
+        /// All imports of the bridge.
         imports: Vec<String>,
     },
 
-    /// The two fit, but what they import does not go together.
+    /// The two fit, but their imports conflict.
     #[error("the components cannot be wired: {reason}")]
     Wiring {
-        /// What the composition graph says, causes included.
+        /// The composition graph's error, with its causes.
         reason: String,
     },
 }
@@ -67,7 +67,7 @@ impl ComposeError {
         Self::Wiring { reason }
     }
 
-    /// A stable name of the kind of failure, for programs.
+    /// Returns a stable name of the variant, for programs.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {

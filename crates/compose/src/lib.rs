@@ -1,21 +1,21 @@
-//! Composition: a handler component and the bridge become one component that every `wasi:http` server can run.
+//! Composes a handler component with the bridge into one component that every `wasi:http` server can run.
 //!
 //! ```text
 //!   server ── wasi:http/incoming-handler ──► bridge ── sdk:core/handler ──► handler
 //!      └──── sdk:core/handler, for a server that knows it ───────────────┘
 //! ```
 //!
-//! Before that, [`enclose`] puts the adapter around what the engine was built into, so that a handler imports WASI alone:
+//! Before that, [`enclose`] puts the adapter around the built engine, so that a handler imports only WASI:
 //!
 //! ```text
 //!   engine ── sdk:core/calls, sdk:core/log ──► adapter ── wasi:http, wasi:cli ──► server
 //! ```
 //!
-//! This crate owns the wiring and the errors that say why two components do not fit. `crates/bridge` owns the two guests, whose
-//! built artifacts are part of this crate ([`BRIDGE`], [`ADAPTER`]).
+//! This crate owns the wiring and its errors. `crates/bridge` owns the two guests, whose built artifacts are part of
+//! this crate ([`BRIDGE`], [`ADAPTER`]).
 //!
-//! The wiring is explicit: `wac plug` passes over an export that does not match and leaves a component that fails when it
-//! is served, while [`compose`] names the interface that is missing or differs.
+//! The wiring is explicit. `wac plug` skips an export that does not match, and its component fails when it is served.
+//! [`compose`] names the interface that is missing or differs.
 
 mod error;
 
@@ -27,28 +27,29 @@ use wac_graph::{CompositionGraph, EncodeOptions, PackageId};
 /// The bridge that Tenon ships: `crates/bridge`, built by its `build.sh`.
 pub const BRIDGE: &[u8] = include_bytes!("../../bridge/bridge.wasm");
 
-/// The implementation of `sdk:core/calls` and `sdk:core/log` by WASI: `crates/bridge/calls`, built by the same script.
+/// The implementation of `sdk:core/calls` and `sdk:core/log` over WASI: `crates/bridge/calls`, built by the same
+/// script.
 pub const ADAPTER: &[u8] = include_bytes!("../../bridge/calls.wasm");
 
 /// The interfaces that the adapter implements, without their versions.
 pub const ADAPTED: [&str; 2] = ["sdk:core/calls@", "sdk:core/log@"];
 
-/// What a handler component exports, without its version.
-const HANDLER: &str = "sdk:core/handler@";
+/// Export of a handler component, without its version.
+pub const HANDLER: &str = "sdk:core/handler@";
 
-/// What a composed component exports, without its version.
+/// Export of a composed component, without its version.
 const INCOMING_HANDLER: &str = "wasi:http/incoming-handler@";
 
-/// Composes `handler` with `bridge` (usually [`BRIDGE`]); both are binary components.
+/// Composes `handler` with `bridge` (usually [`BRIDGE`]). Both are binary components.
 ///
-/// The result exports what the bridge exports, and the handler interface beside it: Tenon's own runtime calls that and
-/// passes by the bridge. It imports what both import, except for the handler interface between them. Imports of one
+/// The result exports the bridge's exports and the handler interface, which Tenon's own runtime calls without the
+/// bridge. It imports everything that the two import, except the handler interface between them. Imports of one
 /// interface in two compatible versions become one.
 ///
 /// # Errors
 ///
 /// - [`ComposeError::NotAComponent`] when either is text, a core module, or damaged.
-/// - [`ComposeError::AlreadyComposed`] when the handler speaks `wasi:http` already.
+/// - [`ComposeError::AlreadyComposed`] when the handler exports `wasi:http` already.
 /// - [`ComposeError::MissingInterface`] and [`ComposeError::DifferentInterface`] when the two do not fit.
 pub fn compose(handler: &[u8], bridge: &[u8]) -> Result<Vec<u8>, ComposeError> {
     let mut graph = CompositionGraph::new();
@@ -71,13 +72,13 @@ pub fn compose(handler: &[u8], bridge: &[u8]) -> Result<Vec<u8>, ComposeError> {
     graph.encode(EncodeOptions::default()).map_err(ComposeError::wiring)
 }
 
-/// Puts the [`ADAPTER`] around a handler that imports what it implements, so that the result imports only WASI. Any other handler
-/// comes back as it is. Tenon's runtime takes the handler out again, and implements those interfaces itself.
+/// Puts the [`ADAPTER`] around a handler that imports its interfaces, so that the result imports only WASI. Returns any
+/// other handler unchanged. Tenon's runtime takes the handler out again, and implements those interfaces itself.
 ///
 /// # Errors
 ///
 /// - [`ComposeError::NotAComponent`] when the bytes are text, a core module, or damaged.
-/// - [`ComposeError::MissingInterface`] when the component exports no handler.
+/// - [`ComposeError::MissingInterface`] when the component does not export a handler.
 /// - [`ComposeError::Wiring`] when it imports another version of these interfaces.
 pub fn enclose(handler: Vec<u8>) -> Result<Vec<u8>, ComposeError> {
     let mut graph = CompositionGraph::new();
@@ -112,14 +113,14 @@ fn register(graph: &mut CompositionGraph, role: &'static str, bytes: &[u8]) -> R
         [0, b'a', b's', b'm', 1, 0, 0, 0, ..] => return Err(not_a_component("it is a core module".to_string())),
         _ => return Err(not_a_component("it does not begin like a WebAssembly binary".to_string())),
     }
-    // The readers below call themselves for what is nested.
+    // The readers below recurse into nested components.
     tenon_screen::screen(bytes).map_err(|refused| not_a_component(refused.to_string()))?;
     let package = Package::from_bytes(&format!("tenon:{role}"), None, bytes, graph.types_mut())
         .map_err(|error| not_a_component(format!("{error:#}")))?;
     graph.register_package(package).map_err(ComposeError::wiring)
 }
 
-/// The full name, version included, under which the bridge imports the handler.
+/// Returns the full name, with version, of the bridge's import of the handler.
 fn bridge_import(graph: &CompositionGraph, bridge: PackageId) -> Result<String, ComposeError> {
     let world = &graph.types()[graph[bridge].ty()];
     world
@@ -130,7 +131,7 @@ fn bridge_import(graph: &CompositionGraph, bridge: PackageId) -> Result<String, 
         .ok_or_else(|| ComposeError::NotABridge { imports: world.imports.keys().cloned().collect() })
 }
 
-/// The full name under which the handler exports what the bridge imports, once its type is known to fit.
+/// Returns the full name of the handler's export for the bridge, after its type is checked.
 fn handler_export(
     graph: &CompositionGraph,
     handler: PackageId,

@@ -22,7 +22,7 @@ fn a_handler_that_makes_calls_imports_only_wasi_when_it_is_enclosed() {
     let world = &graph.types()[graph[package].ty()];
     assert_eq!(world.exports.keys().collect::<Vec<_>>(), ["sdk:core/handler@0.1.0"]);
     assert!(world.imports.keys().all(|name| name.starts_with("wasi:")), "{:?}", world.imports.keys());
-    // Nothing is done twice, or where there is nothing to do.
+    // A second call changes nothing, nor does a call for a handler without calls.
     assert!(enclose(enclosed.clone()).unwrap() == enclosed);
     let echo = tenon_fixtures::echo(200);
     assert!(enclose(echo.clone()).unwrap() == echo);

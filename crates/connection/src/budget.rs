@@ -1,13 +1,13 @@
-//! The byte budget of a server: one bound for all bytes that it holds for its clients.
+//! The byte budget of a server: one limit for all bytes that it holds for its clients.
 //!
-//! Bytes are reserved as they arrive, and released when the last of them is dropped. A reservation that does not fit waits a
-//! bounded time, then fails, and its request is refused: no set of requests that wait for each other lasts.
+//! Bytes are reserved as they arrive, and released when the last of them is dropped. A reservation that does not fit
+//! waits for a limited time, then fails, and its request is refused. So requests cannot wait for each other forever.
 //!
-//! Shares follow the scheme of dynamic thresholds (Choudhury and Hahne, 1998): a client may hold as much as is free, and one
-//! of its connections half as much as is free. So one greedy client gets half of the budget, two get a third each, and there
-//! is room for another. Small amounts ([`SMALL`]) of a connection are served from what the greedy ones must leave. Those who
-//! came first may hold more than is fair once others come. So a client that wants no more than an even share, and finds no
-//! room, has the greediest connection closed, if its client holds more than that.
+//! Shares follow the scheme of dynamic thresholds (Choudhury and Hahne, 1998). A client may hold as much as is free,
+//! and one of its connections half as much as is free. So one greedy client gets half of the budget, two get a third
+//! each, and another still has room. Small amounts ([`SMALL`]) of a connection come from the part that greedy ones must
+//! leave. Clients that came first may hold more than their fair share when others come. So a client that wants at most
+//! an even share and finds no room has the greediest connection closed, if that connection's client holds more.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -17,17 +17,17 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-/// Bytes that a connection may hold whatever its client holds elsewhere, while the client has less than three quarters of
-/// the budget.
+/// Bytes that a connection may hold regardless of its client's other connections, while the client has less than three
+/// quarters of the budget.
 const SMALL: usize = 64 * 1024;
 
-/// Reservations that may wait at once. One more fails at once: each release wakes all that wait.
+/// Maximum number of waiting reservations. Another one fails at once, because each release wakes all of them.
 const MAX_WAITING: usize = 1024;
 
-/// Connections that one reservation may have closed. Looking for them takes longer than a reservation.
+/// Maximum number of connections that one reservation may close. Finding them takes longer than a reservation.
 const MAX_CLOSED: usize = 4;
 
-/// The bytes that a server holds for its clients. Cloning shares it.
+/// The byte budget of a server. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Budget(Arc<Shared>);
 
@@ -41,7 +41,7 @@ struct Shared {
     clients: Mutex<HashMap<IpAddr, Connections>>,
 }
 
-/// The connections of one client, and what they hold together.
+/// The connections of one client, and their bytes together.
 #[derive(Debug, Default)]
 struct Connections {
     client: Arc<Client>,
@@ -54,7 +54,7 @@ struct Client {
     used: AtomicUsize,
 }
 
-/// The share of one connection, or of the program that embeds the server. Cloning shares it.
+/// The share of one connection, or of the program that embeds the server. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Account(Arc<AccountInner>);
 
@@ -66,12 +66,12 @@ struct AccountInner {
     revoked: Notify,
 }
 
-/// The client has as many connections as it may.
+/// The client has the maximum number of connections.
 #[derive(Debug)]
 pub struct TooManyConnections;
 
 impl Budget {
-    /// A budget of `total` bytes.
+    /// Makes a budget of `total` bytes.
     #[must_use]
     pub fn new(total: usize) -> Self {
         Self(Arc::new(Shared {
@@ -84,19 +84,19 @@ impl Budget {
         }))
     }
 
-    /// Bytes that are held.
+    /// Returns the reserved bytes.
     #[must_use]
     pub fn used(&self) -> usize {
         self.0.used.load(Ordering::Relaxed)
     }
 
-    /// Reservations that have failed so far.
+    /// Returns the number of failed reservations.
     #[must_use]
     pub fn refused(&self) -> usize {
         self.0.refused.load(Ordering::Relaxed)
     }
 
-    /// The share of whoever is no client on a network: it has no bound but the budget's.
+    /// Returns an account without a client on a network. Only the budget limits it.
     #[must_use]
     pub fn unshared(&self) -> Account {
         Account(Arc::new(AccountInner {
@@ -107,7 +107,7 @@ impl Budget {
         }))
     }
 
-    /// The share of one more connection of the client at `address`.
+    /// Returns the account of one more connection of the client at `address`.
     ///
     /// # Errors
     ///
@@ -131,7 +131,7 @@ impl Budget {
     }
 }
 
-/// What counts as one client: who has an IPv6 address has its whole /64.
+/// Returns the key of a client. A client with an IPv6 address counts as its whole /64.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & !u128::from(u64::MAX))),
@@ -153,8 +153,8 @@ impl Drop for AccountInner {
 }
 
 impl Shared {
-    /// Has the greediest connection closed, for the client at `address` that wants `bytes` more, and no more than an even
-    /// share.
+    /// Closes the greediest connection for a client at `address` that wants `bytes` more, if it would hold at most an
+    /// even share.
     fn make_room(&self, address: IpAddr, bytes: usize) {
         let clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         let used = |connections: &Connections| connections.client.used.load(Ordering::SeqCst);
@@ -176,7 +176,7 @@ impl Shared {
 }
 
 impl AccountInner {
-    /// Adds bytes when they fit. Shares are exact to what others add in the same moment, and the budget is exact.
+    /// Adds bytes if they fit. The budget is exact; a share may miss concurrent additions.
     fn take(&self, bytes: usize) -> bool {
         if bytes == 0 {
             return true;
@@ -251,7 +251,7 @@ impl AccountInner {
     }
 }
 
-/// Counts a reservation that waits.
+/// Counts a waiting reservation.
 struct Waiting<'a>(&'a AtomicUsize);
 
 impl<'a> Waiting<'a> {
@@ -268,18 +268,18 @@ impl Drop for Waiting<'_> {
 }
 
 impl Account {
-    /// Returns when the connection is to be closed, because it holds more than its share while others find no room.
+    /// Returns when the connection must be closed, because it holds more than its share while others find no room.
     pub async fn revoked(&self) {
         self.0.revoked.notified().await;
     }
 
-    /// A reservation of no bytes, which can grow.
+    /// Makes a reservation of no bytes, which can grow.
     #[must_use]
     pub fn nothing(&self) -> Reservation {
         Reservation { account: self.clone(), bytes: 0 }
     }
 
-    /// Reserves bytes; none when they do not fit now.
+    /// Reserves bytes. None when they do not fit now.
     #[must_use]
     pub fn try_reserve(&self, bytes: usize) -> Option<Reservation> {
         let mut reservation = self.nothing();
@@ -290,14 +290,14 @@ impl Account {
         None
     }
 
-    /// Reserves bytes; none when they do not fit within `timeout`.
+    /// Reserves bytes. None when they do not fit within `timeout`.
     pub async fn reserve(&self, bytes: usize, timeout: Duration) -> Option<Reservation> {
         let mut reservation = self.nothing();
         reservation.grow(bytes, timeout).await.then_some(reservation)
     }
 }
 
-/// Bytes of an account. They are released when it is dropped.
+/// Bytes of an account, which are released when it is dropped.
 #[derive(Debug)]
 pub struct Reservation {
     account: Account,
@@ -325,7 +325,7 @@ impl Reservation {
         taken
     }
 
-    /// Reserves or releases bytes until they are `bytes`, and returns whether they fit within `timeout`.
+    /// Grows or shrinks the reservation to `bytes`, and returns whether they fit within `timeout`.
     #[must_use]
     pub async fn resize(&mut self, bytes: usize, timeout: Duration) -> bool {
         match bytes.checked_sub(self.bytes) {
@@ -337,7 +337,7 @@ impl Reservation {
         }
     }
 
-    /// Takes `bytes` of the reservation, or all that it has.
+    /// Splits off `bytes` of the reservation, or all of it.
     #[must_use]
     pub fn split(&mut self, bytes: usize) -> Self {
         let bytes = bytes.min(self.bytes);
@@ -345,7 +345,7 @@ impl Reservation {
         Self { account: self.account.clone(), bytes }
     }
 
-    /// Releases what is beyond `bytes`.
+    /// Releases the bytes beyond `bytes`.
     pub fn shrink_to(&mut self, bytes: usize) {
         if let Some(less) = self.bytes.checked_sub(bytes) {
             self.account.0.release(less);
@@ -353,7 +353,7 @@ impl Reservation {
         }
     }
 
-    /// The bytes that are reserved.
+    /// Returns the number of reserved bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes
@@ -396,7 +396,7 @@ mod tests {
         let _more: Vec<_> = (0..50).map(|_| fill(&account(&budget, 1))).collect();
         let held = budget.used();
         assert!((55 * MIB..=60 * MIB).contains(&held), "{held}");
-        // Whoever comes now finds room, and so does the greedy client's own small request.
+        // A new client finds room, and so does a small request of the greedy client.
         assert!(account(&budget, 2).try_reserve(10 * MIB).is_some());
         assert!(account(&budget, 1).try_reserve(SMALL).is_some());
         assert!(account(&budget, 1).try_reserve(10 * MIB).is_none());
@@ -416,14 +416,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_wants_no_more_than_an_even_share_has_the_greediest_connection_closed() {
+    async fn a_client_below_its_even_share_has_the_greediest_connection_closed() {
         let budget = Budget::new(110 * MIB);
         let accounts: Vec<_> = (1..=10).map(|client| account(&budget, client)).collect();
         let mut held: Vec<_> = accounts.iter().map(fill).collect();
         let (modest, greedy) = (account(&budget, 11), account(&budget, 12));
         assert!(greedy.reserve(11 * MIB, NOW).await.is_none());
         let modest = tokio::spawn(async move { modest.reserve(4 * MIB, Duration::from_secs(60)).await.is_some() });
-        // The first one came when all was free.
+        // The first one came while everything was free.
         accounts[0].revoked().await;
         assert!(!modest.is_finished());
         held.remove(0);
@@ -448,7 +448,7 @@ mod tests {
         assert!(budget.connection(address(2), 2).is_ok());
         let held = first.try_reserve(1);
         drop((first, second));
-        // What a connection has sent may outlive it.
+        // Bytes of a connection may outlive it.
         assert!(budget.connection(address(1), 2).is_ok());
         drop(held);
         assert!(budget.0.clients.lock().unwrap().is_empty());

@@ -1,4 +1,4 @@
-//! Serving one connection to its end: it is closed when it idles, stalls, holds too much, or the server stops.
+//! Serves one connection to its end. It is closed when it idles, stalls, holds too much, or the server stops.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -10,43 +10,43 @@ use tokio::time::sleep;
 
 use crate::{Account, Activity};
 
-/// How often a connection is looked at within the shortest time that it is held to.
+/// Number of checks within the shortest timeout.
 const LOOKS: u32 = 8;
 
-/// The times that a connection of HTTP/2 is held to. Of HTTP/1.1, hyper and the socket hold it to them.
+/// Timeouts of an HTTP/2 connection. For HTTP/1.1, hyper and the socket enforce them.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeouts {
-    /// Without an exchange, the connection is closed after this long.
+    /// Time without an exchange, after which the connection is closed.
     pub idle: Duration,
-    /// A client that takes nothing of an answer for this long has its connection closed.
+    /// Time in which a client reads nothing of an answer, after which its connection is closed.
     pub write: Duration,
 }
 
-/// Why a connection ended before its time.
+/// The reason why a connection ended early.
 #[derive(Debug, Error)]
 pub enum Ended {
-    /// It broke, or the client broke the protocol.
+    /// It broke, or the client violated the protocol.
     #[error(transparent)]
     Broken(#[from] hyper::Error),
-    /// A client took nothing of an answer.
-    #[error("the client takes nothing of its answer")]
+    /// The client read nothing of an answer.
+    #[error("the client reads nothing of its answer")]
     Stalled,
-    /// The client goes on cancelling requests.
-    #[error("the client cancels requests faster than it may")]
+    /// The client keeps cancelling requests.
+    #[error("the client cancels requests too fast")]
     Resets,
     /// It held more than its share while others found no room.
     #[error("the connection holds more than its share of max_buffered_bytes")]
     Revoked,
-    /// It idled, and the client did not end it.
+    /// It idled, and the client did not close it.
     #[error("the connection idles")]
     Idle,
 }
 
-/// Serves `connection` to its end. When `stop` changes it takes no further requests.
+/// Serves `connection` to its end. When `stop` changes, it accepts no further requests.
 ///
 /// # Errors
 ///
-/// Why it ended before its time.
+/// The reason why it ended early.
 pub async fn drive<C: GracefulConnection<Error = hyper::Error>>(
     connection: C,
     account: &Account,
@@ -66,7 +66,7 @@ pub async fn drive<C: GracefulConnection<Error = hyper::Error>>(
             () = &mut revoked => return Err(Ended::Revoked),
             () = &mut resets => return Err(Ended::Resets),
             ended = &mut watched => match ended {
-                // The client is told first.
+                // The client gets notice first.
                 Ended::Idle if !closing => {
                     closing = true;
                     connection.as_mut().graceful_shutdown();
@@ -82,7 +82,7 @@ pub async fn drive<C: GracefulConnection<Error = hyper::Error>>(
     }
 }
 
-/// Returns when the connection is to be closed.
+/// Returns when the connection must be closed.
 async fn watch_over(activity: &Activity, timeouts: Option<Timeouts>) -> Ended {
     let Some(Timeouts { idle, write }) = timeouts else { return std::future::pending().await };
     loop {

@@ -1,8 +1,9 @@
 //! The framing of HTTP/1.1 requests: finds a request with both `Transfer-Encoding` and `Content-Length`.
 //!
-//! Such a request is how requests are smuggled past a proxy that reads the other header (RFC 9112, section 6.3). hyper drops
-//! one of the two before a service sees them. So the bytes are followed on their way to hyper: heads line by line, bodies by
-//! their length or chunk by chunk, as strictly as hyper reads them. Bytes that cannot be followed count as an attack.
+//! An attacker uses such a request to smuggle another one past a proxy that reads the other header (RFC 9112, section
+//! 6.3). hyper drops one of the two before a service sees them. So this follows the bytes on their way to hyper: heads
+//! line by line, bodies by their length or chunk by chunk, as strictly as hyper. Bytes that it cannot follow count as
+//! an attack.
 
 use std::io;
 use std::pin::Pin;
@@ -14,19 +15,19 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::{Account, Reservation};
 
-/// The requests of one connection, numbered in their order. Shared by the stream that follows them and the service that
-/// answers them.
+/// The requests of one connection, numbered in order. The stream that follows them and the service that answers them
+/// share it.
 #[derive(Debug)]
 pub struct Framing {
-    /// The number of the first request that must be refused.
+    /// Number of the first request that must be refused.
     refused: AtomicU64,
-    /// Requests that the service has begun.
+    /// Number of requests that the service has begun.
     begun: AtomicU64,
 }
 
 impl Framing {
-    /// Takes the next request of the connection, in order, and returns whether its framing is unambiguous. A request with
-    /// another answer than true must be refused with 400, and the connection closed.
+    /// Takes the next request of the connection, in order, and returns whether its framing is unambiguous. If not, it
+    /// must be refused with 400, and the connection closed.
     pub fn next_is_sound(&self) -> bool {
         self.begun.fetch_add(1, Ordering::Relaxed) < self.refused.load(Ordering::Acquire)
     }
@@ -40,18 +41,18 @@ pub struct Framed<S> {
     head: Reservation,
 }
 
-/// Bytes of a head that hyper's first buffer has room for.
+/// Bytes of a head that fit into hyper's first buffer.
 const SMALL_HEAD: usize = 8 * 1024;
 
 impl<S> Framed<S> {
-    /// Follows the requests that are read from `stream`, and reserves room for heads that grow large while they come.
+    /// Follows the requests that are read from `stream`, and reserves room for large heads as they arrive.
     pub fn new(stream: S, account: &Account) -> (Self, Arc<Framing>) {
         let framing = Arc::new(Framing { refused: AtomicU64::new(u64::MAX), begun: AtomicU64::new(0) });
         let head = account.nothing();
         (Self { stream, scanner: Scanner::default(), framing: Arc::clone(&framing), head }, framing)
     }
 
-    /// Reserves room for the head that is being read; false when there is none.
+    /// Reserves room for the current head. False when there is none.
     fn hold_head(&mut self) -> bool {
         let bytes = self.scanner.head.bytes.saturating_sub(SMALL_HEAD);
         // hyper doubles its buffer.
@@ -77,7 +78,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Framed<S> {
                 this.framing.refused.store(this.scanner.heads, Ordering::Release);
             }
             if !this.hold_head() {
-                return Poll::Ready(Err(io::Error::other("there is no room for a large head")));
+                return Poll::Ready(Err(io::Error::other("the byte budget has no room for a large request head")));
             }
         }
         polled
@@ -117,39 +118,39 @@ const CONTENT_LENGTH: &[u8] = b"content-length";
 #[derive(Debug, Default)]
 struct Scanner {
     state: State,
-    /// Heads that have ended and were sound.
+    /// Number of complete, sound heads.
     heads: u64,
     head: Head,
 }
 
-/// What the current head has said so far.
+/// The contents of the current head so far.
 #[derive(Debug, Default)]
 struct Head {
     request_line: bool,
     encoded: bool,
     length: Option<u64>,
-    /// Its size so far, with all of the read that it began in.
+    /// Its size so far, including the whole read in which it began.
     bytes: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
-    /// The beginning of a line of a head.
+    /// At the beginning of a head's line.
     #[default]
     Line,
-    /// Behind the CR of an empty line.
+    /// After the CR of an empty line.
     EmptyLine,
-    /// Within a name that is so far the beginning of this one.
+    /// In a name that equals the beginning of this one so far.
     Name(&'static [u8], usize),
-    /// Within the value of `Content-Length`.
+    /// In the value of `Content-Length`.
     Length,
-    /// Within a line that says nothing of framing.
+    /// In a line that does not concern framing.
     OtherLine,
-    /// Within a body with as many bytes left.
+    /// In a body with this number of bytes left.
     Body(u64),
-    /// Within a chunked body.
+    /// In a chunked body.
     Chunked(Chunk),
-    /// Behind a request that is refused, or bytes that cannot be followed.
+    /// After a refused request, or bytes that cannot be followed.
     Blind,
 }
 
@@ -210,7 +211,7 @@ impl Scanner {
         }
     }
 
-    /// Skips bytes of a body. The state is `then` when it is over, and `more` of what is left before.
+    /// Skips bytes of a body. The new state is `then` at its end, and `more` of the remaining bytes before.
     fn skip<'a>(&mut self, bytes: &'a [u8], left: u64, more: impl FnOnce(u64) -> State, then: State) -> &'a [u8] {
         let here = usize::try_from(left).map_or(bytes.len(), |left| left.min(bytes.len()));
         let left = left - here as u64;
@@ -317,7 +318,7 @@ mod tests {
 
     use super::*;
 
-    /// Sound heads before the scanner went blind, and whether it did.
+    /// Returns the number of sound heads before the scanner went blind, and whether it did.
     fn scanned(bytes: &[u8]) -> (u64, bool) {
         let mut scanner = Scanner::default();
         scanner.scan(bytes);

@@ -1,13 +1,14 @@
-//! Names of this machine. A page of another site can have a name of its own lead to 127.0.0.1, and then call what listens there
-//! as its own origin (DNS rebinding); the name that it calls gives it away.
+//! Names of this machine. A page of another site can point its own name at 127.0.0.1. It can then call a local server
+//! as its own origin (DNS rebinding). The name in the request reveals that.
 
 use std::net::IpAddr;
 
-/// Whether the authority of a request, such as its `Host`, is a loopback address or a name that always leads to one.
+/// Returns whether the authority of a request, such as its `Host`, is a loopback address or a name that always resolves
+/// to one.
 #[must_use]
 pub fn names_this_machine(authority: &str) -> bool {
     let Ok(parsed) = authority.parse::<http::uri::Authority>() else { return false };
-    // More than a name and a port is another host to somebody.
+    // Anything besides a name and a port means another host to some readers.
     let is_plain = parsed.host().len() == authority.len() || parsed.port_u16().is_some();
     if !is_plain || authority.contains('@') {
         return false;

@@ -1,9 +1,8 @@
-//! Connections of HTTP servers: the rules that hold for the runtime's listener and for the services alike.
+//! Connections of HTTP servers: rules that the runtime's listener and the services share.
 //!
-//! It owns what a server must know of a connection beyond what hyper offers: the framing of its requests ([`Framing`]), the
-//! bytes that are held for its client ([`Budget`]), its end when it idles or stalls ([`drive`]), and
-//! the names that lead to this machine ([`names_this_machine`]). It leaves parsing to
-//! hyper, and routes and answers to `tenon-runtime` and `tenon-services`.
+//! It adds to hyper the framing of requests ([`Framing`]), the bytes held for a client ([`Budget`]), the end of idle or
+//! stalled connections ([`drive`]), and the names of this machine ([`names_this_machine`]). hyper parses;
+//! `tenon-runtime` and `tenon-services` route and answer.
 
 mod budget;
 mod drive;

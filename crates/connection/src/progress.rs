@@ -1,7 +1,7 @@
-//! What goes on in one connection: requests that are answered, and clients that take too little of their answers.
+//! Activity of one connection: exchanges in progress, and clients that read their answers too slowly.
 //!
-//! hyper closes an HTTP/1.1 connection that idles, and a blocked socket shows a client that reads nothing. An HTTP/2
-//! connection does neither: it may idle for ever, and its streams are blocked one by one, by their windows.
+//! hyper closes an idle HTTP/1.1 connection, and a blocked socket reveals a client that does not read. An HTTP/2
+//! connection has neither: it may idle forever, and flow control blocks its streams one by one.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -9,15 +9,15 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
-/// Turns that are noted before those that are over are forgotten.
+/// Number of turns after which ended ones are removed from the list.
 const NOTED: usize = 128;
 
-/// Requests that a client may cancel at once, and in each second (the figures of nghttp2). Each costs the server the beginning
-/// of an exchange, and the client nothing (CVE-2023-44487).
+/// Requests that a client may cancel at once, and per second (nghttp2's numbers). Each one costs the server the
+/// beginning of an exchange, and costs the client nothing (CVE-2023-44487).
 const RESETS: f64 = 1000.0;
 const RESETS_PER_SECOND: f64 = 33.0;
 
-/// The exchanges of one connection. Cloning shares them.
+/// The exchanges of one connection. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Activity(Arc<Inner>);
 
@@ -25,26 +25,26 @@ pub struct Activity(Arc<Inner>);
 struct Inner {
     started: Instant,
     exchanges: AtomicUsize,
-    /// When the last exchange ended, in milliseconds since `started`.
+    /// End of the last exchange, in milliseconds since `started`.
     ended: AtomicU64,
     turns: Mutex<Vec<Weak<AtomicU64>>>,
-    /// How many requests may be cancelled now, and when that was so.
+    /// Number of requests that could be cancelled at this instant.
     resets: Mutex<(f64, Instant)>,
     too_many_resets: Notify,
 }
 
-/// An exchange that goes on: until its answer is made, and its bytes have left the server.
+/// An exchange in progress. It lasts until its answer has left the server.
 #[derive(Debug)]
 pub struct Ongoing {
     inner: Arc<Inner>,
     answered: bool,
 }
 
-/// Times for how long a client has taken nothing of an answer.
+/// A timer for a client that reads nothing of an answer.
 #[derive(Debug)]
 pub struct Turn {
     inner: Arc<Inner>,
-    /// Since when it is the client's turn, in milliseconds since `started`, plus one; 0 when it is the server's.
+    /// Start of the client's turn in milliseconds since `started`, plus one; 0 during the server's turn.
     since: Arc<AtomicU64>,
 }
 
@@ -85,12 +85,12 @@ impl Activity {
         Ongoing { inner: Arc::clone(&self.0), answered: false }
     }
 
-    /// Returns when the client has cancelled more requests than it may.
+    /// Returns when the client has cancelled too many requests.
     pub async fn too_many_resets(&self) {
         self.0.too_many_resets.notified().await;
     }
 
-    /// For how long no exchange has gone on.
+    /// Returns the time since the last exchange ended. None during an exchange.
     #[must_use]
     pub fn idle(&self) -> Option<Duration> {
         if self.0.exchanges.load(Ordering::SeqCst) > 0 {
@@ -99,7 +99,7 @@ impl Activity {
         Some(Duration::from_millis(self.0.now().saturating_sub(self.0.ended.load(Ordering::SeqCst))))
     }
 
-    /// For how long the slowest client's turn has lasted.
+    /// Returns the duration of the longest current turn of the client.
     #[must_use]
     pub fn longest_turn(&self) -> Duration {
         let mut turns = self.0.turns.lock().unwrap_or_else(PoisonError::into_inner);
@@ -111,12 +111,12 @@ impl Activity {
 }
 
 impl Ongoing {
-    /// The answer is made. An exchange that ends before was cancelled by the client.
+    /// Marks the answer as made. An exchange that ends without it was cancelled by the client.
     pub fn answered(&mut self) {
         self.answered = true;
     }
 
-    /// Times an answer, from now on the client's turn.
+    /// Starts a timer for an answer, with the client's turn.
     #[must_use]
     pub fn turn(&self) -> Turn {
         let since = Arc::new(AtomicU64::new(self.inner.now() + 1));
@@ -140,12 +140,12 @@ impl Drop for Ongoing {
 }
 
 impl Turn {
-    /// The client is given more: its turn begins anew.
+    /// Restarts the client's turn, because it got more to read.
     pub fn client(&self) {
         self.since.store(self.inner.now() + 1, Ordering::Relaxed);
     }
 
-    /// The client has taken all that there is so far.
+    /// Ends the client's turn, because it has read everything so far.
     pub fn server(&self) {
         self.since.store(0, Ordering::Relaxed);
     }

@@ -1,4 +1,4 @@
-//! A stream that fails when its other side takes nothing for too long.
+//! A stream that fails when its peer reads nothing for too long.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -8,18 +8,18 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
-/// A client that stops reading would hold its response in memory for ever.
+/// A stream with a write timeout. Without it, a client that stops reading would hold its response in memory forever.
 pub struct Timed<S> {
     stream: S,
-    patience: Duration,
-    /// Runs while a write waits.
+    write_timeout: Duration,
+    /// Runs while a write is blocked.
     timer: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> Timed<S> {
-    /// A stream that waits for its other side for as long as `patience`.
-    pub fn new(stream: S, patience: Duration) -> Self {
-        Self { stream, patience, timer: None }
+    /// Wraps a stream whose writes may block for `write_timeout`.
+    pub fn new(stream: S, write_timeout: Duration) -> Self {
+        Self { stream, write_timeout, timer: None }
     }
 
     fn timed<T>(&mut self, cx: &mut Context<'_>, polled: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
@@ -27,8 +27,8 @@ impl<S> Timed<S> {
             self.timer = None;
             return polled;
         }
-        let patience = self.patience;
-        let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
+        let write_timeout = self.write_timeout;
+        let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(write_timeout)));
         timer.as_mut().poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
 }

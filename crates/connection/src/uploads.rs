@@ -1,13 +1,13 @@
-//! Bytes that have arrived on a connection and that nobody has asked for yet.
+//! Reservations for bytes that have arrived on a connection but were not read yet.
 //!
-//! hyper reads ahead of whoever reads a body: up to its buffer with HTTP/1.1, and up to the connection's window with HTTP/2.
-//! So much is reserved while a body is read, but no more than the bodies that are being read can have.
+//! hyper reads a body ahead: up to its buffer with HTTP/1.1, and up to the connection's window with HTTP/2. So that
+//! many bytes are reserved while bodies are read, but at most the lengths of these bodies.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::{Account, Reservation};
 
-/// The bodies that are being read on one connection.
+/// The bodies that are currently read on one connection.
 #[derive(Debug)]
 pub struct Uploads {
     window: usize,
@@ -16,7 +16,7 @@ pub struct Uploads {
 
 #[derive(Debug)]
 struct State {
-    /// The lengths of all bodies that are being read.
+    /// Sum of the lengths of these bodies.
     lengths: usize,
     reserved: Reservation,
 }
@@ -29,13 +29,13 @@ pub struct Upload {
 }
 
 impl Uploads {
-    /// The bodies of a connection of which no more than `window` bytes arrive unasked.
+    /// Makes the uploads of a connection, with at most `window` bytes read ahead.
     #[must_use]
     pub fn new(account: &Account, window: usize) -> Arc<Self> {
         Arc::new(Self { window, state: Mutex::new(State { lengths: 0, reserved: account.nothing() }) })
     }
 
-    /// Begins a body of `length` bytes, or of an unknown length. None when there is no room for what may arrive.
+    /// Begins a body of `length` bytes, or of an unknown length. None when the budget has no room for it.
     #[must_use]
     pub fn begin(self: &Arc<Self>, length: Option<usize>) -> Option<Upload> {
         let length = length.unwrap_or(self.window).min(self.window);

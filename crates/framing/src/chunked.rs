@@ -1,9 +1,9 @@
-//! The line before each chunk: its size, and extensions (RFC 9112, section 7.1).
+//! The line before each chunk: its size and extensions (RFC 9112, section 7.1).
 
 use crate::Violation;
 use crate::field::is_token;
 
-/// Digits of the largest size that is read.
+/// Maximum number of digits of a size.
 const MOST_DIGITS: u8 = 15;
 
 /// A chunk line that is being read.
@@ -17,20 +17,20 @@ pub(crate) struct ChunkLine {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Size,
-    /// Whitespace that has to be followed by `;`.
+    /// Whitespace that must be followed by `;`.
     BeforeExtension,
     BeforeName,
     Name,
-    /// Whitespace that has to be followed by `=` or `;`.
+    /// Whitespace that must be followed by `=` or `;`.
     AfterName,
     BeforeValue,
     Token,
     Quoted,
-    /// Behind a backslash in a quoted string.
+    /// After a backslash in a quoted string.
     Escaped,
-    /// Behind a quoted string.
+    /// After a quoted string.
     AfterQuoted,
-    /// Behind the CR.
+    /// After the CR.
     Cr,
 }
 
@@ -39,7 +39,7 @@ impl ChunkLine {
         Self { size: 0, digits: 0, part: Part::Size }
     }
 
-    /// Takes the next byte; true is returned for the line's last.
+    /// Takes the next byte, and returns true for the last byte of the line.
     pub(crate) fn push(&mut self, byte: u8) -> Result<bool, Violation> {
         self.part = match (self.part, byte) {
             (Part::Cr, b'\n') => return Ok(true),

@@ -1,14 +1,14 @@
-//! Field lines, of which only those matter that frame a request.
+//! Field lines. Only the fields that frame a request matter.
 
 use crate::Violation;
 
-/// Length of `transfer-encoding`, the longest name that matters.
+/// Length of `transfer-encoding`, the longest relevant name.
 const LONGEST_NAME: usize = 17;
 
-/// A longer value of a framing field is refused; `chunked` has 7 bytes and a length 20.
+/// Maximum length of a framing field's value; `chunked` has 7 bytes and a length 20.
 const LONGEST_VALUE: usize = 64;
 
-/// Fields that decide where a request ends.
+/// Fields that determine the end of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     ContentLength,
@@ -35,17 +35,17 @@ impl Field {
         self.value_length = 0;
     }
 
-    /// Takes bytes of the name, up to its end: as many as are tokens.
+    /// Takes bytes of the name, and returns the number of leading token bytes.
     pub(crate) fn push_name(&mut self, bytes: &[u8]) -> usize {
         let taken = bytes.iter().position(|byte| !is_token(*byte)).unwrap_or(bytes.len());
         let kept = taken.min(LONGEST_NAME.saturating_sub(self.name_length));
         self.name[self.name_length.min(LONGEST_NAME)..][..kept].copy_from_slice(&bytes[..kept]);
-        // A name that is longer than the buffer keeps a length that no framing field has.
+        // A longer name keeps a length that no framing field has.
         self.name_length = (self.name_length + taken).min(LONGEST_NAME + 1);
         taken
     }
 
-    /// The kind of the field whose name has ended.
+    /// Returns the kind of the field whose name has ended.
     pub(crate) fn kind(&self) -> Result<Kind, Violation> {
         let (kind, name, lookalike): (_, &[u8], &[u8]) = match self.name_length {
             0 => return Err(Violation::FieldName),
@@ -63,7 +63,7 @@ impl Field {
         }
     }
 
-    /// Takes a byte of the value. Whitespace at its beginning is no part of it.
+    /// Takes a byte of the value, without leading whitespace.
     pub(crate) fn push_value(&mut self, byte: u8, too_long: Violation) -> Result<(), Violation> {
         if self.value_length == 0 && matches!(byte, b' ' | b'\t') {
             return Ok(());
@@ -78,7 +78,7 @@ impl Field {
         self.value[..self.value_length].trim_ascii_end()
     }
 
-    /// The value as a number of bytes: digits, and nothing else.
+    /// Parses the value as a number of bytes: only digits.
     pub(crate) fn length(&self) -> Result<u64, Violation> {
         let value = self.value();
         if value.is_empty() || !value.iter().all(u8::is_ascii_digit) {
@@ -88,7 +88,7 @@ impl Field {
         text.parse().map_err(|_| Violation::ContentLength)
     }
 
-    /// Checks that the value is a list of codings that ends with `chunked`, which it names once.
+    /// Checks that the value is a list of codings that ends with `chunked` and contains it once.
     pub(crate) fn ends_with_chunked(&self) -> Result<(), Violation> {
         let mut chunked = false;
         for coding in self.value().split(|byte| *byte == b',') {
@@ -102,7 +102,7 @@ impl Field {
     }
 }
 
-/// Whether a byte may stand in a token (RFC 9110, section 5.6.2).
+/// Returns whether a byte is allowed in a token (RFC 9110, section 5.6.2).
 pub(crate) fn is_token(byte: u8) -> bool {
     TOKENS[usize::from(byte)]
 }

@@ -1,4 +1,4 @@
-//! Follows the requests of a connection: where each head, field, chunk and body begins and ends.
+//! Follows the requests of a connection: the bounds of each head, field, chunk and body.
 
 use crate::chunked::ChunkLine;
 use crate::field::{Field, Kind};
@@ -11,15 +11,15 @@ pub struct Framing {
     field: Field,
     /// The request's `Content-Length`.
     length: Option<u64>,
-    /// Whether the request has a `Transfer-Encoding`.
+    /// True when the request has a `Transfer-Encoding`.
     chunked: bool,
-    /// Whether field lines belong to the trailer section.
+    /// True when field lines belong to the trailer section.
     in_trailers: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Before a request, where empty lines may come (RFC 9112, section 2.2).
+    /// Before a request, where empty lines are allowed (RFC 9112, section 2.2).
     Between,
     EmptyLineLf,
     RequestLine,
@@ -30,10 +30,10 @@ enum State {
     Value(Kind),
     ValueLf(Kind),
     SectionLf,
-    /// In a body with a length, of which so many bytes are still to come.
+    /// In a body with a length, with this number of bytes left.
     Body(u64),
     ChunkLine(ChunkLine),
-    /// In a chunk, likewise.
+    /// In a chunk, with this number of bytes left.
     Chunk(u64),
     ChunkCr,
     ChunkLf,
@@ -46,13 +46,13 @@ impl Default for Framing {
 }
 
 impl Framing {
-    /// The beginning of a connection.
+    /// Starts at the beginning of a connection.
     #[must_use]
     pub fn new() -> Self {
         Self { state: State::Between, field: Field::new(), length: None, chunked: false, in_trailers: false }
     }
 
-    /// Whether the bytes so far end with a whole request.
+    /// Returns whether the bytes so far end with a whole request.
     #[must_use]
     pub fn is_between(&self) -> bool {
         self.state == State::Between
@@ -62,7 +62,7 @@ impl Framing {
     ///
     /// # Errors
     ///
-    /// The first byte that violates the framing. Nothing may be asked of the connection afterwards.
+    /// The first byte that violates the framing. The connection cannot be followed any further.
     pub fn advance(&mut self, bytes: &[u8]) -> Result<(), Refusal> {
         let mut at = 0;
         while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
@@ -86,7 +86,7 @@ impl Framing {
         taken
     }
 
-    /// The request line is hyper's to parse, but for what it accepts and no URI has.
+    /// Checks the request line for bytes that hyper accepts and no URI has. hyper parses the rest.
     fn request_line(&mut self, rest: &[u8]) -> Result<usize, Refusal> {
         let end = memchr::memchr2(b'\r', b'\n', rest);
         let line = &rest[..end.unwrap_or(rest.len())];
@@ -195,7 +195,7 @@ impl Framing {
         if self.chunked && self.length.is_some() { Err(Violation::BothLengths) } else { Ok(()) }
     }
 
-    /// The state behind a head or the trailers.
+    /// Returns the state after a head or the trailers.
     fn end_section(&mut self) -> State {
         let (length, chunked) = (self.length.take(), std::mem::take(&mut self.chunked));
         match (std::mem::take(&mut self.in_trailers), chunked, length) {

@@ -8,18 +8,18 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::Framing;
 
-/// Bytes that hyper refuses at any place in a head, a chunk line or a trailer section: no grammar has a NUL behind a CR.
-/// The empty line makes hyper look at a head that it waits to be complete.
+/// Bytes that hyper refuses anywhere in a head, a chunk line or a trailer section, because no grammar allows a NUL
+/// after a CR. The empty line makes hyper parse an incomplete head.
 const REFUSED: &[u8] = b"\r\0\r\n\r\n";
 
-/// A stream that delivers the requests of a client as long as their framing has one reading.
+/// A stream that delivers a client's requests while their framing has one reading.
 ///
-/// A request that violates it reaches hyper broken, so hyper answers 400 in the order of pipelined requests and closes.
-/// Nothing that comes behind the violation is read.
+/// A violating request reaches hyper broken. So hyper answers 400 in the order of pipelined requests, and closes.
+/// Nothing after the violation is read.
 pub struct Strict<S> {
     stream: S,
     framing: Framing,
-    /// How much of [`REFUSED`] was delivered, once a request was refused.
+    /// Delivered bytes of [`REFUSED`], after a request was refused.
     refused: Option<usize>,
 }
 
@@ -36,7 +36,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Strict<S> {
         if let Some(delivered) = &mut this.refused {
             let left = &REFUSED[*delivered..];
             if left.is_empty() {
-                // hyper has what makes it close. It must not take the client for gone before it has answered.
+                // hyper has the bytes that make it close. The end of the stream would make it drop its answer.
                 return Poll::Pending;
             }
             let some = &left[..left.len().min(buf.remaining())];
@@ -50,7 +50,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Strict<S> {
             return read;
         }
         if let Err(refusal) = this.framing.advance(&buf.filled()[before..]) {
-            tracing::debug!("a request was refused: {}", refusal.violation);
+            tracing::debug!("a request is refused: {}", refusal.violation);
             let at = before + refusal.at;
             buf.filled_mut()[at] = REFUSED[0];
             buf.set_filled(at + 1);

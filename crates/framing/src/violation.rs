@@ -1,17 +1,17 @@
-//! Reasons for which a request is refused.
+//! Reasons to refuse a request.
 
 use thiserror::Error;
 
 /// The byte at which the framing of a request is violated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// Its index in the bytes that were given.
+    /// Its index in the given bytes.
     pub at: usize,
-    /// The rule that it violates.
+    /// The violated rule.
     pub violation: Violation,
 }
 
-/// A rule of RFC 9112 (or RFC 9110, where that is named) that a request violates.
+/// A rule of RFC 9112 (or of RFC 9110, where stated) that a request violates.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum Violation {
     /// Section 2.2.
@@ -21,12 +21,12 @@ pub enum Violation {
     #[error("a CR is not followed by LF")]
     BareCr,
     /// Section 3.2: a fragment, or a byte beyond ASCII.
-    #[error("the request target has a character that no URI has")]
+    #[error("the request target has a character that is not allowed in a URI")]
     Target,
     /// Sections 5.1 and 5.2: a space before the colon, a folded line, a line without a colon.
     #[error("a field line has no valid name")]
     FieldName,
-    /// `Content_Length` and `Transfer_Encoding`, which some servers and gateways read with a hyphen.
+    /// `Content_Length` and `Transfer_Encoding`, which some servers and gateways treat as the real names.
     #[error("a field's name resembles that of a framing field")]
     Lookalike,
     /// RFC 9110, section 8.6.

@@ -1,4 +1,4 @@
-//! What a runtime is told: limits, addresses of sidecars, hosts to be allowed, certificates.
+//! Fuzz target for a runtime's configuration: limits, sidecar addresses, allowed hosts, certificates.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -12,36 +12,35 @@ use tenon_transport::{Address, Allow, Sidecar, Transport, TransportConfig};
 
 use crate::{small, tokio};
 
-/// Reads bytes as lines of `key=value`, makes a configuration of those that are one, and with a line `start` a runtime of
-/// that. A URL that a
-/// module then calls leads to a sidecar or to a host that is allowed, and every sidecar is found at the URL that its
-/// variable names.
+/// Reads bytes as lines of `key=value` and makes a configuration from the valid ones. A line `start` also makes a
+/// runtime from it. Every URL that a module may call must lead to a sidecar or an allowed host. Every sidecar must be
+/// found at the URL in its variable.
 pub fn configuration(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    let mut told = Told::default();
+    let mut setup = Setup::default();
     for line in text.lines() {
         let (key, value) = line.split_once('=').unwrap_or((line, ""));
-        told.take(key, value);
+        setup.take(key, value);
     }
-    told.check_destinations();
-    // That takes a hundred times as long as everything before.
-    if told.start {
-        tokio().block_on(told.start());
+    setup.check_destinations();
+    // Starting takes a hundred times as long as everything before.
+    if setup.start {
+        tokio().block_on(setup.start());
     }
 }
 
 #[derive(Default)]
-struct Told {
+struct Setup {
     config: RuntimeConfig,
     /// The hosts of `[outbound] allow`, as written.
     hosts: Vec<String>,
     calls: Vec<Uri>,
     start: bool,
-    /// The content of files, by what they are.
+    /// The content of files, by their kind.
     pem: HashMap<&'static str, String>,
 }
 
-impl Told {
+impl Setup {
     fn take(&mut self, key: &str, value: &str) {
         match key {
             "start" => self.start = true,
@@ -106,7 +105,7 @@ impl Told {
         }
     }
 
-    /// Makes the runtime, with what sizes its pool as it is in all others: each pool is for good.
+    /// Makes the runtime. Every runtime has the same pool size, because a pool is never released.
     async fn start(mut self) {
         let folder = match tempfile::tempdir() {
             Ok(folder) => folder,
@@ -121,7 +120,7 @@ impl Told {
         if !self.pem.is_empty() {
             self.config.tls = Some(TlsFiles { certificate: write("cert.pem"), key: write("key.pem") });
         }
-        // Files of this machine are none of the fuzzer's business.
+        // The fuzzer must not read files of this machine.
         for module in &mut self.config.modules {
             module.path = folder.path().join("none.wasm");
         }

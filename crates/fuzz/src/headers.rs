@@ -1,4 +1,4 @@
-//! Requests on their way into a module, and responses on their way out.
+//! Fuzz target for requests into a module and responses out of it.
 
 use std::sync::OnceLock;
 
@@ -12,19 +12,20 @@ use tenon_runtime::{ModuleSource, ResponseBody, Runtime, RuntimeConfig};
 
 use crate::{small, tokio};
 
-/// Sends a request that has arbitrary headers to a module that answers what it was asked, and has another module answer
-/// arbitrary headers: once called directly, once through the bridge. Nothing is lost but what HTTP keeps to a hop, nothing
-/// comes out that HTTP does not allow, and both interfaces agree.
+/// Sends a request with arbitrary headers to a module that retells it, or makes another module answer with arbitrary
+/// headers. Each is called once directly and once through the bridge. Only headers that HTTP keeps to a hop may be
+/// lost, every response must be valid HTTP, and both interfaces must agree.
 pub fn headers(bytes: &[u8]) {
     let mut given = Unstructured::new(bytes);
     let into = given.arbitrary::<bool>().unwrap_or_default();
-    // Too few bytes for a case are no case.
-    let _ = if into { Asked::arbitrary(&mut given).map(inwards) } else { Told::arbitrary(&mut given).map(outwards) };
+    // Inputs with too few bytes are skipped.
+    let _ =
+        if into { Incoming::arbitrary(&mut given).map(inwards) } else { Outgoing::arbitrary(&mut given).map(outwards) };
 }
 
 type Fields = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// Names that mean something to somebody on the way.
+/// Names with a meaning on the way.
 const NAMES: [&str; 14] = [
     "host",
     "content-length",
@@ -59,14 +60,14 @@ fn fields(given: &mut Unstructured<'_>) -> arbitrary::Result<Fields> {
     Ok(fields)
 }
 
-struct Asked {
+struct Incoming {
     method: Method,
     target: String,
     headers: Fields,
     body: Vec<u8>,
 }
 
-impl<'a> Arbitrary<'a> for Asked {
+impl<'a> Arbitrary<'a> for Incoming {
     fn arbitrary(given: &mut Unstructured<'a>) -> arbitrary::Result<Self> {
         let method = match given.int_in_range(0..=3_u8)? {
             0 => Method::GET,
@@ -79,8 +80,8 @@ impl<'a> Arbitrary<'a> for Asked {
     }
 }
 
-/// The response of a module, as it stands in its memory.
-struct Told {
+/// The response of a module as it is laid out in memory.
+struct Outgoing {
     head: bool,
     image: Vec<u8>,
     headers: Fields,
@@ -88,13 +89,13 @@ struct Told {
     body: Option<Vec<u8>>,
 }
 
-impl<'a> Arbitrary<'a> for Told {
+impl<'a> Arbitrary<'a> for Outgoing {
     fn arbitrary(given: &mut Unstructured<'a>) -> arbitrary::Result<Self> {
         let head = given.ratio(1_u8, 4_u8)?;
         let status = if given.arbitrary()? { given.int_in_range(200..=599)? } else { given.arbitrary()? };
         let (headers, body) = (fields(given)?, given.arbitrary::<Option<&[u8]>>()?.map(<[u8]>::to_vec));
         let mut image = image(status, &headers, body.as_deref());
-        // Once in a while something is not where it should be.
+        // Now and then, one byte is wrong.
         if given.ratio(1_u8, 16_u8)? && !image.is_empty() {
             let at = given.choose_index(image.len())?;
             image[at] = given.arbitrary()?;
@@ -103,7 +104,7 @@ impl<'a> Arbitrary<'a> for Told {
     }
 }
 
-/// A response record in the canonical ABI: status at 0, headers at 4, body at 12.
+/// Encodes a response record in the canonical ABI: status at 0, headers at 4, body at 12.
 fn image(status: u16, headers: &Fields, body: Option<&[u8]>) -> Vec<u8> {
     const RECORD: usize = 24;
     let mut strings = Vec::new();
@@ -124,7 +125,7 @@ fn image(status: u16, headers: &Fields, body: Option<&[u8]>) -> Vec<u8> {
     image
 }
 
-/// `/run/<name>/` for both modules by both interfaces.
+/// Returns a runtime that serves both modules over both interfaces at `/run/<name>/`.
 fn runtime() -> &'static Runtime {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
     RUNTIME.get_or_init(|| {
@@ -159,14 +160,14 @@ fn send(request: Request<Full<Bytes>>) -> Answer {
         let (mut parts, body) = Response::<ResponseBody>::into_parts(runtime.handle(request).await);
         let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
         parts.headers.remove("x-request-id");
-        // What goes wrong is told by each interface in its own words.
+        // The interfaces describe a failure with different words.
         let (headers, body) =
             if parts.status.is_server_error() { (HeaderMap::new(), Bytes::new()) } else { (parts.headers, body) };
         Answer { status: parts.status, headers, body }
     })
 }
 
-fn inwards(Asked { method, target, headers, body }: Asked) {
+fn inwards(Incoming { method, target, headers, body }: Incoming) {
     let ask = |module: &str| {
         let mut builder =
             Request::builder().method(&method).uri(format!("/run/{module}/{target}")).header(HOST, "a.test");
@@ -186,15 +187,15 @@ fn inwards(Asked { method, target, headers, body }: Asked) {
         }
         assert_eq!(direct, bridged, "the interfaces disagree");
     } else {
-        // Another transfer coding than chunked is the server's lack (RFC 9112, section 6.1).
+        // The server supports no transfer coding other than chunked (RFC 9112, section 6.1).
         let refused = direct.status.is_client_error() || direct.status == StatusCode::NOT_IMPLEMENTED;
         assert!(refused, "{direct:?}");
         assert_eq!(direct.status, bridged.status, "the interfaces disagree");
     }
 }
 
-/// What a module retells, its header lines sorted by name: among headers of different names there is no order (RFC 9110,
-/// section 5.3), and on the way through streams they lose it.
+/// Sorts the header lines of a retold request by name. Headers of different names have no order (RFC 9110, section
+/// 5.3), and streams do not keep it.
 fn in_order(retold: &[u8]) -> Bytes {
     let end = retold.windows(2).position(|two| two == b"\n\n").unwrap_or(retold.len());
     let (head, body) = retold.split_at(end);
@@ -205,7 +206,7 @@ fn in_order(retold: &[u8]) -> Bytes {
     [&lines.join(&b'\n'), body].concat().into()
 }
 
-/// What the module is to see of a request: `host` first, and everything but what belongs to the connection.
+/// Returns the request as the module must see it: `host` first, without headers of the connection.
 fn expected(request: &Request<Full<Bytes>>, body: &[u8]) -> Vec<u8> {
     let target = request.uri().path_and_query().map(|target| target.as_str()).unwrap_or_default();
     let target = target.strip_prefix("/run/asked").unwrap_or_default();
@@ -222,7 +223,7 @@ fn expected(request: &Request<Full<Bytes>>, body: &[u8]) -> Vec<u8> {
     text
 }
 
-fn outwards(Told { head, image: told, headers, status, body }: Told) {
+fn outwards(Outgoing { head, image: told, headers, status, body }: Outgoing) {
     let ask = |module: &str| {
         let method = if head { Method::HEAD } else { Method::POST };
         let request = Request::builder().method(method).uri(format!("/run/{module}/")).header(HOST, "a.test");
@@ -235,7 +236,7 @@ fn outwards(Told { head, image: told, headers, status, body }: Told) {
         return;
     }
     assert_eq!(direct.status.as_u16(), status);
-    // The length is the runtime's, and so is the request's id, which `send` takes away.
+    // The runtime sets the length, and `send` removes the request's id.
     let theirs = |name: &[u8]| {
         [CONTENT_LENGTH.as_str(), "x-request-id"].iter().all(|own| !name.eq_ignore_ascii_case(own.as_bytes()))
     };

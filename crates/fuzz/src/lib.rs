@@ -1,12 +1,12 @@
-//! Fuzz targets: what must hold for any input whatever. Each takes bytes and panics when something does not.
+//! Fuzz targets: properties that hold for any input. Each takes bytes and panics when a property is violated.
 //!
-//! - [`configuration`]: what a runtime is told, and where modules may then call.
-//! - [`loading`]: files that are taken for components.
-//! - [`headers`]: requests on their way into a module and responses on their way out, by both interfaces.
+//! - [`configuration`]: a runtime's configuration, and the allowed destinations of calls.
+//! - [`loading`]: files that are loaded as components.
+//! - [`headers`]: requests into a module and responses out of it, over both interfaces.
 //!
-//! `scripts/fuzz.mjs` drives them by coverage (libFuzzer); `cargo test` tries what stands in `corpus/`: the inputs that
-//! driving starts with, and those that once found something. The text of `tenon.toml` is TypeScript's matter:
-//! `cli/src/project/config.fuzz.test.ts`.
+//! `scripts/fuzz.mjs` drives them by coverage (libFuzzer). `cargo test` runs the inputs in `corpus/`: the seeds of
+//! fuzzing, and inputs that once found a fault. `cli/src/project/config.fuzz.test.ts` fuzzes the text of `tenon.toml`,
+//! which TypeScript parses.
 
 #![cfg(any(test, feature = "libfuzzer"))]
 
@@ -22,7 +22,7 @@ use std::sync::OnceLock;
 
 use tenon_runtime::Limits;
 
-/// One thread: what a target starts is done, or waits, when the next input comes.
+/// Returns an executor with one thread, so that a target's tasks are done or waiting when the next input comes.
 fn tokio() -> &'static tokio::runtime::Runtime {
     static TOKIO: OnceLock<tokio::runtime::Runtime> = OnceLock::new();
     TOKIO.get_or_init(|| {
@@ -31,7 +31,7 @@ fn tokio() -> &'static tokio::runtime::Runtime {
     })
 }
 
-/// Few places, so that all runtimes of a target share one small pool.
+/// Returns limits with few slots, so that all runtimes of a target share one small pool.
 fn small() -> Limits {
     Limits { max_concurrent: 4, request_timeout_ms: 2_000, ..Limits::default() }
 }

@@ -1,4 +1,4 @@
-//! Files that are taken for components.
+//! Fuzz target for files that are loaded as components.
 
 use std::sync::LazyLock;
 
@@ -13,9 +13,9 @@ use wasmtime::component::Component;
 
 use crate::{small, tokio};
 
-/// Loads bytes as a component and calls it, three times: compiled for the occasion, compiled into a cache, and from that
-/// cache. Whatever becomes of it, it is the same each time; and nothing but the module is harmed. Bytes that are served passed
-/// the first reader, and wasmtime accepts them as they came.
+/// Loads bytes as a component and calls it three times: compiled without a cache, compiled into a cache, and loaded
+/// from it. The outcome must be the same each time, and only the module may fail. Served bytes must have passed the
+/// screen, and wasmtime must accept the original.
 pub fn loading(bytes: &[u8]) {
     let screened = tenon_screen::screen(bytes);
     let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("no folder for files: {error}"));
@@ -33,7 +33,8 @@ pub fn loading(bytes: &[u8]) {
     }
 }
 
-/// Whether wasmtime accepts a component as it is, or one directly inside it: of a composed component only its handler is served.
+/// Returns whether wasmtime accepts a component, or one directly inside it. Only the handler of a composed component is
+/// served.
 fn is_valid(bytes: &[u8]) -> bool {
     static ENGINE: LazyLock<Engine> = LazyLock::new(Engine::default);
     let accepts = |bytes: &[u8]| Component::new(&ENGINE, bytes).is_ok();
@@ -45,17 +46,17 @@ fn is_valid(bytes: &[u8]) -> bool {
         })
 }
 
-/// What the module answers; none when it cannot be loaded. It answers the same to the next requests, whether their instances
-/// are made for them or restored.
+/// Returns the module's answer; None when it cannot be loaded. Later requests must get the same answer, in new and in
+/// restored instances.
 async fn served(source: &ModuleSource, cache: Option<&TempDir>) -> Option<(StatusCode, Bytes)> {
     let cache = cache.map(|folder| folder.path().join("code"));
     let config = RuntimeConfig { modules: vec![source.clone()], limits: small(), cache, ..RuntimeConfig::default() };
     let runtime = Runtime::new(config).await.ok()?;
     let first = answer(&runtime).await;
-    // An instance that has failed is gone, and one that spins takes its time.
+    // A failed instance is gone, and one that spins takes long.
     let again = if first.0.is_server_error() { 0 } else { 3 };
     for _ in 0..again {
-        // What is done after an answer is done now: there is one thread.
+        // Work after an answer is done now, because there is one thread.
         tokio::task::yield_now().await;
         assert_eq!(first, answer(&runtime).await, "one request left something for the next");
     }
@@ -66,7 +67,7 @@ async fn answer(runtime: &Runtime) -> (StatusCode, Bytes) {
     let request = Request::post("/run/any/x?y=z").header("host", "x").body(Full::new(Bytes::from_static(b"body")));
     let response = runtime.handle(request.unwrap_or_default()).await;
     let status = response.status();
-    // A streamed body may break off, as the guest does. Of a failure the body has a number of its own.
+    // A streamed body may break off with its guest. The body of a failure has a unique request id.
     let body = response.into_body().collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
     (status, if status.is_server_error() { Bytes::new() } else { body })
 }

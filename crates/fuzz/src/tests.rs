@@ -1,7 +1,7 @@
 use std::fs;
 use std::path::Path;
 
-/// Every input that is kept for a target.
+/// Returns all corpus inputs of a target.
 fn corpus(target: &str) -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target);
     let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();

@@ -1,8 +1,8 @@
-//! What restoring has read of an image.
+//! Cache of an image's pages, for restoring.
 //!
-//! A request writes to a few hundred of an image's thousands of pages, and the next one mostly to the same. Mapping the file to
-//! copy them from it would make all of it resident, because the system maps what is around a page, too. So each page is read
-//! when it is first wanted, and kept.
+//! A request writes to a few hundred of an image's thousands of pages, and the next one mostly to the same. Copying
+//! from a mapping of the file would make all of it resident, because the system also maps neighboring pages. So each
+//! page is read on its first use, and kept.
 
 use std::fs::File;
 use std::io;
@@ -13,18 +13,18 @@ use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use crate::region::{PAGE, Region};
 
-/// Bytes of a file, of which as many pages are in memory as were asked for.
+/// Bytes of a file, read page by page on first use.
 pub(crate) struct Content {
     pages: Region,
-    /// Which pages were read.
+    /// For each page, true after it was read.
     read: Vec<AtomicBool>,
-    /// Held by who reads a page of the file.
+    /// Held while a page of the file is read.
     reading: Mutex<()>,
-    /// Held by who copies pages, and alone by who lets go of them.
+    /// Held for reading while pages are copied, and for writing while they are released.
     used: RwLock<()>,
 }
 
-/// The content while nobody lets go of it.
+/// Access to the content, which prevents its release.
 pub(crate) struct Pages<'a> {
     content: &'a Content,
     file: &'a File,
@@ -33,10 +33,10 @@ pub(crate) struct Pages<'a> {
 }
 
 impl Content {
-    /// Room for `length` bytes, a multiple of a page.
+    /// Reserves room for `length` bytes, a multiple of a page.
     pub(crate) fn new(length: usize) -> io::Result<Self> {
         let pages = Region::reserve(length)?;
-        pages.protect(0, length, true)?;
+        pages.allow(0, length)?;
         let read = (0..length / PAGE).map(|_| AtomicBool::new(false)).collect();
         Ok(Self { pages, read, reading: Mutex::default(), used: RwLock::default() })
     }
@@ -45,20 +45,20 @@ impl Content {
         self.pages.length()
     }
 
-    /// To copy from; the content is what stands in `file` from `offset` on.
+    /// Grants access to the content, which is `file` from `offset` on.
     pub(crate) fn of<'a>(&'a self, file: &'a File, offset: u64) -> Pages<'a> {
         Pages { content: self, file, offset, _used: self.used.read().unwrap_or_else(PoisonError::into_inner) }
     }
 
-    /// Lets go of what was read; it is read again when it is wanted.
+    /// Releases the pages; they are read again on their next use.
     pub(crate) fn release(&self) {
         let _alone = self.used.write().unwrap_or_else(PoisonError::into_inner);
         for read in &self.read {
             read.store(false, Ordering::Relaxed);
         }
-        // SAFETY: who uses the pages holds the lock.
+        // SAFETY: the exclusive lock is held, so nobody uses the pages.
         if let Err(error) = unsafe { self.pages.give_back(0, self.pages.length()) } {
-            tracing::debug!("the memory of an image is not released: {error}");
+            tracing::debug!("the memory of an image cannot be released: {error}");
         }
     }
 }
@@ -68,13 +68,13 @@ impl Pages<'_> {
         self.content.len()
     }
 
-    /// Copies bytes of the content from `at` on.
+    /// Copies bytes of the content, from `at` on.
     pub(crate) fn copy(&self, at: usize, into: &mut [u8]) -> io::Result<()> {
         into.copy_from_slice(self.bytes(at..at + into.len())?);
         Ok(())
     }
 
-    /// Whether these are the bytes of the content from `at` on.
+    /// Returns whether `bytes` equals the content from `at` on.
     pub(crate) fn equals(&self, at: usize, bytes: &[u8]) -> io::Result<bool> {
         Ok(self.bytes(at..at + bytes.len())? == bytes)
     }
@@ -97,8 +97,8 @@ impl Pages<'_> {
         if read.load(Ordering::Relaxed) {
             return Ok(());
         }
-        // SAFETY: the page is within the region, and nobody else uses it: who reads pages holds the lock, and who copies
-        // them copies those only that were read.
+        // SAFETY: the page is within the region and nobody else uses it: the lock for reading pages is held, and only
+        // pages that were read are copied.
         let bytes = unsafe { std::slice::from_raw_parts_mut(self.content.pages.start().add(page * PAGE), PAGE) };
         self.file.read_exact_at(bytes, self.offset + (page * PAGE) as u64)?;
         read.store(true, Ordering::Release);

@@ -1,4 +1,4 @@
-//! The initial content of a memory.
+//! Initial contents of memories.
 
 use std::fs::File;
 use std::io;
@@ -7,24 +7,28 @@ use std::os::fd::{AsFd, BorrowedFd};
 use crate::content::{Content, Pages};
 use crate::region::PAGE;
 
-/// What a memory holds when its instance starts: bytes of a file at some address, and zeros everywhere else.
+/// The content of a memory when its instance starts: bytes of a file at one address, and zeros everywhere else.
 pub struct Image {
     file: File,
     offset: u64,
-    /// The address of the first byte, and the size of the memory.
+    /// Address of the first byte, and the size of the memory.
     start: usize,
     size: usize,
     content: Content,
 }
 
 impl Image {
-    /// The image that is in `file` from `offset` on, `length` bytes, all multiples of 4,096. It stands at the address `start`
-    /// of a memory of `size` bytes. The file must not change any more.
+    /// Opens the image in `file` from `offset` on, `length` bytes, all multiples of 4,096. It is at the address `start`
+    /// of a memory of `size` bytes.
     ///
     /// # Errors
     ///
-    /// The system's, when the file cannot be mapped; `InvalidInput` when the numbers do not fit each other or the file.
-    pub fn of_file(file: File, offset: u64, length: usize, start: usize, size: usize) -> io::Result<Self> {
+    /// An I/O error, when the file cannot be read; `InvalidInput` when the numbers do not fit each other or the file.
+    ///
+    /// # Safety
+    ///
+    /// Nobody writes to the file or truncates it while the image, or a memory that starts with it, lives.
+    pub unsafe fn of_file(file: File, offset: u64, length: usize, start: usize, size: usize) -> io::Result<Self> {
         let aligned =
             offset.is_multiple_of(PAGE as u64) && [length, start, size].iter().all(|n| n.is_multiple_of(PAGE));
         let fits = start.checked_add(length).is_some_and(|end| end <= size);
@@ -36,13 +40,13 @@ impl Image {
         Ok(Self { file, offset, start, size, content: Content::new(length)? })
     }
 
-    /// The size in bytes of the memory that starts with this image.
+    /// Returns the size in bytes of the memory that starts with this image.
     #[must_use]
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// Lets go of what was read of the file; it is read again when it is wanted.
+    /// Releases the cached pages of the file; they are read again on their next use.
     pub fn release(&self) {
         self.content.release();
     }
@@ -55,7 +59,7 @@ impl Image {
         self.start
     }
 
-    /// Its length in bytes.
+    /// Returns its length in bytes.
     pub(crate) fn length(&self) -> usize {
         self.content.len()
     }

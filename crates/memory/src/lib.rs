@@ -1,9 +1,9 @@
 //! Memories and stacks of instances, which are made once and reset for the next instance.
 //!
-//! A fresh instance for each request is made of what the last one left: its memory is mapped from a file already, and only
-//! the pages that were written to have to be restored. Which ones they are the system tells (`PAGEMAP_SCAN` of Linux 6.7;
-//! where there is none, all of them are given back to it). Wasmtime's own pool does the same, but takes 32 runs of pages as
-//! an answer and gives up what lies behind the last; a JavaScript engine writes to a hundred pages in as many runs.
+//! A fresh instance for each request reuses the last one's memory. That memory is mapped from a file already, so only
+//! the written pages have to be restored. The system reports them (`PAGEMAP_SCAN` of Linux 6.7); without that, all
+//! pages are given back to the system. Wasmtime's own pool works the same way, but accepts 32 runs of pages in one
+//! answer and gives up the pages behind them. A JavaScript engine writes to a hundred pages in as many runs.
 //!
 //! ```text
 //!  wasmtime ─► Memories (MemoryCreator) ─► Slot: a reservation, and the image that is mapped at its start
@@ -11,7 +11,8 @@
 //!           ─► Stacks (StackCreator)
 //! ```
 //!
-//! Wasmtime does not say for which module it wants a memory, so whoever instantiates one does: [`providing`].
+//! Wasmtime does not report the module that a memory is for, so the caller that instantiates the module does:
+//! [`providing`].
 
 mod allocator;
 mod content;

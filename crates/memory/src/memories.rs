@@ -9,24 +9,24 @@ use crate::image::Image;
 use crate::providing::{made, take};
 use crate::slot::Slot;
 
-/// Makes the memories of an engine's instances, and keeps some of those that were dropped for the next ones.
+/// Creator of the memories of an engine's instances. It keeps some dropped ones for the next instances.
 #[derive(Clone)]
 pub struct Memories {
     pool: Arc<Pool>,
 }
 
-/// What memories there are.
+/// Numbers of memories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
     /// Memories of instances.
     pub used: usize,
-    /// Slots that wait for the next memory.
+    /// Idle slots.
     pub waiting: usize,
-    /// Bytes of those slots that stay resident.
+    /// Resident bytes of idle slots.
     pub resident: usize,
 }
 
-/// Slots that wait, those that were used last at the end.
+/// Idle slots, most recently used last.
 struct Pool {
     waiting: Mutex<Vec<Slot>>,
     kept: usize,
@@ -34,21 +34,21 @@ struct Pool {
 }
 
 impl Memories {
-    /// `kept` is how many slots wait for the next memory at most; each keeps up to two megabytes resident.
+    /// Makes a pool with at most `kept` idle slots. Each keeps up to two megabytes resident.
     #[must_use]
     pub fn new(kept: usize) -> Self {
         Self { pool: Arc::new(Pool { waiting: Mutex::default(), kept, used: AtomicUsize::new(0) }) }
     }
 
-    /// Lets go of pages that waiting slots share with an image; they are there again when they are wanted.
+    /// Releases pages that idle slots share with an image. They are mapped again on their next use.
     pub fn release(&self, image: &Arc<Image>) {
         for slot in self.pool.waiting().iter().filter(|slot| slot.holds(Some(image))) {
-            // SAFETY: nobody uses a slot that waits.
+            // SAFETY: nobody uses an idle slot.
             unsafe { slot.release() };
         }
     }
 
-    /// Unmaps the waiting slots that hold an image.
+    /// Unmaps the idle slots that hold an image.
     pub fn forget(&self, image: &Arc<Image>) {
         let mut waiting = self.pool.waiting();
         let forgotten: Vec<_> = waiting.extract_if(.., |slot| slot.holds(Some(image))).collect();
@@ -56,17 +56,17 @@ impl Memories {
         drop(forgotten);
     }
 
-    /// Gives back what stays resident in waiting slots. The next instances in them take longer.
+    /// Gives resident pages of idle slots back to the system. The next instances in them take longer.
     pub fn trim(&self) {
         for slot in self.pool.waiting().iter_mut() {
-            // SAFETY: nobody uses a slot that waits, and it was reset before.
+            // SAFETY: nobody uses an idle slot, and it was reset before.
             if let Err(error) = unsafe { slot.trim() } {
-                tracing::debug!("a waiting memory is not given back: {error}");
+                tracing::debug!("an idle memory cannot be given back: {error}");
             }
         }
     }
 
-    /// What memories there are at the moment.
+    /// Returns the current numbers of memories.
     #[must_use]
     pub fn usage(&self) -> Usage {
         let waiting = self.pool.waiting();
@@ -75,9 +75,9 @@ impl Memories {
     }
 }
 
-// SAFETY: a memory is a part of a reservation that is its own until it is dropped. What lies behind its size, up to the end of
-// the reservation and of the guard after it, cannot be accessed; it never moves; and it starts with zeros, but for the image
-// that whoever instantiates a module has said is the module's.
+// SAFETY: a memory owns a part of a reservation until it is dropped. Addresses from its size up to the end of the
+// reservation and its guard cannot be accessed. It never moves. It starts with zeros, except for the image that the
+// caller has provided for the module.
 unsafe impl MemoryCreator for Memories {
     fn new_memory(
         &self,
@@ -91,7 +91,7 @@ unsafe impl MemoryCreator for Memories {
         let length = capacity.checked_add(guard).ok_or("the memory is too large")?;
         let image = take(minimum);
         let slot = self.pool.take(image.as_ref(), length, minimum);
-        let slot = slot.map_err(|error| format!("no memory could be mapped: {error}"))?;
+        let slot = slot.map_err(|error| format!("a memory cannot be mapped: {error}"))?;
         let slot = Arc::new(Mutex::new(Some(slot)));
         if image.is_some() {
             made(Live { slot: Arc::clone(&slot) });
@@ -105,13 +105,13 @@ impl Pool {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A slot of this length that is a memory of `size` bytes: one that holds the image already, one that holds another, or
-    /// a new one.
+    /// Takes a slot of this length and prepares it as a memory of `size` bytes. Prefers one that holds the image, then
+    /// one that holds another, then a new one.
     fn take(&self, image: Option<&Arc<Image>>, length: usize, size: usize) -> std::io::Result<Slot> {
         let found = {
             let mut waiting = self.waiting();
             let fitting = waiting.iter().rposition(|slot| slot.length() == length && slot.holds(image));
-            // Another image's slot is taken over once there are enough of them.
+            // A slot with another image is taken over only when the pool is full.
             let other = || {
                 let full = waiting.len() >= self.kept;
                 waiting.iter().position(|slot| full && slot.length() == length)
@@ -122,59 +122,65 @@ impl Pool {
             Some(slot) => slot,
             None => Slot::new(length)?,
         };
-        slot.prepare(image, size)?;
+        // SAFETY: the slot is new, or it was idle and so reset.
+        unsafe { slot.prepare(image, size)? };
         self.used.fetch_add(1, Ordering::Relaxed);
         Ok(slot)
     }
 
     fn give(&self, mut slot: Slot) {
         self.used.fetch_sub(1, Ordering::Relaxed);
-        if let Err(error) = slot.reset() {
-            tracing::warn!("a memory could not be reset, and is unmapped: {error}");
+        // SAFETY: its memory is dropped.
+        if let Err(error) = unsafe { slot.reset() } {
+            tracing::warn!("a memory cannot be reset and is unmapped: {error}");
             return;
         }
         let mut waiting = self.waiting();
         waiting.push(slot);
-        // The one that has waited longest.
+        // The one that has been idle longest.
         let surplus = (waiting.len() > self.kept).then(|| waiting.remove(0));
         drop(waiting);
         drop(surplus);
     }
 }
 
-/// The memory of an instance that lives.
+/// The memory of a live instance.
 pub struct Live {
     slot: Shared,
 }
 
 impl Live {
-    /// Makes the memory what it was when its instance was made. False when it cannot be: it has grown since.
+    /// Resets the memory to its initial state. False when it has grown and so cannot be reset.
     ///
     /// # Safety
     ///
-    /// Nothing runs in the instance, and nobody reads or writes the memory meanwhile.
+    /// Nothing runs in the instance, and nobody reads or writes the memory during the call.
     #[must_use]
     pub unsafe fn restore(&self) -> bool {
         match &mut *locked(&self.slot) {
-            Some(slot) if !slot.has_grown() => slot.reset().is_ok(),
+            Some(slot) if !slot.has_grown() => {
+                // SAFETY: the caller's promise.
+                let reset = unsafe { slot.reset() };
+                reset.is_ok()
+            }
             _ => false,
         }
     }
 
-    /// Lets go of pages that the memory shares with its image; they are there again when they are wanted.
+    /// Releases pages that the memory shares with its image. They are mapped again on their next use.
     ///
     /// # Safety
     ///
     /// As for [`Live::restore`].
     pub unsafe fn release(&self) {
         if let Some(slot) = &*locked(&self.slot) {
-            // SAFETY: the caller's.
+            // SAFETY: the caller's promise.
             unsafe { slot.release() };
         }
     }
 }
 
-/// A slot that a memory has until it is dropped.
+/// A slot that belongs to a memory until the memory is dropped.
 type Shared = Arc<Mutex<Option<Slot>>>;
 
 fn locked(slot: &Shared) -> MutexGuard<'_, Option<Slot>> {

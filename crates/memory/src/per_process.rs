@@ -5,32 +5,32 @@ use std::sync::atomic::AtomicI32;
 
 use crate::region::{PAGE, Region};
 
-/// A number that is 0 at first, and 0 again in each process that is forked from the one that stored another.
+/// A number that is 0 at first, and 0 again in each forked process.
 ///
-/// A process that forks hands on descriptors and memory that belong to itself, and none of its threads. This tells the child:
-/// the number stands in a page that the kernel wipes there (`MADV_WIPEONFORK`). The process id cannot serve for that, because
-/// the first process of a nested namespace may have the same one as its parent.
+/// A forked process inherits descriptors and memory that belong to its parent, and none of its threads. This number
+/// shows the fork: it is in a page that the kernel wipes in the child (`MADV_WIPEONFORK`). A process id would not do,
+/// because the first process of a nested namespace may have the same id as its parent.
 pub struct PerProcess {
     page: Region,
 }
 
 impl PerProcess {
-    /// A number that is 0.
+    /// Makes a number that is 0.
     ///
     /// # Errors
     ///
-    /// The system's, when no page can be had, or none that is wiped.
+    /// An I/O error, when no page can be mapped, or none that is wiped.
     pub fn new() -> io::Result<Self> {
         let page = Region::reserve(PAGE)?;
-        page.protect(0, PAGE, true)?;
+        page.allow(0, PAGE)?;
         page.wipe_on_fork()?;
         Ok(Self { page })
     }
 
-    /// The number.
+    /// Returns the number.
     #[must_use]
     pub fn number(&self) -> &AtomicI32 {
-        // SAFETY: the page is aligned, can be read and written to, lives as long as this value, and is only used as this.
+        // SAFETY: the page is aligned, readable and writable, lives as long as this value, and is used only for this.
         unsafe { &*self.page.start().cast::<AtomicI32>() }
     }
 }

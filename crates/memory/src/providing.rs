@@ -1,4 +1,4 @@
-//! Which image the memory of the module that is being instantiated starts with.
+//! The image for the module that is being instantiated.
 
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
@@ -13,7 +13,7 @@ thread_local! {
     static PROVIDED: RefCell<Provided> = const { RefCell::new(Provided::Nothing) };
 }
 
-/// What whoever instantiates a module provides, and gets.
+/// The image that the caller provides, then the memory that it gets.
 #[derive(Default)]
 enum Provided {
     #[default]
@@ -22,12 +22,11 @@ enum Provided {
     Memory(Live),
 }
 
-/// Does what instantiates a module: the first memory of the image's size that is made meanwhile starts with the image, and
-/// is what is returned besides.
+/// Runs `instantiate`; its first memory of the image's size is backed by the image. That memory is returned too.
 pub async fn providing<T>(image: Option<&Arc<Image>>, instantiate: impl Future<Output = T>) -> (T, Option<Live>) {
     let mut instantiate = pin!(instantiate);
     let mut provided = image.cloned().map_or(Provided::Nothing, Provided::Image);
-    // Whoever polls is on one thread until it is pending, and may be on another the next time.
+    // One poll runs on one thread, but the next one may run on another.
     poll_fn(move |context| {
         let polled = {
             let _providing = Providing::new(&mut provided);
@@ -41,7 +40,7 @@ pub async fn providing<T>(image: Option<&Arc<Image>>, instantiate: impl Future<O
     .await
 }
 
-/// What is provided while this lives; then what is left of it, back where it was.
+/// Provides a value on this thread during its lifetime, then stores what is left of it in its place.
 struct Providing<'a>(&'a mut Provided);
 
 impl<'a> Providing<'a> {
@@ -57,7 +56,7 @@ impl Drop for Providing<'_> {
     }
 }
 
-/// The image of a memory that starts with so many bytes.
+/// Takes the image for a memory with this initial size.
 pub(crate) fn take(size: usize) -> Option<Arc<Image>> {
     PROVIDED.with_borrow_mut(|provided| match mem::take(provided) {
         Provided::Image(image) if image.size() == size => Some(image),
@@ -68,7 +67,7 @@ pub(crate) fn take(size: usize) -> Option<Arc<Image>> {
     })
 }
 
-/// Takes note of the memory that starts with the image.
+/// Stores the memory that starts with the image.
 pub(crate) fn made(memory: Live) {
     PROVIDED.set(Provided::Memory(memory));
 }

@@ -1,4 +1,4 @@
-//! Address space that this crate has reserved.
+//! Reserved address space.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -6,28 +6,28 @@ use std::ptr::NonNull;
 
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap, mmap_anonymous, mprotect, munmap};
 
-/// Bytes of a page. Where the system's are larger, mapping fails and modules say so.
+/// Bytes of a page. Where the system's pages are larger, mapping fails and loading a module reports that.
 pub(crate) const PAGE: usize = 4096;
 
-/// A mapping, which ends with this value.
+/// A mapping, which is unmapped when this value is dropped.
 pub(crate) struct Region {
     start: NonNull<u8>,
     length: usize,
 }
 
-// SAFETY: it is a range of addresses; who reads and writes there is up to those who hold it.
+// SAFETY: it is a range of addresses; its owners decide who reads and writes there.
 unsafe impl Send for Region {}
 // SAFETY: as above.
 unsafe impl Sync for Region {}
 
 impl Region {
-    /// Addresses that nothing can be read from or written to yet.
+    /// Reserves addresses that cannot be read or written yet.
     pub(crate) fn reserve(length: usize) -> io::Result<Self> {
-        // SAFETY: the system chooses a place where nothing is mapped.
+        // SAFETY: the system chooses addresses where nothing is mapped.
         let start = unsafe {
             mmap_anonymous(std::ptr::null_mut(), length, ProtFlags::empty(), MapFlags::PRIVATE | MapFlags::NORESERVE)
         }?;
-        // A mapping never starts at 0 unless that is asked for.
+        // A mapping never starts at 0 unless the caller asks for it.
         let region = Self { start: NonNull::new(start.cast()).unwrap_or(NonNull::dangling()), length };
         region.keep_pages_small(0, length);
         Ok(region)
@@ -41,7 +41,7 @@ impl Region {
         self.length
     }
 
-    /// Maps a file, whose pages are copied when they are written to, over part of the region.
+    /// Maps a file copy-on-write over part of the region.
     ///
     /// # Safety
     ///
@@ -55,12 +55,12 @@ impl Region {
     ) -> io::Result<()> {
         assert!(at.checked_add(length).is_some_and(|end| end <= self.length));
         let flags = MapFlags::PRIVATE | MapFlags::FIXED | MapFlags::NORESERVE;
-        // SAFETY: the part is within the region, which is this value's; nobody uses it.
+        // SAFETY: the part is within the region, which this value owns. The caller promises that nobody uses it.
         unsafe { mmap(self.start().add(at).cast(), length, ProtFlags::READ | ProtFlags::WRITE, flags, file, offset) }?;
         Ok(())
     }
 
-    /// Maps nothing over part of the region: it is zero, and can be read from and written to when it is `accessible`.
+    /// Maps zeros over part of the region, which is readable and writable if `accessible`.
     ///
     /// # Safety
     ///
@@ -72,39 +72,58 @@ impl Region {
         }
         let protection = if accessible { ProtFlags::READ | ProtFlags::WRITE } else { ProtFlags::empty() };
         let flags = MapFlags::PRIVATE | MapFlags::FIXED | MapFlags::NORESERVE;
-        // SAFETY: the part is within the region, which is this value's; nobody uses it.
+        // SAFETY: the part is within the region, which this value owns. The caller promises that nobody uses it.
         unsafe { mmap_anonymous(self.start().add(at).cast(), length, protection, flags) }?;
         self.keep_pages_small(at, length);
         Ok(())
     }
 
-    /// Sees to it that one byte that is written makes one page resident and not, where the system is set so, 512 of them.
+    /// Disables huge pages, so that one written byte makes one page resident instead of 512.
     fn keep_pages_small(&self, at: usize, length: usize) {
-        // SAFETY: the part is within the region; this changes how it is backed and not what it holds. Where the system
-        // has no huge pages, it fails.
+        // SAFETY: the part is within the region. The call changes the size of its pages and not their content. It fails
+        // where the system has no huge pages.
         let _ = unsafe { madvise(self.start().add(at).cast(), length, Advice::LinuxNoHugepage) };
     }
 
-    /// Makes part of the region one that can be read from and written to, or one that cannot.
-    pub(crate) fn protect(&self, at: usize, length: usize, accessible: bool) -> io::Result<()> {
+    /// Makes part of the region readable and writable.
+    pub(crate) fn allow(&self, at: usize, length: usize) -> io::Result<()> {
+        // SAFETY: this takes nothing away from those who use the part.
+        unsafe { self.protect(at, length, MprotectFlags::READ | MprotectFlags::WRITE) }
+    }
+
+    /// Makes part of the region inaccessible.
+    ///
+    /// # Safety
+    ///
+    /// Nobody uses that part.
+    pub(crate) unsafe fn deny(&self, at: usize, length: usize) -> io::Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { self.protect(at, length, MprotectFlags::empty()) }
+    }
+
+    /// Sets the protection of part of the region.
+    ///
+    /// # Safety
+    ///
+    /// Nobody uses that part in a way that the new protection forbids.
+    unsafe fn protect(&self, at: usize, length: usize, flags: MprotectFlags) -> io::Result<()> {
         assert!(at.checked_add(length).is_some_and(|end| end <= self.length));
         if length == 0 {
             return Ok(());
         }
-        let flags = if accessible { MprotectFlags::READ | MprotectFlags::WRITE } else { MprotectFlags::empty() };
-        // SAFETY: the part is within the region. What can no longer be accessed is what its owner gives up.
+        // SAFETY: the part is within the region, which this value owns. The caller promises the rest.
         unsafe { mprotect(self.start().add(at).cast(), length, flags) }?;
         Ok(())
     }
 
-    /// Makes the whole region zero in a process that this one forks.
+    /// Makes the whole region zero in forked processes.
     pub(crate) fn wipe_on_fork(&self) -> io::Result<()> {
         // SAFETY: the region is this value's; nothing changes in this process.
         unsafe { madvise(self.start().cast(), self.length, Advice::LinuxWipeOnFork) }?;
         Ok(())
     }
 
-    /// Gives back to the system what was written to part of the region, which then is what is mapped there.
+    /// Drops the written pages of part of the region, which then has the content of its mapping.
     ///
     /// # Safety
     ///
@@ -114,7 +133,7 @@ impl Region {
         if length == 0 {
             return Ok(());
         }
-        // SAFETY: the part is within the region, which is this value's; nobody uses it.
+        // SAFETY: the part is within the region, which this value owns. The caller promises that nobody uses it.
         unsafe { madvise(self.start().add(at).cast(), length, Advice::LinuxDontNeed) }?;
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Which pages of a mapping are there, and whose: `PAGEMAP_SCAN` (Linux 6.7, Documentation/admin-guide/mm/pagemap.rst).
+//! Scans of page tables for written pages: `PAGEMAP_SCAN` (Linux 6.7, Documentation/admin-guide/mm/pagemap.rst).
 
 use std::fs::File;
 use std::io;
@@ -19,7 +19,7 @@ const PRESENT: u64 = 1 << 3;
 const SWAPPED: u64 = 1 << 4;
 const ZERO: u64 = 1 << 5;
 
-/// Pages that a scan finds: those that are in none of the categories `not`, in all of `all`, and in one of `any` if it has some.
+/// Pages to find: in none of the categories `not`, in all of `all`, and in one of `any` unless it is 0.
 #[derive(Clone, Copy)]
 struct Kind {
     not: u64,
@@ -27,17 +27,17 @@ struct Kind {
     any: u64,
 }
 
-/// Pages of the process' own where nothing is mapped: not the one of zeros, which is there when they were only read.
+/// Private pages over zeros. The kernel's page of zeros does not count, because it is there after a mere read.
 const OVER_ZEROS: Kind = Kind { not: FILE | ZERO, all: WRITTEN, any: PRESENT | SWAPPED };
 
-/// Pages of the process' own where a file is mapped. The page of zeros is one of them: reading gives the file's page, and the
-/// kernel puts zeros there when it merges pages (KSM with `use_zero_pages`) that were overwritten with zeros.
+/// Private pages over a file. The page of zeros counts: a read maps the file's page, so zeros come only from the
+/// kernel. It merges pages that were overwritten with zeros (KSM with `use_zero_pages`).
 const OVER_FILE: Kind = Kind { not: FILE, all: WRITTEN, any: PRESENT | SWAPPED };
 
-/// Pages of the file that is mapped.
+/// Pages of the mapped file.
 const OF_FILE: Kind = Kind { not: 0, all: FILE | PRESENT, any: 0 };
 
-/// How many runs of pages one scan finds, at most.
+/// Maximum number of runs that one scan finds.
 const RUNS: usize = 256;
 
 /// `struct pm_scan_arg`.
@@ -66,38 +66,38 @@ struct PageRegion {
     categories: u64,
 }
 
-/// The descriptor of this process' page tables.
+/// The descriptor of this process's page tables.
 ///
-/// A descriptor of `/proc/self/pagemap` stays with the process that opened it: after a `fork` the child would scan its
-/// parent's pages, and miss those that it wrote to itself. So a child opens one of its own.
+/// A descriptor of `/proc/self/pagemap` belongs to the process that opened it. A forked child would scan its parent's
+/// pages, and miss those that it wrote itself. So a child opens its own.
 struct Pagemap {
-    /// The descriptor and one.
+    /// The descriptor plus one.
     stored: PerProcess,
 }
 
-/// What is stored before anything was opened.
+/// Stored value before the first open.
 const CLOSED: i32 = 0;
 
-/// What is stored when the system shows no page tables.
+/// Stored value when the system shows no page tables.
 const UNAVAILABLE: i32 = -1;
 
-/// None where it cannot be known that this process was forked.
+/// None where a fork cannot be detected.
 static PAGEMAP: LazyLock<Option<Pagemap>> =
     LazyLock::new(|| PerProcess::new().map(|stored| Pagemap { stored }).map_err(report).ok());
 
 impl Pagemap {
-    /// The descriptor for this process, which is opened when it is first wanted.
+    /// Returns the descriptor for this process, and opens it on the first call.
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         let stored = match self.stored.number().load(Ordering::Acquire) {
             CLOSED => self.open(),
             stored => stored,
         };
-        // SAFETY: a descriptor that is stored is never closed.
+        // SAFETY: a stored descriptor is never closed.
         (stored != UNAVAILABLE).then(|| unsafe { BorrowedFd::borrow_raw(stored - 1) })
     }
 
-    /// Opens a descriptor and stores it, unless another thread was first. A child keeps its parent's descriptor open as well:
-    /// a program that closes what it inherited may have given that number to another file.
+    /// Opens a descriptor and stores it, unless another thread did so first. A child never closes its parent's
+    /// descriptor, because the program may have given that number to another file.
     #[cold]
     fn open(&self) -> i32 {
         let opened = File::open("/proc/self/pagemap").map(OwnedFd::from).and_then(|file| {
@@ -117,22 +117,22 @@ impl Pagemap {
 }
 
 fn report(error: io::Error) {
-    tracing::debug!("memories are given back instead of being reset: {error}");
+    tracing::debug!("memories are given back to the system instead of being reset: {error}");
 }
 
 fn pagemap() -> Option<BorrowedFd<'static>> {
     PAGEMAP.as_ref()?.descriptor()
 }
 
-/// What is mapped where memory was written to.
+/// The mapping below the written pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Below {
     Zeros,
     File,
 }
 
-/// Calls `found` with each run of pages in a range of addresses that differ from what is mapped below, as long as they come to
-/// `most` bytes. False when there are more, or when the system cannot tell: then any may differ.
+/// Calls `found` with each run of pages in a range of addresses that differ from the mapping below, up to `most` bytes.
+/// False when there are more, or when the system cannot report them: any page may differ then.
 pub(crate) fn written(range: Range<usize>, below: Below, most: usize, mut found: impl FnMut(Range<usize>)) -> bool {
     let kind = match below {
         Below::Zeros => OVER_ZEROS,
@@ -155,7 +155,7 @@ pub(crate) fn written(range: Range<usize>, below: Below, most: usize, mut found:
     true
 }
 
-/// Calls `found` with each run of pages in a range of addresses that are the mapped file's, as far as the system can tell.
+/// Calls `found` with each run of pages in a range that belong to the mapped file, as far as the system reports them.
 pub(crate) fn of_file(range: Range<usize>, mut found: impl FnMut(Range<usize>)) {
     let Some(pagemap) = pagemap() else { return };
     let mut at = range.start;
@@ -167,7 +167,7 @@ pub(crate) fn of_file(range: Range<usize>, mut found: impl FnMut(Range<usize>)) 
     }
 }
 
-/// One scan; gives the address up to which it came.
+/// Runs one scan, and returns the address at which it stopped.
 fn scan_with(
     pagemap: BorrowedFd<'_>,
     Kind { not, all, any }: Kind,
@@ -189,7 +189,7 @@ fn scan_with(
         category_anyof_mask: any,
         return_mask: 0,
     };
-    // SAFETY: the structure is what the request takes, and has room for as many runs as it says.
+    // SAFETY: the structure has the layout of the request, and room for as many runs as it says.
     let count = unsafe { libc::ioctl(pagemap.as_raw_fd(), PAGEMAP_SCAN, &raw mut arguments) };
     let count = usize::try_from(count).map_err(|_| io::Error::last_os_error())?;
     for run in &runs[..count.min(RUNS)] {

@@ -1,4 +1,4 @@
-//! A place for one memory after another.
+//! A slot holds one memory after another.
 
 use std::io;
 use std::ops::Range;
@@ -9,30 +9,30 @@ use crate::image::Image;
 use crate::region::{PAGE, Region};
 use crate::scan::{self, Below};
 
-/// How much of what an instance has written is restored in place, which stays resident for the next one. What has written
-/// more is given back as a whole: a greedy request must not be paid for by those after it.
+/// Maximum bytes that a reset restores in place and keeps resident. A slot with more written bytes is given back as a
+/// whole, so that later requests do not pay for a greedy one.
 const KEPT: usize = 2 * 1024 * 1024;
 
-/// Every so many resets, pages are compared with the image before they are restored. A page that any request ever wrote stays
-/// the slot's own, so a reset alone cannot tell pages that are still written from pages that once were. The number is a prime,
-/// so that looks fall on each of two routes that take turns.
+/// Interval of resets that compare pages with the image before they restore them. Every page that was ever written is
+/// the slot's own, so a reset alone cannot see which pages are still written. The number is a prime, so that both of
+/// two alternating routes meet such a reset.
 const LOOK: u32 = 17;
 
-/// A page that was unchanged in so many looks in a row is given back. A page that one request in ten writes mostly stays, because
-/// to give it back and to fault it in again costs more than to restore it.
+/// Number of looks in a row after which an unchanged page is given back. A page that one request in ten writes mostly
+/// stays, because giving it back and faulting it in again costs more than restoring it.
 const QUIET: u8 = 4;
 
-/// A reservation with the longest memory's room, and what is mapped at its start.
+/// A reservation for the longest memory, and the mapping at its start.
 pub(crate) struct Slot {
     region: Region,
     image: Option<Arc<Image>>,
-    /// What can be accessed, from the start; and how much that was when it was prepared.
+    /// Accessible bytes from the start, now and when the slot was prepared.
     accessible: usize,
     prepared: usize,
-    /// How much was restored in place when it was last reset.
+    /// Bytes that the last reset restored in place.
     resident: usize,
     resets: u32,
-    /// Offsets of pages that the last look found unchanged, in ascending order, each with the number of such looks in a row.
+    /// Ascending offsets of pages that the last look found unchanged, each with the number of such looks in a row.
     quiet: Vec<(usize, u8)>,
 }
 
@@ -54,7 +54,7 @@ impl Slot {
         self.resident
     }
 
-    /// Whether it holds an image, or that it holds none.
+    /// Returns whether it holds this image; None stands for no image.
     pub(crate) fn holds(&self, image: Option<&Arc<Image>>) -> bool {
         match (&self.image, image) {
             (Some(own), Some(other)) => Arc::ptr_eq(own, other),
@@ -63,17 +63,21 @@ impl Slot {
         }
     }
 
-    /// Makes it a memory of `size` bytes that holds an image, and zeros besides. It was reset when it was last used.
-    pub(crate) fn prepare(&mut self, image: Option<&Arc<Image>>, size: usize) -> io::Result<()> {
+    /// Turns it into a memory of `size` bytes with an image, and zeros elsewhere.
+    ///
+    /// # Safety
+    ///
+    /// No memory is in the slot, which is new or was reset after its last use.
+    pub(crate) unsafe fn prepare(&mut self, image: Option<&Arc<Image>>, size: usize) -> io::Result<()> {
         let size = size.next_multiple_of(PAGE);
         if !self.holds(image) {
             let before = self.accessible;
             self.accessible = 0;
             self.image = None;
             self.quiet.clear();
-            // SAFETY: no memory stands in a slot that is prepared.
+            // SAFETY: the caller promises that no memory is in the slot.
             unsafe { self.region.map_zeros(0, before, false)? };
-            self.region.protect(0, size, true)?;
+            self.region.allow(0, size)?;
             if let Some(image) = image {
                 let (file, offset) = image.file();
                 // SAFETY: as above.
@@ -81,53 +85,54 @@ impl Slot {
             }
             self.image = image.cloned();
         } else if size < self.accessible {
-            self.region.protect(size, self.accessible - size, false)?;
+            // SAFETY: as above.
+            unsafe { self.region.deny(size, self.accessible - size)? };
         } else {
-            self.region.protect(self.accessible, size - self.accessible, true)?;
+            self.region.allow(self.accessible, size - self.accessible)?;
         }
         self.accessible = size;
         self.prepared = size;
         Ok(())
     }
 
-    /// Whether it is a larger memory than it was when it was prepared.
+    /// Returns whether the memory has grown since it was prepared.
     pub(crate) fn has_grown(&self) -> bool {
         self.accessible != self.prepared
     }
 
-    /// Makes more of it accessible: zeros.
+    /// Makes more of it accessible, filled with zeros.
     pub(crate) fn grow(&mut self, size: usize) -> io::Result<()> {
         let size = size.next_multiple_of(PAGE);
         if size > self.accessible {
-            self.region.protect(self.accessible, size - self.accessible, true)?;
+            self.region.allow(self.accessible, size - self.accessible)?;
             self.accessible = size;
         }
         Ok(())
     }
 
-    /// Lets go of what nobody has written to since it was mapped: it is mapped again when it is wanted.
+    /// Releases pages that were read and not written; they are mapped again on their next use.
     ///
     /// # Safety
     ///
-    /// Nobody uses it meanwhile.
+    /// Nobody uses it during the call.
     pub(crate) unsafe fn release(&self) {
         let start = self.start().addr();
         scan::of_file(start..start + self.accessible, |run| {
-            // SAFETY: what is given back is the file's, which is what is found there afterwards.
+            // SAFETY: the pages are the file's, and the next access maps them again.
             if let Err(error) = unsafe { self.region.give_back(run.start - start, run.len()) } {
-                tracing::debug!("pages that were read are not released: {error}");
+                tracing::debug!("pages that were only read cannot be released: {error}");
             }
         });
     }
 
-    /// Gives back what stays resident since it was reset. It holds the same afterwards.
+    /// Gives pages back that are resident since the reset. The content stays the same.
     ///
     /// # Safety
     ///
     /// Nobody uses it, and nobody has since it was reset.
     pub(crate) unsafe fn trim(&mut self) -> io::Result<()> {
         if self.resident > 0 {
-            // SAFETY: the caller's.
+            // SAFETY: the caller's promise.
             unsafe { self.region.give_back(0, self.accessible)? };
             self.resident = 0;
             self.quiet.clear();
@@ -135,35 +140,50 @@ impl Slot {
         Ok(())
     }
 
-    /// Makes its content what it was when it was prepared. Nobody uses it any more.
-    pub(crate) fn reset(&mut self) -> io::Result<()> {
+    /// Resets its content to the state after `prepare`.
+    ///
+    /// # Safety
+    ///
+    /// Nobody uses it during the call.
+    pub(crate) unsafe fn reset(&mut self) -> io::Result<()> {
         self.resets = self.resets.wrapping_add(1);
-        let restored = if self.resets.is_multiple_of(LOOK) { self.look() } else { self.restore_all() };
+        // SAFETY: the caller's promise.
+        let restored = unsafe { if self.resets.is_multiple_of(LOOK) { self.look() } else { self.restore_all() } };
         self.resident = restored.unwrap_or(0);
         if restored.is_none() {
             self.quiet.clear();
-            // SAFETY: nobody uses it.
+            // SAFETY: as above.
             unsafe { self.region.give_back(0, self.accessible)? };
         }
         Ok(())
     }
 
-    /// Restores every page that was ever written to, and returns their size in bytes. None when they are too many, or cannot be
-    /// found or restored.
-    fn restore_all(&self) -> Option<usize> {
-        self.written(|_, bytes, image| match image {
+    /// Restores every page that was ever written, and returns their size in bytes. None when there are too many, or
+    /// they cannot be found or restored.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Slot::reset`].
+    unsafe fn restore_all(&self) -> Option<usize> {
+        let restore = |_, bytes: &mut [u8], image: Option<(&Pages<'_>, usize)>| match image {
             Some((image, at)) => image.copy(at, bytes),
             None => {
                 bytes.fill(0);
                 Ok(())
             }
-        })
+        };
+        // SAFETY: the caller's promise.
+        unsafe { self.written(restore) }
     }
 
-    /// Restores as [`Slot::restore_all`] does, and gives back pages that nobody writes to any more.
-    fn look(&mut self) -> Option<usize> {
+    /// Restores pages like [`Slot::restore_all`], and gives back pages that are no longer written.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Slot::reset`].
+    unsafe fn look(&mut self) -> Option<usize> {
         let (mut quiet, mut unused) = (Vec::new(), Vec::<Range<usize>>::new());
-        let resident = self.written(|start, bytes, image| {
+        let restore = |start: usize, bytes: &mut [u8], image: Option<(&Pages<'_>, usize)>| -> io::Result<()> {
             for (page, bytes) in (start..).step_by(PAGE).zip(bytes.chunks_exact_mut(PAGE)) {
                 let at = image.as_ref().map(|(image, at)| (*image, at + page - start));
                 let unchanged = match at {
@@ -185,21 +205,27 @@ impl Slot {
                 }
             }
             Ok(())
-        })?;
+        };
+        // SAFETY: the caller's promise.
+        let resident = unsafe { self.written(restore) }?;
         self.quiet = quiet;
         let mut given_back = 0;
         for run in unused {
-            // SAFETY: nobody uses it, and it holds what is mapped there.
+            // SAFETY: as above, and the pages equal the mapping below.
             unsafe { self.region.give_back(run.start, run.len()) }.ok()?;
             given_back += run.len();
         }
         Some(resident - given_back)
     }
 
-    /// Calls `restore` with the offset and the bytes of each run of pages that are the slot's own, and with the image and the
-    /// run's offset in it where the image is. Returns the size of all runs in bytes; None when they are too many, cannot be found
-    /// or `restore` fails.
-    fn written(
+    /// Calls `restore` with the offset and bytes of each run of the slot's own pages. In the image's range it also gets
+    /// the image and the run's offset in it. Returns the size of all runs in bytes. None when there are too many, they
+    /// cannot be found, or `restore` fails.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Slot::reset`].
+    unsafe fn written(
         &self,
         mut restore: impl FnMut(usize, &mut [u8], Option<(&Pages<'_>, usize)>) -> io::Result<()>,
     ) -> Option<usize> {
@@ -214,7 +240,7 @@ impl Slot {
                 resident += run.len();
                 let run = run.start - start..run.end - start;
                 assert!(part.start <= run.start && run.end <= part.end);
-                // SAFETY: the run is within what can be accessed, and nobody uses it.
+                // SAFETY: the run is within the accessible part. The caller promises that nobody uses it.
                 let bytes = unsafe { std::slice::from_raw_parts_mut(self.start().add(run.start), run.len()) };
                 if restored.is_ok() {
                     let image = image.as_ref().filter(|_| below == Below::File);
@@ -229,5 +255,5 @@ impl Slot {
     }
 }
 
-/// A page that nobody has written to, where there is no image.
+/// The content of an unwritten page outside the image.
 static ZEROS: [u8; PAGE] = [0; PAGE];

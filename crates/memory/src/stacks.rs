@@ -1,4 +1,4 @@
-//! Stacks on which guests run.
+//! Stacks of guests.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,7 +8,7 @@ use wasmtime::{Error, StackCreator, StackMemory};
 
 use crate::region::{PAGE, Region};
 
-/// Makes the stacks of an engine's instances, and keeps some for the next ones.
+/// Creator of the stacks of an engine's instances. It keeps some for the next instances.
 #[derive(Clone)]
 pub struct Stacks {
     pool: Arc<Pool>,
@@ -21,31 +21,31 @@ struct Pool {
 }
 
 impl Stacks {
-    /// `kept` is how many stacks wait at most; of each stays resident what was used.
+    /// Makes a pool with at most `kept` idle stacks. The used part of each stays resident.
     #[must_use]
     pub fn new(kept: usize) -> Self {
         Self { pool: Arc::new(Pool { waiting: Mutex::default(), kept, used: AtomicUsize::new(0) }) }
     }
 
-    /// How many stacks there are for guests at the moment.
+    /// Returns the number of stacks that guests use.
     #[must_use]
     pub fn used(&self) -> usize {
         self.pool.used.load(Ordering::Relaxed)
     }
 }
 
-// SAFETY: a stack is a mapping of its own until it is dropped, with a page below that cannot be accessed.
+// SAFETY: a stack owns its mapping until it is dropped, and has an inaccessible page below it.
 unsafe impl StackCreator for Stacks {
     fn new_stack(&self, size: usize, zeroed: bool) -> Result<Box<dyn StackMemory>, Error> {
         let length = size.next_multiple_of(PAGE) + PAGE;
         let waiting = || self.pool.waiting.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        // What a guest left there no guest can read; but whoever asks for zeros gets them.
+        // Guests cannot read the leftovers of other guests on a stack. A caller that asks for zeros gets a new one.
         let kept = if zeroed { None } else { waiting().filter(|region| region.length() == length) };
         let region = match kept {
             Some(region) => region,
             None => {
                 let region = Region::reserve(length)?;
-                region.protect(PAGE, length - PAGE, true)?;
+                region.allow(PAGE, length - PAGE)?;
                 region
             }
         };
@@ -55,7 +55,7 @@ unsafe impl StackCreator for Stacks {
 }
 
 struct Stack {
-    /// Until it is dropped.
+    /// None after the drop.
     region: Option<Region>,
     pool: Arc<Pool>,
 }

@@ -1,4 +1,4 @@
-//! Instances, one after another in the same slot.
+//! Tests of instances that use one slot after another.
 
 use std::fs::File;
 use std::io::Write;
@@ -15,21 +15,23 @@ const PAGE: usize = 65_536;
 fn engine(kept: usize) -> Engine {
     let mut config = Config::new();
     config.with_host_memory(Arc::new(Memories::new(kept))).with_host_stack(Arc::new(Stacks::new(kept)));
-    // Wasmtime would map data itself, and can only in memories of its own.
+    // Wasmtime would map data itself, which it can only do in its own memories.
     config.memory_init_cow(false);
     Engine::new(&config).unwrap()
 }
 
-/// An image of these bytes at 8,192 in a memory of two pages.
+/// Makes an image of these bytes at 8,192, for a memory of two pages.
 fn image(bytes: &[u8]) -> Arc<Image> {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(&[0xee; 4_096]).unwrap();
     file.write_all(bytes).unwrap();
     file.set_len(8_192 + 4_096 * bytes.len().div_ceil(4_096) as u64).unwrap();
-    Arc::new(Image::of_file(file, 4_096, bytes.len().next_multiple_of(4_096), 8_192, 2 * PAGE).unwrap())
+    // SAFETY: the file has no name, and this process no longer writes to it.
+    let image = unsafe { Image::of_file(file, 4_096, bytes.len().next_multiple_of(4_096), 8_192, 2 * PAGE) };
+    Arc::new(image.unwrap())
 }
 
-/// A module that reads, writes, fills and grows its memory.
+/// Makes a module that reads, writes, fills and grows its memory.
 fn module(engine: &Engine, more: &str) -> Module {
     let text = format!(
         r#"(module
@@ -77,7 +79,7 @@ impl Running {
         grow.call(&mut self.store, pages).unwrap()
     }
 
-    /// Its whole memory.
+    /// Returns its whole memory.
     fn bytes(&mut self) -> (*const u8, Vec<u8>) {
         let memory = self.instance.get_memory(&mut self.store, "memory").unwrap();
         (memory.data_ptr(&self.store), memory.data(&self.store).to_vec())
@@ -102,7 +104,7 @@ fn the_memory_of_an_instance_that_lives_is_restored_unless_it_has_grown() {
         for at in [0, 8_191, 8_192, 13_191, 13_192, 2 * PAGE - 1] {
             running.store(at, 0xaa);
         }
-        // All of it.
+        // The whole memory.
         if round % 2 == 1 {
             running.fill(0, 2 * PAGE);
         }
@@ -110,7 +112,7 @@ fn the_memory_of_an_instance_that_lives_is_restored_unless_it_has_grown() {
         assert!(unsafe { memory.restore() });
         assert_eq!(running.bytes(), (place, before.clone()));
     }
-    // What it lets go of is there when it is wanted, and nothing that was written is lost.
+    // Released pages are mapped again, and no written byte is lost.
     running.store(9_000, 0xaa);
     running.store(0, 0xaa);
     let (_, written) = running.bytes();
@@ -121,7 +123,7 @@ fn the_memory_of_an_instance_that_lives_is_restored_unless_it_has_grown() {
     // SAFETY: as above.
     assert!(!unsafe { memory.restore() });
     drop(running);
-    // SAFETY: there is nothing that could run.
+    // SAFETY: the instance is gone.
     assert!(!unsafe { memory.restore() });
     assert!(Running::new(&module, None).memory.is_none());
 }
@@ -137,7 +139,7 @@ fn a_process_that_forked_restores_its_own_pages_and_not_its_parents() {
     running.store(0, 0xaa);
     // SAFETY: nothing runs.
     assert!(unsafe { memory.restore() });
-    // SAFETY: the child uses what this thread has made, and ends without unwinding into what the test harness has made.
+    // SAFETY: the child uses only values of this thread, and ends without unwinding into the test harness.
     match unsafe { libc::fork() } {
         0 => {
             let restored = catch_unwind(AssertUnwindSafe(|| {
@@ -147,7 +149,7 @@ fn a_process_that_forked_restores_its_own_pages_and_not_its_parents() {
                 // SAFETY: nothing runs.
                 unsafe { memory.restore() && running.bytes().1 == before }
             }));
-            // SAFETY: it ends the child.
+            // SAFETY: the call ends the child.
             unsafe { libc::_exit(if restored.unwrap_or(false) { 0 } else { 1 }) }
         }
         child => {
@@ -159,14 +161,14 @@ fn a_process_that_forked_restores_its_own_pages_and_not_its_parents() {
     }
 }
 
-/// A guest overwrites pages of its image with zeros, and the kernel merges those with its page of zeros: they are the guest's
-/// nevertheless.
+/// A guest overwrites pages of its image with zeros, and the kernel merges those with its page of zeros. They still
+/// count as the guest's.
 #[test]
 fn a_page_of_the_image_that_the_kernel_merged_with_zeros_is_restored() {
     let set = |name: &str| std::fs::read_to_string(format!("/sys/kernel/mm/ksm/{name}")).unwrap_or_default();
     if [set("run"), set("use_zero_pages")].iter().any(|value| value.trim() != "1") {
-        // No test changes how the whole system manages memory.
-        writeln!(std::io::stderr(), "left out: /sys/kernel/mm/ksm/run and use_zero_pages are not 1").unwrap();
+        // A test must not change how the whole system manages memory.
+        writeln!(std::io::stderr(), "skipped: /sys/kernel/mm/ksm/run and use_zero_pages are not 1").unwrap();
         return;
     }
     let merged = || {
@@ -182,7 +184,7 @@ fn a_page_of_the_image_that_the_kernel_merged_with_zeros_is_restored() {
     for at in 8_192..65_536 {
         running.store(at, 0);
     }
-    // SAFETY: merging pages changes nothing of what the memory holds.
+    // SAFETY: merging pages does not change the memory's content.
     assert_eq!(unsafe { libc::madvise(place.cast_mut().cast(), 2 * PAGE, libc::MADV_MERGEABLE) }, 0);
     let began = std::time::Instant::now();
     while merged() < 12 {
@@ -221,7 +223,7 @@ fn what_an_instance_writes_the_next_one_in_its_place_does_not_see() {
         let mut running = Running::new(&module, Some(&image));
         let (place, bytes) = running.bytes();
         assert_eq!(bytes, expected(&content));
-        // Before, in and behind the image, across its ends, and in many places at once.
+        // Before, in and after the image, across its ends, and in many places at once.
         for at in [0, 4_095, 8_191, 8_192, 15_000, 28_191, 28_192, 28_671, 28_672, 2 * PAGE - 1] {
             running.store(at, 0xaa);
             assert_eq!(running.load(at).unwrap(), 0xaa);
@@ -236,7 +238,7 @@ fn what_an_instance_writes_the_next_one_in_its_place_does_not_see() {
     assert_eq!(Running::new(&module, Some(&image)).bytes(), (first, expected(&content)));
 }
 
-/// Requests write to many pages for a while, and others then to one: only that page stays resident, and no byte differs.
+/// Requests write to many pages for a while, and later ones to one. Only that page stays resident, and no byte differs.
 #[test]
 fn a_page_that_is_no_longer_written_to_leaves_the_resident_set() {
     let memories = Memories::new(1);
@@ -251,17 +253,17 @@ fn a_page_that_is_no_longer_written_to_leaves_the_resident_set() {
             running.store(page * 4_096 + 5, 0x55 + round % 2);
         }
         drop(running);
-        // The next instance in its place.
+        // The next instance in the same slot.
         assert!(Running::new(&module, Some(&image)).bytes().1 == expected, "{pages:?} {round}");
         memories.usage().resident
     };
-    // Before, in and behind the image.
+    // Before, in and after the image.
     let all: Vec<_> = (0..32).collect();
     assert_eq!(resident(&all, 0), 32 * 4_096);
     for pages in [&[0][..], &[4, 5, 30], &[]] {
         let left = (0..1_000).find(|round| resident(pages, *round) == pages.len() * 4_096);
         assert!(left.is_some(), "{pages:?}");
-        // Those that are written to stay.
+        // Pages that are still written stay.
         assert!((0..100).all(|round| resident(pages, round) == pages.len() * 4_096));
         assert_eq!(resident(&all, 1), 32 * 4_096);
     }
@@ -274,7 +276,7 @@ fn a_page_that_is_no_longer_written_to_leaves_the_resident_set() {
 fn memory_that_was_grown_is_gone_and_zero_when_it_is_grown_again() {
     let engine = engine(4);
     let module = module(&engine, "");
-    // Few pages are restored in place, and many are given back.
+    // Few pages are restored in place; many are given back.
     for pages in [1, 3, 900] {
         let image = image(b"image");
         for _ in 0..3 {
@@ -315,13 +317,13 @@ fn images_do_not_mix() {
 fn an_image_is_for_the_first_memory_of_its_size() {
     let engine = engine(4);
     let image = image(b"image");
-    // A module's own data go over what it is given, as they do over zeros.
+    // A module's own data overwrite the image, as they overwrite zeros.
     let mut own = Running::new(&module(&engine, r#"(data (i32.const 8193) "M")"#), None);
     assert_eq!(own.bytes().1, expected(b"\0M"));
     let small = Module::new(&engine, "(module (memory (export \"memory\") 1))").unwrap();
     let mut running = Running::new(&small, Some(&image));
     assert_eq!(running.bytes().1, vec![0; PAGE]);
-    // What was not taken is nobody's.
+    // An image that was not taken is dropped.
     assert_eq!(Running::new(&module(&engine, ""), None).bytes().1, vec![0; 2 * PAGE]);
 }
 
@@ -360,7 +362,11 @@ fn an_image_that_does_not_fit_is_refused() {
         file.set_len(8_192).unwrap();
         file
     };
-    assert!(Image::of_file(file(), 0, 8_192, PAGE, 2 * PAGE).is_ok());
+    let image = |offset, length, start, size| {
+        // SAFETY: the file has no name, and nobody writes to it.
+        unsafe { Image::of_file(file(), offset, length, start, size) }
+    };
+    assert!(image(0, 8_192, PAGE, 2 * PAGE).is_ok());
     for (offset, length, start, size) in [
         (0, 8_192, 2 * PAGE - 4_096, 2 * PAGE),
         (4_096, 8_192, 0, PAGE),
@@ -370,6 +376,6 @@ fn an_image_that_does_not_fit_is_refused() {
         (0, 0, 0, PAGE),
         (0, 4_096, usize::MAX - 4_095, PAGE),
     ] {
-        assert!(Image::of_file(file(), offset, length, start, size).is_err(), "{offset} {length} {start} {size}");
+        assert!(image(offset, length, start, size).is_err(), "{offset} {length} {start} {size}");
     }
 }

@@ -1,8 +1,8 @@
-//! What the parser imports, as Emscripten's JavaScript would provide it (`wasm/libpg-query.js` in the package).
+//! The parser's imports. They replace Emscripten's JavaScript (`wasm/libpg-query.js` in the package).
 //!
-//! PostgreSQL reports errors by `longjmp`. Emscripten compiles a call that may be jumped out of into a call of `invoke_*`,
-//! which calls a function of the table: when that ends by `throw_longjmp`, `invoke_*` restores the stack pointer, notes the
-//! jump with `setThrew`, and returns. Everything else that the module imports is of files and processes, and fails.
+//! PostgreSQL reports errors with `longjmp`. Emscripten compiles a call that a `longjmp` may leave into a call of
+//! `invoke_*`, which calls a function of the table. When that ends with `throw_longjmp`, `invoke_*` restores the stack
+//! pointer, records the jump with `setThrew`, and returns. All other imports concern files and processes, and fail.
 
 use std::fmt;
 
@@ -11,19 +11,19 @@ use wasmtime::{
     Val, ValType, bail,
 };
 
-/// The module that Emscripten imports everything from.
+/// Name of the import module that Emscripten uses.
 const MODULE: &str = "a";
 
-/// The imports that call a function of the table.
+/// Imports that call a function of the table.
 const INVOKE: [&str; 13] = ["a", "b", "d", "e", "f", "g", "h", "i", "j", "k", "l", "n", "y"];
 
-/// Bytes of memory that a parser may have. A statement of 10 MiB in one text needs 105 MiB.
+/// Maximum memory of a parser in bytes. A statement of 10 MiB in one text needs 105 MiB.
 const MEMORY: usize = 256 << 20;
 
 /// The WASI error code "bad file descriptor".
 const BAD_DESCRIPTOR: i32 = 8;
 
-/// What the host holds for one instance of the parser.
+/// The host's state for one instance of the parser.
 pub(crate) struct Host {
     pub(crate) limits: StoreLimits,
     pub(crate) exports: Option<Exports>,
@@ -36,7 +36,7 @@ impl Default for Host {
     }
 }
 
-/// The parser's exports that its imports use.
+/// The exports that the imports use.
 #[derive(Clone)]
 pub(crate) struct Exports {
     pub(crate) memory: Memory,
@@ -59,7 +59,7 @@ impl Exports {
     }
 }
 
-/// A `longjmp` on its way to the `invoke_*` that it ends at.
+/// A `longjmp` on its way to the `invoke_*` at which it ends.
 #[derive(Debug)]
 struct LongJump;
 
@@ -74,21 +74,21 @@ impl std::error::Error for LongJump {}
 /// Provides every import of the module.
 pub(crate) fn link(linker: &mut Linker<Host>, module: &Module) -> Result<()> {
     for import in module.imports() {
-        let Some(signature) = import.ty().func().cloned() else { bail!("an import is no function") };
+        let Some(signature) = import.ty().func().cloned() else { bail!("an import is not a function") };
         let name = import.name();
         let function: Import = match name {
             _ if import.module() != MODULE => bail!("an import of another module"),
             name if INVOKE.contains(&name) => invoke,
             "p" => |_: Caller<'_, Host>, _: &[Val], _: &mut [Val]| Err(Error::new(LongJump)),
-            // The heap grows by `memory.grow`, which the store's limits bound.
+            // The heap grows with `memory.grow`, which the store's limits bound.
             "q" => resize_heap,
-            // Timers and the state of a program that stays alive: there are none.
+            // Timers and the state of a program that stays alive. There are none.
             "o" | "w" => succeed,
             // Files: close, read, seek, write.
             "r" | "s" | "t" | "u" => fail,
             // `assert`, `abort`, `exit`.
-            "c" | "m" | "v" | "x" => |_: Caller<'_, Host>, _: &[Val], _: &mut [Val]| bail!("the parser gave up"),
-            _ => bail!("the import {name} is not known"),
+            "c" | "m" | "v" | "x" => |_: Caller<'_, Host>, _: &[Val], _: &mut [Val]| bail!("the parser aborted"),
+            _ => bail!("unknown import {name}"),
         };
         linker.func_new(MODULE, name, signature, function)?;
     }
@@ -97,12 +97,12 @@ pub(crate) fn link(linker: &mut Linker<Host>, module: &Module) -> Result<()> {
 
 type Import = fn(Caller<'_, Host>, &[Val], &mut [Val]) -> Result<()>;
 
-/// Calls the function of the table that the first parameter names, with the other parameters.
+/// Calls the function of the table at the index in the first parameter, with the other parameters.
 fn invoke(mut caller: Caller<'_, Host>, params: &[Val], results: &mut [Val]) -> Result<()> {
     let exports = exports(&caller)?;
     let index = params.first().and_then(Val::i32).ok_or_else(|| Error::msg("invoke without an index"))?;
     let element = exports.table.get(&mut caller, u64::from(index.cast_unsigned()));
-    let Some(Ref::Func(Some(function))) = element else { bail!("a call of no function") };
+    let Some(Ref::Func(Some(function))) = element else { bail!("a call of an empty table element") };
     let stack = exports.stack_save.call(&mut caller, ())?;
     let Err(error) = function.call(&mut caller, &params[1..], results) else { return Ok(()) };
     if !error.is::<LongJump>() {

@@ -1,4 +1,4 @@
-//! The parser's module: checked, compiled once, and kept on disk.
+//! The parser's module: checked, compiled once, and stored on disk.
 
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -6,24 +6,24 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
-use tenon_code::{Folder, hex};
+use tenon_trusted_folder::{Folder, hex};
 use thiserror::Error;
 use wasmtime::{Config, Engine, InstancePre, Linker, Module};
 
 use crate::imports::{self, Host};
 
-/// SHA-256 of `libpg-query.wasm` 18.1.5. Its imports have names of one letter that the build assigns, so that another build
-/// would need other imports: see `imports`.
+/// SHA-256 of `libpg-query.wasm` 18.1.5. The build assigns one-letter names to its imports, so another build would need
+/// other imports: see `imports`.
 pub const DIGEST: &str = "378b64e6182f65c71ad5dbd2c31c81e9dfed7d2f2debfb4b51c0d0de8fa2ae36";
 
-/// Extension of the kept code, and how many versions are kept.
+/// Extension of the stored code, and the number of versions that are kept.
 const CODE: &str = "grammar";
 const KEPT: usize = 4;
 
-/// Bytes of native stack that the parser may use. The thread that parses has at least twice as much.
+/// Native stack of the parser in bytes. The thread that parses has at least twice as much.
 const STACK: usize = 1 << 20;
 
-/// Why the parser cannot be loaded.
+/// The reason why the parser cannot be loaded.
 #[derive(Debug, Error)]
 pub enum GrammarError {
     /// The file cannot be read.
@@ -42,7 +42,7 @@ pub enum GrammarError {
     Module(wasmtime::Error),
 }
 
-/// PostgreSQL's grammar, ready to parse. Cloning shares the code.
+/// PostgreSQL's grammar, ready to parse. Clones share the code.
 #[derive(Clone)]
 pub struct Grammar {
     pub(crate) parser: InstancePre<Host>,
@@ -55,12 +55,12 @@ impl fmt::Debug for Grammar {
 }
 
 impl Grammar {
-    /// Loads the parser from `libpg-query.wasm`. Its machine code is kept in `cache`; trouble with that folder is logged and
-    /// costs the time to compile.
+    /// Loads the parser from `libpg-query.wasm`. Its machine code is stored in `cache`; errors of that folder are
+    /// logged and only cost the time to compile.
     ///
     /// # Errors
     ///
-    /// A file that cannot be read, or that is another build of the parser.
+    /// The file cannot be read, or is another build of the parser.
     pub fn load(file: &Path, cache: Option<&Path>) -> Result<Self, GrammarError> {
         let bytes = std::fs::read(file).map_err(|reason| GrammarError::File { path: file.to_path_buf(), reason })?;
         if hex(&Sha256::digest(&bytes)) != DIGEST {
@@ -93,11 +93,11 @@ fn module(engine: &Engine, bytes: &[u8], cache: Option<&Path>) -> wasmtime::Resu
     engine.precompile_compatibility_hash().hash(&mut hasher);
     let name = format!("{DIGEST}-{:016x}.{CODE}", hasher.finish());
     if folder.holds(&name) {
-        // SAFETY: nobody but this user and root can write to the folder, and the bytes are those that this code wrote there, so they are what
-        // wasmtime compiled. Wasmtime itself refuses code of another version or configuration.
+        // SAFETY: only this user and root can write to the folder, and the digest matches what this code wrote there.
+        // So the bytes are wasmtime's output. Wasmtime itself refuses code of another version or configuration.
         match unsafe { Module::deserialize_file(engine, folder.file(&name)) } {
             Ok(module) => return Ok(module),
-            Err(error) => tracing::warn!("the SQL parser's code is made again: {error:#}"),
+            Err(error) => tracing::warn!("the SQL parser is compiled again: {error:#}"),
         }
     }
     let module = Module::new(engine, bytes)?;

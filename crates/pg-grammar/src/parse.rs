@@ -1,4 +1,4 @@
-//! One statement, one instance.
+//! Parses one statement in one instance.
 
 use serde_json::Value;
 use thiserror::Error;
@@ -8,30 +8,31 @@ use crate::imports::{Exports, Host};
 use crate::load::Grammar;
 use crate::tree;
 
-/// Units of computing (about one a WebAssembly instruction): a start, and so many for each byte of the statement.
+/// Fuel (about one unit per WebAssembly instruction): a base amount, and an amount for each byte of the statement.
 const FUEL: u64 = 20_000_000;
 const FUEL_PER_BYTE: u64 = 20_000;
 
-/// Why a text has no tree.
+/// The reason why a text has no tree.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum ParseError {
-    /// The text is no PostgreSQL; the message is PostgreSQL's own.
+    /// The text is not PostgreSQL; the message is PostgreSQL's own.
     #[error("{0}")]
     Syntax(String),
-    /// The parser exceeded a bound, or failed.
+    /// The parser exceeded a limit or failed.
     #[error("the statement is too large or nested too deeply to be parsed")]
     Failed,
 }
 
 impl Grammar {
-    /// The statements of a text: PostgreSQL's raw parse trees, each an object with one key, the name of its node type. Fields
-    /// that are zero, false or empty are left out, as libpg_query does. Blanks and comments have no statement.
+    /// Returns the statements of a text as PostgreSQL's raw parse trees. Each is an object with one key, the name of
+    /// its node type. Fields that are zero, false or empty are left out, as in libpg_query. Blanks and comments have no
+    /// statement.
     ///
-    /// It computes for 50 µs and up, and needs 2 MiB of stack: call it on a thread that may block.
+    /// It computes for 50 µs or more and needs 2 MiB of stack, so call it on a thread that may block.
     ///
     /// # Errors
     ///
-    /// A text that is no PostgreSQL, or that exceeds a bound.
+    /// The text is not PostgreSQL, or exceeds a limit.
     pub fn parse(&self, sql: &str) -> std::result::Result<Vec<Value>, ParseError> {
         let json = self.tree(sql).map_err(|error| {
             tracing::debug!("the SQL parser failed: {error:#}");
@@ -40,7 +41,7 @@ impl Grammar {
         statements(&json).ok_or(ParseError::Failed)
     }
 
-    /// The tree as JSON.
+    /// Returns the tree as JSON.
     fn tree(&self, sql: &str) -> Result<std::result::Result<Vec<u8>, ParseError>> {
         let mut store = Store::new(self.parser.module().engine(), Host::default());
         store.limiter(|host| &mut host.limits);
@@ -76,13 +77,13 @@ impl Grammar {
     }
 }
 
-/// The 32-bit word `offset` bytes behind a pointer.
+/// Reads the 32-bit word `offset` bytes after a pointer.
 fn word(memory: &[u8], pointer: u32, offset: usize) -> Option<u32> {
     let at = (pointer != 0).then_some(pointer as usize + offset)?;
     Some(u32::from_le_bytes(*memory.get(at..)?.first_chunk()?))
 }
 
-/// The bytes of a C string.
+/// Reads a C string.
 fn text_at(memory: &[u8], pointer: u32) -> Result<&[u8]> {
     let rest = memory.get(pointer as usize..).unwrap_or_default();
     match rest.iter().position(|byte| *byte == 0) {

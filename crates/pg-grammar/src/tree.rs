@@ -1,12 +1,12 @@
-//! Reads the parser's JSON, which nests more deeply than `serde_json` reads.
+//! Reads the parser's JSON, which nests more deeply than `serde_json` accepts.
 
 use serde_json::{Map, Value};
 
-/// Levels of the JSON. Nesting of expressions takes two to four each; PostgreSQL itself refuses trees of some 6,000 levels.
-/// Bounded here because whatever reads the tree recurses.
+/// Maximum nesting of the JSON, because readers of the tree recurse. Nesting of expressions takes two to four levels
+/// each; PostgreSQL itself refuses trees of some 6,000 levels.
 const DEPTH: usize = 1_000;
 
-/// Reads one value; none when the text is no JSON, or is too deep.
+/// Reads one value. None when the text is not JSON, or too deep.
 pub(crate) fn read(json: &[u8]) -> Option<Value> {
     let mut reader = Reader { rest: json };
     let value = reader.value(0)?;
@@ -46,7 +46,7 @@ impl Reader<'_> {
             if !self.takes(b':') {
                 return None;
             }
-            // Two fields of one name would be read in one way here and in another elsewhere.
+            // Different readers would use different ones of two fields with the same name.
             if fields.insert(name, self.value(depth + 1)?).is_some() {
                 return None;
             }

@@ -1,4 +1,4 @@
-//! The parser against texts that are simple, wrong, hostile and large.
+//! The parser with simple, wrong, hostile and large texts.
 
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -6,7 +6,7 @@ use std::thread;
 
 use tenon_pg_grammar::{Grammar, GrammarError, ParseError};
 
-/// From the workspace's packages, which `npm ci` installs.
+/// Returns the file in the workspace's packages, which `npm ci` installs.
 fn file() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../node_modules/libpg-query/wasm/libpg-query.wasm")
 }
@@ -53,7 +53,7 @@ fn errors_are_those_of_postgresql_and_leave_nothing_for_the_next_text() {
     }
 }
 
-/// On a stack of 2 MiB, which the threads that block have.
+/// On a stack of 2 MiB, which threads that may block have.
 #[test]
 fn nesting_is_refused_and_not_fatal() {
     let work = || {

@@ -46,7 +46,7 @@ async fn a_component_is_compiled_elsewhere_and_served_here() {
 async fn an_invalid_component_is_refused_with_the_compilers_words() {
     let module = "(component (core module (func (global.set 7 (i32.const 1)))))";
     let said = failure(module.as_bytes(), Limits::default()).await;
-    assert!(said.contains("it is no WebAssembly"), "{said}");
+    assert!(said.contains("it is not WebAssembly"), "{said}");
     let bytes = b"\0asm\x0d\0\x01\0\x07\x02\x01\x72";
     let said = failure(bytes, Limits::default()).await;
     assert!(said.contains("offset 0x"), "{said}");

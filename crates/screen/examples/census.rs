@@ -1,4 +1,4 @@
-//! Prints the census of components, and the times of screening and of validating on one thread:
+//! Prints the census of components, and the times of screening and validating on one thread:
 //! `cargo run --workspace --example census -- <file>…`.
 
 #![allow(clippy::print_stdout, reason = "a program that prints")]

@@ -5,7 +5,7 @@ use crate::Refused;
 /// One bound.
 #[derive(Clone, Copy, Debug)]
 pub struct Bound {
-    /// The counted things, as an error message names them.
+    /// The counted items, as an error message names them.
     pub what: &'static str,
     /// The largest accepted value.
     pub most: u64,
@@ -30,7 +30,7 @@ macro_rules! bounds {
     };
 }
 
-/// Bytes of the largest file.
+/// Maximum size of a file in bytes.
 pub const MAX_BYTES: u64 = 256 * 1024 * 1024;
 
 bounds! {

@@ -1,9 +1,10 @@
-//! The counts that the reader takes.
+//! The reader's counts.
 
 use crate::Refused;
 use crate::bounds::{self, Bound};
 
-/// Counts over a whole file: nested components and all core modules together, unless the name says "largest".
+/// Counts over a whole file: nested components and all core modules together, unless the name begins with "largest" or
+/// "most".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Census {
     /// Bytes of the file.
@@ -40,12 +41,12 @@ pub struct Census {
     pub segments: u64,
     /// The largest function body in bytes.
     pub largest_body: u64,
-    /// The most local variables of one function.
+    /// The largest number of local variables of one function.
     pub most_locals: u64,
 }
 
 impl Census {
-    /// Refuses a census with a count beyond its bound. The reader asks after each section, so that it stops early.
+    /// Refuses a census with a count beyond its bound. The reader calls it after each section, so that it stops early.
     pub(crate) fn check(&self) -> Result<(), Refused> {
         let counts: [(Bound, u64); 18] = [
             (bounds::BYTES, self.bytes),

@@ -48,8 +48,8 @@ pub(crate) fn count(id: u8, mut reader: BinaryReader<'_>, census: &mut Census) -
     Ok(())
 }
 
-/// The number of entries that a section announces. A section with fewer bytes than entries is left to the validator, which
-/// reads them one by one.
+/// Reads the announced number of entries of a section. The validator reads the entries one by one, and so refuses a
+/// section with fewer.
 fn entries(reader: &mut BinaryReader<'_>) -> Result<u64, Refused> {
     Ok(u64::from(reader.read_var_u32()?))
 }

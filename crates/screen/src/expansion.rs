@@ -1,8 +1,8 @@
 //! The size of a component once its instances are expanded.
 //!
 //! A compiler copies the definitions of a component into each place that instantiates it. Thirty components that each
-//! instantiate the one before twice are a kilobyte of file and a billion definitions. So each component gets a weight: its
-//! own definitions, and the weight of each component that it instantiates.
+//! instantiate the one before twice are a kilobyte of file and a billion definitions. So each component gets a weight:
+//! its own definitions, and the weight of each component that it instantiates.
 
 use crate::Refused;
 
@@ -11,7 +11,7 @@ use crate::Refused;
 pub(crate) struct Scope {
     /// Own definitions and those of instances, so far.
     weight: u64,
-    /// The weight of each component in the index space; none for one that comes from elsewhere.
+    /// The weight of each component in the index space; none for a component from elsewhere.
     components: Vec<Option<u64>>,
 }
 
@@ -26,7 +26,7 @@ impl Scope {
         self.components.push(weight);
     }
 
-    /// The weight of the component at an index; none when it comes from elsewhere or does not exist.
+    /// Returns the weight of the component at an index. None when it comes from elsewhere or does not exist.
     pub(crate) fn component(&self, index: u32) -> Option<u64> {
         self.components.get(index as usize).copied().flatten()
     }
@@ -36,7 +36,7 @@ impl Scope {
         match self.components.get(index as usize) {
             Some(Some(weight)) => self.define(*weight),
             Some(None) => return Err(Refused::ForeignComponent),
-            // A validator names the missing index.
+            // The validator reports the missing index.
             None => {}
         }
         Ok(())

@@ -20,7 +20,7 @@ pub use reader::screen;
 /// The reason for which a component is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum Refused {
-    /// A section ends early, or holds bytes that no encoding starts with.
+    /// A section ends early, or has bytes that no encoding starts with.
     #[error("it is malformed: {0}")]
     Malformed(#[from] wasmparser::BinaryReaderError),
     /// A count, size or depth is beyond its bound.
@@ -28,7 +28,7 @@ pub enum Refused {
     TooMuch {
         /// The bound's name.
         what: &'static str,
-        /// The count when the reader stopped; the file may hold more.
+        /// The count when the reader stopped; the file may contain more.
         found: u64,
         /// The bound.
         most: u64,

@@ -45,7 +45,7 @@ struct Level {
 ///
 /// # Errors
 ///
-/// The bound that it exceeds, or the place where it is malformed.
+/// The exceeded bound, or the position where it is malformed.
 pub fn screen(bytes: &[u8]) -> Result<Census, Refused> {
     let mut census = Census { bytes: bytes.len() as u64, ..Census::default() };
     census.check()?;
@@ -76,7 +76,7 @@ pub fn screen(bytes: &[u8]) -> Result<Census, Refused> {
     Ok(census)
 }
 
-/// Opens a component or module, and returns the place of its first section.
+/// Opens a component or module, and returns the offset of its first section.
 fn enter(
     bytes: &[u8],
     range: Range<usize>,
@@ -101,7 +101,7 @@ fn enter(
     Ok(range.start + COMPONENT.len())
 }
 
-/// Closes the innermost level. A component becomes one that the level around can instantiate.
+/// Closes the innermost level. The outer level can then instantiate a closed component.
 fn leave(levels: &mut Vec<Level>, census: &mut Census) {
     let Some(Level { scope: Some(scope), .. }) = levels.pop() else { return };
     match levels.last_mut().and_then(|around| around.scope.as_mut()) {
@@ -110,7 +110,7 @@ fn leave(levels: &mut Vec<Level>, census: &mut Census) {
     }
 }
 
-/// Counts the definitions of a component's section, and follows the components that it names.
+/// Counts the definitions of a component's section, and follows references to components.
 fn definitions(id: u8, mut reader: BinaryReader<'_>, levels: &mut [Level], census: &mut Census) -> Result<(), Refused> {
     let depth = levels.len();
     let (around, own) = levels.split_at_mut(depth.saturating_sub(1));
@@ -197,7 +197,7 @@ fn definitions(id: u8, mut reader: BinaryReader<'_>, levels: &mut [Level], censu
     Ok(())
 }
 
-/// The component `count` levels outside of the innermost one.
+/// Returns the component `count` levels outside of the innermost one.
 fn outer(around: &[Level], count: u32) -> Option<&Scope> {
     let index = around.len().checked_sub(count as usize)?;
     around.get(index)?.scope.as_ref()

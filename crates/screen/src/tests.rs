@@ -43,7 +43,7 @@ fn nested_components_are_refused_by_their_depth() {
     }
 }
 
-/// The reader of `wasmparser` calls itself for each of these.
+/// `wasmparser`'s reader recurses for each of these.
 #[test]
 fn nested_types_are_refused_by_their_depth() {
     let nested = |depth: usize, kind: u8| {
@@ -63,7 +63,7 @@ fn nested_types_are_refused_by_their_depth() {
     }
 }
 
-/// Each component instantiates the one before twice: a kilobyte, and a billion definitions once it is expanded.
+/// Each component instantiates the one before twice: a kilobyte that expands to a billion definitions.
 #[test]
 fn instances_of_instances_are_refused_by_what_they_expand_to() {
     let doubling = |components: u32| {
@@ -103,7 +103,7 @@ fn a_component_that_instantiates_one_from_elsewhere_is_refused() {
 
 #[test]
 fn counts_beyond_a_bound_are_refused() {
-    // Announced in a core module, whether they are there or not.
+    // Numbers that a core module announces, with or without the items.
     let module = |id: u8, content: &[u8]| [&b"\0asm\x01\0\0\0"[..], &[id], &leb(content.len()), content].concat();
     for (id, what) in [
         (2, "imports and exports of core modules"),
@@ -149,7 +149,7 @@ fn a_file_that_ends_early_or_lies_about_its_sections_is_malformed() {
         let _ = screen(&whole[..length]);
     }
     assert!(refusal(&whole[..whole.len() - 1]).starts_with("it is malformed"));
-    // A module where a component is announced, and the other way around.
+    // A module in place of an announced component, and the reverse.
     assert!(refusal(&with_section(4, b"\0asm\x01\0\0\0")).contains("no WebAssembly begins at offset 0xa"));
     assert!(refusal(&with_section(1, &PREAMBLE)).contains("no WebAssembly begins"));
     assert!(refusal(b"no component").contains("no WebAssembly begins at offset 0x0"));

@@ -1,7 +1,7 @@
 //! Type sections of components: types inside types, read without recursion.
 //!
-//! `wasmparser` reads a component or instance type by calling itself for each type inside. Here a stack of counters takes
-//! the place of those calls; only types that hold no other type are left to `wasmparser`.
+//! `wasmparser` recurses for each type inside a component or instance type. Here a stack of counters replaces the
+//! recursion. Only types without other types inside are left to `wasmparser`.
 
 use wasmparser::{BinaryReader, ComponentType, ComponentTypeDeclaration, InstanceTypeDeclaration};
 
@@ -9,11 +9,11 @@ use crate::Refused;
 use crate::bounds;
 use crate::census::Census;
 
-/// Leading bytes of the types that hold declarations (Component Model, Binary Format: type definitions).
+/// Leading bytes of types with declarations (Component Model, Binary Format: type definitions).
 const COMPONENT: u8 = 0x41;
 const INSTANCE: u8 = 0x42;
 
-/// Leading byte of a declaration that holds a type.
+/// Leading byte of a declaration with a type.
 const TYPE: u8 = 0x01;
 
 /// A list of declarations that is being read.
@@ -22,7 +22,7 @@ struct Open {
     left: u32,
 }
 
-/// Counts the types of a section, those inside included.
+/// Counts the types of a section, including nested ones.
 pub(crate) fn count(mut reader: BinaryReader<'_>, census: &mut Census) -> Result<(), Refused> {
     let mut left = reader.read_var_u32()?;
     let mut open: Vec<Open> = Vec::new();
@@ -54,7 +54,7 @@ pub(crate) fn count(mut reader: BinaryReader<'_>, census: &mut Census) -> Result
     Ok(())
 }
 
-/// Reads a type, or only the beginning of one that holds declarations.
+/// Reads a type, or only the beginning of a type with declarations.
 fn enter(reader: &mut BinaryReader<'_>, open: &mut Vec<Open>, census: &mut Census) -> Result<(), Refused> {
     add(census)?;
     let kind = leading(reader)?;
@@ -74,7 +74,7 @@ fn add(census: &mut Census) -> Result<(), Refused> {
     bounds::TYPES.check(census.types)
 }
 
-/// The next byte, which stays to be read.
+/// Returns the next byte without consuming it.
 fn leading(reader: &BinaryReader<'_>) -> Result<u8, Refused> {
     Ok(reader.clone().read_u8()?)
 }

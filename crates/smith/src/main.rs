@@ -1,9 +1,9 @@
-//! Writes random core modules, of which `tenon_fixtures::random` makes handlers.
+//! Generates random core modules. `tenon_fixtures::random` makes handlers from them.
 //!
 //!     cargo run --release -- <seed> <count> <folder>
 //!
-//! It is a workspace of its own: `wasm-smith` would change the features of packages that wasmtime depends on, and everything
-//! would be compiled once more.
+//! It is a workspace of its own. Otherwise `wasm-smith` would change the features of packages that wasmtime depends on,
+//! and everything would be compiled once more.
 
 use std::error::Error;
 use std::path::Path;
@@ -11,13 +11,13 @@ use std::path::Path;
 use arbitrary::Unstructured;
 use wasm_smith::{Config, Module};
 
-/// How much a call of a function may compute.
+/// Fuel of one function call.
 const FUEL: u32 = 2_000;
 
-/// The smallest module that does anything.
+/// Minimum size of a module that does anything.
 const SMALLEST: usize = 300;
 
-/// Bytes that decide about a module.
+/// Bytes that determine a module.
 const DECIDING: usize = 16 * 1024;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -42,8 +42,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Two of three modules are tame: they have nothing that cannot be restored, but for what `wasm-smith` brings in anyway. The
-/// others have all that the engine takes.
+/// Makes a configuration. Two of three modules are tame: apart from `wasm-smith`'s fixed features, they have nothing
+/// that prevents restoring. The others use everything that the engine accepts.
 fn config(numbers: &mut Numbers) -> Config {
     let wild = numbers.one_in(3);
     Config {
@@ -75,7 +75,7 @@ fn config(numbers: &mut Numbers) -> Config {
     }
 }
 
-/// SplitMix64.
+/// SplitMix64, a generator of numbers.
 struct Numbers(u64);
 
 impl Numbers {

@@ -1,7 +1,7 @@
-//! `sdk:core/calls` as a build answers it, in a rehearsal alone: by itself, with the same response to every request. The engine
-//! waits for a timer then; each is over at once. The environment is empty.
+//! The host of `sdk:core/calls` during a build, in rehearsals only. It answers every request with the same response.
+//! The engine waits for timers only then; each expires at once. The environment is empty.
 //!
-//! The SDK makes calls then, so that the snapshot is of an engine that has made some (`ts-sdk/src/rehearse.ts`).
+//! The SDK then makes calls, so the snapshot is of an engine that has made some (`ts-sdk/src/rehearse.ts`).
 
 use wasmtime::{Caller, Error, Linker, Module, Result};
 
@@ -10,22 +10,22 @@ use crate::wasi::{World, write_to};
 
 const CALLS: &str = "sdk:core/calls@0.1.0";
 
-/// The handle of any timer.
+/// Handle of every timer.
 const TIMER: i32 = 1;
 
-/// A call outside of a rehearsal: the function, and its interface.
+/// A call outside of a rehearsal: the function and its interface.
 #[derive(Debug, thiserror::Error)]
 #[error("the top level calls {0} of {1}")]
 pub(crate) struct TopLevelCall(pub(crate) &'static str, pub(crate) String);
 
-/// The calls of a rehearsal.
+/// Counters of the calls of a rehearsal.
 #[derive(Default)]
 pub(crate) struct Calls {
     started: u32,
     taken: u32,
 }
 
-/// The response: what the SQL sidecar, and with other members others, would answer.
+/// The response. It has the members of the SQL sidecar's responses and of others.
 const HEADERS: [[&str; 2]; 2] = [["content-type", "application/json"], ["etag", "\"1\""]];
 const BODY: &str =
     r#"{"rows":[{"a":1,"b":"x"}],"columns":["a","b"],"rows_affected":1,"results":[],"keys":[],"next":null}"#;
@@ -94,7 +94,7 @@ pub(crate) fn define(linker: &mut Linker<World>, module: &Module) -> Result<()> 
                         if guest.data().calls.is_none() {
                             return Err(refused("poll"));
                         }
-                        // A list with one index: the first that is waited for is ready.
+                        // A list with one index: the first handle is ready.
                         let list = put(&mut guest, &[0; 4], 4)?;
                         write_to(&mut guest, at, [list, 1].map(u32::to_le_bytes).as_flattened())
                     },
@@ -118,7 +118,7 @@ fn take(mut guest: Caller<'_, World>, at: u32) -> Result<()> {
     }
     calls.taken += 1;
     let number = calls.taken;
-    // As the engine that serves gets them (`taken.rs`).
+    // The same layout as in the engine that serves (`taken.rs`).
     let texts = HEADERS.as_flattened();
     let size = texts.iter().map(|text| text.len()).sum::<usize>() + 4 * texts.len() + 4;
     let lengths = [size].into_iter().chain(texts.iter().map(|text| text.len()));
@@ -126,16 +126,16 @@ fn take(mut guest: Caller<'_, World>, at: u32) -> Result<()> {
     block.extend(texts.concat().as_bytes());
     let headers = put(&mut guest, &block, 4)?;
     let body = put(&mut guest, BODY.as_bytes(), 1)?;
-    // Some, the number, a response, and its parts.
+    // Some, the number, a response and its parts.
     let record = [1, number, 0, 200, headers, u32::try_from(HEADERS.len())?, body, u32::try_from(BODY.len())?];
     let record = record.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>();
     write_to(&mut guest, at, &record)
 }
 
-/// Puts bytes into memory that the guest allocates.
+/// Copies bytes into memory that the guest allocates.
 fn put(guest: &mut Caller<'_, World>, bytes: &[u8], alignment: i32) -> Result<u32> {
     let realloc = guest.get_export(REALLOC).and_then(wasmtime::Extern::into_func);
-    let realloc = realloc.ok_or_else(|| Error::msg("it does not allocate"))?;
+    let realloc = realloc.ok_or_else(|| Error::msg("the engine does not export cabi_realloc"))?;
     let realloc = realloc.typed::<(i32, i32, i32, i32), u32>(&mut *guest)?;
     let at = realloc.call(&mut *guest, (0, 0, alignment, i32::try_from(bytes.len())?))?;
     write_to(guest, at, bytes)?;
@@ -152,7 +152,7 @@ mod tests {
     use crate::random::Random;
     use crate::wasi;
 
-    /// An engine that makes two calls, waits for a timer, and takes what has ended at 64, 128 and 192.
+    /// An engine that makes two calls, waits for a timer, and takes results at 64, 128 and 192.
     const ENGINE: &str = r#"(module
       (import "sdk:core/calls@0.1.0" "start"
         (func $start (param i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32) (result i32)))

@@ -1,12 +1,12 @@
-//! From a core module to a component.
+//! Encodes a core module as a component.
 
 use wit_component::ComponentEncoder;
 
 use crate::error::SnapshotError;
 use crate::template;
 
-/// Makes a component of an engine, without its names and producers. `adapter` implements WASI preview 1 for the engine. The adapter
-/// for calls and log lines stands around the engine, so that the component imports only WASI.
+/// Makes a component from an engine, without its names and producers. `adapter` implements WASI preview 1 for the
+/// engine. The adapter for calls and log lines encloses the engine, so that the component imports only WASI.
 pub(crate) fn encode(module: &[u8], adapter: &[u8]) -> Result<Vec<u8>, SnapshotError> {
     let component = ComponentEncoder::default()
         .validate(true)

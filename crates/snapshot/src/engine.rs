@@ -1,23 +1,23 @@
-//! The prepared engine, and a build with it.
+//! The prepared engine and its builds.
 
 use std::path::Path;
 
-use tenon_code::Folder;
+use tenon_trusted_folder::Folder;
 use wasm_encoder::{ComponentSection, ProducersField, ProducersSection};
 
 use crate::error::SnapshotError;
 use crate::files::Files;
-use crate::run::{Ran, Runner, configured};
+use crate::run::{RunOutput, Runner, configured};
 use crate::template;
 
-/// A component, and what it came to.
+/// The result of a build.
 #[derive(Debug)]
 pub struct Built {
     /// A component that exports `sdk:core/handler`.
     pub component: Vec<u8>,
-    /// Bytes of it that are the handler's: what is not zero in its memory.
+    /// Bytes of the component that belong to the handler: the nonzero part of its memory.
     pub state_bytes: usize,
-    /// What the top level wrote to standard output and standard error.
+    /// Output of the top level on standard output and standard error.
     pub printed: String,
 }
 
@@ -28,7 +28,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Opens what [`crate::prepare`] kept under `key`; none when it has to be prepared.
+    /// Opens the engine that [`crate::prepare`] stored under `key`. None when it has to be prepared.
     ///
     /// # Errors
     ///
@@ -42,28 +42,28 @@ impl Engine {
         Ok(open())
     }
 
-    /// The component that all snapshots are written into; its code is the code of them all.
+    /// Returns the component that all snapshots are written into. They share its machine code.
     #[must_use]
     pub fn template(&self) -> &[u8] {
         &self.template
     }
 
-    /// Runs the top level of a bundle, one ES module, and makes a component of the engine as it then is. `name` is the
-    /// bundle's file name, by which stack traces call it; the component notes `tools`, names and versions, as what made it.
-    /// It computes, and must not be called where others wait.
+    /// Runs the top level of a bundle, one ES module, and makes a component from the resulting engine. Stack traces
+    /// call the bundle `name`. The component records `tools`, names and versions, as its producers. This computes for
+    /// seconds, so it must not run on a thread that others wait for.
     ///
     /// # Errors
     ///
-    /// The kinds of [`SnapshotError`] that are about the top level.
+    /// The variants of [`SnapshotError`] about the top level.
     pub fn build(&self, name: &str, bundle: &[u8], tools: &[(String, String)]) -> Result<Built, SnapshotError> {
-        let Ran { written: mut component, state_bytes, printed } =
+        let RunOutput { written: mut component, state_bytes, printed } =
             self.runner.run(name, bundle, |state| template::with_state(&self.template, state))?;
         note_tools(&mut component, tools);
         Ok(Built { component, state_bytes, printed })
     }
 }
 
-/// Adds the registry of tools that a component carries, as `componentize()` writes it; none without tools.
+/// Appends the producers section of a component, as `componentize()` writes it. Does nothing without tools.
 fn note_tools(component: &mut Vec<u8>, tools: &[(String, String)]) {
     if tools.is_empty() {
         return;

@@ -1,14 +1,14 @@
-//! What can go wrong.
+//! Errors of this crate.
 
 use std::io;
 
-/// Why there is no component, or no engine.
+/// The reason why there is no component or no engine.
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {
-    /// The bundle's top level failed; with what the engine printed, places in the bundle among it.
+    /// The bundle's top level failed. The text is the engine's output, with positions in the bundle.
     #[error("{0}")]
     TopLevel(String),
-    /// The top level asked the host for something that only a request has.
+    /// The top level called a host function that exists only during a request.
     #[error("the top level calls {0}, which exists only while a request is answered")]
     HostCall(String),
     /// The top level did not end.
@@ -17,11 +17,11 @@ pub enum SnapshotError {
     /// The top level needs more memory than a handler may have.
     #[error("the top level needs more than {0} MiB of memory")]
     Memory(usize),
-    /// The engine cannot be prepared from what was given, or its code cannot be run.
+    /// The engine cannot be prepared from the ingredients, or its code cannot run.
     #[error("the JavaScript engine cannot be prepared: {0}")]
     Engine(String),
-    /// What was prepared cannot be kept.
-    #[error("the prepared JavaScript engine cannot be kept: {0}")]
+    /// The prepared engine cannot be stored.
+    #[error("the prepared JavaScript engine cannot be stored: {0}")]
     Keep(#[from] io::Error),
 }
 

@@ -1,16 +1,16 @@
-//! Names of what is kept.
+//! Names of stored files.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use tenon_code::Folder;
+use tenon_trusted_folder::Folder;
 
-/// What is prepared, as a number: another one when this crate prepares something else of the same ingredients.
-const EDITION: u32 = 9;
+/// Cache format version; bump it when this crate prepares something else from the same ingredients.
+const FORMAT_VERSION: u32 = 9;
 
-/// How many prepared engines are kept: those of three versions, with and without weval.
+/// Number of prepared engines that are kept: those of three versions, with and without weval.
 const KEPT: usize = 6;
 
-/// Names by what was prepared, and by wasmtime's version and configuration.
+/// File names, which contain the key and wasmtime's version and configuration.
 pub(crate) struct Files {
     pub(crate) code: String,
     pub(crate) template: String,
@@ -23,7 +23,7 @@ pub(crate) struct Files {
 impl Files {
     pub(crate) fn new(engine: &wasmtime::Engine, key: &str) -> Self {
         let mut hasher = DefaultHasher::new();
-        EDITION.hash(&mut hasher);
+        FORMAT_VERSION.hash(&mut hasher);
         engine.precompile_compatibility_hash().hash(&mut hasher);
         let name = |extension: &str| format!("{key}-{:016x}.{extension}", hasher.clone().finish());
         Self {

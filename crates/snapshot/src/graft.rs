@@ -1,10 +1,10 @@
-//! Functions of the engine's that are replaced by some that are written as text.
+//! Replaces functions of the engine with functions of a module in text format.
 
-use tenon_code::rewrite::{Error, Rewrite};
+use tenon_rewrite::{Error, Rewrite};
 
-/// Lets the engine call functions of `source`, the text of a module (`Rewrite::graft`), where it calls some that it imports. Each is
-/// told by where it is imported from, and what it is called there and in the source. The engine stays as it is when it lacks
-/// what the source needs.
+/// Redirects calls of imported functions in the engine to functions of `source`, a module's text (`Rewrite::graft`).
+/// Each replacement names the import's module, the import, and the function of the source. The engine stays unchanged
+/// when it lacks an import that the source needs.
 pub(crate) fn replace(engine: &mut Rewrite<'_>, source: &str, replaced: &[(&str, &str, &str)]) -> Result<(), Error> {
     let known: Option<Vec<_>> = replaced.iter().map(|(module, name, _)| engine.imported(module, name)).collect();
     let Some(known) = known else { return Ok(()) };
@@ -14,7 +14,7 @@ pub(crate) fn replace(engine: &mut Rewrite<'_>, source: &str, replaced: &[(&str,
         let added = added.iter().find(|(exported, _)| exported == instead);
         let (_, added) = added.ok_or_else(|| format!("the source has no {instead}"))?;
         if !engine.are_alike(*added, known) {
-            return Err(format!("{name} is another function than what replaces it").into());
+            return Err(format!("{name} has another type than its replacement").into());
         }
         engine.call_instead(known.function, added.function);
     }

@@ -1,20 +1,21 @@
-//! From a bundle of JavaScript to a component: the engine runs the bundle's top level, and its memory becomes the
+//! Makes a component from a bundle of JavaScript. The engine runs the bundle's top level, and its memory becomes the
 //! component's initial memory.
 //!
-//! The engine never changes, so all that can be done with it is done once ([`prepare`]) and kept on disk:
+//! The engine never changes, so its preparation is done once ([`prepare`]) and stored on disk:
 //!
 //! ```text
 //!  engine, with its real imports ─► instrument (wasmtime-wizer) ─► compile ──────────► to run top levels in
 //!  the same, unused imports stubbed ─► encode as a component (wit-component) ─► template: a component without memory
 //! ```
 //!
-//! A build ([`Engine::build`]) instantiates the one, runs the top level, has it answer ([`starlingmonkey::rehearsal`]), clears what the
-//! engine has freed ([`starlingmonkey::garbage`]), and writes memory and globals into the other. Nothing is compiled, nothing is encoded. With an engine for weval
-//! ([`SpecializableEngine`]) the template is a core module, and is encoded once weval has specialized it to the handler.
-//! Stubbing changes functions only, so the memory of the first engine is right for the second. While it runs, the engine
-//! sees two files and a clock: see [`wasi`].
+//! A build ([`Engine::build`]) instantiates the one and runs the top level. It sends requests to the handler
+//! ([`starlingmonkey::rehearsal`]), and clears freed memory ([`starlingmonkey::garbage`]). Then it writes memory and
+//! globals into the other. Nothing is compiled or encoded. With an engine for weval ([`SpecializableEngine`]) the
+//! template is a core module, which is encoded after weval has specialized it to the handler. Stubbing changes
+//! functions only, so the memory of the first engine fits the second. While it runs, the engine sees two files and a
+//! clock: see [`wasi`].
 //!
-//! Splicing is left to componentize-js, which gets the engine without the functions that it does not look into
+//! componentize-js does the splicing. It gets the engine without the function bodies that it does not read
 //! ([`hollow()`], [`fill`]).
 
 mod calls;

@@ -1,10 +1,10 @@
-//! What is done once for each version of the engine.
+//! Preparation of an engine, once for each version of it.
 
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
-use tenon_code::Folder;
-use tenon_code::rewrite::{self, Rewrite};
+use tenon_rewrite::Rewrite;
+use tenon_trusted_folder::Folder;
 use wasmtime_wizer::Wizer;
 
 use crate::encode::encode;
@@ -14,12 +14,13 @@ use crate::run::{Runner, configured};
 use crate::starlingmonkey::{arguments, clock, entropy, log, poll, taken};
 use crate::template;
 
-/// The function of the engine that reads the bundle and runs its top level.
+/// The engine's function that reads the bundle and runs its top level.
 pub(crate) const INITIALIZE: &str = "componentize.wizer";
 
-/// The sources that decide what a prepared engine is.
-const SOURCES: [&str; 17] = [
+/// Sources that determine a prepared engine.
+const SOURCES: [&str; 18] = [
     include_str!("starlingmonkey/arguments.rs"),
+    include_str!("starlingmonkey/arguments.wat"),
     include_str!("starlingmonkey/clock.rs"),
     include_str!("encode.rs"),
     include_str!("starlingmonkey/entropy.rs"),
@@ -33,12 +34,12 @@ const SOURCES: [&str; 17] = [
     include_str!("starlingmonkey/taken.rs"),
     include_str!("starlingmonkey/taken.wat"),
     include_str!("template.rs"),
-    include_str!("../../code/src/rewrite.rs"),
-    include_str!("../../code/src/rewrite/graft.rs"),
+    include_str!("../../rewrite/src/rewrite.rs"),
+    include_str!("../../rewrite/src/rewrite/graft.rs"),
     include_str!("../../compose/src/lib.rs"),
 ];
 
-/// Identifies the code that prepares engines: an engine that another revision prepared is not this one's.
+/// Returns an identifier of the code that prepares engines. An engine of another revision is not used.
 #[must_use]
 pub fn revision() -> String {
     let adapter = Sha256::new().chain_update(tenon_compose::ADAPTER);
@@ -46,12 +47,12 @@ pub fn revision() -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What the splicer of componentize-js makes, and what belongs to it.
+/// The output of componentize-js's splicer, and its companions.
 #[derive(Clone, Debug)]
 pub struct Ingredients {
     /// The engine with the world's imports and exports spliced in.
     pub engine: Vec<u8>,
-    /// The same with the imports stubbed that the world does not have.
+    /// The same, with stubs for the imports that the world does not have.
     pub stubbed: Vec<u8>,
     /// The adapter from `wasi_snapshot_preview1` to WASI 0.2, for a component without a command.
     pub adapter: Vec<u8>,
@@ -61,36 +62,36 @@ pub struct Ingredients {
     pub environment: Vec<String>,
 }
 
-/// Prepares the engine and keeps it in `folder` under `key`. Seconds of computing on all cores.
+/// Prepares the engine and stores it in `folder` under `key`. It computes on all cores for seconds.
 ///
-/// Two processes may do so at once: each writes whole files of the same content.
+/// Two processes may do so at once, because each writes whole files with the same content.
 ///
 /// # Errors
 ///
-/// [`SnapshotError::Engine`] when the ingredients do not fit together, [`SnapshotError::Keep`] when the folder cannot be
-/// written.
+/// [`SnapshotError::Engine`] when the ingredients do not fit together, [`SnapshotError::Keep`] when the folder cannot
+/// be written.
 pub fn prepare(folder: &Path, key: &str, ingredients: Ingredients) -> Result<(), SnapshotError> {
     let template = encode(&engine_of(&ingredients)?, &ingredients.adapter)?;
     keep(folder, key, ingredients, template)
 }
 
-/// Prepares an engine for weval and keeps it in `folder` under `key`; see [`prepare`].
+/// Prepares an engine for weval and stores it in `folder` under `key`; see [`prepare`].
 ///
 /// # Errors
 ///
-/// Those of [`prepare`].
+/// As for [`prepare`].
 pub fn prepare_specializable(folder: &Path, key: &str, ingredients: Ingredients) -> Result<(), SnapshotError> {
     let template = engine_of(&ingredients)?;
     keep(folder, key, ingredients, template)
 }
 
-/// The engine that serves, without its memory.
+/// Returns the engine that serves, without its memory.
 fn engine_of(ingredients: &Ingredients) -> Result<Vec<u8>, SnapshotError> {
     let rewritten = rewritten(&ingredients.stubbed).map_err(SnapshotError::engine)?;
     template::without_memory(&rewritten)
 }
 
-fn rewritten(engine: &[u8]) -> Result<Vec<u8>, rewrite::Error> {
+fn rewritten(engine: &[u8]) -> Result<Vec<u8>, tenon_rewrite::Error> {
     let mut rewrite = Rewrite::of(engine)?;
     clock::ask_directly(&mut rewrite)?;
     entropy::draw_directly(&mut rewrite)?;
@@ -110,15 +111,15 @@ fn keep(folder: &Path, key: &str, ingredients: Ingredients, template: Vec<u8>) -
     folder.write(&files.adapter, &adapter)?;
     folder.write(&files.bindings, bindings.as_bytes())?;
     folder.write(&files.environment, environment.join("\n").as_bytes())?;
-    // Compiling takes memory enough; each of these is 10 MB.
+    // Each of these is 10 MB, and compilation needs memory.
     drop((template, stubbed));
-    // Checks that nothing changes while it runs but what a snapshot keeps: memory and mutable globals.
+    // Checks that a run changes only memory and mutable globals, which a snapshot contains.
     let (_, instrumented) = Wizer::new().init_func(INITIALIZE).instrument(&spliced).map_err(SnapshotError::engine)?;
     let code = engine.precompile_module(&instrumented).map_err(SnapshotError::engine)?;
     drop(instrumented);
     folder.write(&files.code, &code)?;
     drop(code);
-    // A number, or nothing.
+    // A number or an empty file.
     let first_call = Runner::open(engine, &folder, &files).and_then(|runner| runner.first_call());
     let first_call = first_call.map_or_else(String::new, |place| place.to_string());
     folder.write(&files.first_call, first_call.as_bytes())?;

@@ -1,9 +1,9 @@
-//! Random bytes for the time of a build.
+//! Random bytes during a build.
 
 use sha2::{Digest, Sha256};
 
-/// Bytes that follow from a seed. The engine draws the seeds of its hash tables from them, and they stay in the snapshot:
-/// derived from the bundle, they make the same component of the same bundle, and nobody who lacks it can tell them.
+/// Bytes derived from a seed. The engine seeds its hash tables with them, and the seeds stay in the snapshot. They come
+/// from the bundle, so the same bundle gives the same component, and nobody without the bundle can guess them.
 pub(crate) struct Random {
     seed: [u8; 32],
     block: u64,

@@ -1,26 +1,26 @@
-//! Requests that a build makes.
+//! Requests that a build sends to a handler.
 
 use wasmtime::{Instance, Memory, Store};
 
 use crate::starlingmonkey::arguments::{BEFORE, HANDLE, POST, REALLOC};
 use crate::wasi::World;
 
-/// The method of a build's requests, which no client can send (RFC 9110, section 9.1) and for which neither handlers nor
-/// middleware are called. A module-level variable that they set would be in the snapshot, and so in all instances.
+/// Method of a build's requests. No client can send it (RFC 9110, section 9.1), and no handler or middleware is called
+/// for it. A module-level variable that they set would be in the snapshot, and so in all instances.
 const WARM_UP: &str = ":warm-up";
 
-/// Their path, whose query is taken apart.
+/// Path of these requests, with a query that the SDK parses.
 const PATH: &str = "/-/not-found?by=tenon";
 
-/// A request.
+/// A request of a build.
 #[derive(Default)]
 pub(crate) struct Request {
-    /// JSON.
+    /// JSON text.
     pub(crate) body: Option<&'static str>,
 }
 
 impl Request {
-    /// Puts the record of the request (Canonical ABI) into the guest's memory, and calls its handler: method, path, headers
+    /// Writes the request's record (Canonical ABI) into the guest's memory and calls the handler. Method, path, headers
     /// and body are each an address and a length.
     pub(crate) fn send(&self, store: &mut Store<World>, instance: &Instance, memory: Memory) -> wasmtime::Result<()> {
         let realloc = instance.get_typed_func::<(i32, i32, i32, i32), i32>(&mut *store, REALLOC)?;
@@ -30,7 +30,7 @@ impl Request {
             memory.write(&mut *store, at.cast_unsigned() as usize, bytes)?;
             Ok([at, length])
         };
-        // As if it were the first piece of a block that has room for all, so that JavaScript frees none of them.
+        // Looks like the first piece of a block with room for all, so that JavaScript frees none of them.
         let [block, length] = put(&[&[0; BEFORE], WARM_UP.as_bytes()].concat())?;
         let before = i32::try_from(BEFORE)?;
         let (method, method_length) = (block + before, length - before);

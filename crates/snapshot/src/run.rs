@@ -1,11 +1,12 @@
-//! A run of a bundle's top level, and what it leaves.
+//! Runs of a bundle's top level, and the resulting state.
 
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use tenon_code::{Folder, Global, State};
+use tenon_rewrite::{Global, State};
+use tenon_trusted_folder::Folder;
 use wasmtime::{Config, Instance, Linker, Memory, Module, Store, StoreLimitsBuilder, UnknownImportError, Val};
 
 use crate::calls::TopLevelCall;
@@ -19,40 +20,40 @@ use crate::starlingmonkey::weval;
 use crate::template;
 use crate::wasi::{self, Seeding, World};
 
-/// How long a top level may run.
+/// Time limit of a top level.
 const TIME: Duration = Duration::from_secs(30);
 
-/// How long the handler may take for the requests of a build.
+/// Time limit of the handler for the requests of a build.
 const TIME_OF_REQUEST: Duration = Duration::from_secs(5);
 
-/// How much memory a top level may use: as much as a handler may by default would be less.
+/// Memory limit of a top level. A handler's default limit is lower.
 const MEMORY: usize = 384 * 1024 * 1024;
 
-/// The variable that says what time it is in a build that is to be repeated (reproducible-builds.org).
+/// Environment variable with the time of a reproducible build (reproducible-builds.org).
 const TIME_OF_BUILD: &str = "SOURCE_DATE_EPOCH";
 
-/// Where the engine finds the bindings; no bundle has this name, for names of modules have no underscore.
+/// File name of the bindings. No bundle has it, because module names contain no underscore.
 const BINDINGS: &str = "__bindings.js";
 
-/// What a top level left, with its state written into something.
-pub(crate) struct Ran<T> {
+/// The result of a run, with its state written into `written`.
+pub(crate) struct RunOutput<T> {
     pub(crate) written: T,
     pub(crate) state_bytes: usize,
     pub(crate) printed: String,
 }
 
-/// Compiled code of an engine that runs top levels, and what it reads.
+/// Compiled code of an engine that runs top levels, and the engine's inputs.
 pub(crate) struct Runner {
     engine: wasmtime::Engine,
     module: Module,
     bindings: Vec<u8>,
     environment: Vec<String>,
-    /// Where the engine notes that it has been called, when that is known.
+    /// Address of the engine's mark that it was called, if it is known.
     first_call: Option<usize>,
 }
 
 impl Runner {
-    /// Opens what was kept; none when there is nothing that can be trusted.
+    /// Opens stored files. None when there are none that can be trusted.
     pub(crate) fn open(engine: wasmtime::Engine, folder: &Folder, files: &Files) -> Option<Self> {
         if !folder.holds(&files.code) {
             return None;
@@ -64,13 +65,13 @@ impl Runner {
         Some(Self { engine, module, bindings, environment, first_call })
     }
 
-    /// Runs the top level of a bundle that is called `name`, and gives what `write` makes of the state that it leaves.
+    /// Runs the top level of a bundle with this name, and returns what `write` makes of its state.
     pub(crate) fn run<T>(
         &self,
         name: &str,
         bundle: &[u8],
         write: impl FnOnce(&State<'_>) -> Result<T, SnapshotError>,
-    ) -> Result<Ran<T>, SnapshotError> {
+    ) -> Result<RunOutput<T>, SnapshotError> {
         let (mut store, mut instance) = self.started(name, bundle)?;
         let mut printed = String::from_utf8_lossy(&store.data().printed).into_owned();
         if let Some(first_call) = self.first_call {
@@ -81,7 +82,7 @@ impl Runner {
                 Ok(true) => printed = String::from_utf8_lossy(&store.data().printed).into_owned(),
                 Ok(false) => (store, instance) = self.started(name, bundle)?,
                 Err(error) => {
-                    printed += &format!("warning: nothing of the component is warmed up: {}\n", interruption(&error));
+                    printed += &format!("warning: the component is not warmed up: {}\n", interruption(&error));
                     (store, instance) = self.started(name, bundle)?;
                 }
             }
@@ -106,30 +107,30 @@ impl Runner {
         let state = State { pages: memory.size(&store), globals, segments: template::runs(memory.data(&store)) };
         let written = write(&state)?;
         let state_bytes = state.segments.iter().map(|segment| segment.data.len()).sum();
-        Ok(Ran { written, state_bytes, printed })
+        Ok(RunOutput { written, state_bytes, printed })
     }
 
-    /// Where the engine notes that it has been called; see [`rehearsal`].
+    /// Returns the address of the engine's mark that it was called; see [`rehearsal`].
     pub(crate) fn first_call(&self) -> Option<usize> {
         let (mut store, instance) = self.started("h.js", rehearsal::HANDLER).ok()?;
         let memory = memory_of(&mut store, &instance).ok()?;
         in_time(TIME, &mut store, |store| rehearsal::first_call(store, &instance, memory))
     }
 
-    /// An instance whose top level has run and has left what its world exports.
+    /// Makes an instance whose top level has run and has defined the exports of its world.
     fn started(&self, name: &str, bundle: &[u8]) -> Result<(Store<World>, Instance), SnapshotError> {
         let (mut store, instance) = self.instantiate(name, bundle)?;
         let check = instance.get_typed_func::<(), u32>(&mut store, "check_init").map_err(SnapshotError::engine)?;
         if check.call(&mut store, ()).map_err(SnapshotError::engine)? != 0 {
             return Err(failure(
-                &wasmtime::Error::msg("it does not export what its world does"),
+                &wasmtime::Error::msg("it does not export the functions of its world"),
                 &store.data().printed,
             ));
         }
         Ok((store, instance))
     }
 
-    /// An instance whose top level has run.
+    /// Makes an instance whose top level has run.
     fn instantiate(&self, name: &str, bundle: &[u8]) -> Result<(Store<World>, Instance), SnapshotError> {
         let limits = StoreLimitsBuilder::new().memory_size(MEMORY).trap_on_grow_failure(true).build();
         let input = format!("--initializer-script-path /{BINDINGS} --strip-path-prefix / {name}");
@@ -151,7 +152,7 @@ impl Runner {
     }
 }
 
-/// Runs what computes in the engine, which is interrupted when its time is over.
+/// Runs a computation in the engine and interrupts it when its time is over.
 fn within<T>(time: Duration, engine: &wasmtime::Engine, run: impl FnOnce() -> T) -> T {
     // Dropping `done` ends the watch.
     let (done, watched) = channel::<()>();
@@ -175,7 +176,7 @@ fn initialize(store: &mut Store<World>, linker: &Linker<World>, module: &Module)
     Ok(instance)
 }
 
-/// Has the engine's allocator give out the free blocks that are in the way of later ones, to nobody.
+/// Makes the engine's allocator hand out the small free blocks, so that later requests allocate contiguously.
 fn give_out_scattered(store: &mut Store<World>, instance: &Instance, memory: Memory) -> wasmtime::Result<()> {
     let allocate = instance.get_typed_func::<(i32, i32, i32, i32), i32>(&mut *store, "cabi_realloc")?;
     for size in garbage::scattered(memory.data(&*store)) {
@@ -184,14 +185,14 @@ fn give_out_scattered(store: &mut Store<World>, instance: &Instance, memory: Mem
     Ok(())
 }
 
-/// Calls the handler, which is interrupted when its time is over.
+/// Calls the handler and interrupts it when its time is over.
 fn in_time<T>(time: Duration, store: &mut Store<World>, call: impl FnOnce(&mut Store<World>) -> T) -> T {
     store.set_epoch_deadline(1);
     let engine = store.engine().clone();
     within(time, &engine, || call(store))
 }
 
-/// What a failed run means for whoever wrote the bundle.
+/// Converts the error of a run for the author of the bundle.
 fn failure(error: &wasmtime::Error, printed: &[u8]) -> SnapshotError {
     if let Some(unknown) = error.downcast_ref::<UnknownImportError>() {
         return SnapshotError::HostCall(format!("{} of {}", unknown.name(), unknown.module()));
@@ -215,7 +216,7 @@ fn failure(error: &wasmtime::Error, printed: &[u8]) -> SnapshotError {
     SnapshotError::TopLevel(if printed.is_empty() { format!("{error:#}") } else { printed.to_owned() })
 }
 
-/// The reason why a rehearsal ended. It lies in a handler of a route that is `warm`.
+/// Returns the reason why a rehearsal ended. It lies in a handler of a route that is `warm`.
 fn interruption(error: &wasmtime::Error) -> String {
     let asks = |what: &str| format!("a handler asks the host for {what}, which a build does not have");
     if let Some(TopLevelCall(function, _)) = error.downcast_ref() {
@@ -231,7 +232,7 @@ fn interruption(error: &wasmtime::Error) -> String {
     }
 }
 
-/// The time that a top level sees: it stands still.
+/// Returns the time that a top level sees. The clock stands still.
 fn time() -> Duration {
     let told = std::env::var(TIME_OF_BUILD).ok().and_then(|seconds| seconds.parse().ok());
     told.map_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default(), Duration::from_secs)
@@ -243,15 +244,15 @@ fn memory_of(store: &mut Store<World>, instance: &Instance) -> Result<Memory, Sn
 }
 
 fn deserialize(engine: &wasmtime::Engine, file: &Path) -> Option<Module> {
-    // SAFETY: the folder is this user's alone and the bytes are those that this crate wrote there, so they are what
-    // wasmtime compiled. Wasmtime itself refuses code of another version or configuration.
+    // SAFETY: only this user and root can write to the folder, and the digest matches what this crate wrote there. So
+    // the bytes are wasmtime's output. Wasmtime itself refuses code of another version or configuration.
     unsafe { Module::deserialize_file(engine, file) }.ok()
 }
 
-/// The engine of builds: nothing of it serves requests.
+/// Makes the wasmtime engine of builds, which serves no requests.
 pub(crate) fn configured() -> Result<wasmtime::Engine, SnapshotError> {
     let mut config = Config::new();
-    // Nobody asks where in the engine something happened; without that the code is a quarter smaller.
+    // No one needs positions in the engine's code. Without the address map, the code is a quarter smaller.
     config.epoch_interruption(true).generate_address_map(false);
     wasmtime::Engine::new(&config).map_err(SnapshotError::engine)
 }

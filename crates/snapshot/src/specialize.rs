@@ -1,17 +1,17 @@
-//! Engines for weval: the snapshot is a core module whose functions weval specializes to the handler, before it becomes
-//! a component.
+//! Engines for weval. The snapshot is a core module; weval specializes its functions to the handler before it becomes a
+//! component.
 //!
-//! Such an engine leaves requests in its memory: an interpreter, and the bytecode to specialize it to. weval finds them in
-//! the snapshot and appends functions, so a component made this way has code of its own.
+//! Such an engine leaves requests for weval in its memory: an interpreter, and the bytecode to specialize it to. weval
+//! finds them in the snapshot and appends functions, so such a component has code of its own.
 
 use std::path::Path;
 
-use tenon_code::Folder;
+use tenon_trusted_folder::Folder;
 
 use crate::encode::encode;
 use crate::error::SnapshotError;
 use crate::files::Files;
-use crate::run::{Ran, Runner, configured};
+use crate::run::{RunOutput, Runner, configured};
 use crate::template;
 
 /// An engine for weval, ready to run top levels.
@@ -21,17 +21,17 @@ pub struct SpecializableEngine {
     adapter: Vec<u8>,
 }
 
-/// What weval works on.
+/// The input of weval.
 #[derive(Debug)]
 pub struct Snapshot {
     /// A core module that imports `weval`.
     pub module: Vec<u8>,
-    /// What the top level wrote to standard output and standard error.
+    /// Output of the top level on standard output and standard error.
     pub printed: String,
 }
 
 impl SpecializableEngine {
-    /// Opens what [`crate::prepare_specializable`] kept under `key`; none when it has to be prepared.
+    /// Opens the engine that [`crate::prepare_specializable`] stored under `key`. None when it has to be prepared.
     ///
     /// # Errors
     ///
@@ -54,18 +54,18 @@ impl SpecializableEngine {
     ///
     /// # Errors
     ///
-    /// The kinds of [`SnapshotError`] that are about the top level.
+    /// The variants of [`SnapshotError`] about the top level.
     pub fn snapshot(&self, name: &str, bundle: &[u8]) -> Result<Snapshot, SnapshotError> {
-        let Ran { written: module, printed, .. } =
+        let RunOutput { written: module, printed, .. } =
             self.runner.run(name, bundle, |state| template::module_with_state(&self.template, state))?;
         Ok(Snapshot { module, printed })
     }
 
-    /// Makes a component of what weval made of a snapshot's module. It is for serving, and does not note what tools made it.
+    /// Makes a component from weval's output for a snapshot's module. It is for serving and records no tools.
     ///
     /// # Errors
     ///
-    /// [`SnapshotError::Engine`] when it is no module that a component can be made of.
+    /// [`SnapshotError::Engine`] when it cannot be encoded as a component.
     pub fn component(&self, specialized: &[u8]) -> Result<Vec<u8>, SnapshotError> {
         encode(specialized, &self.adapter)
     }

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use tenon_code::section::{
+use tenon_rewrite::section::{
     COMPONENT, CORE_MODULE, CUSTOM, DATA, DATA_COUNT, EXPORT, GLOBAL, MEMORY, PREAMBLE, START, Section, sections,
 };
-use tenon_code::{Engine as Found, Global, Segment, State, StateError};
+use tenon_rewrite::{EngineModule, Global, Segment, State, StateError};
 use wasm_encoder::reencode::{Reencode, RoundtripReencoder};
 use wasm_encoder::{DataCountSection, DataSection, Encode, ExportSection, Module, RawSection};
 use wasmparser::{DataKind, DataSectionReader, ExportSectionReader, GlobalSectionReader};
@@ -13,18 +13,18 @@ use wasmparser::{MemorySectionReader, MemoryType, Operator, Parser, Payload};
 
 use crate::error::SnapshotError;
 
-/// Memory is written in runs; fewer zeros than this between two runs are written out, for a run has a cost, too.
+/// Minimum length of a run of zeros that is left out. Shorter ones are written, because each run has a cost, too.
 const GAP: usize = 16;
 
-/// Engines limit the number of runs (the JavaScript API to 100,000). When there are more, gaps are filled.
+/// Maximum number of runs, because engines limit it (the JavaScript API to 100,000). With more, gaps are filled.
 const MOST_RUNS: usize = 50_000;
 
-/// Functions that only the making of a snapshot calls.
+/// Functions that only a snapshot's making calls.
 const INITIALIZERS: [&str; 4] = ["_initialize", "componentize.wizer", "wizer-initialize", "wizer.resume"];
 
-/// Turns the engine into one that snapshots can be written into: without the functions that make them, and without data
-/// of its own: of them one byte is left, so that code that is compiled from it expects an image. Where code refers to data,
-/// by their number, they leave empty passive ones behind. Else not, because each of thousands costs every instance.
+/// Turns the engine into a template: removes the functions that make snapshots, and its data. One byte of data stays,
+/// so that compiled code expects an image. If code refers to data by number, empty passive segments take their place.
+/// Otherwise they are left out, because each of thousands would cost every instance.
 pub(crate) fn without_memory(engine: &[u8]) -> Result<Vec<u8>, SnapshotError> {
     let sections = sections(engine, PREAMBLE..engine.len()).map_err(SnapshotError::engine)?;
     let mut pages = 0;
@@ -36,7 +36,7 @@ pub(crate) fn without_memory(engine: &[u8]) -> Result<Vec<u8>, SnapshotError> {
     write_module(engine, &sections, &placeholder, keep_numbers).map_err(SnapshotError::engine)
 }
 
-/// Whether a function of a module copies or drops data.
+/// Returns whether a function of the module copies or drops data.
 fn refers_to_data(engine: &[u8]) -> wasmparser::Result<bool> {
     for payload in Parser::new(0).parse_all(engine) {
         let Payload::CodeSectionEntry(function) = payload? else { continue };
@@ -49,10 +49,10 @@ fn refers_to_data(engine: &[u8]) -> wasmparser::Result<bool> {
     Ok(false)
 }
 
-/// A component without what only describes it: names and producers, in it and in all that is in it.
+/// Removes names and producers from a component and everything nested in it.
 pub(crate) fn stripped(component: &[u8]) -> Result<Vec<u8>, StateError> {
     let mut made = component[..PREAMBLE].to_vec();
-    // In a core module the same identifiers mean other sections.
+    // Core modules use the same identifiers for other sections.
     let nests = Parser::is_component(component);
     for section in sections(component, PREAMBLE..component.len())? {
         match section.id {
@@ -67,15 +67,15 @@ pub(crate) fn stripped(component: &[u8]) -> Result<Vec<u8>, StateError> {
     Ok(made)
 }
 
-/// Writes a state into the engine of a template that is the engine alone.
+/// Writes a state into a template that is a core module.
 pub(crate) fn module_with_state(template: &[u8], state: &State<'_>) -> Result<Vec<u8>, SnapshotError> {
     let sections = sections(template, PREAMBLE..template.len()).map_err(SnapshotError::engine)?;
     write_module(template, &sections, state, false).map_err(SnapshotError::engine)
 }
 
-/// Writes a state into the engine of a template that is a component.
+/// Writes a state into a template that is a component.
 pub(crate) fn with_state(template: &[u8], state: &State<'_>) -> Result<Vec<u8>, SnapshotError> {
-    let found = Found::find(template).map_err(SnapshotError::engine)?;
+    let found = EngineModule::find(template).map_err(SnapshotError::engine)?;
     let sections = found.sections().map_err(SnapshotError::engine)?;
     let mut inner = write_module(template, &sections, state, false).map_err(SnapshotError::engine)?;
     for (depth, section) in found.path.iter().enumerate().rev() {
@@ -88,7 +88,7 @@ pub(crate) fn with_state(template: &[u8], state: &State<'_>) -> Result<Vec<u8>, 
     Ok(inner)
 }
 
-/// What stands in `around`, with another content for one of its sections.
+/// Copies the range `around`, with another content for one of its sections.
 fn exchange(bytes: &[u8], around: &Range<usize>, section: &Section, content: &[u8]) -> Vec<u8> {
     let mut made = Vec::with_capacity(around.len() + content.len());
     made.extend_from_slice(&bytes[around.start..section.start]);
@@ -104,7 +104,7 @@ fn write_module(
     state: &State<'_>,
     keep_numbers: bool,
 ) -> Result<Vec<u8>, StateError> {
-    // Encoded first, because the number of segments stands before the code.
+    // Encoded first, because the number of segments comes before the code.
     let mut data = DataSection::new();
     for section in sections.iter().filter(|section| section.id == DATA) {
         for segment in DataSectionReader::new(section.reader(bytes))? {
@@ -139,7 +139,7 @@ fn write_module(
             id => drop(module.section(&RawSection { id, data: content })),
         }
     }
-    // Only custom sections may follow it, and they do not mind what they follow.
+    // Only custom sections may follow it, and their position does not matter.
     module.section(&data);
     Ok(module.finish())
 }
@@ -159,11 +159,11 @@ fn exports(bytes: &[u8], section: &Section) -> Result<ExportSection, StateError>
 
 fn memory(bytes: &[u8], section: &Section) -> Result<MemoryType, StateError> {
     let mut memories = MemorySectionReader::new(section.reader(bytes))?.into_iter();
-    memories.next().ok_or(StateError::Foreign("it has not one memory"))?.map_err(StateError::from)
+    memories.next().ok_or(StateError::Foreign("it does not have exactly one memory"))?.map_err(StateError::from)
 }
 
-/// A memory section with another initial size. Its length does not depend on the size, so that the code after it keeps its
-/// place in the file, and places in the code mean the same in every snapshot.
+/// Encodes a memory section with another initial size. Its length does not depend on the size, so the code after it
+/// keeps its offset, and code offsets mean the same in every snapshot.
 fn sized(memory: &MemoryType, pages: u64) -> Vec<u8> {
     let mut content = vec![1, u8::from(memory.maximum.is_some())];
     padded(&mut content, pages);
@@ -173,7 +173,7 @@ fn sized(memory: &MemoryType, pages: u64) -> Vec<u8> {
     content
 }
 
-/// A global section with other values of mutable globals, of a length that does not depend on them.
+/// Encodes a global section with other values of mutable globals. Its length does not depend on them.
 fn globals(bytes: &[u8], section: &Section, state: &State<'_>) -> Result<Vec<u8>, StateError> {
     let mut content = Vec::new();
     let all = GlobalSectionReader::new(section.reader(bytes))?;
@@ -183,7 +183,7 @@ fn globals(bytes: &[u8], section: &Section, state: &State<'_>) -> Result<Vec<u8>
         let ty = RoundtripReencoder.global_type(global.ty).map_err(|_| StateError::Foreign("an unknown global"))?;
         ty.encode(&mut content);
         let set = state.globals.iter().find(|(of, _)| *of == index && global.ty.mutable);
-        let own = || tenon_code::constant(&global.init_expr);
+        let own = || tenon_rewrite::constant(&global.init_expr);
         let value = match set {
             Some((_, value)) => Some(*value),
             None if global.ty.mutable => own()?,
@@ -220,7 +220,7 @@ fn globals(bytes: &[u8], section: &Section, state: &State<'_>) -> Result<Vec<u8>
     Ok(content)
 }
 
-/// An unsigned number in five bytes of LEB128.
+/// Appends an unsigned number in five bytes of LEB128.
 fn padded(content: &mut Vec<u8>, mut value: u64) {
     for _ in 0..4 {
         content.push((value & 0x7f) as u8 | 0x80);
@@ -229,7 +229,7 @@ fn padded(content: &mut Vec<u8>, mut value: u64) {
     content.push((value & 0x7f) as u8);
 }
 
-/// A signed number in `length` bytes of LEB128.
+/// Appends a signed number in `length` bytes of LEB128.
 fn padded_signed(content: &mut Vec<u8>, mut value: i64, length: usize) {
     for _ in 1..length {
         content.push((value & 0x7f) as u8 | 0x80);
@@ -238,7 +238,7 @@ fn padded_signed(content: &mut Vec<u8>, mut value: i64, length: usize) {
     content.push((value & 0x7f) as u8);
 }
 
-/// What is not zero in a memory.
+/// Returns the runs of a memory that are not zero.
 pub(crate) fn runs(memory: &[u8]) -> Vec<Segment<'_>> {
     let mut gap = GAP;
     loop {

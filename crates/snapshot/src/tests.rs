@@ -1,22 +1,22 @@
-//! The whole way, with an engine of a few lines: it keeps the bundle in its memory and its length in a global.
+//! Builds with an engine of a few lines. It keeps the bundle in its memory and the bundle's length in a global.
 
 use std::fs;
 use std::path::Path;
 
-use tenon_code::{Engine as Found, Global};
+use tenon_rewrite::{EngineModule, Global};
 use wit_component::{StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 
 use crate::{Engine, Ingredients, SnapshotError, SpecializableEngine, prepare, prepare_specializable};
 
-/// Where the engine keeps what it reads.
+/// Address at which the engine keeps its input.
 const AT: usize = 70_000;
 
-/// Where it notes that it has been called, and when that was.
+/// Addresses of the mark of the first call, and of its time.
 const FIRST_CALL: usize = 403;
 const STARTED: usize = 408;
 
-/// The engine. `imports` are the functions that only the making of a snapshot calls.
+/// Builds the engine. `imports` are the functions that only a snapshot's making calls.
 fn engine(imports: &str) -> Vec<u8> {
     let text = format!(
         r#"(module
@@ -33,7 +33,7 @@ fn engine(imports: &str) -> Vec<u8> {
           (func (export "check_init") (result i32) (i32.const 0))
           (func (export "componentize.wizer")
             (local $first i32)
-            ;; Opens the bundle, reads it to {AT}, and obeys its first letter.
+            ;; Opens the bundle, reads it to {AT}, and acts on its first letter.
             (if (call $open (i32.const 3) (i32.const 0) (i32.const 100) (i32.const 4) (i32.const 0) (i64.const 0) (i64.const 0) (i32.const 0) (i32.const 300)) (then unreachable))
             (drop (call $read (i32.load (i32.const 300)) (i32.const 200) (i32.const 1) (i32.const 304)))
             (call $mark (i32.const 1))
@@ -112,7 +112,7 @@ fn a_component_starts_with_what_the_top_level_left() {
     wasmparser::Validator::new_with_features(wasmparser::WasmFeatures::default())
         .validate_all(&built.component)
         .unwrap();
-    let (state, digest) = Found::find(&built.component).unwrap().take_apart().unwrap();
+    let (state, digest) = EngineModule::find(&built.component).unwrap().take_apart().unwrap();
     assert_eq!(state.pages, 5);
     assert_eq!(state.globals[..2], [(0, Global::I32(65_536)), (1, Global::I32(1_000))]);
     let byte = |at: usize| {
@@ -122,18 +122,18 @@ fn a_component_starts_with_what_the_top_level_left() {
     };
     assert_eq!([byte(AT), byte(AT + 1), byte(AT + 999), byte(AT + 1_000), byte(300_000)], [b'+', 7, 7, 0, 9]);
     assert_eq!([byte(100), byte(103)], [b'h', b's'], "what the engine brings stays");
-    // It has answered, and believes that it has not: the time from which it counts is another for each instance.
+    // It has answered and has no mark of that, because each instance counts from a time of its own.
     assert_eq!(byte(FIRST_CALL), 1);
     assert_ne!((STARTED..STARTED + 8).map(byte).collect::<Vec<_>>(), [0; 8]);
 
-    // What another handler leaves, and a release that names no tools, have the same code.
+    // A component with another state and without recorded tools has the same code.
     let other = engine.build("h.js", b"other", &[]).unwrap();
-    assert_eq!(Found::find(&other.component).unwrap().take_apart().unwrap().1, digest);
+    assert_eq!(EngineModule::find(&other.component).unwrap().take_apart().unwrap().1, digest);
     assert!(!other.component.windows(9).any(|bytes| bytes == b"producers"));
     assert_eq!(engine.build("h.js", b"other", &[]).unwrap().component, other.component, "builds can be repeated");
 }
 
-/// What weval does to a module between the two is its own affair; here it does nothing.
+/// weval's change to a module between the two is left out here.
 #[test]
 fn a_snapshot_for_weval_is_the_same_engine_and_state() {
     let folder = tempfile::tempdir().unwrap();
@@ -144,7 +144,7 @@ fn a_snapshot_for_weval_is_the_same_engine_and_state() {
     let component = engine.component(&snapshot.module).unwrap();
     let plain = prepared(folder.path()).build("h.js", b"bundle", &[]).unwrap().component;
     let take_apart = |component| {
-        let (state, digest) = Found::find(component).unwrap().take_apart().unwrap();
+        let (state, digest) = EngineModule::find(component).unwrap().take_apart().unwrap();
         (format!("{state:?}"), digest)
     };
     assert_eq!(take_apart(&component), take_apart(&plain));

@@ -1,7 +1,7 @@
-//! What the engine sees while a top level runs: `wasi_snapshot_preview1` over two files in memory.
+//! The host of the engine while a top level runs: `wasi_snapshot_preview1` over two files in memory.
 //!
 //! The engine reads its arguments from standard input, the generated bindings from one file and the bundle from the
-//! other. There is nothing else: no folder of the machine, no environment but the engine's own settings, no network.
+//! other. It sees nothing else: no folder of the machine, no network, and only its own settings as the environment.
 
 use std::time::Duration;
 
@@ -25,10 +25,10 @@ const CHARACTER_DEVICE: u8 = 2;
 const DIRECTORY: u8 = 3;
 const REGULAR_FILE: u8 = 4;
 
-/// Fewest bytes with which OpenSSL seeds its random generator. Seeds of hash tables, the other use, have 4 or 8.
+/// Minimum length of a seed of OpenSSL's random generator. Seeds of hash tables, the other use, have 4 or 8 bytes.
 const GENERATOR_SEED: u32 = 32;
 
-/// The random generator of cryptography is used, whose seed must not come into a snapshot.
+/// The use of the cryptographic random generator, whose seed must not get into a snapshot.
 #[derive(Debug, thiserror::Error)]
 #[error("the generator of cryptographic random numbers is seeded")]
 pub(crate) struct Seeding;
@@ -36,22 +36,22 @@ pub(crate) struct Seeding;
 /// The state of one run.
 pub(crate) struct World {
     pub(crate) limits: StoreLimits,
-    /// What was written to standard output and standard error.
+    /// Output on standard output and standard error.
     pub(crate) printed: Vec<u8>,
     /// The calls of a rehearsal; None outside of one.
     pub(crate) calls: Option<Calls>,
     environment: Vec<String>,
     /// Names, relative to the root, and contents.
     files: Vec<(String, Vec<u8>)>,
-    /// What is open from descriptor `FIRST` on: the file's number and the position.
+    /// Open files from descriptor `FIRST` on: the file's number and the position.
     open: Vec<Option<(usize, usize)>>,
     random: Random,
-    /// Since 1970, for every clock.
+    /// Time since 1970, for every clock.
     pub(crate) time: Duration,
 }
 
 impl World {
-    /// `input` is what standard input gives.
+    /// Makes the state; `input` is the content of standard input.
     pub(crate) fn new(
         input: String,
         environment: Vec<String>,
@@ -72,7 +72,7 @@ impl World {
         self.files.iter().position(|(known, _)| known == name && !known.is_empty())
     }
 
-    /// The file behind a descriptor, and the position in it.
+    /// Returns the content of the file behind a descriptor, and the position in it.
     fn opened(&mut self, descriptor: u32) -> Option<(&[u8], &mut usize)> {
         let (file, position) = self.open.get_mut(descriptor as usize)?.as_mut()?;
         Some((&self.files[*file].1, position))
@@ -81,7 +81,8 @@ impl World {
 
 type Guest<'a> = Caller<'a, World>;
 
-/// Defines what the engine calls. Everything else that it imports ends it, and says by an `UnknownImportError` what it was.
+/// Defines the functions that the engine calls. Any other import ends the run with an `UnknownImportError` that names
+/// it.
 pub(crate) fn define(linker: &mut Linker<World>, module: &Module) -> Result<()> {
     linker
         .func_wrap(PREVIEW_1, "fd_write", write)?
@@ -106,7 +107,7 @@ pub(crate) fn define(linker: &mut Linker<World>, module: &Module) -> Result<()> 
     Ok(())
 }
 
-/// A part of the guest's memory; a guest that names one outside of it is broken, and ends.
+/// Returns a part of the guest's memory. An address outside of it ends the run, because the guest is broken.
 fn part<'a>(guest: &'a mut Guest<'_>, at: u32, length: u32) -> Result<(&'a mut [u8], &'a mut World)> {
     let memory = guest.get_export("memory").and_then(Extern::into_memory);
     let (bytes, world) = memory.ok_or_else(|| Error::msg("no memory"))?.data_and_store_mut(guest);
@@ -115,7 +116,7 @@ fn part<'a>(guest: &'a mut Guest<'_>, at: u32, length: u32) -> Result<(&'a mut [
     Ok((part, world))
 }
 
-/// Writes to the guest's memory.
+/// Writes bytes to the guest's memory.
 pub(crate) fn write_to(guest: &mut Guest<'_>, at: u32, bytes: &[u8]) -> Result<()> {
     let (part, _) = part(guest, at, u32::try_from(bytes.len())?)?;
     part.copy_from_slice(bytes);
@@ -212,7 +213,7 @@ fn describe(mut guest: Guest<'_>, descriptor: u32, at: u32) -> Result<u32> {
     let (part, _) = part(&mut guest, at, 24)?;
     part.fill(0);
     part[0] = kind;
-    // All rights, for itself and for what is opened through it.
+    // All rights, for the file itself and for files opened through it.
     part[8..].fill(0xff);
     Ok(SUCCESS)
 }
@@ -221,7 +222,7 @@ fn preopened(mut guest: Guest<'_>, descriptor: u32, at: u32) -> Result<u32> {
     if descriptor != ROOT {
         return Ok(BAD_DESCRIPTOR);
     }
-    // A folder, whose name has one byte.
+    // A folder whose name has one byte.
     put(&mut guest, at, [0, 0, 0, 0, 1, 0, 0, 0])?;
     Ok(SUCCESS)
 }
@@ -290,7 +291,7 @@ fn clock(mut guest: Guest<'_>, _: u32, _: u64, at: u32) -> Result<u32> {
 }
 
 fn random(mut guest: Guest<'_>, at: u32, length: u32) -> Result<u32> {
-    // OpenSSL would keep its seed in the snapshot, where all requests and all who have the component share it.
+    // OpenSSL would keep its seed in the snapshot, where all requests and all owners of the component would share it.
     if length >= GENERATOR_SEED {
         return Err(Seeding.into());
     }

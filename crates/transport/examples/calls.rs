@@ -1,5 +1,5 @@
-//! What a call costs without a guest: `bench/sidecar` gives addresses as `tenon.toml` takes them, and reads the median
-//! of each in µs, a line each. The addresses take turns, so that what else the machine does falls on all of them.
+//! Measures calls without a guest. `bench/sidecar` passes addresses in the form of `tenon.toml`, and reads a line with
+//! the median of each in µs. The addresses take turns, so that other load on the machine affects all of them.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 fn main() -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    // On a worker's thread, as a module's calls are.
+    // On a worker thread, like a module's calls.
     runtime.block_on(async { tokio::spawn(measure()).await? })
 }
 

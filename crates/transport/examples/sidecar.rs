@@ -1,6 +1,6 @@
-//! A sidecar that does nothing but HTTP, for `bench/sidecar` to call: every request has the same answer.
-//! Listens on the Unix socket that is given, or else on a free TCP port, and prints its address as `tenon.toml` takes it.
-//! Serves until it is killed.
+//! A sidecar with nothing but HTTP, for `bench/sidecar`: every request gets the same answer.
+//! It listens on the given Unix socket, or on a free TCP port, and prints its address in the form of `tenon.toml`.
+//! It serves until it is killed.
 
 use std::convert::Infallible;
 use std::io::Write;

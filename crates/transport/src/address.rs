@@ -1,4 +1,4 @@
-//! Where a sidecar is, and what a module calls it.
+//! Addresses of sidecars, and their names for modules.
 
 use std::net::Ipv6Addr;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::in_process::InProcess;
 
-/// The address of a sidecar as `tenon.toml` has it.
+/// Address of a sidecar in the form of `tenon.toml`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
     /// `http://host:port`. The port is 80 when none is given.
@@ -20,28 +20,28 @@ pub enum Address {
     },
     /// `unix:///run/db.sock`: the absolute path of a socket.
     Unix(PathBuf),
-    /// A sidecar in this process, which no text stands for.
+    /// A sidecar in this process, which has no text form.
     InProcess(InProcess),
 }
 
-/// Why an address cannot be used.
+/// The reason why an address cannot be used.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AddressError {
     /// Neither `http://` nor `unix://`.
-    #[error("`{0}` is no sidecar address: write http://host:port or unix:///path/to.sock")]
+    #[error("`{0}` is not a sidecar address: write http://host:port or unix:///path/to.sock")]
     Scheme(String),
-    /// `unix://` with something else than an absolute path.
+    /// `unix://` without an absolute path.
     #[error("`{0}` has no absolute path: write unix:///path/to.sock, with three slashes")]
     RelativeSocket(String),
-    /// A host that is missing, a path behind it, or credentials in front of it.
+    /// The host is missing, or there are a path or credentials.
     #[error("`{0}` is more or less than http://host:port: credentials, path and query belong elsewhere")]
     Authority(String),
-    /// An entry of `[outbound] allow` that is no host.
-    #[error("`{0}` is no outbound host: write host, host:port, or either behind http:// or https://")]
+    /// An entry of `[outbound] allow` that is not a host.
+    #[error("`{0}` is not an outbound host: write host, host:port, or either after http:// or https://")]
     Allow(String),
     /// A name that cannot be part of a variable's name.
-    #[error("`{0}` is no sidecar name: letters, digits, `_` and `-`, beginning with a letter")]
+    #[error("`{0}` is not a sidecar name: use letters, digits, `_` and `-`, beginning with a letter")]
     Name(String),
 }
 
@@ -50,7 +50,7 @@ impl Address {
     ///
     /// # Errors
     ///
-    /// An [`AddressError`] that repeats the text and says what to write.
+    /// An [`AddressError`] that quotes the text and shows the valid form.
     pub fn parse(text: &str) -> Result<Self, AddressError> {
         if let Some(path) = text.strip_prefix("unix://") {
             return if path.starts_with('/') && path.len() > 1 {
@@ -67,9 +67,9 @@ impl Address {
     }
 }
 
-/// Takes `host` or `host:port` apart. A host is a name of letters, digits, `.`, `-` and `_`, an IPv4 address, or an IPv6
-/// address in brackets; a port has at most five digits. `cli/src/project/config/addresses.ts` has the same rules, and is
-/// fuzzed against these.
+/// Splits `host` or `host:port`. A host is a name of letters, digits, `.`, `-` and `_`, an IPv4 address, or an IPv6
+/// address in brackets. A port has at most five digits. `cli/src/project/config/addresses.ts` has the same rules, and
+/// is fuzzed against these.
 pub(crate) fn host_and_port(text: &str) -> Option<(&str, Option<u16>)> {
     let (host, rest) = match text.find(']') {
         Some(end) => text.split_at(end + 1),
@@ -97,7 +97,7 @@ pub struct Sidecar {
 }
 
 impl Sidecar {
-    /// A sidecar called `name` at `address`.
+    /// Makes a sidecar called `name` at `address`.
     ///
     /// # Errors
     ///
@@ -108,13 +108,13 @@ impl Sidecar {
         if fits { Ok(Self { name: name.to_string(), address }) } else { Err(AddressError::Name(name.to_string())) }
     }
 
-    /// The name under which it was configured.
+    /// Returns the name from the configuration.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// `host:port` as modules name it. A Unix socket and a sidecar in this process have no such name of their own, so they
+    /// Returns `host:port` as modules call it. A Unix socket and a sidecar in this process have no such name, so they
     /// get one that only this crate resolves: `<name>.sidecar.internal`.
     pub(crate) fn authority(&self) -> String {
         match &self.address {
@@ -125,7 +125,7 @@ impl Sidecar {
         }
     }
 
-    /// Name and value of its environment variable: `db` is `SIDECAR_DB_URL`.
+    /// Returns name and value of its environment variable. The sidecar `db` has `SIDECAR_DB_URL`.
     pub(crate) fn variable(&self) -> (String, String) {
         let name = self.name.to_ascii_uppercase().replace('-', "_");
         let authority = self.authority();
@@ -133,7 +133,7 @@ impl Sidecar {
     }
 }
 
-/// `host:port` of a URI in the form of [`Sidecar::authority`].
+/// Returns `host:port` of a URI in the form of [`Sidecar::authority`].
 pub(crate) fn authority_of(uri: &Uri) -> Option<String> {
     let host = uri.host()?.to_ascii_lowercase();
     Some(format!("{host}:{}", uri.port_u16().unwrap_or(80)))

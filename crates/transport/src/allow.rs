@@ -7,9 +7,9 @@ use http::uri::Scheme;
 
 use crate::address::{AddressError, host_and_port};
 
-/// One entry: `host`, `host:port`, or either behind `http://` or `https://`. Without a port it stands for the usual port
-/// of the scheme, without a scheme for both. An entry that is an IP address also permits host names that lead there, on the
-/// same port.
+/// One entry: `host`, `host:port`, or either after `http://` or `https://`. Without a port it means the scheme's
+/// default port, without a scheme both schemes. An entry with an IP address also permits host names that resolve to it,
+/// on the same port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allow {
     tls: Option<bool>,
@@ -44,13 +44,14 @@ impl Allow {
         port == to.port && self.tls.is_none_or(|tls| tls == to.tls)
     }
 
-    /// Whether this is an address, and permits calls of it by a name, on the name's port and with its scheme.
+    /// Returns whether this is the address, and permits calls by a name that resolves to it, on the name's port and
+    /// with its scheme.
     fn permits(&self, address: IpAddr, to: &Outside) -> bool {
         literal(&self.host).is_some_and(|own| own.to_canonical() == address.to_canonical()) && self.matches_port(to)
     }
 }
 
-/// A destination that is no sidecar.
+/// A destination that is not a sidecar.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Outside {
     pub(crate) tls: bool,
@@ -59,7 +60,7 @@ pub(crate) struct Outside {
 }
 
 impl Outside {
-    /// The destination of a URI with scheme and host.
+    /// Returns the destination of a URI with scheme and host.
     pub(crate) fn of(uri: &Uri) -> Option<Self> {
         let tls = match uri.scheme() {
             Some(scheme) if *scheme == Scheme::HTTP => false,
@@ -71,7 +72,7 @@ impl Outside {
     }
 }
 
-/// An IP address as it stands in a URI, IPv6 in brackets.
+/// Parses an IP address in the form of a URI, with IPv6 in brackets.
 pub(crate) fn literal(host: &str) -> Option<IpAddr> {
     host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host).parse().ok()
 }
@@ -85,8 +86,8 @@ impl Rules {
         self.0.iter().any(|rule| rule.matches(to))
     }
 
-    /// Whether an allowed host name may lead to an address: a public one, or one that is listed itself with the port and the
-    /// scheme that are called. `localhost` says by its name where it leads.
+    /// Returns whether an allowed host name may resolve to an address: a public one, or one that is listed itself with
+    /// this port and scheme. `localhost` may resolve to the loopback address.
     pub(crate) fn allow_address(&self, to: &Outside, address: IpAddr) -> bool {
         is_public(address)
             || (to.host == "localhost" && address.to_canonical().is_loopback())
@@ -94,7 +95,7 @@ impl Rules {
     }
 }
 
-/// Whether an address belongs to the public Internet (the special-purpose registries of RFC 6890).
+/// Returns whether an address belongs to the public Internet (the special-purpose registries of RFC 6890).
 pub(crate) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => is_public_v4(v4),
@@ -119,7 +120,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
 
 fn is_public_v6(address: Ipv6Addr) -> bool {
     let segments = address.segments();
-    // Addresses that carry an IPv4 address lead where that leads.
+    // An address that contains an IPv4 address leads to that address.
     if let Some(v4) = address.to_ipv4_mapped() {
         return is_public_v4(v4);
     }
@@ -131,7 +132,7 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     match segments {
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] => embedded(high, low),
         [0x2002, high, low, ..] => embedded(high, low),
-        // Teredo, documentation, and others of 2001::/23.
+        // Teredo, documentation, and other parts of 2001::/23.
         [0x2001, second, ..] if second < 0x200 || second == 0xdb8 => false,
         // All global unicast addresses are in 2000::/3.
         [first, ..] => first & 0xe000 == 0x2000,
@@ -203,7 +204,7 @@ mod tests {
             rules.allow_address(&outside(uri), address.parse().unwrap())
         };
         let both = ["api.test:9000", "10.0.0.5:8080"];
-        assert!(!allows(&both, "http://api.test:9000/", "10.0.0.5"), "the port of the name is not that of the address");
+        assert!(!allows(&both, "http://api.test:9000/", "10.0.0.5"), "the name has another port than the address");
         assert!(allows(&both, "http://api.test:8080/", "10.0.0.5"));
         assert!(!allows(&["api.test"], "http://api.test/", "10.0.0.5"));
         assert!(allows(&["api.test", "10.0.0.5"], "http://api.test/", "10.0.0.5"));

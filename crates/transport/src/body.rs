@@ -1,4 +1,4 @@
-//! The body of a response, which gives its connection back when it has been read.
+//! The body of a response, which returns its connection after it was read.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use tokio::time::Sleep;
 use crate::destination::Destination;
 use crate::in_process::InProcessBody;
 
-/// A body that is being received. Its place at the destination is taken for as long as it lives.
+/// A body that is being received. It occupies a permit of the destination while it lives.
 pub struct ResponseBody<B>
 where
     B: Body<Data = Bytes> + Send + Unpin + 'static,
@@ -24,7 +24,7 @@ where
 {
     incoming: Received,
     connection: Option<Connection<B>>,
-    patience: Duration,
+    timeout: Duration,
     timer: Option<Pin<Box<Sleep>>>,
 }
 
@@ -64,20 +64,20 @@ struct Connection<B> {
     /// None for a sidecar in this process.
     sender: Option<SendRequest<B>>,
     destination: Arc<Destination<B>>,
-    _place: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
-/// Why a body broke off.
+/// The reason why a body broke off.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum BodyError {
-    /// Nothing came for too long.
-    #[error("nothing came for {} ms", .0.as_millis())]
+    /// No data arrived in time.
+    #[error("no data arrived for {} ms", .0.as_millis())]
     Timeout(Duration),
     /// The connection broke, or the framing was wrong.
     #[error(transparent)]
     Broken(#[from] hyper::Error),
-    /// A sidecar in this process could not go on.
+    /// A sidecar in this process failed.
     #[error("{0}")]
     InProcess(Box<dyn std::error::Error + Send + Sync>),
 }
@@ -91,20 +91,22 @@ where
         incoming: Received,
         destination: Arc<Destination<B>>,
         sender: Option<SendRequest<B>>,
-        place: OwnedSemaphorePermit,
-        patience: Duration,
+        permit: OwnedSemaphorePermit,
+        timeout: Duration,
     ) -> Self {
-        let connection = Some(Connection { sender, destination, _place: place });
-        let mut body = Self { incoming, connection, patience, timer: None };
+        let connection = Some(Connection { sender, destination, _permit: permit });
+        let mut body = Self { incoming, connection, timeout, timer: None };
         if body.incoming.is_end_stream() {
             body.give_back();
         }
         body
     }
 
-    /// Gives the connection back once it is ready for another request, which is a moment after the body's end.
+    /// Returns the connection after it is ready for another request, a moment after the body's end.
     fn give_back(&mut self) {
-        let Some(Connection { sender: Some(mut sender), destination, _place }) = self.connection.take() else { return };
+        let Some(Connection { sender: Some(mut sender), destination, _permit }) = self.connection.take() else {
+            return;
+        };
         if sender.is_ready() {
             destination.keep(sender);
             return;
@@ -144,13 +146,13 @@ where
                 Poll::Ready(Some(Err(error)))
             }
             Poll::Pending => {
-                let patience = this.patience;
-                let timer = this.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
+                let timeout = this.timeout;
+                let timer = this.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(timeout)));
                 if timer.as_mut().poll(cx).is_pending() {
                     return Poll::Pending;
                 }
                 this.connection = None;
-                Poll::Ready(Some(Err(BodyError::Timeout(patience))))
+                Poll::Ready(Some(Err(BodyError::Timeout(timeout))))
             }
         }
     }

@@ -1,16 +1,17 @@
-//! A circuit breaker: a destination that fails again and again is left alone for a while, then tried with one request at a time.
+//! A circuit breaker: leaves a failing destination alone for a while, then tries it with one request at a time.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The longest pause, however often trying again has failed.
+/// Maximum pause after repeated failed probes.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// The breaker of one destination.
 ///
-/// Closed: everything passes. After a number of failures in a row it opens: nothing passes for a pause. After the pause
-/// it is half open: one request passes as a probe. If that succeeds the breaker closes; if not, it opens again for twice
-/// as long. The watch over a sidecar opens it earlier, when nothing answers, and ends the pause when the sidecar is back.
+/// Closed: all requests pass. After a number of failures in a row it opens, and no request passes during a pause. After
+/// the pause it is half open: one request passes as a probe. If that succeeds, the breaker closes. Otherwise it opens
+/// again for twice as long. The watch over a sidecar opens it earlier when nothing answers, and ends the pause when the
+/// sidecar is back.
 pub(crate) struct Breaker {
     failures: u32,
     pause: Duration,
@@ -21,32 +22,32 @@ pub(crate) struct Breaker {
 struct State {
     /// Failures in a row.
     failed: u32,
-    /// When the pause ends or has ended; none while the breaker is closed.
+    /// End of the current or last pause; none while the breaker is closed.
     open_until: Option<Instant>,
     pause: Duration,
     probing: bool,
-    /// Requests that wait for their answer.
+    /// Number of requests that wait for their answer.
     waiting: u32,
-    /// Since when there are such requests and none was answered.
+    /// Start of the time in which requests wait and none was answered.
     silent_since: Option<Instant>,
-    /// Whether the destination answered when it was last called or looked at, and when that was.
+    /// Result of the last call or check, true for an answer; and its time.
     last: Option<(bool, Instant)>,
 }
 
-/// The state of the calls to a destination, for whoever watches over them.
+/// The state of the calls to a destination, for the watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Calls {
     /// No call waits and the breaker is closed.
     None,
     /// Calls pass.
     Passing,
-    /// So many calls wait, and none was answered for a while.
+    /// This many calls wait, and none was answered for a while.
     Silent(u32),
     /// No call passes.
     Refused,
 }
 
-/// Permission for one request. Dropped without a verdict, it says nothing about the destination.
+/// Permission for one request. Dropped without a verdict, it does not count for the destination.
 pub(crate) struct Pass<'a> {
     breaker: &'a Breaker,
     probe: bool,
@@ -66,7 +67,7 @@ impl Breaker {
     ///
     /// # Errors
     ///
-    /// How many failures in a row there were, and how long the pause still is.
+    /// The number of failures in a row, and the rest of the pause.
     pub(crate) fn pass(&self) -> Result<Pass<'_>, (u32, Duration)> {
         let (mut state, now) = (self.state(), Instant::now());
         if let Some(until) = state.open_until {
@@ -82,7 +83,7 @@ impl Breaker {
         Ok(Pass { breaker: self, probe, told: false })
     }
 
-    /// The state of the calls, which are silent when none was answered for as long as `silence`.
+    /// Returns the state of the calls. They are silent when none was answered for `silence`.
     pub(crate) fn calls(&self, silence: Duration) -> Calls {
         let state = self.state();
         match (state.open_until, state.silent_since.map(|since| since.elapsed())) {
@@ -93,7 +94,7 @@ impl Breaker {
         }
     }
 
-    /// Whether the destination answers, as far as is known, and since when that is known.
+    /// Returns whether the destination last answered, and the time of that.
     pub(crate) fn known(&self) -> Option<(bool, Instant)> {
         let (state, now) = (self.state(), Instant::now());
         match state.open_until {
@@ -102,12 +103,12 @@ impl Breaker {
         }
     }
 
-    /// Notes that the destination was looked at, and whether it was there. Calls pass or not as before.
+    /// Records the result of a check. It does not change which calls pass.
     pub(crate) fn looked(&self, up: bool) {
         self.state().last = Some((up, Instant::now()));
     }
 
-    /// The destination has given a sign of life: calls that wait are waited for, and one passes that would be refused.
+    /// Records a sign of life. Waiting calls may go on, and a refused call may pass.
     pub(crate) fn heard(&self) {
         let (mut state, now) = (self.state(), Instant::now());
         state.last = Some((true, now));
@@ -115,7 +116,7 @@ impl Breaker {
         state.open_until = state.open_until.map(|until| until.min(now));
     }
 
-    /// The destination gives no sign of life to so many calls that wait. When they are enough, no other passes.
+    /// Records that this many waiting calls get no sign of life. If they are enough, no other call passes.
     pub(crate) fn silent(&self, waiting: u32) {
         let (mut state, now) = (self.state(), Instant::now());
         state.last = Some((false, now));
@@ -128,7 +129,7 @@ impl Breaker {
 }
 
 impl State {
-    /// A request waits no longer.
+    /// Removes a waiting request.
     fn end(&mut self, answered: bool) {
         self.waiting = self.waiting.saturating_sub(1);
         if self.waiting == 0 {
@@ -140,7 +141,7 @@ impl State {
 }
 
 impl Pass<'_> {
-    /// The destination answered.
+    /// Records an answer.
     pub(crate) fn succeeded(mut self) {
         self.told = true;
         let mut state = self.breaker.state();
@@ -149,7 +150,7 @@ impl Pass<'_> {
         *state = State { waiting, silent_since, last: Some((true, Instant::now())), ..State::default() };
     }
 
-    /// It did not, and that is its own fault.
+    /// Records a failure that is the destination's own.
     pub(crate) fn failed(mut self) {
         self.told = true;
         let mut state = self.breaker.state();
@@ -192,7 +193,7 @@ mod tests {
         }
     }
 
-    /// Waits until a call passes, which is dropped.
+    /// Waits until a call passes, and drops its permission.
     fn wait(breaker: &Breaker) {
         while breaker.pass().is_err() {
             std::thread::sleep(Duration::from_millis(1));
@@ -239,7 +240,7 @@ mod tests {
         let silent = |silence| matches!(breaker.calls(silence), Calls::Silent(_));
         let (first, second) = (breaker.pass().unwrap(), breaker.pass().unwrap());
         assert!(silent(Duration::ZERO) && !silent(Duration::from_secs(60)));
-        // A sign of life begins anew.
+        // A sign of life resets the silence.
         breaker.heard();
         assert_eq!(breaker.calls(Duration::from_secs(60)), Calls::Passing);
         breaker.silent(1);

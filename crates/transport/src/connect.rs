@@ -1,4 +1,4 @@
-//! Opening connections: to a TCP address, a Unix socket, or an allowed host, with TLS where its scheme asks for it.
+//! Opens connections: to a TCP address, a Unix socket, or an allowed host, with TLS if the scheme asks for it.
 
 use std::io;
 use std::net::SocketAddr;
@@ -19,20 +19,20 @@ use crate::allow::{Outside, Rules, literal};
 use crate::error::SendError;
 use crate::in_process::InProcess;
 
-/// Where connections of one destination lead.
+/// Target of the connections of one destination.
 pub(crate) enum Target {
-    /// A sidecar's host and port; wherever that resolves to was the choice of whoever configured it.
+    /// A sidecar's host and port. The operator configured it, so any resolved address is accepted.
     Tcp { host: String, port: u16 },
     /// A sidecar's socket.
     Unix(PathBuf),
-    /// A sidecar in this process, to which nothing connects.
+    /// A sidecar in this process, which has no connections.
     InProcess(InProcess),
-    /// An allowed host, held to the rules.
+    /// An allowed host, checked against the rules.
     Outside(Outside, Arc<Rules>),
 }
 
 impl Target {
-    /// Whether it is a sidecar, which belongs to whoever runs the server.
+    /// Returns whether it is a sidecar, which belongs to the operator of the server.
     pub(crate) fn is_sidecar(&self) -> bool {
         !matches!(self, Self::Outside(..))
     }
@@ -49,8 +49,8 @@ impl Target {
             }
             Self::Outside(to, rules) => {
                 let mut addresses = resolve(name, &to.host, to.port).await?;
-                // An address in the URL was allowed as such; a name is held to where it leads. The connection is made to
-                // the very addresses that were looked at: asking again could give others.
+                // The rules allowed an address in the URL. The addresses of a name are checked here. The connection
+                // uses the very addresses that were checked, because resolving again could give others.
                 if literal(&to.host).is_none() {
                     let refused = addresses.iter().find(|address| !rules.allow_address(to, address.ip())).copied();
                     addresses.retain(|address| rules.allow_address(to, address.ip()));
@@ -81,13 +81,13 @@ async fn resolve(name: &str, host: &str, port: u16) -> Result<Vec<SocketAddr>, S
     resolved.map_err(|source| SendError::Resolve { name: name.to_string(), source })
 }
 
-/// The first of the addresses that accepts.
+/// Connects to the first address that accepts.
 async fn tcp(addresses: Vec<SocketAddr>) -> io::Result<TcpStream> {
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
     for address in addresses {
         match TcpStream::connect(address).await {
             Ok(stream) => {
-                // Latency over throughput: requests are written whole, or in large chunks.
+                // Latency over throughput: requests are written whole or in large chunks.
                 stream.set_nodelay(true)?;
                 return Ok(stream);
             }
@@ -97,7 +97,7 @@ async fn tcp(addresses: Vec<SocketAddr>) -> io::Result<TcpStream> {
     Err(last)
 }
 
-/// What every connection to an allowed host begins with, made when it is first needed.
+/// Returns the TLS configuration for allowed hosts, which is made on first use.
 fn client_config() -> io::Result<Arc<ClientConfig>> {
     static CONFIG: OnceLock<Arc<ClientConfig>> = OnceLock::new();
     if let Some(config) = CONFIG.get() {
@@ -108,7 +108,8 @@ fn client_config() -> io::Result<Arc<ClientConfig>> {
     Ok(Arc::clone(CONFIG.get_or_init(|| Arc::new(config))))
 }
 
-/// TLS as a client that trusts the system's certificate authorities, or those of `SSL_CERT_FILE`. Reads them anew.
+/// Makes a TLS client that trusts the system's certificate authorities, or those of `SSL_CERT_FILE`. Reads them on each
+/// call.
 ///
 /// # Errors
 ///

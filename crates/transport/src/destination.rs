@@ -1,4 +1,4 @@
-//! One destination: its kept connections, its places, its breaker, and the way of a request to it.
+//! One destination: its idle connections, permits and breaker, and the steps of a request.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,30 +20,30 @@ use crate::connect::{Stream, Target};
 use crate::error::SendError;
 use crate::in_process::InProcess;
 
-/// How long an idle connection is kept.
+/// Time for which an idle connection is kept.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How many idle connections are kept for each destination.
+/// Maximum number of idle connections of each destination.
 const IDLE_CONNECTIONS: usize = 64;
 
-/// How long a second attempt at connecting waits.
+/// Pause before the second attempt to connect.
 const RETRY_PAUSE: Duration = Duration::from_millis(20);
 
-/// A destination whose places are all taken, and that has answered nothing for this part of the time that a connection may take,
-/// gets no further call: one that waits for a place there holds one of the server, too.
+/// Divisor of the connect timeout. A destination gets no further call when it has no free permits and has answered
+/// nothing for this part of the timeout. A call that waits for a permit there also holds one of the server.
 const STALLED: u32 = 2;
 
 /// A sidecar, or an allowed host.
 pub(crate) struct Destination<B> {
     pub(crate) name: Arc<str>,
-    /// The `Host` of requests that are this crate's own.
+    /// The `Host` of this crate's own requests.
     pub(crate) host: HeaderValue,
     target: Target,
     idle: Mutex<Vec<Idle<B>>>,
-    places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     pub(crate) breaker: Breaker,
     pub(crate) config: TransportConfig,
-    /// Whether a task watches over its calls.
+    /// True while a task watches its calls.
     pub(crate) watched: AtomicBool,
 }
 
@@ -63,18 +63,18 @@ where
             host: HeaderValue::from_str(authority).unwrap_or(HeaderValue::from_static("localhost")),
             target,
             idle: Mutex::default(),
-            places: Arc::new(Semaphore::new(config.max_concurrent)),
+            permits: Arc::new(Semaphore::new(config.max_concurrent)),
             breaker: Breaker::new(config.breaker_failures, config.breaker_pause),
             config: config.clone(),
             watched: AtomicBool::new(false),
         }
     }
 
-    /// Sends a request; `patience` is how long its response may take, when that is less than configured.
+    /// Sends a request. `timeout` limits the time for its response, if it is shorter than the configured one.
     pub(crate) async fn send(
         self: &Arc<Self>,
         request: Request<B>,
-        patience: Option<Duration>,
+        timeout: Option<Duration>,
     ) -> Result<Response<ResponseBody<B>>, SendError> {
         let pass = self.breaker.pass().map_err(|(failures, retry_in)| SendError::Open {
             name: self.name.to_string(),
@@ -84,40 +84,40 @@ where
         if self.target.is_sidecar() && !self.watched.load(Ordering::Relaxed) {
             self.watch();
         }
-        let place = self.place().await?;
+        let permit = self.permit().await?;
         let limit = self.config.response_timeout;
-        let after = patience.map_or(limit, |patience| patience.min(limit));
+        let after = timeout.map_or(limit, |timeout| timeout.min(limit));
         let sent = tokio::time::timeout(after, self.exchange(origin_form(request))).await;
         let sent = sent.unwrap_or_else(|_| Err(SendError::Timeout { name: self.name.to_string(), after }));
         self.judge(pass, &sent, after == limit);
         let (response, sender) = sent?;
-        Ok(response.map(|body| ResponseBody::new(body, Arc::clone(self), sender, place, limit)))
+        Ok(response.map(|body| ResponseBody::new(body, Arc::clone(self), sender, permit, limit)))
     }
 
-    /// Tells the breaker. A caller that had less patience than configured says nothing about the destination, and what
-    /// this runtime refused or could not take on is not the destination's fault either.
-    fn judge<T>(&self, pass: Pass<'_>, sent: &Result<T, SendError>, patient: bool) {
+    /// Reports the outcome to the breaker. A caller with a shorter timeout than configured gives no verdict on the
+    /// destination. Nor does a request that this runtime refused or could not accept.
+    fn judge<T>(&self, pass: Pass<'_>, sent: &Result<T, SendError>, is_full_time: bool) {
         match sent {
             Ok(_) => pass.succeeded(),
-            // Of the caller's own making, such as a request body that broke off.
+            // Caused by the caller, for example by a request body that broke off.
             Err(SendError::Exchange { source, .. }) if source.is_user() => {}
             Err(SendError::Connect { .. } | SendError::Resolve { .. } | SendError::Exchange { .. }) => pass.failed(),
-            Err(SendError::Timeout { .. }) if patient => pass.failed(),
+            Err(SendError::Timeout { .. }) if is_full_time => pass.failed(),
             Err(_) => {}
         }
     }
 
-    async fn place(&self) -> Result<OwnedSemaphorePermit, SendError> {
-        if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
-            return Ok(place);
+    async fn permit(&self) -> Result<OwnedSemaphorePermit, SendError> {
+        if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
+            return Ok(permit);
         }
         let busy = || SendError::Busy { name: self.name.to_string(), limit: self.config.max_concurrent };
         if matches!(self.breaker.calls(self.config.connect_timeout / STALLED), Calls::Silent(_)) {
             return Err(busy());
         }
-        let place = Arc::clone(&self.places).acquire_owned();
-        match tokio::time::timeout(self.config.connect_timeout, place).await {
-            Ok(Ok(place)) => Ok(place),
+        let permit = Arc::clone(&self.permits).acquire_owned();
+        match tokio::time::timeout(self.config.connect_timeout, permit).await {
+            Ok(Ok(permit)) => Ok(permit),
             _ => Err(busy()),
         }
     }
@@ -146,7 +146,7 @@ where
             };
             match sender.try_send_request(request).await {
                 Ok(response) => return Ok((response.map(Received::Connection), Some(sender))),
-                // The request comes back when not a byte of it was sent: a kept connection was closed meanwhile.
+                // hyper returns a request of which no byte was sent: an idle connection was closed meanwhile.
                 Err(mut error) => match error.take_message() {
                     Some(again) if kept || may_repeat => {
                         may_repeat &= kept;
@@ -162,7 +162,7 @@ where
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some(Idle { sender, since }) = idle.pop() {
             if since.elapsed() > IDLE_TIMEOUT {
-                // Those below are older still.
+                // The remaining ones are older still.
                 idle.clear();
             } else if sender.is_ready() {
                 return Some(sender);
@@ -182,12 +182,12 @@ where
     async fn connect(&self) -> Result<SendRequest<B>, SendError> {
         let exchange = |source| SendError::Exchange { name: self.name.to_string(), source };
         let (sender, connection) = http1::handshake(self.open().await?).await.map_err(exchange)?;
-        // It ends when the sender is dropped, or the other side closes; either is seen by whoever sends next.
+        // It ends when the sender is dropped or the peer closes. The next sender notices either.
         tokio::spawn(connection);
         Ok(sender)
     }
 
-    /// A connection on which nothing was said yet.
+    /// Opens a connection on which nothing was sent yet.
     pub(crate) async fn open(&self) -> Result<Stream, SendError> {
         let failed = |source| SendError::Connect { name: self.name.to_string(), source };
         let connecting = self.target.connect(&self.name);
@@ -200,13 +200,13 @@ where
         matches!(self.target, Target::InProcess(_))
     }
 
-    /// Connects unless a kept connection is still open, and notes whether that can be done. A sidecar in this process is asked
-    /// for its health.
+    /// Checks the destination: connects unless an idle connection is still open, and records the result. A sidecar in
+    /// this process is asked for its health.
     pub(crate) async fn look(&self) {
         if let Target::InProcess(service) = &self.target {
             return self.breaker.looked(self.is_healthy(service).await);
         }
-        // One that stays open shows it, and a look that is repeated needs no other.
+        // An open idle connection proves it, and later checks need no other.
         let sender = match self.kept() {
             Some(sender) => Ok(sender),
             None => self.connect().await,
@@ -225,17 +225,17 @@ impl<B> Destination<B> {
     }
 }
 
-/// A request that can be sent twice (RFC 9110, section 9.2.2).
+/// Returns whether a request can be sent twice (RFC 9110, section 9.2.2).
 fn is_idempotent(method: &Method) -> bool {
     [Method::GET, Method::HEAD, Method::PUT, Method::DELETE, Method::OPTIONS, Method::TRACE].contains(method)
 }
 
-/// Path and query in the request line, and the authority in `Host`, without user name and password (RFC 9112, sections 3.2.1
-/// and 3.2; RFC 9110, section 4.2.4).
+/// Puts path and query into the request line, and the authority into `Host`, without user name and password (RFC 9112,
+/// sections 3.2.1 and 3.2; RFC 9110, section 4.2.4).
 fn origin_form<B>(mut request: Request<B>) -> Request<B> {
     let authority = request.uri().authority().map(|authority| authority.as_str());
     let host = authority.map(|authority| authority.rsplit_once('@').map_or(authority, |(_, host)| host));
-    // In the place of one that is there: what a guest's request comes with has all of the authority in it.
+    // Replaces a guest's `Host`, which contains the whole authority.
     if let Some(host) = host.and_then(|host| HeaderValue::from_str(host).ok()) {
         request.headers_mut().insert(HOST, host);
     }
@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_host_is_told_without_user_name_and_password() {
+    fn the_host_header_is_without_user_name_and_password() {
         for (uri, host) in
             [("http://a:1/x?y", "a:1"), ("http://ada:secret@a:1/", "a:1"), ("http://u@[::1]:2", "[::1]:2")]
         {

@@ -1,4 +1,4 @@
-//! Why a request got no response.
+//! Errors of outbound requests.
 
 use std::io;
 use std::net::SocketAddr;
@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-/// Each message says which rule or limit it was, is fit for a log, and names no path, query or header.
+/// The reason why a request got no response. Each message names the rule or limit, and no path, query or header, so it
+/// is fit for a log.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SendError {
@@ -16,8 +17,8 @@ pub enum SendError {
         /// Scheme, host and port.
         destination: String,
     },
-    /// An allowed host name leads to an address inside: a name is permission for a public service only, because whoever
-    /// owns the name decides where it leads. Nothing was sent.
+    /// An allowed host name resolves to an address inside. A name permits only a public service, because its owner
+    /// decides where it leads. Nothing was sent.
     #[error(
         "{host} is refused: it leads to {address}, which is not public; add that address to [outbound] allow in \
          tenon.toml if the host is meant to be inside"
@@ -25,25 +26,25 @@ pub enum SendError {
     PrivateAddress {
         /// The host name.
         host: String,
-        /// Where it leads.
+        /// The resolved address.
         address: SocketAddr,
     },
-    /// It failed so often that it is left alone for a while. Nothing was sent.
+    /// It failed repeatedly and is left alone for a while. Nothing was sent.
     #[error("{name} failed {failures} times in a row and is left alone for another {} ms", .retry_in.as_millis())]
     Open {
         /// The sidecar's name, or the host.
         name: String,
         /// Failures in a row.
         failures: u32,
-        /// Until when.
+        /// Rest of the pause.
         retry_in: Duration,
     },
-    /// Too many requests to it are under way. Nothing was sent.
-    #[error("{name} is busy: {limit} calls are under way (max_concurrent_per_sidecar)")]
+    /// Too many requests to it are in progress. Nothing was sent.
+    #[error("{name} is busy: {limit} calls are in progress (max_concurrent_per_sidecar)")]
     Busy {
         /// The sidecar's name, or the host.
         name: String,
-        /// How many are allowed.
+        /// The limit.
         limit: usize,
     },
     /// The host name has no address. Nothing was sent.
@@ -51,7 +52,7 @@ pub enum SendError {
     Resolve {
         /// The sidecar's name, or the host.
         name: String,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// It does not accept connections. Nothing was sent.
@@ -59,7 +60,7 @@ pub enum SendError {
     Connect {
         /// The sidecar's name, or the host.
         name: String,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// The answer did not begin in time.
@@ -67,21 +68,21 @@ pub enum SendError {
     Timeout {
         /// The sidecar's name, or the host.
         name: String,
-        /// How long it was given.
+        /// The timeout.
         after: Duration,
     },
-    /// The connection broke, or what came back was no HTTP.
+    /// The connection broke, or the response was not HTTP.
     #[error("the exchange with {name} failed: {source}")]
     Exchange {
         /// The sidecar's name, or the host.
         name: String,
-        /// What happened.
+        /// hyper's error.
         source: hyper::Error,
     },
 }
 
 impl SendError {
-    /// A stable name of the kind of failure, for metrics.
+    /// Returns a stable name of the variant, for metrics.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -96,7 +97,7 @@ impl SendError {
         }
     }
 
-    /// Whether nothing of the request has left this process.
+    /// Returns whether no part of the request has left this process.
     #[must_use]
     pub fn nothing_sent(&self) -> bool {
         !matches!(self, Self::Timeout { .. } | Self::Exchange { .. })

@@ -1,4 +1,4 @@
-//! A sidecar in this process: a function in the place of a connection.
+//! A sidecar in this process: a function in place of a connection.
 
 use std::error::Error;
 use std::fmt;
@@ -14,12 +14,12 @@ pub type InProcessBody = UnsyncBoxBody<Bytes, Box<dyn Error + Send + Sync>>;
 
 type Answer = Pin<Box<dyn Future<Output = Response<InProcessBody>> + Send>>;
 
-/// A sidecar in this process. It is called on the task of each request, and dropped with it.
+/// A sidecar in this process. It is called on the task of each request, and its future is dropped with the request.
 #[derive(Clone)]
 pub struct InProcess(Arc<dyn Fn(Request<InProcessBody>) -> Answer + Send + Sync>);
 
 impl InProcess {
-    /// A sidecar that answers with a function. Requests have the path alone in their URI, and a `Host`.
+    /// Makes a sidecar from a function. The URI of requests is the path alone, and they have a `Host`.
     pub fn new<F>(answer: impl Fn(Request<InProcessBody>) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Response<InProcessBody>> + Send + 'static,
@@ -56,7 +56,7 @@ mod tests {
     use crate::tests::{config, looked, text, transport};
     use crate::{Address, SendError, Sidecar};
 
-    /// A sidecar in this process that answers with the path, but `/slow` never; its health is that of `healthy`.
+    /// Makes a sidecar in this process. It answers with the path, never answers `/slow`, and is healthy if `healthy`.
     fn in_process(healthy: bool) -> Vec<Sidecar> {
         let answer = move |request: Request<InProcessBody>| async move {
             let path = request.uri().to_string();
@@ -79,7 +79,7 @@ mod tests {
         assert_eq!(transport.environment(), [("SIDECAR_DB_URL".to_string(), "http://db.sidecar.internal".to_string())]);
         let told = text(&transport, "http://db.sidecar.internal/a?b=%2F").await.unwrap();
         assert_eq!(told, "/a?b=%2F db.sidecar.internal 0");
-        // More at once than there are places, one after the other: each place comes back.
+        // More calls at once than permits, one after another: each permit is returned.
         let all = (0..100).map(|n| {
             let transport = transport.clone();
             async move { text(&transport, &format!("http://db.sidecar.internal/{n}")).await.unwrap() }

@@ -1,17 +1,17 @@
-//! Outbound transport: HTTP from a module to the sidecars it was given, over TCP or a Unix socket, to the hosts that are
-//! allowed besides, and to nothing else.
+//! Outbound transport: HTTP from a module to its sidecars, over TCP or a Unix socket, and to the allowed hosts. It
+//! refuses every other destination.
 //!
-//! It owns the addresses, what a module is told of them, the connections, their limits and what happens when a sidecar
-//! fails, and the refusal of every other destination. It knows nothing of WebAssembly: the runtime hands it a request and
-//! gets a response or a [`SendError`].
+//! It owns the addresses, the modules' environment variables, the connections and their limits, and the handling of
+//! failing sidecars. It does not know WebAssembly: the runtime passes it a request and gets a response or a
+//! [`SendError`].
 //!
 //! 1. Parse each configured address with [`Address::parse`] and collect them as [`Sidecar`]s; parse each entry of
 //!    `[outbound] allow` with [`Allow::parse`].
-//! 2. Make one [`Transport`] per runtime; it keeps the connection pools.
-//! 3. Give modules [`Transport::environment`], and send what they send with [`Transport::send`].
+//! 2. Make one [`Transport`] per runtime; it has the connection pools.
+//! 3. Give modules [`Transport::environment`], and send their requests with [`Transport::send`].
 //!
 //! ```text
-//!  Transport::send ─► sidecar by authority, or rule ─► Destination: breaker ─► place ─► kept or new connection ─► body
+//!  Transport::send ─► sidecar by authority, or rule ─► Destination: breaker ─► permit ─► idle or new connection ─► body
 //! ```
 
 mod address;
@@ -46,25 +46,25 @@ use breaker::Calls;
 use connect::Target;
 use destination::Destination;
 
-/// The age at which the health of a sidecar in this process is asked again while it is up.
+/// Age after which a sidecar in this process that is up is asked for its health again.
 const IN_PROCESS_AGE: Duration = Duration::from_secs(10);
 
-/// What a transport is told. Every limit is per destination.
+/// Settings of a transport. Every limit is per destination.
 #[derive(Clone, Debug)]
 pub struct TransportConfig {
-    /// Time until a connection stands; also how long a request waits for a place.
+    /// Time limit to connect; also the time that a request waits for a permit.
     pub connect_timeout: Duration,
-    /// Time from a request to the head of its response, and between two pieces of its body.
+    /// Time limit from a request to the head of its response, and between two pieces of its body.
     pub response_timeout: Duration,
-    /// Requests at once.
+    /// Maximum number of requests at once.
     pub max_concurrent: usize,
     /// Failures in a row after which a destination is left alone.
     pub breaker_failures: u32,
-    /// How long it is left alone at first. A sidecar is called again as soon as it gives a sign of life.
+    /// First pause of a failing destination. A sidecar is called again as soon as it gives a sign of life.
     pub breaker_pause: Duration,
 }
 
-/// The destinations of a runtime and the kept connections to them. Cloning shares them.
+/// The destinations of a runtime and their idle connections. Clones share them.
 pub struct Transport<B> {
     inner: Arc<Inner<B>>,
 }
@@ -72,10 +72,10 @@ pub struct Transport<B> {
 struct Inner<B> {
     config: TransportConfig,
     sidecars: Vec<Sidecar>,
-    /// By authority, as modules name it.
+    /// By authority as modules call it.
     destinations: HashMap<String, Arc<Destination<B>>>,
     rules: Arc<Rules>,
-    /// Made when they are first called. There are no more than the rules name.
+    /// Destinations that were called, at most as many as the rules name.
     outside: Mutex<HashMap<Outside, Arc<Destination<B>>>>,
 }
 
@@ -85,11 +85,12 @@ impl<B> Clone for Transport<B> {
     }
 }
 
-/// Where a request would go.
+/// The destination of a request.
 pub struct Route<B>(Arc<Destination<B>>);
 
 impl<B> Route<B> {
-    /// The sidecar's name, or the host's with its port: one of a bounded number, fit for a metric.
+    /// Returns the sidecar's name, or the host with its port. The number of names is bounded, so they are fit for a
+    /// metric.
     #[must_use]
     pub fn name(&self) -> &Arc<str> {
         &self.0.name
@@ -101,7 +102,7 @@ where
     B: Body<Data = Bytes> + Send + Unpin + 'static,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    /// A transport that reaches `sidecars` and the hosts of `allow`. Connections are made when they are needed.
+    /// Makes a transport that reaches `sidecars` and the hosts of `allow`. It connects on demand.
     #[must_use]
     pub fn new(sidecars: Vec<Sidecar>, allow: Vec<Allow>, config: TransportConfig) -> Self {
         let destination = |sidecar: &Sidecar| {
@@ -119,17 +120,17 @@ where
         Self { inner: Arc::new(Inner { config, sidecars, destinations, rules, outside }) }
     }
 
-    /// What a module finds in its environment: `SIDECAR_<NAME>_URL` for each sidecar, always an `http://` URL.
+    /// Returns the environment of modules: `SIDECAR_<NAME>_URL` for each sidecar, always an `http://` URL.
     #[must_use]
     pub fn environment(&self) -> Vec<(String, String)> {
         self.inner.sidecars.iter().map(Sidecar::variable).collect()
     }
 
-    /// Where a request to `uri`, which names scheme and authority, would go.
+    /// Returns the destination of a request to `uri`, which has scheme and authority.
     ///
     /// # Errors
     ///
-    /// [`SendError::Refused`] when it may not.
+    /// [`SendError::Refused`] when the destination is not allowed.
     pub fn route(&self, uri: &Uri) -> Result<Route<B>, SendError> {
         if uri.scheme() == Some(&http::uri::Scheme::HTTP)
             && let Some(authority) = address::authority_of(uri)
@@ -153,22 +154,22 @@ where
         Arc::clone(outside.entry(to.clone()).or_insert_with(new))
     }
 
-    /// Sends a request along a route of its own URI. `patience` is how long the response may take, when that is less than
-    /// configured. What failed before anything was sent is tried once more when the method is idempotent.
+    /// Sends a request along the route of its URI. `timeout` limits the time for the response, if it is less than the
+    /// configured time. A failure before anything was sent is retried once when the method is idempotent.
     ///
     /// # Errors
     ///
-    /// Every [`SendError`] but [`SendError::Refused`].
+    /// Every [`SendError`] except [`SendError::Refused`].
     pub async fn send(
         &self,
         route: &Route<B>,
         request: Request<B>,
-        patience: Option<Duration>,
+        timeout: Option<Duration>,
     ) -> Result<Response<ResponseBody<B>>, SendError> {
-        route.0.send(request, patience).await
+        route.0.send(request, timeout).await
     }
 
-    /// Each sidecar's name and whether it is up, as far as was learned since `age` ago by calls or by [`Transport::look`].
+    /// Returns each sidecar's name, and whether calls or [`Transport::look`] found it up within `age`.
     #[must_use]
     pub fn known(&self, age: Duration) -> Vec<(String, Option<bool>)> {
         let known = |(name, destination): (&str, &Arc<Destination<B>>)| {
@@ -178,15 +179,15 @@ where
         self.sidecars().map(known).collect()
     }
 
-    /// Connects to each sidecar of which nothing was learned since `age` ago, unless a kept connection shows that it is up. A sidecar
-    /// in this process asks its store, which may cost money, so one that is up is asked less often.
-    /// Returns when all have accepted or failed: within the time that a connection may take.
+    /// Checks each sidecar without a result within `age`: connects unless an idle connection shows that it is up. A
+    /// sidecar in this process asks its store, which may cost money, so one that is up is asked less often. Returns
+    /// when all have accepted or failed, at the latest after the connect timeout.
     pub async fn look(&self, age: Duration) {
         let mut looks = JoinSet::new();
         for (_, destination) in self.sidecars() {
             let age = if destination.is_in_process() { age.max(IN_PROCESS_AGE) } else { age };
             let is_known = destination.breaker.known().is_some_and(|(up, at)| up && at.elapsed() <= age);
-            // The watch pings one that is left alone.
+            // The watch pings a sidecar that is left alone.
             if !is_known && destination.breaker.calls(Duration::MAX) != Calls::Refused {
                 let destination = Arc::clone(destination);
                 looks.spawn(async move { destination.look().await });
@@ -195,7 +196,7 @@ where
         while looks.join_next().await.is_some() {}
     }
 
-    /// Whether there is any sidecar.
+    /// Returns whether there are sidecars.
     #[must_use]
     pub fn has_sidecars(&self) -> bool {
         !self.inner.sidecars.is_empty()
@@ -207,7 +208,7 @@ where
     }
 }
 
-/// Scheme, host and port of a URI; path and query may hold what a log should not.
+/// Returns scheme and host of a URI, because path and query may have secrets that a log must not contain.
 fn destination(uri: &Uri) -> String {
     let scheme = uri.scheme_str().unwrap_or("http");
     format!("{scheme}://{}", uri.host().unwrap_or(""))

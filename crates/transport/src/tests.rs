@@ -70,7 +70,7 @@ pub(crate) async fn text(transport: &Transport<Full<Bytes>>, uri: &str) -> Resul
     Ok(String::from_utf8(body.to_vec()).unwrap())
 }
 
-/// Whether each sidecar is up now.
+/// Checks all sidecars and returns whether each is up.
 pub(crate) async fn looked<B>(transport: &Transport<B>) -> Vec<(String, Option<bool>)>
 where
     B: Body<Data = Bytes> + Send + Unpin + 'static,
@@ -80,16 +80,16 @@ where
     transport.known(Duration::MAX)
 }
 
-/// Serves one connection, answering each request with its path.
+/// Serves one connection, and answers each request with its path.
 async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
     let answer = service_fn(|request: Request<Incoming>| async move {
         Ok::<_, Infallible>(Response::new(Full::new(Bytes::from(request.uri().to_string()))))
     });
-    // A client that drops its pool ends the connection, which is an error to hyper and none to us.
+    // A client that drops its pool ends the connection. hyper reports that as an error.
     let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), answer).await;
 }
 
-/// A server that gives each connection, with its number, to `handle`; and its URL.
+/// Starts a server that passes each connection, with its number, to `handle`. Returns its URL.
 async fn server<F>(handle: impl Fn(usize, TcpStream) -> F + Send + 'static) -> String
 where
     F: Future<Output = ()> + Send + 'static,
@@ -129,7 +129,7 @@ async fn requests_reach_a_sidecar_over_tcp() {
     tokio::spawn(async move { serve(listener.accept().await.unwrap().0).await });
     let transport = transport(at(&address), &[], config());
     assert_eq!(transport.environment(), [("SIDECAR_DB_URL".to_string(), address.clone())]);
-    // Two requests, one accepted connection: the second one is pooled.
+    // Two requests on one accepted connection: the second one is pooled.
     for path in ["/a?b=%2F", "/c"] {
         assert_eq!(text(&transport, &format!("{address}{path}")).await.unwrap(), path);
     }
@@ -171,7 +171,7 @@ async fn an_allowed_name_does_not_lead_inside() {
         let entries: Vec<&str> = entries.iter().map(String::as_str).collect();
         transport(vec![], &entries, config())
     };
-    // A name to us, which the system resolves to the loopback address.
+    // A name that the system resolves to the loopback address.
     let (name, inside) = (format!("127.1:{port}"), format!("http://127.1:{port}/x"));
     let error = text(&allowed(vec![name.clone()]), &inside).await.unwrap_err();
     assert!(matches!(error, SendError::PrivateAddress { .. }), "{error}");
@@ -179,7 +179,7 @@ async fn an_allowed_name_does_not_lead_inside() {
     let error = text(&allowed(vec![name.clone(), "127.0.0.1:1".to_string()]), &inside).await.unwrap_err();
     assert!(matches!(error, SendError::PrivateAddress { .. }), "another port of that address: {error}");
     assert_eq!(text(&allowed(vec![name, format!("127.0.0.1:{port}")]), &inside).await.unwrap(), "/x");
-    // An address that is listed is meant.
+    // A listed address is allowed.
     assert_eq!(text(&allowed(vec![format!("127.0.0.1:{port}")]), &format!("{url}/y")).await.unwrap(), "/y");
     assert_eq!(
         text(&allowed(vec![format!("localhost:{port}")]), &format!("http://localhost:{port}/z")).await.unwrap(),
@@ -218,7 +218,7 @@ async fn a_sidecar_that_is_away_is_unreachable_and_left_alone_after_a_while() {
 
 #[tokio::test]
 async fn a_connection_that_was_closed_meanwhile_costs_no_request() {
-    // Each connection answers one request and closes without saying so.
+    // Each connection answers one request and closes without announcing it.
     let url = server(|_, stream| answer_with(stream, b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")).await;
     let transport = transport(at(&url), &[], config());
     for _ in 0..20 {
@@ -309,7 +309,7 @@ async fn a_slow_sidecar_and_one_that_lies_about_its_length() {
     let longer = server(|_, stream| answer_with(stream, b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nmore")).await;
     let transport = transport(at(&longer), &[], config());
     for _ in 0..3 {
-        assert_eq!(text(&transport, &longer).await.unwrap(), "mo", "what is too much is no next response");
+        assert_eq!(text(&transport, &longer).await.unwrap(), "mo", "surplus bytes are not the next response");
     }
 }
 
@@ -331,7 +331,7 @@ async fn impatient_callers_do_not_open_the_circuit_for_others() {
 
 #[tokio::test]
 async fn a_connection_that_does_not_stand_in_time() {
-    // Nobody accepts there, and the system keeps no more than two connections for whoever would.
+    // Nobody accepts there, and the system keeps at most two connections in the backlog.
     let socket = tokio::net::TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let listener = socket.listen(1).unwrap();
@@ -362,7 +362,7 @@ async fn calls_at_once_are_bounded_until_their_bodies_are_read() {
     assert_eq!(text(&transport, &url).await.unwrap(), "/");
 }
 
-/// Calls until the outcome is as wanted.
+/// Calls until the outcome is as expected.
 async fn call_until(
     transport: &Transport<Full<Bytes>>,
     uri: &str,
@@ -384,8 +384,8 @@ async fn call_until(
 async fn a_sidecar_that_is_back_is_called_before_the_pause_is_over() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("db.sock");
-    let patient = TransportConfig { breaker_pause: Duration::from_secs(30), ..config() };
-    let transport = transport(vec![Sidecar::new("db", Address::Unix(path.clone())).unwrap()], &[], patient);
+    let config = TransportConfig { breaker_pause: Duration::from_secs(30), ..config() };
+    let transport = transport(vec![Sidecar::new("db", Address::Unix(path.clone())).unwrap()], &[], config);
     let url = "http://db.sidecar.internal/";
     call_until(&transport, url, |outcome| matches!(outcome, Err(SendError::Open { .. }))).await.unwrap_err();
     assert_eq!(transport.known(Duration::MAX), [("db".to_string(), Some(false))]);
@@ -398,7 +398,7 @@ async fn a_sidecar_that_is_back_is_called_before_the_pause_is_over() {
     assert_eq!(call_until(&transport, url, Result::is_ok).await.unwrap(), "/");
 }
 
-/// Never answers calls; answers pings if it is `alive`, and sends word of each.
+/// Never answers calls. Answers pings if it is `alive`, and reports each on the channel.
 async fn hang(alive: bool, pings: tokio::sync::mpsc::UnboundedSender<()>, stream: TcpStream) {
     let answer = service_fn(move |request: Request<Incoming>| {
         let pings = pings.clone();
@@ -421,13 +421,13 @@ async fn a_sidecar_that_hangs_is_told_from_a_slow_one_long_before_its_calls_time
     for alive in [false, true] {
         let (pings, mut pinged) = tokio::sync::mpsc::unbounded_channel();
         let url = server(move |_, stream| hang(alive, pings.clone(), stream)).await;
-        let patient = TransportConfig {
+        let config = TransportConfig {
             connect_timeout: Duration::from_millis(60),
             response_timeout: Duration::from_secs(60),
             breaker_pause: Duration::from_secs(30),
             ..config()
         };
-        let transport = transport(at(&url), &[], patient);
+        let transport = transport(at(&url), &[], config);
         for _ in 0..3 {
             let (transport, url) = (transport.clone(), url.clone());
             tokio::spawn(async move { text(&transport, &url).await });

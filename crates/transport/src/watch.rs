@@ -1,7 +1,8 @@
-//! The watch over the calls to a sidecar: tells one that is slow from one that is dead, and notices when it is back.
+//! The watch over the calls to a sidecar: tells a slow sidecar from a dead one, and notices when it is back.
 //!
-//! A task runs for each sidecar that is called, and ends when no call waits and the breaker is closed. It pings the sidecar where
-//! calls get no answer, and where the breaker refuses them: any answer shows a server that is alive, however slow its calls are.
+//! A task runs for each called sidecar, and ends when no call waits and the breaker is closed. It pings the sidecar
+//! while calls get no answer or the breaker refuses them. Any answer proves that the server is alive, however slow its
+//! calls are.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -18,10 +19,10 @@ use crate::breaker::Calls;
 use crate::destination::Destination;
 use crate::error::SendError;
 
-/// How often calls are looked at, and a sidecar is pinged that is left alone.
+/// Interval of checks of the calls, and of pings of a sidecar that is left alone.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// A sidecar that has calls to answer is pinged after silence of so many times the time that a connection may take.
+/// Silence before a sidecar with waiting calls is pinged, as a multiple of the connect timeout.
 const SILENCE: u32 = 2;
 
 impl<B> Destination<B>
@@ -42,7 +43,7 @@ where
                 match destination.breaker.calls(silence) {
                     Calls::Passing => {}
                     calls @ (Calls::Silent(_) | Calls::Refused) => match (destination.ping().await, calls) {
-                        // A server that takes connections and no ping may take calls.
+                        // A server that accepts connections and no ping may still accept calls.
                         (Ok(()) | Err(SendError::Exchange { .. }), _) => destination.breaker.heard(),
                         (Err(_), Calls::Silent(waiting)) => destination.breaker.silent(waiting),
                         (Err(_), _) => destination.breaker.looked(false),
@@ -59,8 +60,8 @@ where
         });
     }
 
-    /// Sends `OPTIONS *`, which asks a server for a sign of life (RFC 9110, section 9.3.7). Any answer is one, as soon as a
-    /// connection must stand. A sidecar in this process gives one by being there.
+    /// Sends `OPTIONS *`, which asks a server for a sign of life (RFC 9110, section 9.3.7). Any answer within the
+    /// connect timeout is one. A sidecar in this process always is.
     async fn ping(&self) -> Result<(), SendError> {
         if self.is_in_process() {
             return Ok(());

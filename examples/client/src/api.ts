@@ -28,7 +28,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether the service is up. */
+        /** Health of the service. */
         get: operations["hello.health"];
         put?: never;
         post?: never;
@@ -62,7 +62,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Search; it answers what it would search for. */
+        /** Search; the answer repeats the query. */
         get: operations["hello.search"];
         put?: never;
         post?: never;
@@ -99,7 +99,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Search users by a filter, such as {"name":{"$starts_with":"A"}}; it answers the statement for a database sidecar. */
+        /** Search users by a filter, such as {"name":{"$starts_with":"A"}}; the answer is the statement for a database sidecar. */
         post: operations["hello.searchUsers"];
         delete?: never;
         options?: never;

@@ -1,7 +1,7 @@
 /**
- * Calls `examples/hello` by its OpenAPI document: paths, parameters, bodies and answers are all checked by the compiler.
- * `npm run generate` makes `api.ts` of the document; `npm start -- <url>` calls the server.
- * `typed.ts` makes the same calls without generated code.
+ * Calls `examples/hello` with a client that is generated from its OpenAPI document. The compiler checks paths,
+ * parameters, bodies and answers. `npm run generate` makes `api.ts` from the document; `npm start -- <url>` calls the
+ * server. `typed.ts` makes the same calls without generated code.
  */
 import createClient from "openapi-fetch";
 import type { components, paths } from "./api.ts";

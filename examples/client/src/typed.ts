@@ -1,6 +1,6 @@
 /**
- * Calls `examples/hello` by the type of its app: nothing is generated, and nothing of the app is in the program.
- * `npm run typed -- <url>` calls the server.
+ * Calls `examples/hello` with a client that gets its types from the app. Nothing is generated, and the program contains
+ * no code of the app. `npm run typed -- <url>` calls the server.
  */
 import { client } from "@tenon/sdk/client";
 import type app from "../../hello/src/handler.ts";

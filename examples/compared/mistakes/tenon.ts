@@ -1,4 +1,7 @@
-/** Mistakes in Tenon; `hono.ts` has the same ones. A test compiles both: what the compiler refuses is marked as expected. */
+/**
+ * Mistakes in Tenon; `hono.ts` has the same ones. A test compiles both: what the compiler refuses is marked as
+ * expected.
+ */
 import {
   bearer,
   error,

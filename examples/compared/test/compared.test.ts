@@ -1,4 +1,6 @@
-/** The apps of docs/compared.md: both versions compile, answer the same requests alike, and are as long as the page says. */
+/**
+ * Tests the apps of docs/compared.md: both versions compile, give the same answers, and are as long as the page says.
+ */
 import { execFileSync } from "node:child_process";
 import { createHmac } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -73,7 +75,7 @@ const askHono =
 const json = (value: unknown) => ({ body: JSON.stringify(value), headers: { "content-type": "application/json" } });
 const parsed = ({ text }: Answered) => JSON.parse(text);
 
-/** Asks both, compares status, headers and the body of a success, and gives both answers. */
+/** Sends a request to both, compares status, headers and the body of a success, and returns both answers. */
 async function both(asks: readonly [Ask, Ask], asked: Asked, status: number, ...headers: string[]) {
   const [tenon, hono] = [await asks[0](asked), await asks[1](asked)];
   const told = `${asked.method} ${asked.path}\n${tenon.text}\n${hono.text}`;
@@ -84,7 +86,7 @@ async function both(asks: readonly [Ask, Ask], asked: Asked, status: number, ...
   return [tenon, hono] as const;
 }
 
-/** The same, where the answer is JSON. */
+/** Does the same for JSON answers. */
 async function same(asks: readonly [Ask, Ask], asked: Asked, status: number, ...headers: string[]) {
   const [tenon, hono] = await both(asks, asked, status, ...headers);
   expect(parsed(tenon)).toEqual(parsed(hono));
@@ -99,7 +101,8 @@ describeWith("postgresql", "on PostgreSQL", () => {
 
   beforeAll(async () => {
     store = await startPostgres();
-    // The Hono apps keep their pools to themselves. They end before the database, which would be an error to them.
+    // The Hono apps keep their pools private. The pools must end before the database, because its end is an error to
+    // them.
     const Kept = class extends Pool {
       constructor(options: pg.PoolConfig) {
         super(options);
@@ -122,7 +125,7 @@ describeWith("postgresql", "on PostgreSQL", () => {
     await client.query(sql).finally(() => client.end());
   };
 
-  /** A database for each side, with the tables of an app: the URL of a sidecar, and that of the database. */
+  /** Makes a database for each side, with the tables of an app. Returns the URLs of a sidecar and of the database. */
   async function databases(app: "crud" | "split"): Promise<readonly [string, string]> {
     const urls: string[] = [];
     for (const side of ["tenon", "hono"]) {
@@ -168,7 +171,7 @@ describeWith("postgresql", "on PostgreSQL", () => {
     }
     await both(asks, { ...at("POST", "/contacts", {}), body: "{" }, 400);
 
-    // The cursors are opaque: each side is asked for its own next page.
+    // Cursors are opaque, so each side gets its own cursor for the next page.
     const names: string[][] = [];
     let after: readonly [string, string] | undefined;
     do {
@@ -214,7 +217,7 @@ describeWith("postgresql", "on PostgreSQL", () => {
     await both(asks, at("DELETE", "/contacts/6"), 404);
     await both(asks, at("GET", "/contacts/6"), 404);
 
-    // The page says how the two differ.
+    // The page describes this difference.
     const put = await Promise.all(asks.map((ask) => ask(at("PUT", "/contacts"))));
     expect(put.map(({ status }) => status)).toEqual([405, 404]);
     const text = {
@@ -252,7 +255,7 @@ describeWith("postgresql", "on PostgreSQL", () => {
       },
     });
     const shared = ["access-control-allow-origin", "access-control-expose-headers", "vary"];
-    /** An error is answered in the same way wherever it comes from. */
+    /** Checks that an error has the same form on both sides. */
     const fails = async (asked: Asked, status: number) => {
       const [tenonAnswer, honoAnswer] = await both(asks, asked, status, "content-type", ...shared);
       expect(tenonAnswer.headers.get("content-type")).toBe("application/problem+json");

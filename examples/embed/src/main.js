@@ -1,4 +1,4 @@
-// An Express app that answers /run/* from WebAssembly modules: node src/main.js <component>…
+// An Express app that answers /run/* with WebAssembly modules: node src/main.js <component>…
 import express from "express";
 import { Runtime } from "tenon";
 
@@ -9,7 +9,7 @@ app.get("/", (_, response) => {
   response.json({ modules: runtime.modules });
 });
 
-// Express has taken nothing of the path away here: modules are asked under the same URL as on `tenon run`.
+// Express leaves the path unchanged here, so modules get the same URL as on `tenon run`.
 app.use(async (request, response, next) => {
   if (!request.url.startsWith("/run/")) return next();
   const hasBody = request.method !== "GET" && request.method !== "HEAD";
@@ -20,7 +20,7 @@ app.use(async (request, response, next) => {
     new Request(new URL(request.url, `http://${request.headers.host}`), {
       method: request.method,
       headers,
-      // A body that is too large is not read to its end, and must not take the connection with it.
+      // A body that is too large is not read to its end, and the connection must survive that.
       ...(hasBody ? { body: request.iterator({ destroyOnReturn: false }), duplex: "half" } : {}),
     }),
   );
@@ -30,7 +30,7 @@ app.use(async (request, response, next) => {
   response.end(Buffer.from(await answer.arrayBuffer()));
 });
 
-/** What belongs to a connection and not to the request (RFC 9110, section 7.6.1); Fetch refuses them. */
+/** Headers of the connection instead of the request (RFC 9110, section 7.6.1). Fetch refuses them. */
 const hopByHop = new Set(["connection", "keep-alive", "transfer-encoding", "upgrade", "expect"]);
 
 const server = app.listen(Number(process.env.PORT ?? 3000), "127.0.0.1", () => {

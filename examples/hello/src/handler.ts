@@ -40,8 +40,8 @@ export const Search = Query("Search", {
   limit: field.u32({ default: 20, max: 100 }),
 });
 
-// The memory of one instance, and every request has an instance of its own: what a request changes here, the next one does
-// not see. Lasting data belongs into a database, which a handler reaches through a sidecar.
+// Every request gets an instance of its own, so a change of this data is not visible to the next request. Lasting data
+// belongs in a database, which a handler reaches through a sidecar.
 const users = Array.from({ length: 50 }, (_, index) => ({ id: index + 1, name: `User ${index + 1}` }));
 let lastId = users.length;
 
@@ -49,7 +49,7 @@ export default routes({
   /** Service banner. */
   index: get(["/", ""], { response: Banner }, () => ok({ service: "hello", message: "Welcome" })),
 
-  /** Whether the service is up. */
+  /** Health of the service. */
   health: get("/health", { response: Health }, () => ok({ status: "ok" })),
 
   /** List users, one page at a time. */
@@ -89,12 +89,12 @@ export default routes({
     ok({ greeting: `Hello, ${path.name}!` }),
   ),
 
-  /** Search; it answers what it would search for. */
+  /** Search; the answer repeats the query. */
   search: get("/search", { query: Search, response: Found }, ({ query: { q, page, limit } }) =>
     ok({ query: q ?? null, page, limit }),
   ),
 
-  /** Search users by a filter, such as {"name":{"$starts_with":"A"}}; it answers the statement for a database sidecar. */
+  /** Search users by a filter, such as {"name":{"$starts_with":"A"}}; the answer is the statement for a database sidecar. */
   searchUsers: post("/users/search", { query: Page }, ({ query }, req) => {
     const filter = ensure(
       () => parseFilter(ensure(req.text(), 400, "the body must be a filter")),

@@ -8,8 +8,8 @@ interface User {
   readonly name: string;
 }
 
-// The memory of one instance, and every request has an instance of its own: what a request changes here, the next one does
-// not see. Lasting data belongs into a database, which a handler reaches through a sidecar.
+// Every request gets an instance of its own, so a change of this data is not visible to the next request. Lasting data
+// belongs in a database, which a handler reaches through a sidecar.
 const users: readonly User[] = Array.from({ length: 50 }, (_, index) => ({ id: index + 1, name: `User ${index + 1}` }));
 
 const app = new Hono<{ Bindings: { GREETING: string } }>();

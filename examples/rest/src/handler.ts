@@ -42,8 +42,8 @@ export const Page = Query("Page", {
   after: field.string().optional(),
 });
 
-// Every request has an instance of its own, so nothing lasts in here: tasks are kept by the sidecar `cache`. Under
-// `tenon dev` that is a development service; http://127.0.0.1:9919 shows what is in it.
+// Every request gets an instance of its own, so no data lasts here. The sidecar `cache` stores the tasks. Under `tenon
+// dev` it is a development service, and http://127.0.0.1:9919 shows its content.
 const prefix = "task:";
 
 async function read(key: string) {
@@ -59,7 +59,7 @@ export default routes({
   listTasks: get("/tasks", { query: Page, response: Tasks }, async ({ query }) => {
     const { keys, next } = await cache.list({ prefix, ...query });
     const found = await Promise.all(keys.map(read));
-    // One that was deleted in the meantime is not there any more.
+    // A task that was deleted meanwhile is missing.
     const tasks = found.filter((task) => task !== undefined);
     return ok({ tasks, ...(next === null ? {} : { next }) });
   }),

@@ -4,7 +4,7 @@ import { Services } from "tenon";
 import { afterAll, expect, test } from "vitest";
 import app from "../src/handler.ts";
 
-// The same service that `tenon dev` brings, empty and on a port of its own.
+// The service of `tenon dev`, empty and on a port of its own.
 const services = await Services.start({ folder: ".tenon/test", fresh: true });
 afterAll(() => services.close());
 const api = testApp(app, { env: { SIDECAR_CACHE_URL: services.url } });

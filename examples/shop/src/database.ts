@@ -1,4 +1,4 @@
 import { type Dialect, env, postgres, sqlite } from "@tenon/sdk";
 
-/** The SQL of the database that the sidecar `db` has. */
+/** SQL dialect of the database behind the sidecar `db`. */
 export const dialect = (): Dialect => (env("DIALECT") === "postgres" ? postgres : sqlite);

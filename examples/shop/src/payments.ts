@@ -1,7 +1,7 @@
 import { db, field, group, noContent, post, record, secret, signature, sqlUpdate, Type } from "@tenon/sdk";
 import { dialect } from "./database.ts";
 
-/** What of Stripe's events is of interest here: which order was paid. */
+/** The field of Stripe's events that is used here: the paid order. */
 const PaymentEvent = Type("PaymentEvent", {
   type: field.string(),
   data: Type("PaymentData", { object: Type("Payment", { metadata: record(field.string()) }) }),
@@ -10,7 +10,7 @@ const PaymentEvent = Type("PaymentEvent", {
 export const payments = group(
   "/payments",
   {
-    /** Stripe tells of a payment, perhaps more than once. */
+    /** Receive a payment from Stripe, which may repeat the call. */
     stripe: post("/stripe", { body: PaymentEvent, status: 204 }, async ({ body: { type, data } }) => {
       const id = Number(data.object.metadata["order"]);
       if (type === "payment_intent.succeeded" && Number.isSafeInteger(id)) {

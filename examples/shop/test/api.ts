@@ -65,7 +65,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Stripe tells of a payment, perhaps more than once. */
+        /** Receive a payment from Stripe, which may repeat the call. */
         post: operations["shop.payments.stripe"];
         delete?: never;
         options?: never;

@@ -1,4 +1,7 @@
-/** The shop through a client that was generated from its OpenAPI document: `npm run generate -w client` writes `api.ts`. */
+/**
+ * Tests the shop with a client that is generated from its OpenAPI document: `npm run generate -w client` writes
+ * `api.ts`.
+ */
 import { createHmac } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -11,7 +11,7 @@ import app from "../src/handler.ts";
 
 const secrets = { JWT: "a key of at least thirty-two bytes…", STRIPE: "whsec_of_stripe" };
 const folder = mkdtempSync(join(tmpdir(), "shop-"));
-/** The development services' SQLite, or PostgreSQL when DATABASE_URL names one. */
+/** The development services' SQLite, or the PostgreSQL of DATABASE_URL. */
 const store = process.env["DATABASE_URL"]?.startsWith("postgres") ? process.env["DATABASE_URL"] : undefined;
 const dialect = store === undefined ? "sqlite" : "postgres";
 let services: Services;
@@ -42,7 +42,7 @@ function token(claims: object): string {
   return `${signed}.${createHmac("sha256", secrets.JWT).update(signed).digest("base64url")}`;
 }
 
-/** The shop as somebody sees it; without claims, as anybody does. */
+/** Returns the shop's API for a customer with these claims, or for anyone without a token. */
 const as = (claims?: object) =>
   client<typeof app>(api, claims === undefined ? {} : { headers: { authorization: `Bearer ${token(claims)}` } });
 const admin = () => as({ sub: "Grace", role: "admin" });

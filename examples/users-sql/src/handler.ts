@@ -33,23 +33,23 @@ type Row = Infer<typeof User>;
 
 const columns = ["id", "name", "email", "age", "created_at"];
 
-/** What a client's filter may use: enough to find people, and nothing to find out by. */
+/** Operators that a client's filter may use: enough to find people, and too few to guess values. */
 const allow: Record<string, readonly FieldOperator[]> = {
   name: ["$eq", "$in", "$starts_with", "$contains"],
   age: ["$eq", "$gt", "$gte", "$lt", "$lte", "$between"],
 };
 
-/** The newest first; `id` makes the order total. */
+/** Newest first; `id` makes the order total. */
 const order = { order: "-created_at", key: "id", notNull: ["created_at"] };
 
 const dialect = () => (env("DIALECT") === "postgres" ? postgres : sqlite);
 
-/** The row that a statement gives back, or undefined where it found none. */
+/** Returns the row of a statement, or undefined when it found none. */
 async function one(statement: Statement): Promise<Row | undefined> {
   return (await db.query<Row>(statement))[0];
 }
 
-/** Runs a statement that may meet a user of the same address. */
+/** Runs a statement. Returns undefined when another user has the address. */
 async function unlessTaken<T>(run: () => Promise<T>): Promise<T | undefined> {
   try {
     return await run();

@@ -35,7 +35,7 @@ export const UserId = Path("UserId", { id: field.u32() });
 
 export const Search = Query("Search", {
   filter: field.string({ docs: 'A filter, such as {"age":{"$gte":18}}' }).optional(),
-  after: field.string({ docs: "next_cursor of the page before" }).optional(),
-  before: field.string({ docs: "prev_cursor of the page behind" }).optional(),
+  after: field.string({ docs: "next_cursor of the previous page" }).optional(),
+  before: field.string({ docs: "prev_cursor of the next page" }).optional(),
   limit: field.u32({ default: 20, min: 1, max: 100 }),
 });

@@ -7,7 +7,7 @@ import { migrate, Services, Sidecar } from "tenon";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import app from "../src/handler.ts";
 
-/** The databases to test on: the development services' SQLite always, PostgreSQL when DATABASE_URL names one. */
+/** The databases under test: the development services' SQLite, and the PostgreSQL of DATABASE_URL if it is set. */
 const databases = ["sqlite", ...(process.env["DATABASE_URL"]?.startsWith("postgres") ? ["postgres"] : [])];
 
 describe.each(databases)("users on %s", (dialect) => {

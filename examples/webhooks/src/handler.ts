@@ -17,7 +17,7 @@ import {
   Type,
 } from "@tenon/sdk";
 
-/** What of GitHub's event `issues` is of interest here; the rest of it is ignored. */
+/** The fields of GitHub's event `issues` that are used here; others are ignored. */
 const IssueEvent = Type("IssueEvent", {
   action: field.string(),
   issue: Type("Issue", { title: field.string(), html_url: field.string({ format: "uri" }) }),
@@ -27,12 +27,12 @@ const IssueEvent = Type("IssueEvent", {
 const github = group(
   "/github",
   {
-    /** Tell the chat of each issue that is opened. */
+    /** Post each opened issue to the chat. */
     issues: post("/issues", { body: IssueEvent, status: 202 }, async ({ body }, req) => {
       const delivery = ensure(req.headers.get("x-github-delivery"), 400, "the delivery has no id");
       const { action, issue, repository } = body;
       if (action !== "opened") return accepted();
-      // GitHub delivers again what it is not sure of, and the sidecar repeats what failed: the chat says it once.
+      // GitHub repeats uncertain deliveries, and the sidecar repeats failed requests. The chat posts each message once.
       const answer = await sidecar("chat")
         .request()
         .post("/v1/messages")
@@ -41,7 +41,7 @@ const github = group(
         .send();
       return answer.ok ? accepted() : error(502, "the chat did not take the message");
     }),
-    /** GitHub asks once whether anybody is here. */
+    /** Answer GitHub's ping. */
     ping: post("/ping", { status: 204 }, () => noContent()),
   },
   { use: [signature({ scheme: "github", secret: () => secret("GITHUB") })] },
@@ -54,7 +54,7 @@ export default routes(
     github,
   },
   {
-    // Whatever is wrong with the chat: GitHub shows the answer, and delivers again when it is asked to.
+    // GitHub shows the answer, and delivers again on request.
     onError: (thrown) =>
       thrown instanceof SidecarError || thrown instanceof HttpClientError
         ? error(502, "the chat cannot be reached")

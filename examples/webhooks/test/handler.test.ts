@@ -15,7 +15,7 @@ const folder = mkdtempSync(join(tmpdir(), "webhooks-"));
 let messages: { readonly headers: IncomingHttpHeaders; readonly text: string }[] = [];
 let respond: (res: ServerResponse) => void;
 
-/** The chat's API, on this machine. */
+/** A chat's API on this machine. */
 const chat = createServer(async (req, res) => {
   let body = "";
   for await (const piece of req) body += piece;
@@ -52,7 +52,7 @@ const opened = {
   repository: { full_name: "a/b" },
 };
 
-/** Sends an event as GitHub does, signed with a key. */
+/** Sends an event like GitHub, signed with a key. */
 function deliver(event: object, key = GITHUB, path = "/github/issues", to = api) {
   const body = JSON.stringify(event);
   const signature = `sha256=${createHmac("sha256", key).update(body).digest("hex")}`;
@@ -92,7 +92,7 @@ test("a chat that is busy is asked again", async () => {
 test("a chat that refuses, or is not there, is 502", async () => {
   respond = (res) => res.writeHead(422).end("{}");
   expect((await deliver(opened)).status).toBe(502);
-  // No sidecar is named, and nobody listens where one is.
+  // No sidecar is configured, or its address has no listener.
   const environments: Record<string, string>[] = [{}, { SIDECAR_CHAT_URL: "http://127.0.0.1:9" }];
   for (const env of environments) {
     expect((await deliver(opened, GITHUB, "/github/issues", testApp(app, { env, secrets: { GITHUB } }))).status).toBe(

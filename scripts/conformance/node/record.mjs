@@ -1,5 +1,5 @@
-// Runs one of Node's tests with stand-ins for `http`, `net` and its assertions, and prints what its clients would send: one
-// string of latin1 for each connection, as JSON. It is a process of its own, since a test may do anything.
+// Runs one of Node's tests with stand-ins for `http`, `net` and its assertions, and prints its clients' bytes as JSON:
+// one latin1 string for each connection. It is a separate process, because a test may do anything.
 import { EventEmitter } from "node:events";
 import { readFileSync } from "node:fs";
 import * as http from "node:http";
@@ -7,14 +7,14 @@ import { createRequire } from "node:module";
 import { setTimeout as delay } from "node:timers/promises";
 import { compileFunction } from "node:vm";
 
-/** Enough for what a test sends without waiting for an answer. */
-const PATIENCE = 100;
+/** Milliseconds in which a test sends everything that does not wait for an answer. */
+const TIMEOUT = 100;
 
 const file = process.argv[2];
 const sent = [];
 const ignored = new Set(["fs", "path", "url", "util", "events", "stream", "stream/promises", "os", "timers", "buffer"]);
 
-/** Anything: called, constructed, or asked for a property. */
+/** A value that can be called, constructed or read. */
 const nothing = new Proxy(function nothing() {}, {
   get: (_, name) => (name === "then" || name === Symbol.toPrimitive ? undefined : nothing),
   apply: () => nothing,
@@ -118,9 +118,9 @@ try {
     () => nothing,
     own,
   );
-  await delay(PATIENCE);
+  await delay(TIMEOUT);
 } catch {
-  // What was sent before it failed counts.
+  // Bytes sent before a failure count.
 }
 process.stdout.write(JSON.stringify(sent.map((pieces) => Buffer.concat(pieces).toString("latin1"))), () =>
   process.exit(0),

@@ -1,12 +1,12 @@
-// h1spec (github.com/uNetworking/h1spec): a table of requests, and the statuses that may come back.
+// h1spec (github.com/uNetworking/h1spec): a table of requests and allowed statuses.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { runInNewContext } from "node:vm";
 import { Connection } from "../raw.mjs";
 import { prefix, start } from "../server.mjs";
 
-/** As long as the suite itself waits before it takes a server for one that waits for more. */
-const PATIENCE = 500;
+/** Milliseconds after which the suite itself assumes that a server waits for more. */
+const TIMEOUT = 500;
 
 export async function* run(checkout, only) {
   const source = readFileSync(join(checkout, "http_test.ts"), "utf8");
@@ -24,7 +24,7 @@ export async function* run(checkout, only) {
 async function check(server, { request, description, expectedStatus, expectedTimeout, expectedBody }) {
   const connection = await Connection.open(server.host, server.port);
   connection.send(Buffer.from(request.replace(/^([A-Z]+) \//, `$1 ${prefix}/`), "latin1"));
-  await connection.until((text) => text.includes("\r\n\r\n"), PATIENCE);
+  await connection.until((text) => text.includes("\r\n\r\n"), TIMEOUT);
   const { received, closed } = connection;
   connection.close();
   const status = Number(/^HTTP\/1\.\d (\d{3})/.exec(received)?.[1] ?? 0);

@@ -1,4 +1,4 @@
-// h2spec (github.com/summerwind/h2spec): HTTP/2, without TLS by prior knowledge and over TLS.
+// h2spec (github.com/summerwind/h2spec): HTTP/2 over TLS, and without TLS by prior knowledge.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -39,7 +39,7 @@ export async function* run(program, only) {
   }
 }
 
-/** The cases of a report in JUnit's form. */
+/** Lists the cases of a report in JUnit's format. */
 function* cases(xml) {
   const ids = new Map();
   const pattern = /<testcase package="([^"]*)" classname="([^"]*)"[^>]*?(?:\/>|>([\s\S]*?)<\/testcase>)/g;

@@ -1,5 +1,5 @@
-// Http11Probe (github.com/MDA2AV/Http11Probe): requests, well-formed and hostile, with a validator each. The cases are C#,
-// which csharp.mjs evaluates; sending and reading is done here as the suite's own client does it.
+// Http11Probe (github.com/MDA2AV/Http11Probe): well-formed and hostile requests, with a validator each. csharp.mjs
+// evaluates the cases, which are C#. This file sends and reads like the suite's own client.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -7,12 +7,12 @@ import { load } from "../csharp.mjs";
 import { Connection } from "../raw.mjs";
 import { prefix, start } from "../server.mjs";
 
-/** The suite's own times: for an answer, for its body, and for the connection to be closed after it. */
+/** The suite's own timeouts: for an answer, for its body, and for the connection's end after it. */
 const READ_TIMEOUT = 5_000;
 const DRAIN = 100;
 const CLOSE = 50;
 
-/** Cases at once. */
+/** Maximum number of concurrent cases. */
 const WIDTH = 8;
 
 const verdicts = { Pass: "pass", Warn: "warn", Fail: "fail", Error: "fail", Skip: "skip" };
@@ -37,7 +37,7 @@ export async function* run(checkout, only) {
   }
 }
 
-/** The cases ask for `/`; the fixture is below a prefix. */
+/** Adds the fixture's prefix to the path `/` of the cases. */
 function belowPrefix(text) {
   return text
     .replace(/((?:^|[^A-Za-z])[A-Z]{3,7} )\/(?=[ a-z?#])/g, `$1${prefix}/`)
@@ -69,7 +69,7 @@ async function sequence(connection, context, { Steps, Validator }) {
   const results = [];
   let state = "Open";
   for (const { Label, PayloadFactory, DynamicPayloadFactory, SendPartsFactory } of Steps) {
-    if (SendPartsFactory !== undefined) throw new Error("a step of several parts is not known here");
+    if (SendPartsFactory !== undefined) throw new Error("a step of several parts is not supported");
     if (state !== "Open") {
       results.push({ Label: Label ?? "", Executed: false, Response: null, ConnectionState: state });
       continue;
@@ -96,7 +96,7 @@ async function read(connection) {
   return { response, state: connection.closed ? "ClosedByServer" : "Open" };
 }
 
-/** The head of an answer and whatever follows, as the suite's own parser reads them. */
+/** Parses the head of an answer and the rest like the suite's own parser. */
 function parse(text) {
   const [, version, status, reason] = /^(\S+) (\d+) ?([^\r\n]*)\r?\n/.exec(text) ?? [];
   if (status === undefined) return null;
@@ -114,7 +114,7 @@ function parse(text) {
   };
 }
 
-/** Headers by name, whatever its case; repeated ones are joined. */
+/** Headers by case-insensitive name; repeated ones are joined. */
 class Headers extends Map {
   constructor(lines) {
     super();

@@ -1,5 +1,5 @@
-// The `format` tests of JSON-Schema-Test-Suite (draft 2020-12), for the formats that a field may have. Each text is sent as
-// a field of a body; 204 means that it is valid.
+// The `format` tests of JSON-Schema-Test-Suite (draft 2020-12), for the formats of fields. Each text is sent as a field
+// of a body; 204 means that it is valid.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { prefix, start } from "../server.mjs";
@@ -15,9 +15,9 @@ export async function* run(checkout, only) {
         for (const { description, data, valid } of group.tests) {
           const id = `${format}: ${description}`;
           if (!id.includes(only)) continue;
-          // A schema's `format` says nothing of other types; a field of Tenon's is a string.
+          // `format` does not apply to other types, and a field of Tenon's is a string.
           if (typeof data !== "string") {
-            yield { id, verdict: "skip", note: "the format of something that is no string" };
+            yield { id, verdict: "skip", note: "the value is not a string" };
             continue;
           }
           const response = await fetch(`http://${server.host}:${server.port}${prefix}/format/${format}`, {

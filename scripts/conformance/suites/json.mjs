@@ -1,5 +1,5 @@
-// JSONTestSuite (github.com/nst/JSONTestSuite): texts that a JSON parser must accept (y_), must refuse (n_), or may do
-// either with (i_), each sent as a body that the handler reads with `req.json()`.
+// JSONTestSuite (github.com/nst/JSONTestSuite): texts that a JSON parser must accept (y_), must refuse (n_), or may
+// treat either way (i_). Each is sent as a body that the handler reads with `req.json()`.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { prefix, start } from "../server.mjs";

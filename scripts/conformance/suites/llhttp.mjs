@@ -1,9 +1,9 @@
-// llhttp's fixtures (github.com/nodejs/llhttp, test/request): requests with the events that Node's parser makes of them.
+// llhttp's fixtures (github.com/nodejs/llhttp, test/request): requests, and the events of Node's parser for them.
 //
-// The server has to agree with that parser in what it accepts: as many requests are answered as the parser ends, with the
-// bodies that the parser found, and a request that the parser refuses is answered 400 or its connection closed. Only the
-// fixtures of the strict parser are run. To those of HTTP/1.1 a `Host` is added, which the parser does not ask for; paths
-// are put below the fixture's.
+// The server must accept the same requests as that parser. It answers as many requests as the parser completes, with
+// the same bodies. It answers a request that the parser refuses with 400, or closes the connection. Only fixtures of
+// the strict parser run. Those of HTTP/1.1 get a `Host`, which the parser does not require; paths get the fixture's
+// prefix.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { runInNewContext } from "node:vm";
@@ -27,7 +27,7 @@ export async function* run(checkout, only) {
   }
 }
 
-/** The fixtures of a file: title, metadata, input and events. */
+/** Lists the fixtures of a file: title, metadata, input and events. */
 function* fixtures(markdown) {
   const pattern = /<!-- meta=(\{.*?\}) ?-->\s*```http\n([\s\S]*?)```[\s\S]*?```log\n([\s\S]*?)```/g;
   const titles = new Map();
@@ -46,7 +46,7 @@ function* fixtures(markdown) {
   }
 }
 
-/** As the suite's own reader undoes the escapes of its inputs. */
+/** Replaces escapes in an input like the suite's own reader. */
 function unescaped(text) {
   return text
     .replace(/\n$/, "")
@@ -62,10 +62,10 @@ function unescaped(text) {
 }
 
 function leftOut({ meta, events }) {
-  if (meta.type === "request-finish") return "it is about the end of a stream, which a server answers by closing";
-  if (meta.type !== "request") return "it is of a lenient parser";
-  if (events.some((event) => event.includes("PRI/Upgrade"))) return "it is the preface of HTTP/2, which is spoken";
-  if (meta.pause !== undefined || meta.skipBody) return "it is about the parser's own interface";
+  if (meta.type === "request-finish") return "it tests the end of a stream, which a server answers by closing";
+  if (meta.type !== "request") return "it is for a lenient parser";
+  if (events.some((event) => event.includes("PRI/Upgrade"))) return "it is the preface of HTTP/2, which is supported";
+  if (meta.pause !== undefined || meta.skipBody) return "it tests the parser's own interface";
   return events.some((event) => event.startsWith("/")) ? "its events are patterns" : undefined;
 }
 
@@ -81,13 +81,13 @@ async function check(server, { input, events }) {
     if (status === 200 && (bodies[i] ?? "") !== "" && body !== bodies[i])
       return { verdict: "fail", note: `${note}: ${body}` };
   }
-  // After an error nothing more is served; without one the parser waits for more.
+  // After an error nothing more is served; otherwise the parser waits for more.
   if (refuses !== undefined && !closed) return { verdict: "fail", note };
   if (refuses === undefined && !pauses && accepted.length < answers.length) return { verdict: "fail", note };
   return { verdict: "pass", note };
 }
 
-/** The bytes to send, and what the parser made of them: the bodies of whole requests, and its error if it had one. */
+/** Returns the bytes to send, and the parser's result: the bodies of complete requests, and its error if any. */
 function expectation(input, events) {
   const bodies = [];
   const inserts = [];
@@ -115,7 +115,7 @@ function expectation(input, events) {
       bodies.push(body);
       body = "";
     } else if (/^error code=2[1-4] /.test(what)) {
-      // The parser pauses for its caller, who may go on with another protocol. A server that does not reads on.
+      // The parser pauses because its caller may switch protocols. A server that does not switch reads on.
       pauses = true;
     } else if (what.startsWith("error code=")) {
       refuses = what;

@@ -1,5 +1,5 @@
-// nginx's own tests (github.com/nginx/nginx-tests), as far as they are about requests and not about nginx's configuration:
-// the Perl files of the checkout are run as they are, with a Test::Nginx that leads them to this server.
+// nginx's own tests (github.com/nginx/nginx-tests) of requests, without those of nginx's configuration. The Perl files
+// of the checkout run unchanged, with a Test::Nginx that directs them to this server.
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -15,8 +15,8 @@ const files = [
   "body_chunked.t",
 ];
 
-/** Tests that are about what nginx does with a request beyond HTTP. */
-const untouched = "a module sees its path as it was sent: nothing is decoded, no dot segment resolved";
+/** Tests of nginx features beyond HTTP. */
+const untouched = "a module gets its path unchanged, without decoding or resolving dot segments";
 const elsewhere = new Map(
   [
     ["body in file", "nginx keeps large bodies in files"],
@@ -41,7 +41,7 @@ export async function* run(checkout, only) {
       for (const { name, isOk, isTodo } of await tap(server, checkout, file)) {
         const id = `${file.slice(0, -2)}: ${name}`;
         if (!id.includes(only)) continue;
-        const why = elsewhere.get(id) ?? (isTodo && !isOk ? "nginx does not do it yet" : undefined);
+        const why = elsewhere.get(id) ?? (isTodo && !isOk ? "nginx does not support it yet" : undefined);
         if (why !== undefined) yield { id, verdict: "skip", note: why };
         else yield { id, verdict: isOk ? "pass" : "fail", note: "" };
       }
@@ -51,10 +51,10 @@ export async function* run(checkout, only) {
   }
 }
 
-/** Runs a file, and reads its results. */
+/** Runs a file, and parses its results. */
 function tap(server, checkout, file) {
   const library = join(root, "scripts/conformance/nginx");
-  // Loaded first, so that the checkout's own module of this name is not.
+  // Loaded first, so that the checkout's own module of this name is not loaded.
   const child = spawn("perl", ["-I", library, "-MTest::Nginx", file], {
     cwd: checkout,
     env: { ...process.env, TENON_PORT: String(server.port), TENON_PREFIX: `${prefix}/nginx` },
@@ -68,7 +68,7 @@ function tap(server, checkout, file) {
     child.once("error", reject);
     child.once("close", () => {
       const results = [];
-      // A test that is left out has no name.
+      // A skipped test has no name.
       for (const [, not, name, todo] of output.matchAll(/^(not )?ok \d+(?: - (.*?))?(?: # (TODO.*))?$/gm)) {
         results.push({
           name: name ?? `without a name ${results.length + 1}`,

@@ -1,5 +1,5 @@
-// Node's own tests (test/parallel/test-http-*), as far as their clients send bytes by hand: each such connection is sent to
-// this server and to an HTTP server of the Node that runs this, and both must take as many requests from it, or refuse.
+// Node's own tests (test/parallel/test-http-*) whose clients send raw bytes. Each such connection is sent to this
+// server and to an HTTP server of the running Node. Both must accept the same number of requests, or refuse.
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -8,7 +8,7 @@ import { root } from "../../setup.mjs";
 import { exchange } from "../raw.mjs";
 import { prefix, start } from "../server.mjs";
 
-/** Statuses that refuse a request for how it is written. */
+/** Statuses for malformed requests. */
 const refusals = new Set([400, 408, 413, 414, 431, 501, 505]);
 
 export async function* run(checkout, only) {
@@ -19,11 +19,11 @@ export async function* run(checkout, only) {
     for (const file of readdirSync(folder).filter((name) => /^test-http-.*\.js$/.test(name))) {
       const source = readFileSync(join(folder, file), "utf8");
       if (!/net\.(connect|createConnection)|net\.Socket/.test(source)) continue;
-      // It floods the server with 10,000 requests, which is about memory and not about any of them.
+      // It floods the server with 10,000 requests to test memory, not the requests themselves.
       if (file === "test-http-pipeline-requests-connection-leak.js") continue;
       const seen = new Set();
       for (const bytes of record(join(folder, file))) {
-        // Without a head it is a client of something else, or one that waits for an answer first.
+        // A client without a head uses another protocol, or waits for an answer first.
         if (!/HTTP\/\d/.test(bytes) || seen.has(bytes)) continue;
         seen.add(bytes);
         const id = `${file.slice("test-http-".length, -3)}${seen.size > 1 ? ` ${seen.size}` : ""}`;
@@ -47,7 +47,7 @@ function record(file) {
   return stdout === "" ? [] : JSON.parse(stdout);
 }
 
-/** Node's server: answers with the body that it read, as the fixture does. */
+/** Starts Node's server, which answers with the body that it read, like the fixture. */
 async function listening() {
   const server = createServer((request, response) => {
     const pieces = [];

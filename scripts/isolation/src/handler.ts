@@ -1,7 +1,7 @@
 /**
- * A handler that leaves behind whatever JavaScript can: each route changes something that the next request would find in an
- * instance that was not restored. The harness that calls it (crates/runtime/src/isolation) compares the instance's memory and
- * globals; `check` looks for the same from within.
+ * A handler that leaves behind everything that JavaScript can. Each route changes something that the next request would
+ * find in an instance that was not restored. The harness (crates/runtime/src/isolation) compares the instance's memory
+ * and globals; `check` looks for the same changes from within.
  */
 import {
   env,
@@ -55,7 +55,7 @@ function* endless() {
 const numbers = endless();
 const open = globalThis as Record<string | symbol, unknown>;
 
-/** What must be as the top level left it; the name of the first thing that is not. */
+/** Checks the state after the top level. Returns the name of the first difference. */
 function check(): string | undefined {
   if (calls++ !== 0) return "calls";
   if (last !== undefined || list.length > 0 || map.size > 0 || weak.has(key) || closures.length > 0)
@@ -179,7 +179,7 @@ const all: Record<string, (n: number, request: Request) => unknown> = {
       .timeout(100)
       .send();
     const id = begun.headers.get("tenon-transaction");
-    // The others are left open.
+    // The others stay open.
     if (n % 2 === 1 || id === undefined || id === null) return id;
     const commit = httpClient.request().post(`${env("SIDECAR_RANDOM_URL")}/sql/transaction/commit`);
     last = (await commit.header("tenon-transaction", id).timeout(100).send()).status;
@@ -209,7 +209,7 @@ const all: Record<string, (n: number, request: Request) => unknown> = {
   },
 };
 
-/** Answers that go on when the handler has returned. */
+/** Answers that continue after the handler has returned. */
 const streamed: Record<string, (n: number) => Response<200, unknown>> = {
   stream: (n) =>
     stream(async function* () {

@@ -1,4 +1,4 @@
-//! One call: its request is sent and its response is read, both without waiting.
+//! One call: sends its request and reads its response, both without waiting.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -17,21 +17,21 @@ use crate::request::outgoing;
 /// Nanoseconds in a millisecond.
 const MS: u64 = 1_000_000;
 
-/// The most that is asked for in one read.
+/// Maximum bytes of one read.
 const READ_BYTES: u64 = 64 * 1024;
 
-/// A call that has not ended.
+/// A running call.
 pub struct Call {
     pub number: u32,
-    /// When it fails, if ever.
+    /// Time at which it fails, if it has one.
     pub deadline: Option<Instant>,
     max_bytes: usize,
     sending: Option<Sending>,
     receiving: Receiving,
 }
 
-/// The body of the request, for as long as it is not sent.
-// Fields are dropped in their order, and a stream must go before what it belongs to.
+/// The body of the request while it is sent.
+// Fields are dropped in order, and a stream must be dropped before its body.
 struct Sending {
     stream: OutputStream,
     body: OutgoingBody,
@@ -44,7 +44,7 @@ enum Receiving {
     Body(Body),
 }
 
-/// The response, for as long as its body is read.
+/// The response while its body is read.
 struct Body {
     stream: InputStream,
     _body: IncomingBody,
@@ -62,7 +62,7 @@ impl Call {
         let timeout = (request.timeout_ms > 0).then(|| u64::from(request.timeout_ms) * MS);
         let options = timeout.and_then(|timeout| {
             let options = RequestOptions::new();
-            // A server that cannot do it leaves it to the deadline below.
+            // A server without these options leaves the time to the deadline below.
             let _ = options.set_connect_timeout(Some(timeout));
             let _ = options.set_first_byte_timeout(Some(timeout));
             Some(options)
@@ -70,7 +70,7 @@ impl Call {
         let response = outgoing_handler::handle(outgoing, options).map_err(|code| of_code(&code))?;
         let bytes = request.body.unwrap_or_default();
         let sending = if bytes.is_empty() {
-            // Without content the end of the body is all that is sent.
+            // Without content, only the end of the body is sent.
             let _ = OutgoingBody::finish(body, None);
             None
         } else {
@@ -85,7 +85,7 @@ impl Call {
         Ok(Self { number, deadline, max_bytes, sending, receiving: Receiving::Head(response) })
     }
 
-    /// Goes on as far as it can without waiting. The result, once there is one.
+    /// Proceeds as far as it can without waiting. Returns the result once there is one.
     pub fn proceed(&mut self, now: Instant) -> Option<Result<Response, Failure>> {
         self.send();
         if let Receiving::Head(future) = &self.receiving {
@@ -109,7 +109,7 @@ impl Call {
         is_late.then(|| Err(failure(Reason::Timeout, "the call took too long")))
     }
 
-    /// Writes as much of the request's body as the host takes. A host that takes no more of it may answer all the same.
+    /// Writes as much of the request's body as the host accepts. A host that stops accepting may still respond.
     fn send(&mut self) {
         let Some(sending) = &mut self.sending else { return };
         loop {
@@ -136,7 +136,7 @@ impl Call {
         }
     }
 
-    /// Adds the streams that the call waits for.
+    /// Adds the streams for which the call waits.
     pub fn pollables(&self, all: &mut Vec<Pollable>) {
         if let Some(sending) = &self.sending {
             all.push(sending.stream.subscribe());
@@ -149,7 +149,7 @@ impl Call {
 }
 
 impl Body {
-    /// The response, once its head is there.
+    /// Returns the response after its head has arrived.
     fn of(future: &FutureIncomingResponse) -> Result<Option<Self>, Failure> {
         let broken = || failure(Reason::Broken, "the response cannot be read");
         let response = match future.get() {
@@ -165,7 +165,7 @@ impl Body {
         Ok(Some(Self { stream, _body: body, _response: response, status, headers, bytes: Vec::new() }))
     }
 
-    /// Reads what is there. True at the end of the body.
+    /// Reads the bytes that have arrived. True at the end of the body.
     fn read(&mut self, max_bytes: usize) -> Result<bool, Failure> {
         loop {
             match self.stream.read(READ_BYTES) {

@@ -1,16 +1,16 @@
-//! Failures of `wasi:http` as those of `sdk:core/calls`.
+//! Translates failures of `wasi:http` to those of `sdk:core/calls`.
 
 use alloc::string::ToString;
 
 use crate::bindings::exports::sdk::core::calls::{Failure, Reason};
 use crate::bindings::wasi::http::types::ErrorCode;
 
-/// A failure with its sentence.
+/// Makes a failure with its detail.
 pub fn failure(reason: Reason, detail: &str) -> Failure {
     Failure { reason, detail: detail.to_string() }
 }
 
-/// The failure that a server reports. A server's own text stays out of it, because it may name addresses.
+/// Translates a server's error. Its own text is left out, because it may contain addresses.
 pub fn of_code(code: &ErrorCode) -> Failure {
     let (reason, detail) = match code {
         ErrorCode::HttpRequestDenied | ErrorCode::DestinationIpProhibited => {

@@ -1,12 +1,12 @@
 //! The implementation of `sdk:core/calls` and `sdk:core/log` on servers other than Tenon's.
 //!
-//! It owns the translation from calls as whole records to the streams and resources of `wasi:http`, and nothing else: no retries,
-//! no redirects, no cookies. It stands inside each component, beside the handler that imports it (`tenon_compose::enclose`).
+//! It translates calls, which are whole records, to the streams and resources of `wasi:http`. It has no retries,
+//! redirects or cookies. It is part of each component, around the handler that imports it (`tenon_compose::enclose`).
 //! Tenon's runtime has an implementation of its own and leaves this one out.
 //!
 //! - [`running`] has the calls, and waits for several at once.
-//! - [`call`] is one call: it sends the request, and reads the response.
-//! - [`request`] makes a `wasi:http` request of the record.
+//! - [`call`] is one call: it sends the request and reads the response.
+//! - [`request`] makes a `wasi:http` request from the record.
 //! - [`failure`] maps the failures of `wasi:http`.
 //! - [`log`] writes lines to standard output and standard error.
 #![no_std]

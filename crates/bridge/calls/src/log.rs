@@ -3,10 +3,10 @@
 use crate::bindings::exports::sdk::core::log::Output;
 use crate::bindings::wasi::cli::{stderr, stdout};
 
-/// The most bytes that `blocking-write-and-flush` takes at once.
+/// Maximum bytes that `blocking-write-and-flush` accepts at once.
 const PIECE_BYTES: usize = 4096;
 
-/// Writes text. A server that closed the stream loses it, because a log line must not fail a request.
+/// Writes text. If the server has closed the stream, the text is lost, because a log line must not fail a request.
 pub fn write(output: Output, text: &[u8]) {
     let stream = match output {
         Output::Out => stdout::get_stdout(),

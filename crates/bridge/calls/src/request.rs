@@ -1,4 +1,4 @@
-//! A `wasi:http` request from the record of a call.
+//! Makes a `wasi:http` request from the record of a call.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -8,7 +8,7 @@ use crate::bindings::wasi::cli::environment::get_environment;
 use crate::bindings::wasi::http::types::{Fields, Method, OutgoingRequest, Scheme};
 use crate::failure::failure;
 
-/// Makes the request, without its body.
+/// Makes the request without its body.
 pub fn outgoing(request: &Request) -> Result<OutgoingRequest, Failure> {
     let invalid = |detail: &str| failure(Reason::Invalid, detail);
     let (url, token) = match request.url.strip_prefix("sidecar:") {
@@ -44,7 +44,7 @@ pub fn outgoing(request: &Request) -> Result<OutgoingRequest, Failure> {
     Ok(outgoing)
 }
 
-/// The URL of a path at a sidecar, given as `db/sql/query`, and the token that the sidecar wants to see if there is one. None when
+/// Returns the URL of a path at a sidecar, such as `db/sql/query`, and the sidecar's token if it has one. None when
 /// there is no such sidecar.
 fn at_sidecar(text: &str) -> Option<(String, Option<String>)> {
     let (name, path) = text.split_at(text.find('/')?);
@@ -59,7 +59,7 @@ fn at_sidecar(text: &str) -> Option<(String, Option<String>)> {
     Some((base.strip_suffix('/').unwrap_or(&base).to_string() + path, token))
 }
 
-/// The parts of a URL that `wasi:http` takes apart.
+/// The parts of a URL for `wasi:http`.
 struct Url<'a> {
     scheme: Scheme,
     authority: &'a str,

@@ -10,13 +10,13 @@ use crate::bindings::wasi::io::poll::poll;
 use crate::call::Call;
 use crate::failure::failure;
 
-/// Calls that run at once. The servers have limits of their own; this one keeps a loop from filling the memory.
+/// Maximum number of running calls. It keeps a loop from filling the memory; servers have limits of their own.
 const MOST: usize = 64;
 
 /// Nanoseconds in a microsecond.
 const US: u64 = 1000;
 
-/// The time limit that is none.
+/// The timeout that means none.
 const NO_LIMIT: u32 = u32::MAX;
 
 /// All calls that were not taken yet.
@@ -26,7 +26,7 @@ pub struct Running {
     ended: VecDeque<(u32, Result<Response, Failure>)>,
 }
 
-/// One component runs one call of a function at a time.
+/// The calls behind a cell. A component runs one function call at a time.
 struct Single(RefCell<Running>);
 
 // SAFETY: the component has one thread.
@@ -35,13 +35,13 @@ unsafe impl Sync for Single {}
 static RUNNING: Single =
     Single(RefCell::new(Running { last: 0, calls: Vec::new(), ended: VecDeque::new() }));
 
-/// Lets a function work with the calls.
+/// Runs a function with the calls.
 pub fn with<T>(work: impl FnOnce(&mut Running) -> T) -> T {
     work(&mut RUNNING.0.borrow_mut())
 }
 
 impl Running {
-    /// Starts a call, or notes why it cannot be started.
+    /// Starts a call, or records the failure to start it.
     pub fn start(&mut self, request: Request) -> u32 {
         self.last = self.last.wrapping_add(1).max(1);
         let number = self.last;
@@ -60,7 +60,7 @@ impl Running {
         number
     }
 
-    /// Waits until a call has ended, for so many microseconds at most.
+    /// Waits until a call has ended, at most `timeout_us` microseconds.
     pub fn wait(&mut self, timeout_us: u32) -> bool {
         let end = (timeout_us != NO_LIMIT).then(|| monotonic_clock::now().saturating_add(u64::from(timeout_us) * US));
         loop {
@@ -75,7 +75,7 @@ impl Running {
             let mut waited = Vec::new();
             self.calls.iter().for_each(|call| call.pollables(&mut waited));
             if end.is_some_and(|end| end <= now) {
-                // Hosts notice that a response has come only when they are asked whether it has.
+                // Some hosts notice that a response has arrived only when they are polled for it.
                 if waited.iter().fold(false, |any, pollable| pollable.ready() | any) {
                     drop(waited);
                     self.proceed(now);
@@ -107,7 +107,7 @@ impl Running {
         self.ended.pop_front()
     }
 
-    /// Ends a call, and drops its result.
+    /// Cancels a call and drops its result.
     pub fn cancel(&mut self, number: u32) {
         self.calls.retain(|call| call.number != number);
         self.ended.retain(|(ended, _)| *ended != number);

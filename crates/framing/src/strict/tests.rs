@@ -13,7 +13,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::*;
 
-/// Requests that a service behind hyper saw, and the statuses that the client got.
+/// The requests that a service behind hyper saw, and the client's statuses.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Exchange {
     seen: Vec<(String, Option<Bytes>)>,
@@ -21,7 +21,7 @@ struct Exchange {
     closed: bool,
 }
 
-/// Serves a connection that sends `pieces`, each in a write of its own.
+/// Serves a connection that sends `pieces`, each in its own write.
 async fn serve(pieces: &[&[u8]], is_strict: bool) -> Exchange {
     let (mut client, server) = tokio::io::duplex(1 << 20);
     let seen = Arc::new(Mutex::new(Vec::new()));
@@ -50,7 +50,7 @@ async fn serve(pieces: &[&[u8]], is_strict: bool) -> Exchange {
         }
         tokio::task::yield_now().await;
     }
-    // The server closes by itself, or waits for more.
+    // The server closes the connection or waits for more.
     let mut answers = Vec::new();
     let mut closed = false;
     let mut idle = 0;
@@ -132,7 +132,7 @@ fn a_malformed_chunk_is_an_error_of_the_body_and_the_connection_ends() {
     }
 }
 
-/// Pieces of requests, well-formed and not.
+/// Generates pieces of requests, well-formed and malformed.
 fn piece() -> impl Strategy<Value = Vec<u8>> {
     let known: Vec<&[u8]> = vec![
         GOOD,
@@ -163,7 +163,7 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_000))]
 
-    /// However a connection's bytes are divided, the first violation is at the same byte.
+    /// The first violation is at the same byte, however a connection's bytes are divided.
     #[test]
     fn the_reading_does_not_depend_on_how_the_bytes_come(pieces in prop::collection::vec(piece(), 1..12)) {
         let bytes = pieces.concat();
@@ -175,7 +175,7 @@ proptest! {
         prop_assert_eq!(whole, bytewise);
     }
 
-    /// hyper sees the same requests as this crate: where all bytes pass, as many as end in them.
+    /// hyper sees the same requests as this crate: if all bytes pass, as many as end in them.
     #[test]
     fn hyper_reads_what_passes_as_this_crate_does(pieces in prop::collection::vec(piece(), 1..10)) {
         let bytes = pieces.concat();
@@ -186,7 +186,7 @@ proptest! {
         for byte in &bytes {
             passes &= framing.advance(&[*byte]).is_ok();
             if !passes { break; }
-            // An empty line before a request is between requests before and after.
+            // An empty line before a request leaves the state between requests.
             if framing.is_between() { whole += usize::from(!empty); empty = true; }
             else { empty &= matches!(*byte, b'\r'); }
         }
@@ -198,7 +198,7 @@ proptest! {
             let served = strict.seen.iter().filter(|(_, body)| body.is_some()).count();
             prop_assert!(served == whole || refused && served <= whole, "{} of {}: {:?}", served, whole, strict);
         } else {
-            // Behind a violation nothing is served.
+            // Nothing after a violation is served.
             let served = strict.seen.iter().filter(|(_, body)| body.is_some()).count();
             prop_assert!(served <= whole, "{} of {}: {:?}", served, whole, strict);
         }

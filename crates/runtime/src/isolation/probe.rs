@@ -118,7 +118,7 @@ impl Probe {
 
     /// Whether the first memory is what the component's bytes say, read without wasmtime.
     pub(super) fn check_memory(&self, bytes: &[u8]) -> Result<()> {
-        let (state, _) = tenon_code::Engine::find(bytes)?.take_apart()?;
+        let (state, _) = tenon_code::EngineModule::find(bytes)?.take_apart()?;
         let mut expected = vec![0; usize::try_from(state.pages)? * 65_536];
         for segment in state.segments {
             let at = segment.offset as usize;

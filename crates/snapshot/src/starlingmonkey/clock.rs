@@ -1,10 +1,10 @@
-//! The monotonic clock without a detour.
+//! Direct access to the monotonic clock.
 //!
-//! The engine asks for the time in every request, by its C library, which asks WASI 0.1; the adapter to WASI 0.2 answers,
-//! and to do so the first time in an instance allocates 64 KiB for what it has to remember. The clock itself it takes from
-//! an import that the engine has, too. So the engine asks that one, and the adapter for other clocks only.
+//! The engine reads the time in every request through its C library, which uses WASI 0.1. On its first call in an
+//! instance, the adapter to WASI 0.2 allocates 64 KiB for its state. It then reads the clock through an import that the
+//! engine has, too. So the engine calls this import itself, and the adapter for other clocks only.
 
-use tenon_code::rewrite::{Error, Rewrite};
+use tenon_rewrite::{Error, Rewrite};
 use wasm_encoder::{BlockType, Instruction, MemArg};
 use wasmparser::ValType::{I32, I64};
 
@@ -12,15 +12,15 @@ use wasmparser::ValType::{I32, I64};
 const MONOTONIC: i32 = 1;
 const SUCCESS: i32 = 0;
 
-/// Makes an engine ask for the monotonic clock directly. It stays as it is when it does not import both ways.
+/// Makes an engine read the monotonic clock directly. It stays unchanged unless it imports both functions.
 pub(crate) fn ask_directly(engine: &mut Rewrite<'_>) -> Result<(), Error> {
     let adapter = engine.imported("wasi_snapshot_preview1", "clock_time_get");
     let clock = engine.imported("wasi:clocks/monotonic-clock@", "now");
     let (Some(adapter), Some(clock)) = (adapter, clock) else { return Ok(()) };
     if !engine.takes(adapter, &[I32, I64, I32], &[I32]) || !engine.takes(clock, &[], &[I64]) {
-        return Err("the clock is imported as another function than the adapter has".into());
+        return Err("the clock's import has another type than the adapter's".into());
     }
-    // The clock, its precision, and where the time goes.
+    // The clock, its precision, and the address for the time.
     let (id, precision, at) = (0, 1, 2);
     let asking = engine.add(
         adapter,

@@ -1,34 +1,34 @@
 //! Random bytes for the engine's C library.
 //!
 //! OpenSSL seeds its generator through `random_get` of WASI 0.1, for instance when a key of RSA or EC is imported. The
-//! splicer of componentize-js replaces that import by a function that traps, although the engine imports random numbers
-//! from WASI 0.2 as well. The engine calls those in its place.
+//! splicer of componentize-js replaces that import with a function that traps, although the engine also imports random
+//! numbers from WASI 0.2. The engine calls those instead.
 
-use tenon_code::rewrite::{Error, Known, Rewrite};
+use tenon_rewrite::{Error, Known, Rewrite};
 use wasm_encoder::{BlockType, Instruction, MemArg};
 use wasmparser::ValType::{I32, I64};
 
 /// `errno::success` of WASI 0.1.
 const SUCCESS: i32 = 0;
 
-/// Bytes of a random number.
+/// Size of a random number in bytes.
 const NUMBER: i32 = 8;
 
-/// Fills the engine's requests for random bytes with random numbers of WASI 0.2. The engine stays as it is when it has no
-/// function that traps in the place of `random_get`, or does not import random numbers.
+/// Fills the engine's requests for random bytes with random numbers of WASI 0.2. The engine stays unchanged when
+/// `random_get` does not trap, or when it does not import random numbers.
 pub(crate) fn draw_directly(engine: &mut Rewrite<'_>) -> Result<(), Error> {
     let trapping = engine.stubbed("random_get")?;
     let number = engine.imported("wasi:random/random@", "get-random-u64");
     let (Some(trapping), Some(number)) = (trapping, number) else { return Ok(()) };
     if !engine.takes(trapping, &[I32, I32], &[I32]) || !engine.takes(number, &[], &[I64]) {
-        return Err("random numbers are imported as another function than WASI has".into());
+        return Err("the import of random numbers has another type than in WASI".into());
     }
     let drawing = engine.add(trapping, 0, &fill(number))?;
     engine.call_instead(trapping.function, drawing);
     Ok(())
 }
 
-/// Writes whole numbers while there is room for one, then the last byte of one number for each byte that is left.
+/// Writes whole numbers while there is room for one, then one byte of a new number for each remaining byte.
 fn fill(number: Known) -> Vec<Instruction<'static>> {
     let (at, length) = (0, 1);
     let memory = |align| MemArg { offset: 0, align, memory_index: 0 };

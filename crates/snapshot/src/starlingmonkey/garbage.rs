@@ -1,41 +1,42 @@
-//! What the engine has freed and not overwritten: a quarter of what its memory holds after a top level has run. As zeros it
-//! takes no room in a component, and no page of it has to be copied when an instance first writes there.
+//! Memory that the engine has freed and not overwritten: a quarter of its content after a top level. Zeros take no room
+//! in a component, and an instance need not copy their pages when it first writes there.
 //!
-//! And what is in the way: the allocator gives out the smallest free block that fits, so a request's allocations would be
-//! all over the heap, each on a page of its own. Small free blocks are given out before the snapshot is taken, to nobody
-//! ([`scattered`]), which leaves large ones, where allocations stand side by side. Together they are some 150 KiB.
+//! Small free blocks scatter later allocations. The allocator hands out the smallest free block that fits. So a
+//! request's allocations would spread over the heap, each on a page of its own. So small free blocks are allocated and
+//! never used before the snapshot ([`scattered`]). Large ones remain, in which allocations are contiguous. The small
+//! ones are some 150 KiB together.
 //!
-//! Nothing tells from outside what is free, so this reads two structures of the engine: the heap of its allocator, and the
-//! region where its collector puts young objects. Each is recognized by several relations that hold at once; where one does
-//! not, as with another allocator or another collector, nothing is cleared.
+//! The engine offers no list of free memory, so this reads two of its structures: the heap of its allocator, and the
+//! region where its collector puts young objects. Each is recognized by several relations that hold at once. Where one
+//! does not hold, as with another allocator or collector, nothing is cleared.
 
 use std::cmp::Reverse;
 use std::iter::from_fn;
 use std::ops::Range;
 
-/// Alignment of what dlmalloc gives out, and least size of a block.
+/// Alignment of dlmalloc's allocations, and minimum size of a block.
 const ALIGNMENT: usize = 16;
 
-/// Bits of a block's size that say whether the block before it, and the block itself, are in use.
+/// Bits of a block's size: whether the block before it, and the block itself, are in use.
 const BEFORE_IN_USE: usize = 1;
 const IN_USE: usize = 2;
 
-/// From this size on a free block is a node of a tree, and its links take more room.
+/// Minimum size of a free block that is a tree node, whose links take more room.
 const LEAST_TREE_BLOCK: usize = 256;
 
-/// What dlmalloc keeps for itself at the end of the heap, at most.
+/// Maximum number of bytes that dlmalloc reserves at the end of the heap.
 const END_OF_HEAP: usize = 64;
 
 /// Size and alignment of the regions that SpiderMonkey's collector takes from the allocator.
 const REGION: usize = 1024 * 1024;
 
-/// What the limit of young objects is a multiple of.
+/// Granularity of the limit for young objects.
 const REGION_STEP: usize = 4096;
 
-/// A free block that is smaller is in the way.
+/// Minimum size of a free block that is not scattered.
 const LARGE: usize = 8 * 1024;
 
-/// Zeroes what is free in a memory.
+/// Zeroes the free parts of a memory.
 pub(crate) fn clear(memory: &mut [u8]) {
     let blocks = heap(memory);
     let free = blocks.iter().filter(|block| !block.in_use && is_listed(memory, block)).map(Block::unused);
@@ -45,11 +46,11 @@ pub(crate) fn clear(memory: &mut [u8]) {
     }
 }
 
-/// What to ask the allocator for so that it gives out the free blocks that are in the way: their sizes, largest first, for
-/// each is then the smallest that fits.
+/// Returns allocation sizes that use up small free blocks, so that a request allocates contiguously. Largest first,
+/// because each is then the smallest that fits.
 pub(crate) fn scattered(memory: &[u8]) -> Vec<i32> {
     let mut blocks = heap(memory);
-    // The last one is all that has not been given out yet.
+    // The last block is the unallocated end of the heap.
     blocks.pop();
     let free = blocks.iter().filter(|block| !block.in_use && block.size < LARGE);
     let mut sizes = free.filter_map(|block| i32::try_from(block.content().len()).ok()).collect::<Vec<_>>();
@@ -57,7 +58,7 @@ pub(crate) fn scattered(memory: &[u8]) -> Vec<i32> {
     sizes
 }
 
-/// A block of dlmalloc, which starts with the size of the block before it, when that is free, and its own.
+/// A block of dlmalloc. It starts with the size of the block before it, if that is free, and its own size.
 #[derive(Clone, Copy, Debug)]
 struct Block {
     start: usize,
@@ -67,7 +68,7 @@ struct Block {
 }
 
 impl Block {
-    /// The block at an address. None when there can be none.
+    /// Reads the block at an address. None when there can be none.
     fn at(memory: &[u8], start: usize) -> Option<Self> {
         let head = word(memory, start + 4)?;
         let size = head & !7;
@@ -79,26 +80,26 @@ impl Block {
         self.start + self.size
     }
 
-    /// What was given out.
+    /// Range of the allocation.
     fn content(&self) -> Range<usize> {
         self.start + 8..self.end() + 4
     }
 
-    /// Of a free block, what dlmalloc does not use itself.
+    /// Range of a free block without dlmalloc's links.
     fn unused(&self) -> Range<usize> {
         let links = if self.size < LEAST_TREE_BLOCK { 16 } else { 32 };
         self.start + links..self.end()
     }
 }
 
-/// The blocks of the heap, from the first free one to the end of the memory.
+/// Returns the blocks of the heap, from the first free one to the end of the memory.
 fn heap(memory: &[u8]) -> Vec<Block> {
     let places = (ALIGNMENT - 8..memory.len()).step_by(ALIGNMENT);
     let mut free = places.filter_map(|start| Block::at(memory, start)).filter(|block| is_listed(memory, block));
     free.find_map(|first| blocks_from(memory, first)).unwrap_or_default()
 }
 
-/// The blocks from one on. None when they do not fill the memory, each knowing whether the one before it is in use.
+/// Returns the blocks from `first` on. None unless they fill the memory, and each knows if the one before it is in use.
 fn blocks_from(memory: &[u8], first: Block) -> Option<Vec<Block>> {
     let mut next = Some(first);
     let blocks: Vec<_> = from_fn(|| {
@@ -112,19 +113,20 @@ fn blocks_from(memory: &[u8], first: Block) -> Option<Vec<Block>> {
     (memory.len() - end <= END_OF_HEAP).then_some(blocks)
 }
 
-/// Whether a block is free and in one of dlmalloc's lists, which are rings: its neighbours there link back to it.
+/// Returns whether a block is free and in one of dlmalloc's lists. The lists are rings, so its neighbors link back to
+/// it.
 fn is_listed(memory: &[u8], block: &Block) -> bool {
     let (start, end) = (block.start, block.end());
     let next = |at: usize| word(memory, at.checked_add(8)?);
     let previous = |at: usize| word(memory, at.checked_add(12)?);
-    // Two free blocks are never beside each other: they would be one.
+    // Two free blocks are never adjacent, because dlmalloc merges them.
     let is_free = !block.in_use && block.before_in_use && word(memory, end) == Some(block.size);
     is_free && next(start).and_then(previous) == Some(start) && previous(start).and_then(next) == Some(start)
 }
 
-/// Where the collector will put young objects, and where those were that it has moved or dropped. Each region starts with
-/// two addresses; the second is that of the collector, a block which may well stand before the first free one, and keeps the
-/// first free place beside the end of them all.
+/// Returns the range of future young objects, which held objects that the collector has moved or dropped. Each region
+/// starts with two addresses. The second is the collector's, whose block may precede the first free one. The collector
+/// stores the first free address next to the end of the range.
 fn young(memory: &[u8], blocks: &[Block]) -> Option<Range<usize>> {
     let is_region = |block: &&Block| {
         let Range { start, end } = block.content();
@@ -145,7 +147,7 @@ fn young(memory: &[u8], blocks: &[Block]) -> Option<Range<usize>> {
     found.next().filter(|_| found.next().is_none())
 }
 
-/// Four bytes, little-endian.
+/// Reads four bytes, little-endian.
 fn word(memory: &[u8], at: usize) -> Option<usize> {
     let bytes = memory.get(at..at.checked_add(4)?)?;
     Some(u32::from_le_bytes(bytes.try_into().ok()?) as usize)
@@ -156,10 +158,11 @@ mod tests {
     use super::*;
 
     const PAGE: usize = 65_536;
-    /// Where the heap starts.
+    /// Address of the heap.
     const HEAP: usize = PAGE + 8;
 
-    /// A memory whose heap has blocks of these sizes, in use or free, and ends with one free block that is in no list.
+    /// Builds a memory whose heap has blocks of these sizes, in use or free, and ends with a free block that is in no
+    /// list.
     fn memory(blocks: &[(usize, bool)]) -> (Vec<u8>, Vec<usize>) {
         let length = (HEAP + 4_096 + blocks.iter().map(|(size, _)| size).sum::<usize>()).next_multiple_of(PAGE);
         let mut memory = vec![0xab; length];
@@ -192,7 +195,7 @@ mod tests {
         }
     }
 
-    /// Clears a memory, and says where it changed.
+    /// Clears a memory, and returns the ranges that changed.
     fn cleared(memory: &[u8]) -> Vec<Range<usize>> {
         let mut after = memory.to_vec();
         clear(&mut after);
@@ -213,7 +216,7 @@ mod tests {
         let (mut memory, at) = memory(&blocks);
         link(&mut memory, &[at[1], at[5]]);
         link(&mut memory, &[at[3]]);
-        // The links stay, and so does the size before the next block; and all that is in use.
+        // Links, the size before the next block, and blocks in use stay.
         assert_eq!(cleared(&memory), [at[1] + 32..at[2], at[3] + 16..at[4], at[5] + 32..at[6]]);
     }
 
@@ -221,7 +224,7 @@ mod tests {
     fn small_free_blocks_are_in_the_way() {
         let blocks = [(64, true), (512, false), (32, true), (16, false), (96, true), (LARGE, false), (48, true)];
         let (mut memory, at) = memory(&blocks);
-        // The second one is in no list: the allocator keeps the rest of what it last cut up beside them.
+        // The second one is in no list: the allocator keeps the remainder of its last split apart.
         link(&mut memory, &[at[1], at[5]]);
         assert_eq!(scattered(&memory), [508, 12]);
         assert!(scattered(&vec![0xab; 4_096]).is_empty());
@@ -234,7 +237,7 @@ mod tests {
         // A ring of two, one of which does not link back.
         put(&mut memory, at[3] + 8, at[1]);
         put(&mut memory, at[3] + 12, at[1]);
-        // Inside a block that is in use, all that a free block has.
+        // Looks like a free block, inside a block that is in use.
         let inside = at[2] + 64;
         put(&mut memory, inside + 4, 256 | BEFORE_IN_USE);
         put(&mut memory, inside + 256, 256);
@@ -253,7 +256,7 @@ mod tests {
         }
     }
 
-    /// A heap with one region, whose collector is the first block; `limits` are its words.
+    /// Builds a heap with one region, whose collector is the first block; `limits` are its words.
     fn with_region(limits: &[usize]) -> Vec<u8> {
         let between = REGION - HEAP - 8 - 4_096 - 32;
         let (mut memory, at) =
@@ -277,7 +280,7 @@ mod tests {
     #[test]
     fn young_objects_stay_where_it_is_not_clear_which_live() {
         for limits in [
-            // Two pairs that fit, none, one outside the region, one the wrong way round.
+            // Two valid pairs, none, one outside the region, one in the wrong order.
             &[REGION + 64, REGION + 4_096, 0, REGION + 128, REGION + 8_192][..],
             &[],
             &[REGION + 64, 2 * REGION + 4_096],

@@ -1,21 +1,21 @@
-//! The engine for the splicer: without the functions that splicing does not look into.
+//! The engine for the splicer, without the function bodies that splicing does not read.
 //!
-//! componentize-js splices the world's bindings into the engine with a program that takes every instruction of a module
-//! apart; for an engine of 10 MB that is half a gigabyte of memory. All it needs are the functions that the engine exports.
-//! So it is given an engine in which every other function is hollow, and what it makes of that is filled again:
+//! componentize-js splices the world's bindings into the engine with a program that decodes every instruction of a
+//! module. For an engine of 10 MB that takes half a gigabyte of memory. The program needs only the exported functions.
+//! So it gets an engine in which every other function is hollow, and its output is filled again:
 //!
 //! ```text
 //!  engine ─► hollow ─► splicer ─► spliced, hollow ─► fill ─► spliced engine
 //!     └────────────────────────────────────────────────┘
 //! ```
 //!
-//! A hollow function says which one it was, and the first of them calls every function that hollow ones called: the
-//! splicer renumbers those calls like all others, which tells how to renumber the functions that are put back.
+//! A hollow function contains its own number, and the first one calls every function that hollow ones called. The
+//! splicer renumbers those calls like all others. That gives the new numbers for the functions that are put back.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::convert::Infallible;
 
-use tenon_code::section::{CODE, EXPORT, IMPORT, PREAMBLE, Section, TYPE, sections};
+use tenon_rewrite::section::{CODE, EXPORT, IMPORT, PREAMBLE, Section, TYPE, sections};
 use wasm_encoder::reencode::{self, Reencode};
 use wasm_encoder::{CodeSection, Function, Instruction, Module, RawSection};
 use wasmparser::{
@@ -28,7 +28,7 @@ use crate::error::SnapshotError;
 ///
 /// # Errors
 ///
-/// [`SnapshotError::Engine`] when it is no core module.
+/// [`SnapshotError::Engine`] when it is not a core module.
 pub fn hollow(engine: &[u8]) -> Result<Vec<u8>, SnapshotError> {
     let parts = Parts::of(engine)?;
     let mut called = Some(parts.called()?);
@@ -44,7 +44,7 @@ pub fn hollow(engine: &[u8]) -> Result<Vec<u8>, SnapshotError> {
         function.instruction(&Instruction::Unreachable);
         for called in called.take().unwrap_or_default() {
             function.instruction(&Instruction::Call(called));
-            // After it operands do not matter.
+            // Operands after it are not checked.
             function.instruction(&Instruction::Unreachable);
         }
         function.instruction(&Instruction::End);
@@ -53,7 +53,7 @@ pub fn hollow(engine: &[u8]) -> Result<Vec<u8>, SnapshotError> {
     Ok(parts.with_code(&code))
 }
 
-/// Puts the functions of `engine` into what the splicer made of its [`hollow`] form.
+/// Puts the functions of `engine` into the splicer's output for its [`hollow`] form.
 ///
 /// # Errors
 ///
@@ -88,7 +88,7 @@ pub fn fill(spliced: &[u8], engine: &[u8]) -> Result<Vec<u8>, SnapshotError> {
     Ok(made.with_code(&code))
 }
 
-/// Functions get other numbers where there are some for them; all else stays.
+/// Renumbers the functions in the map and keeps everything else.
 struct Renumber<'a>(&'a HashMap<u32, u32>);
 
 impl Reencode for Renumber<'_> {
@@ -99,13 +99,13 @@ impl Reencode for Renumber<'_> {
     }
 }
 
-/// The parts of a module that matter here.
+/// The parts of a module that splicing and filling use.
 struct Parts<'a> {
     bytes: &'a [u8],
     sections: Vec<Section>,
     /// The types, encoded, without their number.
     types: &'a [u8],
-    /// How many functions are imported; they are numbered first.
+    /// Number of imported functions, which come first.
     imports: u32,
     exported: HashSet<u32>,
     bodies: Vec<FunctionBody<'a>>,
@@ -148,12 +148,12 @@ impl<'a> Parts<'a> {
         Ok(())
     }
 
-    /// The functions that are not imported, with their numbers.
+    /// Returns the functions that are not imported, with their numbers.
     fn functions(&self) -> impl Iterator<Item = (u32, &FunctionBody<'a>)> {
         (self.imports..).zip(&self.bodies)
     }
 
-    /// What the functions call that [`hollow`] leaves out.
+    /// Returns the functions that the bodies left out by [`hollow`] call.
     fn called(&self) -> Result<BTreeSet<u32>, SnapshotError> {
         let mut called = BTreeSet::new();
         for (index, body) in self.functions() {
@@ -178,7 +178,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Calls `each` with every function that a body names.
+/// Calls `each` with every function that a body refers to.
 fn references(body: &FunctionBody<'_>, mut each: impl FnMut(u32)) -> Result<(), SnapshotError> {
     for operator in body.get_operators_reader().map_err(SnapshotError::engine)? {
         match operator.map_err(SnapshotError::engine)? {
@@ -191,7 +191,7 @@ fn references(body: &FunctionBody<'_>, mut each: impl FnMut(u32)) -> Result<(), 
     Ok(())
 }
 
-/// The number that a hollow function had; none of another function.
+/// Returns the original number of a hollow function; None for any other function.
 fn marker(body: &FunctionBody<'_>) -> Option<u32> {
     let mut operators = body.get_operators_reader().ok()?;
     let (first, second, third) = (operators.read().ok()?, operators.read().ok()?, operators.read().ok()?);
@@ -202,7 +202,7 @@ fn marker(body: &FunctionBody<'_>) -> Option<u32> {
 }
 
 fn changed(what: &str) -> SnapshotError {
-    SnapshotError::Engine(format!("the splicer has changed {what} that it is not known to change"))
+    SnapshotError::Engine(format!("the splicer has changed {what} in an unexpected way"))
 }
 
 #[cfg(test)]
@@ -214,7 +214,7 @@ mod tests {
 
     use super::*;
 
-    /// Splices as the splicer does: with an import more, every function has another number.
+    /// Splices like the splicer: one more import gives every function another number.
     struct Splicer;
 
     impl Reencode for Splicer {

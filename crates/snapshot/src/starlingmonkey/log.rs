@@ -1,16 +1,16 @@
 //! Log lines without a stream of the host.
 //!
-//! Text that a handler prints goes through the C library to `fd_write` of WASI 0.1, and the adapter to WASI 0.2 opens a stream of the
-//! host for it, which an instance then holds. It does so as well when the library asks what kind of file it writes to.
-//! `sdk:core/log` takes the same bytes as a value.
+//! Text that a handler prints goes through the C library to `fd_write` of WASI 0.1. The adapter to WASI 0.2 opens a
+//! stream of the host for it, which the instance then holds. It also does so when the library queries the type of the
+//! output file. `sdk:core/log` takes the same bytes as a value.
 
-use tenon_code::rewrite::{Error, Rewrite};
+use tenon_rewrite::{Error, Rewrite};
 
 use crate::graft;
 
 const SOURCE: &str = include_str!("log.wat");
 
-/// Gives the output and the errors to `sdk:core/log`. The engine stays as it is when it does not import that.
+/// Sends standard output and standard error to `sdk:core/log`. The engine stays unchanged when it does not import that.
 pub(crate) fn write_as_value(engine: &mut Rewrite<'_>) -> Result<(), Error> {
     graft::replace(engine, SOURCE, &["fd_write", "fd_fdstat_get"].map(|name| ("wasi_snapshot_preview1", name, name)))
 }

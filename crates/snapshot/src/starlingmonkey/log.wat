@@ -1,15 +1,15 @@
-;; Log lines as bytes, without a stream of the host: `log.rs` says why.
+;; Log lines as bytes, without a stream of the host. `log.rs` has the reason.
 (module
   (import "engine" "memory" (memory 0))
   (import "wasi_snapshot_preview1" "fd_write" (func $fd_write (param i32 i32 i32 i32) (result i32)))
   (import "wasi_snapshot_preview1" "fd_fdstat_get" (func $fd_fdstat_get (param i32 i32) (result i32)))
   (import "sdk:core/log@" "write" (func $write (param i32 i32 i32)))
 
-  ;; The output and the errors, of all files.
+  ;; Returns whether a file is standard output or standard error.
   (func $is_log (param $file i32) (result i32)
     (i32.lt_u (i32.sub (local.get $file) (i32.const 1)) (i32.const 2)))
 
-  ;; The C library asks once whether it writes to a terminal: it is told a file of an unknown kind that can be written to.
+  ;; The C library asks once whether it writes to a terminal. The answer is a writable file of unknown type.
   (func (export "fd_fdstat_get") (param $file i32) (param $status i32) (result i32)
     (if (i32.eqz (call $is_log (local.get $file)))
       (then (return (call $fd_fdstat_get (local.get $file) (local.get $status)))))
@@ -17,7 +17,7 @@
     (i64.store offset=8 (local.get $status) (i64.const 64))
     (i32.const 0))
 
-  ;; A file, where the pieces of the text are, how many, and where the number of bytes goes that were written.
+  ;; The file, the text's pieces and their number, and the address for the number of bytes written.
   (func (export "fd_write") (param $file i32) (param $pieces i32) (param $count i32) (param $written i32) (result i32)
     (local $length i32) (local $total i32)
     (if (i32.eqz (call $is_log (local.get $file)))

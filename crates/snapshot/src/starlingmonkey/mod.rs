@@ -1,5 +1,6 @@
-//! Knowledge of the engine `StarlingMonkey` as componentize-js builds it: its allocator and garbage collector, its host calls, its
-//! exports, and its work on the first call. `docs/engine.md` lists the gain of each file, and the changes that break it.
+//! Knowledge of the engine `StarlingMonkey` as componentize-js builds it: its allocator and garbage collector, its host
+//! calls, its exports, and its work on the first call. `docs/engine.md` lists the gain of each file, and the changes
+//! that break it.
 //!
 //! Each file looks for its target in the engine, and leaves an engine without it unchanged.
 

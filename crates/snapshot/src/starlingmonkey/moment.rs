@@ -1,10 +1,10 @@
-//! What an engine was like at a moment, to try something and go back.
+//! Copies of an engine's state, to try something and go back.
 
 use wasmtime::{Export, Global, Instance, Memory, Store, Val};
 
 use crate::wasi::World;
 
-/// A copy of its memory and of the globals that it exports, which is all that calls change.
+/// A copy of an engine's memory and exported globals. Calls change nothing else.
 pub(crate) struct Moment {
     memory: Memory,
     bytes: Vec<u8>,
@@ -12,7 +12,7 @@ pub(crate) struct Moment {
 }
 
 impl Moment {
-    /// How the engine is now.
+    /// Copies the current state.
     pub(crate) fn now(store: &mut Store<World>, instance: &Instance, memory: Memory) -> Self {
         let globals = instance.exports(&mut *store).filter_map(Export::into_global).collect::<Vec<_>>();
         let globals = globals.into_iter().map(|global| (global, global.get(&mut *store))).collect();
@@ -23,11 +23,11 @@ impl Moment {
         &self.bytes
     }
 
-    /// Makes the engine what it was, whatever a call has broken. What its memory has grown by stays.
+    /// Resets the engine to this state, whatever a call has broken. Memory that was added by growing stays.
     pub(crate) fn restore(&self, store: &mut Store<World>) {
         self.memory.data_mut(&mut *store)[..self.bytes.len()].copy_from_slice(&self.bytes);
         for (global, value) in &self.globals {
-            // Fails for those that are constant.
+            // Fails for constant globals.
             let _ = global.set(&mut *store, *value);
         }
     }

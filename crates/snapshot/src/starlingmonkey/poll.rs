@@ -1,19 +1,20 @@
 //! Timers and waiting without resources of the host.
 //!
-//! The engine waits for all that it has begun by `poll` of `wasi:io`, and each timer is a resource of the host that it polls. An
-//! instance that has made resources cannot be restored, and that is what makes most requests quick. So a timer becomes a place in a
-//! table in the instance's own memory, and waiting a call with a time limit: `wait` of `sdk:core/calls`, which also ends when
-//! a call has ended. Handles of the host's (bodies of `fetch`) are polled as before, with timers and calls beside them.
+//! The engine waits for everything through `poll` of `wasi:io`, and each timer is a resource of the host that it polls.
+//! An instance that has made resources cannot be restored, and restoring is what makes most requests fast. So a timer
+//! is an entry of a table in the instance's own memory. Waiting is a call with a timeout: `wait` of `sdk:core/calls`,
+//! which also ends when a call has ended. Handles of the host (bodies of `fetch`) are still polled, together with
+//! timers and calls.
 //!
-//! The timer with which `glue.ts` waits for calls is one longer than any other: its handle stands for the end of a call.
+//! `glue.ts` waits for calls with a timer that is longer than any other. Its handle stands for the end of a call.
 
-use tenon_code::rewrite::{Error, Rewrite};
+use tenon_rewrite::{Error, Rewrite};
 
 use crate::graft;
 
 const SOURCE: &str = include_str!("poll.wat");
 
-/// The functions that are replaced: where each is imported from, and what it is called there and in the source.
+/// The replaced functions: the import's module, the import, and the function of the source.
 const REPLACED: [(&str, &str, &str); 4] = [
     ("wasi:clocks/monotonic-clock@", "subscribe-instant", "subscribe-instant"),
     ("wasi:clocks/monotonic-clock@", "subscribe-duration", "subscribe-duration"),
@@ -21,7 +22,7 @@ const REPLACED: [(&str, &str, &str); 4] = [
     ("wasi:io/poll@", "poll", "poll"),
 ];
 
-/// Keeps timers in memory and waits by `sdk:core/calls`. The engine stays as it is when it does not import that.
+/// Keeps timers in memory and waits through `sdk:core/calls`. The engine stays unchanged when it does not import that.
 pub(crate) fn wait_for_calls(engine: &mut Rewrite<'_>) -> Result<(), Error> {
     graft::replace(engine, SOURCE, &REPLACED)
 }
@@ -34,7 +35,7 @@ mod tests {
 
     use super::*;
 
-    /// An engine that shows its imports, and allocates behind 64 KiB what is never used again.
+    /// An engine that exports its imports. It allocates after 64 KiB and never frees.
     const ENGINE: &str = r#"(module
       (import "wasi:clocks/monotonic-clock@0.2.10" "now" (func $now (result i64)))
       (import "wasi:clocks/monotonic-clock@0.2.10" "subscribe-instant" (func $instant (param i64) (result i32)))
@@ -59,14 +60,14 @@ mod tests {
     /// The handle that stands for the end of a call.
     const ENDED: u32 = 0x5fff_ffff;
 
-    /// A host whose time passes when it waits.
+    /// A host whose time passes only while it waits.
     #[derive(Default)]
     struct Host {
         now: u64,
-        /// When calls end that run, and whether one has ended that was not taken.
+        /// End times of running calls; and whether one has ended and was not taken.
         calls: BTreeSet<u64>,
         waits: Vec<u32>,
-        /// The host's own handles: those of timers, by when they are over, and of others that are ready from then on.
+        /// Handles of the host: end times of timers, and of others that are ready from then on.
         handles: Vec<Option<u64>>,
         polls: usize,
     }
@@ -102,7 +103,7 @@ mod tests {
             let ready: Vec<_> =
                 (0..).zip(handles).filter(|(_, handle)| when(handle) <= now).map(|(index, _)| index).collect();
             self.now = now;
-            // The engine takes them in any order.
+            // The engine accepts any order.
             ready.into_iter().rev().collect()
         }
 
@@ -199,13 +200,13 @@ mod tests {
         let mut engine = Running::new();
         let timers = [9_000_000, 3_000_500, 3_000_000].map(|when| engine.subscribe(when));
         assert_eq!(engine.poll(&timers), 2);
-        // Rounded up: not before it is over.
+        // Rounded up, so that a timer never fires early.
         assert_eq!((engine.host().now, engine.host().waits.clone()), (3_000_000, vec![2000]));
         engine.drop(timers[2]);
         assert_eq!(engine.poll(&timers[..2]), 1);
         assert_eq!(engine.host().now, 3_001_000);
         assert_eq!(engine.poll(&[timers[1], timers[0]]), 0);
-        // The first of several that are over.
+        // The first of several that have expired.
         engine.host().now = 10_000_000;
         assert_eq!(engine.poll(&timers[..2]), 0);
         assert_eq!((engine.host().polls, engine.host().open()), (0, 0));
@@ -221,7 +222,7 @@ mod tests {
         }
         let again: Vec<_> = (0..3).map(|_| engine.subscribe(4_000_000)).collect();
         assert_eq!(again, [7, 50, 99].map(|index: usize| first[index]));
-        // A time that is over, and one of zero, are places that are taken.
+        // A time in the past and a duration of zero also take entries.
         assert!(!first.contains(&engine.subscribe(0)) && engine.subscribe(0) != engine.subscribe(0));
         assert_eq!(engine.poll(&first), 7);
     }
@@ -249,7 +250,7 @@ mod tests {
         assert_eq!((engine.poll(&[timer, longest]), engine.host().now), (0, 8_000_000));
         engine.drop(timer);
         assert_eq!((engine.poll(&[longest]), engine.host().now), (0, 9_000_000));
-        // No call runs, which JavaScript is to find out.
+        // No call is running. JavaScript has to notice.
         engine.host().calls.clear();
         assert_eq!(engine.poll(&[longest]), 0);
         engine.drop(longest);
@@ -274,12 +275,12 @@ mod tests {
         let timer = engine.subscribe(5_000_000);
         assert_eq!((engine.poll(&[slow, timer, quick]), engine.host().now), (2, 3_000_000));
         assert_eq!((engine.poll(&[slow, timer]), engine.host().now), (1, 5_000_000));
-        // Both are ready: the lower one.
+        // Both are ready; the lower index wins.
         engine.host().now = 8_000_000;
         assert_eq!((engine.poll(&[timer, slow]), engine.poll(&[slow, timer])), (0, 0));
         engine.host().now = 5_500_000;
         engine.drop(timer);
-        // No timer of the host's, when there is nothing to look for.
+        // The host gets no timer when there is nothing to look for.
         let made = engine.host().handles.len();
         assert_eq!((engine.poll(&[slow]), engine.host().handles.len()), (0, made));
         engine.host().now = 5_500_000;

@@ -1,6 +1,6 @@
-;; Waiting without resources of the host: `poll.rs` says why.
+;; Waiting without resources of the host. `poll.rs` has the reason.
 ;;
-;; A handle from $FIRST on is a timer: its place in the table, where its deadline stands. $ENDED is the timer that stands for the
+;; A handle from $FIRST on is a timer: the index of its deadline in the table. $ENDED is the timer that stands for the
 ;; end of any call. All others are the host's.
 (module
   (import "engine" "memory" (memory 0))
@@ -11,7 +11,7 @@
   (import "wasi:io/poll@" "[resource-drop]pollable" (func $host_drop (param i32)))
   (import "sdk:core/calls@" "wait" (func $wait (param i32) (result i32)))
 
-  ;; Deadlines of timers in nanoseconds; 0 is a place that is free. $hint is the lowest place that may be.
+  ;; Deadlines of timers in nanoseconds; 0 is a free entry. $hint is a lower bound of the free entries.
   (global $table (mut i32) (i32.const 0))
   (global $capacity (mut i32) (i32.const 0))
   (global $hint (mut i32) (i32.const 0))
@@ -28,7 +28,7 @@
   (func $deadline_at (param $place i32) (result i32)
     (i32.add (global.get $table) (i32.shl (local.get $place) (i32.const 3))))
 
-  ;; Twice as many places, and 16 at first.
+  ;; Doubles the table, which first gets 16 entries.
   (func $grow
     (local $size i32) (local $table i32)
     (local.set $size (i32.shl (global.get $capacity) (i32.const 3)))
@@ -42,7 +42,7 @@
 
   (func $subscribe (export "subscribe-instant") (param $when i64) (result i32)
     (local $place i32)
-    ;; Longer than any timer of a handler can be (own-timers.ts): the timer of glue.ts.
+    ;; Longer than any timer of a handler (own-timers.ts): the timer of glue.ts.
     (if (i64.ge_s (i64.sub (local.get $when) (call $now)) (i64.const 2147482647000000))
       (then (return (i32.const 0x5fffffff))))
     (local.set $place (global.get $hint))
@@ -73,7 +73,7 @@
   (func $handle_at (param $list i32) (param $index i32) (result i32)
     (i32.load (i32.add (local.get $list) (i32.shl (local.get $index) (i32.const 2)))))
 
-  ;; The answer of `poll`: a list with one index, which the engine frees.
+  ;; Writes the result of `poll`: a list with one index, which the engine frees.
   (func $answer (param $result i32) (param $index i32)
     (local $list i32)
     (local.set $list (call $allocate (i32.const 4)))
@@ -81,7 +81,7 @@
     (i32.store (local.get $result) (local.get $list))
     (i32.store offset=4 (local.get $result) (i32.const 1)))
 
-  ;; Answers with the lowest index that is ready, as the engine takes one at a time.
+  ;; Returns the lowest index that is ready, because the engine takes one at a time.
   (func (export "poll") (param $list i32) (param $count i32) (param $result i32)
     (local $index i32) (local $place i32) (local $when i64) (local $now i64) (local $deadline i64)
     (local $expired i32) (local $ended i32) (local $real i32) (local $timeout i32)
@@ -109,7 +109,7 @@
                 (else (local.set $real (i32.add (local.get $real) (i32.const 1)))))))
           (local.set $index (i32.add (local.get $index) (i32.const 1)))
           (br $next)))
-      ;; A call may have ended before a timer of a higher index: `lt_u` holds for -1, which is none of them.
+      ;; A call may have ended before a timer with a higher index. `lt_u` also holds for -1, which means none.
       (if (i32.and (i32.ge_s (local.get $ended) (i32.const 0)) (i32.lt_u (local.get $ended) (local.get $expired)))
         (then
           (if (i32.or (local.get $real) (i32.ge_s (local.get $expired) (i32.const 0)))
@@ -122,7 +122,7 @@
               (if (result i64) (i32.lt_s (local.get $ended) (i32.const 0))
                 (then (local.get $deadline))
                 (else
-                  ;; Calls run, whose end the host's handles do not tell: they are looked for each millisecond.
+                  ;; The host's handles do not show that a call ended, so running calls are checked each millisecond.
                   (select (local.get $deadline) (i64.add (local.get $now) (i64.const 1000000))
                     (i64.lt_u (local.get $deadline) (i64.add (local.get $now) (i64.const 1000000))))))))
           (br_if $again (i32.lt_s (local.get $index) (i32.const 0)))
@@ -132,7 +132,7 @@
         (then
           (call $answer (local.get $result) (local.get $expired))
           (return)))
-      ;; Microseconds, not too few; all ones is no limit.
+      ;; Microseconds, rounded up; all ones means no limit.
       (local.set $timeout
         (if (result i32) (i64.eq (local.get $deadline) (i64.const -1))
           (then (i32.const -1))
@@ -142,9 +142,9 @@
             (select (i32.wrap_i64 (local.get $when)) (i32.const -2) (i64.lt_u (local.get $when) (i64.const 0xfffffffe))))))
       (if (i32.lt_s (local.get $ended) (i32.const 0))
         (then
-          ;; Nothing to wait for would be forever.
+          ;; With nothing to wait for, it would wait forever.
           (if (i32.eq (local.get $timeout) (i32.const -1)) (then (unreachable)))
-          ;; A call that ended and that nobody waits for must not make this spin.
+          ;; A call that has ended and that no one waits for must not make this spin.
           (if (call $wait (local.get $timeout)) (then (call $sleep (local.get $deadline)))))
         (else
           (if (i32.or (call $wait (local.get $timeout)) (i32.eq (local.get $timeout) (i32.const -1)))
@@ -153,7 +153,7 @@
               (return)))))
       (br $again)))
 
-  ;; Waits until an instant by a resource of the host's.
+  ;; Waits until an instant with a timer of the host.
   (func $sleep (param $deadline i64)
     (local $list i32)
     (local.set $list (call $allocate (i32.const 16)))
@@ -163,11 +163,11 @@
     (call $free (i32.load (local.get $list)))
     (call $free (local.get $list)))
 
-  ;; Polls the host's handles of a list, until a deadline at most, and only looks when an index is ready already. Returns the lowest
-  ;; index that is ready, -1 when none is.
+  ;; Polls the host's handles in a list, until a deadline at most. Only checks them when an index is ready already.
+  ;; Returns the lowest ready index, or -1 for none.
   (func $among_real (param $list i32) (param $count i32) (param $real i32) (param $ready i32) (param $deadline i64) (result i32)
     (local $scratch i32) (local $index i32) (local $next i32) (local $handle i32) (local $polled i32) (local $lowest i32)
-    ;; The result of the host, the handles, and the timer behind them.
+    ;; Memory for the host's result, the handles, and the timer after them.
     (local.set $scratch (call $allocate (i32.add (i32.const 12) (i32.shl (local.get $real) (i32.const 2)))))
     (local.set $next (i32.add (local.get $scratch) (i32.const 8)))
     (block $copied
@@ -189,7 +189,7 @@
         (local.set $polled (i32.add (local.get $real) (i32.const 1)))))
     (call $host_poll (i32.add (local.get $scratch) (i32.const 8)) (local.get $polled) (local.get $scratch))
     (if (i32.ne (local.get $polled) (local.get $real)) (then (call $host_drop (i32.load (local.get $next)))))
-    ;; The lowest of the host's indices, and then whose it is.
+    ;; The lowest of the host's indices, then its index in the list.
     (local.set $lowest (i32.const -1))
     (local.set $next (i32.load (local.get $scratch)))
     (local.set $index (i32.load offset=4 (local.get $scratch)))
@@ -210,7 +210,7 @@
       (br_if $each (i32.eqz (call $is_real (call $handle_at (local.get $list) (local.get $index)))))
       (local.set $lowest (i32.sub (local.get $lowest) (i32.const 1)))
       (br_if $each (i32.ge_s (local.get $lowest) (i32.const 0))))
-    ;; As unsigned numbers, -1 is behind all.
+    ;; As an unsigned number, -1 is the largest.
     (select (local.get $index) (local.get $ready) (i32.lt_u (local.get $index) (local.get $ready))))
 
   (func $is_real (param $handle i32) (result i32)

@@ -1,12 +1,12 @@
 //! Requests that an engine answers before its snapshot is taken.
 //!
-//! What an engine does once, when it is first called, it would do again in every fresh instance: it fills tables, and writes
-//! to three times as many pages as for any later request. So it is called while it is built, with a method for which nothing
-//! of the user's runs, and the snapshot is of an engine that has answered.
+//! An engine does some work only once, on its first call. It fills tables, and writes to three times as many pages as
+//! in later requests. Every fresh instance would repeat this work. So the engine is called while it is built, with a
+//! method that runs no code of the user, and the snapshot is taken afterwards.
 //!
-//! One thing has to be left for the instance itself: on its first call the engine takes the time from which
-//! `performance.now()` counts, and notes that it has. Where it notes that is found out by trying ([`first_call`]), and in the
-//! snapshot it has not noted it.
+//! One step must remain for the instance itself. On its first call the engine records the time from which
+//! `performance.now()` counts, and marks that it has. [`first_call`] finds the mark's address by trial, and the mark is
+//! cleared in the snapshot.
 
 use std::time::Duration;
 
@@ -17,31 +17,31 @@ use crate::request::Request;
 use crate::starlingmonkey::moment::Moment;
 use crate::wasi::World;
 
-/// The bundle that the engine is tried with.
+/// The bundle that finds the mark.
 pub(crate) const HANDLER: &[u8] = b"export const handler = { handle: async () => ({ status: 200, headers: [] }) };";
 
-/// How many places are tried, at most.
+/// Maximum number of addresses that are tried.
 const CANDIDATES: usize = 4096;
 
-/// When the engine is tried and rehearsed, in hours since 1970. From one to another are different times.
+/// Times of the trials and rehearsals, in hours since 1970. All differences are distinct.
 const FIRST: u64 = 400_001;
 const SECOND: u64 = 400_002;
 const THIRD: u64 = 400_010;
 
-/// The requests that are rehearsed: one without a body and one with it.
+/// Returns the requests of a rehearsal: one without a body and one with a body.
 fn rehearsed() -> [Request; 2] {
     [Request::default(), Request { body: Some("{}") }]
 }
 
-/// Calls the engine so that later calls find done what is done once. False when it does not note that it was called: then it may
-/// be in any state, as after an error.
+/// Calls the engine so that later calls skip its one-time work. False when it does not mark its first call: the engine
+/// may then be in any state, as after an error.
 pub(crate) fn rehearse(
     store: &mut Store<World>,
     instance: &Instance,
     memory: Memory,
     first_call: usize,
 ) -> wasmtime::Result<bool> {
-    // The same in each build: the engine keeps it until it is called again.
+    // The same in each build, because the engine keeps it until the next call.
     store.data_mut().time = Duration::from_hours(FIRST);
     store.data_mut().calls = Some(Calls::default());
     rehearsed().iter().try_for_each(|each| each.send(store, instance, memory))?;
@@ -53,8 +53,8 @@ pub(crate) fn rehearse(
     Ok(true)
 }
 
-/// Where the engine notes that it has been called, by a byte that is 1 until then: the one place which, put back after a
-/// call, makes the engine take the time anew. None when it is not clear where.
+/// Finds the address of the byte that is 1 until the engine was called. It is the one byte that, when reset after a
+/// call, makes the engine record the time again. None when there is not exactly one.
 pub(crate) fn first_call(store: &mut Store<World>, instance: &Instance, memory: Memory) -> Option<usize> {
     let call_at = |store: &mut Store<World>, hours: u64| {
         store.data_mut().time = Duration::from_hours(hours);
@@ -66,7 +66,7 @@ pub(crate) fn first_call(store: &mut Store<World>, instance: &Instance, memory: 
     }
     let called = Moment::now(store, instance, memory);
     let word = |memory: &[u8], at: usize| u64::from_le_bytes(memory[at..at + 8].try_into().unwrap_or_default());
-    // The time of the first call has become that of the third. (The engine adds up two clocks.)
+    // The recorded time has moved from the first call to the third. (The engine adds up two clocks.)
     let took_time = |memory: &[u8]| {
         let passed = Duration::from_hours(THIRD - FIRST).as_nanos();
         let has_passed = |by: u64| [passed, 2 * passed].contains(&by.into());

@@ -1,20 +1,20 @@
 //! The headers of a call's response in one block.
 //!
-//! The host gives each name and each value as a piece of memory of its own. JavaScript would read and free one after the other,
-//! which cost more than the rest of taking a response, and most handlers read no header of it. So they are put into one block, which
-//! `glue.ts` copies at once, and takes apart when a header is asked for.
+//! The host allocates guest memory for each name and each value. JavaScript would read and free them one by one, which
+//! cost more than the rest of taking a response, and most handlers read no header. So they are put into one block.
+//! `glue.ts` copies it at once, and parses it when a header is read.
 //!
 //! ```text
 //!  block ─► [ size of all | length of each text … | name | value | name | … ]
 //! ```
 
-use tenon_code::rewrite::{Error, Rewrite};
+use tenon_rewrite::{Error, Rewrite};
 
 use crate::graft;
 
 const SOURCE: &str = include_str!("taken.wat");
 
-/// Gives the headers of responses in one block. The engine stays as it is when it does not import `take`.
+/// Packs the headers of responses into one block. The engine stays unchanged when it does not import `take`.
 pub(crate) fn pack_headers(engine: &mut Rewrite<'_>) -> Result<(), Error> {
     graft::replace(engine, SOURCE, &[("sdk:core/calls@", "take", "take")])
 }
@@ -25,7 +25,7 @@ mod tests {
 
     use super::*;
 
-    /// An engine that allocates behind 1 KiB, and fills what it frees.
+    /// An engine that allocates after 1 KiB, and overwrites freed memory.
     const ENGINE: &str = r#"(module
       (import "sdk:core/calls@0.1.0" "take" (func $take (param i32)))
       (memory (export "memory") 1)
@@ -40,7 +40,7 @@ mod tests {
         (global.set $next (i32.and (i32.add (i32.add (global.get $next) (local.get 3)) (i32.const 7)) (i32.const -8))))
       (func (export "take") (param i32) (call $take (local.get 0))))"#;
 
-    /// A record and the headers that the host has for it.
+    /// A record, and the host's headers for it.
     #[derive(Clone, Copy)]
     struct Taken(&'static [u32], &'static [[&'static str; 2]]);
 

@@ -1,4 +1,4 @@
-;; The headers of a call's response in one block: `taken.rs` says why.
+;; The headers of a call's response in one block. `taken.rs` has the reason.
 (module
   (import "engine" "memory" (memory 0))
   (import "engine" "cabi_realloc" (func $realloc (param i32 i32 i32 i32) (result i32)))
@@ -7,7 +7,7 @@
   (func $free (param $at i32) (param $size i32) (param $alignment i32)
     (drop (call $realloc (local.get $at) (local.get $size) (local.get $alignment) (i32.const 0))))
 
-  ;; The result has a number and a response, or something else that stays as it is.
+  ;; The result has a number and a response. Any other result stays unchanged.
   (func (export "take") (param $result i32)
     (local $list i32) (local $texts i32) (local $index i32) (local $size i32)
     (local $block i32) (local $at i32) (local $text i32) (local $length i32)

@@ -1,13 +1,13 @@
-//! What an engine for weval imports from it: marks for the specializer, which do nothing while the engine interprets.
+//! The imports of an engine for weval: markers for the specializer, which do nothing while the engine interprets.
 
 use wasmtime::{Linker, Module, Result};
 
 const WEVAL: &str = "weval";
 
-/// Marks with a value give their first operand back.
+/// Markers with a value, which return their first operand.
 const VALUES: [&str; 3] = ["specialize.value", "assume.const.memory", "assume.const.memory.transitive"];
 
-/// Defines the marks that an interpreting engine meets. The others are for functions that are only ever specialized.
+/// Defines the markers that an interpreting engine calls. The others are only in functions that are always specialized.
 pub(crate) fn define<T: 'static>(linker: &mut Linker<T>, module: &Module) -> Result<()> {
     for import in module.imports().filter(|import| import.module() == WEVAL) {
         let Some(ty) = import.ty().func().cloned() else { continue };

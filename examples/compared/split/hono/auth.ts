@@ -7,7 +7,7 @@ type Variables = JwtVariables<{ sub?: string; role?: string }> & { author: strin
 /** Verifies the token. */
 export const token = jwt({ secret: process.env["JWT"] ?? "", alg: "HS256", verification: { iss: "notes" } });
 
-/** Gives handlers the `author`. */
+/** Adds the `author` to the context of handlers. */
 export const named = createMiddleware<{ Variables: Variables }>(async (c, next) => {
   const { sub } = c.get("jwtPayload");
   if (sub === undefined) throw new HTTPException(403, { message: "the token names nobody" });

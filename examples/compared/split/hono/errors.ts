@@ -11,7 +11,7 @@ function problem(status: number, members: object, headers?: Headers): Response {
   return answer;
 }
 
-/** Checks an input; the answer to a wrong one lists all that is wrong with it. */
+/** Checks an input. The answer to an invalid one lists all errors. */
 export const valid = <Target extends keyof ValidationTargets, Schema extends ZodType>(target: Target, schema: Schema) =>
   zValidator(target, schema, (result) => {
     if (result.success) return;

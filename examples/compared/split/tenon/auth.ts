@@ -11,7 +11,7 @@ const administrators = middleware((_req, next, { claims }: WithClaims) =>
   claims["role"] === "admin" ? next() : error(403, "for administrators only"),
 );
 
-/** Routes for everybody with a token; handlers find `author` in their context. */
+/** Routes for anyone with a token; handlers get `author` in their context. */
 export const signedIn = use(token, named);
 
 /** Routes for administrators. */

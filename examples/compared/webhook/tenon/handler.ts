@@ -1,4 +1,4 @@
-/** GitHub's signed webhooks in, messages to a chat's API out. The sidecar `chat` puts the API's key in. */
+/** GitHub's signed webhooks in, messages to a chat's API out. The sidecar `chat` adds the API's key. */
 import {
   accepted,
   ensure,
@@ -25,7 +25,7 @@ const unreachable = (thrown: unknown) => thrown instanceof SidecarError || throw
 
 export default routes(
   {
-    /** Tell the chat about each issue that is opened. */
+    /** Post each opened issue to the chat. */
     issues: github.post("/github/issues", { body: IssueEvent, status: 202 }, async ({ body }, req) => {
       const delivery = ensure(req.headers.get("x-github-delivery"), 400, "the delivery has no id");
       if (body.action !== "opened") return accepted();

@@ -1,7 +1,7 @@
 package Test::Nginx;
 
-# Stands in for the module of the same name in nginx's tests, so that they run against a server that is there already:
-# TENON_PORT is its port, TENON_PREFIX stands before every path. What concerns nginx's configuration does nothing.
+# Replaces the module of the same name in nginx's tests, so that they run against a running server: TENON_PORT is its
+# port, TENON_PREFIX the prefix of every path. Functions for nginx's configuration do nothing.
 
 use warnings;
 use strict;
@@ -31,7 +31,7 @@ sub AUTOLOAD {
 	return $AUTOLOAD =~ /::DESTROY$/ ? undef : $self;
 }
 
-# Nothing is a TODO for being new.
+# New features are not TODOs here.
 sub has_version { return 1; }
 
 sub port { return $ENV{TENON_PORT}; }
@@ -56,7 +56,7 @@ sub http {
 	return http_end($s);
 }
 
-# The tests end their lines with LF alone, which nginx takes for CRLF. It is no part of what they test.
+# The tests end their lines with LF alone, which nginx accepts as CRLF. They do not test that.
 sub lines {
 	my ($request) = @_;
 	my ($head, $body) = $request =~ /^(.*?\x0d?\x0a\x0d?\x0a)(.*)$/s ? ($1, $2) : ($request, '');
@@ -80,7 +80,7 @@ sub http_start {
 	return $s;
 }
 
-# Reads until the server closes, or for as long as the original waits.
+# Reads until the server closes, or until the original's timeout.
 sub http_end {
 	my ($s) = @_;
 	my $reply = '';
@@ -92,7 +92,7 @@ sub http_end {
 	return capitals($reply);
 }
 
-# The names of fields and the phrase of 405 as nginx writes them: to HTTP their case is all the same.
+# Field names and the phrase of 405 in nginx's case, which HTTP ignores.
 sub capitals {
 	my ($reply) = @_;
 	$reply =~ s/^(HTTP\/1\.\d 405) Method Not Allowed/$1 Not Allowed/;

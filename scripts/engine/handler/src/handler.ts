@@ -1,6 +1,6 @@
 /**
- * The probe in a component of Tenon's. It is an app without the SDK's routes: tests break built-in objects for good, which
- * the SDK's part of an answer needs, and it is the engine that is compared.
+ * The probe in a component of Tenon's. It is an app without the SDK's routes. Tests break built-in objects permanently,
+ * and the SDK's part of an answer needs those, but only the engine is compared.
  */
 import { probe } from "../../probe.js";
 
@@ -16,7 +16,7 @@ const headers = Object.freeze([["content-type", encoder.encode("application/json
 export default {
   [Symbol.for("tenon.app")]: true,
   operations: [],
-  /** The build asks for paths of its own. */
+  /** Answers the build's own requests for other paths. */
   handle({ pathWithQuery, body }: { pathWithQuery: string; body?: Uint8Array }) {
     return pathWithQuery === "/" && body !== undefined ? answer(body) : { status: 404, headers };
   },
@@ -24,7 +24,7 @@ export default {
 
 async function answer(body: Uint8Array) {
   const report = encoder.encode(await probe(decoder.decode(body)));
-  // Some tests give `Uint8Array.prototype` a `length` of their own that nobody can take away, and the glue asks for it.
+  // Some tests give `Uint8Array.prototype` a permanent `length`, and the glue reads it.
   Object.defineProperty(report, "length", { value: size(report) });
   return { status: 200, headers, body: report };
 }

@@ -209,7 +209,7 @@ async fn modules_that_cannot_be_served_are_named() {
     );
     let garbage = error(vec![("bad.wasm", b"not wasm".to_vec())]).await;
     assert_eq!(garbage.code(), "MODULE_COMPILE");
-    assert!(garbage.to_string().contains("it is no WebAssembly"), "{garbage}");
+    assert!(garbage.to_string().contains("it is not WebAssembly"), "{garbage}");
     let twice = error(vec![("a.wasm", fixtures::echo(200)), ("a-composed.wasm", fixtures::echo(200))]).await;
     let twice = twice.to_string();
     assert!(twice.starts_with("two modules are called a; rename one of the files "), "{twice}");

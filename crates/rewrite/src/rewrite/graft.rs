@@ -1,4 +1,4 @@
-//! Functions that are written as a small module of their own, and become a module's.
+//! Grafts the functions of a small module onto another module.
 
 use std::convert::Infallible;
 
@@ -9,18 +9,18 @@ use wasmparser::{CompositeInnerType, FunctionBody, Parser, Payload, TypeRef, Val
 use super::{Error, Known, Rewrite};
 use crate::state::constant;
 
-/// The module of imports that are what the other module exports, and its memory.
+/// Import module that stands for the other module's exports and its memory.
 const OWN: &str = "engine";
 
 impl Rewrite<'_> {
-    /// Adds the functions and globals of a small module, and returns the number that each of its exports gets. Its imports are
-    /// functions that the module imports under a name, from a module whose name starts alike, or what it exports: memory
-    /// and functions of `engine`. None when the module lacks one of them.
+    /// Adds the functions and globals of a small module, and returns the new number of each of its exports. Its imports
+    /// are resolved in two ways: `engine` means the module's exports and memory, and any other name an import of the
+    /// module from a module whose name starts with it. None when the module lacks one of them.
     ///
     /// # Errors
     ///
-    /// When one of them is of another type, or the small module is invalid or has what is not supported: tables, memory or data of
-    /// its own, globals that are not mutable numbers.
+    /// When one of them has another type, or the small module is invalid or has something unsupported: tables, memory
+    /// or data of its own, or globals that are not mutable numbers.
     pub fn graft<'g>(&mut self, graft: &'g [u8]) -> Result<Option<Vec<(&'g str, Known)>>, Error> {
         Validator::new().validate_all(graft)?;
         let mut map = Map::default();
@@ -32,7 +32,7 @@ impl Rewrite<'_> {
                     for group in types {
                         for ty in group?.into_types() {
                             let CompositeInnerType::Func(ty) = ty.composite_type.inner else {
-                                return Err("what is added has types of other things than functions".into());
+                                return Err("the grafted module has types other than functions".into());
                             };
                             map.types.push(self.type_of(&ty)?);
                         }
@@ -51,7 +51,9 @@ impl Rewrite<'_> {
                             return Ok(None);
                         };
                         if !self.are_alike(known, Known { ty: map.types[ty as usize], ..known }) {
-                            return Err(format!("{} is another function than what is added calls", import.name).into());
+                            return Err(
+                                format!("{} has another type than the grafted module expects", import.name).into()
+                            );
                         }
                         map.functions.push(known.function);
                     }
@@ -67,7 +69,7 @@ impl Rewrite<'_> {
                     for global in globals {
                         let global = global?;
                         let value = constant(&global.init_expr)?.filter(|_| global.ty.mutable);
-                        let value = value.ok_or("a global that is added is not a mutable number")?;
+                        let value = value.ok_or("a grafted global is not a mutable number")?;
                         map.globals.push(self.add_global(value)?);
                     }
                 }
@@ -79,7 +81,7 @@ impl Rewrite<'_> {
                 }
                 Payload::CodeSectionEntry(body) => bodies.push(body),
                 Payload::TableSection(_) | Payload::MemorySection(_) | Payload::DataSection(_) => {
-                    return Err("what is added has tables, memory or data of its own".into());
+                    return Err("the grafted module has tables, memory or data of its own".into());
                 }
                 _ => {}
             }
@@ -95,7 +97,7 @@ impl Rewrite<'_> {
     }
 }
 
-/// The numbers that those of a small module become.
+/// Maps the numbers of a small module to their new ones.
 #[derive(Default)]
 struct Map {
     types: Vec<u32>,
@@ -114,7 +116,7 @@ impl Map {
     }
 }
 
-/// The module is valid, so its numbers are within what it has.
+/// The module is valid, so its numbers are within range.
 impl Reencode for Map {
     type Error = Infallible;
 
@@ -179,7 +181,7 @@ mod tests {
         let error = |graft: &str| grafted(graft).unwrap_err().to_string();
         let other = GRAFT.replace("$twice (param i32) (result i32)", "$twice (result i32)");
         assert!(
-            error(&other.replace("(call $twice (local.get 0))", "(call $twice)")).contains("twice is another function")
+            error(&other.replace("(call $twice (local.get 0))", "(call $twice)")).contains("twice has another type")
         );
         assert!(error(&other).contains("type mismatch"));
         let constant = GRAFT.replace("(mut i32)", "i32").replace("(global.set $asked", "(drop");

@@ -1,12 +1,12 @@
-//! The handler of a composed or enclosed component.
+//! The handler inside a composed or enclosed component.
 //!
-//! A component that Tenon composes is a handler and a bridge, and exports the handler's own interface beside the bridge's. A
-//! handler that Tenon builds is the engine and an adapter, which implements calls and log lines by WASI. The runtime knows these
-//! interfaces, so it needs neither guest: neither their code nor an instance of them in each instance.
+//! A composed component is a handler and a bridge. It exports the handler's own interface beside the bridge's. A
+//! handler that Tenon builds is the engine and an adapter, which implements calls and log lines with WASI. The runtime
+//! implements these interfaces itself, so it needs neither the bridge nor the adapter, in code or in instances.
 
 use std::ops::Range;
 
-use tenon_compose::{ADAPTED, ADAPTER};
+use tenon_compose::{ADAPTED, ADAPTER, HANDLER};
 use wasmparser::{
     ComponentAlias, ComponentAliasSectionReader, ComponentExportSectionReader, ComponentExternalKind, ComponentImport,
     ComponentImportSectionReader, ComponentInstance, ComponentInstanceSectionReader, ComponentInstantiationArg,
@@ -19,15 +19,13 @@ use crate::section::{
 };
 use crate::state::StateError;
 
-/// What a handler exports, without its version.
-pub const HANDLER: &str = "sdk:core/handler@";
-
-/// How deep a handler can be: within the composed component, and within the adapter.
+/// Levels at which a handler can be nested: in the composed component, and in the adapter.
 const DEPTH: usize = 2;
 
-/// Returns the component within a component whose handler it exports, when that gets all its imports from outside or from the
-/// adapter. Then the inner one can be called instead. Any other component comes back as it is.
-pub(crate) fn within(component: &[u8]) -> &[u8] {
+/// Returns the inner component whose handler `component` exports, if it gets all its imports from outside or from the
+/// adapter. Then the inner one can be called instead. Returns any other component unchanged.
+#[must_use]
+pub fn inner_handler(component: &[u8]) -> &[u8] {
     let mut found = component;
     for _ in 0..DEPTH {
         match Outline::of(found).ok().and_then(|outline| outline.handler(found)) {
@@ -38,7 +36,7 @@ pub(crate) fn within(component: &[u8]) -> &[u8] {
     found
 }
 
-/// What stands for an instance in a component.
+/// An instance in a component, by its origin.
 enum Instance<'a> {
     Imported(&'a str),
     Made {
@@ -53,11 +51,11 @@ enum Instance<'a> {
     Other,
 }
 
-/// A component's instances and components, by number, and what it exports.
+/// A component's instances and components, by number, and its exports.
 #[derive(Default)]
 struct Outline<'a> {
     instances: Vec<Instance<'a>>,
-    /// Where they stand; none of what is imported.
+    /// Their ranges in the file; none for an imported component.
     components: Vec<Option<Range<usize>>>,
     exports: Vec<(&'a str, u32)>,
 }
@@ -109,7 +107,7 @@ impl<'a> Outline<'a> {
                     for export in ComponentExportSectionReader::new(reader)? {
                         let export = export?;
                         match export.kind {
-                            // What is exported gets another number, too.
+                            // An export also gets a new number.
                             ComponentExternalKind::Instance => {
                                 outline.exports.push((export.name.name, export.index));
                                 outline.instances.push(Instance::Other);
@@ -129,7 +127,7 @@ impl<'a> Outline<'a> {
         self.instances.get(index as usize)
     }
 
-    /// Where the handler stands in `component`, whose outline this is.
+    /// Returns the range of the handler in `component`, whose outline this is.
     fn handler(&self, component: &[u8]) -> Option<Range<usize>> {
         let (exported, index) = self.exports.iter().find(|(name, _)| name.starts_with(HANDLER))?;
         let Instance::Part { of, name } = self.instance(*index)? else { return None };
@@ -139,19 +137,19 @@ impl<'a> Outline<'a> {
         self.place(*handler).filter(|_| alone)
     }
 
-    /// Where a component stands.
+    /// Returns the range of a component.
     fn place(&self, component: u32) -> Option<Range<usize>> {
         self.components.get(component as usize)?.clone()
     }
 
-    /// Whether an argument is an import under its own name.
+    /// Returns whether an argument is an import under its own name.
     fn is_passed_on(&self, argument: &ComponentInstantiationArg<'_>) -> bool {
         argument.kind == ComponentExternalKind::Instance
             && matches!(self.instance(argument.index), Some(Instance::Imported(name)) if is_same(name, argument.name))
     }
 
-    /// Whether an argument is what the adapter implements, over what is imported. Any other component in its place may do
-    /// something else with a call, and stays in it.
+    /// Returns whether an argument is an export of the adapter over imports. Any other component in its place may
+    /// change calls, so it is kept.
     fn is_adapted(&self, component: &[u8], argument: &ComponentInstantiationArg<'_>) -> bool {
         let Some(Instance::Part { of, name }) = self.instance(argument.index) else { return false };
         let Some(Instance::Made { component: adapter, arguments }) = self.instance(*of) else { return false };
@@ -163,7 +161,7 @@ impl<'a> Outline<'a> {
     }
 }
 
-/// Whether two names are of one interface, in versions of which one can stand for the other: by the linker's own rule.
+/// Returns whether two names are compatible versions of one interface, by the linker's own rule.
 fn is_same(one: &str, other: &str) -> bool {
     let key = |name| alternate_lookup_key(name).map(|(key, _)| key);
     one == other || key(one).is_some_and(|key_of_one| key(other) == Some(key_of_one))
@@ -177,12 +175,12 @@ mod tests {
     fn a_composed_component_has_its_handler_within() {
         let handler = tenon_fixtures::echo(200);
         let composed = tenon_compose::compose(&handler, tenon_compose::BRIDGE).unwrap();
-        assert!(within(&composed) == handler);
-        assert!(within(&handler) == handler);
-        // One that can be called through the bridge only.
+        assert!(inner_handler(&composed) == handler);
+        assert!(inner_handler(&handler) == handler);
+        // A component that can be called through the bridge only.
         let bridged = tenon_fixtures::bridged(&handler);
-        assert!(within(&bridged) == bridged);
-        assert_eq!(within(b"no component"), b"no component");
+        assert!(inner_handler(&bridged) == bridged);
+        assert_eq!(inner_handler(b"no component"), b"no component");
     }
 
     #[test]
@@ -190,7 +188,7 @@ mod tests {
         let handler = tenon_fixtures::writer();
         let enclosed = tenon_compose::enclose(handler.clone()).unwrap();
         assert!(enclosed.len() > handler.len() + ADAPTER.len());
-        assert!(within(&enclosed) == handler);
+        assert!(inner_handler(&enclosed) == handler);
         let echo = tenon_fixtures::echo(200);
         assert!(tenon_compose::enclose(echo.clone()).unwrap() == echo);
     }
@@ -199,13 +197,13 @@ mod tests {
     fn a_handler_stays_in_what_only_looks_like_the_adapter() {
         let enclosed = tenon_compose::enclose(tenon_fixtures::writer()).unwrap();
         let at = enclosed.windows(ADAPTER.len()).position(|bytes| bytes == ADAPTER).unwrap();
-        // Another byte of its code.
+        // A changed byte in the adapter's code.
         let mut changed = enclosed;
         changed[at + ADAPTER.len() / 2] ^= 1;
-        assert!(within(&changed) == changed);
+        assert!(inner_handler(&changed) == changed);
     }
 
-    /// A component whose handler gets an interface: by this argument, imported under this name.
+    /// Builds a component whose handler gets an interface through this argument, imported under this name.
     fn given(import: &str, argument: &str) -> Vec<u8> {
         let text = format!(
             r#"(component
@@ -228,7 +226,7 @@ mod tests {
     fn a_handler_that_gets_something_from_within_is_not_called_alone() {
         for import in ["wasi:random/random@0.2.10", "wasi:random/random@0.2.12"] {
             let component = given(import, "$imported");
-            assert!(within(&component).len() < component.len(), "{import}");
+            assert!(inner_handler(&component).len() < component.len(), "{import}");
         }
         for (import, argument) in [
             ("wasi:random/random@0.2.10", "$own"),
@@ -236,7 +234,7 @@ mod tests {
             ("wasi:random/random@0.3.0", "$imported"),
         ] {
             let component = given(import, argument);
-            assert!(within(&component) == component, "{import} {argument}");
+            assert!(inner_handler(&component) == component, "{import} {argument}");
         }
     }
 

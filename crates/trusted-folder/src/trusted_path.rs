@@ -1,8 +1,8 @@
-//! The rule by which a path is trusted: nobody else can put another folder in its place.
+//! The rule for trusted paths: nobody else can put another folder in its place.
 //!
-//! A folder of mode 0700 protects its files only while nobody can rename it. So each folder above it, and each symbolic link
-//! on the way, must be under the control of this user or of the administrator, as OpenSSH demands of `authorized_keys`
-//! (`sshd_config(5)`, `StrictModes`).
+//! A folder of mode 0700 protects its files only while nobody can rename it. So each folder above it, and each symbolic
+//! link on the way, must be controlled by this user or the administrator. OpenSSH requires the same of
+//! `authorized_keys` (`sshd_config(5)`, `StrictModes`).
 
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
@@ -10,30 +10,30 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
-/// Symbolic links that are followed on one way, as many as Linux follows.
+/// Symbolic links that are followed on one path; the same limit as Linux's.
 const MAX_LINKS: usize = 40;
 
-/// Mode bits: writable by the group or by others, and "only owners rename and remove what is inside".
+/// Mode bits: writable by the group or by others, and "only owners rename and remove entries".
 const WRITABLE: u32 = 0o022;
 const STICKY: u32 = 0o1000;
 
 /// A path without symbolic links.
 pub(crate) struct Resolved {
-    /// The whole path, or the first folder on the way that is shared.
+    /// The whole path, or the first shared folder on the way.
     pub(crate) folder: PathBuf,
-    /// The parts below a shared folder: root's, in which others may rename and remove, as a volume of Kubernetes is.
+    /// The parts below a shared folder, which is root's and lets others rename and remove, like a volume of Kubernetes.
     pub(crate) below: Option<Vec<OsString>>,
 }
 
-/// Resolves a path without symbolic links, and checks each folder on the way, up to one that is shared. The last parts may be
-/// missing: whoever makes them makes them in a folder that was checked.
+/// Resolves symbolic links, and checks each folder on the way, up to a shared one. The last parts may be missing,
+/// because they will be made in a checked folder.
 ///
 /// # Errors
 ///
-/// The system's; `PermissionDenied` with the folder's name when another user could replace what is in it.
+/// An I/O error; `PermissionDenied` with the folder's path when another user could replace its content.
 pub(crate) fn resolve(path: &Path) -> io::Result<Resolved> {
     let absolute = std::path::absolute(path)?;
-    // The parts that are still to be walked, the next one at the end.
+    // The remaining parts, the next one at the end.
     let mut left: Vec<OsString> = Vec::new();
     push(&mut left, &absolute);
     let mut resolved = PathBuf::from("/");
@@ -70,7 +70,7 @@ pub(crate) fn resolve(path: &Path) -> io::Result<Resolved> {
         resolved = next;
         // The folder itself has a stricter rule of its own.
         if !left.is_empty() {
-            // Nobody can tell where `..` would lead from a folder that others may replace.
+            // The target of `..` is unknown from a folder that others may replace.
             if is_shared(&metadata) && metadata.mode() & STICKY == 0 && left.iter().all(|part| part != "..") {
                 left.reverse();
                 return Ok(Resolved { folder: resolved, below: Some(left) });
@@ -81,7 +81,7 @@ pub(crate) fn resolve(path: &Path) -> io::Result<Resolved> {
     Ok(Resolved { folder: resolved, below: None })
 }
 
-/// Whether a folder is root's, this user is not root, and others may write to it.
+/// Returns whether a folder is root's, this user is not root, and others may write to it.
 pub(crate) fn is_shared(metadata: &Metadata) -> bool {
     metadata.is_dir() && metadata.uid() == 0 && !rustix::process::geteuid().is_root() && metadata.mode() & WRITABLE != 0
 }
@@ -91,7 +91,7 @@ fn push(left: &mut Vec<OsString>, path: &Path) {
     left.extend(parts.map(|part| part.as_os_str().to_owned()));
 }
 
-/// Checks that nobody else can rename or remove what is in a folder that is this user's or the administrator's.
+/// Checks that nobody else can rename or remove entries of a folder, which must be this user's or the administrator's.
 fn check(folder: &Path, metadata: &Metadata) -> io::Result<()> {
     check_owner(folder, metadata)?;
     if metadata.is_dir() && metadata.mode() & WRITABLE != 0 && metadata.mode() & STICKY == 0 {
@@ -143,7 +143,7 @@ mod tests {
                 assert!(refusal.starts_with(&format!("{}: others may write", shared.display())), "{refusal}");
             }
         }
-        // As in /tmp, others cannot rename what is not theirs.
+        // As in /tmp, others cannot rename foreign files.
         fs::set_permissions(&shared, Permissions::from_mode(0o1777)).unwrap();
         assert_eq!(trusted(&inner), inner);
         fs::set_permissions(&shared, Permissions::from_mode(0o755)).unwrap();
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    #[allow(clippy::print_stderr, reason = "says why the test is left out")]
+    #[allow(clippy::print_stderr, reason = "reports why the test is skipped")]
     fn what_belongs_to_another_user_is_refused() {
         if !rustix::process::geteuid().is_root() {
             eprintln!("skipped: only root can give a folder away");

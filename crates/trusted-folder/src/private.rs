@@ -1,8 +1,8 @@
-//! A folder of this user's inside one that others may write to, such as an `emptyDir` of Kubernetes.
+//! A private folder of this user inside a shared one, such as an `emptyDir` of Kubernetes.
 //!
-//! Others may rename or remove it there, so its path proves nothing. It is opened once, without following a link; its owner and
-//! its mode are those of what was opened; and everything in it is reached through the descriptor. Others can make it go away, and
-//! that costs the cache only.
+//! Others may rename or remove it there, so its path proves nothing. It is opened once, without following a link. Its
+//! owner and mode are read from the descriptor, and everything in it is reached through the descriptor. Others can
+//! remove it, which costs only the cache.
 
 use std::ffi::OsString;
 use std::io;
@@ -18,7 +18,7 @@ use rustix::io::Errno;
 #[derive(Clone, Debug)]
 pub(crate) struct Private {
     descriptor: Arc<OwnedFd>,
-    /// Its name for people.
+    /// Its path for messages.
     pub(crate) shown: PathBuf,
 }
 
@@ -27,7 +27,8 @@ impl Private {
     ///
     /// # Errors
     ///
-    /// The system's; `PermissionDenied` with the name of a part that is no folder, belongs to another user, or was open to others.
+    /// An I/O error; `PermissionDenied` with the path of a part that is not a folder, or is another user's, or was open
+    /// to others.
     pub(crate) fn open(shared: &Path, below: &[OsString]) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut descriptor = open(shared, flags, Mode::empty())?;
@@ -40,8 +41,8 @@ impl Private {
                 Err(error) => return Err(error.into()),
             }
             descriptor = match openat(&descriptor, part, flags, Mode::empty()) {
-                // A link, or a file.
-                Err(Errno::LOOP | Errno::NOTDIR) => return Err(denied(&shown, "it is no folder")),
+                // A symbolic link or a file.
+                Err(Errno::LOOP | Errno::NOTDIR) => return Err(denied(&shown, "it is not a folder")),
                 opened => opened?,
             };
             close_to_others(&descriptor, &shown)?;
@@ -51,28 +52,28 @@ impl Private {
         Ok(private)
     }
 
-    /// A path that leads to this very folder for as long as it is open here (`proc_pid_fd(5)`).
+    /// Returns a path to this very folder, valid while the folder is open here (`proc_pid_fd(5)`).
     pub(crate) fn path(&self) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}", self.descriptor.as_raw_fd()))
     }
 
-    /// Checks that the system has such paths.
+    /// Checks that the system supports such paths.
     fn check_path(&self) -> io::Result<()> {
         let (opened, found) = (fstat(&*self.descriptor)?, std::fs::metadata(self.path())?);
         if (opened.st_dev, opened.st_ino) == (found.dev(), found.ino()) {
             return Ok(());
         }
-        Err(denied(&self.shown, "it cannot be reached by its descriptor, because /proc is not mounted"))
+        Err(denied(&self.shown, "it cannot be reached through its descriptor, because /proc is not mounted"))
     }
 }
 
-/// Checks that a folder is this user's and that nobody else could write to it, and closes it to others.
+/// Checks that a folder is this user's and that nobody else could write to it, then closes it to others.
 fn close_to_others(folder: &OwnedFd, shown: &Path) -> io::Result<()> {
     let found = fstat(folder)?;
     if found.st_uid != rustix::process::geteuid().as_raw() {
         return Err(denied(shown, &format!("it belongs to user {}", found.st_uid)));
     }
-    // Whoever could write here may have left code for us to run.
+    // Another user with write access may have planted code.
     if found.st_mode & 0o022 != 0 {
         return Err(denied(shown, "others may write to it; remove it"));
     }
@@ -87,7 +88,7 @@ fn denied(folder: &Path, reason: &str) -> io::Error {
 }
 
 #[cfg(test)]
-#[allow(clippy::print_stderr, reason = "says why a test is left out")]
+#[allow(clippy::print_stderr, reason = "reports why a test is skipped")]
 mod tests {
     use std::fs::{self, Permissions};
     use std::os::unix::fs::{PermissionsExt, chown, symlink};
@@ -98,15 +99,15 @@ mod tests {
     const USER: u32 = 12_345;
     const GROUP: u32 = 12_346;
 
-    /// Runs on a thread of another user, who is in one group. None when this user cannot become another one.
+    /// Runs `work` on a thread of another user, in one group. None when this process cannot change its user.
     fn as_another_user<T: Send>(work: impl FnOnce() -> T + Send) -> Option<T> {
         if !rustix::process::geteuid().is_root() {
             eprintln!("skipped: only root can become another user");
             return None;
         }
         let become_another = || {
-            // SAFETY: the system calls change the rights of this thread only (`setresuid(2)`, C library/kernel differences),
-            // and the thread ends behind them.
+            // SAFETY: the system calls change the rights of this thread only (`setresuid(2)`, C library/kernel
+            // differences), and the thread ends afterwards.
             let left = unsafe {
                 libc::syscall(libc::SYS_setgroups, 0, std::ptr::null::<libc::gid_t>())
                     | libc::syscall(libc::SYS_setresgid, GROUP, GROUP, GROUP)
@@ -125,7 +126,7 @@ mod tests {
         Some(result.unwrap())
     }
 
-    /// A folder of root's, as a volume of Kubernetes is, below one that everybody may enter.
+    /// Makes a folder of root's, like a volume of Kubernetes, below one that everybody may enter.
     fn volume(mode: u32) -> (tempfile::TempDir, PathBuf) {
         let root = tempfile::tempdir().unwrap();
         let volume = root.path().join("volume");
@@ -150,7 +151,7 @@ mod tests {
                 assert!(folder.holds("a.bin") && folder.read("b.bin").is_some());
                 folder.prune("bin", 1);
                 assert_eq!([folder.holds("a.bin"), folder.holds("b.bin")].iter().filter(|held| **held).count(), 1);
-                // In /tmp others cannot rename what is not theirs, so it needs no private folder on the way.
+                // In /tmp, others cannot rename foreign files, so no private folder is needed on the way.
                 if mode != 0o1777 {
                     Folder::open(&below).unwrap().write("c.bin", b"content").unwrap();
                 }
@@ -192,11 +193,11 @@ mod tests {
         fs::rename(&path, &other).unwrap();
         symlink(&other, &path).unwrap();
         let Some(link) = refusal() else { return };
-        assert!(link.ends_with(&format!("tenon-{USER}: it is no folder")), "{link}");
+        assert!(link.ends_with(&format!("tenon-{USER}: it is not a folder")), "{link}");
         fs::remove_file(&path).unwrap();
 
         fs::write(&path, "").unwrap();
-        assert!(refusal().unwrap().ends_with("it is no folder"));
+        assert!(refusal().unwrap().ends_with("it is not a folder"));
         fs::remove_file(&path).unwrap();
 
         for mode in [0o770, 0o702, 0o2730] {
@@ -213,12 +214,12 @@ mod tests {
         assert!(as_another_user(|| Folder::open(&volume).is_ok()).unwrap());
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o700);
 
-        // The volume itself must be root's: another user could replace what is in it under any mode.
+        // The volume itself must be root's, because its owner could replace its content under any mode.
         chown(&volume, Some(USER + 1), None).unwrap();
-        assert!(refusal().unwrap().contains("it is no folder of this user's or of root's"));
+        assert!(refusal().unwrap().contains("it is not a folder of this user or root"));
     }
 
-    /// The cache of an image: root has made it, and others may only read it.
+    /// The cache in a container image: root has made it, and others may only read it.
     #[test]
     fn a_folder_of_roots_is_read_by_everybody_and_written_by_nobody_else() {
         let (_root, folder) = volume(0o755);

@@ -1,4 +1,4 @@
-//! Sections: their identifiers, and what they hold.
+//! Sections of modules and components: identifiers and ranges.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ pub const CUSTOM: u8 = SectionId::Custom as u8;
 pub const TYPE: u8 = SectionId::Type as u8;
 /// Imports.
 pub const IMPORT: u8 = SectionId::Import as u8;
-/// The types of functions.
+/// Types of functions.
 pub const FUNCTION: u8 = SectionId::Function as u8;
 /// Tables.
 pub const TABLE: u8 = SectionId::Table as u8;
@@ -26,13 +26,13 @@ pub const MEMORY: u8 = SectionId::Memory as u8;
 pub const GLOBAL: u8 = SectionId::Global as u8;
 /// Exports.
 pub const EXPORT: u8 = SectionId::Export as u8;
-/// The function that is called first.
+/// The start function.
 pub const START: u8 = SectionId::Start as u8;
-/// The bodies of functions.
+/// Bodies of functions.
 pub const CODE: u8 = SectionId::Code as u8;
 /// Data.
 pub const DATA: u8 = SectionId::Data as u8;
-/// How much data there is.
+/// Number of data segments.
 pub const DATA_COUNT: u8 = SectionId::DataCount as u8;
 
 /// Sections of a component (Component Model, Binary).
@@ -42,33 +42,33 @@ pub const COMPONENT: u8 = ComponentSectionId::Component as u8;
 
 /// Instances of components.
 pub const COMPONENT_INSTANCE: u8 = ComponentSectionId::Instance as u8;
-/// Aliases of what is elsewhere.
+/// Aliases.
 pub const COMPONENT_ALIAS: u8 = ComponentSectionId::Alias as u8;
 /// Imports of a component.
 pub const COMPONENT_IMPORT: u8 = ComponentSectionId::Import as u8;
 /// Exports of a component.
 pub const COMPONENT_EXPORT: u8 = ComponentSectionId::Export as u8;
 
-/// A section: its identifier, where it starts and where its content is.
+/// A section: its identifier, its start and the range of its content.
 #[derive(Clone, Debug)]
 pub struct Section {
     /// See the specification of the binary format.
     pub id: u8,
-    /// Where its identifier stands.
+    /// Offset of its identifier.
     pub start: usize,
-    /// Where its content stands.
+    /// Range of its content.
     pub content: Range<usize>,
 }
 
 impl Section {
-    /// Reads what the section holds of `bytes`.
+    /// Returns a reader of the section's content in `bytes`.
     #[must_use]
     pub fn reader<'a>(&self, bytes: &'a [u8]) -> BinaryReader<'a> {
         BinaryReader::new(&bytes[self.content.clone()], self.content.start)
     }
 }
 
-/// The sections that stand in `range` of a module or a component.
+/// Lists the sections in `range` of a module or a component.
 ///
 /// # Errors
 ///

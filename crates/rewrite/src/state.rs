@@ -1,7 +1,7 @@
-//! A component taken apart into its engine and the state that a snapshot gave it.
+//! Splits a component into its engine and the state that a snapshot gave it.
 //!
-//! The engine is the component's largest core module; its state is what a snapshot changes: the size and the content of
-//! its memory and the values of its mutable globals. Everything else, other modules included, is covered by a digest: two
+//! The engine is the component's largest core module. Its state is everything that a snapshot changes: the size and
+//! content of its memory, and the values of its mutable globals. A digest covers the rest, other modules included. Two
 //! components with the same digest have the same code.
 
 use std::ops::Range;
@@ -16,26 +16,26 @@ use crate::section::{
     CODE, COMPONENT, CORE_MODULE, CUSTOM, DATA, DATA_COUNT, GLOBAL, MEMORY, PREAMBLE, Section, sections,
 };
 
-/// The pages of the largest memory with 32-bit addresses.
+/// Pages of the largest memory with 32-bit addresses.
 const MAX_PAGES: u64 = 65_536;
 
-/// Why a component cannot be taken apart. That is no fault of the component's.
+/// The reason why a component cannot be taken apart. The component may still be valid.
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
     /// It is not WebAssembly.
     #[error("it is malformed: {0}")]
     Malformed(#[from] BinaryReaderError),
-    /// It has no core module, or one with what no snapshot has.
-    #[error("it is no snapshot of an engine: {0}")]
+    /// It has no core module, or one with features that no snapshot has.
+    #[error("it is not a snapshot of an engine: {0}")]
     Foreign(&'static str),
 }
 
 /// The value of a mutable global.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Global {
-    /// Of type `i32`.
+    /// An `i32`.
     I32(i32),
-    /// Of type `i64`.
+    /// An `i64`.
     I64(i64),
     /// The bits of an `f32`.
     F32(u32),
@@ -52,36 +52,36 @@ pub struct Segment<'a> {
     pub data: &'a [u8],
 }
 
-/// What a snapshot changes.
+/// The part of a component that a snapshot changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State<'a> {
     /// Initial size of the memory, in pages of 64 KiB.
     pub pages: u64,
     /// Values of the mutable globals, by their index among the globals that the module defines.
     pub globals: Vec<(u32, Global)>,
-    /// The initial memory; the rest of it is zero.
+    /// The initial memory. All other bytes are zero.
     pub segments: Vec<Segment<'a>>,
 }
 
-/// Where the engine is in a component.
+/// The position of the engine in a component.
 #[derive(Clone, Debug)]
-pub struct Engine<'a> {
+pub struct EngineModule<'a> {
     bytes: &'a [u8],
     /// The sections around the engine's sections, from the outermost nested component to the core module itself.
     pub path: Vec<Section>,
-    /// The place of the engine among all core modules, in the order of the file.
+    /// Number of the engine among all core modules, in file order.
     pub module: u32,
 }
 
-impl<'a> Engine<'a> {
+impl<'a> EngineModule<'a> {
     /// Finds the engine of a component.
     ///
     /// # Errors
     ///
-    /// When it has no core module, or is no component.
+    /// When it has no core module, or is not a component.
     pub fn find(bytes: &'a [u8]) -> Result<Self, StateError> {
         if !Parser::is_component(bytes) {
-            return Err(StateError::Foreign("it is no component"));
+            return Err(StateError::Foreign("it is not a component"));
         }
         let modules = core_modules(bytes)?;
         let largest = modules.iter().enumerate().max_by_key(|(_, path)| path.last().map(|module| module.content.len()));
@@ -90,7 +90,7 @@ impl<'a> Engine<'a> {
         Ok(Self { bytes, path: path.clone(), module })
     }
 
-    /// The sections of the engine.
+    /// Lists the sections of the engine.
     ///
     /// # Errors
     ///
@@ -102,11 +102,11 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// The engine's state, and the digest of all the rest of the component.
+    /// Returns the engine's state, and the digest of the rest of the component.
     ///
     /// # Errors
     ///
-    /// When the engine has what no snapshot has, such as two memories or data at an address that is computed.
+    /// When the engine has features that no snapshot has, such as two memories or data at a computed address.
     pub fn take_apart(&self) -> Result<(State<'a>, [u8; 32]), StateError> {
         if !self.has_its_data()? {
             return Err(StateError::Foreign("it announces another number of data segments than it has"));
@@ -125,21 +125,21 @@ impl<'a> Engine<'a> {
         Ok(section.map(|section| section.reader(self.bytes)))
     }
 
-    /// Whether the announced number of data segments is the number of those that follow.
+    /// Returns whether the announced number of data segments is the actual number.
     fn has_its_data(&self) -> Result<bool, StateError> {
         let Some(mut announced) = self.section(DATA_COUNT)? else { return Ok(true) };
         let found = self.section(DATA)?.map_or(Ok(0), |mut data| data.read_var_u32())?;
         Ok(announced.read_var_u32()? == found)
     }
 
-    /// Whether code names no data segment that another state may lack. The number of active segments differs from state to
-    /// state; passive ones are in the digest with their numbers.
+    /// Returns whether code refers only to data segments that every state has. The number of active segments differs
+    /// from state to state. Passive ones are in the digest with their numbers.
     ///
     /// # Errors
     ///
     /// When a section is malformed.
-    pub(crate) fn names_fixed_data_only(&self) -> Result<bool, StateError> {
-        // Code that names data needs that section (Core 3.4.10).
+    pub fn names_fixed_data_only(&self) -> Result<bool, StateError> {
+        // Code that refers to data needs that section (Core 3.4.10).
         if self.section(DATA_COUNT)?.is_none() {
             return Ok(true);
         }
@@ -165,7 +165,7 @@ impl<'a> Engine<'a> {
         Ok(true)
     }
 
-    /// Feeds what stands in `range`, which is `depth` sections deep on the way to the engine.
+    /// Feeds the sections in `range` to the digest. `depth` counts the sections around it on the path to the engine.
     fn digest(
         &self,
         range: Range<usize>,
@@ -185,7 +185,7 @@ impl<'a> Engine<'a> {
                 digest.update([section.id]);
                 self.digest(section.content.start + PREAMBLE..section.content.end, depth + 1, state, digest)?;
             } else {
-                // No code depends on which tools made the component.
+                // Code does not depend on the tools that made the component.
                 if section.id == CUSTOM && BinaryReader::new(content, 0).read_string()? == "producers" {
                     continue;
                 }
@@ -193,7 +193,7 @@ impl<'a> Engine<'a> {
                 framed(digest, content);
             }
         }
-        // No section has this identifier: what follows belongs to the section around.
+        // No section has this identifier. It marks the return to the outer section.
         digest.update([u8::MAX]);
         Ok(())
     }
@@ -206,14 +206,14 @@ impl<'a> Engine<'a> {
             MEMORY => {
                 let mut memories = MemorySectionReader::new(reader)?.into_iter();
                 let (Some(memory), None) = (memories.next(), memories.next()) else {
-                    return Err(StateError::Foreign("it has not one memory"));
+                    return Err(StateError::Foreign("it does not have exactly one memory"));
                 };
                 let memory = memory?;
                 if memory.memory64 || memory.shared || memory.page_size_log2.is_some() {
-                    return Err(StateError::Foreign("its memory is of an unusual kind"));
+                    return Err(StateError::Foreign("its memory is shared, 64-bit or has custom pages"));
                 }
                 if memory.initial > MAX_PAGES {
-                    return Err(StateError::Foreign("its memory is larger than any"));
+                    return Err(StateError::Foreign("its memory exceeds the 32-bit address space"));
                 }
                 state.pages = memory.initial;
                 framed(digest, format!("{:?}", memory.maximum).as_bytes());
@@ -244,11 +244,13 @@ impl<'a> Engine<'a> {
                         DataKind::Passive => passive.push((index, data.data)),
                         DataKind::Active { memory_index: 0, offset_expr } => {
                             let Some(Global::I32(offset)) = constant(&offset_expr)? else {
-                                return Err(StateError::Foreign("its data is at an address that is computed"));
+                                return Err(StateError::Foreign("its data is at a computed address"));
                             };
                             state.segments.push(Segment { offset: offset.cast_unsigned(), data: data.data });
                         }
-                        DataKind::Active { .. } => return Err(StateError::Foreign("it has not one memory")),
+                        DataKind::Active { .. } => {
+                            return Err(StateError::Foreign("it does not have exactly one memory"));
+                        }
                     }
                 }
                 digest.update(passive.len().to_le_bytes());
@@ -265,13 +267,13 @@ impl<'a> Engine<'a> {
     }
 }
 
-/// Feeds bytes with their length, so that no other bytes around them give the same digest.
+/// Feeds bytes with their length, so that other bytes around them cannot give the same digest.
 fn framed(digest: &mut Sha256, bytes: &[u8]) {
     digest.update(bytes.len().to_le_bytes());
     digest.update(bytes);
 }
 
-/// The value of an expression that is one constant.
+/// Evaluates an expression that is one constant.
 ///
 /// # Errors
 ///
@@ -288,11 +290,11 @@ pub fn constant(expression: &wasmparser::ConstExpr<'_>) -> Result<Option<Global>
     Ok(matches!(operators.read()?, Operator::End).then_some(value))
 }
 
-/// The way to each core module in a component, nested components included, in the order of the file.
+/// Returns the path to each core module in a component, nested components included, in file order.
 fn core_modules(bytes: &[u8]) -> Result<Vec<Vec<Section>>, StateError> {
     let mut found = Vec::new();
     let mut above: Vec<Section> = Vec::new();
-    // The sections that are left of each level, the next one at the end.
+    // The remaining sections of each level, the next one at the end.
     let mut levels = vec![reversed(bytes, PREAMBLE..bytes.len())?];
     while let Some(level) = levels.last_mut() {
         let Some(section) = level.pop() else {

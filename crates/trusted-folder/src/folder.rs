@@ -1,15 +1,16 @@
-//! A folder of files that only this user, or root, and this program write.
+//! A folder of files that only this user, root and this program can write.
 //!
-//! What is kept there is machine code, and loading machine code means running it. So a file counts only if
+//! It holds machine code, and loading machine code means running it. So a file is trusted only if
 //!
 //! - the folder and the file belong to this user or to root, and nobody else may write to them,
-//! - nobody else can put another folder in its place (`trusted_path`), or it is reached by its descriptor (`private`), and
-//! - its digest is the one noted when it was written; a damaged file counts as none.
+//! - nobody else can put another folder in its place (`trusted_path`), or the folder is reached through its descriptor
+//!   (`private`), and
+//! - its digest equals the digest recorded when it was written. A damaged file is treated as missing.
 //!
-//! A folder that this user cannot write to, such as the one of an image, is read only.
+//! A folder that this user cannot write to, such as a container image's, is read only.
 //!
-//! The folder keeps attackers out; the digest finds damage, and whoever could write code could note its digest too. So a
-//! file that was found whole is not read again until it changes or the machine starts anew (`seal`).
+//! The folder keeps attackers out. The digest only finds damage, because anyone who could write code could also write
+//! its digest. So a verified file is not read again until it changes or the machine restarts (`seal`).
 
 use std::fs::{self, DirBuilder, File, Metadata};
 use std::io::{self, Read, Write};
@@ -23,31 +24,31 @@ use crate::private::Private;
 use crate::seal::Seal;
 use crate::trusted_path;
 
-/// The note beside each file.
+/// Extension of a file's recorded digest.
 const DIGEST: &str = "sha256";
 
-/// The note of a file that was found whole.
+/// Extension of the record that a file was verified.
 const SEAL: &str = "seal";
 
-/// What files are called while they are written, and after how long one was left behind by a process that was killed.
+/// Prefix of files that are being written, and the age after which such a file was left behind by a killed process.
 const PARTIAL: &str = ".tmp";
 const LEFT_BEHIND: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How much of a file is read at once to check it.
+/// Bytes of a file that are read at once to check it.
 const PIECE: usize = 256 * 1024;
 
 /// A folder that nobody but this user and root can write to.
 #[derive(Clone, Debug)]
 pub struct Folder {
     path: PathBuf,
-    /// Set when the folder is reached through a descriptor; keeps that open.
+    /// Set when the folder is reached through a descriptor; keeps it open.
     private: Option<Private>,
     is_read_only: bool,
 }
 
 impl Folder {
-    /// Makes the folder, and refuses one that another user owns, may write to or could replace. In or below a folder of root's that
-    /// others may write to, this user gets a private one: `tenon-<user>`.
+    /// Makes the folder. Refuses one that another user owns, may write to or could replace. In or below a shared folder
+    /// of root's, this user gets a private one: `tenon-<user>`.
     ///
     /// # Errors
     ///
@@ -62,16 +63,16 @@ impl Folder {
         DirBuilder::new().recursive(true).mode(0o700).create(&path)?;
         let metadata = fs::symlink_metadata(&path)?;
         if !metadata.is_dir() || !is_trusted_owner(&metadata) {
-            return denied("it is no folder of this user's or of root's");
+            return denied("it is not a folder of this user or root");
         }
         if trusted_path::is_shared(&metadata) {
             return Ok(Self::private(Private::open(&path, &[])?));
         }
-        // Whoever could write here may have left code for us to run.
+        // Another user with write access may have planted code.
         if metadata.mode() & 0o022 != 0 {
             return denied("others may write to it; remove it or chmod 700 it");
         }
-        // Others who can read it, or a file system that is read-only, do no harm.
+        // Read access of others does no harm, nor does a read-only file system.
         if metadata.mode() & 0o055 != 0 && metadata.uid() == rustix::process::geteuid().as_raw() {
             let _ = fs::set_permissions(&path, fs::Permissions::from_mode(0o700));
         }
@@ -85,25 +86,25 @@ impl Folder {
         Self { path, private: Some(private), is_read_only }
     }
 
-    /// Whether files can only be read: the folder is root's, or its file system is read-only.
+    /// Returns whether files can only be read, because the folder is root's or its file system is read-only.
     #[must_use]
     pub fn is_read_only(&self) -> bool {
         self.is_read_only
     }
 
-    /// The path of a file in the folder, whether it exists or not. It is valid for as long as the folder lives.
+    /// Returns the path of a file in the folder, which need not exist. It is valid while the folder lives.
     #[must_use]
     pub fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
-    /// The path of a file for people.
+    /// Returns the path of a file for messages.
     #[must_use]
     pub fn shown(&self, name: &str) -> PathBuf {
         self.private.as_ref().map_or(&self.path, |private| &private.shown).join(name)
     }
 
-    /// Opens a file that nobody but this user and root can write to.
+    /// Opens a file that only this user and root can write to.
     fn opened(&self, name: &str) -> Option<File> {
         let file = File::open(self.file(name)).ok()?;
         let metadata = file.metadata().ok()?;
@@ -111,7 +112,7 @@ impl Folder {
         is_trusted.then_some(file)
     }
 
-    /// A file's content; none when there is no such file, or none that can be trusted.
+    /// Reads a file. None when there is no such file, or it cannot be trusted.
     #[must_use]
     pub fn read(&self, name: &str) -> Option<Vec<u8>> {
         let mut content = Vec::new();
@@ -119,8 +120,8 @@ impl Folder {
         self.is_as_noted(name, &Sha256::digest(&content)).then_some(content)
     }
 
-    /// Whether there is a file that can be trusted, for one that is mapped afterwards. It is read, piece by piece, unless an
-    /// earlier call has found it whole and it has not been touched since.
+    /// Returns whether there is a file that can be trusted, for a caller that maps it next. The file is read piece by
+    /// piece, unless an earlier call has verified it and it has not changed since.
     #[must_use]
     pub fn holds(&self, name: &str) -> bool {
         let Some(mut file) = self.opened(name) else { return false };
@@ -142,27 +143,28 @@ impl Folder {
     fn is_as_noted(&self, name: &str, digest: &[u8]) -> bool {
         let Ok(noted) = fs::read_to_string(self.note(name)) else { return false };
         if hex(digest) != noted {
-            tracing::warn!("a damaged file is made again: {}", self.shown(name).display());
+            tracing::warn!("a damaged file will be rebuilt: {}", self.shown(name).display());
             return false;
         }
         self.mark_used(name);
         true
     }
 
-    /// What was used last is removed last. The time is kept at the note, because a file that is touched loses its seal.
+    /// Marks a file as used, so that it is removed last. The time is kept on its digest, because touching the file
+    /// breaks its seal.
     fn mark_used(&self, name: &str) {
         let note = File::options().write(true).open(self.note(name));
         let _ = note.and_then(|note| note.set_modified(SystemTime::now()));
     }
 
-    /// Writes a file. It is written under another name first: a reader sees it whole or not at all.
+    /// Writes a file. It is written under another name first, so that a reader sees all of it or nothing.
     ///
     /// # Errors
     ///
-    /// The system's; `ReadOnlyFilesystem` when the folder can only be read.
+    /// An I/O error; `ReadOnlyFilesystem` when the folder can only be read.
     pub fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
         if self.is_read_only {
-            return Err(io::Error::new(io::ErrorKind::ReadOnlyFilesystem, "the folder can only be read"));
+            return Err(io::Error::new(io::ErrorKind::ReadOnlyFilesystem, "the folder is read-only"));
         }
         let digest = hex(&Sha256::digest(content));
         for (path, content) in [(self.file(name), content), (self.note(name), digest.as_bytes())] {
@@ -173,11 +175,11 @@ impl Folder {
         Ok(())
     }
 
-    /// Gives a file a second name, in place of what had that name.
+    /// Gives a file a second name, and replaces the file that had that name.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// An I/O error.
     pub fn link(&self, from: &str, to: &str) -> io::Result<()> {
         for (from, to) in [(self.file(from), self.file(to)), (self.note(from), self.note(to))] {
             let _ = fs::remove_file(&to);
@@ -186,8 +188,8 @@ impl Folder {
         Ok(())
     }
 
-    /// Keeps the `keep` files with this extension that were used last, and removes the others, and what was never finished.
-    /// A file that a process has mapped stays with that process.
+    /// Keeps the `keep` most recently used files with this extension. Removes the others and abandoned partial files. A
+    /// process that has mapped a removed file keeps it.
     pub fn prune(&self, extension: &str, keep: usize) {
         if self.is_read_only {
             return;
@@ -214,7 +216,7 @@ impl Folder {
         }
     }
 
-    /// Removes files that nobody is writing any more.
+    /// Removes partial files that no process writes any more.
     fn remove_partial(&self) {
         let Ok(entries) = fs::read_dir(&self.path) else { return };
         for entry in entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(PARTIAL)) {
@@ -238,8 +240,13 @@ fn is_trusted_owner(metadata: &Metadata) -> bool {
     metadata.uid() == 0 || metadata.uid() == rustix::process::geteuid().as_raw()
 }
 
-/// The digest of what a file holds from here on, read piece by piece: what is read at once stays with the process.
-pub(crate) fn digest(file: &mut File) -> io::Result<[u8; 32]> {
+/// Computes the digest of a file from its current position, piece by piece, because a large buffer would stay in the
+/// process.
+///
+/// # Errors
+///
+/// An I/O error, when the file cannot be read.
+pub fn digest(file: &mut File) -> io::Result<[u8; 32]> {
     let mut digest = Sha256::new();
     let mut piece = vec![0; PIECE];
     loop {
@@ -252,7 +259,7 @@ pub(crate) fn digest(file: &mut File) -> io::Result<[u8; 32]> {
     }
 }
 
-/// Bytes as lower-case hexadecimal digits.
+/// Formats bytes as lower-case hexadecimal digits.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -277,7 +284,7 @@ mod tests {
         assert!(!folder.holds("a.bin") && !folder.holds("gone.bin"));
     }
 
-    /// A seal spares reading, and only for as long as nobody touches the file.
+    /// A seal saves reading a file, but only until the file is touched.
     #[test]
     fn a_file_found_whole_is_read_again_once_it_was_touched() {
         let parent = tempfile::tempdir().unwrap();
@@ -288,9 +295,9 @@ mod tests {
         std::thread::sleep(crate::seal::SETTLED * 2);
         assert!(folder.holds("a.bin"));
         if !folder.seal("a.bin").exists() {
-            return; // A system that does not say when it was started.
+            return; // A system without a boot id.
         }
-        // With the seal, not even the digest is asked for.
+        // With the seal, not even the digest is read.
         fs::write(folder.note("a.bin"), "none").unwrap();
         assert!(folder.holds("a.bin"));
         fs::write(folder.file("a.bin"), b"cOntent").unwrap();

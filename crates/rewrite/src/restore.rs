@@ -1,17 +1,17 @@
-//! Instances that can be made what they were when they were made.
+//! Resets an instance to its just-instantiated state.
 //!
-//! A fresh instance for each request costs more than what it has to be fresh in: its memory, and the globals that code has
-//! set. Who can reset these has a fresh instance without making one. A memory is reset from outside (`tenon-memory`). For the
-//! globals a component is given a function before it is compiled, [`RESTORE`]:
+//! A fresh instance for each request costs more than the parts that have to be fresh: its memory, and the globals that
+//! code has set. Resetting these gives a fresh instance without making one. A memory is reset from outside
+//! (`tenon-memory`). For the globals, a component gets a function before it is compiled, [`RESTORE`]:
 //!
 //! ```text
-//!  module with mutable globals ─► one more of each, which nobody sets, and a function that sets each to its twin
+//!  module with mutable globals ─► a twin of each, which no code sets, and a function that copies the twins back
 //!  component ─► one more module, whose function calls all of those; it is exported
 //! ```
 //!
-//! That makes an instance what it was only when nothing else can change in it, which is found by reading every instruction:
-//! [`added`] says what it must not have. What hosts keep for an instance, such as handles of resources, is not looked into
-//! here: whoever restores it has to know that there are none.
+//! This resets the instance only if nothing else in it can change. [`with_restore`] reads every instruction to find out, and
+//! lists what it refuses. State that a host keeps for an instance, such as handles of resources, is not covered here.
+//! The caller that restores has to know that there is none.
 
 use wasm_encoder::{
     Alias, CanonicalFunctionSection, CodeSection, ComponentAliasSection, ComponentExportKind, ComponentExportSection,
@@ -27,32 +27,32 @@ use wasmparser::{
 use crate::rewrite::{Error, Rewrite};
 use crate::section::{CODE, CORE_MODULE, DATA, EXPORT, IMPORT, MEMORY, PREAMBLE, START, Section, TABLE, sections};
 
-/// The export of a component that sets the globals of its modules to what they were at first; it takes and gives nothing. No
-/// component may bring one of its own.
+/// Export that resets the globals of a component's modules to their initial values. It has no parameters and no
+/// results. A component must not bring its own.
 pub const RESTORE: &str = "tenon-restore";
 
-/// A component with [`RESTORE`]. The component must be valid, function bodies included: an index beyond an index space would
-/// name what is added at its end.
+/// Adds [`RESTORE`] to a component. The component must be valid, function bodies included, because an index beyond an
+/// index space would name an added item.
 ///
 /// # Errors
 ///
-/// Why its instances cannot be restored:
+/// The reason why its instances cannot be restored:
 ///
-/// - it has not one memory, or a memory that is not as its own module says when nothing has run yet;
+/// - it does not have exactly one memory, or another module writes into that memory before the first call;
 /// - code can change tables, or drop data or elements;
 /// - it has objects of the garbage collector;
-/// - a mutable global is imported, starts with a value that is computed, or refers to something;
+/// - a mutable global is imported, starts with a computed value, or holds a reference;
 /// - code runs before the first call;
-/// - it has components in it that have code, resources of its own, asynchronous functions, or two instances of a module.
-pub(crate) fn added(component: &[u8], features: WasmFeatures) -> Result<Vec<u8>, Error> {
+/// - it has nested components with code, resources of its own, asynchronous functions, or two instances of a module.
+pub fn with_restore(component: &[u8], features: WasmFeatures) -> Result<Vec<u8>, Error> {
     let Outline { modules, instances, counts } = Outline::of(component, features)?;
     let read: Result<Vec<_>, _> =
         modules.iter().map(|module| CoreModule::of(&component[module.content.clone()])).collect();
     let read = read?;
     if read.iter().map(|module| module.memories).sum::<usize>() != 1 {
-        return Err("it has not one memory".into());
+        return Err("it does not have exactly one memory".into());
     }
-    // Of each module with globals that may change, its instance.
+    // The instance of each module with mutable globals.
     let mut restored = Vec::new();
     for (index, module) in (0..).zip(&read) {
         let of_it = (0..).zip(&instances).filter(|(_, of)| **of == Some(index));
@@ -81,7 +81,7 @@ pub(crate) fn added(component: &[u8], features: WasmFeatures) -> Result<Vec<u8>,
     Ok(made)
 }
 
-/// How many of each kind there are in a component: what is added gets the next number.
+/// Number of items of each kind in a component. An added item gets the next number.
 struct Counts {
     modules: u32,
     instances: u32,
@@ -90,10 +90,10 @@ struct Counts {
     functions: u32,
 }
 
-/// What a component consists of.
+/// The contents of a component.
 struct Outline {
     modules: Vec<Section>,
-    /// The module of each core instance; none of one that is put together of others' exports.
+    /// The module of each core instance; none for an instance that is assembled from exports of others.
     instances: Vec<Option<u32>>,
     counts: Counts,
 }
@@ -116,22 +116,22 @@ impl Outline {
                     let sections = sections(component, PREAMBLE..component.len())?;
                     let modules: Vec<_> = sections.into_iter().filter(|section| section.id == CORE_MODULE).collect();
                     if (modules.len(), instances.len()) != (counts.modules as usize, counts.instances as usize) {
-                        return Err("it has modules that are not its own".into());
+                        return Err("it imports or aliases modules".into());
                     }
                     return Ok(Self { modules, instances, counts });
                 }
                 (payload, None) => look_at(payload, &mut instances)?,
                 (payload, Some(Inside::Component)) => look_inside(payload)?,
-                // Looked at by itself.
+                // Examined on its own.
                 (_, Some(Inside::Module)) => {}
             }
             validator.payload(&payload)?;
         }
-        Err("it has no end".into())
+        Err("it is cut short".into())
     }
 }
 
-/// What is in a component.
+/// An item nested in a component.
 enum Inside {
     Module,
     Component,
@@ -139,7 +139,7 @@ enum Inside {
 
 impl Counts {
     fn of(validator: &Validator) -> Result<Self, Error> {
-        let types = validator.types(0).ok_or("it is no component")?;
+        let types = validator.types(0).ok_or("it is not a component")?;
         Ok(Self {
             modules: types.module_count(),
             instances: types.core_instance_count(),
@@ -150,10 +150,10 @@ impl Counts {
     }
 }
 
-/// Looks at a section of a component itself.
+/// Checks a section of the component itself.
 fn look_at(payload: &Payload<'_>, instances: &mut Vec<Option<u32>>) -> Result<(), Error> {
     match payload {
-        // Components in it are looked into.
+        // Nested components are checked by `look_inside`.
         Payload::ComponentInstanceSection(_) | Payload::CoreTypeSection(_) => {}
         Payload::InstanceSection(all) => {
             for instance in all.clone() {
@@ -188,8 +188,8 @@ fn look_at(payload: &Payload<'_>, instances: &mut Vec<Option<u32>>) -> Result<()
     Ok(())
 }
 
-/// Looks at a section of a component that has no code, neither of its own nor from elsewhere: one that gives what it is given
-/// other types and names.
+/// Checks a section of a nested component, which must have no code, neither its own nor imported. It may only rename
+/// and retype its arguments.
 fn look_inside(payload: &Payload<'_>) -> Result<(), Error> {
     match payload {
         Payload::Version { .. } | Payload::CustomSection(_) | Payload::ComponentExportSection(_) => {}
@@ -205,7 +205,7 @@ fn look_inside(payload: &Payload<'_>) -> Result<(), Error> {
                             ..
                         }
                 ) {
-                    return Err("it has an alias of code, or of what it is in".into());
+                    return Err("it aliases code or an item of an outer component".into());
                 }
             }
         }
@@ -224,7 +224,7 @@ fn look_inside(payload: &Payload<'_>) -> Result<(), Error> {
                 }
             }
         }
-        _ => return Err("it has components in it that have code, or code that runs before the first call".into()),
+        _ => return Err("it has nested components with code, or code that runs before the first call".into()),
     }
     Ok(())
 }
@@ -233,7 +233,7 @@ fn taken() -> Error {
     format!("it exports {RESTORE}").into()
 }
 
-/// What is known of a core module that has nothing that cannot be restored.
+/// The facts about a core module that can be restored.
 struct CoreModule {
     memories: usize,
     has_globals: bool,
@@ -301,17 +301,17 @@ impl CoreModule {
         }
         let globals = Rewrite::of(module)?.mutable_globals()?;
         if globals.iter().any(|(_, value)| value.is_none()) {
-            return Err("a mutable global starts with what is no constant number".into());
+            return Err("a mutable global does not start with a constant number".into());
         }
         Ok(Self { memories, has_globals: !globals.is_empty() })
     }
 }
 
 fn no_functions() -> Error {
-    "a table holds other things than functions".into()
+    "a table holds values other than functions".into()
 }
 
-/// Whether an instruction changes nothing but memory, globals, and what lives no longer than a call.
+/// Checks that an instruction changes only memory, globals, and values that end with the call.
 fn check(operator: &Operator<'_>) -> Result<(), Error> {
     match operator {
         Operator::TableSet { .. }
@@ -324,19 +324,19 @@ fn check(operator: &Operator<'_>) -> Result<(), Error> {
     }
 }
 
-/// A module with a function that sets its mutable globals to what they were at first.
+/// Adds a function to a module that sets its mutable globals to their initial values.
 fn with_function(module: &[u8]) -> Result<Vec<u8>, Error> {
     let mut rewrite = Rewrite::of(module)?;
     let mut instructions = Vec::new();
     for (index, value) in rewrite.mutable_globals()? {
-        let twin = rewrite.add_global(value.ok_or("a global's first value is unknown")?)?;
+        let twin = rewrite.add_global(value.ok_or("the initial value of a global is unknown")?)?;
         instructions.extend([Instruction::GlobalGet(twin), Instruction::GlobalSet(index)]);
     }
     rewrite.add_exported(RESTORE, &instructions)?;
     rewrite.finish()
 }
 
-/// Adds what calls the functions of core instances.
+/// Appends a module that calls the functions of core instances.
 fn append(component: &mut Vec<u8>, instances: &[u32], counts: Counts) -> Result<(), Error> {
     let names: Vec<String> = (0..instances.len()).map(|number| number.to_string()).collect();
     let (mut types, mut imports, mut functions) = (TypeSection::new(), ImportSection::new(), FunctionSection::new());

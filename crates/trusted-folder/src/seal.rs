@@ -1,9 +1,9 @@
-//! What says that a file is the one that was found whole, without reading it.
+//! Records that a file's digest was verified (inode, size, ctime, boot id), so that it is not read again.
 //!
-//! The system notes a file's change time at every write and every change of its name or rights, and no program can set it.
-//! So a file with the same number, size and change time holds what it held. Two things that does not tell: a change within
-//! the same tick of the clock, so a seal is noted only when the last change is some ticks ago; and what a crash of the
-//! machine left of it, so a seal holds until the machine starts anew.
+//! The system updates a file's change time at every write and every change of its name or rights, and no program can
+//! set it. So a file with the same inode, size and change time has the same content, with two exceptions. A second
+//! change within the same tick of the clock does not update it. So a seal is written only some ticks after the last
+//! change. A crash of the machine may lose writes, so a seal is valid until the machine restarts.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -14,20 +14,20 @@ use std::time::{Duration, SystemTime};
 
 use tempfile::NamedTempFile;
 
-/// How long ago a file's last change must be: many ticks of the slowest clock that systems stamp files with.
+/// Minimum age of a file's last change: many ticks of the slowest clock that file systems use.
 pub(crate) const SETTLED: Duration = Duration::from_millis(100);
 
-/// Linux's name for the time from one start to the next. Elsewhere nothing is sealed.
+/// File with Linux's boot id. Other systems seal nothing.
 const BOOT: &str = "/proc/sys/kernel/random/boot_id";
 
-/// A file as it is now.
+/// The identity of a file's current content.
 pub(crate) struct Seal {
     text: String,
     changed: Duration,
 }
 
 impl Seal {
-    /// None when the system does not tell enough.
+    /// Reads it. None when the system does not report enough.
     pub(crate) fn of(file: &File) -> Option<Self> {
         let mut text = fs::read_to_string(BOOT).ok()?;
         let metadata = file.metadata().ok()?;
@@ -37,13 +37,13 @@ impl Seal {
         Some(Self { text, changed })
     }
 
-    /// Whether the note at `path` is of this very file, and nothing has changed since.
+    /// Returns whether the record at `path` belongs to this very file, and nothing has changed since.
     pub(crate) fn is_noted(&self, path: &Path) -> bool {
         fs::read_to_string(path).is_ok_and(|noted| noted == self.text)
     }
 
-    /// Notes at `path`, in `folder`, that the file was found whole as it was when the seal was taken, unless its last change
-    /// is too recent to tell it from one that follows. A note that cannot be written costs time, no more.
+    /// Records at `path`, in `folder`, that the file was verified in the state of this seal. Does nothing when the last
+    /// change is too recent. A record that cannot be written only costs time.
     pub(crate) fn note(&self, folder: &Path, path: &Path) {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         if now < self.changed + SETTLED {
@@ -54,7 +54,7 @@ impl Seal {
             Ok(file.persist(path)?)
         });
         if let Err(error) = written {
-            tracing::debug!("no seal is noted: {}: {error}", path.display());
+            tracing::debug!("the seal cannot be written: {}: {error}", path.display());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Adding functions to a core module, and changing how its functions reach each other.
+//! Adds functions to a core module, and redirects calls between its functions.
 
 mod graft;
 
@@ -18,10 +18,10 @@ use wasmparser::{
 use crate::section::{CODE, CUSTOM, EXPORT, FUNCTION, GLOBAL, IMPORT, PREAMBLE, Section, TYPE, sections};
 use crate::state::{Global, constant};
 
-/// Why a module cannot be rewritten.
+/// The reason why a module cannot be rewritten.
 pub type Error = Box<dyn std::error::Error + Send + Sync>;
 
-/// A function of a module and its type, as numbers.
+/// A function of a module and its type, by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Known {
     /// The function's number.
@@ -30,20 +30,20 @@ pub struct Known {
     pub ty: u32,
 }
 
-/// A module, and what is to become of it.
+/// A module and the changes to make.
 #[derive(Debug)]
 pub struct Rewrite<'a> {
     module: &'a [u8],
     sections: Vec<Section>,
     types: Vec<CompositeInnerType>,
-    /// The types of all functions, of those that are imported first.
+    /// Types of all functions, imported ones first.
     functions: Vec<u32>,
     imports: Vec<(&'a str, &'a str)>,
     exports: Vec<(&'a str, u32)>,
     globals: u32,
     imported_globals: u32,
     added: Vec<(u32, Function)>,
-    /// Types of functions that the module lacks; their numbers are behind its own.
+    /// Function types that the module lacks; their numbers follow its own.
     added_types: Vec<FuncType>,
     added_globals: Vec<Global>,
     added_exports: Vec<(&'a str, u32)>,
@@ -56,7 +56,7 @@ impl<'a> Rewrite<'a> {
     ///
     /// # Errors
     ///
-    /// When it is malformed.
+    /// When the module is malformed.
     pub fn of(module: &'a [u8]) -> Result<Self, Error> {
         let mut rewrite = Self {
             module,
@@ -116,20 +116,21 @@ impl<'a> Rewrite<'a> {
         Some(section.reader(self.module))
     }
 
-    /// The function that is imported under a name, from a module whose name starts with `module`.
+    /// Finds the function that is imported under a name, from a module whose name starts with `module`.
     #[must_use]
     pub fn imported(&self, module: &str, name: &str) -> Option<Known> {
         let index = self.imports.iter().position(|(from, known)| from.starts_with(module) && *known == name)?;
         self.known(u32::try_from(index).ok()?)
     }
 
-    /// The function that is exported under a name.
+    /// Finds the function that is exported under a name.
     #[must_use]
     pub fn exported(&self, name: &str) -> Option<Known> {
         self.exports.iter().find(|(known, _)| *known == name).and_then(|(_, function)| self.known(*function))
     }
 
-    /// The function of a name whose only instruction is `unreachable`: one that tools put in the place of an import.
+    /// Finds the function of a name whose only instruction is `unreachable`. Tools put such a stub in place of an
+    /// import.
     ///
     /// # Errors
     ///
@@ -144,7 +145,7 @@ impl<'a> Rewrite<'a> {
         Ok(if traps { self.known(function) } else { None })
     }
 
-    /// The function that the module's section of names calls by a name.
+    /// Finds the function that the module's name section gives this name.
     fn named(&self, name: &str) -> Result<Option<u32>, Error> {
         for section in self.sections.iter().filter(|section| section.id == CUSTOM) {
             let KnownCustom::Name(names) = CustomSectionReader::new(section.reader(self.module))?.as_known() else {
@@ -167,7 +168,7 @@ impl<'a> Rewrite<'a> {
         self.functions.get(function as usize).map(|ty| Known { function, ty: *ty })
     }
 
-    /// Whether a function is of a type.
+    /// Returns whether a function has these parameters and results.
     #[must_use]
     pub fn takes(&self, Known { ty, .. }: Known, params: &[ValType], results: &[ValType]) -> bool {
         match self.types.get(ty as usize) {
@@ -176,7 +177,7 @@ impl<'a> Rewrite<'a> {
         }
     }
 
-    /// How many parameters a function has.
+    /// Returns the number of parameters of a function.
     #[must_use]
     pub fn params(&self, Known { ty, .. }: Known) -> u32 {
         match self.types.get(ty as usize) {
@@ -185,8 +186,8 @@ impl<'a> Rewrite<'a> {
         }
     }
 
-    /// The mutable globals that the module defines, by number, and the value that each starts with: none where that is
-    /// computed, or of a type that [`Global`] does not have.
+    /// Returns the mutable globals that the module defines, by number, with their initial values. None stands for a
+    /// computed value, or one of a type that [`Global`] does not have.
     ///
     /// # Errors
     ///
@@ -203,7 +204,7 @@ impl<'a> Rewrite<'a> {
         Ok(mutable)
     }
 
-    /// Adds a function of the same type as another, with locals of type `i32` behind its parameters.
+    /// Adds a function of the same type as another, with locals of type `i32` after its parameters.
     ///
     /// # Errors
     ///
@@ -230,7 +231,7 @@ impl<'a> Rewrite<'a> {
         Ok(())
     }
 
-    /// The number of a type of functions, which is added where the module lacks it.
+    /// Returns the number of a function type, and adds the type if the module lacks it.
     fn type_of(&mut self, ty: &FuncType) -> Result<u32, Error> {
         let known = self.types.iter().position(|known| matches!(known, CompositeInnerType::Func(known) if known == ty));
         let added = || Some(self.types.len() + self.added_types.iter().position(|added| added == ty)?);
@@ -241,7 +242,7 @@ impl<'a> Rewrite<'a> {
         Ok(u32::try_from(self.types.len() + self.added_types.len() - 1)?)
     }
 
-    /// Tells whether two functions are of the same type, which may stand in a module more than once.
+    /// Returns whether two functions are of the same type. A module may define one type more than once.
     #[must_use]
     pub fn are_alike(&self, one: Known, other: Known) -> bool {
         one.ty == other.ty
@@ -258,21 +259,21 @@ impl<'a> Rewrite<'a> {
         Ok(self.globals + u32::try_from(self.added_globals.len() - 1)?)
     }
 
-    /// Lets functions that were there call `to` where they call `from`. References to `from`, as in tables, stay.
+    /// Redirects calls of `from` to `to` in the functions of the original. References to `from`, as in tables, stay.
     pub fn call_instead(&mut self, from: u32, to: u32) {
         self.calls.insert(from, to);
     }
 
-    /// Exports another function under a name that was there.
+    /// Replaces the function that is exported under an existing name.
     pub fn export_instead(&mut self, name: &'a str, to: u32) {
         self.shown.insert(name, to);
     }
 
-    /// The module that has become of it.
+    /// Encodes the rewritten module.
     ///
     /// # Errors
     ///
-    /// When what was added would need a section that the module does not have.
+    /// When an addition would need a section that the module does not have.
     pub fn finish(self) -> Result<Vec<u8>, Error> {
         let needed = [
             (TYPE, !self.added_types.is_empty()),
@@ -281,7 +282,7 @@ impl<'a> Rewrite<'a> {
             (EXPORT, !self.added_exports.is_empty()),
         ];
         if needed.iter().any(|(id, needed)| *needed && self.reader(*id).is_none()) {
-            return Err("there is no section for what is added".into());
+            return Err("the module has no section for an added item".into());
         }
         let mut module = Module::new();
         for section in &self.sections {
@@ -353,7 +354,7 @@ impl<'a> Rewrite<'a> {
     }
 }
 
-/// The binary format's mark of a type of functions.
+/// Marker of a function type in the binary format.
 const FUNCTION_TYPE: u8 = 0x60;
 
 fn encode_type(ty: &FuncType, made: &mut Vec<u8>) -> Result<(), Error> {
@@ -378,7 +379,7 @@ fn encode_global(value: Global, made: &mut Vec<u8>) {
     value.encode(made);
 }
 
-/// A section with entries added at its end.
+/// A section with entries appended.
 struct Longer {
     id: u8,
     content: Vec<u8>,
@@ -398,7 +399,7 @@ fn longer(id: u8, mut was: BinaryReader<'_>, more: usize, add: impl FnOnce(&mut 
     Ok(Longer { id, content })
 }
 
-/// Calls reach other functions where there are some for them; all else stays.
+/// Redirects calls of the functions in the map and keeps everything else.
 #[derive(Debug)]
 struct Calls<'a>(&'a HashMap<u32, u32>);
 

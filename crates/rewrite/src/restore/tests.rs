@@ -4,10 +4,10 @@ use wasmtime::{Engine, Store};
 use super::*;
 
 fn added(component: &[u8]) -> Result<Vec<u8>, Error> {
-    super::added(component, WasmFeatures::default())
+    super::with_restore(component, WasmFeatures::default())
 }
 
-/// A component of an engine with this in it and another module, around them this.
+/// Builds a component from these definitions in its engine, in another module, and around both.
 fn component(engine: &str, other: &str, around: &str) -> Vec<u8> {
     let text = format!(
         r#"(component
@@ -94,10 +94,10 @@ fn what_can_change_otherwise_is_not_restored() {
     for (engine, other, around, expected) in [
         ("(func $f) (start $f)", "", "", "code runs before the first call"),
         ("", "(func $f) (start $f)", "", "code runs before the first call"),
-        ("", "(memory 1)", "", "it has not one memory"),
+        ("", "(memory 1)", "", "it does not have exactly one memory"),
         ("", r#"(data (i32.const 0) "x")"#, "", "a module writes into another's memory before the first call"),
-        ("(table 1 externref)", "", "", "a table holds other things than functions"),
-        ("(global (mut funcref) (ref.null func))", "", "", "a mutable global starts with what is no constant number"),
+        ("(table 1 externref)", "", "", "a table holds values other than functions"),
+        ("(global (mut funcref) (ref.null func))", "", "", "a mutable global does not start with a constant number"),
         (
             r#"(global (export "g") (mut i32) (i32.const 0))"#,
             r#"(import "engine" "g" (global (mut i32)))"#,
@@ -116,7 +116,7 @@ fn what_can_change_otherwise_is_not_restored() {
             "",
             "",
             "(component (core module (func)))",
-            "it has components in it that have code, or code that runs before the first call",
+            "it has nested components with code, or code that runs before the first call",
         ),
         ("", "", r#"(import "m" (core module))"#, "it imports code"),
         (r#"(func (export "tenon-restore"))"#, "", "", "it exports tenon-restore"),

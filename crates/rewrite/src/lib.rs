@@ -1,0 +1,18 @@
+//! Reads and rewrites WebAssembly, and compiles nothing.
+//!
+//! - [`Rewrite`] adds functions to a core module, and redirects calls between its functions.
+//! - [`EngineModule`] splits a component into its engine and the state that a snapshot gave it.
+//! - [`with_restore`] adds the function that resets an instance to its just-instantiated state.
+//! - [`inner_handler`] finds the handler in a composed component.
+//! - [`section`] lists the sections of modules and components.
+
+mod handler;
+mod restore;
+mod rewrite;
+pub mod section;
+mod state;
+
+pub use handler::inner_handler;
+pub use restore::{RESTORE, with_restore};
+pub use rewrite::{Error, Known, Rewrite};
+pub use state::{EngineModule, Global, Segment, State, StateError, constant};
