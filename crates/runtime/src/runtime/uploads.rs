@@ -48,7 +48,7 @@ impl Runtime {
             let (takes, instance) = in_time(&its_module, &caller, asked).await?;
             its_module.take_back(instance).await;
             drop(place);
-            Ok(takes)
+            Ok::<_, Problem>(takes)
         };
         let takes = module.compute.run(Class::STREAM, asking).await?;
         entry.note_takes_pieces(takes);
