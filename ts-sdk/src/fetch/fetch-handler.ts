@@ -10,18 +10,21 @@ import { isBodiless } from "../http/status.ts";
 import { takeUploads } from "../http/upload.ts";
 import { environmentKey, isReserved, platform } from "../platform.ts";
 import { partialBody, readAhead } from "./answer-body.ts";
-import { completeFetch } from "./complete.ts";
+import { Body, bytesOf } from "./classes/body.ts";
+import { headersOf, keepHeaders, unsorted } from "./classes/headers.ts";
+import { installFetchClasses } from "./classes/install.ts";
+import { BODY } from "./classes/message.ts";
+import { type Request, requestOf } from "./classes/request.ts";
+import { lengthOf, Response } from "./classes/response.ts";
 import type { Fetch, FetchResponse } from "./types.ts";
-import { uploadRequest } from "./upload-request.ts";
 
-completeFetch();
+installFetchClasses();
 
 /** Fields that HTTP keeps to one connection (RFC 9110, section 7.6.1), and the length, which is the body's. */
 const HOP = /^(?:connection|content-length|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade)$/;
 
 /**
- * Answers the component's requests with an app that speaks `fetch`: Hono's and its like. The app gets the engine's own
- * `Request`, the environment as its second argument, and `{ waitUntil }` as its third. Bodies are streamed, unless they are short or
+ * Answers the component's requests with an app that speaks `fetch`: Hono's and its like. The app gets a `Request`, the environment as its second argument, and `{ waitUntil }` as its third. Bodies are streamed, unless they are short or
  * there at once.
  *
  * @param app the default export of a handler module
@@ -39,8 +42,9 @@ export function fetchHandler(app: { readonly fetch: Fetch }): (raw: RawRequest) 
         passThroughOnException: () => {},
         props: {},
       };
-      const response = await app.fetch(requestOf(raw), environment, context);
-      return await answerOf(response, raw.method, () => settled(pending));
+      const request = requestFrom(raw);
+      const response = await app.fetch(request, environment, context);
+      return await answerOf(response, request, () => settled(pending));
     } catch (thrown) {
       reportError("fetch", thrown);
       await settled(pending);
@@ -56,42 +60,61 @@ async function settled(pending: readonly Promise<unknown>[]): Promise<void> {
   }
 }
 
-function requestOf(raw: RawRequest): object {
+function requestFrom(raw: RawRequest): Request {
   const given = new TenonRequest(raw);
-  const { method } = raw;
-  const headers = new platform.Headers();
-  for (const [name, value] of given.headers) headers.append(name, value);
-  if (method === "GET" || method === "HEAD") return new platform.Request(given.url, { method, headers });
-  if (raw.upload) return uploadRequest(given.url, { method, headers }, raw.upload);
-  const { body } = given;
-  return new platform.Request(given.url, { method, headers, ...(body === undefined ? {} : { body }) });
+  const { method, upload } = raw;
+  let body: Body | null = null;
+  if (method !== "GET" && method !== "HEAD") {
+    if (upload) body = new Body({ kind: "upload", value: upload });
+    else if (given.body !== undefined) body = new Body({ kind: "whole", value: given.body });
+  }
+  return requestOf(
+    method,
+    () => given.url,
+    headersOf(() => given.headers),
+    body,
+  );
 }
 
 /** @param waited waits for what outlives the answer */
-async function answerOf(response: FetchResponse, method: string, waited: () => Promise<void>): Promise<RawResponse> {
+async function answerOf(response: FetchResponse, request: Request, waited: () => Promise<void>): Promise<RawResponse> {
+  const own = response instanceof Response ? response : undefined;
   if (typeof response?.headers?.getSetCookie !== "function") {
     throw new TypeError("the app returned no Response from fetch");
   }
+  const { method } = request;
   const { status } = response;
   const headers: (readonly [string, Uint8Array])[] = [];
-  for (const [name, value] of response.headers) {
-    if (name !== "set-cookie" && !HOP.test(name)) headers.push([name, encodeValue(value)]);
+  const fields = own ? unsorted(own.headers) : fieldsOf(response);
+  for (let i = 0; i < fields.length; i++) {
+    const [name, value] = fields[i] as [string, string];
+    if (!HOP.test(name)) headers.push([name, encodeValue(value)]);
   }
-  // Cookies are the one field that cannot be joined (RFC 6265, section 3).
-  for (const cookie of response.headers.getSetCookie()) headers.push(["set-cookie", encodeValue(cookie)]);
-  const read = response.body === null ? undefined : await readAhead(response.body.getReader());
+  const whole = own?.[BODY]?.take();
+  let read: Awaited<ReturnType<typeof readAhead>> | undefined;
+  if (whole !== undefined) read = bytesOf(whole);
+  else if (response.body !== null) read = await readAhead(response.body.getReader());
   let body: Uint8Array | undefined;
   if (read === undefined || !("ahead" in read)) body = read;
   else if (method !== "HEAD" && !isBodiless(status)) {
+    // The host takes the request's memory back when it asks for the first piece.
+    keepHeaders(request.headers);
     return { status, headers: headers.concat(streamOf(partialBody(read, waited))(true)) };
   } else await read.reader.cancel();
   await waited();
   if (method === "HEAD") {
-    const length = body === undefined ? response.headers.get("content-length") : String(body.length);
+    const known = body?.length ?? (own && lengthOf(own));
+    const length = known === undefined ? response.headers.get("content-length") : String(known);
     if (length !== null) headers.push(["content-length", encodeValue(length)]);
     return { status, headers };
   }
   return body === undefined ? { status, headers } : { status, headers, body };
+}
+
+/** The headers of a response of another class. Cookies are the one field that cannot be joined (RFC 6265, section 3). */
+function fieldsOf(response: FetchResponse): [name: string, value: string][] {
+  const joined = [...response.headers].filter(([name]) => name !== "set-cookie") as [string, string][];
+  return [...joined, ...response.headers.getSetCookie().map((cookie): [string, string] => ["set-cookie", cookie])];
 }
 
 /** The environment of the request that is being answered, once it was asked for. */

@@ -1,0 +1,186 @@
+import { isToken } from "../../http/headers.ts";
+
+/** What `new Headers()` takes (Fetch, section 5.1). */
+export type HeadersInit = Headers | Iterable<readonly [string, string]> | Readonly<Record<string, string>>;
+
+type Callback = (value: string, name: string, headers: Headers) => void;
+
+const OUTER_SPACE = /^[\t\n\r ]+|[\t\n\r ]+$/g;
+const UNSAFE = /[\0\n\r]|[^\0-\xff]/;
+const COOKIE = "set-cookie";
+
+// Properties by symbol: a private field makes more work for the engine's interpreter.
+const VALUES = Symbol();
+const COOKIES = Symbol();
+const SOURCE = Symbol();
+
+/** Reads the headers that a host gives, when they are first asked for. */
+export type HeaderSource = () => Iterable<readonly [name: string, value: string]>;
+
+/** Names that were checked before, with their lower-case form. */
+const known = new Map<string, string>();
+
+/** `Headers` of the Fetch standard (section 5.1), without the host's resources that the engine's own has. */
+export class Headers {
+  declare [VALUES]: Map<string, string>;
+  declare [COOKIES]: string[];
+  declare [SOURCE]: HeaderSource | undefined;
+
+  constructor(init?: HeadersInit) {
+    this[VALUES] = new Map();
+    this[COOKIES] = [];
+    this[SOURCE] = undefined;
+    if (init === undefined) return;
+    if (init === null || (typeof init !== "object" && typeof init !== "function")) {
+      throw new TypeError("Headers: takes an object, or pairs of names and values");
+    }
+    if (init instanceof Headers) {
+      const given = loaded(init);
+      this[VALUES] = new Map(given[VALUES]);
+      this[COOKIES] = [...given[COOKIES]];
+      return;
+    }
+    if (Symbol.iterator in init) {
+      for (const pair of init) {
+        const [name, value, ...more] = pair as readonly string[];
+        if (value === undefined || more.length > 0) throw new TypeError("Headers: each pair has a name and a value");
+        this.append(name as string, value);
+      }
+      return;
+    }
+    for (const name of Reflect.ownKeys(init)) {
+      if (!Object.prototype.propertyIsEnumerable.call(init, name)) continue;
+      if (typeof name === "symbol") throw new TypeError("Headers: a name is a text, and no symbol");
+      this.append(name, (init as Record<string, string>)[name] as string);
+    }
+  }
+
+  append(name: string, value: string): void {
+    const [key, text] = [checkName(name), checkValue(name, value)];
+    const { [VALUES]: values, [COOKIES]: cookies } = loaded(this);
+    if (key === COOKIE) cookies.push(text);
+    else {
+      const before = values.get(key);
+      values.set(key, before === undefined ? text : `${before}, ${text}`);
+    }
+  }
+
+  delete(name: string): void {
+    const key = checkName(name);
+    const { [VALUES]: values } = loaded(this);
+    if (key === COOKIE) this[COOKIES] = [];
+    else values.delete(key);
+  }
+
+  get(name: string): string | null {
+    const key = checkName(name);
+    const { [VALUES]: values, [COOKIES]: cookies } = loaded(this);
+    if (key !== COOKIE) return values.get(key) ?? null;
+    return cookies.length === 0 ? null : cookies.join(", ");
+  }
+
+  getSetCookie(): string[] {
+    return [...loaded(this)[COOKIES]];
+  }
+
+  has(name: string): boolean {
+    const key = checkName(name);
+    const { [VALUES]: values, [COOKIES]: cookies } = loaded(this);
+    return key === COOKIE ? cookies.length > 0 : values.has(key);
+  }
+
+  set(name: string, value: string): void {
+    const [key, text] = [checkName(name), checkValue(name, value)];
+    const { [VALUES]: values } = loaded(this);
+    if (key === COOKIE) this[COOKIES] = [text];
+    else values.set(key, text);
+  }
+
+  forEach(callback: Callback, self?: unknown): void {
+    if (typeof callback !== "function") throw new TypeError("Headers.forEach: takes a function");
+    for (const [name, value] of this) callback.call(self, value, name, this);
+  }
+
+  *entries(): IterableIterator<[string, string]> {
+    // A change meanwhile shows, as the standard has it.
+    for (let i = 0; ; i++) {
+      const entry = sorted(this)[i];
+      if (entry === undefined) return;
+      yield entry;
+    }
+  }
+
+  *keys(): IterableIterator<string> {
+    for (const [name] of this) yield name;
+  }
+
+  *values(): IterableIterator<string> {
+    for (const [, value] of this) yield value;
+  }
+
+  [Symbol.iterator](): IterableIterator<[string, string]> {
+    return this.entries();
+  }
+
+  get [Symbol.toStringTag](): string {
+    return "Headers";
+  }
+}
+
+/** The headers of a request, which are read when they are first asked for. */
+export function headersOf(source: HeaderSource): Headers {
+  const headers = new Headers();
+  headers[SOURCE] = source;
+  return headers;
+}
+
+/** The headers themselves, read from the host if they were not. */
+function loaded(headers: Headers): Headers {
+  const source = headers[SOURCE];
+  if (source === undefined) return headers;
+  headers[SOURCE] = undefined;
+  const { [VALUES]: values } = headers;
+  for (const [name, value] of source()) {
+    if (name === COOKIE) headers[COOKIES].push(value);
+    else {
+      const before = values.get(name);
+      values.set(name, before === undefined ? value : `${before}, ${value}`);
+    }
+  }
+  return headers;
+}
+
+/** Reads the headers from the host now, because it takes them back. */
+export function keepHeaders(headers: Headers): void {
+  loaded(headers);
+}
+
+/** All names and values in any order; each cookie is by itself. */
+export function unsorted(headers: Headers): [name: string, value: string][] {
+  const { [VALUES]: values, [COOKIES]: cookies } = loaded(headers);
+  const all = [...values];
+  for (let i = 0; i < cookies.length; i++) all.push([COOKIE, cookies[i] as string]);
+  return all;
+}
+
+function sorted(headers: Headers): [string, string][] {
+  return unsorted(headers).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+}
+
+function checkName(name: string): string {
+  const found = known.get(name);
+  if (found !== undefined) return found;
+  const text = String(name);
+  if (!isToken(text)) throw new TypeError(`Headers: ${JSON.stringify(text)} is no header name`);
+  const key = text.toLowerCase();
+  if (known.size < 256) known.set(text, key);
+  return key;
+}
+
+function checkValue(name: string, value: string): string {
+  const text = String(value).replace(OUTER_SPACE, "");
+  if (UNSAFE.test(text)) {
+    throw new TypeError(`Headers: the value of "${name}" may hold no line break, no NUL, and nothing above U+00FF`);
+  }
+  return text;
+}

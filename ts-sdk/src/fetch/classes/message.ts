@@ -1,0 +1,54 @@
+import { platform } from "../../platform.ts";
+import { type Body, bytesOf, native, type Stream, textOf } from "./body.ts";
+import type { Headers } from "./headers.ts";
+
+export const BODY: unique symbol = Symbol() as never;
+
+/** The part of `Request` and `Response` that is about their bodies (Fetch, section 5.3). */
+export abstract class Message {
+  declare [BODY]: Body | null;
+  abstract headers: Headers;
+
+  get body(): Stream | null {
+    return this[BODY]?.stream ?? null;
+  }
+
+  get bodyUsed(): boolean {
+    return this[BODY]?.isUsed ?? false;
+  }
+
+  async arrayBuffer(): Promise<ArrayBuffer> {
+    return (await this.bytes()).buffer as ArrayBuffer;
+  }
+
+  async blob(): Promise<object> {
+    const { Blob } = platform as unknown as { Blob: new (parts: Uint8Array[], options: { type: string }) => object };
+    return new Blob([await this.bytes()], { type: this.headers.get("content-type") ?? "" });
+  }
+
+  async bytes(): Promise<Uint8Array> {
+    const whole = await read(this, "bytes");
+    // A copy, unless it was made now: the reader may change it.
+    return typeof whole === "string" ? bytesOf(whole) : whole.slice();
+  }
+
+  async formData(): Promise<unknown> {
+    const whole = await read(this, "formData");
+    const headers = new native.Headers();
+    headers.append("content-type", this.headers.get("content-type") ?? "");
+    const response = new native.Response(bytesOf(whole), { status: 200, statusText: "", headers });
+    return (response as { formData(): Promise<unknown> }).formData();
+  }
+
+  async json(): Promise<unknown> {
+    return JSON.parse(textOf(await read(this, "json")));
+  }
+
+  async text(): Promise<string> {
+    return textOf(await read(this, "text"));
+  }
+}
+
+async function read(message: Message, what: string): Promise<Uint8Array | string> {
+  return message[BODY] === null ? "" : message[BODY].read(`${message.constructor.name}.${what}`);
+}

@@ -1,0 +1,148 @@
+import { platform } from "../../platform.ts";
+import { type Body, extractBody, type Stream } from "./body.ts";
+import { Headers, type HeadersInit } from "./headers.ts";
+import { BODY, Message } from "./message.ts";
+
+/** What `new Response()` takes beside the body (Fetch, section 5.5). */
+export interface ResponseInit {
+  readonly status?: number;
+  readonly statusText?: string;
+  readonly headers?: HeadersInit;
+}
+
+const REASON = /^[\t -~\x80-\xff]*$/;
+
+interface State {
+  readonly status: number;
+  readonly statusText: string;
+  readonly type: "default" | "basic" | "error";
+  readonly url: string;
+  readonly redirected: boolean;
+  /**
+   * The response whose status and headers this one has, without its body: so Hono answers HEAD. Its body has the length that GET
+   * would have.
+   */
+  readonly complete?: Response | undefined;
+}
+
+const STATE = Symbol();
+
+/** `Response` of the Fetch standard (section 5.5). */
+export class Response extends Message {
+  declare headers: Headers;
+  declare [STATE]: State;
+
+  constructor(body?: unknown, init?: ResponseInit) {
+    super();
+    const status = init?.status === undefined ? 200 : Math.trunc(Number(init.status));
+    const statusText = init?.statusText === undefined ? "" : String(init.statusText);
+    if (!(status >= 200 && status <= 599)) throw new RangeError("Response: the status is 200 to 599");
+    if (!REASON.test(statusText)) throw new TypeError("Response: the status text may hold no control character");
+    this[STATE] = { status, statusText, type: "default", url: "", redirected: false };
+    this.headers = new Headers(init?.headers);
+    if (body === undefined || body === null) {
+      this[BODY] = null;
+      if (init instanceof Response) this[STATE] = { ...this[STATE], complete: init };
+      return;
+    }
+    if (isNullBodyStatus(status)) throw new TypeError(`Response: one with status ${status} has no body`);
+    const extracted = extractBody(body);
+    this[BODY] = extracted.body;
+    if (extracted.type !== undefined && !this.headers.has("content-type")) {
+      this.headers.append("content-type", extracted.type);
+    }
+  }
+
+  static error(): Response {
+    return responseOf({ status: 0, statusText: "", type: "error", url: "", redirected: false }, new Headers(), null);
+  }
+
+  static json(data: unknown, init?: ResponseInit): Response {
+    const text = JSON.stringify(data);
+    if (text === undefined) throw new TypeError("Response.json: the value is no JSON");
+    const response = new Response(text, init);
+    if (!new Headers(init?.headers).has("content-type")) response.headers.set("content-type", "application/json");
+    return response;
+  }
+
+  static redirect(url: string, status = 302): Response {
+    let location: string;
+    try {
+      location = new platform.URL(String(url)).href;
+    } catch {
+      throw new TypeError(`Response.redirect: ${JSON.stringify(String(url))} is no URL`);
+    }
+    if (![301, 302, 303, 307, 308].includes(status)) {
+      throw new RangeError(`Response.redirect: ${status} is no status of a redirect`);
+    }
+    return new Response(null, { status, headers: { location } });
+  }
+
+  get type(): string {
+    return this[STATE].type;
+  }
+
+  get url(): string {
+    return this[STATE].url;
+  }
+
+  get redirected(): boolean {
+    return this[STATE].redirected;
+  }
+
+  get status(): number {
+    return this[STATE].status;
+  }
+
+  get ok(): boolean {
+    const { status } = this[STATE];
+    return status >= 200 && status <= 299;
+  }
+
+  get statusText(): string {
+    return this[STATE].statusText;
+  }
+
+  clone(): Response {
+    const body = this[BODY]?.copy("Response.clone") ?? null;
+    return responseOf(this[STATE], new Headers(this.headers), body);
+  }
+
+  get [Symbol.toStringTag](): string {
+    return "Response";
+  }
+}
+
+/** The length of the body that a response to GET would have; `undefined` when it is not known. */
+export function lengthOf(response: Response): number | undefined {
+  return (response[STATE].complete ?? response)[BODY]?.length;
+}
+
+function responseOf(state: State, headers: Headers, body: Body | null): Response {
+  const response = Object.create(Response.prototype) as Response;
+  response[STATE] = state;
+  response[BODY] = body;
+  response.headers = headers;
+  return response;
+}
+
+/** The answer of the engine's `fetch`. */
+export interface NativeResponse {
+  readonly status: number;
+  readonly statusText: string;
+  readonly url: string;
+  readonly redirected: boolean;
+  readonly headers: Iterable<readonly [string, string]>;
+  readonly body: Stream | null;
+}
+
+/** Makes the response that the engine has fetched one of this class. */
+export function fetchedResponse({ status, statusText, url, redirected, headers, body }: NativeResponse): Response {
+  const state: State = { status, statusText, type: "basic", url, redirected: redirected ?? false };
+  return responseOf(state, new Headers([...headers]), body === null ? null : extractBody(body).body);
+}
+
+/** Whether a response with this status has no body (Fetch, section 2.2.3). */
+function isNullBodyStatus(status: number): boolean {
+  return status === 204 || status === 205 || status === 304;
+}
