@@ -22,7 +22,7 @@ const TURN_NS: u64 = 100_000_000;
 /// The status of an answer that waits for more of the body.
 const WAITS: u16 = 100;
 
-/// Whether the handler takes bodies piece by piece: 0 before it was asked, 1 no, 2 yes.
+/// The handler's answer to `:streams`: 0 before it was asked, 1 no, 2 yes.
 static IS_TAKEN: AtomicU8 = AtomicU8::new(0);
 
 /// A body on its way to the handler. The stream stands first, because it is dropped before what it reads from.
@@ -34,7 +34,7 @@ pub struct Upload {
     is_ended: bool,
 }
 
-/// Whether a body is long, or may be. A request without a length and without content ends at once.
+/// Tells long bodies, and those of unknown length, from short ones. A request without a length and without content ends at once.
 pub fn may_be_long(method: &str, declared: Option<usize>) -> bool {
     declared.map_or(!matches!(method, "GET" | "HEAD" | "DELETE" | "OPTIONS"), |declared| declared > STREAMED_BYTES)
 }

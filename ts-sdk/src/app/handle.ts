@@ -126,7 +126,7 @@ export function createApp(
   return Object.freeze({ [appKey]: true as const, prefix, use, operations: Object.freeze(operations), handle });
 }
 
-/** Whether a route reads the body piece by piece, by `octetStream`. */
+/** Tells a route that reads the body piece by piece, by `octetStream`. */
 function takesPieces(match: Match): boolean {
   return match.found === "operation" && "octets" in (match.operation.options.body ?? {});
 }

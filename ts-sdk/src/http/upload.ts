@@ -103,7 +103,7 @@ interface Open {
   /** The answer of the call that is left open, and whether it is there. */
   answer: Promise<RawResponse>;
   isSettled: boolean;
-  /** Whether the response has begun and goes on. */
+  /** True while a response that has begun goes on. */
   isStreaming: boolean;
   /** Tells that the answer is there. */
   notify: () => void;

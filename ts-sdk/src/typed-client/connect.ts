@@ -93,7 +93,7 @@ function queryOf(query: Readonly<Record<string, unknown>>): string {
 /** A body as it is sent. */
 type RequestBody = string | FormData | Blob | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
 
-/** Whether a body is sent as it is; others are sent as JSON. */
+/** Tells a body that is sent as it is; others are sent as JSON. */
 function isOctets(body: unknown): body is Exclude<RequestBody, string | FormData> {
   return body instanceof Blob || body instanceof Uint8Array || body instanceof ReadableStream;
 }

@@ -43,10 +43,10 @@ pub(crate) struct Arriving {
     /// Start of the wait for the next piece.
     waits_since: Option<Instant>,
     room: Room,
-    /// Whether reading has begun.
+    /// True once the client was asked for the body.
     is_begun: bool,
     is_ended: bool,
-    /// Whether the rest is read and thrown away before the client gets the answer.
+    /// True where the rest is read and thrown away before the client gets the answer.
     is_left_whole: bool,
     max_bytes: u64,
     max_whole_bytes: u64,
@@ -75,7 +75,7 @@ pub(crate) enum Given {
     Broken,
 }
 
-/// Whether a body is long, or may be, so that a module that can takes it piece by piece.
+/// Tells bodies that a module may take piece by piece, because they are long or of unknown length, from short ones.
 pub(crate) fn may_be_long<B: Body>(parts: &Parts, body: &B) -> bool {
     if body.is_end_stream() {
         return false;

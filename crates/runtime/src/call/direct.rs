@@ -37,7 +37,7 @@ pub(crate) struct Entry {
     indices: DirectIndices,
     /// What sets its globals to what they were at first.
     restore: Option<ComponentExportIndex>,
-    /// Whether it takes the bodies of requests piece by piece, once it was asked.
+    /// Its answer to `:streams`, once it was asked.
     takes_pieces: OnceLock<bool>,
 }
 
@@ -62,12 +62,12 @@ impl Entry {
         self.restore.is_some()
     }
 
-    /// Whether it takes the bodies of requests piece by piece; none before it was asked.
+    /// Returns its answer to `:streams`; none before it was asked.
     pub(crate) fn takes_pieces(&self) -> Option<bool> {
         self.takes_pieces.get().copied()
     }
 
-    /// Notes whether it takes the bodies of requests piece by piece.
+    /// Keeps its answer to `:streams`.
     pub(crate) fn note_takes_pieces(&self, takes: bool) {
         let _ = self.takes_pieces.set(takes);
     }

@@ -12,7 +12,7 @@ use crate::module::{Module, ModuleInfo};
 use crate::problem::Problem;
 use crate::recording::Level;
 
-/// What is done when a guest that streams its answer has ended: the place in the module is free then.
+/// Makes the end of a guest that streams its answer: it frees the place in the module.
 pub(super) fn ended(
     module: &Arc<Module>,
     caller: &Caller,
@@ -31,7 +31,7 @@ pub(super) fn ended(
     }
 }
 
-/// What is done when a guest that streams its answer writes nothing more of it.
+/// Makes the report of a guest that streams its answer and writes nothing more of it.
 pub(super) fn stalled(module: &Arc<Module>, caller: &Caller, limit: u64) -> impl FnOnce() + Send + Sync + 'static {
     let (module, caller) = (Arc::clone(module), caller.clone());
     move || {

@@ -26,7 +26,7 @@ use crate::problem::Problem;
 use crate::registry::Slot;
 
 impl Runtime {
-    /// Whether a module takes the bodies of requests piece by piece. An instance is asked once.
+    /// Asks a module once whether it takes the bodies of requests piece by piece.
     pub(super) async fn takes_pieces(
         &self,
         slot: &Arc<Slot>,

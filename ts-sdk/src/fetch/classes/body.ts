@@ -37,7 +37,7 @@ export class Body {
     if (source.kind === "stream") this.#stream = source.value;
   }
 
-  /** Whether somebody has read of it. */
+  /** True once somebody has read of it. */
   get isUsed(): boolean {
     return this.#isUsed;
   }
@@ -144,7 +144,7 @@ export function textOf(whole: Uint8Array | string): string {
   return typeof whole === "string" ? whole : decodeUtf8Leniently(whole);
 }
 
-/** Whether a value is of a class of the engine's. */
+/** Tells a value of one of the engine's classes. */
 function isOf(name: "Blob" | "FormData" | "URLSearchParams", value: object): boolean {
   const Class = (platform as unknown as Record<string, (new () => object) | undefined>)[name];
   return Class !== undefined && value instanceof Class;

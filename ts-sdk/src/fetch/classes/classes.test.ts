@@ -8,7 +8,7 @@ import { Response as OwnResponse } from "./response.ts";
 const node = { Headers, Request, Response };
 const own = { Headers: OwnHeaders, Request: OwnRequest, Response: OwnResponse } as unknown as typeof node;
 
-/** What becomes of a use: its result, or the class of what it throws. */
+/** The result of a use, or the class of its exception. */
 async function outcome(use: (of: typeof node) => unknown, of: typeof node): Promise<unknown> {
   try {
     return await use(of);

@@ -1,6 +1,6 @@
 import { isToken } from "../../http/headers.ts";
 
-/** What `new Headers()` takes (Fetch, section 5.1). */
+/** The argument of `new Headers()` (Fetch, section 5.1). */
 export type HeadersInit = Headers | Iterable<readonly [string, string]> | Readonly<Record<string, string>>;
 
 type Callback = (value: string, name: string, headers: Headers) => void;

@@ -4,7 +4,7 @@ import { type Body, extractBody } from "./body.ts";
 import { Headers, type HeadersInit } from "./headers.ts";
 import { BODY, Message } from "./message.ts";
 
-/** What `new Request()` takes beside the URL (Fetch, section 5.4). */
+/** The argument of `new Request()` beside the URL (Fetch, section 5.4). */
 export interface RequestInit {
   readonly method?: string;
   readonly headers?: HeadersInit;

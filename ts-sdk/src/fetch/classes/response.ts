@@ -3,7 +3,7 @@ import { type Body, extractBody, type Stream } from "./body.ts";
 import { Headers, type HeadersInit } from "./headers.ts";
 import { BODY, Message } from "./message.ts";
 
-/** What `new Response()` takes beside the body (Fetch, section 5.5). */
+/** The argument of `new Response()` beside the body (Fetch, section 5.5). */
 export interface ResponseInit {
   readonly status?: number;
   readonly statusText?: string;
@@ -142,7 +142,7 @@ export function fetchedResponse({ status, statusText, url, redirected, headers, 
   return responseOf(state, new Headers([...headers]), body === null ? null : extractBody(body).body);
 }
 
-/** Whether a response with this status has no body (Fetch, section 2.2.3). */
+/** Tells the statuses of responses without a body (Fetch, section 2.2.3). */
 function isNullBodyStatus(status: number): boolean {
   return status === 204 || status === 205 || status === 304;
 }
