@@ -161,8 +161,8 @@ const uses: Record<string, (of: typeof node) => unknown> = {
     const response = Response.redirect("http://a/b", 307);
     return [response.status, response.headers.get("location")];
   },
-  "Response.redirect with another status": ({ Response }) => Response.redirect("http://a/", 200),
-  "Response.redirect to no URL": ({ Response }) => Response.redirect("b"),
+  "Response.redirect with another status": ({ Response }) => Response.redirect("http://a/", 200 as never),
+  "Response.redirect to no URL": ({ Response }) => Response.redirect("b", 302),
   "Response.error": ({ Response }) => [Response.error().type, Response.error().status],
   tags: ({ Headers, Request, Response }) =>
     [new Headers(), new Request("http://a/"), new Response()].map((each) => Object.prototype.toString.call(each)),

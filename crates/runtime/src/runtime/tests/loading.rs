@@ -109,5 +109,5 @@ async fn a_module_that_is_no_regular_file_is_refused() {
     let error = Runtime::new(RuntimeConfig { modules, limits: small(), ..RuntimeConfig::default() }).await;
     let error = error.map(drop).unwrap_err();
     assert_eq!(error.code(), "MODULE_READ");
-    assert!(error.to_string().contains("no regular file"), "{error}");
+    assert!(error.to_string().contains("not a regular file"), "{error}");
 }
