@@ -1,7 +1,9 @@
 /**
- * The probe in a component of Tenon's. It is an app without the SDK's routes. Tests break built-in objects permanently,
- * and the SDK's part of an answer needs those, but only the engine is compared.
+ * The probe in a component of Tenon's. It is an app of the SDK's whose `handle` is replaced: tests break built-in objects
+ * permanently, and the SDK's part of an answer needs those. It does not speak `fetch`, because such apps get classes of the SDK's
+ * in place of the engine's, and the engine is compared.
  */
+import { routes } from "@tenon/sdk";
 import { probe } from "../../probe.js";
 
 const decoder = new TextDecoder();
@@ -14,8 +16,7 @@ const size = (bytes: Uint8Array): number => Reflect.apply(get as () => number, b
 const headers = Object.freeze([["content-type", encoder.encode("application/json")]]);
 
 export default {
-  [Symbol.for("tenon.app")]: true,
-  operations: [],
+  ...routes({}),
   /** Answers the build's own requests for other paths. */
   handle({ pathWithQuery, body }: { pathWithQuery: string; body?: Uint8Array }) {
     return pathWithQuery === "/" && body !== undefined ? answer(body) : { status: 404, headers };
