@@ -12,7 +12,7 @@ import { freePort, root, tenon } from "./servers.ts";
 developing();
 
 /** `npm run build` builds it with the addon, whose target has a folder of its own. */
-const built = process.env.CARGO_TARGET_DIR ?? join(root, "target");
+const { CARGO_TARGET_DIR: built = join(root, "target") } = process.env;
 const program = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"]
   .map((target) => join(built, target, "debug/tenon-server"))
   .find((file) => existsSync(file)) as string;
