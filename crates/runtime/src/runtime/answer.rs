@@ -89,26 +89,16 @@ impl Runtime {
         if let Some(recording) = &exchange.recording {
             recording.request_body(&body);
         }
-        let place = match self.shared.admission.admit(&slot.places).await {
-            Ok(place) => place,
-            Err(problem) => {
-                module.info.metrics.count(Count::Overloaded);
-                return Err(problem);
-            }
-        };
+        let place = admitted(module, self.shared.admission.admit(&slot.places)).await?;
         let caller = caller_of(exchange, origin);
         let class = Class::of(&parts.method, parts.uri.path());
         let request = Request::from_parts(parts, body);
-        // The call has the room for as long as it lasts, on whichever thread that is.
-        let none = room.another();
-        let (runtime, its_module, mut its_room) = (self.clone(), Arc::clone(module), std::mem::replace(room, none));
-        let call = async move {
-            let answered = runtime.call_in_time(&its_module, caller, request, place, &mut its_room).await;
-            (answered, its_room)
+        let (runtime, its_module) = (self.clone(), Arc::clone(module));
+        let call = |mut room| async move {
+            let answered = runtime.call_in_time(&its_module, caller, request, place, &mut room).await;
+            (answered, room)
         };
-        let (answered, its_room) = module.compute.run(class, call).await;
-        *room = its_room;
-        answered
+        compute(module, class, room, call).await
     }
 
     /// What is to answer a request, by its head. Of one for a module the path is that which the module sees, from here on.
@@ -363,6 +353,26 @@ pub(super) fn caller_of(exchange: &Exchange, origin: Origin) -> Caller {
         origin,
         recording: exchange.recording.clone(),
     }
+}
+
+/// Waits for a place, and counts a refusal.
+pub(super) async fn admitted(
+    module: &Module,
+    place: impl Future<Output = Result<Place, Problem>>,
+) -> Result<Place, Problem> {
+    place.await.inspect_err(|_| module.info.metrics.count(Count::Overloaded))
+}
+
+/// Runs a call on the thread that computes for its module. The call has the room for as long as it lasts.
+pub(super) async fn compute<T, F>(module: &Module, class: Class, room: &mut Room, call: impl FnOnce(Room) -> F) -> T
+where
+    T: Send + 'static,
+    F: Future<Output = (T, Room)> + Send + 'static,
+{
+    let none = room.another();
+    let (output, its_room) = module.compute.run(class, call(std::mem::replace(room, none))).await;
+    *room = its_room;
+    output
 }
 
 /// Waits for a call of a module within `request_timeout_ms`, and reports its failure.

@@ -9,7 +9,7 @@ use http_body::Body;
 use tokio::time::timeout;
 
 use super::Runtime;
-use super::answer::{caller_of, in_time};
+use super::answer::{admitted, caller_of, compute, in_time};
 use crate::admission::Place;
 use crate::body::arriving::{Arriving, Given};
 use crate::body::{self, ResponseBody};
@@ -19,7 +19,6 @@ use crate::client::{Client, Room};
 use crate::compute::Class;
 use crate::exchange::Exchange;
 use crate::host::Caller;
-use crate::metrics::Count;
 use crate::module::{Entry, Module};
 use crate::origin::Origin;
 use crate::problem::Problem;
@@ -37,7 +36,7 @@ impl Runtime {
         if let Some(takes) = entry.takes_pieces() {
             return Ok(takes);
         }
-        let place = self.admit(module, self.shared.admission.admit(&slot.places)).await?;
+        let place = admitted(module, self.shared.admission.admit(&slot.places)).await?;
         let caller = caller_of(exchange, Origin::default());
         let (runtime, its_module) = (self.clone(), Arc::clone(module));
         let asking = async move {
@@ -78,7 +77,7 @@ impl Runtime {
                 return Err(problem);
             }
         };
-        let place = match self.admit(module, self.shared.admission.admit_upload(&slot.places)).await {
+        let place = match admitted(module, self.shared.admission.admit_upload(&slot.places)).await {
             Ok(place) => place,
             Err(problem) => {
                 arriving.leave().await;
@@ -87,22 +86,12 @@ impl Runtime {
         };
         let caller = caller_of(exchange, origin);
         let request = Request::from_parts(parts, ());
-        let (runtime, its_module, mut its_room) = (self.clone(), Arc::clone(module), room.another());
-        let call = async move {
-            let called = runtime.call_upload(&its_module, &caller, request, arriving, place, &mut its_room).await;
-            (called, its_room)
+        let (runtime, its_module) = (self.clone(), Arc::clone(module));
+        let call = |mut room| async move {
+            let called = runtime.call_upload(&its_module, &caller, request, arriving, place, &mut room).await;
+            (called, room)
         };
-        let (called, its_room) = module.compute.run(Class::STREAM, call).await;
-        *room = its_room;
-        called
-    }
-
-    async fn admit(
-        &self,
-        module: &Module,
-        admitted: impl Future<Output = Result<Place, Problem>>,
-    ) -> Result<Place, Problem> {
-        admitted.await.inspect_err(|_| module.info.metrics.count(Count::Overloaded))
+        compute(module, Class::STREAM, room, call).await
     }
 
     /// Calls a module, and again with each part of the body that it waits for, until its response or the start of that is
