@@ -81,7 +81,7 @@ pub(crate) enum SidecarKind {
     Kv {
         #[command(flatten)]
         common: SidecarOptions,
-        /// What every name in Redis begins with
+        /// Prefix of every name in Redis
         #[arg(long)]
         prefix: Option<String>,
     },
@@ -93,7 +93,7 @@ pub(crate) enum SidecarKind {
         #[arg(long)]
         public_url: Option<String>,
     },
-    /// Serve queues in PostgreSQL or SQLite
+    /// Serve queues in PostgreSQL, Redis or SQLite
     Queue(SidecarOptions),
     /// Serve cron jobs in PostgreSQL or SQLite
     Cron(SidecarOptions),

@@ -30,7 +30,7 @@ pub(crate) struct Store {
     pub(crate) schemes: &'static [&'static str],
     /// Such a URL, for errors.
     pub(crate) example: &'static str,
-    pub(crate) open: fn(Opening) -> OpenedSoon,
+    pub(crate) open: Open,
 }
 
 /// A part of the development services.
@@ -59,6 +59,23 @@ pub(crate) struct Opening {
     pub(crate) url: String,
     pub(crate) options: BackendOptions,
     pub(crate) limits: Limits,
+}
+
+/// Opens a store.
+type Open = fn(Opening) -> OpenedSoon;
+
+impl Store {
+    pub(crate) const fn postgres(open: Open) -> Self {
+        Self { schemes: POSTGRES, example: POSTGRES_EXAMPLE, open }
+    }
+
+    pub(crate) const fn redis(open: Open) -> Self {
+        Self { schemes: REDIS, example: REDIS_EXAMPLE, open }
+    }
+
+    pub(crate) const fn sqlite(open: Open) -> Self {
+        Self { schemes: SQLITE, example: SQLITE_EXAMPLE, open }
+    }
 }
 
 /// A store that is being opened.

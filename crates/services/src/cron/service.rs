@@ -1,16 +1,14 @@
 //! Cron as a kind of service.
 
 use super::{Cron, CronStore, PostgresCron, SqliteCron, routes};
-use crate::registry::{
-    Dev, DevPart, Kind, Opened, Opening, POSTGRES, POSTGRES_EXAMPLE, SQLITE, SQLITE_EXAMPLE, Store, path_of,
-};
+use crate::registry::{Dev, DevPart, Kind, Opened, Opening, Store, path_of};
 use crate::{Limits, ServicesError};
 
 pub(crate) static KIND: Kind = Kind {
     name: "cron",
     stores: &[
-        Store { schemes: POSTGRES, example: POSTGRES_EXAMPLE, open: |opening| Box::pin(postgres(opening)) },
-        Store { schemes: SQLITE, example: SQLITE_EXAMPLE, open: |opening| Box::pin(sqlite(opening)) },
+        Store::postgres(|opening| Box::pin(postgres(opening))),
+        Store::sqlite(|opening| Box::pin(sqlite(opening))),
     ],
     dev: Dev {
         name: "cron.db",

@@ -2,15 +2,12 @@
 
 use super::{KvStore, RedisKv, SqliteKv, routes};
 use crate::redis_link::RedisLink;
-use crate::registry::{Dev, Kind, Opened, Opening, REDIS, REDIS_EXAMPLE, SQLITE, SQLITE_EXAMPLE, Store, path_of};
+use crate::registry::{Dev, Kind, Opened, Opening, Store, path_of};
 use crate::{Limits, ServicesError};
 
 pub(crate) static KIND: Kind = Kind {
     name: "kv",
-    stores: &[
-        Store { schemes: REDIS, example: REDIS_EXAMPLE, open: |opening| Box::pin(redis(opening)) },
-        Store { schemes: SQLITE, example: SQLITE_EXAMPLE, open: |opening| Box::pin(sqlite(opening)) },
-    ],
+    stores: &[Store::redis(|opening| Box::pin(redis(opening))), Store::sqlite(|opening| Box::pin(sqlite(opening)))],
     dev: Dev { name: "kv.db", open: |path, _, limits| Ok(routes(SqliteKv::open(path)?, limits.clone()).into()) },
 };
 

@@ -42,7 +42,7 @@ RETURNING m.id, m.body, m.key, m.attempts, (extract(epoch FROM m.sent) * 1000)::
     };
 }
 
-/// Looks at the messages that have been due the longest. Of one key, only the oldest is found. Times are compared with `now()`,
+/// Looks at the messages that have been due the longest. Only the oldest of a key is found. Times are compared with `now()`,
 /// which an index can find.
 const LEASE: &str = lease!(
     "oldest AS (

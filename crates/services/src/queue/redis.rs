@@ -135,7 +135,7 @@ for _ = 1, steps do
 end
 return taken";
 
-/// ARGV: number, id and receipt. Whether the lease was this one.
+/// ARGV: number, id and receipt. Returns whether the lease was this one.
 const DONE: &str = r"
 local lease = redis.call('HGET', own.leases, ARGV[1]) or ''
 if string.match(lease, '^%d+ (.+)$') ~= ARGV[2] then return 0 end

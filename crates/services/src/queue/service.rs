@@ -2,18 +2,15 @@
 
 use super::{PostgresQueue, QueueStore, RedisQueue, SqliteQueue, routes};
 use crate::redis_link::RedisLink;
-use crate::registry::{
-    Dev, Kind, Opened, Opening, POSTGRES, POSTGRES_EXAMPLE, REDIS, REDIS_EXAMPLE, SQLITE, SQLITE_EXAMPLE, Store,
-    path_of,
-};
+use crate::registry::{Dev, Kind, Opened, Opening, Store, path_of};
 use crate::{Limits, ServicesError};
 
 pub(crate) static KIND: Kind = Kind {
     name: "queue",
     stores: &[
-        Store { schemes: POSTGRES, example: POSTGRES_EXAMPLE, open: |opening| Box::pin(postgres(opening)) },
-        Store { schemes: REDIS, example: REDIS_EXAMPLE, open: |opening| Box::pin(redis(opening)) },
-        Store { schemes: SQLITE, example: SQLITE_EXAMPLE, open: |opening| Box::pin(sqlite(opening)) },
+        Store::postgres(|opening| Box::pin(postgres(opening))),
+        Store::redis(|opening| Box::pin(redis(opening))),
+        Store::sqlite(|opening| Box::pin(sqlite(opening))),
     ],
     dev: Dev { name: "queue.db", open: |path, _, limits| Ok(routes(SqliteQueue::open(path)?, limits.clone()).into()) },
 };

@@ -24,7 +24,7 @@ const SCHEMA: &str = "
 
 const BURY: &str = "UPDATE messages SET queue = queue || ?, receipt = NULL, due_ms = ? WHERE id = ?";
 
-/// Looks at the messages that have been due the longest. Of one key, only the oldest is found.
+/// Looks at the messages that have been due the longest. Only the oldest of a key is found.
 const DUE: &str = "SELECT id, body, key, attempts, sent_ms FROM (
         SELECT * FROM messages WHERE queue = ?1 AND due_ms <= ?2 ORDER BY due_ms, id LIMIT 500) AS m
     WHERE key IS NULL OR NOT EXISTS (

@@ -3,14 +3,14 @@
 use super::postgres::PostgresSql;
 use super::sqlite::SqliteSql;
 use super::{SqlAccess, SqlStore, routes};
-use crate::registry::{Dev, Kind, Opened, Opening, POSTGRES, POSTGRES_EXAMPLE, SQLITE, SQLITE_EXAMPLE, Store, path_of};
+use crate::registry::{Dev, Kind, Opened, Opening, Store, path_of};
 use crate::{Limits, ServicesError};
 
 pub(crate) static KIND: Kind = Kind {
     name: "sql",
     stores: &[
-        Store { schemes: POSTGRES, example: POSTGRES_EXAMPLE, open: |opening| Box::pin(postgres(opening)) },
-        Store { schemes: SQLITE, example: SQLITE_EXAMPLE, open: |opening| Box::pin(sqlite(opening)) },
+        Store::postgres(|opening| Box::pin(postgres(opening))),
+        Store::sqlite(|opening| Box::pin(sqlite(opening))),
     ],
     dev: Dev {
         name: "sql.db",
