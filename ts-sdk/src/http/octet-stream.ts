@@ -2,9 +2,12 @@ import { problem } from "../http/problem.ts";
 import type { StandardSchema } from "../schema/standard.ts";
 import { refuseUnknown } from "../schema/unknown.ts";
 import { HttpError } from "./interrupt.ts";
+import { isMediaType, isTaken } from "./media-type.ts";
 import { contentType, type Request, uploadOf } from "./request.ts";
 import { problemResponse } from "./response.ts";
 import { takeUploads } from "./upload.ts";
+
+const OCTETS = "application/octet-stream";
 
 /** The data that a client sends as such a body: bytes, a `Blob` or a `ReadableStream` of bytes. */
 export type OctetInput =
@@ -42,25 +45,22 @@ export function octetStream(options: OctetStreamOptions = {}): OctetStreamSchema
     throw new TypeError(`octetStream: "max" is a number of bytes, not ${max}`);
   }
   for (const type of types) {
-    if (!/^[\w!#$&^.+-]+\/(?:\*|[\w!#$&^.+-]+)$/.test(type)) {
+    if (!isMediaType(type)) {
       throw new TypeError(`octetStream: "types" has ${JSON.stringify(type)}, which is no media type`);
     }
   }
   takeUploads();
-  const wanted = types.map((type) => type.toLowerCase());
-  const isWanted = (given: string) =>
-    wanted.length === 0 ||
-    wanted.some((type) => type === given || (type.endsWith("/*") && given.startsWith(type.slice(0, -1))));
 
   function read(request: Request): AsyncIterable<Uint8Array<ArrayBuffer>> {
-    const given = ((contentType(request) ?? "application/octet-stream").split(";")[0] as string).trim().toLowerCase();
-    if (!isWanted(given)) throw new HttpError(problemResponse(problem(415, `The body must be ${types.join(" or ")}.`)));
+    if (!isTaken(contentType(request) ?? OCTETS, types)) {
+      throw new HttpError(problemResponse(problem(415, `The body must be ${types.join(" or ")}.`)));
+    }
     return pieces(request, max);
   }
 
   const validate = () => ({ issues: [{ message: "a stream of bytes has no value to check" }] });
   return Object.freeze({
-    octets: types.length === 0 ? ["application/octet-stream"] : types,
+    octets: types.length === 0 ? [OCTETS] : types,
     read,
     "~standard": Object.freeze({ version: 1 as const, vendor: "tenon", validate }),
   });

@@ -1,4 +1,5 @@
 import { isBytes } from "../http/bytes.ts";
+import { isMediaType, isTaken } from "../http/media-type.ts";
 import type { Attributes, FieldAttributes } from "./attributes.ts";
 import { fail, failCount, type Parse } from "./failures.ts";
 import { createSchema, type Optional, type Presence, type Schema } from "./schema.ts";
@@ -30,7 +31,6 @@ export interface FileSchema<out P extends Presence = Presence> extends Schema<Fo
 }
 
 const KNOWN = ["max", "types", "docs", "deprecated"];
-const MEDIA_TYPE = /^[\w!#$&^.+-]+\/(?:\*|[\w!#$&^.+-]+)$/;
 
 /** Makes the schema of a file. @throws TypeError or RangeError naming the attribute that can't be. */
 export function file(attributes: FileAttributes = {}): FileSchema<"required"> {
@@ -42,7 +42,7 @@ export function file(attributes: FileAttributes = {}): FileSchema<"required"> {
   if (max !== Number.POSITIVE_INFINITY && !(Number.isSafeInteger(max) && max >= 0)) {
     throw new RangeError(`field.file: "max" is a number of bytes, not ${max}`);
   }
-  if (!Array.isArray(types) || !types.every((type) => typeof type === "string" && MEDIA_TYPE.test(type))) {
+  if (!Array.isArray(types) || !types.every(isMediaType)) {
     throw new TypeError('field.file: "types" lists media types, such as "image/png" or "image/*"');
   }
   const json: Parse = (value, failures) => {
@@ -64,13 +64,4 @@ export function file(attributes: FileAttributes = {}): FileSchema<"required"> {
 
 function isFile(value: unknown): value is FormFile {
   return typeof value === "object" && value !== null && isBytes((value as FormFile).bytes);
-}
-
-function isTaken(type: string, types: readonly string[]): boolean {
-  if (types.length === 0) return true;
-  const given = type.split(";")[0]?.trim().toLowerCase() ?? "";
-  return types.some((each) => {
-    const wanted = each.toLowerCase();
-    return wanted === given || (wanted.endsWith("/*") && given.startsWith(wanted.slice(0, -1)));
-  });
 }

@@ -1,4 +1,5 @@
 import { fieldReader, type QueryValues } from "../app/query-string.ts";
+import { mediaTypeOf } from "../http/media-type.ts";
 import { boundaryOf, type Part, readMultipart } from "../http/multipart.ts";
 import { type InputError, malformed } from "../http/problem.ts";
 import { decodeUtf8, encodeUtf8 } from "../platform.ts";
@@ -63,7 +64,7 @@ function formReader(fields: FormFields): FormReader {
   const urlencoded = fieldReader(fields, "body");
   return Object.freeze<FormReader>({
     contentTypes,
-    takes: (contentType) => contentTypes.includes(mediaTypeOf(contentType)),
+    takes: (contentType) => contentTypes.includes(mediaTypeOf(contentType ?? "")),
     read(contentType = "", body, errors) {
       if (mediaTypeOf(contentType) === MULTIPART)
         return fromParts(readMultipart(body, boundaryOf(contentType)), fields, errors);
@@ -81,10 +82,6 @@ function formReader(fields: FormFields): FormReader {
       return { contentType: `${MULTIPART}; boundary=x`, body };
     },
   });
-}
-
-function mediaTypeOf(contentType = ""): string {
-  return (contentType.split(";")[0] as string).trim().toLowerCase();
 }
 
 /** The values of the fields that are known; a repeated one fills a list. */
