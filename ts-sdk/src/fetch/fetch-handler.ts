@@ -24,8 +24,8 @@ installFetchClasses();
 const HOP = /^(?:connection|content-length|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade)$/;
 
 /**
- * Answers the component's requests with an app that speaks `fetch`: Hono's and its like. The app gets a `Request`, the environment as its second argument, and `{ waitUntil }` as its third. Bodies are streamed, unless they are short or
- * there at once.
+ * Answers the component's requests with an app that speaks `fetch`: Hono's and its like. The app gets a `Request`, the environment
+ * as its second argument, and `{ waitUntil }` as its third. Bodies are streamed, unless they are short or there at once.
  *
  * @param app the default export of a handler module
  */

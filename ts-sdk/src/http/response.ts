@@ -6,7 +6,7 @@ import { writeJson } from "./json.ts";
 import { streamOf } from "./pieces.ts";
 import { type ProblemDetails, problem } from "./problem.ts";
 import { copyOf, SENDING, type Sending } from "./sending.ts";
-import type { ErrorStatus } from "./status.ts";
+import { type ErrorStatus, isRedirect } from "./status.ts";
 import { isReadable, type ReadableBody, settingsOf } from "./stream.ts";
 
 /** The headers that `respond` takes: an object, or pairs where a name is repeated. */
@@ -146,7 +146,7 @@ export function redirect<const Status extends 301 | 302 | 303 | 307 | 308 = 302>
   location: string,
   status: Status = 302 as Status,
 ): Response<Status, undefined> {
-  if (![301, 302, 303, 307, 308].includes(status)) throw new RangeError(`redirect: ${status} is no redirect`);
+  if (!isRedirect(status)) throw new RangeError(`redirect: ${status} is no redirect`);
   // A header has no other characters; as browsers and servers do it, they are percent-encoded (RFC 3987, section 3.1), half a
   // surrogate pair as U+FFFD.
   const text = String(location).replace(/[\ud800-\udfff]/gu, "\ufffd");

@@ -28,3 +28,8 @@ export function reasonPhrase(status: number): string {
 export function isBodiless(status: number | undefined): boolean {
   return status === 204 || status === 205 || status === 304;
 }
+
+/** Tells the statuses that send a client to another location (Fetch, section 2.2.3). */
+export function isRedirect(status: number): boolean {
+  return [301, 302, 303, 307, 308].includes(status);
+}

@@ -64,7 +64,7 @@ export class Body {
 
   /** All bytes, or the text that they would be decoded to. @throws TypeError when it is used, or locked */
   async read(what: string): Promise<Uint8Array | string> {
-    if (this.#isUsed || this.#stream?.locked) throw new TypeError(`${what}: the body is used already`);
+    this.#check(what);
     const { kind, value } = this.#source;
     if (kind === "whole") {
       this.#use();
@@ -88,7 +88,7 @@ export class Body {
 
   /** A copy, for a message that is read by itself. @throws TypeError when it is used, or locked */
   copy(what: string): Body {
-    if (this.#isUsed || this.#stream?.locked) throw new TypeError(`${what}: the body is used already`);
+    this.#check(what);
     if (this.#source.kind === "whole" || this.#source.kind === "native") return new Body(this.#source);
     const [own, other] = this.stream.tee();
     this.#source = { kind: "stream", value: own };
@@ -98,9 +98,13 @@ export class Body {
 
   /** The same body for another message; this one is used. @throws TypeError when it is used already, or locked */
   move(what: string): Body {
-    if (this.#isUsed || this.#stream?.locked) throw new TypeError(`${what}: the body is used already`);
+    this.#check(what);
     this.#isUsed = true;
     return new Body(this.#stream ? { kind: "stream", value: this.#stream } : this.#source);
+  }
+
+  #check(what: string): void {
+    if (this.#isUsed || this.#stream?.locked) throw new TypeError(`${what}: the body is used already`);
   }
 
   /** Uses the body up; a stream that was made of it cannot be read any more. */

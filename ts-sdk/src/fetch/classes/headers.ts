@@ -59,10 +59,7 @@ export class Headers {
     const [key, text] = [checkName(name), checkValue(name, value)];
     const { [VALUES]: values, [COOKIES]: cookies } = loaded(this);
     if (key === COOKIE) cookies.push(text);
-    else {
-      const before = values.get(key);
-      values.set(key, before === undefined ? text : `${before}, ${text}`);
-    }
+    else join(values, key, text);
   }
 
   delete(name: string): void {
@@ -142,12 +139,14 @@ function loaded(headers: Headers): Headers {
   const { [VALUES]: values } = headers;
   for (const [name, value] of source()) {
     if (name === COOKIE) headers[COOKIES].push(value);
-    else {
-      const before = values.get(name);
-      values.set(name, before === undefined ? value : `${before}, ${value}`);
-    }
+    else join(values, name, value);
   }
   return headers;
+}
+
+function join(values: Map<string, string>, name: string, value: string): void {
+  const before = values.get(name);
+  values.set(name, before === undefined ? value : `${before}, ${value}`);
 }
 
 /** Reads the headers from the host now, because it takes them back. */

@@ -1,3 +1,4 @@
+import { isBodiless, isRedirect } from "../../http/status.ts";
 import { platform } from "../../platform.ts";
 import { type Body, extractBody, type Stream } from "./body.ts";
 import { Headers, type HeadersInit } from "./headers.ts";
@@ -45,7 +46,7 @@ export class Response extends Message {
       if (init instanceof Response) this[STATE] = { ...this[STATE], complete: init };
       return;
     }
-    if (isNullBodyStatus(status)) throw new TypeError(`Response: one with status ${status} has no body`);
+    if (isBodiless(status)) throw new TypeError(`Response: one with status ${status} has no body`);
     const extracted = extractBody(body);
     this[BODY] = extracted.body;
     if (extracted.type !== undefined && !this.headers.has("content-type")) {
@@ -72,7 +73,7 @@ export class Response extends Message {
     } catch {
       throw new TypeError(`Response.redirect: ${JSON.stringify(String(url))} is no URL`);
     }
-    if (![301, 302, 303, 307, 308].includes(status)) {
+    if (!isRedirect(status)) {
       throw new RangeError(`Response.redirect: ${status} is no status of a redirect`);
     }
     return new Response(null, { status, headers: { location } });
@@ -140,9 +141,4 @@ export interface NativeResponse {
 export function fetchedResponse({ status, statusText, url, redirected, headers, body }: NativeResponse): Response {
   const state: State = { status, statusText, type: "basic", url, redirected: redirected ?? false };
   return responseOf(state, new Headers([...headers]), body === null ? null : extractBody(body).body);
-}
-
-/** Tells the statuses of responses without a body (Fetch, section 2.2.3). */
-function isNullBodyStatus(status: number): boolean {
-  return status === 204 || status === 205 || status === 304;
 }
