@@ -98,21 +98,67 @@ export class Upload {
 }
 
 /** An exchange whose request body has not arrived yet. */
-interface Open {
+class Exchange {
   readonly upload: Upload;
-  /** The answer of the call that is left open, and whether it is there. */
-  answer: Promise<RawResponse>;
-  isSettled: boolean;
+  /** The answer to the call that was left open, and whether it is there. */
+  #answer!: Promise<RawResponse>;
+  #isSettled = false;
   /** True while a response that has begun goes on. */
-  isStreaming: boolean;
+  #isStreaming = false;
   /** Tells that the answer is there. */
-  notify: () => void;
+  #notify: () => void = () => {};
   /** The time at which timers had their last turn. */
-  turned: number;
+  #turned = Date.now();
+
+  constructor(upload: Upload, answer: ReturnType<Answer>) {
+    this.upload = upload;
+    this.expect(answer);
+  }
+
+  /** Leaves a call of the host's open until its answer is there. */
+  expect(answer: ReturnType<Answer>): void {
+    const settle = () => {
+      this.#isSettled = true;
+      this.#notify();
+    };
+    this.#isSettled = false;
+    this.#answer = Promise.resolve(answer);
+    this.#answer.then(settle, settle);
+  }
+
+  /** Gives the handler's timers a turn, when they had none for a while or nothing else is to be done. */
+  async turn(isIdle: boolean): Promise<void> {
+    if (!isIdle && Date.now() - this.#turned < TIMERS_MS) return;
+    await new Promise<void>((resolve) => platform.setTimeout(resolve, 0));
+    this.#turned = Date.now();
+  }
+
+  /** Waits for the answer to the open call, or until the handler waits for the body. */
+  async wait(): Promise<RawResponse> {
+    const { upload } = this;
+    while (!this.#isSettled) {
+      const waits = upload.waits;
+      if (waits) {
+        // The handler may answer without it.
+        if (!(await soon(this.#answer, TURNS))) return upload.waits ?? waits;
+        break;
+      }
+      await new Promise<void>((resolve) => {
+        this.#notify = resolve;
+        upload.onWait(resolve);
+      });
+    }
+    const given = await this.#answer;
+    const { status, headers } = given;
+    if (!this.#isStreaming) this.#isStreaming = headers.at(-1)?.[0] === ":body";
+    else if (status !== 200 && status !== 202) this.#isStreaming = false;
+    if (!this.#isStreaming) open = undefined;
+    return given;
+  }
 }
 
 /** An instance has one at a time: one that was left behind is forgotten here. */
-let open: Open | undefined;
+let open: Exchange | undefined;
 
 const step: UploadStep = (raw, handle, goOn) => {
   const { method } = raw;
@@ -122,9 +168,8 @@ const step: UploadStep = (raw, handle, goOn) => {
     // Read now: the host takes the request's memory back with the next call.
     const { pathWithQuery, headers } = raw;
     const begun: RawRequest = { method: method.slice(BEGIN.length), pathWithQuery, headers, upload };
-    const answer = Promise.resolve(handle(begun));
-    open = { upload, answer, isSettled: false, isStreaming: false, notify: () => {}, turned: Date.now() };
-    return waitFor(open, answer);
+    open = new Exchange(upload, handle(begun));
+    return open.wait();
   }
   // Nothing is open when the host asks for a response that is streamed for a whole request.
   if (!open) return goOn(raw);
@@ -136,51 +181,18 @@ export function takeUploads(): void {
   platform[uploadKey] = step;
 }
 
-async function goOnWith(exchange: Open, raw: RawRequest, goOn: Answer): Promise<RawResponse> {
+async function goOnWith(exchange: Exchange, raw: RawRequest, goOn: Answer): Promise<RawResponse> {
   const { method, body } = raw;
   const { upload } = exchange;
   // Nothing that cleans up waits for a client that has gone away.
   if (method === ":cancel") upload.fail();
-  if (method === ":next" || method === ":cancel") return waitFor(exchange, goOn(raw));
-  if (method === ":end") upload.give(undefined);
-  else if (method === ":broken") upload.fail();
-  // A component's bindings are of another realm: their Uint8Array is not the handler's.
-  else if (body !== undefined) upload.give(new Uint8Array(body));
-  if (body === undefined || Date.now() - exchange.turned >= TIMERS_MS) {
-    await new Promise<void>((resolve) => platform.setTimeout(resolve, 0));
-    exchange.turned = Date.now();
+  if (method === ":next" || method === ":cancel") exchange.expect(goOn(raw));
+  else {
+    if (method === ":end") upload.give(undefined);
+    else if (method === ":broken") upload.fail();
+    // A component's bindings are of another realm: their Uint8Array is not the handler's.
+    else if (body !== undefined) upload.give(new Uint8Array(body));
+    await exchange.turn(body === undefined);
   }
-  return waitFor(exchange, undefined);
-}
-
-/** Waits for the answer, or until the handler waits for the body. @param answer a new call's, else that of the open one */
-async function waitFor(exchange: Open, answer: ReturnType<Answer> | undefined): Promise<RawResponse> {
-  if (answer !== undefined) {
-    const settle = () => {
-      exchange.isSettled = true;
-      exchange.notify();
-    };
-    exchange.isSettled = false;
-    exchange.answer = Promise.resolve(answer);
-    exchange.answer.then(settle, settle);
-  }
-  const { upload } = exchange;
-  while (!exchange.isSettled) {
-    const waits = upload.waits;
-    if (waits) {
-      // The handler may answer without it.
-      if (!(await soon(exchange.answer, TURNS))) return upload.waits ?? waits;
-      break;
-    }
-    await new Promise<void>((resolve) => {
-      exchange.notify = resolve;
-      upload.onWait(resolve);
-    });
-  }
-  const given = await exchange.answer;
-  const { status, headers } = given;
-  if (!exchange.isStreaming) exchange.isStreaming = headers.at(-1)?.[0] === ":body";
-  else if (status !== 200 && status !== 202) exchange.isStreaming = false;
-  if (!exchange.isStreaming) open = undefined;
-  return given;
+  return exchange.wait();
 }
