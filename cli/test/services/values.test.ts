@@ -149,13 +149,15 @@ describeWith("postgresql", "values of PostgreSQL", () => {
       expect(bound).toHaveLength(count);
       const cast = isListed ? "" : "::text";
       const differ = await differing(table, type, bound, cast);
+      let alike = count;
       for (const one of differ === undefined ? bound : []) {
         const alone = await differing(table, type, [one], cast);
-        if (alone === undefined) refused++;
+        if (alone === undefined) alike--;
         else expect(alone, `seed ${SEED}`).toEqual([]);
       }
       expect(differ ?? [], `seed ${SEED}`).toEqual([]);
-      equal += count;
+      equal += alike;
+      refused += count - alike;
     }
   };
 
@@ -327,7 +329,7 @@ describe("values of SQLite", () => {
   it.each(columns)("%s in a column that is declared '%s'", { timeout: timeout * 2 }, async (name, declared) => {
     const random = randomOf(SEED + name.length + declared.length);
     const make = classes[name] as (random: Random) => string;
-    // Two columns of 10,000 of each class come to as many values as the ones of PostgreSQL.
+    // There are fewer classes than types of PostgreSQL.
     for (const count of atOnce(COUNT * 2)) {
       await rows(ask, "DROP TABLE IF EXISTS stored");
       await rows(ask, `CREATE TABLE stored (id INTEGER PRIMARY KEY, value ${declared})`);
