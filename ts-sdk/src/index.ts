@@ -28,10 +28,15 @@ export { type QueueClient, type QueueMessage, type QueueSendOptions, queue } fro
 export type { HttpResponse } from "./client/response.ts";
 export { type ListOptions, SidecarError, type SidecarErrorCode, type SidecarName } from "./client/sidecar.ts";
 export {
+  type StorageConditions,
+  type StorageKeptOptions,
   type StorageList,
   type StorageListOptions,
   type StorageObject,
+  type StoragePart,
   type StoragePutOptions,
+  type StorageUpload,
+  type StorageUrlOptions,
   type StorageWritten,
   storage,
 } from "./client/storage.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { findProgram } from "../../../testing/programs.ts";
 import { Sidecar } from "../../src/sidecar.ts";
 import { askAt } from "./ask.ts";
-import { folder, freePort } from "./stores.ts";
+import { folder, freePort, type Store } from "./stores.ts";
 import type { Target } from "./targets.ts";
 
 /** The sidecar over a bucket. */
@@ -17,12 +17,27 @@ export const s3Target: Target = {
 
 async function start(file: string): ReturnType<Target["start"]> {
   const directory = folder();
+  const server = await startS3(file);
+  const listen = `unix://${join(directory, "s3.sock")}`;
+  const sidecar = await Sidecar.start({ kind: "storage", url: server.url, listen, logLevel: "off" });
+  return {
+    ask: askAt(sidecar.address),
+    address: sidecar.address,
+    stop: async () => {
+      await sidecar.close();
+      await server.stop();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The server with a bucket. The environment of this process has the credentials and its address, as an operator's would. */
+export async function startS3(file: string): Promise<Store> {
   const port = await freePort();
   const running: ChildProcess = spawn(file, ["-H", "127.0.0.1", "-p", String(port)], { stdio: "ignore" });
   const endpoint = `http://127.0.0.1:${port}`;
   await answers(`${endpoint}/`);
   await fetch(`${endpoint}/bucket`, { method: "PUT" });
-  // As an operator would: the environment of the process has the credentials and where the server is.
   Object.assign(process.env, {
     AWS_ACCESS_KEY_ID: "key",
     AWS_SECRET_ACCESS_KEY: "secret",
@@ -30,17 +45,12 @@ async function start(file: string): ReturnType<Target["start"]> {
     AWS_ENDPOINT: endpoint,
     AWS_ALLOW_HTTP: "true",
   });
-  const listen = `unix://${join(directory, "s3.sock")}`;
-  const sidecar = await Sidecar.start({ kind: "storage", url: "s3://bucket", listen, logLevel: "off" });
   return {
-    ask: askAt(sidecar.address),
-    address: sidecar.address,
+    url: "s3://bucket",
     stop: async () => {
-      await sidecar.close();
       const ended = new Promise((resolve) => running.once("exit", resolve));
       running.kill("SIGTERM");
       await ended;
-      rmSync(directory, { recursive: true, force: true });
     },
   };
 }

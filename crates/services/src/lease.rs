@@ -20,6 +20,13 @@ pub(crate) fn receipt() -> String {
     format!("{:016x}{:016x}", RandomState::new().hash_one(0), RandomState::new().hash_one(0))
 }
 
+/// Makes an id that nobody guesses: 128 bits of the system's randomness, in hexadecimal digits. None when there are none.
+pub(crate) fn secret_id() -> Option<String> {
+    let mut bytes = [0; 16];
+    rustls::crypto::ring::default_provider().secure_random.fill(&mut bytes).ok()?;
+    Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
 /// Formats milliseconds since 1970 as ISO 8601.
 pub(crate) fn iso(millis: i64) -> String {
     let time = chrono::DateTime::from_timestamp_millis(millis).unwrap_or_default();

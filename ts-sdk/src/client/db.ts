@@ -142,6 +142,8 @@ function wire(statement: BatchStatement): object {
 
 /** A parameter in JSON, which has no bytes, no infinity and no bigint. The database reads a text by the column's type. */
 function wireValue(value: Parameter): unknown {
+  // JSON.stringify makes a 0 of it.
+  if (Object.is(value, -0)) return { float: "-0" };
   if (typeof value === "bigint") return value.toString();
   if (typeof value === "number" && !Number.isFinite(value)) return { float: String(value) };
   return value instanceof Uint8Array ? { base64: encodeBase64(value) } : value;

@@ -7,6 +7,7 @@ use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, EXPECT};
 use axum::http::{HeaderMap, StatusCode};
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
@@ -120,7 +121,12 @@ pub(crate) async fn read_json_with_text(
     let value = serde_json::from_slice(&bytes).map_err(|error| {
         // What serde says may repeat what it was given.
         let (line, column) = (error.line(), error.column());
-        Problem::bad_request(format!("the body is no JSON: line {line}, column {column}"))
+        // To skip a value, its numbers and escapes are not read.
+        let what = match serde_json::from_slice::<IgnoredAny>(&bytes) {
+            Ok(_) => "has a number beyond a double, half of a surrogate pair, or more than 127 levels",
+            Err(_) => "is no JSON",
+        };
+        Problem::bad_request(format!("the body {what}: line {line}, column {column}"))
     })?;
     Ok((value, bytes))
 }

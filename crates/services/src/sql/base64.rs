@@ -5,9 +5,12 @@ const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 /// The bytes that `{"base64":"…"}` stands for, which is how a parameter of bytes is written. None for every other value; an
 /// error when the text is no base64.
 pub(crate) fn of_parameter(value: &serde_json::Value) -> Option<Result<Vec<u8>, ()>> {
-    let object = value.as_object().filter(|object| object.len() == 1)?;
-    let text = object.get("base64")?.as_str()?;
-    Some(decode(text).ok_or(()))
+    text_of_parameter(value).map(|text| decode(text).ok_or(()))
+}
+
+/// The text of `{"base64":"…"}`.
+pub(crate) fn text_of_parameter(value: &serde_json::Value) -> Option<&str> {
+    value.as_object().filter(|object| object.len() == 1)?.get("base64")?.as_str()
 }
 
 /// With padding.

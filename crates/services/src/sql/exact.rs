@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Number, Value};
 
-/// The texts of parameters, for those that have a number which is not whole.
+/// The texts of parameters, for those whose parsed value is not all that was written.
 pub(crate) type Texts = Vec<Box<RawValue>>;
 
 #[derive(Deserialize)]
@@ -18,14 +18,33 @@ struct Batch {
     statements: Vec<Parameters>,
 }
 
-/// Whether a value has a number that is not whole, or too large.
-pub(super) fn has_fraction(value: &Value) -> bool {
+/// Whether a parsed value may differ from its text: a number that is not whole, or too large, and what may be bound as JSON,
+/// which has blanks, an order of members, and names that are there twice.
+pub(super) fn needs_text(value: &Value) -> bool {
+    match value {
+        Value::Number(_) => has_fraction(value),
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(_) => super::base64::text_of_parameter(value).is_none(),
+        Value::Null | Value::Bool(_) | Value::String(_) => false,
+    }
+}
+
+/// Whether a number, or a list of them, has one that is not whole, or too large.
+pub(crate) fn has_fraction(value: &Value) -> bool {
     match value {
         Value::Number(number) => !number.is_i64(),
         Value::Array(items) => items.iter().any(has_fraction),
-        Value::Object(members) => members.values().any(has_fraction),
-        Value::Null | Value::Bool(_) | Value::String(_) => false,
+        Value::Null | Value::Bool(_) | Value::String(_) | Value::Object(_) => false,
     }
+}
+
+/// The nearest float of a decimal text. None when it is no number, or is beyond the range of the type, as `1e999` and `1e-999`.
+pub(crate) fn float<F: std::str::FromStr + Copy + Into<f64>>(text: &str) -> Option<F> {
+    let float: F = text.parse().ok()?;
+    let wide: f64 = float.into();
+    // Infinity has to be spelled, and only zeros are 0.
+    let is_spelled = text.trim_start_matches(['+', '-']).starts_with(['i', 'I']);
+    ((wide.is_finite() || wide.is_nan() || is_spelled) && (wide != 0.0 || digits(text).is_empty())).then_some(float)
 }
 
 /// The texts of the parameters of a statement. None when the body is no statement, which is found out elsewhere.
@@ -58,7 +77,8 @@ pub(crate) fn items_of(text: &RawValue) -> Option<Texts> {
 }
 
 fn number(raw: &str) -> Value {
-    if let Ok(whole) = raw.parse::<i64>() {
+    // `-0` is a float: no integer has its sign.
+    if let Some(whole) = raw.parse::<i64>().ok().filter(|whole| *whole != 0 || !raw.starts_with('-')) {
         return whole.into();
     }
     let Ok(float) = raw.parse::<f64>() else { return Value::Null };
@@ -124,10 +144,26 @@ mod tests {
             ("0.10000000000000000555", "\"0.10000000000000000555\""),
             ("12345678901234567890.5", "\"12345678901234567890.5\""),
             ("18446744073709551616", "\"18446744073709551616\""),
+            ("-0", "-0.0"),
+            ("1e-400", "\"1e-400\""),
             ("[1.5, [\"a\", 0.10000000000000000555], null]", "[1.5,[\"a\",\"0.10000000000000000555\"],null]"),
         ] {
             assert_eq!(decimals_of(&raw(text)).to_string(), exact);
         }
+    }
+
+    #[test]
+    fn floats_have_a_range() {
+        assert_eq!(float::<f64>("-0").map(f64::to_bits), Some((-0.0_f64).to_bits()));
+        assert_eq!((float("-Infinity"), float("inf")), (Some(f64::NEG_INFINITY), Some(f64::INFINITY)));
+        assert_eq!((float("5e-324"), float("0e-999")), (Some(5e-324), Some(0.0)));
+        // By way of a double it would be 16777216.
+        assert_eq!(float("16777217.0000000001"), Some(16_777_218_f32));
+        assert!(float::<f64>("NaN").is_some_and(f64::is_nan));
+        for wrong in ["1e999", "-1e-999", "", "0x1", " 1"] {
+            assert_eq!(float::<f64>(wrong), None, "{wrong}");
+        }
+        assert_eq!((float::<f32>("1e39"), float::<f32>("1e-46")), (None, None));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::http::problem::Problem;
 pub(crate) struct Statement {
     pub(crate) sql: String,
     pub(crate) params: Vec<Value>,
-    /// The texts of the parameters, when one of them has a number that is not whole; else none.
+    /// The texts of the parameters, when one of them needs its text; else none.
     pub(crate) texts: Texts,
     /// The number of rows that it must come to, for the transaction to be committed.
     pub(crate) expected_rows: Option<u64>,
@@ -67,7 +67,7 @@ impl Statement {
     /// Reads the body of a request for one statement.
     pub(crate) fn of_body(value: Value, text: &[u8], limits: &Limits) -> Result<Self, Problem> {
         let mut statement = Self::from_json(value, limits)?;
-        if statement.has_fraction() {
+        if statement.needs_texts() {
             statement.texts = exact::of_statement(text).ok_or_else(ambiguous)?;
         }
         Ok(statement)
@@ -76,7 +76,7 @@ impl Statement {
     /// Reads the body of a batch.
     pub(crate) fn all_of_body(value: Value, text: &[u8], limits: &Limits) -> Result<Vec<Self>, Problem> {
         let mut statements = Self::batch_from_json(value, limits)?;
-        if statements.iter().any(Self::has_fraction) {
+        if statements.iter().any(Self::needs_texts) {
             let texts = exact::of_batch(text).ok_or_else(ambiguous)?;
             for (statement, texts) in statements.iter_mut().zip(texts) {
                 statement.texts = texts.unwrap_or_default();
@@ -85,8 +85,8 @@ impl Statement {
         Ok(statements)
     }
 
-    fn has_fraction(&self) -> bool {
-        self.params.iter().any(exact::has_fraction)
+    fn needs_texts(&self) -> bool {
+        self.params.iter().any(exact::needs_text)
     }
 
     /// Reads `{"statements":[…]}`.

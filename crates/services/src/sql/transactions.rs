@@ -16,6 +16,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::{Answer, Failed, Isolation, SqlError, SqlRequest, SqlStore};
 use crate::Limits;
+use crate::lease::secret_id;
 
 /// Names the transaction of a statement, and on the answer to a beginning the one that has begun.
 pub(super) const TRANSACTION: HeaderName = HeaderName::from_static("tenon-transaction");
@@ -76,7 +77,7 @@ impl<S: SqlStore> Transactions<S> {
         let permit = timeout(inner.limits.queue_timeout, Arc::clone(&inner.permits).acquire_owned()).await;
         let Ok(Ok(permit)) = permit else { return Err(SqlError::Busy) };
         let transaction = inner.store.begin(isolation).await?;
-        let id = random_id()?;
+        let id = secret_id().ok_or_else(|| SqlError::Internal("there are no random numbers".to_owned()))?;
         let now = Instant::now();
         let entry = Arc::new(Entry {
             slot: tokio::sync::Mutex::new(Some(Held { transaction, _permit: permit })),
@@ -184,12 +185,4 @@ async fn watch<S: SqlStore>(inner: Weak<Inner<S>>, entry: Weak<Entry<S>>, id: St
         }
         return;
     }
-}
-
-/// 128 bits of the system's randomness, in hexadecimal digits.
-fn random_id() -> Result<String, SqlError> {
-    let mut bytes = [0; 16];
-    let random = rustls::crypto::ring::default_provider().secure_random;
-    random.fill(&mut bytes).map_err(|_| SqlError::Internal("there are no random numbers".to_owned()))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }

@@ -10,6 +10,7 @@ use object_store::local::LocalFileSystem;
 use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions};
 use tokio::sync::{Mutex, RwLock};
 
+use super::folder_uploads::Uploads;
 use super::path::{RESERVED, is_staged};
 use super::staged::{Staged, UPLOADS};
 use super::types::{Opened, Types};
@@ -34,6 +35,7 @@ pub(crate) struct FolderStore {
     root: Arc<PathBuf>,
     files: Arc<LocalFileSystem>,
     types: Types,
+    pub(super) uploads: Uploads,
     /// Addresses are signed with it.
     key: Arc<[u8]>,
     locks: Arc<Locks>,
@@ -77,7 +79,7 @@ impl FolderStore {
         let fail = |reason: String| ServicesError::Folder { path: root.to_path_buf(), reason };
         fs::create_dir_all(root).map_err(|error| fail(error.to_string()))?;
         let files = LocalFileSystem::new_with_prefix(root).map_err(|error| fail(error.to_string()))?;
-        let (types, Opened { key, since }) = Types::open(&root.join(format!("{RESERVED}types.db")))?;
+        let (types, Opened { key, since, uploads }) = Types::open(root)?;
         if let Some(before) = SystemTime::now().checked_sub(ABANDONED) {
             sweep(root, since, before);
         }
@@ -85,6 +87,7 @@ impl FolderStore {
             root: Arc::new(root.to_path_buf()),
             files: Arc::new(files.with_automatic_cleanup(true).with_fsync(true)),
             types,
+            uploads,
             key: key.into(),
             locks: Arc::new(Locks { folders: RwLock::default(), paths: std::array::from_fn(|_| Mutex::default()) }),
             _lock: None,
@@ -108,6 +111,27 @@ impl FolderStore {
             Err(error) => return Err(error),
         };
         if conditions.allow_write(current.as_ref()) { Ok(current) } else { Err(StorageError::Precondition) }
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Makes an object of a complete file.
+    pub(super) async fn publish(
+        &self,
+        path: &ObjectPath,
+        staged: Staged,
+        kept: &Kept,
+        conditions: &Conditions,
+    ) -> Result<Written, StorageError> {
+        let _folders = self.locks.folders.read().await;
+        let _path = self.locks.path(path).lock().await;
+        let current = self.allowed(path, conditions).await?;
+        staged.publish(self.files.path_to_filesystem(path.as_path()).map_err(conflict)?).await?;
+        let etag = read::get(&*self.files, path, None, None, true).await?.meta.e_tag.unwrap_or_default();
+        self.types.set(path.as_str(), &etag, kept).await?;
+        Ok(Written { created: current.is_none(), etag })
     }
 }
 
@@ -149,27 +173,21 @@ impl BlobStore for FolderStore {
         conditions: &Conditions,
     ) -> Result<Written, StorageError> {
         let first = upload.at_least(HELD_BYTES).await?;
-        let staged = if upload.is_over() { None } else { Some(Staged::of(&self.root, &first, upload).await?) };
+        if !upload.is_over() {
+            let staged = Staged::of(&self.root.join(UPLOADS), &first, upload, |_| {}).await?;
+            return self.publish(path, staged, kept, conditions).await;
+        }
         let _folders = self.locks.folders.read().await;
         let _path = self.locks.path(path).lock().await;
         let current = self.allowed(path, conditions).await?;
-        let etag = match staged {
-            Some(staged) => {
-                staged.publish(self.files.path_to_filesystem(path.as_path()).map_err(conflict)?).await?;
-                read::get(&*self.files, path, None, None, true).await?.meta.e_tag.unwrap_or_default()
-            }
-            None => {
-                let mode = if current.is_some() { PutMode::Overwrite } else { PutMode::Create };
-                let options = PutOptions { mode, ..PutOptions::default() };
-                let put =
-                    self.files.put_opts(path.as_path(), first.into(), options).await.map_err(|error| match error {
-                        // There is no such object, and yet there is something.
-                        object_store::Error::AlreadyExists { .. } => StorageError::Conflict(IS_FOLDER),
-                        other => conflict(other),
-                    })?;
-                put.e_tag.unwrap_or_default()
-            }
-        };
+        let mode = if current.is_some() { PutMode::Overwrite } else { PutMode::Create };
+        let options = PutOptions { mode, ..PutOptions::default() };
+        let put = self.files.put_opts(path.as_path(), first.into(), options).await.map_err(|error| match error {
+            // There is no such object, and yet there is something.
+            object_store::Error::AlreadyExists { .. } => StorageError::Conflict(IS_FOLDER),
+            other => conflict(other),
+        })?;
+        let etag = put.e_tag.unwrap_or_default();
         self.types.set(path.as_str(), &etag, kept).await?;
         Ok(Written { created: current.is_none(), etag })
     }
@@ -221,8 +239,7 @@ impl BlobStore for FolderStore {
 }
 
 /// Deletes files of uploads whose process was killed: those named `object#1`, or in the folder of large uploads, written between
-/// the two times. Older files were in
-/// the folder before it was a store, and newer ones may be uploads of another process.
+/// the two times. Older files were in the folder before it was a store, and newer ones may be uploads of another process.
 fn sweep(folder: &Path, since: SystemTime, before: SystemTime) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {

@@ -77,6 +77,11 @@ impl Kept {
         }
     }
 
+    /// As a folder keeps them; none when there are none.
+    pub(crate) fn headers_json(&self) -> Option<String> {
+        (!self.headers.is_empty()).then(|| serde_json::json!(self.headers).to_string())
+    }
+
     /// As S3 keeps them.
     pub(crate) fn to_attributes(&self) -> Attributes {
         let mut attributes = Attributes::from_iter([(Attribute::ContentType, self.content_type.clone())]);

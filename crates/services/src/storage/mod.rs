@@ -1,17 +1,22 @@
 //! Storage: objects under paths, with content type, ETag, ranges and conditions.
 
 mod conditions;
+mod content_types;
 mod folder;
+mod folder_uploads;
 mod kept;
 mod path;
 mod range;
 mod read;
 mod routes;
 mod s3;
+mod s3_uploads;
 mod service;
 mod signed;
 mod staged;
 mod types;
+mod upload_routes;
+mod uploads;
 
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
@@ -24,6 +29,7 @@ pub(crate) use path::ObjectPath;
 pub(crate) use routes::routes;
 pub(crate) use s3::S3Store;
 pub(crate) use service::KIND;
+pub(crate) use uploads::UploadStore;
 
 use crate::http::body::Incoming;
 use crate::http::problem::Problem;
@@ -63,6 +69,8 @@ pub(crate) struct ListOf<'a> {
     pub(crate) limit: usize,
     /// What stands behind the next slash is one entry, a prefix.
     pub(crate) by_folder: bool,
+    /// The objects need their content types, which S3 has to be asked for one by one.
+    pub(crate) with_types: bool,
 }
 
 impl ListOf<'_> {
@@ -90,6 +98,8 @@ pub(crate) struct Page {
 pub(crate) enum StorageError {
     /// No object has this path.
     NotFound,
+    /// No upload in parts has this id and this path.
+    NoUpload,
     /// The object is not as the request's conditions want it.
     Precondition,
     /// The path cannot be an object beside those that are there.
@@ -110,6 +120,9 @@ impl From<StorageError> for Problem {
     fn from(error: StorageError) -> Self {
         match error {
             StorageError::NotFound => Self::not_found("no object has this path"),
+            StorageError::NoUpload => {
+                Self::not_found("no upload of this path has this id: it was completed or given up, or is too old")
+            }
             StorageError::Precondition => {
                 Self::new(StatusCode::PRECONDITION_FAILED, "the object is not as the request's conditions want it")
             }
@@ -131,7 +144,7 @@ impl From<object_store::Error> for StorageError {
 }
 
 /// Where objects are kept.
-pub(crate) trait BlobStore: Clone + Send + Sync + 'static {
+pub(crate) trait BlobStore: UploadStore + Clone + Send + Sync + 'static {
     /// What is known of an object.
     fn head(&self, path: &ObjectPath) -> impl Future<Output = Result<Meta, StorageError>> + Send;
 

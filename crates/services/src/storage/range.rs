@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// What `Range` asks for.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Asked {
+pub(crate) enum AskedRange {
     /// The whole object: no range, several, or one that is none.
     Whole,
     /// A part.
@@ -14,11 +14,11 @@ pub(crate) enum Asked {
 }
 
 /// Reads `bytes=0-499`, `bytes=500-` or `bytes=-500` of an object of `size` bytes.
-pub(crate) fn parse(header: Option<&str>, size: u64) -> Asked {
-    let Some((unit, spec)) = header.and_then(|header| header.split_once('=')) else { return Asked::Whole };
-    let Some((first, last)) = spec.trim().split_once('-') else { return Asked::Whole };
+pub(crate) fn parse(header: Option<&str>, size: u64) -> AskedRange {
+    let Some((unit, spec)) = header.and_then(|header| header.split_once('=')) else { return AskedRange::Whole };
+    let Some((first, last)) = spec.trim().split_once('-') else { return AskedRange::Whole };
     if !unit.trim().eq_ignore_ascii_case("bytes") {
-        return Asked::Whole;
+        return AskedRange::Whole;
     }
     let number = |text: &str| {
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -29,9 +29,9 @@ pub(crate) fn parse(header: Option<&str>, size: u64) -> Asked {
         (Some(first), Some(last)) if first <= last => first..last.saturating_add(1).min(size),
         (Some(first), None) if last.is_empty() => first..size,
         (None, Some(suffix)) if first.is_empty() => size.saturating_sub(suffix)..size,
-        _ => return Asked::Whole,
+        _ => return AskedRange::Whole,
     };
-    if range.start < range.end { Asked::Part(range) } else { Asked::Unsatisfiable }
+    if range.start < range.end { AskedRange::Part(range) } else { AskedRange::Unsatisfiable }
 }
 
 #[cfg(test)]
@@ -41,21 +41,21 @@ mod tests {
     #[test]
     fn ranges() {
         for (header, asked) in [
-            ("bytes=0-0", Asked::Part(0..1)),
-            ("bytes=2-", Asked::Part(2..10)),
-            ("bytes=-3", Asked::Part(7..10)),
-            ("bytes=-99", Asked::Part(0..10)),
-            ("bytes=5-99999999999999999999", Asked::Part(5..10)),
-            ("bytes=10-", Asked::Unsatisfiable),
-            ("bytes=-0", Asked::Unsatisfiable),
-            ("bytes=5-2", Asked::Whole),
-            ("bytes=0-1,3-4", Asked::Whole),
-            ("lines=0-1", Asked::Whole),
-            ("bytes=a-b", Asked::Whole),
+            ("bytes=0-0", AskedRange::Part(0..1)),
+            ("bytes=2-", AskedRange::Part(2..10)),
+            ("bytes=-3", AskedRange::Part(7..10)),
+            ("bytes=-99", AskedRange::Part(0..10)),
+            ("bytes=5-99999999999999999999", AskedRange::Part(5..10)),
+            ("bytes=10-", AskedRange::Unsatisfiable),
+            ("bytes=-0", AskedRange::Unsatisfiable),
+            ("bytes=5-2", AskedRange::Whole),
+            ("bytes=0-1,3-4", AskedRange::Whole),
+            ("lines=0-1", AskedRange::Whole),
+            ("bytes=a-b", AskedRange::Whole),
         ] {
             assert_eq!(parse(Some(header), 10), asked, "{header}");
         }
-        assert_eq!(parse(Some("bytes=0-"), 0), Asked::Unsatisfiable);
-        assert_eq!(parse(None, 10), Asked::Whole);
+        assert_eq!(parse(Some("bytes=0-"), 0), AskedRange::Unsatisfiable);
+        assert_eq!(parse(None, 10), AskedRange::Whole);
     }
 }

@@ -12,13 +12,17 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
 use chrono::SecondsFormat;
-use object_store::signer::Signer as _;
+use object_store::signer::{SignedUrlOptions, Signer as _};
 use serde_json::{Value, json};
 
 use super::conditions::{ReadAnswer, http_date};
-use super::range::{self, Asked};
+use super::range::{self, AskedRange};
+use super::signed::Permission;
+use super::upload_routes::Asked;
+use super::uploads::{UploadId, part_number};
 use super::{
     BlobStore, Conditions, Kept, ListOf, Meta, Object, ObjectPath, Page, Signer, StorageError, Written, signed,
+    upload_routes,
 };
 use crate::Limits;
 use crate::http::body::{self, Incoming};
@@ -52,7 +56,10 @@ async fn read<S: BlobStore>(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let path = path_of(&uri, &shared.limits)?;
-    send(&shared, &method, &path, &headers).await
+    match Asked::of(&uri)? {
+        Some(asked) => upload_routes::list(&shared, &path, &asked).await,
+        None => send(&shared, &method, &path, &headers).await,
+    }
 }
 
 async fn send<S: BlobStore>(
@@ -80,11 +87,11 @@ async fn send<S: BlobStore>(
     if *method == Method::HEAD {
         return Ok(answer(StatusCode::OK, &meta, meta.size, Body::empty()));
     }
-    let asked = if conditions.allow_range(&meta) { range::parse(range, meta.size) } else { Asked::Whole };
+    let asked = if conditions.allow_range(&meta) { range::parse(range, meta.size) } else { AskedRange::Whole };
     let part = match asked {
-        Asked::Whole => None,
-        Asked::Part(part) => Some(part),
-        Asked::Unsatisfiable => {
+        AskedRange::Whole => None,
+        AskedRange::Part(part) => Some(part),
+        AskedRange::Unsatisfiable => {
             let problem = Problem::new(StatusCode::RANGE_NOT_SATISFIABLE, "the object has no such bytes");
             return Err(problem.with_header(CONTENT_RANGE, header(format!("bytes */{}", meta.size))));
         }
@@ -106,7 +113,10 @@ async fn write<S: BlobStore>(
     body: Body,
 ) -> Result<Response, Problem> {
     let path = path_of(&uri, &shared.limits)?;
-    keep(&shared, &uri, &path, &headers, body).await
+    match Asked::of(&uri)? {
+        Some(asked) => upload_routes::put(&shared, &path, &asked.part()?, &headers, body).await,
+        None => keep(&shared, &uri, &path, &headers, body).await,
+    }
 }
 
 async fn keep<S: BlobStore>(
@@ -126,7 +136,7 @@ async fn keep<S: BlobStore>(
     Ok(answer_written(written, uri))
 }
 
-fn answer_written(written: Written, uri: &Uri) -> Response {
+pub(super) fn answer_written(written: Written, uri: &Uri) -> Response {
     let etag = header(written.etag);
     if written.created {
         (StatusCode::CREATED, [(ETAG, etag), (LOCATION, header(uri.path().to_owned()))]).into_response()
@@ -135,13 +145,18 @@ fn answer_written(written: Written, uri: &Uri) -> Response {
     }
 }
 
-/// `POST /storage/*to?copy=<from>`: the object of the query becomes the object of the path as well.
+/// `POST /storage/*to?copy=<from>`: the object of the query becomes the object of the path as well. With `upload`, an upload in
+/// parts.
 async fn copy<S: BlobStore>(
     State(shared): State<Shared<S>>,
     uri: Uri,
     headers: HeaderMap,
+    body: Body,
 ) -> Result<Response, Problem> {
     let to = path_of(&uri, &shared.limits)?;
+    if let Some(asked) = Asked::of(&uri)? {
+        return upload_routes::post(&shared, &uri, &to, &asked, &headers, body).await;
+    }
     let query = Query::of(&uri)?;
     let from = query.bytes("copy").ok_or_else(|| Problem::bad_request("`copy` must be the path of an object"))?;
     let from = ObjectPath::new(from, shared.limits.max_key_bytes)?;
@@ -152,7 +167,8 @@ async fn copy<S: BlobStore>(
     Ok(answer_written(written, &uri))
 }
 
-/// `{"path","method","expires"}` → `{"url","expires"}`: an address that carries its own permission.
+/// `{"path","method","expires"}` → `{"url","expires"}`: an address that carries its own permission. `{"upload","part"}` makes it
+/// one for a part.
 async fn sign<S: BlobStore>(
     State(shared): State<Shared<S>>,
     Extension(PublicUrl(public_url)): Extension<PublicUrl>,
@@ -168,6 +184,14 @@ async fn sign<S: BlobStore>(
         Some("PUT") => Method::PUT,
         _ => return Err(Problem::bad_request("`method` must be \"GET\" or \"PUT\"")),
     };
+    let part = match (&asked["upload"], &asked["part"]) {
+        (Value::Null, Value::Null) => None,
+        (upload, part) if method == Method::PUT => {
+            let part = part.as_u64().map(|part| part.to_string());
+            Some((UploadId::new(upload.as_str().unwrap_or(""))?, part_number(part.as_deref())?))
+        }
+        _ => return Err(Problem::bad_request("`upload` and `part` are for the method \"PUT\"")),
+    };
     let most = signed::MAX_LIFETIME.as_secs();
     let wrong = || Problem::bad_request(format!("`expires` must be whole seconds, from 1 to {most}"));
     let lifetime = match &asked["expires"] {
@@ -179,13 +203,18 @@ async fn sign<S: BlobStore>(
     };
     let url = match shared.store.signer() {
         Signer::Store(store) => {
-            let signed = store.signed_url(method, path.as_path(), lifetime).await;
+            let query = part
+                .iter()
+                .flat_map(|(id, number)| [("uploadId", id.as_str().to_owned()), ("partNumber", number.to_string())]);
+            let options = SignedUrlOptions::default().with_query(query);
+            let signed = store.signed_url_opts(method, path.as_path(), lifetime, &options).await;
             signed.map_err(|error| Problem::internal(format!("storage: {error}")))?.to_string()
         }
         Signer::Service(key) => {
             let host = || headers.get(HOST).and_then(|value| value.to_str().ok()).unwrap_or("localhost");
             let base = public_url.unwrap_or_else(|| format!("http://{}", host()));
-            format!("{base}{}", signed::sign(key, method.as_str(), &path, lifetime))
+            let permission = Permission { method: method.as_str(), path: &path, part: part.as_ref() };
+            format!("{base}{}", signed::sign(key, &permission, lifetime))
         }
     };
     Ok(axum::Json(json!({ "url": url, "expires": lifetime.as_secs() })))
@@ -197,7 +226,7 @@ async fn read_signed<S: BlobStore>(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let path = permitted(&shared, "GET", &uri)?;
+    let (path, _) = permitted(&shared, "GET", &uri)?;
     send(&shared, &method, &path, &headers).await
 }
 
@@ -207,18 +236,27 @@ async fn write_signed<S: BlobStore>(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let path = permitted(&shared, "PUT", &uri)?;
-    keep(&shared, &uri, &path, &headers, body).await
+    let (path, part) = permitted(&shared, "PUT", &uri)?;
+    match part {
+        Some(part) => upload_routes::put(&shared, &path, &part, &headers, body).await,
+        None => keep(&shared, &uri, &path, &headers, body).await,
+    }
 }
 
-/// The path of a signed address, if it is good for this method.
-fn permitted<S: BlobStore>(shared: &Shared<S>, method: &str, uri: &Uri) -> Result<ObjectPath, Problem> {
+/// The path of a signed address and the part of an upload that it is for, if it is good for this method.
+fn permitted<S: BlobStore>(
+    shared: &Shared<S>,
+    method: &str,
+    uri: &Uri,
+) -> Result<(ObjectPath, Option<(UploadId, u16)>), Problem> {
     let bytes = decode(uri.path().strip_prefix(signed::PREFIX).unwrap_or(""))?;
     let path = ObjectPath::new(&bytes, shared.limits.max_key_bytes)?;
     let query = Query::of(uri)?;
     let (expires, signature) = (query.text("expires")?.unwrap_or(""), query.text("signature")?.unwrap_or(""));
+    let part = Asked::of(uri)?.map(|asked| asked.part()).transpose()?;
+    let permission = Permission { method, path: &path, part: part.as_ref() };
     match shared.store.signer() {
-        Signer::Service(key) if signed::is_good(key, method, &path, expires, signature) => Ok(path),
+        Signer::Service(key) if signed::is_good(key, &permission, expires, signature) => Ok((path, part)),
         _ => Err(Problem::new(StatusCode::FORBIDDEN, "this address is not good for this, or no longer")),
     }
 }
@@ -229,6 +267,9 @@ async fn remove<S: BlobStore>(
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
     let path = path_of(&uri, &shared.limits)?;
+    if let Some(asked) = Asked::of(&uri)? {
+        return upload_routes::delete(&shared, &path, &asked).await;
+    }
     shared.store.delete(&path, &Conditions::of(&headers)).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -242,8 +283,14 @@ async fn list<S: BlobStore>(State(shared): State<Shared<S>>, uri: Uri) -> Result
         Some("/") => true,
         Some(_) => return Err(Problem::bad_request("`delimiter` must be /")),
     };
-    let Page { objects, prefixes, next } = shared.store.list(ListOf { prefix, after, limit, by_folder }).await?;
-    let objects: Vec<Value> = objects.iter().map(describe).collect();
+    let with_types = match query.text("content_type")? {
+        None | Some("true") => true,
+        Some("false") => false,
+        Some(_) => return Err(Problem::bad_request("`content_type` must be true or false")),
+    };
+    let page = ListOf { prefix, after, limit, by_folder, with_types };
+    let Page { objects, prefixes, next } = shared.store.list(page).await?;
+    let objects: Vec<Value> = objects.iter().map(|meta| describe(meta, with_types)).collect();
     let mut page = json!({ "objects": objects, "next": next });
     if by_folder {
         page["prefixes"] = prefixes.into();
@@ -251,11 +298,15 @@ async fn list<S: BlobStore>(State(shared): State<Shared<S>>, uri: Uri) -> Result
     Ok(axum::Json(page))
 }
 
-fn describe(meta: &Meta) -> Value {
-    json!({
-        "path": meta.path, "size": meta.size, "content_type": meta.kept.content_type, "etag": meta.etag,
+fn describe(meta: &Meta, with_type: bool) -> Value {
+    let mut object = json!({
+        "path": meta.path, "size": meta.size, "etag": meta.etag,
         "modified": meta.modified.to_rfc3339_opts(SecondsFormat::Millis, true),
-    })
+    });
+    if with_type {
+        object["content_type"] = meta.kept.content_type.clone().into();
+    }
+    object
 }
 
 fn path_of(uri: &Uri, limits: &Limits) -> Result<ObjectPath, Problem> {
@@ -277,6 +328,6 @@ fn answer(status: StatusCode, meta: &Meta, length: u64, body: Body) -> Response 
 }
 
 /// A header's value of what came out of headers, or is ours.
-fn header(text: String) -> HeaderValue {
+pub(super) fn header(text: String) -> HeaderValue {
     HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static(""))
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::header::IF_MATCH;
-use axum::http::{HeaderValue, Method, StatusCode};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt, stream};
 use object_store::aws::AmazonS3;
@@ -16,14 +16,15 @@ use object_store::{
     PutResult, UpdateVersion,
 };
 
+use super::content_types::ContentTypes;
 use super::{BlobStore, Conditions, Kept, ListOf, Meta, Object, ObjectPath, Page, Signer, StorageError, Written, read};
 use crate::http::body::Incoming;
 
 /// How many objects of a list are asked for their content types at once; lists have none.
 const CONCURRENT_HEADS: usize = 16;
 
-/// The time for a request that `object_store` has no call for.
-const REQUEST_TIME: Duration = Duration::from_secs(30);
+/// The time for a request that `object_store` has no call for. To join the parts of a large object takes S3 minutes.
+const REQUEST_TIME: Duration = Duration::from_secs(300);
 
 /// The largest object that a conditional copy reads and writes, since S3 itself copies without conditions.
 const MAX_CONDITIONAL_COPY: u64 = 8 * 1024 * 1024;
@@ -34,9 +35,10 @@ const PART_BYTES: usize = 8 * 1024 * 1024;
 /// A bucket.
 #[derive(Clone)]
 pub(crate) struct S3Store {
-    store: Arc<AmazonS3>,
+    pub(super) store: Arc<AmazonS3>,
     /// For requests that `object_store` has no call for.
     http: reqwest::Client,
+    types: ContentTypes,
 }
 
 impl S3Store {
@@ -45,7 +47,7 @@ impl S3Store {
     /// The reason why there is no HTTP client, such as missing certificate authorities.
     pub(crate) fn new(store: AmazonS3) -> Result<Self, String> {
         let http = reqwest::Client::builder().timeout(REQUEST_TIME).build().map_err(|error| error.to_string())?;
-        Ok(Self { store: Arc::new(store), http })
+        Ok(Self { store: Arc::new(store), http, types: ContentTypes::default() })
     }
 
     /// Keeps an object in place of `current`. With conditions, S3 itself makes sure that the object is still that one.
@@ -92,19 +94,39 @@ impl S3Store {
 
     /// Deletes the object that has this ETag, and no other.
     async fn delete_tagged(&self, path: &ObjectPath, etag: &str) -> Result<(), StorageError> {
-        let tag =
-            HeaderValue::try_from(etag).map_err(|_| StorageError::Internal("storage: a wrong ETag".to_owned()))?;
-        let options = SignedUrlOptions::default().with_signed_header(IF_MATCH, tag.clone());
-        let url = self.store.signed_url_opts(Method::DELETE, path.as_path(), REQUEST_TIME, &options).await?;
-        let sent = self.http.delete(url).header(IF_MATCH, tag).send().await;
-        // The URL has a signature, which is not for the log.
-        let answer = sent.map_err(|error| StorageError::Internal(format!("storage: {}", error.without_url())))?;
-        match answer.status() {
-            status if status.is_success() => Ok(()),
-            StatusCode::NOT_FOUND => Err(StorageError::NotFound),
-            StatusCode::PRECONDITION_FAILED | StatusCode::CONFLICT => Err(StorageError::Precondition),
-            status => Err(StorageError::Internal(format!("storage: a DELETE with If-Match was answered {status}"))),
+        let header = Some((IF_MATCH, etag));
+        match self.send(Method::DELETE, path, vec![], header, String::new()).await? {
+            (status, _) if status.is_success() => Ok(()),
+            (StatusCode::NOT_FOUND, _) => Err(StorageError::NotFound),
+            (StatusCode::PRECONDITION_FAILED | StatusCode::CONFLICT, _) => Err(StorageError::Precondition),
+            (status, _) => {
+                Err(StorageError::Internal(format!("storage: a DELETE with If-Match was answered {status}")))
+            }
         }
+    }
+
+    /// Sends a signed request that `object_store` has no call for; its status and body.
+    pub(super) async fn send(
+        &self,
+        method: Method,
+        path: &ObjectPath,
+        query: Vec<(&str, String)>,
+        header: Option<(HeaderName, &str)>,
+        body: String,
+    ) -> Result<(StatusCode, String), StorageError> {
+        let mut options = SignedUrlOptions::default().with_query(query);
+        let mut headers = HeaderMap::new();
+        if let Some((name, value)) = header {
+            let value =
+                HeaderValue::try_from(value).map_err(|_| StorageError::Internal("storage: a wrong ETag".to_owned()))?;
+            options = options.with_signed_header(name.clone(), value.clone());
+            headers.insert(name, value);
+        }
+        let url = self.store.signed_url_opts(method.clone(), path.as_path(), REQUEST_TIME, &options).await?;
+        // The URL has a signature, which is not for the log.
+        let failed = |error: reqwest::Error| StorageError::Internal(format!("storage: {}", error.without_url()));
+        let answer = self.http.request(method, url).headers(headers).body(body).send().await.map_err(failed)?;
+        Ok((answer.status(), answer.text().await.map_err(failed)?))
     }
 }
 
@@ -113,7 +135,11 @@ const MAX_KEYS: usize = 1000;
 
 impl S3Store {
     /// The object that a write takes the place of, if the conditions hold of it.
-    async fn allowed(&self, path: &ObjectPath, conditions: &Conditions) -> Result<Option<Meta>, StorageError> {
+    pub(super) async fn allowed(
+        &self,
+        path: &ObjectPath,
+        conditions: &Conditions,
+    ) -> Result<Option<Meta>, StorageError> {
         let current = match self.head(path).await {
             Ok(meta) => Some(meta),
             Err(StorageError::NotFound) => None,
@@ -269,20 +295,28 @@ impl BlobStore for S3Store {
         let mut entries = self.entries(&page).await?;
         let next = read::cut(&mut entries, page.limit);
         let objects: Vec<ObjectMeta> = entries.values().flatten().cloned().collect();
-        let heads = stream::iter(objects).map(|found| async move {
-            match self
-                .store
-                .get_opts(&found.location, object_store::GetOptions { head: true, ..Default::default() })
-                .await
-            {
-                Ok(got) => Ok(Some(meta_of(&got))),
+        if !page.with_types {
+            let objects = objects.iter().map(|found| read::meta(found, Kept::default())).collect();
+            return Ok(Page { objects, prefixes: read::prefixes(entries), next });
+        }
+        let metas = stream::iter(objects).map(|found| async move {
+            if let Some(content_type) = self.types.get(&found) {
+                return Ok(Some(read::meta(&found, Kept { content_type, ..Kept::default() })));
+            }
+            let head = object_store::GetOptions { head: true, ..Default::default() };
+            match self.store.get_opts(&found.location, head).await {
+                Ok(got) => {
+                    let meta = meta_of(&got);
+                    self.types.set(&got.meta, &meta.kept.content_type);
+                    Ok(Some(meta))
+                }
                 // Deleted since: the page has one less, and the list goes on behind it.
                 Err(object_store::Error::NotFound { .. }) => Ok(None),
                 Err(error) => Err(StorageError::from(error)),
             }
         });
-        let heads: Vec<Option<Meta>> = heads.buffered(CONCURRENT_HEADS).try_collect().await?;
-        Ok(Page { objects: heads.into_iter().flatten().collect(), prefixes: read::prefixes(entries), next })
+        let metas: Vec<Option<Meta>> = metas.buffered(CONCURRENT_HEADS).try_collect().await?;
+        Ok(Page { objects: metas.into_iter().flatten().collect(), prefixes: read::prefixes(entries), next })
     }
 
     fn signer(&self) -> Signer<'_> {

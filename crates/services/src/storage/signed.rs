@@ -6,6 +6,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
 use super::ObjectPath;
+use super::uploads::UploadId;
 
 /// The longest time that an address may be good for; as S3 has it.
 pub(crate) const MAX_LIFETIME: Duration = Duration::from_secs(7 * 24 * 3600);
@@ -16,8 +17,18 @@ pub(crate) const LIFETIME: Duration = Duration::from_secs(15 * 60);
 /// What the addresses of the service begin with.
 pub(crate) const PREFIX: &str = "/storage-url/";
 
+/// What an address is good for.
+#[derive(Clone, Copy)]
+pub(crate) struct Permission<'a> {
+    pub(crate) method: &'a str,
+    pub(crate) path: &'a ObjectPath,
+    /// The part of an upload, instead of the object.
+    pub(crate) part: Option<&'a (UploadId, u16)>,
+}
+
 /// The path and query of an address that the service signs.
-pub(crate) fn sign(key: &[u8], method: &str, path: &ObjectPath, lifetime: Duration) -> String {
+pub(crate) fn sign(key: &[u8], permission: &Permission<'_>, lifetime: Duration) -> String {
+    let Permission { method, path, part } = permission;
     let expires = now().saturating_add(lifetime.as_secs());
     let mut encoded = String::from(PREFIX);
     for byte in path.as_str().bytes() {
@@ -27,23 +38,27 @@ pub(crate) fn sign(key: &[u8], method: &str, path: &ObjectPath, lifetime: Durati
             encoded.push_str(&format!("%{byte:02X}"));
         }
     }
-    let signature = mac(key, method, path, expires).finalize().into_bytes();
+    let signature = mac(key, permission, expires).finalize().into_bytes();
     let signature: String = signature.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("{encoded}?method={method}&expires={expires}&signature={signature}")
+    // An id of the service has digits and letters only.
+    let part = part.map(|(id, number)| format!("&upload={}&part={number}", id.as_str())).unwrap_or_default();
+    format!("{encoded}?method={method}{part}&expires={expires}&signature={signature}")
 }
 
-/// Whether an address is good for this method and path now.
-pub(crate) fn is_good(key: &[u8], method: &str, path: &ObjectPath, expires: &str, signature: &str) -> bool {
+/// Whether an address is good for this now.
+pub(crate) fn is_good(key: &[u8], permission: &Permission<'_>, expires: &str, signature: &str) -> bool {
     let Some(expires) = expires.parse::<u64>().ok().filter(|expires| *expires > now()) else { return false };
     let bytes = (0..signature.len() / 2).map(|at| u8::from_str_radix(signature.get(at * 2..at * 2 + 2)?, 16).ok());
     let Some(bytes) = bytes.collect::<Option<Vec<u8>>>() else { return false };
     // In constant time.
-    mac(key, method, path, expires).verify_slice(&bytes).is_ok()
+    mac(key, permission, expires).verify_slice(&bytes).is_ok()
 }
 
-fn mac(key: &[u8], method: &str, path: &ObjectPath, expires: u64) -> Hmac<Sha256> {
+fn mac(key: &[u8], Permission { method, path, part }: &Permission<'_>, expires: u64) -> Hmac<Sha256> {
     let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("a key may have any length");
-    mac.update(format!("{method}\n{expires}\n{}", path.as_str()).as_bytes());
+    // None of them has a line break.
+    let part = part.map(|(id, number)| format!("\n{}\n{number}", id.as_str())).unwrap_or_default();
+    mac.update(format!("{method}\n{expires}\n{}{part}", path.as_str()).as_bytes());
     mac
 }
 
@@ -58,21 +73,27 @@ mod tests {
     #[test]
     fn addresses_are_good_for_what_they_were_made_for() {
         let path = |text: &str| ObjectPath::new(text.as_bytes(), 1024).unwrap();
-        let address = sign(b"key", "GET", &path("a b/é"), LIFETIME);
+        let (object, other) = (path("a b/é"), path("b"));
+        let get = Permission { method: "GET", path: &object, part: None };
+        let address = sign(b"key", &get, LIFETIME);
         assert!(address.starts_with("/storage-url/a%20b/%C3%A9?method=GET&expires="), "{address}");
         let (head, signature) = address.split_once("&signature=").unwrap();
         let expires = head.rsplit_once('=').unwrap().1;
-        assert!(is_good(b"key", "GET", &path("a b/é"), expires, signature));
-        for (key, method, object, expires, signature) in [
-            (&b"other"[..], "GET", "a b/é", expires, signature),
-            (b"key", "PUT", "a b/é", expires, signature),
-            (b"key", "GET", "b", expires, signature),
-            (b"key", "GET", "a b/é", "99999999999", signature),
-            (b"key", "GET", "a b/é", "1", signature),
-            (b"key", "GET", "a b/é", expires, ""),
-            (b"key", "GET", "a b/é", expires, "zz"),
+        assert!(is_good(b"key", &get, expires, signature));
+        let part = (UploadId::new("0af").unwrap(), 7);
+        for (key, permission, expires, signature) in [
+            (&b"other"[..], get, expires, signature),
+            (b"key", Permission { method: "PUT", ..get }, expires, signature),
+            (b"key", Permission { path: &other, ..get }, expires, signature),
+            (b"key", Permission { part: Some(&part), ..get }, expires, signature),
+            (b"key", get, "99999999999", signature),
+            (b"key", get, "1", signature),
+            (b"key", get, expires, ""),
+            (b"key", get, expires, "zz"),
         ] {
-            assert!(!is_good(key, method, &path(object), expires, signature));
+            assert!(!is_good(key, &permission, expires, signature));
         }
+        let address = sign(b"key", &Permission { method: "PUT", path: &other, part: Some(&part) }, LIFETIME);
+        assert!(address.starts_with("/storage-url/b?method=PUT&upload=0af&part=7&expires="), "{address}");
     }
 }

@@ -1,37 +1,68 @@
-//! Large uploads to a folder: each is a file beside the objects until it is complete.
+//! Files that are written beside the objects of a folder before they are part of one: large uploads, and parts of uploads.
 
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use bytes::Bytes;
 use tokio::io::AsyncWriteExt;
 
 use super::StorageError;
 use super::folder::conflict;
+use super::folder_uploads::{gone, join};
 use crate::http::body::Incoming;
 use crate::lease::receipt;
 
-/// The folder of the files, which no list shows.
+/// The folder of large uploads, which no list shows.
 pub(super) const UPLOADS: &str = ".tenon-uploads";
 
-/// A complete upload. Dropping it deletes the file, unless it was published.
-pub(super) struct Staged(PathBuf);
+/// A complete file. Dropping it deletes the file, unless it was published or kept.
+pub(super) struct Staged(Option<PathBuf>);
 
 impl Staged {
-    /// Writes the first bytes of an upload and all that follow to a file.
-    pub(super) async fn of(root: &Path, first: &Bytes, mut upload: Incoming) -> Result<Self, StorageError> {
-        let folder = root.join(UPLOADS);
+    /// Writes the first bytes of a body and all that follow to a file of the folder, and shows each piece that follows.
+    pub(super) async fn of(
+        folder: &Path,
+        first: &[u8],
+        mut body: Incoming,
+        mut each: impl FnMut(&[u8]),
+    ) -> Result<Self, StorageError> {
         tokio::fs::create_dir_all(&folder).await.map_err(failed)?;
-        let staged = Self(folder.join(receipt()));
-        let mut file = tokio::fs::File::create_new(&staged.0).await.map_err(failed)?;
+        let path = folder.join(receipt());
+        let staged = Self(Some(path.clone()));
+        let mut file = tokio::fs::File::create_new(&path).await.map_err(failed)?;
         file.write_all(first).await.map_err(failed)?;
-        while let Some(piece) = upload.next().await? {
+        while let Some(piece) = body.next().await? {
+            each(&piece);
             file.write_all(&piece).await.map_err(failed)?;
         }
         file.flush().await.map_err(failed)?;
         file.sync_all().await.map_err(failed)?;
+        // Its name outlives a crash, too.
+        tokio::fs::File::open(folder).await.map_err(failed)?.sync_all().await.map_err(failed)?;
         Ok(staged)
+    }
+
+    /// Joins the parts of an upload.
+    pub(super) async fn joined(root: &Path, files: Vec<PathBuf>) -> Result<Self, StorageError> {
+        let folder = root.join(UPLOADS);
+        let joined = tokio::task::spawn_blocking(move || {
+            std::fs::create_dir_all(&folder)?;
+            let path = folder.join(receipt());
+            let staged = Self(Some(path.clone()));
+            join(&files, &path).map(|()| staged)
+        });
+        joined.await.map_err(|error| StorageError::Internal(error.to_string()))?.map_err(gone)
+    }
+
+    /// The name of the file in its folder.
+    pub(super) fn name(&self) -> String {
+        let name = self.0.as_deref().and_then(Path::file_name).unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    }
+
+    /// Leaves the file where it is.
+    pub(super) fn keep(mut self) {
+        self.0 = None;
     }
 
     /// Puts the file in the place of an object.
@@ -39,7 +70,7 @@ impl Staged {
         let moved = tokio::task::spawn_blocking(move || {
             let parent = to.parent().unwrap_or(Path::new("/"));
             std::fs::create_dir_all(parent)?;
-            std::fs::rename(&self.0, &to)?;
+            std::fs::rename(self.0.as_deref().unwrap_or(Path::new("")), &to)?;
             // The new name outlives a crash, too.
             File::open(parent)?.sync_all()
         });
@@ -50,10 +81,12 @@ impl Staged {
 impl Drop for Staged {
     fn drop(&mut self) {
         // Once published, there is none of this name.
-        let _ = std::fs::remove_file(&self.0);
+        if let Some(path) = &self.0 {
+            let _ = std::fs::remove_file(path);
+        }
     }
 }
 
-fn failed(error: io::Error) -> StorageError {
+pub(super) fn failed(error: io::Error) -> StorageError {
     StorageError::Internal(format!("storage: {error}"))
 }

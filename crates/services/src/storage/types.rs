@@ -6,6 +6,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use super::folder_uploads::{self, Uploads};
+use super::path::RESERVED;
 use super::{Kept, StorageError};
 use crate::ServicesError;
 use crate::sqlite_file::SqliteFile;
@@ -29,19 +31,24 @@ pub(crate) struct Opened {
     pub(crate) key: Vec<u8>,
     /// The time at which the folder became a store.
     pub(crate) since: SystemTime,
+    /// The open uploads in parts.
+    pub(super) uploads: Uploads,
 }
 
 impl Types {
     /// Opens the database.
-    pub(crate) fn open(path: &Path) -> Result<(Self, Opened), ServicesError> {
-        let file = SqliteFile::open(path, SCHEMA)?;
+    pub(crate) fn open(root: &Path) -> Result<(Self, Opened), ServicesError> {
+        let path = &root.join(format!("{RESERVED}types.db"));
+        let file = SqliteFile::open(path, &[SCHEMA, folder_uploads::SCHEMA].concat())?;
+        let uploads = Uploads::new(file.clone(), root);
         let opened = file.set_up(path, |db| {
             // A file of an earlier version has content types only.
             let known = db.prepare("SELECT 1 FROM pragma_table_info('types') WHERE name = 'headers'")?.exists([])?;
             if !known {
                 db.execute_batch("ALTER TABLE types ADD COLUMN headers TEXT")?;
             }
-            Ok(Opened { key: key_of(db)?, since: since(db)? })
+            uploads.clear(db)?;
+            Ok(Opened { key: key_of(db)?, since: since(db)?, uploads })
         })?;
         Ok((Self(file), opened))
     }
@@ -72,8 +79,7 @@ impl Types {
     }
 
     pub(crate) async fn set(&self, path: &str, etag: &str, kept: &Kept) -> Result<(), StorageError> {
-        let headers = (!kept.headers.is_empty()).then(|| serde_json::json!(kept.headers).to_string());
-        let row = (path.to_owned(), etag.to_owned(), kept.content_type.clone(), headers);
+        let row = (path.to_owned(), etag.to_owned(), kept.content_type.clone(), kept.headers_json());
         let set = self.0.call(move |db| {
             db.prepare_cached("INSERT OR REPLACE INTO types (path, etag, content_type, headers) VALUES (?, ?, ?, ?)")?
                 .execute(row)
@@ -92,7 +98,7 @@ impl Types {
 }
 
 /// Out of the columns `content_type` and `headers`, from `first` on.
-fn kept(row: &Row<'_>, first: usize) -> rusqlite::Result<Kept> {
+pub(super) fn kept(row: &Row<'_>, first: usize) -> rusqlite::Result<Kept> {
     let headers: Option<String> = row.get(first + 1)?;
     let headers = headers.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
     Ok(Kept { content_type: row.get(first)?, headers })

@@ -4,6 +4,7 @@ use serde_json::Value;
 use sqlx::TypeInfo;
 use sqlx::postgres::{PgTypeInfo, PgTypeKind};
 
+use super::encode::is_json;
 use super::{numeric, time};
 use crate::sql::{Cell, SqlError, too_large};
 
@@ -12,6 +13,8 @@ use crate::sql::{Cell, SqlError, too_large};
 pub(crate) enum Unreadable {
     /// Its type has none.
     Type,
+    /// An array that lists do not stand for.
+    Bounds,
     /// The bytes are not what they should be.
     Bytes,
     /// It is larger than a result may be, which has this many bytes.
@@ -24,6 +27,10 @@ impl Unreadable {
         match self {
             Self::Type => SqlError::Statement(format!(
                 "column \"{column}\" has the type {name}, which JSON has no form for: select {column}::text"
+            )),
+            Self::Bounds => SqlError::Statement(format!(
+                "column \"{column}\" has an array that begins elsewhere than at 1, or one of JSON with several dimensions, which \
+                 lists do not show: select {column}::text"
             )),
             Self::Bytes => SqlError::Internal(format!("PostgreSQL: a value of the type {name} could not be read")),
             Self::TooLarge(most) => too_large(*most),
@@ -54,7 +61,13 @@ fn scalar(bytes: &[u8], name: &str) -> Result<Cell, Unreadable> {
         "FLOAT4" => Cell::float(f32::from_be_bytes(fixed(bytes)?).to_string().parse().map_err(|_| Unreadable::Bytes)?),
         "FLOAT8" => Cell::float(f64::from_be_bytes(fixed(bytes)?)),
         "NUMERIC" => Cell::text(numeric::decode(bytes).ok_or(Unreadable::Bytes)?),
-        "TEXT" | "VARCHAR" | "CHAR" | "\"CHAR\"" | "NAME" | "UNKNOWN" | "citext" => text(bytes)?,
+        "\"CHAR\"" => match *bytes {
+            [0] => Cell::text(""),
+            [byte] if byte.is_ascii() => Cell::text(char::from(byte)),
+            [byte] => Cell::text(format!("\\{byte:03o}")),
+            _ => return Err(Unreadable::Bytes),
+        },
+        "TEXT" | "VARCHAR" | "CHAR" | "NAME" | "UNKNOWN" | "citext" => text(bytes)?,
         "JSON" => Cell::Json(utf8(bytes)?),
         "JSONB" => Cell::Json(utf8(bytes.get(1..).ok_or(Unreadable::Bytes)?)?),
         "BYTEA" => Cell::bytes(bytes),
@@ -76,7 +89,13 @@ fn array(bytes: &[u8], element: &PgTypeInfo, most: usize) -> Result<Cell, Unread
     let mut lengths = Vec::new();
     for _ in 0..dimensions {
         lengths.push(usize::try_from(reader.int()?).map_err(|_| Unreadable::Bytes)?);
-        reader.int()?;
+        if reader.int()? != 1 {
+            return Err(Unreadable::Bounds);
+        }
+    }
+    // A list within a list of JSON is an element.
+    if lengths.len() > 1 && is_json(element) {
+        return Err(Unreadable::Bounds);
     }
     if lengths.is_empty() {
         return Ok(Cell::Json("[]".to_string()));

@@ -48,7 +48,7 @@ pub(crate) fn arguments(statement: &Statement, types: &[PgTypeInfo]) -> Result<P
     let mut arguments = PgArguments::default();
     for (index, (value, info)) in values.iter().zip(types).enumerate() {
         let text = statement.texts.get(index).map(|text| &**text);
-        let exact = text.map(exact::decimals_of);
+        let exact = text.filter(|_| exact::has_fraction(value)).map(exact::decimals_of);
         let bytes = encode(exact.as_ref().unwrap_or(value), text, info)
             .map_err(|wrong| SqlError::Statement(format!("parameter {} {}", index + 1, wrong.sentence(info))))?;
         let parameter = Parameter { info: info.clone(), bytes };
@@ -63,6 +63,8 @@ enum Wrong {
     Value,
     /// The type has no form in JSON.
     Type,
+    /// JSON has no form of the number.
+    NoJson,
 }
 
 impl Wrong {
@@ -70,6 +72,9 @@ impl Wrong {
         let name = info.name().to_lowercase();
         match self {
             Self::Value => format!("is no value of the type {name}"),
+            Self::NoJson => {
+                format!("is a number that {name} does not have; for an object of this form, bind its JSON as a text")
+            }
             Self::Type => {
                 format!("has the type {name}, which JSON has no form for: cast a text, as in $1::text::{name}")
             }
@@ -79,7 +84,7 @@ impl Wrong {
 
 type Encoded = Result<Option<Vec<u8>>, Wrong>;
 
-/// `text` is how the value was written, where it has a number that a double may not hold.
+/// `text` is how the value was written, where its parsed form may differ.
 fn encode(value: &Value, text: Option<&RawValue>, info: &PgTypeInfo) -> Encoded {
     if let PgTypeKind::Domain(inner) = info.kind() {
         return encode(value, text, inner);
@@ -96,30 +101,29 @@ fn encode(value: &Value, text: Option<&RawValue>, info: &PgTypeInfo) -> Encoded 
 }
 
 fn scalar(value: &Value, raw: Option<&RawValue>, name: &str) -> Result<Vec<u8>, Wrong> {
+    let is_json = matches!(name, "JSON" | "JSONB");
+    let spelled = match sql::float_of_parameter(value) {
+        // A client writes it for every column, since its own writer of JSON makes a 0 of it.
+        Some("-0") => Some(if is_json { Value::from("-0") } else { Value::from(-0.0) }),
+        Some("Infinity" | "-Infinity" | "NaN") if is_json => return Err(Wrong::NoJson),
+        Some(text) if matches!(name, "FLOAT4" | "FLOAT8" | "NUMERIC") => Some(Value::from(text)),
+        _ => None,
+    };
+    let raw = raw.filter(|_| spelled.is_none());
+    let value = spelled.as_ref().unwrap_or(value);
     let wrong = || Wrong::Value;
     let integer = |min: i64, max: i64| integer(value).filter(|number| (min..=max).contains(number)).ok_or(Wrong::Value);
     let text = || value.as_str().ok_or(Wrong::Value);
-    // `{"float":"Infinity"}` is a value where it is not JSON itself.
-    let spelled = sql::float_of_parameter(value).map(Value::from);
-    let value = spelled.as_ref().filter(|_| matches!(name, "FLOAT4" | "FLOAT8" | "NUMERIC")).unwrap_or(value);
     Ok(match name {
         "BOOL" => vec![u8::from(boolean(value).ok_or_else(wrong)?)],
         "INT2" => be(&integer(i16::MIN.into(), i16::MAX.into())?.to_be_bytes(), 2),
         "INT4" => be(&integer(i32::MIN.into(), i32::MAX.into())?.to_be_bytes(), 4),
         "INT8" => be(&integer(i64::MIN, i64::MAX)?.to_be_bytes(), 8),
         "OID" => be(&integer(0, u32::MAX.into())?.to_be_bytes(), 4),
-        "FLOAT4" => {
-            let wide = float(value).ok_or_else(wrong)?;
-            #[allow(clippy::cast_possible_truncation, reason = "that is what the column holds")]
-            let narrow = wide as f32;
-            // Too large for four bytes, or too small, as PostgreSQL has it.
-            if (narrow.is_infinite() && wide.is_finite()) || (narrow == 0.0 && wide != 0.0) {
-                return Err(Wrong::Value);
-            }
-            narrow.to_be_bytes().to_vec()
-        }
-        "FLOAT8" => float(value).ok_or_else(wrong)?.to_be_bytes().to_vec(),
+        "FLOAT4" => float::<f32>(value).ok_or_else(wrong)?.to_be_bytes().to_vec(),
+        "FLOAT8" => float::<f64>(value).ok_or_else(wrong)?.to_be_bytes().to_vec(),
         "NUMERIC" => numeric::encode(&decimal(value).ok_or_else(wrong)?).ok_or_else(wrong)?,
+        "\"CHAR\"" => vec![character(text()?).ok_or_else(wrong)?],
         "TEXT" | "VARCHAR" | "CHAR" | "NAME" | "UNKNOWN" | "citext" => plain(value).ok_or_else(wrong)?.into_bytes(),
         "JSON" => json(value, raw).into_bytes(),
         // The version of the format.
@@ -225,37 +229,43 @@ fn integer(value: &Value) -> Option<i64> {
     }
 }
 
-fn float(value: &Value) -> Option<f64> {
+fn float<F: std::str::FromStr + Copy + Into<f64>>(value: &Value) -> Option<F> {
     match value {
-        Value::Number(number) => number.as_f64(),
-        Value::String(text) => {
-            let number: f64 = text.trim().parse().ok()?;
-            // `1e999` is no infinity; "Infinity" is.
-            let spelled = text.trim_start_matches([' ', '+', '-']).starts_with(['i', 'I']);
-            (!number.is_infinite() || spelled).then_some(number)
-        }
+        // The shortest text of a double: a float of four bytes is the nearest to it.
+        Value::Number(number) => exact::float(&number.to_string()),
+        Value::String(text) => exact::float(text.trim()),
         _ => None,
     }
 }
 
 fn decimal(value: &Value) -> Option<String> {
     match value {
-        Value::Number(number) => Some(number.to_string()),
+        Value::Number(number) => Some(digits_of(number)),
         Value::String(text) => Some(text.clone()),
         _ => None,
     }
 }
 
+fn digits_of(number: &serde_json::Number) -> String {
+    let text = number.to_string();
+    if text == "-0.0" { "-0".to_owned() } else { text }
+}
+
 fn plain(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => (!text.contains('\0')).then(|| text.clone()),
-        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        Value::Number(number) => Some(digits_of(number)),
+        Value::Bool(_) => Some(value.to_string()),
         _ => None,
     }
 }
 
-fn is_json(info: &PgTypeInfo) -> bool {
-    matches!(info.name(), "JSON" | "JSONB")
+/// Whether a type, or the one beneath a domain, is JSON.
+pub(super) fn is_json(info: &PgTypeInfo) -> bool {
+    match info.kind() {
+        PgTypeKind::Domain(inner) => is_json(inner),
+        _ => matches!(info.name(), "JSON" | "JSONB"),
+    }
 }
 
 /// A text is JSON as it is; everything else becomes JSON, number by number as it was written.
@@ -266,10 +276,32 @@ fn json(value: &Value, raw: Option<&RawValue>) -> String {
     }
 }
 
-fn uuid(text: &str) -> Option<Vec<u8>> {
-    let digits: String = text.chars().filter(|c| *c != '-').collect();
-    if digits.len() != 32 || !digits.is_ascii() {
-        return None;
+/// One byte, as PostgreSQL writes the type `"char"`: nothing for 0, and `\\ooo` beyond ASCII.
+fn character(text: &str) -> Option<u8> {
+    match text.as_bytes() {
+        [] => Some(0),
+        [byte] => Some(*byte),
+        [b'\\', digits @ ..] if digits.len() == 3 && digits.iter().all(|digit| matches!(digit, b'0'..=b'7')) => {
+            u8::from_str_radix(&text[1..], 8).ok()
+        }
+        _ => None,
     }
+}
+
+/// 32 hexadecimal digits, with a dash behind any four of them, as PostgreSQL reads them.
+fn uuid(text: &str) -> Option<Vec<u8>> {
+    let mut digits = String::with_capacity(32);
+    let mut may_be_dash = false;
+    for character in text.chars() {
+        if character == '-' && may_be_dash && digits.len() < 32 {
+            may_be_dash = false;
+        } else if character.is_ascii_hexdigit() && digits.len() < 32 {
+            digits.push(character);
+            may_be_dash = digits.len().is_multiple_of(4);
+        } else {
+            return None;
+        }
+    }
+    (digits.len() == 32).then_some(())?;
     (0..16).map(|at| u8::from_str_radix(&digits[at * 2..at * 2 + 2], 16).ok()).collect()
 }

@@ -61,6 +61,14 @@ pub(super) fn sql_error(error: &sqlx::Error) -> SqlError {
     let database = match error {
         sqlx::Error::Database(database) => database,
         sqlx::Error::Io(_) => return SqlError::Lost,
+        // The columns of sqlx's own query for types, which knows no multiranges, and no enum with the label `NULL`.
+        sqlx::Error::ColumnDecode { index, .. } if matches!(index.trim_matches('"'), "typtype" | "enum_labels") => {
+            return SqlError::Statement(
+                "the statement has a type that JSON has no form for, such as a multirange: select it as column::text, and bind it \
+                 as $1::text::its_type"
+                    .to_owned(),
+            );
+        }
         other => return SqlError::Internal(format!("PostgreSQL: {other}")),
     };
     let message = database.message().to_string();

@@ -6,8 +6,9 @@ const NAN: u16 = 0xC000;
 const INFINITY: u16 = 0xD000;
 const NEGATIVE_INFINITY: u16 = 0xF000;
 
-/// The largest exponent that is read: `numeric` itself ends at 131,072 digits before the point and 16,383 behind it.
-const MAX_EXPONENT: i32 = 10_000;
+/// The largest exponent that is read: `numeric` itself ends at 131,072 digits before the point and 16,383 behind it, and the
+/// digits may begin at either end.
+const MAX_EXPONENT: i32 = 131_072 + 16_383;
 
 /// From a decimal such as `-12.50` or `1.5e-7`; none when it is no number.
 pub(crate) fn encode(text: &str) -> Option<Vec<u8>> {
@@ -128,10 +129,13 @@ mod tests {
         for (text, same) in [("1e3", "1000"), ("1.5E-7", "0.00000015"), ("+7", "7"), ("007", "7"), ("1.25e1", "12.5")] {
             assert_eq!(decode(&encode(text).unwrap()).as_deref(), Some(same), "{text}");
         }
+        let largest = "9".repeat(131_072);
+        assert_eq!(decode(&encode(&largest).unwrap()).as_deref(), Some(largest.as_str()));
+        assert_eq!(encode("1e131071"), encode(&format!("1{}", "0".repeat(131_071))));
         for text in ["NaN", "Infinity", "-Infinity"] {
             assert_eq!(decode(&encode(text).unwrap()).as_deref(), Some(text));
         }
-        for wrong in ["", "-", ".", "1..2", "1e", "0x1", "1 ", "1e99999"] {
+        for wrong in ["", "-", ".", "1..2", "1e", "0x1", "1 ", "1e147456", "1e-16384"] {
             assert_eq!(encode(wrong), None, "{wrong}");
         }
     }

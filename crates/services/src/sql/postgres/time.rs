@@ -130,7 +130,8 @@ fn parse_time(text: &str) -> Option<(i64, &str)> {
             let fraction: f64 = format!("0.{digits}").parse().ok().filter(|_| length > 0)?;
             #[allow(clippy::cast_possible_truncation, reason = "from 0 to a million")]
             {
-                micros = (fraction * 1_000_000.0).round() as i64;
+                // A half to the even one, as PostgreSQL does.
+                micros = (fraction * 1_000_000.0).round_ties_even() as i64;
             }
             rest = behind;
         }
@@ -151,19 +152,22 @@ fn parse_zone(text: &str) -> Option<i64> {
         b'-' => -1,
         _ => return None,
     };
-    let (mut seconds, mut unit, mut rest) = (0, 3600, &text[1..]);
-    while unit > 0 && !rest.is_empty() {
-        let digits = rest.strip_prefix(':').filter(|_| unit < 3600).unwrap_or(rest);
-        let value: i64 = digits.get(..2)?.parse().ok().filter(|_| digits.as_bytes()[0].is_ascii_digit())?;
-        if value >= 60 {
+    let fields: Vec<&str> = match text.get(1..)? {
+        // Only hours and minutes go without a colon.
+        whole if whole.len() == 4 && !whole.contains(':') => vec![whole.get(..2)?, whole.get(2..)?],
+        whole => whole.split(':').collect(),
+    };
+    let (mut seconds, mut unit) = (0, 3600);
+    for field in fields {
+        let (value, rest) = number(field, 2, 2)?;
+        if unit == 0 || value >= 60 || !rest.is_empty() {
             return None;
         }
         seconds += value * unit;
-        rest = &digits[2..];
         unit /= 60;
     }
     // PostgreSQL's own limit is just below 16 hours.
-    (rest.is_empty() && unit < 3600 && seconds < 16 * 3600).then_some(sign * seconds * 1_000_000)
+    (seconds < 16 * 3600).then_some(sign * seconds * 1_000_000)
 }
 
 fn write_date(days: i64) -> String {
@@ -228,6 +232,9 @@ mod tests {
     fn timestamps() {
         assert_eq!(again("2026-03-01T10:00:00Z", true), "2026-03-01T10:00:00Z");
         assert_eq!(again("2026-03-01T10:00:00.123456+02:00", true), "2026-03-01T08:00:00.123456Z");
+        for zone in ["-01:00:30", "-0100", "-01"] {
+            assert!(again(&format!("2026-03-01T10:00{zone}"), true).starts_with("2026-03-01T11:00:"), "{zone}");
+        }
         assert_eq!(again("1969-12-31 23:59:59.5", true), "1969-12-31T23:59:59.500Z");
         assert_eq!(again("2026-03-01T10:00:00+02:00", false), "2026-03-01T10:00:00");
         assert_eq!(again("2026-03-01", false), "2026-03-01T00:00:00");
@@ -239,6 +246,11 @@ mod tests {
             "2026-03-01T",
             "2026-03-01T25:00",
             "2026-03-01T10:00+1",
+            "2026-03-01T10:00+010203",
+            "2026-03-01T10:00+01:0203",
+            "2026-03-01T10:00+0102:03",
+            "2026-03-01T10:00+01:02:03:04",
+            "2026-03-01T10:00+01:",
             "294277-01-01",
         ] {
             assert_eq!(encode_timestamp(wrong, true), None, "{wrong}");
@@ -283,6 +295,10 @@ mod tests {
         assert_eq!(encode_date("1900-02-29"), None);
         let time = |text: &str| decode_time(encode_time(text).unwrap().try_into().unwrap());
         assert_eq!(time("10:05:30.25"), "10:05:30.250");
+        assert_eq!(
+            (time("19:18:50.1934765"), time("19:18:50.1934775")),
+            ("19:18:50.193476".into(), "19:18:50.193478".into())
+        );
         assert_eq!(time("00:00"), "00:00:00");
         assert_eq!(time("24:00:00"), "24:00:00");
         for wrong in ["24:00:01", "10:60", "10:05:61", "10", "10:05:30.", "10:05:30Z"] {

@@ -3,7 +3,7 @@
 use rusqlite::types::{Value as Bound, ValueRef};
 use serde_json::Value;
 
-use crate::sql::{Cell, SqlError, base64};
+use crate::sql::{Cell, SqlError, base64, exact};
 
 /// A parameter, or the end of the sentence "parameter 1 …". `text` is how it was written, where a number in it may be rounded.
 ///
@@ -15,13 +15,14 @@ pub(crate) fn from_json(value: &Value, text: Option<&str>) -> Result<Bound, &'st
         Value::Bool(value) => Bound::Integer((*value).into()),
         Value::Number(number) => match (number.as_i64(), text) {
             (Some(integer), _) => Bound::Integer(integer),
+            // No integer has its sign.
+            (None, Some("-0")) => Bound::Real(-0.0),
             (None, Some(text)) if text.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit()) => {
                 return Err("is a whole number beyond 64 bits: write it as a text, or with an exponent");
             }
             // The reader of JSON does not always find the nearest double.
-            (None, text) => {
-                Bound::Real(text.and_then(|text| text.parse().ok()).or(number.as_f64()).unwrap_or(f64::NAN))
-            }
+            (None, Some(text)) => Bound::Real(exact::float(text).ok_or("is too small a number for a double")?),
+            (None, None) => Bound::Real(number.as_f64().ok_or("is no number that SQLite has")?),
         },
         Value::String(text) => Bound::Text(text.clone()),
         other => match (base64::of_parameter(other), float_of(other)) {
@@ -35,9 +36,8 @@ pub(crate) fn from_json(value: &Value, text: Option<&str>) -> Result<Bound, &'st
 /// The number that `{"float":"…"}` stands for: it may be infinite, which JSON has no number for. SQLite has no NaN.
 fn float_of(value: &Value) -> Option<Option<f64>> {
     let text = crate::sql::float_of_parameter(value)?;
-    // `1e999` is no infinity.
     let is_spelled = matches!(text, "Infinity" | "-Infinity");
-    Some(text.parse().ok().filter(|float: &f64| float.is_finite() || is_spelled))
+    Some(exact::float(text).filter(|float: &f64| float.is_finite() || is_spelled))
 }
 
 /// SQLite has no booleans; a column that was declared as one shows them.
@@ -85,7 +85,10 @@ mod tests {
         assert_eq!(bind(r#"{"base64":"AP8="}"#), Ok(Bound::Blob(vec![0, 255])));
         assert_eq!(bind(r#"{"base64":"?"}"#), Err("is no base64"));
         assert_eq!(bind(r#"{"float":"-Infinity"}"#), Ok(Bound::Real(f64::NEG_INFINITY)));
-        for wrong in ["NaN", "x", "1e999", "inf"] {
+        let is_zero = |bound| matches!(bound, Ok(Bound::Real(float)) if float == 0.0 && float.is_sign_negative());
+        assert!(is_zero(bind("-0")) && is_zero(bind("-0.0")) && is_zero(bind(r#"{"float":"-0"}"#)));
+        assert_eq!(bind("1e-400"), Err("is too small a number for a double"));
+        for wrong in ["NaN", "x", "1e999", "1e-400", "inf"] {
             assert_eq!(bind(&format!(r#"{{"float":"{wrong}"}}"#)), Err("is no number that SQLite has"));
         }
         for json in
