@@ -16,10 +16,12 @@ import { installFetchClasses } from "./classes/install.ts";
 import { BODY } from "./classes/message.ts";
 import { type Request, requestOf } from "./classes/request.ts";
 import { lengthOf, Response } from "./classes/response.ts";
+import { installListeners } from "./listeners.ts";
 import { rehearseApp } from "./rehearse-app.ts";
-import type { Fetch, FetchResponse } from "./types.ts";
+import type { App, FetchResponse } from "./types.ts";
 
 installFetchClasses();
+installListeners();
 
 /** Fields that HTTP keeps to one connection (RFC 9110, section 7.6.1), and the length, which is the body's. */
 const HOP = /^(?:connection|content-length|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade)$/;
@@ -28,7 +30,7 @@ const HOP = /^(?:connection|content-length|keep-alive|proxy-connection|te|traile
  * Answers the component's requests with an app that speaks `fetch`: Hono's and its like. The app gets a `Request`, the environment
  * as its second argument, and `{ waitUntil }` as its third. Bodies are streamed, unless they are short or there at once.
  *
- * @param app the default export of a handler module
+ * @param app the app of a handler module, as `appOf` gives it
  */
 export function fetchHandler(app: App): (raw: RawRequest) => RawResponse | Promise<RawResponse> {
   takeUploads();
@@ -36,8 +38,6 @@ export function fetchHandler(app: App): (raw: RawRequest) => RawResponse | Promi
   // Nothing of the user's runs while a component is built.
   return (raw) => (raw.method === WARM_UP ? send(problemResponse(problem(404)), raw.method) : answer(app, raw));
 }
-
-type App = { readonly fetch: Fetch };
 
 function answer(app: App, raw: RawRequest): RawResponse | Promise<RawResponse> {
   const pending: Promise<unknown>[] = [];

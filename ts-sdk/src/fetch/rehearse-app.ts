@@ -1,12 +1,7 @@
 import type { RawRequest } from "../http/request.ts";
 import { encodeUtf8, platform } from "../platform.ts";
 import { atRehearsal } from "../rehearse.ts";
-import type { Fetch } from "./types.ts";
-
-/** An app, as far as a rehearsal looks at it. */
-interface App {
-  readonly fetch: Fetch;
-}
+import type { App, Fetch } from "./types.ts";
 
 /** The parts of a Hono app that a rehearsal uses. */
 interface Hono extends App {

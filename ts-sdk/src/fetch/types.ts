@@ -24,3 +24,8 @@ export interface FetchReader {
 
 /** The method of an app that speaks `fetch`. */
 export type Fetch = (request: object, env: object, context: object) => FetchResponse | Promise<FetchResponse>;
+
+/** An app that speaks `fetch`. */
+export interface App {
+  readonly fetch: Fetch;
+}
