@@ -21,3 +21,4 @@ mod services;
 mod sidecar;
 mod snapshot;
 mod streams;
+mod uploads;

@@ -1,10 +1,9 @@
-import { randomBytes } from "node:crypto";
 import type { Runtime as NativeRuntime } from "@tenon/native";
 import { Answer } from "./answer.ts";
 import { Calls } from "./calls.ts";
 import { TenonError } from "./errors.ts";
 import { takenRequest } from "./platform.ts";
-import { type Abortable, type BodyLimits, BodyTimedOut, readBody } from "./request-body.ts";
+import { type Abortable, beginBody } from "./request-body.ts";
 
 /** What `Runtime.fetch` takes: a request, or what `new Request` makes one of. */
 export type Fetched = Request | string | URL;
@@ -12,13 +11,11 @@ export type Fetched = Request | string | URL;
 /** The requests of this process that are being answered: what `Runtime.fetch` does, and its end. */
 export class Fetching {
   readonly #calls: Calls;
-  readonly #limits: BodyLimits;
   readonly #running = new Set<Exchange>();
   #idle: (() => void) | undefined;
 
-  constructor(runtime: NativeRuntime, limits: BodyLimits) {
+  constructor(runtime: NativeRuntime) {
     this.#calls = new Calls(runtime);
-    this.#limits = limits;
   }
 
   /** As `Runtime.fetch` has it. */
@@ -33,16 +30,16 @@ export class Fetching {
     let streams = false;
     try {
       if (exchange.aborted) throw exchange.reason;
-      const body = request.body === null ? undefined : await readBody(request, exchange, this.#limits);
-      if (exchange.aborted) throw exchange.reason;
+      const body = request.body === null ? undefined : await beginBody(request);
+      if (exchange.aborted) {
+        if (body !== undefined && "reader" in body) body.reader.cancel(exchange.reason).catch(() => {});
+        throw exchange.reason;
+      }
       const answer = await this.#calls.send(exchange as unknown as Request, body, ended);
       streams = !(answer instanceof Answer);
       // Modules may answer HEAD as they answer GET; it is who sends the answer on that leaves the body away (RFC 9110,
       // section 9.3.2), which on a connection is hyper.
       return answer instanceof Answer && request.method === "HEAD" ? answer.withoutBody() : answer;
-    } catch (error) {
-      if (error instanceof BodyTimedOut) return timedOut(request, this.#limits.bodyTimeoutMs);
-      throw error;
     } finally {
       if (!streams) ended();
     }
@@ -100,7 +97,7 @@ class Exchange implements Abortable {
     return this.#ended ?? this.#request.signal.reason;
   }
 
-  /** There is one listener at a time: of who reads the body, then of who waits for the answer, then of a streamed answer. */
+  /** There is one listener at a time: of who waits for the answer, then of a streamed answer. */
   addEventListener(event: string, listener: () => void): void {
     this.#listener = listener;
     this.#request.signal.addEventListener(event, listener, { once: true });
@@ -140,20 +137,4 @@ function partsOf(request: Request, init: RequestInit): RequestInit {
     signal: init.signal === undefined ? request.signal : init.signal,
     duplex: "half",
   };
-}
-
-/** What the server answers then. */
-function timedOut(request: Request, timeoutMs: number): Response {
-  // As `crates/runtime/src/request_id.rs` has it.
-  const given = request.headers.get("x-request-id") ?? "";
-  const id = /^[!-~]{1,128}$/.test(given) ? given : randomBytes(16).toString("hex");
-  const problem = {
-    type: "about:blank",
-    title: "Request Timeout",
-    status: 408,
-    detail: `the request body did not come within ${timeoutMs} ms`,
-    request_id: id,
-  };
-  const head = ["content-type", "application/problem+json", "x-request-id", id];
-  return new Answer(problem.status, head.join("\n"), new TextEncoder().encode(JSON.stringify(problem)));
 }

@@ -86,7 +86,7 @@ export function appOf(exported: unknown): App {
   if (isNothing(exported)) {
     if (listeners.length > 0) return { fetch: listened };
     throw new TypeError(
-      "it has no default export and no listener of fetch: export default routes({ … }), or an app with fetch(request), " +
+      "it has no default export and no listener of fetch: export default routes({ … }), or an app with a method fetch, " +
         'or call addEventListener("fetch", …) at the top level',
     );
   }
