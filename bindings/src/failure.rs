@@ -20,6 +20,11 @@ impl Failure {
         Self { code, message: message.into() }
     }
 
+    /// The message for people.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// The same failure with the thing in front that it is about.
     pub(crate) fn about(self, what: &str) -> Self {
         Self { message: format!("{what}: {}", self.message), ..self }

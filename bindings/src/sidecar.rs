@@ -85,10 +85,13 @@ impl Sidecar {
     #[napi]
     pub fn start<'env>(env: &'env Env, options: SidecarOptions) -> Result<PromiseRaw<'env, Sidecar>> {
         let start = async move {
-            let format = options.log_format.as_deref().unwrap_or("readable");
-            log::start(options.log_level.as_deref().unwrap_or("info"), format)?;
-            let limits = limits(&options);
             let (listen, token) = (options.listen.clone(), options.token.clone());
+            // One that listens nowhere is its runtime's, which has a log.
+            if listen.is_some() {
+                let format = options.log_format.as_deref().unwrap_or("readable");
+                log::start(options.log_level.as_deref().unwrap_or("info"), format)?;
+            }
+            let limits = limits(&options);
             let backend = backend(options)?;
             Ok(match listen {
                 Some(listen) => {

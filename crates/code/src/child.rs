@@ -30,7 +30,7 @@ const TAKES_STATE: u64 = 1;
 const FAILED: u64 = 2;
 
 /// The variables that a child gets: what it takes to find programs and libraries.
-const VARIABLES: [&str; 4] = ["PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "NIX_LD"];
+const VARIABLES: [&str; 5] = ["PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "NIX_LD", "TENON_PORTABLE"];
 
 /// A variable of each child. A program that starts itself as its compiler would start processes without end.
 const IS_CHILD: &str = "TENON_COMPILER";

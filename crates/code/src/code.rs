@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use rustix::mm::{Advice, madvise};
 use tenon_memory::Image;
 use wasmtime::component::Component;
 
@@ -39,12 +38,20 @@ impl Code {
     /// Lets go of the memory that the code takes in this process. Code that runs afterwards is mapped again, piece by piece,
     /// from what the system keeps of the file. Nothing happens when the code is not mapped from a file.
     pub fn release(&self) {
-        if !self.mapped {
+        if !self.mapped || tenon_memory::is_portable() {
             return;
         }
         if let Some(image) = &self.image {
             image.release();
         }
+        #[cfg(target_os = "linux")]
+        self.release_code();
+    }
+
+    #[cfg(target_os = "linux")]
+    fn release_code(&self) {
+        use rustix::mm::{Advice, madvise};
+
         let image = self.component.image_range();
         let length = image.end.addr() - image.start.addr();
         // SAFETY: this is a private mapping of a whole file, so it starts with a page. wasmtime accepts no code that would

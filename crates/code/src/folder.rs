@@ -239,7 +239,7 @@ fn is_trusted_owner(metadata: &Metadata) -> bool {
 }
 
 /// The digest of what a file holds from here on, read piece by piece: what is read at once stays with the process.
-pub(crate) fn digest(file: &mut File) -> io::Result<[u8; 32]> {
+pub(crate) fn digest(file: &mut impl Read) -> io::Result<[u8; 32]> {
     let mut digest = Sha256::new();
     let mut piece = vec![0; PIECE];
     loop {

@@ -13,6 +13,7 @@
 //!                              instances, compiles; its code is stored, and serves the next component with that digest
 //! ```
 
+mod ahead;
 mod artifact;
 mod child;
 mod code;
@@ -34,6 +35,7 @@ mod store;
 mod trusted_path;
 mod validate;
 
+pub use ahead::{AheadError, Cpu, compile_ahead, load_ahead};
 pub use child::serve;
 pub use code::Code;
 pub use compiler::{Compiler, OverBound};
@@ -42,4 +44,4 @@ pub use folder::{Folder, hex};
 pub use handler::HANDLER;
 pub use restore::RESTORE;
 pub use state::{Engine, Global, Segment, State, StateError, constant};
-pub use store::{cached, compile, load};
+pub use store::{cached, cached_bytes, compile, load, load_bytes};

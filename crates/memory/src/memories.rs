@@ -3,11 +3,13 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use wasmtime::{LinearMemory, MemoryCreator, MemoryType, Result};
+use wasmtime::{Config, LinearMemory, MemoryCreator, MemoryType, Result};
 
+use crate::Usage;
 use crate::image::Image;
 use crate::providing::{made, take};
 use crate::slot::Slot;
+use crate::stacks::Stacks;
 
 /// Makes the memories of an engine's instances, and keeps some of those that were dropped for the next ones.
 #[derive(Clone)]
@@ -15,22 +17,18 @@ pub struct Memories {
     pool: Arc<Pool>,
 }
 
-/// What memories there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Usage {
-    /// Memories of instances.
-    pub used: usize,
-    /// Slots that wait for the next memory.
-    pub waiting: usize,
-    /// Bytes of those slots that stay resident.
-    pub resident: usize,
-}
-
 /// Slots that wait, those that were used last at the end.
 struct Pool {
     waiting: Mutex<Vec<Slot>>,
     kept: usize,
     used: AtomicUsize,
+}
+
+/// Has an engine use memories and stacks, unless it is to do without ([`crate::is_portable`]).
+pub fn configure(config: &mut Config, memories: &Memories, stacks: &Stacks) {
+    if !crate::is_portable() {
+        config.with_host_memory(Arc::new(memories.clone())).with_host_stack(Arc::new(stacks.clone()));
+    }
 }
 
 impl Memories {
