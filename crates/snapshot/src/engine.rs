@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use tenon_code::Folder;
+use tenon_code::{Cpu, Folder};
 use wasm_encoder::{ComponentSection, ProducersField, ProducersSection};
 
 use crate::error::SnapshotError;
 use crate::files::Files;
-use crate::run::{Ran, Runner, configured};
+use crate::run::{Ran, Runner, configured, configured_for};
 use crate::template;
 
 /// A component, and what it came to.
@@ -28,7 +28,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Opens what [`crate::prepare`] kept under `key`; none when it has to be prepared.
+    /// Opens what [`crate::prepare`], or else [`crate::prepare_shipped`], kept under `key`; none when it has to be prepared.
     ///
     /// # Errors
     ///
@@ -36,10 +36,14 @@ impl Engine {
     pub fn open(folder: &Path, key: &str) -> Result<Option<Self>, SnapshotError> {
         let folder = Folder::open(folder)?;
         let engine = configured()?;
-        let files = Files::new(&engine, key);
-        let open =
-            || Some(Self { template: folder.read(&files.template)?, runner: Runner::open(engine, &folder, &files)? });
-        Ok(open())
+        let open = |files: &Files| {
+            let runner = Runner::open(engine.clone(), &folder, files)?;
+            Some(Self { template: folder.read(&files.template)?, runner })
+        };
+        if let Some(own) = open(&Files::new(&engine, key)) {
+            return Ok(Some(own));
+        }
+        Ok(open(&Files::new(&configured_for(Some(&Cpu::oldest()))?, key)))
     }
 
     /// The component that all snapshots are written into; its code is the code of them all.

@@ -5,7 +5,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use tenon_code::{Folder, Global, State};
+use tenon_code::{Cpu, Folder, Global, State};
 use wasmtime::{Config, Instance, Linker, Memory, Module, Store, StoreLimitsBuilder, UnknownImportError, Val};
 
 use crate::calls::TopLevelCall;
@@ -250,7 +250,15 @@ fn deserialize(engine: &wasmtime::Engine, file: &Path) -> Option<Module> {
 
 /// The engine of builds: nothing of it serves requests.
 pub(crate) fn configured() -> Result<wasmtime::Engine, SnapshotError> {
+    configured_for(None)
+}
+
+/// The same engine, compiling for a processor: what it compiles is run by the other one.
+pub(crate) fn configured_for(cpu: Option<&Cpu>) -> Result<wasmtime::Engine, SnapshotError> {
     let mut config = Config::new();
+    if let Some(cpu) = cpu {
+        cpu.configure(&mut config).map_err(SnapshotError::engine)?;
+    }
     // Nobody asks where in the engine something happened; without that the code is a quarter smaller.
     config.epoch_interruption(true).generate_address_map(false);
     wasmtime::Engine::new(&config).map_err(SnapshotError::engine)
