@@ -117,7 +117,7 @@ async function filesToServe(
 /** The file that is meant: the one of that path, or the project's module of that name. */
 function fileOf(component: string, project: Project | undefined, others: readonly string[]): string {
   if (statSync(component, { throwIfNoEntry: false })?.isFile()) return resolve(component);
-  if (component.endsWith(".wasm")) {
+  if (/\.c?wasm$/.test(component)) {
     throw new TenonError(
       "MODULE_READ",
       `cannot read ${component}: there is no such file`,
