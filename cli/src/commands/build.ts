@@ -12,6 +12,7 @@ interface Options extends CommonOptions {
   readonly json?: boolean;
   readonly aot?: boolean;
   readonly reference?: boolean;
+  readonly fromSource?: boolean;
 }
 
 /** `tenon build`: the project's component in `dist/`. */
@@ -31,6 +32,12 @@ export function buildCommand(program: Command): void {
         "aot",
       ),
     )
+    .addOption(
+      new Option(
+        "--from-source",
+        "prepare the engine on this machine instead of taking that of @tenon/engine; the result is the same",
+      ).conflicts(["aot", "reference"]),
+    )
     .option("--json", "print what was written as JSON, one line for each project");
   withCommonOptions(command).action(async (options: Options) => {
     // Partial evaluation is for serving, and takes too long for anything else.
@@ -41,7 +48,7 @@ export function buildCommand(program: Command): void {
     const wanted: BuildOptions = {
       release: options.release === true,
       compose: options.compose === true,
-      ...(options.reference ? { way: "reference" } : options.aot ? { way: "aot" } : {}),
+      ...wayOf(options),
     };
     const { buildProject } = await import("../build/build.ts");
     const failed: string[] = [];
@@ -77,4 +84,10 @@ function requireComposable({ config: { project, composition } }: Project): void 
 function summary(name: string, { component, composed }: BuildResult): object {
   const file = ({ path, bytes }: { path: string; bytes: number }) => ({ path: relative(process.cwd(), path), bytes });
   return { name, component: file(component), ...(composed === undefined ? {} : { composed: file(composed) }) };
+}
+
+function wayOf({ reference, aot, fromSource }: Options): Pick<BuildOptions, "way"> {
+  if (reference) return { way: "reference" };
+  if (aot) return { way: "aot" };
+  return fromSource ? { way: "from-source" } : {};
 }
