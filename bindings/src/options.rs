@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use napi::bindgen_prelude::Buffer;
 use napi_derive::napi;
 use tenon_runtime::{Isolation, Limits, ModulePolicy, ModuleSource, RuntimeConfig, TlsFiles, TrustedProxies};
 use tenon_transport::{Allow, Sidecar};
@@ -25,13 +26,15 @@ pub struct RuntimeOptions {
     pub tls: Option<NativeTls>,
     /// Where compiled code is kept; left out, it is compiled anew each time.
     pub cache_dir: Option<String>,
+    /// Whether files of code that was compiled ahead of time (`.cwasm`) are loaded; false when left out.
+    pub trust_compiled: Option<bool>,
     /// Program and arguments of a process that calls `compileChild`; left out, components are compiled in this process.
     pub compiler: Option<Vec<String>>,
     /// `request` (the default) or `shared`.
     pub isolation: Option<String>,
     /// Limits by their names in `tenon.toml` (see `limitKeys`).
     pub limits: Option<HashMap<String, f64>>,
-    /// `off`, `error`, `warn`, `info` (the default) or `debug`; what is logged goes to standard error.
+    /// `off`, `error`, `warn`, `info` or `debug`: what is logged to standard error; left out, nothing unless another runtime does.
     pub log_level: Option<String>,
     /// `readable` (the default) or `json`.
     pub log_format: Option<String>,
@@ -58,8 +61,10 @@ pub struct NativeTls {
 pub struct NativeModule {
     /// What it is called; left out, it is called after its file, without `.wasm` and `-composed`.
     pub name: Option<String>,
-    /// The file.
-    pub path: String,
+    /// The file; left out when there are bytes.
+    pub path: Option<String>,
+    /// The component, in the place of a file; it has a name then.
+    pub bytes: Option<Buffer>,
     /// The rest of the policy; left out, all of it is the runtime's.
     pub policy: Option<NativePolicy>,
 }
@@ -129,6 +134,7 @@ pub(crate) fn config(options: RuntimeOptions) -> Result<RuntimeConfig, Failure> 
         trusted_proxies: TrustedProxies::parse(&options.trusted_proxies.unwrap_or_default())
             .map_err(|wrong| Failure::new("CONFIG", wrong))?,
         tls: options.tls.map(|tls| TlsFiles { certificate: tls.certificate.into(), key: tls.key.into() }),
+        trust_compiled: options.trust_compiled.unwrap_or(false),
         cache: options.cache_dir.map(Into::into),
         compiler: options.compiler.unwrap_or_default().into_iter().map(Into::into).collect(),
     })
@@ -136,10 +142,12 @@ pub(crate) fn config(options: RuntimeOptions) -> Result<RuntimeConfig, Failure> 
 
 /// A module with its policy.
 pub(crate) fn module(module: NativeModule) -> Result<ModuleSource, Failure> {
-    let wrong = format!("{} cannot name a module", module.path);
-    let source = match module.name {
-        Some(name) => Some(ModuleSource::new(name, module.path)),
-        None => ModuleSource::from_path(module.path),
+    let path = module.path.unwrap_or_default();
+    let wrong = format!("{path} cannot name a module");
+    let source = match (module.name, module.bytes) {
+        (Some(name), Some(bytes)) => Some(ModuleSource::of_bytes(name, Vec::from(bytes))),
+        (Some(name), None) => Some(ModuleSource::new(name, path)),
+        (None, _) => ModuleSource::from_path(path),
     };
     let mut source = source.ok_or_else(|| Failure::new("CONFIG", wrong))?;
     let about = |failure: Failure| failure.about(&format!("module {}", source.name));

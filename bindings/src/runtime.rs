@@ -11,7 +11,7 @@ use napi_derive::napi;
 use tenon_runtime::{Page, RuntimeError};
 use tokio::net::{TcpListener, lookup_host};
 
-use crate::failure::{Failure, promise};
+use crate::failure::{Failure, compute, promise};
 use crate::options::{self, NativeModule, RuntimeOptions, config};
 use crate::recent::RecentRequest;
 use crate::server::Server;
@@ -34,6 +34,14 @@ pub struct NativePage {
 #[napi]
 pub fn compile_child() -> Result<()> {
     tenon_runtime::compile_child().map_err(|error| napi::Error::from_reason(error.to_string()))
+}
+
+/// Compiles a component for a processor, ahead of time. Rejects with `CONFIG` when there is no processor of this name, or `ENGINE`.
+#[napi]
+pub fn compile_ahead<'env>(env: &'env Env, component: Buffer, cpu: String) -> Result<PromiseRaw<'env, Buffer>> {
+    let component = Bytes::from(Vec::from(component));
+    let compiled = compute(move || Ok(tenon_runtime::compile_ahead(&component, &cpu)?));
+    promise(env, compiled, Buffer::from)
 }
 
 /// Modules that are loaded and can be called.
@@ -73,8 +81,9 @@ impl Runtime {
     #[napi]
     pub fn create<'env>(env: &'env Env, options: RuntimeOptions) -> Result<PromiseRaw<'env, Runtime>> {
         let create = async move {
-            let level = options.log_level.as_deref().unwrap_or("info");
-            tenon_log::start(level, options.log_format.as_deref().unwrap_or("readable"))?;
+            if let Some(level) = &options.log_level {
+                tenon_log::start(level, options.log_format.as_deref().unwrap_or("readable"))?;
+            }
             Ok(tenon_runtime::Runtime::new(config(options)?).await?)
         };
         promise(env, create, |runtime| Runtime { runtime: Shared::new(runtime) })

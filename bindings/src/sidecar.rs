@@ -83,9 +83,12 @@ impl Sidecar {
     #[napi]
     pub fn start<'env>(env: &'env Env, options: SidecarOptions) -> Result<PromiseRaw<'env, Sidecar>> {
         let start = async move {
-            let format = options.log_format.as_deref().unwrap_or("readable");
-            tenon_log::start(options.log_level.as_deref().unwrap_or("info"), format)?;
             let (listen, token) = (options.listen.clone(), options.token.clone());
+            // A sidecar that does not listen belongs to a runtime, which has set the log up.
+            if listen.is_some() {
+                let format = options.log_format.as_deref().unwrap_or("readable");
+                tenon_log::start(options.log_level.as_deref().unwrap_or("info"), format)?;
+            }
             let settings = settings(options);
             let limits = settings.limits();
             let backend = settings.backend()?;

@@ -96,6 +96,27 @@ impl SnapshotEngine {
         promise(env, prepare, |()| ())
     }
 
+    /// The same for any processor of this architecture: what the package `@tenon/engine` ships.
+    #[napi]
+    pub fn prepare_shipped<'env>(
+        env: &'env Env,
+        folder: String,
+        key: String,
+        ingredients: EngineIngredients,
+    ) -> Result<PromiseRaw<'env, ()>> {
+        let prepare = compute(move || {
+            Ok(tenon_snapshot::prepare_shipped(&PathBuf::from(folder), &key, ingredients.try_into()?)?)
+        });
+        promise(env, prepare, |()| ())
+    }
+
+    /// Copies what `prepareShipped` kept in the folder `from`, whose content was checked. Rejects with `ENGINE` or `WRITE`.
+    #[napi]
+    pub fn install<'env>(env: &'env Env, folder: String, key: String, from: String) -> Result<PromiseRaw<'env, ()>> {
+        let install = compute(move || Ok(tenon_snapshot::install(&PathBuf::from(folder), &key, &PathBuf::from(from))?));
+        promise(env, install, |()| ())
+    }
+
     /// Compiles what all components of this engine share into the cache that runtimes load code from. Rejects with
     /// `ENGINE`.
     #[napi]

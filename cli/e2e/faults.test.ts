@@ -141,6 +141,9 @@ describe("one after another", () => {
     return Number(/^tenon_instances_created_total\{module="faults"\} (\d+)$/m.exec(metrics)?.[1]);
   };
 
+  // Without Linux's own ways each request has an instance made for it.
+  const restores = process.env["TENON_PORTABLE"] !== "1";
+
   // Instances are restored. Only a call of the engine's own `fetch` leaves something on the host, which costs its instance.
   test.each(["/mark", "/plant"])("nothing of one request is seen by the next: %s", async (where) => {
     const before = await created();
@@ -148,7 +151,9 @@ describe("one after another", () => {
       const seen = (await send(server.base, { method: "POST", path: path(where) })).json();
       expect(seen).toEqual({ planted: 0, marker: null, kept: 0 });
     }
-    expect((await created()) - before).toBeLessThan(25);
+    const more = (await created()) - before;
+    if (restores) expect(more).toBeLessThan(25);
+    else expect(more).toBe(50);
   });
 
   test.each([
@@ -163,7 +168,7 @@ describe("one after another", () => {
     const before = await created();
     for (let i = 0; i < 20; i++) await ask();
     const more = (await created()) - before;
-    if (servesOn) expect(more).toBeLessThan(10);
+    if (servesOn && restores) expect(more).toBeLessThan(10);
     else expect(more).toBeGreaterThan(10);
   });
 });

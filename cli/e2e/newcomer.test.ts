@@ -3,10 +3,12 @@
  * machine without Rust, at a terminal. Each session's transcript is kept in `cli/e2e/.tenon/newcomer/`, to be read.
  */
 import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { engineFile } from "../src/build/engine-package.ts";
 import { send } from "./http.ts";
 import { Pty } from "./pty.ts";
 import { root } from "./servers.ts";
@@ -27,11 +29,13 @@ beforeAll(async () => {
   place = join(folder, "place");
   await mkdir(packed);
   await mkdir(place);
-  for (const workspace of ["ts-sdk", "bindings", "cli"]) {
+  if (!existsSync(join(root, "cli/engine/engines", engineFile)))
+    run("node", [join(root, "cli/scripts/pack-engine.mjs")], root);
+  for (const workspace of ["ts-sdk", "bindings", "cli", "cli/build", "cli/engine"]) {
     execFileSync("npm", ["pack", "--silent", "--pack-destination", packed], { cwd: join(root, workspace) });
   }
   const tarballs = (await readdir(packed)).map((file) => join(packed, file));
-  expect(tarballs).toHaveLength(3);
+  expect(tarballs).toHaveLength(5);
   // The folder is named, since npm would take one above it that has packages or a package.json.
   run("npm", ["install", "--no-audit", "--no-fund", "--prefix", place, ...tarballs], place);
 });

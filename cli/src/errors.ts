@@ -23,6 +23,7 @@ export type ErrorCode =
   | "MODULE_READ"
   | "MODULE_TIMEOUT"
   | "NAME"
+  | "NO_BUILD"
   | "NO_PROJECT"
   | "NOT_A_BRIDGE"
   | "NOT_A_COMPONENT"

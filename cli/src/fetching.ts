@@ -3,11 +3,8 @@ import type { Runtime as NativeRuntime } from "@tenon/native";
 import { Answer } from "./answer.ts";
 import { Calls } from "./calls.ts";
 import { TenonError } from "./errors.ts";
-import { takenRequest } from "./platform.ts";
+import { type Fetched, takenRequest } from "./platform.ts";
 import { type Abortable, type BodyLimits, BodyTimedOut, readBody } from "./request-body.ts";
-
-/** What `Runtime.fetch` takes: a request, or what `new Request` makes one of. */
-export type Fetched = Request | string | URL;
 
 /** The requests of this process that are being answered: what `Runtime.fetch` does, and its end. */
 export class Fetching {

@@ -4,7 +4,6 @@ import { TenonError } from "./errors.ts";
 import {
   hasOwnSidecars,
   type InProcessSidecar,
-  type ModuleOptions,
   type RuntimeOptions,
   refuseWrongOptions,
   type Sidecars,
@@ -119,7 +118,7 @@ export async function startInProcess(name: string, sidecar: InProcessSidecar): P
   }
 }
 
-type Modules = Readonly<Record<string, string | URL | ModuleOptions>>;
+type Modules = Exclude<RuntimeOptions["modules"], readonly unknown[]>;
 
 function keyOf(sidecar: InProcessSidecar): string {
   return JSON.stringify(Object.entries(sidecar).sort(([one], [other]) => (one < other ? -1 : 1)));

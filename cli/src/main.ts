@@ -1,4 +1,5 @@
 import { CommanderError } from "commander";
+import { mainOf } from "./building.ts";
 import { exitCode, failureToTell, systemReason, TenonError } from "./errors.ts";
 import { createProgram } from "./program.ts";
 import { Terminal } from "./terminal.ts";
@@ -12,6 +13,8 @@ export async function main(argv: readonly string[]): Promise<void> {
     process.exit(exitCode.failed);
   });
   try {
+    const other = await mainOf(argv);
+    if (other !== undefined) return await other(argv);
     await createProgram().parseAsync([...argv]);
   } catch (error) {
     process.exitCode = report(error);

@@ -3,7 +3,9 @@
  * `@hono/node-server` replace the globals later with classes that read only their own instances.
  */
 
+/** @internal */
 export const takenHeaders = taken("Headers");
+/** @internal */
 export const takenRequest = taken("Request");
 const takenGlobalResponse = taken("Response");
 
@@ -16,6 +18,9 @@ export function takenResponse(): typeof Response {
   if (typeof global.error !== "function") return global;
   return (Object.getPrototypeOf(global.error()) as Response).constructor as typeof Response;
 }
+
+/** What `Runtime.fetch` takes: a request, or what `new Request` makes one of. */
+export type Fetched = Request | string | URL;
 
 type Name = "Headers" | "Request" | "Response";
 

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from "commander";
 import { bridgeCommand } from "./commands/bridge.ts";
 import { buildCommand } from "./commands/build.ts";
+import { compileCommand } from "./commands/compile.ts";
 import { completionsCommand } from "./commands/completions.ts";
 import { ctlCommand } from "./commands/ctl.ts";
 import { devCommand } from "./commands/dev.ts";
@@ -39,6 +40,7 @@ export function createProgram(): Command {
     sidecarCommand,
     migrateCommand,
     doctorCommand,
+    compileCommand,
     bridgeCommand,
     completionsCommand,
     helpCommand,

@@ -15,7 +15,7 @@ export class BodyTimedOut extends Error {}
 
 /**
  * Reads the body of a request. Of one that is beyond the limit it is one byte more than the limit, whatever there is, and
- * nothing more is read: the runtime refuses that.
+ * nothing more is read: the runtime refuses that. @internal
  *
  * The body's stream is cancelled when it is not read to its end.
  *

@@ -1,9 +1,11 @@
 /** What a runtime is told: its options, what is wrong with those that are given, and how the addon takes them. */
-import { fileURLToPath } from "node:url";
+import { types } from "node:util";
 import type { NativeModule, RuntimeOptions as NativeOptions } from "@tenon/native";
 import { defaultCacheFolder } from "./cache-folder.ts";
 import { TenonError } from "./errors.ts";
 import { type Limits, limits, type ModuleLimit } from "./limits.ts";
+import type { LogRecord } from "./log.ts";
+import { isFile, isSource, isUrl, type ModuleSource, nativeSource, pathOf, whatSourcesAre } from "./module-source.ts";
 import { nearest } from "./nearest.ts";
 import { sidecarNamesProblem } from "./project/config/addresses.ts";
 import { inProcessProblem } from "./project/config/in-process.ts";
@@ -16,11 +18,11 @@ import type { SidecarKind, SidecarOptions } from "./sidecar.ts";
 /** What a `Runtime` is told, its limits among it. */
 export interface RuntimeOptions extends Limits {
   /**
-   * Component files, paths or `file:` URLs, each called after its file without `.wasm` and `-composed`; or files, or
+   * Component files, paths or `file:` URLs, each called after its file without `.wasm` and `-composed`; or files, bytes or
    * {@link ModuleOptions}, by the names to call them. A reference such as `oci://registry.example/team/shop:1.0` stands for a
    * path as well: it is pulled first.
    */
-  readonly modules: readonly (string | URL)[] | Readonly<Record<string, string | URL | ModuleOptions>>;
+  readonly modules: readonly (string | URL)[] | Readonly<Record<string, ModuleSource | ModuleOptions>>;
   /**
    * Sidecars by name: addresses, `http://host:port` or `unix:///path`, or {@link InProcessSidecar}s, which the runtime starts and
    * closes.
@@ -42,12 +44,26 @@ export interface RuntimeOptions extends Limits {
   readonly isolation?: "request" | "shared";
   /** The files of a certificate with its chain and of its key, in PEM; `listen` serves HTTPS then. */
   readonly tls?: { readonly certificate: string; readonly key: string };
+  /**
+   * Whether files that `tenon compile` wrote (`.cwasm`) are loaded; false when left out. They are machine code, which no sandbox
+   * bounds: say true if you have compiled each of them, and nobody else can write to them.
+   */
+  readonly trustCompiled?: boolean;
   /** Where compiled code is kept; false compiles anew each time. The user's cache folder when left out. */
   readonly cacheFolder?: string | false;
-  /** What is logged to standard error; `warn` when left out. The first runtime of a process decides. */
+  /**
+   * What is logged to standard error, or to `onLog`; `warn` when left out. Of runtimes without `onLog` the first one of a process
+   * decides.
+   */
   readonly logLevel?: "off" | "error" | "warn" | "info" | "debug";
-  /** How it is logged; `readable` when left out. The first runtime of a process decides. */
+  /** How it is logged to standard error; `readable` when left out. The first runtime of a process decides. */
   readonly logFormat?: "readable" | "json";
+  /**
+   * Gets each record of the log, in the place of standard error. The log is that of the process: with several runtimes, each
+   * function gets the records of all. Records wait for Node's thread, and nothing waits for the function; when some 2,000 wait,
+   * further ones are left out, and a record says how many.
+   */
+  readonly onLog?: (record: LogRecord) => void;
   /** Whether each request is a line in the log, whatever the level. */
   readonly accessLog?: boolean;
   /**
@@ -80,8 +96,8 @@ export type Sidecars = Readonly<Record<string, string | InProcessSidecar>>;
  * runtime's as a whole. No module sees a part of another's.
  */
 export interface ModuleOptions {
-  /** The component's file: a path or a `file:` URL; or a reference: `oci://registry.example/team/shop:1.0`. */
-  readonly source: string | URL;
+  /** The component's file, or its bytes, which are copied. */
+  readonly source: ModuleSource;
   /** Its environment variables. */
   readonly env?: Readonly<Record<string, string>>;
   /** Its secrets by name. */
@@ -145,8 +161,10 @@ const runtimeChecks: Readonly<Record<keyof RuntimeOptions, Check>> = {
   isolation: checkKind(server.isolation.kind),
   tls: check("an object with the paths `certificate` and `key`", isTls),
   cacheFolder: check("a string or false", (value) => typeof value === "string" || value === false),
+  trustCompiled: checkKind(server.trust_compiled.kind),
   logLevel: checkKind(oneOf("off", "error", "warn", "info", "debug")),
   logFormat: checkKind(server.log_format.kind),
+  onLog: check("a function", (value) => typeof value === "function"),
   accessLog: checkKind(server.access_log.kind),
   otlpEndpoint: checkKind(server.otlp_endpoint.kind),
   trustedProxies: checkKind(textList),
@@ -159,7 +177,7 @@ const ownLimits = Object.entries(limits).filter(([name, { ofModule }]) => ofModu
 
 /** What the options of a module take. */
 const moduleChecks: Readonly<Record<keyof ModuleOptions, Check>> = {
-  source: check("a path or a file: URL", isFile),
+  source: check(whatSourcesAre, isSource),
   env: runtimeChecks.env,
   secrets: runtimeChecks.secrets,
   sidecars: runtimeChecks.sidecars,
@@ -208,22 +226,22 @@ export function refuseWrongOptions(options: RuntimeOptions): void {
 }
 
 /**
- * Options of `Runtime.create` as the addon takes them, with addresses in the places of sidecars in this process.
+ * Options of `Runtime.create` as the addon takes them, with addresses in the places of sidecars in this process. @internal
  *
  * @throws TenonError `CONFIG`, naming every option that is unknown, missing or of the wrong kind
  */
 export function nativeOptions(options: RuntimeOptions): NativeOptions {
   refuseWrongOptions(options);
-  const { modules, cacheFolder = defaultCacheFolder(), logLevel = "warn", ...rest } = options;
+  const { modules, cacheFolder = defaultCacheFolder(), logLevel = "warn", onLog, ...rest } = options;
   const { sidecars, env, secrets, outboundAllow, trustedProxies, ...others } = rest;
   return {
     ...withLimits(others),
     modules: Array.isArray(modules)
       ? modules.map((file) => ({ path: pathOf(file) }))
-      : Object.entries(modules as Readonly<Record<string, string | URL | ModuleOptions>>).map(([name, module]) =>
-          isFile(module) ? { name, path: pathOf(module) } : nativeModule(name, module, options),
+      : Object.entries(modules as Exclude<typeof modules, readonly unknown[]>).map(([name, module]) =>
+          isSource(module) ? { name, ...nativeSource(module) } : nativeModule(name, module, options),
         ),
-    logLevel,
+    ...(onLog === undefined ? { logLevel } : {}),
     ...(sidecars === undefined ? {} : { sidecars: addressesOf(sidecars) }),
     ...(env === undefined && secrets === undefined ? {} : { env: environmentOf(env, secrets) }),
     ...(outboundAllow === undefined ? {} : { outboundAllow: [...outboundAllow] }),
@@ -243,7 +261,7 @@ export function refuseWrongModule(name: string, module: ModuleOptions): void {
 
 /**
  * All modules with their whole policies, the parts among them that they have from the server. Limits of the server that a
- * module cannot have are left out: they stay what they are while it runs.
+ * module cannot have are left out: they stay what they are while it runs. @internal
  *
  * @throws TenonError `CONFIG`, as `nativeOptions`
  */
@@ -266,7 +284,7 @@ export function wholeModules(options: RuntimeOptions): NativeModule[] {
 }
 
 /**
- * A module with its policy as the addon takes it, with addresses in the places of sidecars in this process.
+ * A module with its policy as the addon takes it, with addresses in the places of sidecars in this process. @internal
  *
  * @param server the runtime's options, of which variables and secrets are inherited one without the other
  * @throws TenonError `CONFIG`, as `nativeOptions`
@@ -282,7 +300,7 @@ export function nativeModule(
   const { limits: given } = withLimits(own);
   return {
     name,
-    path: pathOf(source),
+    ...nativeSource(source),
     policy: {
       limits: given,
       ...(inherits ? {} : { env: environmentOf(env ?? server.env, secrets ?? server.secrets) }),
@@ -326,15 +344,6 @@ export function listenOptions(options: ListenOptions): Required<ListenOptions> {
   );
   const { host = "127.0.0.1", port = 0, localNames = false, operations = false } = options;
   return { host, port, localNames, operations };
-}
-
-/**
- * The path of a file that is given as such or as a URL.
- *
- * @throws TypeError when the URL is not that of a file
- */
-export function pathOf(file: string | URL): string {
-  return typeof file === "string" ? file : fileURLToPath(file);
 }
 
 /** Limits as the addon takes them, by their names in `tenon.toml`, and apart from the other options. */
@@ -402,8 +411,15 @@ function checkSidecars(path: string, value: unknown): string[] {
 const whatModulesAre = "a list of component files, or an object of files by the names to call them";
 
 function checkModules(path: string, value: unknown): string[] {
-  const each = check("a path or a file: URL", isFile);
-  if (Array.isArray(value)) return [...value.entries()].flatMap(([index, file]) => each(`${path}[${index}]`, file));
+  if (Array.isArray(value)) {
+    const file = check("a path or a file: URL", isFile);
+    return [...value.entries()].flatMap(([index, each]) =>
+      types.isUint8Array(each)
+        ? [`\`${path}[${index}]\` has no name: give bytes as \`modules: { name: bytes }\``]
+        : file(`${path}[${index}]`, each),
+    );
+  }
+  const each = check(whatSourcesAre, isSource);
   if (!isRecord(value)) return [`\`${path}\` must be ${whatModulesAre}`];
   return Object.entries(value).flatMap(([name, file]) =>
     isRecord(file) ? checkModule(`${path}.${name}`, file) : each(`${path}.${name}`, file),
@@ -422,7 +438,7 @@ function checkModule(path: string, value: unknown): string[] {
   const problems = problemsOf(value, checks, home).map((problem) =>
     problem.startsWith("unknown option") ? `${path}: ${problem}` : problem,
   );
-  if (value["source"] === undefined) problems.push(`\`${path}.source\` is missing: it must be a path or a file: URL`);
+  if (value["source"] === undefined) problems.push(`\`${path}.source\` is missing: it must be ${whatSourcesAre}`);
   return problems;
 }
 
@@ -438,27 +454,10 @@ function checkProblem(problemOf: (text: string) => string | undefined): Check {
   };
 }
 
-/** Whether {@link pathOf} can tell its path. */
-export function isFile(value: unknown): value is string | URL {
-  if (typeof value === "string") return true;
-  if (!isUrl(value)) return false;
-  try {
-    fileURLToPath(value);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 function isTls(value: unknown): boolean {
   if (!isRecord(value)) return false;
   const { certificate, key, ...more } = value;
   return typeof certificate === "string" && typeof key === "string" && Object.keys(more).length === 0;
-}
-
-/** By its name, since a URL may come from another realm. */
-function isUrl(value: unknown): value is URL {
-  return Object.prototype.toString.call(value) === "[object URL]";
 }
 
 /** Whether it is an object whose properties are what it holds, as those of lists, maps and URLs are not. */

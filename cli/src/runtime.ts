@@ -1,30 +1,32 @@
 import type { Runtime as NativeRuntime, Server as NativeServer } from "@tenon/native";
 import type { Reply } from "./ask.ts";
 import { TenonError } from "./errors.ts";
-import type { Fetched, Fetching } from "./fetching.ts";
+import type { Fetching } from "./fetching.ts";
 import { InProcessSidecars } from "./in-process.ts";
 import { limits } from "./limits.ts";
+import { LogDelivery, type LogRecord } from "./log.ts";
+import { isFile, isSource, type ModuleFile, pathOf } from "./module-source.ts";
 import { compilerCommand, fromNative, native } from "./native.ts";
 // Imported with the package, before a server can replace the globals; `fetching.ts` is imported at the first `fetch`.
+import type { Fetched } from "./platform.ts";
 import "./platform.ts";
 import { isReference } from "./oci/reference.ts";
 import type { BodyLimits } from "./request-body.ts";
 import {
   type InProcessSidecar,
-  isFile,
   type ListenOptions,
   listenOptions,
   type ModuleLimits,
   type ModuleOptions,
   nativeModule,
   nativeOptions,
-  pathOf,
   type RuntimeOptions,
   refuseWrongModule,
+  refuseWrongOptions,
   wholeModules,
 } from "./runtime-options.ts";
 
-export type { InProcessSidecar, ListenOptions, ModuleLimits, ModuleOptions, RuntimeOptions };
+export type { InProcessSidecar, ListenOptions, LogRecord, ModuleFile, ModuleLimits, ModuleOptions, RuntimeOptions };
 
 /** A page that is served from memory. */
 export interface Page {
@@ -67,6 +69,7 @@ export interface Listening {
 export class Runtime {
   readonly #runtime: NativeRuntime;
   readonly #sidecars: InProcessSidecars;
+  readonly #log: LogDelivery | undefined;
   /** The options that are served: those of `create`, or of the last update. */
   #options: RuntimeOptions;
   readonly #scheme: "http" | "https";
@@ -82,9 +85,15 @@ export class Runtime {
   /** A copy of the readable state, for after the close. */
   #left: (Pick<Runtime, "modules"> & { metrics: string; recentRequests: RecentRequest[] }) | undefined;
 
-  private constructor(runtime: NativeRuntime, sidecars: InProcessSidecars, options: RuntimeOptions) {
+  private constructor(
+    runtime: NativeRuntime,
+    sidecars: InProcessSidecars,
+    log: LogDelivery | undefined,
+    options: RuntimeOptions,
+  ) {
     this.#runtime = runtime;
     this.#sidecars = sidecars;
+    this.#log = log;
     this.#options = options;
     this.#scheme = options.tls === undefined ? "http" : "https";
     this.#bodyLimits = {
@@ -103,14 +112,18 @@ export class Runtime {
    */
   static async create(options: RuntimeOptions): Promise<Runtime> {
     const compiler = compilerCommand();
+    refuseWrongOptions(options);
+    const { onLog, logLevel = "warn" } = options;
+    const log = onLog === undefined ? undefined : new LogDelivery(onLog, logLevel);
     const sidecars = new InProcessSidecars();
     try {
       const given = nativeOptions(await sidecars.place(options));
       const modules = await pullAll(given.modules, options.cacheFolder);
       const checked = { ...given, modules, ...(compiler === undefined ? {} : { compiler }) };
-      return new Runtime(await fromNative(native().Runtime.create(checked)), sidecars, options);
+      return new Runtime(await fromNative(native().Runtime.create(checked)), sidecars, log, options);
     } catch (error) {
       await sidecars.close();
+      log?.close();
       throw error;
     }
   }
@@ -132,14 +145,14 @@ export class Runtime {
    *
    * @throws TenonError `CONFIG`, `MODULE_READ`, `MODULE_COMPILE` or `MODULE_LINK`; the old module goes on serving
    */
-  async reload(name: string, file?: string | URL | ModuleOptions): Promise<void> {
+  async reload(name: string, file?: ModuleFile | ModuleOptions): Promise<void> {
     if (file === undefined) return fromNative(this.#runtime.reload(name));
     if (isFile(file)) {
       const [{ path }] = await pullAll([{ path: pathOf(file) }], this.#cacheFolder);
       return fromNative(this.#runtime.reload(name, path));
     }
-    if (typeof file !== "object" || file instanceof URL)
-      throw new TenonError("CONFIG", "`file` must be a path or a file: URL");
+    if (typeof file !== "object" || file instanceof URL || isSource(file))
+      throw new TenonError("CONFIG", "`file` must be a path, a file: URL, or options such as { source: bytes }");
     refuseWrongModule(name, file);
     const placed = await this.#sidecars.placeModule(file);
     const [module] = await pullAll([nativeModule(name, placed, this.#options)], this.#cacheFolder);
@@ -288,6 +301,7 @@ export class Runtime {
       this.#left = { modules, metrics: this.metrics(), recentRequests: this.recentRequests() };
       this.#runtime.release();
     } finally {
+      this.#log?.close();
       clearInterval(this.#alive);
     }
   }
@@ -305,17 +319,21 @@ export class Runtime {
 /**
  * Modules whose references are replaced by the files that were pulled. It is imported when there is one: most runtimes serve files.
  */
-async function pullAll<T extends readonly { readonly path: string }[]>(
+async function pullAll<T extends readonly { readonly path?: string }[]>(
   modules: T,
   cacheFolder: RuntimeOptions["cacheFolder"],
 ): Promise<T> {
-  if (!modules.some(({ path }) => isReference(path))) return modules;
+  if (!modules.some(isToPull)) return modules;
   const { pullModule } = await import("./oci/pull.ts");
   const options = typeof cacheFolder === "string" ? { cacheFolder } : {};
   const pulled = modules.map(async (module) =>
-    isReference(module.path) ? { ...module, path: (await pullModule(module.path, options)).path } : module,
+    isToPull(module) ? { ...module, path: (await pullModule(module.path, options)).path } : module,
   );
   return (await Promise.all(pulled)) as unknown as T;
+}
+
+function isToPull(module: { readonly path?: string }): module is { readonly path: string } {
+  return module.path !== undefined && isReference(module.path);
 }
 
 const closed = "the runtime is closed";

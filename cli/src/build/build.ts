@@ -8,17 +8,18 @@ import { formatBytes, type Terminal } from "../terminal.ts";
 import { aotComponentizer } from "./aot.ts";
 import { type Bundle, bundle } from "./bundle.ts";
 import type { Componentizer } from "./componentize.ts";
-import { prepareEngine, prepareSpecializableEngine } from "./engine.ts";
+import { prepareEngine, prepareFromSource, prepareSpecializableEngine } from "./engine.ts";
 import { isLackOfRandom } from "./explain.ts";
+import { withFunctionNames } from "./function-names.ts";
 import { referenceComponentizer } from "./reference.ts";
 import { snapshotComponentizer } from "./snapshot.ts";
 import { findWeval } from "./weval.ts";
 
 /**
  * Who makes the component. `reference`: componentize-js, as slowly as it does; for comparison. `aot`: Tenon, and weval
- * specializes the engine to the handler.
+ * specializes the engine to the handler. `from-source`: Tenon, with an engine that is prepared on this machine.
  */
-export type BuildWay = "reference" | "aot";
+export type BuildWay = "reference" | "aot" | "from-source";
 
 /** How to build. */
 export interface BuildOptions {
@@ -77,7 +78,9 @@ export async function buildProject(project: Project, options: BuildOptions, term
         bundled = await bundle(project, { ...how, seed });
         return componentize(bundled);
       });
-      await write(project.sourceMap, await readFile(bundled.sourceMap));
+      const map = await readFile(bundled.sourceMap, "utf8");
+      const named = options.release ? withFunctionNames(map, await readFile(bundled.file, "utf8")) : map;
+      await write(project.sourceMap, Buffer.from(named));
       return { bytes, artifact: await write(project.component, bytes) };
     },
     ({ artifact }) => `(${formatBytes(artifact.bytes)})`,
@@ -103,6 +106,8 @@ async function componentizer(options: BuildOptions, terminal: Terminal): Promise
       return referenceComponentizer;
     case "aot":
       return aotComponentizer(await findWeval(), await prepareSpecializableEngine(terminal), terminal);
+    case "from-source":
+      return snapshotComponentizer(await prepareFromSource(terminal), terminal, options);
     default:
       return snapshotComponentizer(await prepareEngine(terminal), terminal, options);
   }

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
@@ -10,17 +11,23 @@ import { TenonError } from "../errors.ts";
 import { fromNative, native } from "../native.ts";
 import { version, witFolder } from "../package.ts";
 import type { Terminal } from "../terminal.ts";
+import { enginePackage, engineVersion } from "../versions.ts";
 import { askChild, type ChildError } from "./child.ts";
+import { useShippedEngine } from "./engine-package.ts";
 import { glueSource, withGlue } from "./glue.ts";
 
 /** The world that the engine's bindings are made for. */
 export const worldName = "engine-glue";
 
 /** Engines that snapshots are taken of: to become components as they are, or to be specialized by weval first. */
-type EngineKind = "snapshot" | "specializable";
+type EngineKind = "snapshot" | "shipped" | "specializable";
 
 /** The engines of componentize-js. */
-const engines = { snapshot: "starlingmonkey_embedding.wasm", specializable: "starlingmonkey_embedding_weval.wasm" };
+const engines = {
+  snapshot: "starlingmonkey_embedding.wasm",
+  shipped: "starlingmonkey_embedding.wasm",
+  specializable: "starlingmonkey_embedding_weval.wasm",
+};
 
 /** What the child process that splices is told. */
 export interface SpliceRequest {
@@ -46,12 +53,26 @@ export type PrepareRequest = { readonly folder: string; readonly key: string } &
 );
 
 /**
- * The JavaScript engine, ready to run top levels. The first time that a user builds with a version of Tenon it is
- * prepared, which takes some twenty seconds and is said; from then on it is read from the cache folder.
+ * The JavaScript engine, ready to run top levels. The first time that a user builds with a version of Tenon it is unpacked from
+ * `@tenon/engine`. In a clone, which has no such package, it is prepared, which takes some twenty seconds and is said. From then on
+ * it is read from the cache folder.
  *
  * @throws TenonError `WRITE` when the cache folder cannot be used
  */
-export const prepareEngine = once((terminal) =>
+export const prepareEngine = once(async (terminal) => {
+  const folder = join(defaultCacheFolder(), "engines", "shipped");
+  const key = await engineKey("snapshot");
+  const { open, install } = native().SnapshotEngine;
+  // A folder of its own: what is prepared from the source stays beside it.
+  if (!existsSync(folder) || !(await fromNative(open(folder, key), hint))) {
+    const isShipped = await useShippedEngine(key, (from) => fromNative(install(folder, key, from), hint));
+    if (!isShipped) return prepareFromSource(terminal);
+  }
+  return (await fromNative(open(folder, key), hint)) ?? prepareFromSource(terminal);
+});
+
+/** The same engine, made by componentize-js on this machine: `tenon build --from-source`. */
+export const prepareFromSource = once((terminal) =>
   open<SnapshotEngine>("snapshot", native().SnapshotEngine.open, async (folder, key) => {
     terminal.say("The JavaScript engine is prepared, once for this version of Tenon:");
     await prepare("snapshot", folder, key, terminal, 3);
@@ -108,14 +129,34 @@ async function prepare(
   terminal: Terminal,
   steps: number,
 ): Promise<void> {
-  const library = new URL("../lib/", import.meta.resolve("@bytecodealliance/componentize-js"));
-  const engine = fileURLToPath(new URL(engines[kind], library));
+  const engine = fileURLToPath(new URL(engines[kind], libraryOf(enginePackage)));
   // The bundler's process only waits for more to do; another one is started when there is.
   await stop();
   const spliced = await terminal.step("Prepare", `1 of ${steps}: bindings`, () => splice(engine));
   await terminal.step("Prepare", `2 of ${steps}: code for building`, () =>
     compile({ step: "building", kind, folder, key, engine, spliced }),
   );
+}
+
+/** @throws TenonError `NO_BUILD` */
+function libraryOf(name: string): URL {
+  try {
+    return new URL("../lib/", import.meta.resolve(name));
+  } catch (error) {
+    throw new TenonError(
+      "NO_BUILD",
+      `the engine cannot be prepared from its source: ${name} is not installed`,
+      `npm install --save-dev ${name}@${engineVersion} @bytecodealliance/jco`,
+      error,
+    );
+  }
+}
+
+/** Prepares the engine that `@tenon/engine` ships, for any processor of this architecture, in a folder; returns its key. */
+export async function prepareShipped(folder: string, terminal: Terminal): Promise<string> {
+  const key = await engineKey("snapshot");
+  await prepare("shipped", folder, key, terminal, 2);
+  return key;
 }
 
 async function splice(engine: string): Promise<Spliced> {
@@ -148,10 +189,8 @@ function thrifty(): NodeJS.ProcessEnv {
 
 /** Names a prepared engine by all that it is made of. */
 async function engineKey(kind: EngineKind): Promise<string> {
-  const manifest = new URL("../package.json", import.meta.resolve("@bytecodealliance/componentize-js"));
-  const { version: componentizeVersion } = JSON.parse(await readFile(manifest, "utf8")) as { version: string };
   const hash = createHash("sha256").update(
-    `${kind}\n${version}\n${componentizeVersion}\n${worldName}\n${withGlue}\n${glueSource}\n${native().engineRevision()}`,
+    `${kind}\n${version}\n${engineVersion}\n${worldName}\n${withGlue}\n${glueSource}\n${native().engineRevision()}`,
   );
   for (const file of (await readdir(witFolder, { recursive: true })).sort()) {
     if (file.endsWith(".wit")) hash.update(await readFile(join(witFolder, file)));

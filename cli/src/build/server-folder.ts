@@ -55,6 +55,7 @@ export function serverConfiguration(config: Config, modules: readonly string[]):
     metricsAddress: server.metricsAddress,
     logFormat: server.logFormat,
     accessLog: server.accessLog,
+    trustCompiled: server.trustCompiled,
     otlpEndpoint: server.otlpEndpoint,
     trustedProxies: server.trustedProxies,
     ...(server.tlsCertificate === undefined ? {} : { tls: { certificate: server.tlsCertificate, key: server.tlsKey } }),

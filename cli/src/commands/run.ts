@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import type { Admin } from "../admin/server.ts";
 import { exitCode, failureToTell } from "../errors.ts";
 import { Lifecycle } from "../lifecycle.ts";
+import { pathOf } from "../module-source.ts";
 import { formatReference, parseReference } from "../oci/reference.ts";
 import { type CommonOptions, parsePort, suggestPort, terminalFor, withCommonOptions } from "../options.ts";
 import { hostAndPort } from "../project/config/addresses.ts";
@@ -10,7 +11,6 @@ import { mountsOf, type Pull } from "../project/modules.ts";
 import { configFile } from "../project/project.ts";
 import { Reloading } from "../reloading.ts";
 import { type Listening, Runtime } from "../runtime.ts";
-import { pathOf } from "../runtime-options.ts";
 import { type Configuration, readConfiguration } from "../serve/configuration.ts";
 import { Live } from "../serve/live.ts";
 import { Terminal } from "../terminal.ts";
@@ -20,6 +20,7 @@ interface Options extends CommonOptions {
   readonly host?: string;
   readonly json?: boolean;
   readonly plainHttp?: boolean;
+  readonly trustCompiled?: boolean;
 }
 
 /** `tenon run`: serve components in the foreground until a signal. */
@@ -39,6 +40,7 @@ export function runCommand(program: Command): void {
     .option("-p, --port <number>", "port to listen on; 0 takes a free one", parsePort)
     .option("--host <host>", "address to listen on")
     .option("--plain-http", "reach registries by HTTP without TLS; those on this machine always are")
+    .option("--trust-compiled", "load machine code of `tenon compile` (.cwasm); use it for files of your own only")
     .option("--json", "print where it serves what as one line of JSON");
   withCommonOptions(command).action(async (named: string[], options: Options) => {
     const terminal = terminalFor(options);
@@ -152,6 +154,7 @@ async function load({ modules, serving }: Configuration, options: Options, termi
     Runtime.create({
       ...serving,
       modules,
+      ...(options.trustCompiled ? { trustCompiled: true } : {}),
       logLevel: options.quiet ? "error" : options.verbose ? "debug" : "info",
     });
   return terminal.step("Load", names, create);

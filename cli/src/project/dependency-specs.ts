@@ -3,16 +3,18 @@ import { dirname, join, resolve, sep } from "node:path";
 import { packageFolder, version } from "../package.ts";
 
 /** The packages that a project depends on. */
-const direct = ["tenon", "@tenon/sdk"] as const;
+const direct = ["tenon", "@tenon/sdk", "@tenon/build"] as const;
 
-/** The same, and what `tenon` itself needs; only packages that no registry has must be named one by one. */
-const all = [...direct, "@tenon/native"] as const;
+/** The same, and what these need; only packages that no registry has must be named one by one. */
+const all = [...direct, "@tenon/native", "@tenon/engine"] as const;
 
 /** Where the packages of a clone are, from this package's folder. */
 const clone: Record<(typeof all)[number], string> = {
   tenon: ".",
   "@tenon/sdk": "../ts-sdk",
+  "@tenon/build": "build",
   "@tenon/native": "../bindings",
+  "@tenon/engine": "engine",
 };
 
 /**

@@ -54,7 +54,11 @@ export async function requireProject(folder: string): Promise<Project> {
 export async function projectsFrom(folder: string): Promise<Project[]> {
   const own = await findProject(folder);
   if (own !== undefined) return [own];
-  const { workspaceMembers } = await import("./workspace.ts");
+  const { workspaceMembers } = await import("./workspace.ts").catch((error: unknown) => {
+    // Where only serving is installed, there is no SDK, which knows workspaces.
+    if ((error as NodeJS.ErrnoException).code !== "ERR_MODULE_NOT_FOUND") throw error;
+    return { workspaceMembers: () => [] };
+  });
   const [root, ...packages] = workspaceMembers(folder);
   const members = packages.filter((member) => existsSync(join(member, configFile)));
   if (root !== resolve(folder) || members.length === 0) return [await requireProject(folder)];
@@ -82,10 +86,10 @@ async function openProject(folder: string): Promise<Project> {
   };
 }
 
-/** What a component is called in URLs: its file's name without `.wasm` and `-composed`. */
+/** What a component is called in URLs: its file's name without `.wasm` or `.cwasm` and `-composed`. */
 export function moduleName(file: string): string {
   return basename(file)
-    .replace(/\.wasm$/, "")
+    .replace(/\.c?wasm$/, "")
     .replace(/-composed$/, "");
 }
 

@@ -8,6 +8,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
 use tenon_code::Compiler;
+use tenon_cpu::UnknownCpu;
 use tenon_memory::{Memories, PerProcess, Stacks};
 use wasmtime::{Config, Engine, EngineWeak};
 
@@ -58,7 +59,7 @@ pub(crate) fn shared_engine(max_concurrent: u64) -> Result<SharedEngine, Runtime
 fn engine(slots: Arc<Slots>) -> wasmtime::Result<SharedEngine> {
     let (memories, stacks) = (Memories::new(WAITING), Stacks::new(WAITING));
     let mut config = compiler();
-    config.with_host_memory(Arc::new(memories.clone())).with_host_stack(Arc::new(stacks.clone()));
+    tenon_memory::configure(&mut config, &memories, &stacks);
     let engine = Engine::new(&config)?;
     let (restored, clock) = (Arc::new(Slots::new(WAITING)), Arc::new(Clock::new(&engine)));
     Ok(SharedEngine { engine, memories, stacks, slots, restored, clock })
@@ -89,12 +90,25 @@ pub fn compile_child() -> Result<(), RuntimeError> {
 ///
 /// [`RuntimeError::Engine`] when the bytes are no component.
 pub fn precompile(component: &[u8], cache: &Path) -> Result<(), RuntimeError> {
-    // For an engine that the caller trusts.
-    let bounds = Compiler { command: Vec::new(), timeout: Duration::from_hours(1), memory: u64::MAX };
     Engine::new(&compiler())
-        .and_then(|engine| tenon_code::compile(&engine, component, Some(cache), &bounds))
+        .and_then(|engine| tenon_code::compile(&engine, component, Some(cache), &unbounded()))
         .map(drop)
         .map_err(RuntimeError::Engine)
+}
+
+/// A compiler for components that the caller trusts.
+fn unbounded() -> Compiler {
+    Compiler { command: Vec::new(), timeout: Duration::from_hours(1), memory: u64::MAX }
+}
+
+/// Compiles a component for a processor: the content of a file that [`crate::RuntimeConfig::trust_compiled`] lets a runtime load.
+///
+/// # Errors
+///
+/// [`RuntimeError::Config`] when there is no processor of this name, [`RuntimeError::Engine`] when the bytes are no component.
+pub fn compile_ahead(component: &[u8], cpu: &str) -> Result<Vec<u8>, RuntimeError> {
+    let cpu = cpu.parse().map_err(|error: UnknownCpu| RuntimeError::Config(error.to_string()))?;
+    tenon_code::compile_ahead(compiler(), &cpu, component, &unbounded()).map_err(RuntimeError::Engine)
 }
 
 /// What advances the engine's epoch: a thread, for as long as the engine lives.

@@ -64,7 +64,7 @@ mod watch;
 
 pub use body::{BodyError, ResponseBody};
 pub use config::{Isolation, LimitKey, Limits, ModulePolicy, ModuleSource, RuntimeConfig, TlsFiles};
-pub use engine::{compile_child, precompile};
+pub use engine::{compile_ahead, compile_child, precompile};
 pub use error::RuntimeError;
 pub use here::Here;
 pub use origin::TrustedProxies;

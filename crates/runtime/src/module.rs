@@ -95,7 +95,13 @@ impl Module {
         surroundings: &Arc<Surroundings>,
     ) -> Result<Option<Self>, RuntimeError> {
         let (engine, cache) = (&loader.engine.engine, loader.cache.as_deref());
-        let code = tenon_code::cached(engine, &source.path, cache, loader.modules);
+        if source.is_compiled() {
+            return Self::link(loader, source, surroundings, compiled_ahead(loader, source)?).map(Some);
+        }
+        let code = match &source.bytes {
+            Some(bytes) => Ok(tenon_code::cached_bytes(engine, bytes, cache, loader.modules)),
+            None => tenon_code::cached(engine, &source.path, cache, loader.modules),
+        };
         code.map_err(|error| read_error(source, error))?
             .map(|code| Self::link(loader, source, surroundings, code))
             .transpose()
@@ -109,7 +115,12 @@ impl Module {
         surroundings: &Arc<Surroundings>,
     ) -> Result<Self, RuntimeError> {
         let Loader { engine, cache, modules, compiler, .. } = loader;
-        match tenon_code::load(&engine.engine, &source.path, cache.as_deref(), *modules, compiler) {
+        let (engine, cache) = (&engine.engine, cache.as_deref());
+        let loaded = match &source.bytes {
+            Some(bytes) => Ok(tenon_code::load_bytes(engine, bytes, cache, *modules, compiler)),
+            None => tenon_code::load(engine, &source.path, cache, *modules, compiler),
+        };
+        match loaded {
             Ok(Ok(code)) => Self::link(loader, source, surroundings, code),
             Ok(Err(error)) => Err(compile_error(source, &error)),
             Err(error) => Err(read_error(source, error)),
@@ -150,7 +161,7 @@ impl Module {
                 slots.add(&warm);
                 Reuse::Shared(warm)
             }
-            (Isolation::Request, Entry::Direct(entry)) if entry.is_restorable() => {
+            (Isolation::Request, Entry::Direct(entry)) if entry.is_restorable() && !tenon_memory::is_portable() => {
                 let warm = Warm::new(limits, 0);
                 restored.add(&warm);
                 Reuse::Restored(warm, Arc::clone(restored))
@@ -158,7 +169,7 @@ impl Module {
             (Isolation::Request, _) => Reuse::Never,
         };
         let metrics = surroundings.metrics.module(&name);
-        let source_map = SourceMap::beside(&source.path);
+        let source_map = if source.bytes.is_none() { SourceMap::beside(&source.path) } else { SourceMap::none() };
         Ok(Self {
             info: Arc::new(ModuleInfo { name: name.into(), metrics, source_map }),
             surroundings: Arc::clone(surroundings),
@@ -293,6 +304,20 @@ impl Module {
             }
         }
     }
+}
+
+/// The code in a file that was compiled ahead of time, if the operator vouches for such files.
+fn compiled_ahead(loader: &Loader, source: &ModuleSource) -> Result<Code, RuntimeError> {
+    let refused =
+        |reason: String| RuntimeError::Compile { name: source.name.clone(), path: source.path.clone(), reason };
+    if !loader.trust_compiled {
+        let reason = "it is machine code, which no sandbox bounds; if you have compiled it yourself, say so with \
+                      trust_compiled (--trust-compiled)";
+        return Err(refused(reason.to_string()));
+    }
+    // SAFETY: the operator vouches for the file.
+    let loaded = unsafe { tenon_code::load_ahead(&loader.engine.engine, &source.path) };
+    loaded.map_err(|error| read_error(source, error))?.map_err(|error| refused(error.to_string()))
 }
 
 fn read_error(ModuleSource { name, path, .. }: &ModuleSource, source: io::Error) -> RuntimeError {

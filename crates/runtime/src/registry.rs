@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::thread;
 
@@ -31,6 +31,8 @@ pub(crate) struct Loader {
     /// The server's policy.
     pub(crate) inherited: Inherited,
     pub(crate) compiler: Compiler,
+    /// Whether files of code that was compiled ahead of time are loaded.
+    pub(crate) trust_compiled: bool,
     /// How many modules there are at the start.
     pub(crate) modules: usize,
     pub(crate) turns: Turns,
@@ -92,8 +94,12 @@ struct Stamp {
 }
 
 impl Stamp {
-    fn of(path: &Path) -> Option<Self> {
-        let found = std::fs::metadata(path).ok()?;
+    fn of(source: &ModuleSource) -> Option<Self> {
+        // Bytes are compared themselves.
+        if source.bytes.is_some() {
+            return None;
+        }
+        let found = std::fs::metadata(&source.path).ok()?;
         let changed = (found.ctime(), found.ctime_nsec());
         Some(Self { device: found.dev(), inode: found.ino(), size: found.size(), changed })
     }
@@ -139,7 +145,7 @@ impl Loading {
         surroundings: Arc<Surroundings>,
     ) -> Result<(), RuntimeError> {
         let (name, loader) = (source.name.clone(), Arc::clone(&shelf.loader));
-        let stamp = Stamp::of(&source.path);
+        let stamp = Stamp::of(&source);
         let slot = shelf.put(source.clone(), stamp, Arc::clone(&surroundings), State::Loading)?;
         let task = self.tasks.spawn(async move { load(loader, source, surroundings, false).await });
         self.announced.insert(task.id(), (name, slot));
@@ -215,7 +221,7 @@ impl Registry {
     pub(crate) async fn reload(&self, name: &str, path: Option<PathBuf>) -> Result<(), RuntimeError> {
         let known = self.get(name).map(|slot| slot.source.clone());
         let source = match (path, known) {
-            (Some(path), Some(known)) => ModuleSource { path, ..known },
+            (Some(path), Some(known)) => ModuleSource { path, bytes: None, ..known },
             (Some(path), None) => ModuleSource::new(name, path),
             (None, Some(known)) => known,
             (None, None) => {
@@ -235,7 +241,7 @@ impl Registry {
         // Before it is compiled for nothing; another module may still take the mount meanwhile.
         self.shelf.table().mounts_with(&source)?;
         let surroundings = self.shelf.surroundings(&source)?;
-        let stamp = Stamp::of(&source.path);
+        let stamp = Stamp::of(&source);
         let replaces = self.get(&source.name).is_some_and(|slot| matches!(slot.state, State::Ready(_)));
         let loader = Arc::clone(&self.shelf.loader);
         let module = load(loader, source.clone(), Arc::clone(&surroundings), replaces).await?;
@@ -258,11 +264,11 @@ impl Registry {
         let mut loading = JoinSet::new();
         let mut next = Vec::new();
         for source in modules {
-            let (stamp, surroundings) = (Stamp::of(&source.path), shelf.surroundings(&source)?);
+            let (stamp, surroundings) = (Stamp::of(&source), shelf.surroundings(&source)?);
             let name = source.name.clone();
             let known = self.get(&name);
             let is_same = known.as_ref().is_some_and(|slot| {
-                (&slot.source.path, slot.stamp) == (&source.path, stamp)
+                (&slot.source.path, &slot.source.bytes, slot.stamp) == (&source.path, &source.bytes, stamp)
                     && Arc::ptr_eq(&slot.surroundings, &surroundings)
                     && (matches!(slot.state, State::Ready(_))
                         || (matches!(slot.state, State::Loading) && slot.source == source))

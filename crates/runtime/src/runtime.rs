@@ -121,6 +121,7 @@ impl Runtime {
             inherited,
             compiler: compiler(config.compiler, &limits),
             modules: config.modules.len(),
+            trust_compiled: config.trust_compiled,
             turns: Turns::default(),
         };
         let registry = Registry::load(loader, config.modules).await?;

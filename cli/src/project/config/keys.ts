@@ -104,6 +104,12 @@ export const sections = {
       "The requests that share an instance of the component. `request` gives each an instance of its own. `shared` reuses " +
         "instances, one request after another, which is faster, but a request may see the leftovers of earlier ones in memory.",
     ),
+    trust_compiled: withDefault(
+      flag,
+      false,
+      "Loads files that `tenon compile` wrote (`.cwasm`). They are machine code, which no sandbox bounds. Say `true` only if you " +
+        "have compiled each of them, and nobody else can write to them.",
+    ),
     access_log: withDefault(flag, false, "Logs a line for each request."),
     log_format: withDefault(
       oneOf("readable", "json"),
