@@ -26,7 +26,7 @@ pub struct RuntimeOptions {
     pub tls: Option<NativeTls>,
     /// Where compiled code is kept; left out, it is compiled anew each time.
     pub cache_dir: Option<String>,
-    /// Whether files of code that was compiled ahead of time (`.cwasm`) are loaded; false when left out.
+    /// True when files of code that was compiled ahead of time (`.cwasm`) are loaded; false when left out.
     pub trust_compiled: Option<bool>,
     /// Program and arguments of a process that calls `compileChild`; left out, components are compiled in this process.
     pub compiler: Option<Vec<String>>,
@@ -38,7 +38,7 @@ pub struct RuntimeOptions {
     pub log_level: Option<String>,
     /// `readable` (the default) or `json`.
     pub log_format: Option<String>,
-    /// Whether each request is a line in the log, whatever the level.
+    /// True when each request is a line in the log, whatever the level.
     pub access_log: Option<bool>,
     /// Where traces are sent: `http://host:port` of an OpenTelemetry collector.
     pub otlp_endpoint: Option<String>,

@@ -25,7 +25,7 @@ pub struct NativePage {
     pub content_type: String,
     /// What is sent.
     pub body: Buffer,
-    /// Whether requests for it are left out of the recent ones; false when left out.
+    /// True when requests for it are left out of the recent ones; false when left out.
     pub unlisted: Option<bool>,
 }
 

@@ -17,7 +17,7 @@ interface Waiting {
 export class Calls {
   readonly #waiting: Map<number, Waiting>;
   readonly #native: InstanceType<ReturnType<typeof native>["Calls"]>;
-  /** Whether a call was answered on this thread in this turn of the event loop: there, one is enough. */
+  /** True when a call was answered on this thread in this turn of the event loop: there, one is enough. */
   #answered = false;
 
   constructor(runtime: NativeRuntime) {

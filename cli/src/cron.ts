@@ -53,7 +53,7 @@ export interface CronOptions {
   readonly call: CallRoute;
   /** Is told of a sidecar that does not answer, once until it does. */
   complain(message: string): void;
-  /** Whether routes can be called; nothing is leased before. */
+  /** Reports whether routes can be called; nothing is leased before. */
   isReady?(): boolean;
 }
 

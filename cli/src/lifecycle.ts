@@ -67,7 +67,7 @@ export class Lifecycle {
   }
 }
 
-/** Whether the process has a terminal that controls it. */
+/** Reports whether the process has a terminal that controls it. */
 function hasTerminal(): boolean {
   try {
     closeSync(openSync("/dev/tty", "r"));

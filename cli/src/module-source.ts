@@ -20,7 +20,7 @@ export function pathOf(file: string | URL): string {
   return typeof file === "string" ? file : fileURLToPath(file);
 }
 
-/** Whether {@link pathOf} can tell its path. */
+/** Reports whether {@link pathOf} can tell its path. */
 export function isFile(value: unknown): value is string | URL {
   if (typeof value === "string") return true;
   if (!isUrl(value)) return false;
@@ -32,7 +32,7 @@ export function isFile(value: unknown): value is string | URL {
   }
 }
 
-/** Whether {@link nativeSource} takes it. */
+/** Reports whether {@link nativeSource} takes it. */
 export function isSource(value: unknown): value is ModuleSource {
   return isFile(value) || types.isUint8Array(value);
 }

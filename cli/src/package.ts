@@ -32,7 +32,7 @@ export function requireIn(folder: string): NodeJS.Require {
   return process.getBuiltinModule("node:module").createRequire(pathToFileURL(`${folder}/package.json`));
 }
 
-/** Whether this package finds what building needs: it is that of building, or in a clone. */
+/** True when this package finds what building needs: it is that of building, or in a clone. */
 export const isComplete = manifest.name === buildPackage || existsSync(new URL("build/package.json", root));
 
 /** The WIT of `sdk:core`: in the package when it was packed, at the repository's root in a clone. */

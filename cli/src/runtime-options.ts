@@ -45,8 +45,8 @@ export interface RuntimeOptions extends Limits {
   /** The files of a certificate with its chain and of its key, in PEM; `listen` serves HTTPS then. */
   readonly tls?: { readonly certificate: string; readonly key: string };
   /**
-   * Whether files that `tenon compile` wrote (`.cwasm`) are loaded; false when left out. They are machine code, which no sandbox
-   * bounds: say true if you have compiled each of them, and nobody else can write to them.
+   * True when files that `tenon compile` wrote (`.cwasm`) are loaded; false when left out. They are machine code, which
+   * no sandbox bounds: say true if you have compiled each of them, and nobody else can write to them.
    */
   readonly trustCompiled?: boolean;
   /** Where compiled code is kept; false compiles anew each time. The user's cache folder when left out. */
@@ -64,7 +64,7 @@ export interface RuntimeOptions extends Limits {
    * further ones are left out, and a record says how many.
    */
   readonly onLog?: (record: LogRecord) => void;
-  /** Whether each request is a line in the log, whatever the level. */
+  /** True when each request is a line in the log, whatever the level. */
   readonly accessLog?: boolean;
   /**
    * Where traces are sent: `http://host:port` or `https://host:port` of an OpenTelemetry collector that takes OTLP over
@@ -130,13 +130,13 @@ export interface ListenOptions {
   readonly host?: string;
   readonly port?: number;
   /**
-   * Whether requests must name this machine (`127.0.0.1`, `localhost` and such), where the address is a loopback one; false
-   * when left out. It keeps out pages whose own name leads here (DNS rebinding).
+   * True when requests must name this machine (`127.0.0.1`, `localhost` and such), where the address is a loopback one;
+   * false when left out. It keeps out pages whose own name leads here (DNS rebinding).
    */
   readonly localNames?: boolean;
   /**
-   * Whether it answers `/metrics`, `/health` and `/ready` alone, without TLS, for those that watch over the server; false when
-   * left out. The runtime's other addresses answer 404 for `/metrics` from then on.
+   * True when it answers `/metrics`, `/health` and `/ready` alone, without TLS, for those that watch over the server;
+   * false when left out. The runtime's other addresses answer 404 for `/metrics` from then on.
    */
   readonly operations?: boolean;
 }
@@ -460,7 +460,7 @@ function isTls(value: unknown): boolean {
   return typeof certificate === "string" && typeof key === "string" && Object.keys(more).length === 0;
 }
 
-/** Whether it is an object whose properties are what it holds, as those of lists, maps and URLs are not. */
+/** Reports whether it is an object whose properties are what it holds, as those of lists, maps and URLs are not. */
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !(Symbol.iterator in value) && !isUrl(value);
 }

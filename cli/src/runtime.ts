@@ -34,7 +34,7 @@ export interface Page {
   readonly status?: number;
   readonly contentType: string;
   readonly body: string | Uint8Array;
-  /** Whether requests for it are left out of the recent ones. */
+  /** True when requests for it are left out of the recent ones. */
   readonly unlisted?: boolean;
 }
 

@@ -6,7 +6,7 @@ export type Verbosity = "quiet" | "normal" | "verbose";
  * progress appear on a terminal only, and not with `TERM=dumb`. `NO_COLOR` and `FORCE_COLOR` decide about colours.
  */
 export class Terminal {
-  /** Whether every line of this process is a JSON object, as the log of the server is with `log_format = "json"`. */
+  /** True when every line of this process is a JSON object, as the log of the server is with `log_format = "json"`. */
   static #isJson = false;
 
   /** Writes one JSON object a line from now on, in the whole process: there is one standard error. */
@@ -131,7 +131,10 @@ export class Terminal {
   }
 }
 
-/** Whether to use colours: `NO_COLOR` (no-color.org), then `FORCE_COLOR` as Node reads it, decide before the terminal. */
+/**
+ * Reports whether to use colours: `NO_COLOR` (no-color.org), then `FORCE_COLOR` as Node reads it, decide before the
+ * terminal.
+ */
 function wantsColor({ NO_COLOR, FORCE_COLOR }: NodeJS.ProcessEnv, isTerminal: boolean): boolean {
   if (NO_COLOR) return false;
   if (FORCE_COLOR === undefined) return isTerminal;

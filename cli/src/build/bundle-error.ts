@@ -25,7 +25,7 @@ export function bundleError(project: Project, messages: readonly Message[]): Ten
   return new TenonError("BUILD", shown.join("\n"));
 }
 
-/** Whether a place is in a file, not in what was generated. */
+/** Reports whether a place is in a file, not in what was generated. */
 function isInSource(location: Location | null): location is Location {
   return location !== null && location.file !== entryName && !location.file.startsWith("<");
 }

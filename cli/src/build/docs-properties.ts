@@ -65,7 +65,7 @@ class Names {
     this.#visit(program);
   }
 
-  /** Whether a name means the same everywhere in the module. Scopes are not told apart. */
+  /** Reports whether a name means the same everywhere in the module. Scopes are not told apart. */
   isClear(name: string): boolean {
     return this.#declared.get(name) === 1;
   }

@@ -36,13 +36,13 @@ export class Needs {
   readonly gaps = new Set<string>();
   /** The seed of random values at top level, as hexadecimal digits; undefined while nothing asks for any. */
   readonly seed: string | undefined;
-  /** Whether classes of characters in regular expressions are written out. */
+  /** True when classes of characters in regular expressions are written out. */
   propertyEscapes = false;
-  /** Whether asynchronous functions are written as generators, so that stores can follow them. */
+  /** True when asynchronous functions are written as generators, so that stores can follow them. */
   asyncStores = false;
   /** Folders of packages that are taken in their form for browsers, because the other imports what only Node has. */
   readonly browserForms = new Set<string>();
-  /** Whether every package that has such a form is taken in it. */
+  /** True when every package that has such a form is taken in it. */
   allBrowserForms = false;
   /** Folders of packages whose form for browsers parses with `DOMParser`, which only a page has: the other one is taken. */
   readonly #documentForms = new Set<string>();

@@ -95,7 +95,7 @@ export function importOf(module: EcmaScriptModule, local: string): Import | unde
   return undefined;
 }
 
-/** Whether a file may use the SDK: any of the user's own, and of packages those of one that depends on it. */
+/** Reports whether a file may use the SDK: any of the user's own, and of packages those of one that depends on it. */
 export async function usesSdk(file: string): Promise<boolean> {
   if (!/\.[cm]?[jt]sx?$/.test(file)) return false;
   if (!/[\\/]node_modules[\\/]/.test(file)) return true;
@@ -103,7 +103,7 @@ export async function usesSdk(file: string): Promise<boolean> {
   return Object.hasOwn({ ...dependencies, ...peerDependencies }, SDK);
 }
 
-/** Whether a file is one of the SDK's own, installed or linked. */
+/** Reports whether a file is one of the SDK's own, installed or linked. */
 export async function isOfSdk(file: string): Promise<boolean> {
   return (await packageOf(file)).name === SDK;
 }

@@ -7,7 +7,7 @@ export interface Use {
   /** `import` for a named import, `member` for a property of the whole module. */
   readonly kind: "import" | "member" | "require";
   readonly name: string;
-  /** Whether the call stands in a `try`. */
+  /** True when the call stands in a `try`. */
   readonly isTried: boolean;
   /** From 1. */
   readonly line: number;

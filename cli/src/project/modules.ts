@@ -89,7 +89,7 @@ export function fileOfSource(source: string, folder: string, pull: Pull): Promis
   return isReference(source) ? pull(source) : Promise.resolve(resolve(folder, source));
 }
 
-/** Whether a project serves components by [modules] alone, because it has no handler of its own. */
+/** Reports whether a project serves components by [modules] alone, because it has no handler of its own. */
 export function hasOnlySources({ config, source }: Project): boolean {
   return !existsSync(source) && Object.values(config.modules).some((module) => module.source !== undefined);
 }
