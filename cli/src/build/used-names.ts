@@ -121,7 +121,7 @@ function requiredBy(node: Node): string | undefined {
   return first?.type === "Literal" && typeof first.value === "string" ? first.value : undefined;
 }
 
-/** The module that an expression is all of: what `require` gives, as it is or as compilers wrap it. */
+/** The module that an expression evaluates to: the result of `require`, plain or wrapped by a compiler. */
 function wholeModule(node: Node): string | undefined {
   const required = requiredBy(node);
   if (required !== undefined || node.type !== "CallExpression" || node.callee.type !== "Identifier") return required;
