@@ -31,7 +31,7 @@ const recipe = (file: string) => {
   return text;
 };
 
-/** Starts a program in the folder, and resolves to the base of what it serves. */
+/** Starts a program in the folder, and resolves to its base URL. */
 async function started(file: string, port: number): Promise<string> {
   server = spawn(process.execPath, [file], { cwd: folder, stdio: "inherit" });
   const base = `http://127.0.0.1:${port}`;

@@ -45,7 +45,7 @@ export async function docsProperties(file: string, parsed: ParseResult, names: S
   return attributes.docs();
 }
 
-/** What a name was made of: an expression, or a member of it. */
+/** The origin of a name: an expression, or a member of it. */
 interface Alias {
   readonly of: Node;
   readonly member: string | undefined;

@@ -97,8 +97,8 @@ export function hasOnlySources({ config, source }: Project): boolean {
 /**
  * A component with the policy of `[modules.<name>]`.
  *
- * @param folder what the files of secrets are relative to
- * @throws TenonError `CONFIG` when a secret is not to be had
+ * @param folder the base of secrets' relative files
+ * @throws TenonError `CONFIG` when a secret is unavailable
  */
 export function moduleOptions(
   name: string,
