@@ -135,7 +135,7 @@ function addonMegabytes() {
   return Math.round(size(join(root, "bindings", addon)) / 1e6);
 }
 
-/** Installs packages from their tarballs into a folder of their own, and notes what that came to. */
+/** Installs packages from their tarballs into a folder of their own, and records sizes and times. */
 function install(name, packages) {
   say(`Installing ${packages.join(", ")}`);
   const place = join(folder, name);
@@ -216,7 +216,7 @@ function size(path) {
   return readdirSync(path).reduce((sum, name) => sum + size(join(path, name)), 0);
 }
 
-/** A folder with everything on the PATH but what comes with Rust. */
+/** A folder with everything on the PATH except Rust's programs. */
 function pathWithoutRust() {
   const bin = join(folder, "bin");
   mkdirSync(bin);

@@ -20,7 +20,7 @@ export function currentVersion() {
   return readJson("package.json").version;
 }
 
-/** What is not of a version, as `file: what it has`. */
+/** Places with another version, as `file: its version`. */
 export function disagreements(version) {
   const found = [];
   for (const folder of [".", ...published, ...platforms]) {

@@ -24,14 +24,14 @@ pub fn bridge() -> Buffer {
     Buffer::from(tenon_compose::BRIDGE)
 }
 
-/// The names of what a component imports and exports.
+/// The names of a component's imports and exports.
 #[napi(object, object_from_js = false)]
 pub struct ComponentInterfaces {
     pub imports: Vec<String>,
     pub exports: Vec<String>,
 }
 
-/// Reads the names of what a component imports and exports. Rejects with `NOT_A_COMPONENT`.
+/// Reads the names of a component's imports and exports. Rejects with `NOT_A_COMPONENT`.
 #[napi]
 pub fn interfaces_of<'env>(env: &'env Env, component: Buffer) -> Result<PromiseRaw<'env, ComponentInterfaces>> {
     let interfaces = compute(move || tenon_compose::interfaces(&component).map_err(Failure::from));

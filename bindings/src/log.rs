@@ -57,7 +57,7 @@ impl Log {
         Ok(Self { listener: Some(listener) })
     }
 
-    /// Takes the waiting records. If some were dropped, the last record tells how many.
+    /// Takes the waiting records. If some were dropped, the last record has their number.
     #[napi]
     pub fn take(&self) -> Vec<NativeLogRecord> {
         self.listener.iter().flat_map(Listener::take).map(NativeLogRecord::from).collect()

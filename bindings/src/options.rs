@@ -1,4 +1,4 @@
-//! What a runtime is told, from JavaScript to `tenon_runtime::RuntimeConfig`.
+//! The options of a runtime, from JavaScript to `tenon_runtime::RuntimeConfig`.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use tenon_transport::{Allow, Sidecar};
 use crate::failure::Failure;
 use crate::in_process;
 
-/// What a runtime is told; what is left out has the default of `crates/runtime/src/config`.
+/// Options of a runtime; omitted ones have the defaults of `crates/runtime/src/config`.
 #[napi(object)]
 #[derive(Default)]
 pub struct RuntimeOptions {
@@ -26,7 +26,7 @@ pub struct RuntimeOptions {
     pub tls: Option<NativeTls>,
     /// Where compiled code is kept; left out, it is compiled anew each time.
     pub cache_dir: Option<String>,
-    /// Whether files of code that was compiled ahead of time (`.cwasm`) are loaded; false when left out.
+    /// True when files of code that was compiled ahead of time (`.cwasm`) are loaded; false when left out.
     pub trust_compiled: Option<bool>,
     /// Program and arguments of a process that calls `compileChild`; left out, components are compiled in this process.
     pub compiler: Option<Vec<String>>,
@@ -34,11 +34,12 @@ pub struct RuntimeOptions {
     pub isolation: Option<String>,
     /// Limits by their names in `tenon.toml` (see `limitKeys`).
     pub limits: Option<HashMap<String, f64>>,
-    /// `off`, `error`, `warn`, `info` or `debug`: what is logged to standard error; left out, nothing unless another runtime does.
+    /// `off`, `error`, `warn`, `info` or `debug`: the level of lines logged to standard error; if omitted, none unless
+    /// another runtime logs.
     pub log_level: Option<String>,
     /// `readable` (the default) or `json`.
     pub log_format: Option<String>,
-    /// Whether each request is a line in the log, whatever the level.
+    /// True when each request is a line in the log, whatever the level.
     pub access_log: Option<bool>,
     /// Where traces are sent: `http://host:port` of an OpenTelemetry collector.
     pub otlp_endpoint: Option<String>,
@@ -59,7 +60,7 @@ pub struct NativeTls {
 /// the runtime's as a whole.
 #[napi(object)]
 pub struct NativeModule {
-    /// What it is called; left out, it is called after its file, without `.wasm` and `-composed`.
+    /// Its name; by default that of its file, without `.wasm` and `-composed`.
     pub name: Option<String>,
     /// The file; left out when there are bytes.
     pub path: Option<String>,
@@ -94,7 +95,7 @@ pub struct NativePolicy {
 pub struct LimitKey {
     /// Its key in `[server]` of `tenon.toml`; the ending is the unit.
     pub name: String,
-    /// What it bounds, and what happens beyond.
+    /// Its meaning, and the effect of exceeding it.
     pub meaning: String,
     /// Its value unless another is given.
     pub default: f64,

@@ -23,9 +23,9 @@ pub struct NativePage {
     pub status: Option<u16>,
     /// Its `Content-Type`.
     pub content_type: String,
-    /// What is sent.
+    /// The body.
     pub body: Buffer,
-    /// Whether requests for it are left out of the recent ones; false when left out.
+    /// True when requests for it are left out of the recent ones; false when left out.
     pub unlisted: Option<bool>,
 }
 
@@ -36,7 +36,8 @@ pub fn compile_child() -> Result<()> {
     tenon_runtime::compile_child().map_err(|error| napi::Error::from_reason(error.to_string()))
 }
 
-/// Compiles a component for a processor, ahead of time. Rejects with `CONFIG` when there is no processor of this name, or `ENGINE`.
+/// Compiles a component for a processor, ahead of time. Rejects with `CONFIG` when no processor has this name, or
+/// `ENGINE`.
 #[napi]
 pub fn compile_ahead<'env>(env: &'env Env, component: Buffer, cpu: String) -> Result<PromiseRaw<'env, Buffer>> {
     let component = Bytes::from(Vec::from(component));
@@ -143,7 +144,7 @@ impl Runtime {
         promise(env, drain, |()| ())
     }
 
-    /// What has been counted, in the text format of Prometheus.
+    /// The metrics so far, in the text format of Prometheus.
     #[napi]
     pub fn metrics(&self) -> Result<String> {
         Ok(self.runtime.get_or_throw()?.metrics())

@@ -1,4 +1,4 @@
-/** What goes wrong in a module, in a client or in a sidecar harms that request only: the real `tenon run`, over sockets. */
+/** A failure in a module, a client or a sidecar harms that request only: the real `tenon run`, over sockets. */
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
@@ -305,7 +305,7 @@ test(`after ${requests} mixed requests nothing is leaked`, async () => {
       else await good(server, n % 60_000);
     }
   };
-  // What is allocated once, for as many requests at a time as there will be, is no leak.
+  // An allocation that is made once for each concurrent request is not a leak.
   const all = () => Promise.all(Array.from({ length: 8 }, worker));
   const total = requests;
   next = total - Math.min(400, total / 2);

@@ -1,4 +1,6 @@
-/** What a program gives a runtime besides files: a function for the log, components in memory, and code compiled ahead of time. */
+/**
+ * A runtime's inputs other than files: a function for the log, components in memory, and code compiled ahead of time.
+ */
 import { execFileSync } from "node:child_process";
 import { chmod, copyFile, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -42,7 +42,7 @@ beforeAll(async () => {
 afterEach(() => terminal?.kill());
 afterAll(() => rm(folder, { recursive: true }));
 
-/** A folder with everything on the PATH but what comes with Rust. */
+/** A folder with everything on the PATH except Rust's programs. */
 async function pathWithoutRust(bin: string): Promise<string> {
   await mkdir(bin);
   const seen = new Set<string>();
@@ -61,7 +61,7 @@ function run(command: string, args: string[], cwd: string): string {
   return execFileSync(command, args, { cwd, env: environment, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
 }
 
-/** Types a command into the shell, and gives what it printed once the prompt is back. */
+/** Types a command into the shell, and returns its output when the prompt is back. */
 async function type(command: string): Promise<string> {
   if (terminal === undefined) throw new Error("no terminal");
   const from = terminal.mark;
@@ -83,7 +83,7 @@ const changes: readonly {
   readonly before: string;
   readonly edit: (source: string) => string;
   readonly after: string;
-  /** Whether `tenon run` answers it too: it brings no sidecar. */
+  /** True when `tenon run` answers it too, because it needs no sidecar. */
   readonly runs: boolean;
 }[] = [
   {

@@ -17,7 +17,7 @@ cpSync(join(root, "dist"), join(build, "dist"), {
   filter: (from) => !/\.(map|d\.ts|tsbuildinfo)$/.test(from),
 });
 
-// The viewer's files alone, with their licence, and not the package with what it depends on.
+// Only the viewer's files, with their licence, and not the package with its dependencies.
 const viewer = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
 for (const file of ["swagger-ui-bundle.js", "swagger-ui.css", "LICENSE", "NOTICE"])
   cpSync(join(viewer, file), join(build, "viewer", file));

@@ -1,4 +1,5 @@
-// What the package needs beyond its compiled sources: the WIT and the templates, which live elsewhere in a clone.
+// Adds files that the package needs beyond its compiled sources: the WIT and the templates, which are elsewhere in a
+// clone.
 import { execFileSync } from "node:child_process";
 import { cpSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";

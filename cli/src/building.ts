@@ -1,4 +1,7 @@
-/** The package `@tenon/build`: the commands that build are run by its own copy of this code, which finds what building needs. */
+/**
+ * The package `@tenon/build`: its own copy of this code runs the commands that build, because it finds the packages for
+ * building.
+ */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -8,11 +11,11 @@ import { buildPackage, isComplete, requireHere, requireIn, version } from "./pac
 /** The commands that need more than serving does. */
 const commands = new Set(["build", "dev", "schema"]);
 
-/** What runs a command line. */
+/** Runs a command line. */
 export type Main = (argv: readonly string[]) => Promise<void>;
 
 /**
- * The function that runs a command line instead of this package's own; undefined when this package has what the command needs.
+ * The function that runs a command line instead of this package's own; undefined when this package can run the command.
  *
  * @throws TenonError `NO_BUILD` when `@tenon/build` is not installed, or another version of it
  */

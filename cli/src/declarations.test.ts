@@ -17,7 +17,7 @@ const options: RuntimeOptions = { modules: ["a.wasm"], onLog: ({ level, message 
 const runtime: Runtime = await Runtime.create(options);
 const response: Response = await runtime.fetch("http://localhost/run/a/");
 await runtime[Symbol.asyncDispose]();
-// @ts-expect-error: it is no path
+// @ts-expect-error: not a path
 await runtime.reload("a", 1);
 export { HttpSidecar, migrate, response, Services, Sidecar, TenonError };
 `;

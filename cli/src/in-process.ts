@@ -17,7 +17,7 @@ export class InProcessSidecars {
   /**
    * Starts the sidecars of a runtime's options that do not run yet, and puts addresses in their places.
    *
-   * @throws TenonError `CONFIG`, `BACKEND` or `FOLDER`; what was started is closed then
+   * @throws TenonError `CONFIG`, `BACKEND` or `FOLDER`; started sidecars are closed then
    */
   async place(options: RuntimeOptions): Promise<RuntimeOptions> {
     refuseWrongOptions(options);
@@ -105,7 +105,7 @@ export class InProcessSidecars {
 /**
  * Starts a sidecar in this process.
  *
- * @param name what it is called in errors
+ * @param name its name in errors
  * @throws TenonError `CONFIG`, `BACKEND` or `FOLDER`
  */
 export async function startInProcess(name: string, sidecar: InProcessSidecar): Promise<Sidecar> {

@@ -3,18 +3,18 @@ import type { Log as NativeLog } from "@tenon/native";
 import { native } from "./native.ts";
 import type { RuntimeOptions } from "./runtime-options.ts";
 
-/** A line of the log, with what the line of `logFormat: "json"` has. */
+/** A line of the log, with the members of a line with `logFormat: "json"`. */
 export interface LogRecord {
   /** When, in milliseconds since 1970. */
   readonly time: number;
   readonly level: "error" | "warn" | "info" | "debug";
-  /** `module` for what a module writes, `access` for a request (`accessLog`), and the part of Tenon otherwise. */
+  /** `module` for a module's output, `access` for a request (`accessLog`), and otherwise the part of Tenon. */
   readonly target: string;
   readonly message: string;
   /** The name of the module that it is about. */
   readonly module?: string;
   readonly requestId?: string;
-  /** What else the line has, such as `status` and `duration_ms` of a request. */
+  /** Further members of the line, such as `status` and `duration_ms` of a request. */
   readonly fields: Readonly<Record<string, string | number | boolean>>;
 }
 
@@ -28,7 +28,7 @@ export class LogDelivery {
     this.#log = new (native().Log)(level, () => this.#deliver());
   }
 
-  /** Delivers what is left, and ends. */
+  /** Delivers the remaining records, and ends. */
   close(): void {
     this.#deliver();
     this.#log.close();
@@ -39,7 +39,7 @@ export class LogDelivery {
       try {
         this.#onLog(record as LogRecord);
       } catch (error) {
-        // As a listener's of an event: the process is told, and the other records come all the same.
+        // Thrown like an event listener's exception: the process is notified, and further records are still delivered.
         process.nextTick(() => {
           throw error;
         });

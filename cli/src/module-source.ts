@@ -6,7 +6,7 @@ import type { NativeModule } from "@tenon/native";
 /** A component's file: a path or a `file:` URL; or a reference: `oci://registry.example/team/shop:1.0`. */
 export type ModuleFile = string | URL;
 
-/** What a module is made of. */
+/** The source of a module. */
 export type ModuleSource = ModuleFile | Uint8Array;
 
 export const whatSourcesAre = "a path, a file: URL, or bytes";
@@ -20,7 +20,7 @@ export function pathOf(file: string | URL): string {
   return typeof file === "string" ? file : fileURLToPath(file);
 }
 
-/** Whether {@link pathOf} can tell its path. */
+/** Reports whether {@link pathOf} has a path for it. */
 export function isFile(value: unknown): value is string | URL {
   if (typeof value === "string") return true;
   if (!isUrl(value)) return false;
@@ -32,7 +32,7 @@ export function isFile(value: unknown): value is string | URL {
   }
 }
 
-/** Whether {@link nativeSource} takes it. */
+/** Reports whether {@link nativeSource} takes it. */
 export function isSource(value: unknown): value is ModuleSource {
   return isFile(value) || types.isUint8Array(value);
 }

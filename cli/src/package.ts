@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { TenonError } from "./errors.ts";
 
-/** The package with what building needs. It has a copy of this code. */
+/** The package for building. It has a copy of this code. */
 export const buildPackage = "@tenon/build";
 
 interface Package {
@@ -32,7 +32,7 @@ export function requireIn(folder: string): NodeJS.Require {
   return process.getBuiltinModule("node:module").createRequire(pathToFileURL(`${folder}/package.json`));
 }
 
-/** Whether this package finds what building needs: it is that of building, or in a clone. */
+/** True when this package can build: it is `@tenon/build`, or in a clone. */
 export const isComplete = manifest.name === buildPackage || existsSync(new URL("build/package.json", root));
 
 /** The WIT of `sdk:core`: in the package when it was packed, at the repository's root in a clone. */
@@ -60,7 +60,7 @@ export function openPackage(module: string | undefined): Package {
     const manifest = JSON.parse(readFileSync(new URL("package.json", root), "utf8"));
     if (manifest.name === "tenon" || manifest.name === buildPackage) return { root, manifest };
   } catch {
-    // There is no manifest, or none of ours.
+    // The manifest is missing, or not Tenon's.
   }
   throw new TenonError(
     "BUNDLED",

@@ -19,7 +19,7 @@ export function takenResponse(): typeof Response {
   return (Object.getPrototypeOf(global.error()) as Response).constructor as typeof Response;
 }
 
-/** What `Runtime.fetch` takes: a request, or what `new Request` makes one of. */
+/** The argument of `Runtime.fetch`: a request, or an argument of `new Request`. */
 export type Fetched = Request | string | URL;
 
 type Name = "Headers" | "Request" | "Response";
@@ -39,7 +39,7 @@ function taken<N extends Name>(name: N): () => (typeof globalThis)[N] {
   };
 }
 
-/** Calls the getter of a lazy global. It writes what it loaded over the global, so a replacement is put back. */
+/** Calls the getter of a lazy global. The getter overwrites the global with its value, so a replacement is restored. */
 function lazily(name: Name, get: () => unknown): unknown {
   const current = Object.getOwnPropertyDescriptor(globalThis, name);
   const value = get.call(globalThis);

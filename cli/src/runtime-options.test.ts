@@ -6,7 +6,7 @@ import { nativeOptions, wholeModules } from "./runtime-options.ts";
 
 const create = (options?: unknown) => Runtime.create(options as RuntimeOptions);
 
-/** Options, and what is said of them. */
+/** Invalid options, and their errors. */
 const wrong: [unknown, string][] = [
   [undefined, "`Runtime.create` takes an object of options, with `modules` at least"],
   [null, "`Runtime.create` takes an object of options, with `modules` at least"],
@@ -155,7 +155,7 @@ test("files are paths or URLs", async () => {
   const url = pathToFileURL("/a b/x.wasm");
   expect(nativeOptions({ modules: ["y.wasm", url] }).modules).toEqual([{ path: "y.wasm" }, { path: "/a b/x.wasm" }]);
   expect(nativeOptions({ modules: { x: url } }).modules).toEqual([{ name: "x", path: "/a b/x.wasm" }]);
-  // An environment as the process has it is none of a plain object's.
+  // The process's environment has another prototype than a plain object.
   expect(nativeOptions({ modules: [], env: process.env as Record<string, string> }).env).toEqual({ ...process.env });
 });
 

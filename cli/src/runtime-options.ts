@@ -1,4 +1,4 @@
-/** What a runtime is told: its options, what is wrong with those that are given, and how the addon takes them. */
+/** The options of a runtime: their types, their checks, and their conversion for the addon. */
 import { types } from "node:util";
 import type { NativeModule, RuntimeOptions as NativeOptions } from "@tenon/native";
 import { defaultCacheFolder } from "./cache-folder.ts";
@@ -15,7 +15,7 @@ import { type Kind, oneOf, text, textList, wholeNumber } from "./project/config/
 import { hostProblem, mountProblem } from "./project/config/mounts.ts";
 import type { SidecarKind, SidecarOptions } from "./sidecar.ts";
 
-/** What a `Runtime` is told, its limits among it. */
+/** Options of a `Runtime`, including its limits. */
 export interface RuntimeOptions extends Limits {
   /**
    * Component files, paths or `file:` URLs, each called after its file without `.wasm` and `-composed`; or files, bytes or
@@ -38,22 +38,22 @@ export interface RuntimeOptions extends Limits {
   /** Secrets of the modules by name, read with `secret(name)`. Each is in no log, error or document. */
   readonly secrets?: Readonly<Record<string, string>>;
   /**
-   * What requests to one module share: nothing (`request`, the default), or instances, one request after another
-   * (`shared`): faster, but a request may see what an earlier one left in memory.
+   * The state that requests to one module share: nothing (`request`, the default), or instances, one request after
+   * another (`shared`): faster, but a request may see the memory that an earlier one left.
    */
   readonly isolation?: "request" | "shared";
   /** The files of a certificate with its chain and of its key, in PEM; `listen` serves HTTPS then. */
   readonly tls?: { readonly certificate: string; readonly key: string };
   /**
-   * Whether files that `tenon compile` wrote (`.cwasm`) are loaded; false when left out. They are machine code, which no sandbox
-   * bounds: say true if you have compiled each of them, and nobody else can write to them.
+   * True when files that `tenon compile` wrote (`.cwasm`) are loaded; false when left out. They are machine code, which
+   * no sandbox bounds: say true if you have compiled each of them, and nobody else can write to them.
    */
   readonly trustCompiled?: boolean;
   /** Where compiled code is kept; false compiles anew each time. The user's cache folder when left out. */
   readonly cacheFolder?: string | false;
   /**
-   * What is logged to standard error, or to `onLog`; `warn` when left out. Of runtimes without `onLog` the first one of a process
-   * decides.
+   * The level of lines logged to standard error, or to `onLog`; `warn` by default. The first runtime of a process
+   * without `onLog` decides for all such runtimes.
    */
   readonly logLevel?: "off" | "error" | "warn" | "info" | "debug";
   /** How it is logged to standard error; `readable` when left out. The first runtime of a process decides. */
@@ -64,7 +64,7 @@ export interface RuntimeOptions extends Limits {
    * further ones are dropped, and a record tells how many.
    */
   readonly onLog?: (record: LogRecord) => void;
-  /** Whether each request is a line in the log, whatever the level. */
+  /** True when each request is a line in the log, whatever the level. */
   readonly accessLog?: boolean;
   /**
    * Where traces are sent: `http://host:port` or `https://host:port` of an OpenTelemetry collector that takes OTLP over
@@ -106,7 +106,7 @@ export interface ModuleOptions {
   readonly sidecars?: Sidecars;
   /** The hosts that it may call besides, as in `outboundAllow`. */
   readonly outbound?: { readonly allow?: readonly string[] };
-  /** What its requests share. */
+  /** The state that its requests share. */
   readonly isolation?: "request" | "shared";
   /** Its limits. */
   readonly limits?: ModuleLimits;
@@ -115,7 +115,10 @@ export interface ModuleOptions {
    * `/run`, `/health`, `/ready` and `/metrics` stay the runtime's. `req.base` of the SDK is the mount.
    */
   readonly mount?: string;
-  /** The host name for which it is served, without a port; at `/` when there is no `mount`. It counts before a mount alone. */
+  /**
+   * The host name for which it is served, without a port; at `/` when there is no `mount`. It takes precedence over a
+   * mount without a host.
+   */
   readonly host?: string;
 }
 
@@ -130,13 +133,13 @@ export interface ListenOptions {
   readonly host?: string;
   readonly port?: number;
   /**
-   * Whether requests must name this machine (`127.0.0.1`, `localhost` and such), where the address is a loopback one; false
-   * when left out. It keeps out pages whose own name leads here (DNS rebinding).
+   * True when requests must name this machine (`127.0.0.1`, `localhost` and such), where the address is a loopback one;
+   * false when left out. It keeps out pages whose own name leads here (DNS rebinding).
    */
   readonly localNames?: boolean;
   /**
-   * Whether it answers `/metrics`, `/health` and `/ready` alone, without TLS, for those that watch over the server; false when
-   * left out. The runtime's other addresses answer 404 for `/metrics` from then on.
+   * True when it answers `/metrics`, `/health` and `/ready` alone, without TLS, for those that watch over the server;
+   * false when left out. The runtime's other addresses answer 404 for `/metrics` from then on.
    */
   readonly operations?: boolean;
 }
@@ -144,14 +147,14 @@ export interface ListenOptions {
 /** The prefix of secrets' names in a module's environment; `secret` of the SDK looks there. */
 const SECRET_PREFIX = "TENON_SECRET_";
 
-/** What is wrong with the value of an option; `path` is what to call it. The value is not repeated: it may be a secret. */
+/** Checks the value of an option; `path` is its name. The value is not repeated, because it may be a secret. */
 type Check = (path: string, value: unknown) => string[];
 
 type Checks = Readonly<Record<string, Check>>;
 
 const { keys: server } = sections.server;
 
-/** What the options of `Runtime.create` take. What an address or a host may be is the addon's matter. */
+/** The checks of the options of `Runtime.create`. The addon checks addresses and hosts. */
 const runtimeChecks: Readonly<Record<keyof RuntimeOptions, Check>> = {
   modules: checkModules,
   sidecars: checkSidecars,
@@ -175,7 +178,7 @@ const runtimeChecks: Readonly<Record<keyof RuntimeOptions, Check>> = {
 
 const ownLimits = Object.entries(limits).filter(([name, { ofModule }]) => ofModule || name === "max_concurrent");
 
-/** What the options of a module take. */
+/** The checks of a module's options. */
 const moduleChecks: Readonly<Record<keyof ModuleOptions, Check>> = {
   source: check(whatSourcesAre, isSource),
   env: runtimeChecks.env,
@@ -260,8 +263,8 @@ export function refuseWrongModule(name: string, module: ModuleOptions): void {
 }
 
 /**
- * All modules with their whole policies, the parts among them that they have from the server. Limits of the server that a
- * module cannot have are left out: they stay what they are while it runs. @internal
+ * All modules with their complete policies, including the server's parts. Limits of the server that a module cannot
+ * have are left out, because they stay the same while it runs. @internal
  *
  * @throws TenonError `CONFIG`, as `nativeOptions`
  */
@@ -330,7 +333,7 @@ function environmentOf(env: RuntimeOptions["env"], secrets: RuntimeOptions["secr
 }
 
 /**
- * Options of `listen`, with what they are when left out.
+ * Options of `listen`, with defaults.
  *
  * @throws TenonError `CONFIG`, as `nativeOptions`
  */
@@ -460,7 +463,7 @@ function isTls(value: unknown): boolean {
   return typeof certificate === "string" && typeof key === "string" && Object.keys(more).length === 0;
 }
 
-/** Whether it is an object whose properties are what it holds, as those of lists, maps and URLs are not. */
+/** Reports whether a value is an object whose properties are its content, unlike lists, maps and URLs. */
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !(Symbol.iterator in value) && !isUrl(value);
 }

@@ -34,7 +34,7 @@ export interface Page {
   readonly status?: number;
   readonly contentType: string;
   readonly body: string | Uint8Array;
-  /** Whether requests for it are left out of the recent ones. */
+  /** True when requests for it are left out of the recent ones. */
   readonly unlisted?: boolean;
 }
 
@@ -128,7 +128,7 @@ export class Runtime {
     }
   }
 
-  /** The addon's own runtime, for what else of the addon works with it. @internal */
+  /** The addon's own runtime, for other parts of the addon. @internal */
   get native(): NativeRuntime {
     return this.#runtime;
   }
@@ -160,8 +160,8 @@ export class Runtime {
   }
 
   /**
-   * Takes over the modules of other options, each with its policy, all at once while the old ones serve. What the options have
-   * for the server itself stays as it is. @internal
+   * Replaces the modules with those of other options, each with its policy, all at once while the old ones serve.
+   * Options of the server itself are not applied. @internal
    *
    * @throws TenonError as {@link create}; all old modules go on serving then, and `/health` says so
    */
@@ -188,7 +188,7 @@ export class Runtime {
     return this.#sidecars.ask(sidecar, method, path, json);
   }
 
-  /** What has been counted so far, in the text format of Prometheus, as `/metrics` has it. */
+  /** The metrics so far, in the text format of Prometheus, the same as `/metrics`. */
   metrics(): string {
     return this.#left?.metrics ?? this.#runtime.metrics();
   }
@@ -212,28 +212,28 @@ export class Runtime {
   }
 
   /**
-   * For development: notes that the newest source of a module cannot be built, until it is set to undefined. Browsers get
-   * `html` with status 500; others what the last good module answers, or 503 when there is none.
+   * For development: records that the newest source of a module cannot be built, until it is set to undefined. Browsers
+   * get `html` with status 500; other clients the last good module's answer, or 503 without one.
    */
   setBuildError(module: string, html: string | undefined): void {
     this.#runtime.setBuildError(module, html);
   }
 
   /**
-   * Answers a request as a server would at the same URL, `/run/<module>/…` included, without a socket in between. It takes
-   * what the global `fetch` takes.
+   * Answers a request as a server would at the same URL, `/run/<module>/…` included, without a socket in between. It
+   * takes the arguments of the global `fetch`.
    *
-   * An answer that the module streams resolves with its head; each read of its `body` has the module make the next piece.
+   * A streamed answer resolves with its head; each read of its `body` makes the module produce the next piece.
    * Cancelling the body ends the stream in the module, and so does collecting it as garbage.
    *
-   * Aborting the request's signal cancels it in the module, too. The limits of bodies hold here as well: of one that is too
-   * large (413) or does not come in time (408) the rest is not read, and its stream is cancelled.
+   * Aborting the request's signal cancels it in the module, too. The limits of bodies hold here as well: after 413 (too
+   * large) or 408 (timeout) the rest is not read, and the body's stream is cancelled.
    *
    * @throws TenonError `RESPONSE` when the module's answer breaks off, or the runtime is closed and its time is over
    * @throws TenonError `REQUEST` when HTTP does not allow such a request, or the runtime was closed before
    * @throws TenonError `CONFIG` when it is neither a request nor a URL
    * @throws TypeError as `new Request` does, and when the body was read before
-   * @throws the signal's reason when it is aborted, and what the body's stream fails with
+   * @throws the signal's reason when it is aborted, and the error of the body's stream
    */
   async fetch(input: Fetched, init?: RequestInit): Promise<Response> {
     if (this.#closing !== undefined) throw new TenonError("REQUEST", closed);
@@ -276,9 +276,9 @@ export class Runtime {
   }
 
   /**
-   * Stops listening, and resolves when running requests, those of `fetch` among them, have finished or their time is over
-   * (`shutdownTimeoutMs`) and all traces are sent. From now on `fetch` and `listen` reject. The modules and their memory are freed
-   * at once; what was counted stays to be read.
+   * Stops listening, and resolves when running requests, those of `fetch` among them, have finished or their time is
+   * over (`shutdownTimeoutMs`) and all traces are sent. From now on `fetch` and `listen` reject. The modules and their
+   * memory are freed at once; the metrics can still be read.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -291,7 +291,7 @@ export class Runtime {
   }
 
   async #close(): Promise<void> {
-    // What called `fetch` while its code was being loaded waits for that, too, and goes on before this does.
+    // A `fetch` that waits for its code to be loaded continues before this does.
     const fetches = this.#loading?.then((fetching) => fetching.end(this.#shutdownTimeoutMs));
     try {
       await Promise.all([fetches, ...[...this.#servers].map((server) => server.close())]);

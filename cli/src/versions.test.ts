@@ -12,7 +12,7 @@ test("packages are found from a folder upwards", () => {
   const manifest = (path: string) => JSON.parse(readFileSync(new URL(path, import.meta.url), "utf8"));
   const { dependencies, devDependencies } = manifest("../package.json");
   const { version: build, dependencies: building, peerDependencies: source } = manifest("../build/package.json");
-  // A clone has in this package what the package of building brings.
+  // In a clone this package has the dependencies of the package for building.
   const { "@tenon/engine": engine, ...shared } = building;
   expect({ ...dependencies, ...devDependencies }).toMatchObject({ ...shared, ...source });
   expect(engine).toBe(version);

@@ -1,4 +1,4 @@
-/** The versions of what Tenon is made of. */
+/** The versions of Tenon's parts. */
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { buildPackageFrom } from "./building.ts";
@@ -11,7 +11,7 @@ export const wasmtimeVersion = "48.0.8";
 export const enginePackage = "@bytecodealliance/componentize-js";
 export const engineVersion = "0.23.0";
 
-/** What `tenon --version` prints. */
+/** The output of `tenon --version`. */
 export function versionLine(): string {
   const isBuilding = isComplete || buildPackageFrom(process.cwd()) !== undefined;
   const engine = isBuilding ? `StarlingMonkey of componentize-js ${engineVersion}` : "serving only";

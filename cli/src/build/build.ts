@@ -16,8 +16,8 @@ import { snapshotComponentizer } from "./snapshot.ts";
 import { findWeval } from "./weval.ts";
 
 /**
- * Who makes the component. `reference`: componentize-js, as slowly as it does; for comparison. `aot`: Tenon, and weval
- * specializes the engine to the handler. `from-source`: Tenon, with an engine that is prepared on this machine.
+ * The maker of the component. `reference`: componentize-js, slowly; for comparison. `aot`: Tenon, with the engine
+ * specialized to the handler by weval. `from-source`: Tenon, with an engine that is prepared on this machine.
  */
 export type BuildWay = "reference" | "aot" | "from-source";
 
@@ -27,7 +27,7 @@ export interface BuildOptions {
   readonly release: boolean;
   /** Also compose with the bridge. */
   readonly compose: boolean;
-  /** Who makes the component: Tenon, unless this says something else. */
+  /** The maker of the component; Tenon by default. */
   readonly way?: BuildWay;
   /** Answer 500 to a response that does not match its declared type, as `tenon dev` does. */
   readonly checkResponses?: boolean;
@@ -40,7 +40,7 @@ export interface Artifact {
   readonly bytes: number;
 }
 
-/** What a build wrote. */
+/** The files and figures of a build. */
 export interface BuildResult {
   readonly component: Artifact;
   readonly composed?: Artifact;
@@ -49,8 +49,8 @@ export interface BuildResult {
 }
 
 /**
- * Builds a project: bundle, componentize, and compose when that is asked for. Says what each step came to. Files are
- * written whole or not at all, so a server that reads them meanwhile sees the old one or the new one.
+ * Builds a project: bundle, componentize, and compose on request. Reports the result of each step. Files are written
+ * whole or not at all, so a server that reads them sees the old one or the new one.
  *
  * @throws TenonError `BUILD` for errors in the sources, and the codes of composition
  */
@@ -146,7 +146,7 @@ async function write(path: string, bytes: Uint8Array): Promise<Artifact> {
     await writeFile(partial, bytes);
     await rename(partial, path);
   } catch (error) {
-    // What is in the way of the file is in its way, too.
+    // Cleanup may fail for the same reason; ignore it.
     await rm(partial, { force: true }).catch(() => {});
     throw new TenonError("WRITE", `cannot write ${path}: ${systemReason(error)}`);
   }

@@ -20,7 +20,7 @@ const MAX_BYTES = 256 * 1024 * 1024;
 /** The file of this platform's engine. */
 export const engineFile = `${process.platform}-${process.arch}.br`;
 
-/** What stands in front of the files: one line of JSON. */
+/** The header in front of the files: one line of JSON. */
 interface Head {
   readonly key: string;
   /** Names and lengths. */

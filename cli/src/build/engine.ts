@@ -29,7 +29,7 @@ const engines = {
   specializable: "starlingmonkey_embedding_weval.wasm",
 };
 
-/** What the child process that splices is told. */
+/** The request to the child process that splices. */
 export interface SpliceRequest {
   /** The file of the engine. */
   readonly engine: string;
@@ -37,7 +37,7 @@ export interface SpliceRequest {
   readonly worldName: string;
 }
 
-/** What it answers: the ingredients of an engine, of which the addon fills what is hollow. */
+/** Its answer: the ingredients of an engine, whose hollow parts the addon fills. */
 export interface Spliced {
   readonly spliced: Uint8Array;
   readonly stubbed: Uint8Array;
@@ -46,7 +46,9 @@ export interface Spliced {
   readonly environment: readonly string[];
 }
 
-/** What the child process that compiles is told: to prepare an engine, or what serves all components of one. */
+/**
+ * The request to the child process that compiles: to prepare an engine, or the code shared by all components of one.
+ */
 export type PrepareRequest = { readonly folder: string; readonly key: string } & (
   | { readonly step: "building"; readonly kind: EngineKind; readonly engine: string; readonly spliced: Spliced }
   | { readonly step: "serving"; readonly cache: string }
@@ -63,7 +65,7 @@ export const prepareEngine = once(async (terminal) => {
   const folder = join(defaultCacheFolder(), "engines", "shipped");
   const key = await engineKey("snapshot");
   const { open, install } = native().SnapshotEngine;
-  // A folder of its own: what is prepared from the source stays beside it.
+  // A folder of its own, because an engine that is prepared from the source stays beside it.
   if (!existsSync(folder) || !(await fromNative(open(folder, key), hint))) {
     const isShipped = await useShippedEngine(key, (from) => fromNative(install(folder, key, from), hint));
     if (!isShipped) return prepareFromSource(terminal);
@@ -175,8 +177,8 @@ async function compile(request: PrepareRequest): Promise<void> {
 }
 
 /**
- * Variables of a process that compiles. Each thread works on functions of its own, so more than four want more memory than
- * a build should; and glibc (mallopt(3)) is told to give back what is free, where every thread would keep it for itself.
+ * Variables of a process that compiles. Each thread works on its own functions, so more than four would need more
+ * memory than a build should. glibc (mallopt(3)) returns free memory, instead of keeping it for each thread.
  */
 function thrifty(): NodeJS.ProcessEnv {
   return {

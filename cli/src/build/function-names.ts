@@ -1,16 +1,16 @@
 import { eachMapping, TraceMap } from "@jridgewell/trace-mapping";
 
-/** What may stand before and behind the name of a function where it is defined. */
+/** The text before and after the name of a function in its definition. */
 const defined = /(?:function\*?\s+|class\s+)$/;
 const assigned = /^=(?:async\s*)?(?:function|\(|[\w$]+=>|class)/;
 const identifier = /[\w$]+/y;
 
 /**
- * A source map with the names of functions that the bundle has shortened, as `x_functions`: the engine's stacks have the short
- * ones. A name that stands for several functions is left out.
+ * A source map with the names of functions that the bundle has shortened, as `x_functions`: the engine's stacks have
+ * the short ones. A name of several functions is left out.
  *
  * @param text the source map
- * @param bundle what it is the map of
+ * @param bundle the mapped code
  */
 export function withFunctionNames(text: string, bundle: string): string {
   const lines = bundle.split("\n");

@@ -99,7 +99,7 @@ async function reload(live: Live, runtime: Runtime, terminal: Terminal): Promise
 }
 
 /**
- * Looks up tags. The registry may be away for a while, and the modules that are served need it no more: that is reported once.
+ * Looks up tags. The registry may be down for a while, which does not affect the served modules: that is reported once.
  *
  * @param before the failure of the last time
  * @returns the failure; undefined when there is none
@@ -138,7 +138,7 @@ async function startAdmin(address: string, live: Live): Promise<Admin> {
 function puller(options: Options, terminal: Terminal | undefined): Pull {
   return async (component) => {
     const { pullModule } = await import("../oci/pull.ts");
-    // Read before it is shown, because what is no reference may hold a password.
+    // Parsed before it is shown, because an invalid reference may contain a password.
     const shown = formatReference(parseReference(component));
     const run = () => pullModule(component, { plainHttp: options.plainHttp === true });
     const { path } =
@@ -160,7 +160,7 @@ async function load({ modules, serving }: Configuration, options: Options, termi
   return terminal.step("Load", names, create);
 }
 
-/** Says where modules are served. Of one that could not be loaded the log has said why. */
+/** Reports where modules are served. The log has the reason for one that could not be loaded. */
 async function announce(url: string, runtime: Runtime, options: Options, terminal: Terminal): Promise<void> {
   const health = await runtime.fetch(new Request(`${url}/health`));
   const { modules: states } = (await health.json()) as { modules: Readonly<Record<string, string>> };

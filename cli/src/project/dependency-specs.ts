@@ -5,7 +5,7 @@ import { packageFolder, version } from "../package.ts";
 /** The packages that a project depends on. */
 const direct = ["tenon", "@tenon/sdk", "@tenon/build"] as const;
 
-/** The same, and what these need; only packages that no registry has must be named one by one. */
+/** Tenon's packages and their dependencies; only packages outside a registry must be named one by one. */
 const all = [...direct, "@tenon/native", "@tenon/engine"] as const;
 
 /** Where the packages of a clone are, from this package's folder. */
@@ -18,8 +18,8 @@ const clone: Record<(typeof all)[number], string> = {
 };
 
 /**
- * What a new project writes into its `package.json` for Tenon's own packages: a project is made with the same packages as
- * the command that made it. Usually that is this version from the registry; a command that was installed from tarballs, or
+ * The versions of Tenon's own packages in a new project's `package.json`: a project uses the same packages as the
+ * command that made it. Usually that is this version from the registry; a command that was installed from tarballs, or
  * that runs in a clone, names those instead.
  */
 export function dependencySpecs(folder: string = packageFolder): Record<string, string> {

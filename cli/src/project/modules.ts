@@ -89,7 +89,7 @@ export function fileOfSource(source: string, folder: string, pull: Pull): Promis
   return isReference(source) ? pull(source) : Promise.resolve(resolve(folder, source));
 }
 
-/** Whether a project serves components by [modules] alone, because it has no handler of its own. */
+/** Reports whether a project serves components by [modules] alone, because it has no handler of its own. */
 export function hasOnlySources({ config, source }: Project): boolean {
   return !existsSync(source) && Object.values(config.modules).some((module) => module.source !== undefined);
 }
@@ -97,8 +97,8 @@ export function hasOnlySources({ config, source }: Project): boolean {
 /**
  * A component with the policy of `[modules.<name>]`.
  *
- * @param folder what the files of secrets are relative to
- * @throws TenonError `CONFIG` when a secret is not to be had
+ * @param folder the base of secrets' relative files
+ * @throws TenonError `CONFIG` when a secret is unavailable
  */
 export function moduleOptions(
   name: string,

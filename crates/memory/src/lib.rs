@@ -67,9 +67,9 @@ pub struct Usage {
 /// The variable that has a process do without what only Linux has.
 const PORTABLE: &str = "TENON_PORTABLE";
 
-/// Whether memories and stacks are wasmtime's own, and each instance a fresh one. What this crate does relies on Linux: there,
-/// `MADV_DONTNEED` gives back the bytes of the file, and `PAGEMAP_SCAN` tells what was written. With `TENON_PORTABLE=1` Linux does
-/// without as well.
+/// Reports whether memories and stacks are wasmtime's own, and each instance a fresh one. What this crate does relies
+/// on Linux: there, `MADV_DONTNEED` gives back the bytes of the file, and `PAGEMAP_SCAN` tells what was written. With
+/// `TENON_PORTABLE=1` Linux does without as well.
 #[must_use]
 pub fn is_portable() -> bool {
     static ASKED: LazyLock<bool> = LazyLock::new(|| std::env::var_os(PORTABLE).is_some_and(|value| value == "1"));

@@ -26,7 +26,7 @@ use crate::slots::Slots;
 use crate::source_map::SourceMap;
 use crate::warm::Warm;
 
-/// What is known of a module by those who act on its behalf.
+/// Facts about a module for code that acts on its behalf.
 pub(crate) struct ModuleInfo {
     /// The `<module>` of `/run/<module>/*`.
     pub(crate) name: Arc<str>,
@@ -39,30 +39,29 @@ pub(crate) struct ModuleInfo {
 /// A served component.
 pub(crate) struct Module {
     pub(crate) info: Arc<ModuleInfo>,
-    /// What it may reach, and what bounds it.
+    /// Its permissions and limits.
     pub(crate) surroundings: Arc<Surroundings>,
     pub(crate) entry: Entry,
-    /// What the memory of its engine starts with.
+    /// The initial memory of its engine.
     pub(crate) image: Option<Arc<Image>>,
     /// The engine's memories; those with this module's image are unmapped with it.
     memories: Memories,
-    /// What becomes of its instances.
+    /// The treatment of its used instances.
     pub(crate) reuse: Reuse,
     /// Its share of the threads for guests that compute.
     pub(crate) compute: Arc<compute::Share>,
-    /// What becomes of its code while nobody calls it.
+    /// The treatment of its code while it is idle.
     pub(crate) idle: Idle,
     /// Compares its instances with a fresh one.
     #[cfg(test)]
     pub(crate) probe: std::sync::OnceLock<Arc<crate::isolation::Probe>>,
 }
 
-/// What becomes of an instance that has served a request.
+/// The treatment of an instance that has served a request.
 pub(crate) enum Reuse {
     /// It is dropped.
     Never,
-    /// It is made what it was before, and serves another one; it is dropped when it cannot be. While it waits it holds one of
-    /// these places.
+    /// It is restored and serves another request; it is dropped when that fails. An idle one holds one of these slots.
     Restored(Arc<Warm>, Arc<Slots>),
     /// It serves another one as it is.
     Shared(Arc<Warm>),
@@ -242,7 +241,7 @@ impl Module {
         }
     }
 
-    /// Lets go of what it needs to serve when nobody has called it since this was last asked.
+    /// Releases its resources if it was not called since the last check.
     pub(crate) fn look(&self) {
         if !self.idle.look() {
             return;
@@ -350,7 +349,7 @@ impl Reuse {
 /// The size of a page of memory, as all toolchains have it (WebAssembly core specification, section 4.2.8).
 const PAGE_BYTES: u64 = 64 * 1024;
 
-/// Whether an instance of a component is within the limits when it starts; why not.
+/// Checks that a new instance of a component is within the limits; the error has the reason.
 fn check_size(component: &Component, limits: &Limits) -> Result<(), String> {
     // None of a component that imports modules, which the linker refuses.
     let Some(needed) = component.resources_required() else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! The modules by name: how they are loaded, replaced while they serve, and what becomes of one that cannot be loaded.
+//! The modules by name: loading, replacement while they serve, and failed ones.
 
 use std::collections::{BTreeMap, HashMap};
 use std::os::unix::fs::MetadataExt;
@@ -31,7 +31,7 @@ pub(crate) struct Loader {
     /// The server's policy.
     pub(crate) inherited: Inherited,
     pub(crate) compiler: Compiler,
-    /// Whether files of code that was compiled ahead of time are loaded.
+    /// Reports whether files of code that was compiled ahead of time are loaded.
     pub(crate) trust_compiled: bool,
     /// How many modules there are at the start.
     pub(crate) modules: usize,
@@ -59,7 +59,7 @@ pub(crate) struct Registry {
     late: Option<AbortHandle>,
 }
 
-/// The modules by name, and what it takes to load one.
+/// The modules by name, and the parts needed to load one.
 struct Shelf {
     loader: Arc<Loader>,
     table: RwLock<Table>,
@@ -72,11 +72,11 @@ struct Table {
     mounts: Mounts,
 }
 
-/// A name under which requests come in, and what is behind it at the moment.
+/// A module's name, and the module that currently serves it.
 #[derive(Clone)]
 pub(crate) struct Slot {
     pub(crate) source: ModuleSource,
-    /// Of the file that was loaded; none when there was none.
+    /// The stamp of the loaded file; none without a file.
     stamp: Option<Stamp>,
     pub(crate) surroundings: Arc<Surroundings>,
     pub(crate) state: State,
@@ -105,14 +105,14 @@ impl Stamp {
     }
 }
 
-/// Whether a module can be called.
+/// State of a module.
 #[derive(Clone)]
 pub(crate) enum State {
     /// It serves.
     Ready(Arc<Module>),
     /// It is loading for the first time.
     Loading,
-    /// It could not be loaded; the reason is in the log, and is none of a client's business.
+    /// It could not be loaded; the reason is in the log, and hidden from clients.
     Failed,
 }
 
@@ -152,7 +152,7 @@ impl Loading {
         Ok(())
     }
 
-    /// Waits for the next module, and takes it in. None when there is no other; else its failure, if it failed.
+    /// Waits for the next module, and registers it. None when there is no other; else its failure, if it failed.
     async fn next(&mut self, shelf: &Shelf) -> Option<Option<Failure>> {
         let (id, loaded) = match self.tasks.join_next_with_id().await? {
             Ok(ended) => ended,

@@ -53,7 +53,8 @@ struct Segment {
 }
 
 impl SourceMap {
-    /// The map of `dist/<name>.wasm`, `dist/<name>-composed.wasm`, and of what was compiled from them, is `dist/<name>.wasm.map`.
+    /// The map of `dist/<name>.wasm`, `dist/<name>-composed.wasm`, and of code compiled from them, is
+    /// `dist/<name>.wasm.map`.
     pub(crate) fn beside(component: &Path) -> Self {
         let name = component.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let stem = name.strip_suffix(".cwasm").or_else(|| name.strip_suffix(".wasm")).map(|stem| {
@@ -69,8 +70,8 @@ impl SourceMap {
         Self { file: PathBuf::new(), lines: OnceLock::from(None) }
     }
 
-    /// A line of a log, with its place in the sources when it is a line of a stack, `function@file.js:line:column`, or what the
-    /// engine itself says of an exception, `file.js:line:column Error: …`.
+    /// A log line, with source positions in a stack line, `function@file.js:line:column`, or in the engine's own report
+    /// of an exception, `file.js:line:column Error: …`.
     pub(crate) fn apply<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mapped = match frame(text) {
             Some((function, line, column)) => {
@@ -95,7 +96,7 @@ impl SourceMap {
     }
 }
 
-/// What stands before the `@`, the line and the column, both from 1.
+/// The text before the `@`, the line and the column, both from 1.
 fn frame(text: &str) -> Option<(&str, usize, i64)> {
     let (function, place) = text.trim_end().rsplit_once('@')?;
     let (line, column) = in_bundle(place)?;
@@ -123,7 +124,7 @@ impl Map {
     fn parse(json: &[u8]) -> Option<Self> {
         let map: Json<'_> = serde_json::from_slice(json).ok()?;
         let sources = map.sources.iter().take(MAX_SOURCES);
-        // They are relative to the bundle, which lay elsewhere: what is shown is relative to the project.
+        // Paths are relative to the bundle, which was in another folder, and are shown relative to the project.
         let sources = sources.map(|source| {
             source.as_deref().unwrap_or("?").trim_start_matches("../").trim_start_matches("./").to_string()
         });

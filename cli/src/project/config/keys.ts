@@ -71,7 +71,7 @@ const secretPlace = optional(
 
 const variableNames = {
   placeholder: "NAME",
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is what ends a name for the module
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: NUL ends a name for the module
   pattern: /^[^=\u0000]+$/,
   description: "any text without =",
 };

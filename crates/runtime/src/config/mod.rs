@@ -1,4 +1,4 @@
-//! What a runtime is told. Every default stands here and nowhere else.
+//! The configuration of a runtime, with all defaults.
 
 mod limits;
 mod policy;
@@ -19,16 +19,16 @@ pub use policy::ModulePolicy;
 /// Extension of a file of code that was compiled ahead of time.
 const COMPILED: &str = "cwasm";
 
-/// A component, the name under which it is served, and what it may reach.
+/// A component, its name, and its policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModuleSource {
     /// The `<module>` of `/run/<module>/*`.
     pub name: String,
-    /// The component's file, or what errors call its bytes.
+    /// The component's file, or a name for its bytes in errors.
     pub path: PathBuf,
     /// The component, when it is not read from the file.
     pub bytes: Option<Bytes>,
-    /// What it may reach, what bounds it, and where else it is served.
+    /// Its permissions, its limits, and its additional addresses.
     pub policy: ModulePolicy,
 }
 
@@ -45,7 +45,7 @@ impl ModuleSource {
         Self { bytes: Some(bytes.into()), ..Self::new(name, "the given data") }
     }
 
-    /// Whether the file has code that was compiled ahead of time.
+    /// Reports whether the file has code that was compiled ahead of time.
     pub(crate) fn is_compiled(&self) -> bool {
         self.bytes.is_none() && self.path.extension().is_some_and(|extension| extension == COMPILED)
     }
@@ -63,13 +63,13 @@ impl ModuleSource {
     }
 }
 
-/// What requests to one module share.
+/// The state that requests to one module share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Isolation {
     /// Nothing: each has an instance of its own, which is dropped behind it.
     #[default]
     Request,
-    /// Instances, one request after another: what a request leaves in an instance's memory, the next one may see. Faster.
+    /// Instances, one request after another: a request may see the memory that an earlier one left. Faster.
     Shared,
 }
 
@@ -106,11 +106,11 @@ pub struct RuntimeConfig {
     /// Environment variables that every module sees, besides those of the sidecars. Nothing of the process's own
     /// environment is ever added.
     pub environment: Vec<(String, String)>,
-    /// What requests to one module share.
+    /// The state that requests to one module share.
     pub isolation: Isolation,
     /// The bounds of a request.
     pub limits: Limits,
-    /// Whether each request is a line in the log (target `access`).
+    /// Logs each request as a line (target `access`).
     pub access_log: bool,
     /// Where traces are sent: the `http://host:port` or `https://host:port` of an OpenTelemetry
     /// collector. None sends none.
@@ -121,8 +121,8 @@ pub struct RuntimeConfig {
     pub tls: Option<TlsFiles>,
     /// Where compiled code is kept. None compiles anew each time.
     pub cache: Option<PathBuf>,
-    /// Whether files of code that was compiled ahead of time (`.cwasm`) are loaded. Nothing bounds what such code does, so whoever
-    /// sets this vouches for each of these files.
+    /// Loads files of code that was compiled ahead of time (`.cwasm`). Such code is not sandboxed, so set this only for
+    /// trusted files.
     pub trust_compiled: bool,
     /// Program and arguments of a process that calls [`crate::compile_child`]: components are compiled there, within
     /// `load_timeout_ms` and `compile_memory_bytes`. Empty compiles on a thread of this process, which has no bound of
