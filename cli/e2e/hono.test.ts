@@ -120,9 +120,10 @@ describeWith("chromium", "a browser's EventSource", () => {
               const [ids, data]: [string[], string[]] = [[], []];
               let opened = 0;
               source.addEventListener("open", () => opened++);
-              source.addEventListener(name, (event: MessageEvent) => {
-                ids.push(event.lastEventId);
-                data.push(event.data as string);
+              source.addEventListener(name, (event) => {
+                const message = event as MessageEvent<string>;
+                ids.push(message.lastEventId);
+                data.push(message.data);
                 if (ids.length < wanted) return;
                 source.close();
                 resolve([ids, data, opened]);

@@ -54,10 +54,10 @@ test("the answer comes while the body is sent, and each piece when it is read", 
   const text = new TextEncoder();
   let release = () => {};
   const { body, seen } = pieces(2, text.encode("piece"), (index) => {
-    if (index === 1)
-      return new Promise<void>((resolve) => {
-        release = resolve;
-      });
+    if (index !== 1) return undefined;
+    return new Promise<void>((resolve) => {
+      release = resolve;
+    });
   });
   const answer = await post("fetch/upload/echo", body);
   const reader = (answer.body as ReadableStream<Uint8Array>).getReader();

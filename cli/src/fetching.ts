@@ -2,13 +2,10 @@ import type { Runtime as NativeRuntime } from "@tenon/native";
 import { Answer } from "./answer.ts";
 import { Calls } from "./calls.ts";
 import { TenonError } from "./errors.ts";
-import { takenRequest } from "./platform.ts";
+import { type Fetched, takenRequest } from "./platform.ts";
 import { type Abortable, beginBody } from "./request-body.ts";
 
-/** What `Runtime.fetch` takes: a request, or what `new Request` makes one of. */
-export type Fetched = Request | string | URL;
-
-/** The requests of this process that are being answered: what `Runtime.fetch` does, and its end. */
+/** The requests of this process in progress: the code of `Runtime.fetch`, and its end. */
 export class Fetching {
   readonly #calls: Calls;
   readonly #running = new Set<Exchange>();
@@ -37,15 +34,17 @@ export class Fetching {
       }
       const answer = await this.#calls.send(exchange as unknown as Request, body, ended);
       streams = !(answer instanceof Answer);
-      // Modules may answer HEAD as they answer GET; it is who sends the answer on that leaves the body away (RFC 9110,
-      // section 9.3.2), which on a connection is hyper.
+      // Modules may answer HEAD as they answer GET. The sender of the answer omits the body (RFC 9110, section 9.3.2),
+      // which hyper does on a connection.
       return answer instanceof Answer && request.method === "HEAD" ? answer.withoutBody() : answer;
     } finally {
       if (!streams) ended();
     }
   }
 
-  /** Resolves when what runs has been answered, streams to their end; what takes longer than so many milliseconds is cut off. */
+  /**
+   * Resolves when running requests have been answered, with streams to their end; after `timeoutMs` they are cut off.
+   */
   async end(timeoutMs: number): Promise<void> {
     if (this.#running.size === 0) return;
     const idle = new Promise<void>((resolve) => {
@@ -61,8 +60,8 @@ export class Fetching {
 }
 
 /**
- * A request as {@link Calls} takes it. Its signal is aborted with the request's own, and when the runtime ends. It is that
- * signal itself: a real `AbortSignal` that follows two others would cost a quarter of what a small call does.
+ * A request for {@link Calls}. Its signal is aborted with the request's own, and when the runtime ends. It implements
+ * that signal itself, because a real `AbortSignal` that follows two others would cost a quarter of a small call.
  */
 class Exchange implements Abortable {
   readonly #request: Request;

@@ -1,6 +1,6 @@
 import { types } from "node:util";
 
-/** What can be aborted: an `AbortSignal`, or what is used like one. */
+/** An `AbortSignal`, or an object that is used like one. */
 export type Abortable = Pick<AbortSignal, "aborted" | "reason" | "addEventListener" | "removeEventListener">;
 
 type Read = Awaited<ReturnType<ReadableStreamDefaultReader<Uint8Array>["read"]>>;
@@ -22,7 +22,7 @@ const MAX_PIECE = 256 * 1024;
  * Reads the body of a request as far as it is there.
  *
  * @returns the whole body, or its beginning when it is larger or has to be waited for
- * @throws TypeError when it was read before, or consists of something else than bytes
+ * @throws TypeError when it was read before, or has pieces other than bytes
  * @throws what the body's stream fails with
  */
 export async function beginBody({ body, bodyUsed }: Request): Promise<Buffer | BodyRest> {

@@ -38,6 +38,8 @@ pub(crate) struct Configuration {
     /// `readable` or `json`.
     pub(crate) log_format: String,
     access_log: bool,
+    #[serde(default)]
+    trust_compiled: bool,
     otlp_endpoint: Option<String>,
     trusted_proxies: Vec<String>,
     tls: Option<Tls>,
@@ -175,6 +177,7 @@ impl Configuration {
             otlp_endpoint: self.otlp_endpoint.clone(),
             trusted_proxies: TrustedProxies::parse(&self.trusted_proxies).map_err(ServerError::Usage)?,
             tls,
+            trust_compiled: self.trust_compiled,
             cache: crate::cache_folder(),
             compiler: crate::compiler()?,
         })

@@ -23,12 +23,13 @@ import type { App, FetchResponse } from "./types.ts";
 installFetchClasses();
 installListeners();
 
-/** Fields that HTTP keeps to one connection (RFC 9110, section 7.6.1), and the length, which is the body's. */
+/** Fields that belong to one connection (RFC 9110, section 7.6.1), and the length, which comes from the body. */
 const HOP = /^(?:connection|content-length|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade)$/;
 
 /**
- * Answers the component's requests with an app that speaks `fetch`: Hono's and its like. The app gets a `Request`, the environment
- * as its second argument, and `{ waitUntil }` as its third. Bodies are streamed, unless they are short or there at once.
+ * Answers the component's requests with an app that speaks `fetch`, such as Hono's. The app gets a `Request`, the
+ * environment as its second argument, and `{ waitUntil }` as its third. Bodies are streamed, unless they are short or
+ * complete at once.
  *
  * @param app the app of a handler module, as `appOf` gives it
  */
@@ -110,7 +111,7 @@ function encoded(fields: readonly (readonly [name: string, value: string])[]): [
   return headers;
 }
 
-/** Waits for what outlives the answer; it may begin more. */
+/** Waits for the promises given to `waitUntil`, which may add more. */
 async function settled(pending: readonly Promise<unknown>[]): Promise<void> {
   for (let done = 0; done < pending.length; done++) {
     await (pending[done] as Promise<unknown>).catch((thrown) => reportError("waitUntil", thrown));
@@ -137,7 +138,7 @@ function requestFrom(raw: RawRequest): Request {
   );
 }
 
-/** @param waited waits for what outlives the answer */
+/** @param waited waits for the promises given to `waitUntil` */
 async function answerOf(response: FetchResponse, request: Request, waited: () => Promise<void>): Promise<RawResponse> {
   const own = response instanceof Response ? response : undefined;
   if (typeof response?.headers?.getSetCookie !== "function") {
@@ -167,13 +168,13 @@ async function answerOf(response: FetchResponse, request: Request, waited: () =>
   return body === undefined ? { status, headers } : { status, headers, body };
 }
 
-/** The headers of a response of another class. Cookies are the one field that cannot be joined (RFC 6265, section 3). */
+/** The headers of a response of another class. Cookies are the one field that can't be joined (RFC 6265, section 3). */
 function fieldsOf(response: FetchResponse): [name: string, value: string][] {
   const joined = [...response.headers].filter(([name]) => name !== "set-cookie") as [string, string][];
   return [...joined, ...response.headers.getSetCookie().map((cookie): [string, string] => ["set-cookie", cookie])];
 }
 
-/** The environment of the request that is being answered, once it was asked for. */
+/** The environment of the current request, once it was asked for. */
 let variables: Record<string, string> | undefined;
 
 function loaded(): Record<string, string> {
@@ -186,7 +187,7 @@ function loaded(): Record<string, string> {
   return variables;
 }
 
-/** `env` as frameworks expect it, read from the host when it is first asked for. */
+/** `env` in the form that frameworks expect, read from the host when it is first asked for. */
 const environment: object = new Proxy(
   {},
   {

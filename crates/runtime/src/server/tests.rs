@@ -113,7 +113,7 @@ async fn stalled_uploads_on_one_connection_stay_within_the_budget() {
             tokio::spawn(async move { sender.send_request(request).await.map(|response| response.into_parts().0) })
         })
         .collect();
-    // One connection gets a third; what comes next waits, then is refused.
+    // One connection gets a third; further data waits, and is then refused.
     until("uploads are refused", || metric(&runtime, "tenon_buffer_refusals_total") >= 50).await;
     let held = metric(&runtime, "tenon_buffered_bytes");
     assert!((900 << 10..=2 * MIB).contains(&held), "{held}");
@@ -417,7 +417,7 @@ const TWO_READINGS: &[&str] = &[
     "POST /run/echo/ HTTP/1.1\r\nhost: x\r\ncontent-length : 1\r\n\r\n",
     "POST /run/echo/ HTTP/1.1\r\nhost: x\r\ntransfer_encoding: chunked\r\n\r\n",
     "GET /run/echo/ HTTP/1.1\r\nhost: x\r\nno colon\r\n\r\n",
-    // Two lengths, or one that is no number.
+    // Two lengths, or an invalid one.
     "POST /run/echo/ HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 1\r\n\r\nx",
     "POST /run/echo/ HTTP/1.1\r\nhost: x\r\ncontent-length: +1\r\n\r\nx",
     "POST /run/echo/ HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
