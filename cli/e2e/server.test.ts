@@ -24,9 +24,9 @@ export default routes({
   who: get("/who", () => ok([env("MODE") ?? null, secret("KEY").length])),
   count: get("/count", async () => ok(await cache.incr("n"))),
   mail: post("/mail", async () => ok(await cache.incr("mail"))),
-  mails: get("/mails", async () => ok((await cache.get("mail")) ?? null)),
+  mails: get("/mails", async () => ok((await cache.get("mail"))?.text() ?? null)),
   night: get("/night", async () => ok(await cache.incr("night"))),
-  nights: get("/nights", async () => ok((await cache.get("night")) ?? null)),
+  nights: get("/nights", async () => ok((await cache.get("night"))?.text() ?? null)),
 });
 `;
 
@@ -152,13 +152,12 @@ test("it handles messages, runs jobs, and takes another configuration over witho
   const { url } = server.told;
   const ask = async (path: string) => (await send(url, { path })).json();
   // A sidecar of its own process on the same store takes the message.
-  const address = `unix://${join(folder, "queue.sock")}`;
-  const options = ["--listen", address, "--url", stores().QUEUE_URL, "--pool-size", "2", "--json"];
-  await start(["sidecar", "queue", ...options, "--prefix", "app:"]);
-  const sent = await send(address, {
+  const options = ["--listen", "127.0.0.1:0", "--url", stores().QUEUE_URL, "--pool-size", "2", "--json"];
+  const queue = await start(["sidecar", "queue", ...options, "--prefix", "app:"]);
+  const sent = await send(queue.told.address, {
     method: "POST",
     path: "/queue/mail",
-    headers: { "content-type": "application/json" },
+    headers: [["content-type", "application/json"]],
     body: '{ "messages": [{ "body": 1 }] }',
   });
   expect(sent.status).toBe(200);
@@ -177,7 +176,10 @@ test("it handles messages, runs jobs, and takes another configuration over witho
     await vi.waitFor(() => expect(server.errors()).toContain(said), { timeout: 20_000 });
   };
   const next = JSON.parse(text) as { env: object; limits: object };
-  await reload(JSON.stringify({ ...next, env: { MODE: "next" }, limits: { ...next.limits, max_queued: 7 } }), "Restart");
+  await reload(
+    JSON.stringify({ ...next, env: { MODE: "next" }, limits: { ...next.limits, max_queued: 7 } }),
+    "Restart",
+  );
   expect(server.errors()).toContain("is needed for limits.max_queued");
   expect(await ask("/run/app/who")).toEqual(["next", secrets.APP_KEY.length]);
   await reload(JSON.stringify({ ...next, isolation: "none" }), "the former configuration goes on serving");
