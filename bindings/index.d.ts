@@ -38,6 +38,16 @@ export declare class Calls {
   endStream(stream: number): void
 }
 
+/** The log of this process for a function of JavaScript, until it is closed. */
+export declare class Log {
+  /** `wake` is called on Node's thread when records wait. Throws for a level that does not exist. */
+  constructor(level: string, wake: () => void)
+  /** Takes the waiting records. If some were dropped, the last record tells how many. */
+  take(): Array<NativeLogRecord>
+  /** Ends the log. Waiting records are lost. */
+  close(): void
+}
+
 /** Modules that are loaded and can be called. */
 export declare class Runtime {
   /** Loads the modules. Rejects with a code: `CONFIG`, `ENGINE`, `MODULE_READ`, `MODULE_COMPILE` or `MODULE_LINK`. */
@@ -136,6 +146,10 @@ export declare class SnapshotEngine {
   static open(folder: string, key: string): Promise<SnapshotEngine | undefined | null>
   /** Prepares an engine and keeps it under `key`: seconds of computing. Rejects with `ENGINE` or `WRITE`. */
   static prepare(folder: string, key: string, ingredients: EngineIngredients): Promise<undefined>
+  /** The same for any processor of this architecture: what the package `@tenon/engine` ships. */
+  static prepareShipped(folder: string, key: string, ingredients: EngineIngredients): Promise<undefined>
+  /** Copies what `prepareShipped` kept in the folder `from`, whose content was checked. Rejects with `ENGINE` or `WRITE`. */
+  static install(folder: string, key: string, from: string): Promise<undefined>
   /**
    * Compiles what all components of this engine share into the cache that runtimes load code from. Rejects with
    * `ENGINE`.
@@ -177,11 +191,20 @@ export interface BuiltComponent {
   printed: string
 }
 
+/** Compiles a component for a processor, ahead of time. Rejects with `CONFIG` when there is no processor of this name, or `ENGINE`. */
+export declare function compileAhead(component: Buffer, cpu: string): Promise<Buffer>
+
 /**
  * The whole work of the program that the option `compiler` names: compiles one component for another process. Reads from
  * standard input and writes to standard output.
  */
 export declare function compileChild(): void
+
+/** The names of what a component imports and exports. */
+export interface ComponentInterfaces {
+  imports: Array<string>
+  exports: Array<string>
+}
 
 /**
  * Composes a handler component with the bridge (or with `bridge`, when given) into a component that every `wasi:http`
@@ -226,6 +249,9 @@ export interface EngineSnapshot {
 /** The engine for the splicer: what splicing does not look into is hollow. Rejects with `ENGINE`. */
 export declare function hollowEngine(engine: Buffer): Promise<Buffer>
 
+/** Reads the names of what a component imports and exports. Rejects with `NOT_A_COMPONENT`. */
+export declare function interfacesOf(component: Buffer): Promise<ComponentInterfaces>
+
 /** A limit of the runtime. */
 export interface LimitKey {
   /** Its key in `[server]` of `tenon.toml`; the ending is the unit. */
@@ -253,6 +279,21 @@ export interface NativeFailure {
   message: string
 }
 
+/** A record of the log. */
+export interface NativeLogRecord {
+  /** Milliseconds since 1970. */
+  time: number
+  /** `error`, `warn`, `info` or `debug`. */
+  level: string
+  /** `module` for a line that a module writes, `access` for a request, otherwise a part of Tenon. */
+  target: string
+  message: string
+  module?: string
+  requestId?: string
+  /** All other fields. */
+  fields: Record<string, string | number | boolean>
+}
+
 /**
  * A component's file, and the module's policy. A part that is left out is the runtime's; one that is given takes the place of
  * the runtime's as a whole.
@@ -260,8 +301,10 @@ export interface NativeFailure {
 export interface NativeModule {
   /** What it is called; left out, it is called after its file, without `.wasm` and `-composed`. */
   name?: string
-  /** The file. */
-  path: string
+  /** The file; left out when there are bytes. */
+  path?: string
+  /** The component, in the place of a file; it has a name then. */
+  bytes?: Buffer
   /** The rest of the policy; left out, all of it is the runtime's. */
   policy?: NativePolicy
 }
@@ -348,13 +391,15 @@ export interface RuntimeOptions {
   tls?: NativeTls
   /** Where compiled code is kept; left out, it is compiled anew each time. */
   cacheDir?: string
+  /** Whether files of code that was compiled ahead of time (`.cwasm`) are loaded; false when left out. */
+  trustCompiled?: boolean
   /** Program and arguments of a process that calls `compileChild`; left out, components are compiled in this process. */
   compiler?: Array<string>
   /** `request` (the default) or `shared`. */
   isolation?: string
   /** Limits by their names in `tenon.toml` (see `limitKeys`). */
   limits?: Record<string, number>
-  /** `off`, `error`, `warn`, `info` (the default) or `debug`; what is logged goes to standard error. */
+  /** `off`, `error`, `warn`, `info` or `debug`: what is logged to standard error; left out, nothing unless another runtime does. */
   logLevel?: string
   /** `readable` (the default) or `json`. */
   logFormat?: string

@@ -41,9 +41,10 @@ function build(...args) {
 }
 
 /** Measures the time from the start of `tenon run` to the first answer. */
-async function firstAnswer() {
+async function firstAnswer(args = [], env = {}) {
   const started = performance.now();
-  const child = spawn(process.execPath, [tenon, "run", "--port", "0", "--json"], { cwd: folder });
+  const options = { cwd: folder, env: { ...process.env, ...env } };
+  const child = spawn(process.execPath, [tenon, "run", ...args, "--port", "0", "--json"], options);
   const url = await new Promise((resolve, reject) => {
     let output = "";
     child.stdout.on("data", (data) => {
@@ -161,6 +162,19 @@ try {
   print(`tenon build --reference: ${reference.text}; ${(reference.median / ours.median).toFixed(1)}× as long`);
   print(
     `tenon run to the first answer, component never seen: ${summary(times.unseen).text}; seen: ${summary(times.seen).text}`,
+  );
+  // Code that was compiled ahead of time, where the cache is empty, and the same without it.
+  const ahead = ["compile", "dist/hello.wasm", "-o", "hello.cwasm"];
+  const compiled = spawnSync(process.execPath, [tenon, ...ahead], { cwd: folder, encoding: "utf8" });
+  if (compiled.status !== 0) throw new Error(compiled.stderr);
+  const [started, compiling] = [[], []];
+  for (let round = 0; round < rounds; round++) {
+    const cache = { TENON_CACHE_DIR: join(folder, `empty-${round}`) };
+    started.push(await firstAnswer(["hello.cwasm", "--trust-compiled"], cache));
+    if (round < 2) compiling.push(await firstAnswer([], cache));
+  }
+  print(
+    `first start, empty cache, compiled ahead of time: ${summary(started).text}; compiling: ${summary(compiling).text}`,
   );
   const { whole, ...parts } = await savedToAnswer(4 * rounds);
   print(`tenon dev, from a saved file to a changed answer: ${summary(whole).text}`);

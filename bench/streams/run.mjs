@@ -31,7 +31,7 @@ const MIB = 1024 * 1024;
 const here = fileURLToPath(new URL(".", import.meta.url));
 const cli = join(here, "../../cli/bin/tenon.js");
 const piece = Buffer.alloc(64 * 1024, ".");
-/** Memory that the server may need beyond what it has before, in MiB: an instance's garbage, whatever the stream's size. */
+/** Memory that the server may need in addition, in MiB: an instance's garbage, for a stream of any size. */
 const FLAT_MIB = 96;
 
 const folder = mkdtempSync(join(tmpdir(), "tenon-streams-"));
@@ -62,7 +62,7 @@ function check(what, value, bound, unit = "") {
   console.error(rows.at(-1));
 }
 
-/** Runs something, and notes how much memory it takes at most beyond what is there, and how long it takes. */
+/** Runs a function, and records its peak of additional memory and its duration. */
 async function flat(what, run) {
   const before = rssMib();
   let most = before;

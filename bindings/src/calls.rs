@@ -1,7 +1,7 @@
 //! Calls of modules from JavaScript, without a socket.
 //!
-//! All calls of a runtime share one way back to Node's thread: making one for each, as a promise of napi-rs does, costs
-//! more than what is sent over it.
+//! All calls of a runtime share one callback on Node's thread: one for each call, as a promise of napi-rs makes, costs
+//! more than the data sent through it.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -22,13 +22,13 @@ use crate::running::Running;
 use crate::runtime::{Runtime, Shared};
 use crate::streams::Streams;
 
-/// What a call ended with.
+/// The outcome of a call.
 type Outcome = std::result::Result<Answer, Failure>;
 
 /// A call that goes on.
 type Call = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
-/// What the callback is told.
+/// The callback's arguments.
 type Told = FnArgs<(u32, Option<NativeResponse>, Option<NativeFailure>)>;
 
 /// The way to Node's thread.
@@ -47,9 +47,9 @@ pub struct Calls {
 
 #[napi]
 impl Calls {
-    /// `settle` is called with the number of each call that has ended, and its response or a failure: `REQUEST` when the
-    /// request is none that HTTP allows, `RESPONSE` when the module's answer breaks off. It is also called for calls that
-    /// were cancelled.
+    /// `settle` is called with the number of each call that has ended, and its response or a failure: `REQUEST` when
+    /// HTTP does not allow the request, `RESPONSE` when the module's answer breaks off. It is also called for calls
+    /// that were cancelled.
     #[napi(constructor)]
     pub fn new(
         runtime: &Runtime,
@@ -121,8 +121,9 @@ impl Calls {
         }
     }
 
-    /// The next piece of a streamed response, which the module makes now; null at the end, or when there is no such stream.
-    /// One piece is asked for at a time. Rejects with `RESPONSE` when the response breaks off; the stream has ended then.
+    /// The next piece of a streamed response, which the module makes now; null at the end, or when there is no such
+    /// stream. Only one piece may be requested at a time. Rejects with `RESPONSE` when the response breaks off; the
+    /// stream has ended then.
     #[napi(ts_return_type = "Promise<Buffer<ArrayBuffer> | null>")]
     pub fn piece<'env>(&self, env: &'env Env, stream: u32) -> Result<PromiseRaw<'env, Option<Whole>>> {
         let streams = Arc::clone(&self.streams);
@@ -137,7 +138,7 @@ impl Calls {
     }
 }
 
-/// The end of a call, which is told whatever happens.
+/// The end of a call, which is reported in any case.
 struct End {
     call: u32,
     way: Arc<Way>,

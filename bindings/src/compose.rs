@@ -24,6 +24,20 @@ pub fn bridge() -> Buffer {
     Buffer::from(tenon_compose::BRIDGE)
 }
 
+/// The names of a component's imports and exports.
+#[napi(object, object_from_js = false)]
+pub struct ComponentInterfaces {
+    pub imports: Vec<String>,
+    pub exports: Vec<String>,
+}
+
+/// Reads the names of a component's imports and exports. Rejects with `NOT_A_COMPONENT`.
+#[napi]
+pub fn interfaces_of<'env>(env: &'env Env, component: Buffer) -> Result<PromiseRaw<'env, ComponentInterfaces>> {
+    let interfaces = compute(move || tenon_compose::interfaces(&component).map_err(Failure::from));
+    promise(env, interfaces, |found| ComponentInterfaces { imports: found.imports, exports: found.exports })
+}
+
 /// Puts the adapter for calls and log lines around a handler component, so that it imports only WASI. A handler that imports neither
 /// comes back as it is. Rejects with a code: `NOT_A_COMPONENT`, `MISSING_INTERFACE` or `WIRING`.
 #[napi]

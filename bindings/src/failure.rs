@@ -10,7 +10,7 @@ use tenon_services::ServicesError;
 use tenon_snapshot::SnapshotError;
 use tenon_transport::AddressError;
 
-/// What a crate's error becomes: a stable code for programs and a message for people.
+/// The JavaScript form of a crate's error: a stable code for programs and a message for people.
 pub(crate) struct Failure {
     code: &'static str,
     message: String,
@@ -27,7 +27,7 @@ impl Failure {
     }
 }
 
-/// A failure as `Calls` tells it.
+/// A failure that `Calls` reports.
 #[napi(object, object_from_js = false)]
 pub struct NativeFailure {
     /// For programs.
@@ -78,7 +78,7 @@ impl From<ServicesError> for Failure {
     }
 }
 
-/// Runs what computes on a thread where nobody waits for anything else.
+/// Runs a computation on a thread on which no other task waits.
 pub(crate) async fn compute<T: Send + 'static>(
     work: impl FnOnce() -> std::result::Result<T, Failure> + Send + 'static,
 ) -> std::result::Result<T, Failure> {

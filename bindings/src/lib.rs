@@ -1,16 +1,17 @@
 //! The addon: Tenon's crates as a Node module (npm package `@tenon/native`).
 //!
-//! One small file for each thing that is exposed, and in it conversion and delegation only: what is done is done in
-//! `crates/`. Everything that takes time returns a promise and runs on threads of its own; on Node's runs at most the
-//! beginning of a call that is alone (`calls.rs`).
+//! One small file for each exposed type, with conversion and delegation only; `crates/` does the work. Everything that
+//! takes time returns a promise and runs on threads of its own; on Node's thread runs at most the first poll of a
+//! single call (`calls.rs`).
 
 #![cfg_attr(test, allow(dead_code, reason = "napi's macro registers nothing in a test build"))]
-#![allow(unreachable_pub, reason = "what is exposed is exposed to Node, by napi's macro")]
+#![allow(unreachable_pub, reason = "napi's macro exposes these items to Node")]
 
 mod calls;
 mod compose;
 mod failure;
 mod in_process;
+mod log;
 mod options;
 mod recent;
 mod request;

@@ -1,7 +1,8 @@
-//! What a runtime is told, from JavaScript to `tenon_runtime::RuntimeConfig`.
+//! The options of a runtime, from JavaScript to `tenon_runtime::RuntimeConfig`.
 
 use std::collections::HashMap;
 
+use napi::bindgen_prelude::Buffer;
 use napi_derive::napi;
 use tenon_runtime::{Isolation, Limits, ModulePolicy, ModuleSource, RuntimeConfig, TlsFiles, TrustedProxies};
 use tenon_transport::{Allow, Sidecar};
@@ -9,7 +10,7 @@ use tenon_transport::{Allow, Sidecar};
 use crate::failure::Failure;
 use crate::in_process;
 
-/// What a runtime is told; what is left out has the default of `crates/runtime/src/config`.
+/// Options of a runtime; omitted ones have the defaults of `crates/runtime/src/config`.
 #[napi(object)]
 #[derive(Default)]
 pub struct RuntimeOptions {
@@ -25,17 +26,20 @@ pub struct RuntimeOptions {
     pub tls: Option<NativeTls>,
     /// Where compiled code is kept; left out, it is compiled anew each time.
     pub cache_dir: Option<String>,
+    /// True when files of code that was compiled ahead of time (`.cwasm`) are loaded; false when left out.
+    pub trust_compiled: Option<bool>,
     /// Program and arguments of a process that calls `compileChild`; left out, components are compiled in this process.
     pub compiler: Option<Vec<String>>,
     /// `request` (the default) or `shared`.
     pub isolation: Option<String>,
     /// Limits by their names in `tenon.toml` (see `limitKeys`).
     pub limits: Option<HashMap<String, f64>>,
-    /// `off`, `error`, `warn`, `info` (the default) or `debug`; what is logged goes to standard error.
+    /// `off`, `error`, `warn`, `info` or `debug`: the level of lines logged to standard error; if omitted, none unless
+    /// another runtime logs.
     pub log_level: Option<String>,
     /// `readable` (the default) or `json`.
     pub log_format: Option<String>,
-    /// Whether each request is a line in the log, whatever the level.
+    /// True when each request is a line in the log, whatever the level.
     pub access_log: Option<bool>,
     /// Where traces are sent: `http://host:port` of an OpenTelemetry collector.
     pub otlp_endpoint: Option<String>,
@@ -56,10 +60,12 @@ pub struct NativeTls {
 /// the runtime's as a whole.
 #[napi(object)]
 pub struct NativeModule {
-    /// What it is called; left out, it is called after its file, without `.wasm` and `-composed`.
+    /// Its name; by default that of its file, without `.wasm` and `-composed`.
     pub name: Option<String>,
-    /// The file.
-    pub path: String,
+    /// The file; left out when there are bytes.
+    pub path: Option<String>,
+    /// The component, in the place of a file; it has a name then.
+    pub bytes: Option<Buffer>,
     /// The rest of the policy; left out, all of it is the runtime's.
     pub policy: Option<NativePolicy>,
 }
@@ -89,7 +95,7 @@ pub struct NativePolicy {
 pub struct LimitKey {
     /// Its key in `[server]` of `tenon.toml`; the ending is the unit.
     pub name: String,
-    /// What it bounds, and what happens beyond.
+    /// Its meaning, and the effect of exceeding it.
     pub meaning: String,
     /// Its value unless another is given.
     pub default: f64,
@@ -129,6 +135,7 @@ pub(crate) fn config(options: RuntimeOptions) -> Result<RuntimeConfig, Failure> 
         trusted_proxies: TrustedProxies::parse(&options.trusted_proxies.unwrap_or_default())
             .map_err(|wrong| Failure::new("CONFIG", wrong))?,
         tls: options.tls.map(|tls| TlsFiles { certificate: tls.certificate.into(), key: tls.key.into() }),
+        trust_compiled: options.trust_compiled.unwrap_or(false),
         cache: options.cache_dir.map(Into::into),
         compiler: options.compiler.unwrap_or_default().into_iter().map(Into::into).collect(),
     })
@@ -136,10 +143,12 @@ pub(crate) fn config(options: RuntimeOptions) -> Result<RuntimeConfig, Failure> 
 
 /// A module with its policy.
 pub(crate) fn module(module: NativeModule) -> Result<ModuleSource, Failure> {
-    let wrong = format!("{} cannot name a module", module.path);
-    let source = match module.name {
-        Some(name) => Some(ModuleSource::new(name, module.path)),
-        None => ModuleSource::from_path(module.path),
+    let path = module.path.unwrap_or_default();
+    let wrong = format!("{path} cannot name a module");
+    let source = match (module.name, module.bytes) {
+        (Some(name), Some(bytes)) => Some(ModuleSource::of_bytes(name, Vec::from(bytes))),
+        (Some(name), None) => Some(ModuleSource::new(name, path)),
+        (None, _) => ModuleSource::from_path(path),
     };
     let mut source = source.ok_or_else(|| Failure::new("CONFIG", wrong))?;
     let about = |failure: Failure| failure.about(&format!("module {}", source.name));

@@ -77,7 +77,7 @@ impl ToNapiValue for Latin1 {
     }
 }
 
-/// Bytes from which on a body is handed over. Copying fewer is cheaper than noting who frees them.
+/// Size from which a body is passed without a copy. Copying a smaller one is cheaper than recording its owner.
 const HANDED_OVER: usize = 32 * 1024;
 
 /// Bytes that become a buffer.

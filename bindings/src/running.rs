@@ -7,8 +7,7 @@ use napi::threadsafe_function::ThreadsafeFunctionHandle;
 use napi::{Env, sys};
 use tokio::task::AbortHandle;
 
-/// Calls by their numbers. While there is one, the way by which its end is told keeps Node alive. Used on Node's thread
-/// only.
+/// Calls by their numbers. While there is one, the callback for its end keeps Node alive. Used on Node's thread only.
 #[derive(Default)]
 pub(crate) struct Running {
     tasks: Mutex<HashMap<u32, AbortHandle>>,

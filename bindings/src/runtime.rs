@@ -11,7 +11,7 @@ use napi_derive::napi;
 use tenon_runtime::{Page, RuntimeError};
 use tokio::net::{TcpListener, lookup_host};
 
-use crate::failure::{Failure, promise};
+use crate::failure::{Failure, compute, promise};
 use crate::options::{self, NativeModule, RuntimeOptions, config};
 use crate::recent::RecentRequest;
 use crate::server::Server;
@@ -23,9 +23,9 @@ pub struct NativePage {
     pub status: Option<u16>,
     /// Its `Content-Type`.
     pub content_type: String,
-    /// What is sent.
+    /// The body.
     pub body: Buffer,
-    /// Whether requests for it are left out of the recent ones; false when left out.
+    /// True when requests for it are left out of the recent ones; false when left out.
     pub unlisted: Option<bool>,
 }
 
@@ -34,6 +34,15 @@ pub struct NativePage {
 #[napi]
 pub fn compile_child() -> Result<()> {
     tenon_runtime::compile_child().map_err(|error| napi::Error::from_reason(error.to_string()))
+}
+
+/// Compiles a component for a processor, ahead of time. Rejects with `CONFIG` when no processor has this name, or
+/// `ENGINE`.
+#[napi]
+pub fn compile_ahead<'env>(env: &'env Env, component: Buffer, cpu: String) -> Result<PromiseRaw<'env, Buffer>> {
+    let component = Bytes::from(Vec::from(component));
+    let compiled = compute(move || Ok(tenon_runtime::compile_ahead(&component, &cpu)?));
+    promise(env, compiled, Buffer::from)
 }
 
 /// Modules that are loaded and can be called.
@@ -73,8 +82,9 @@ impl Runtime {
     #[napi]
     pub fn create<'env>(env: &'env Env, options: RuntimeOptions) -> Result<PromiseRaw<'env, Runtime>> {
         let create = async move {
-            let level = options.log_level.as_deref().unwrap_or("info");
-            tenon_log::start(level, options.log_format.as_deref().unwrap_or("readable"))?;
+            if let Some(level) = &options.log_level {
+                tenon_log::start(level, options.log_format.as_deref().unwrap_or("readable"))?;
+            }
             Ok(tenon_runtime::Runtime::new(config(options)?).await?)
         };
         promise(env, create, |runtime| Runtime { runtime: Shared::new(runtime) })
@@ -134,7 +144,7 @@ impl Runtime {
         promise(env, drain, |()| ())
     }
 
-    /// What has been counted, in the text format of Prometheus.
+    /// The metrics so far, in the text format of Prometheus.
     #[napi]
     pub fn metrics(&self) -> Result<String> {
         Ok(self.runtime.get_or_throw()?.metrics())

@@ -15,7 +15,7 @@ use tenon_services::{
 use crate::failure::{Failure, promise};
 use crate::runtime::Runtime;
 
-/// What the development services are told.
+/// Options of the development services.
 #[napi(object)]
 pub struct ServicesOptions {
     /// Where everything is kept; it is made when it is not there.
@@ -145,7 +145,7 @@ impl Host for AttachedRuntime {
     }
 }
 
-/// Why an expression and a time zone are no schedule of a cron job; `null` when they are one. No value is repeated.
+/// The error of a cron job's schedule and time zone; `null` when they are valid. No value is repeated.
 #[napi]
 pub fn schedule_problem(expression: String, timezone: String) -> Option<String> {
     tenon_services::schedule_problem(&expression, &timezone)

@@ -13,7 +13,7 @@ use tenon_services::{InProcessSidecar, Listen, SidecarOptions as Options, Sideca
 use crate::failure::{Failure, promise};
 use crate::in_process::Offered;
 
-/// What a sidecar is told; what is left out has the default of `crates/services/src/limits.rs`.
+/// Options of a sidecar; omitted ones have the defaults of `crates/services/src/limits.rs`.
 #[napi(object)]
 pub struct SidecarOptions {
     /// `sql`, `kv`, `storage`, `queue` or `cron`.
@@ -34,7 +34,7 @@ pub struct SidecarOptions {
     pub parser: Option<String>,
     /// The folder that compiled code is kept in; nothing is kept without one.
     pub cache_dir: Option<String>,
-    /// `kv` and `queue`: what every name in Redis begins with.
+    /// `kv` and `queue`: the prefix of all names in Redis.
     pub prefix: Option<String>,
     /// `storage` on a folder: the base of the URLs that it signs, such as `https://files.example.com`.
     pub public_url: Option<String>,
@@ -50,7 +50,7 @@ pub struct SidecarOptions {
     pub max_rows: Option<u32>,
     /// Bytes of a request's body.
     pub max_body_bytes: Option<u32>,
-    /// `off`, `error`, `warn`, `info` (the default) or `debug`; what is logged goes to standard error.
+    /// `off`, `error`, `warn`, `info` (the default) or `debug`: the level of lines logged to standard error.
     pub log_level: Option<String>,
     /// `readable` (the default) or `json`.
     pub log_format: Option<String>,
@@ -83,9 +83,12 @@ impl Sidecar {
     #[napi]
     pub fn start<'env>(env: &'env Env, options: SidecarOptions) -> Result<PromiseRaw<'env, Sidecar>> {
         let start = async move {
-            let format = options.log_format.as_deref().unwrap_or("readable");
-            tenon_log::start(options.log_level.as_deref().unwrap_or("info"), format)?;
             let (listen, token) = (options.listen.clone(), options.token.clone());
+            // A sidecar that does not listen belongs to a runtime, which has set the log up.
+            if listen.is_some() {
+                let format = options.log_format.as_deref().unwrap_or("readable");
+                tenon_log::start(options.log_level.as_deref().unwrap_or("info"), format)?;
+            }
             let settings = settings(options);
             let limits = settings.limits();
             let backend = settings.backend()?;
@@ -116,8 +119,8 @@ impl Sidecar {
         self.address.clone()
     }
 
-    /// Asks a sidecar that listens nowhere, with JSON in the body. Rejects with `BACKEND` when there is none, or no answer that
-    /// can be read.
+    /// Sends a request with JSON to a sidecar of this process. Rejects with `BACKEND` when there is none, or no
+    /// readable answer.
     #[napi]
     pub fn ask<'env>(
         &self,

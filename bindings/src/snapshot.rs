@@ -11,12 +11,12 @@ use tenon_snapshot::{Engine, Ingredients, SnapshotError, SpecializableEngine as 
 
 use crate::failure::{Failure, compute, promise};
 
-/// What the splicer of componentize-js makes of a hollow engine, and what belongs to it.
+/// The result of componentize-js' splicer for a hollow engine, and its metadata.
 #[napi(object)]
 pub struct EngineIngredients {
     /// The file of the engine of componentize-js.
     pub engine: String,
-    /// What `hollowEngine` makes of it, with the world's imports and exports spliced in.
+    /// The result of `hollowEngine`, with the world's imports and exports spliced in.
     pub spliced: Buffer,
     /// The same with the imports stubbed that the world does not have.
     pub stubbed: Buffer,
@@ -44,26 +44,27 @@ impl TryFrom<EngineIngredients> for Ingredients {
     }
 }
 
-/// The engine for the splicer: what splicing does not look into is hollow. Rejects with `ENGINE`.
+/// The engine for the splicer, with the parts hollow that splicing does not read. Rejects with `ENGINE`.
 #[napi]
 pub fn hollow_engine<'env>(env: &'env Env, engine: Buffer) -> Result<PromiseRaw<'env, Buffer>> {
     promise(env, compute(move || Ok(hollow(&engine)?)), Buffer::from)
 }
 
-/// Identifies the code that prepares engines, in hexadecimal: what another revision prepared is prepared anew.
+/// Identifies the code that prepares engines, in hexadecimal: an engine that another revision prepared is prepared
+/// again.
 #[napi]
 pub fn engine_revision() -> String {
     tenon_snapshot::revision()
 }
 
-/// A component and what it came to.
+/// A component and the figures of its build.
 #[napi(object)]
 pub struct BuiltComponent {
     /// The component.
     pub component: Buffer,
     /// Bytes of it that are the handler's; the rest is the engine.
     pub state_bytes: f64,
-    /// What the top level printed.
+    /// The output of the top level.
     pub printed: String,
 }
 
@@ -96,8 +97,29 @@ impl SnapshotEngine {
         promise(env, prepare, |()| ())
     }
 
-    /// Compiles what all components of this engine share into the cache that runtimes load code from. Rejects with
-    /// `ENGINE`.
+    /// Prepares an engine for any processor of this architecture, for the package `@tenon/engine`.
+    #[napi]
+    pub fn prepare_shipped<'env>(
+        env: &'env Env,
+        folder: String,
+        key: String,
+        ingredients: EngineIngredients,
+    ) -> Result<PromiseRaw<'env, ()>> {
+        let prepare = compute(move || {
+            Ok(tenon_snapshot::prepare_shipped(&PathBuf::from(folder), &key, ingredients.try_into()?)?)
+        });
+        promise(env, prepare, |()| ())
+    }
+
+    /// Copies the result of `prepareShipped` from the folder `from`, whose content was checked. Rejects with `ENGINE`
+    /// or `WRITE`.
+    #[napi]
+    pub fn install<'env>(env: &'env Env, folder: String, key: String, from: String) -> Result<PromiseRaw<'env, ()>> {
+        let install = compute(move || Ok(tenon_snapshot::install(&PathBuf::from(folder), &key, &PathBuf::from(from))?));
+        promise(env, install, |()| ())
+    }
+
+    /// Compiles the code that all components of this engine share into the cache of runtimes. Rejects with `ENGINE`.
     #[napi]
     pub fn precompile<'env>(&self, env: &'env Env, cache_dir: String) -> Result<PromiseRaw<'env, ()>> {
         let engine = Arc::clone(&self.engine);
@@ -105,9 +127,9 @@ impl SnapshotEngine {
         promise(env, precompile, |()| ())
     }
 
-    /// Runs the top level of a bundle and makes a component of the engine as it then is. `name` is the file name by which
-    /// stack traces call the bundle; `tools`, names and versions, are noted in the component. Rejects with `TOP_LEVEL` (and
-    /// what the engine printed), `TOP_LEVEL_CALL`, `TOP_LEVEL_ENDLESS` or `TOP_LEVEL_MEMORY`.
+    /// Runs the top level of a bundle and makes a component from the resulting engine. `name` is the file name of the
+    /// bundle in stack traces; the component records `tools`, names and versions. Rejects with `TOP_LEVEL` (and the
+    /// engine's output), `TOP_LEVEL_CALL`, `TOP_LEVEL_ENDLESS` or `TOP_LEVEL_MEMORY`.
     #[napi]
     pub fn build<'env>(
         &self,
@@ -127,12 +149,12 @@ impl SnapshotEngine {
     }
 }
 
-/// What weval specializes to a handler.
+/// The module that weval specializes to a handler.
 #[napi(object)]
 pub struct EngineSnapshot {
     /// A core module.
     pub module: Buffer,
-    /// What the top level printed.
+    /// The output of the top level.
     pub printed: String,
 }
 
@@ -186,7 +208,7 @@ impl SpecializableEngine {
         })
     }
 
-    /// Makes a component of what weval made of a snapshot's module. Rejects with `ENGINE`.
+    /// Makes a component from the module that weval made from a snapshot's. Rejects with `ENGINE`.
     #[napi]
     pub fn component<'env>(&self, env: &'env Env, specialized: Buffer) -> Result<PromiseRaw<'env, Buffer>> {
         let engine = Arc::clone(&self.engine);

@@ -1,4 +1,4 @@
-/** `tenon build --aot`: handlers that compute, and what is said when it cannot be done. */
+/** `tenon build --aot`: handlers that compute, and the errors when it is not possible. */
 import { spawnSync } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,6 @@
-/** Vitest's global set-up: builds what the tests serve, with the real command, when it is older than its sources. */
+/**
+ * Vitest's global set-up: builds the projects of the tests with the real command, if they are older than their sources.
+ */
 import { spawnSync } from "node:child_process";
 import { cp, mkdir } from "node:fs/promises";
 import { join } from "node:path";

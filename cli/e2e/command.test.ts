@@ -1,4 +1,4 @@
-/** The command as somebody meets it who types something wrong. */
+/** The command's answers to wrong usage. */
 import { spawn, spawnSync } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";

@@ -53,7 +53,7 @@ const requests: Readonly<Record<string, readonly Exchange[]>> = {
   ],
 };
 
-/** What has to be the same: all but what names the one request and the one server. */
+/** The comparable part of an answer: all but the values of one request and one server. */
 function comparable({ status, headers, body }: Answer): unknown {
   const own = new Set(["date", "x-request-id"]);
   const text = body.toString("latin1").replaceAll(/"request_id":"[^"]*"|127\.0\.0\.1:\d+/g, "");

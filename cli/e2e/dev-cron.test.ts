@@ -47,7 +47,7 @@ test("a job calls the module, by hand and every second, and is there after anoth
   expect(await history("daily")).toMatchObject([{ cause: "manual", status: 200, error: null }]);
   await terminal.sees(/POST \/run\/jobs\/reports 200/);
 
-  // What the module answers is what the history has.
+  // The history has the module's answer.
   await ask("POST", "/cron", { ...daily, name: "odd", path: "/reports?which=odd", enabled: false });
   expect((await ask("POST", "/cron/odd/trigger")).json()).toMatchObject({ status: 422 });
 

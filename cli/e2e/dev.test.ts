@@ -1,4 +1,4 @@
-/** `tenon dev` on a terminal: what somebody sees and what clients get while sources change, break and are mended. */
+/** `tenon dev` on a terminal: the output and the answers while sources change, break and are repaired. */
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -24,7 +24,7 @@ const ask = (base: string, path: string, headers: [string, string][] = []) =>
 
 const text = async (base: string) => (await ask(base, "/")).json();
 
-/** Asks again and again until the answer is what is waited for; every answer on the way is looked at too. */
+/** Repeats a request until the expected answer comes; `each` checks every answer before it. */
 async function until(base: string, wanted: string, each: (answer: Answer) => void): Promise<void> {
   for (;;) {
     const answer = await ask(base, "/");
@@ -98,7 +98,7 @@ test("edit, break, mend, and leave", { timeout: 600_000 }, async () => {
   await expect.poll(async () => (await ask(base, "/")).status, { timeout: 60_000 }).toBe(500);
   expect((await ask(base, "/")).body.toString()).toContain("/text");
 
-  // A mistake in tenon.toml is told, and what it says is done once it is right; the port stays.
+  // A mistake in tenon.toml is reported, and its settings apply once it is fixed; the port stays.
   from = terminal.mark;
   await writeFile(join(at, "tenon.toml"), `[project]\nname = "shop"\n[server]\nprot = ${port}\n`);
   await terminal.sees(/tenon.toml:4:1: unknown key `prot` in \[server\]; did you mean `port`\?/, from);
@@ -181,7 +181,7 @@ test("a first build that fails leaves nothing that serves, and it says so", { ti
   terminal.type("q");
   expect(await terminal.exited()).toBe(0);
 
-  // What an earlier one has built is not served, whatever begins anew.
+  // The output of an earlier run is not served.
   terminal = develop(at);
   ({ base } = await served(terminal, "unbuilt"));
   expect(terminal.screen()).toMatch(none);

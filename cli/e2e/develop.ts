@@ -8,7 +8,7 @@ import { root, tenon } from "./servers.ts";
 let folder: string;
 const terminals: Pty[] = [];
 
-/** Has a folder for the projects of a test file, and ends after each test what {@link develop} started. */
+/** Makes a folder for the projects of a test file, and ends each test's {@link develop} afterwards. */
 export function developing(): void {
   beforeAll(async () => {
     // Inside the clone, where handlers find the SDK.

@@ -38,7 +38,7 @@ test("beside an Express app", async () => {
   const added = await send(url, { method: "POST", path: "/run/hello/users", headers, body: '{"name":"Ada"}' });
   expect(added.status).toBe(201);
   expect((await send(url, { path: "/elsewhere" })).status).toBe(404);
-  // More than the runtime reads: clients are told, and their connection stays.
+  // More than the runtime reads: clients get an error, and their connection stays open.
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   for (let i = 0; i < 4; i++) {
     const status = await new Promise((resolve, reject) => {
@@ -290,7 +290,7 @@ test("a server keeps Node alive until it is closed, and nothing else does", asyn
      process.once("SIGTERM", () => runtime.close());`,
   );
   const url = await new Promise<string>((resolve) => child.stdout.once("data", (data) => resolve(String(data))));
-  // By now its script is over: the file ends with what it printed.
+  // By now its script is over: the file ends with its output.
   for (let i = 0; i < 100; i++) expect((await send(url, { path: "/run/hello/hello/Ada" })).status).toBe(200);
   expect(child.exitCode).toBe(null);
   child.kill("SIGTERM");

@@ -1,4 +1,4 @@
-/** The engine that Tenon serves, beside the one that componentize-js ships: what scripts do is the same on both. */
+/** Compares Tenon's engine with the one of componentize-js: scripts have the same results on both. */
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -4,7 +4,7 @@ import { createServer, type Server, type Socket } from "node:net";
 const BIG = 10_000_000;
 const big = `HTTP/1.1 200 OK\r\ncontent-length: ${BIG}\r\n\r\n${"x".repeat(BIG)}`;
 
-/** What each does with a connection whose request has come. */
+/** The behaviour of each on a connection after a request. */
 const manners = {
   big: (socket: Socket) => socket.write(big),
   good: (socket: Socket) => socket.write("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\ngood"),

@@ -1,4 +1,4 @@
-/** What becomes of bodies, headers, paths and failures on the way through every server that is there. */
+/** Bodies, headers, paths and failures through every available server. */
 import { createHash } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -18,7 +18,7 @@ function bytes(size: number): Buffer {
   return buffer;
 }
 
-/** The tokens of RFC 7515, appendices A.2 and A.3: what is signed, and the signature. */
+/** The tokens of RFC 7515, appendices A.2 and A.3: the signed text, and the signature. */
 const payload = "eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ";
 const tokens = {
   RS256: [

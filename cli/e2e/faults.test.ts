@@ -1,4 +1,4 @@
-/** What goes wrong in a module, in a client or in a sidecar harms that request only: the real `tenon run`, over sockets. */
+/** A failure in a module, a client or a sidecar harms that request only: the real `tenon run`, over sockets. */
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
@@ -141,6 +141,9 @@ describe("one after another", () => {
     return Number(/^tenon_instances_created_total\{module="faults"\} (\d+)$/m.exec(metrics)?.[1]);
   };
 
+  // Without Linux's own ways each request has an instance made for it.
+  const restores = process.env["TENON_PORTABLE"] !== "1";
+
   // Instances are restored. Only a call of the engine's own `fetch` leaves something on the host, which costs its instance.
   test.each(["/mark", "/plant"])("nothing of one request is seen by the next: %s", async (where) => {
     const before = await created();
@@ -148,7 +151,9 @@ describe("one after another", () => {
       const seen = (await send(server.base, { method: "POST", path: path(where) })).json();
       expect(seen).toEqual({ planted: 0, marker: null, kept: 0 });
     }
-    expect((await created()) - before).toBeLessThan(25);
+    const more = (await created()) - before;
+    if (restores) expect(more).toBeLessThan(25);
+    else expect(more).toBe(50);
   });
 
   test.each([
@@ -163,7 +168,7 @@ describe("one after another", () => {
     const before = await created();
     for (let i = 0; i < 20; i++) await ask();
     const more = (await created()) - before;
-    if (servesOn) expect(more).toBeLessThan(10);
+    if (servesOn && restores) expect(more).toBeLessThan(10);
     else expect(more).toBeGreaterThan(10);
   });
 });
@@ -300,7 +305,7 @@ test(`after ${requests} mixed requests nothing is leaked`, async () => {
       else await good(server, n % 60_000);
     }
   };
-  // What is allocated once, for as many requests at a time as there will be, is no leak.
+  // An allocation that is made once for each concurrent request is not a leak.
   const all = () => Promise.all(Array.from({ length: 8 }, worker));
   const total = requests;
   next = total - Math.min(400, total / 2);

@@ -1,7 +1,7 @@
 import { type IncomingMessage, request } from "node:http";
 import { connect } from "node:net";
 
-/** What to send; headers as they are, in order and with repetitions. */
+/** A request; headers are sent as they are, in order and with repetitions. */
 export interface Exchange {
   readonly method?: string;
   readonly path: string;
@@ -13,7 +13,7 @@ export interface Exchange {
   readonly chunks?: number;
 }
 
-/** What came back. */
+/** An answer. */
 export interface Answer {
   readonly status: number;
   /** Name in lower case and value, in order and with repetitions. */

@@ -1,4 +1,4 @@
-/** Limits of what a module does outside itself, TLS, and the end of the server: the real `tenon run`, over sockets. */
+/** Limits of a module's effects outside itself, TLS, and the end of the server: the real `tenon run`, over sockets. */
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -113,7 +113,7 @@ test("uploads that stall stay within max_buffered_bytes, and other clients are s
     const text = (await send(base, { path: "/metrics" })).body.toString();
     return Number(new RegExp(`^${name} (\\d+)`, "m").exec(text)?.[1]);
   };
-  // Node's client takes no answer while it holds more than this, 10 MB unless it is told otherwise.
+  // The limit of memory in Node's client, 10 MB by default, beyond which it reads no answer.
   const session = connectHttp2(new URL(base).origin, { maxSessionMemory: 1000 });
   const statuses: unknown[] = [];
   for (let i = 0; i < 60; i++) {
@@ -195,7 +195,7 @@ test("SIGTERM lets a running request finish, and ends with 0", async () => {
     .toContain("tenon_requests_running 1");
   const exited = once(other.process, "exit");
   other.process.kill("SIGTERM");
-  // The server is about to stop; what runs has its own time-out to end at.
+  // The server is about to stop; the running request ends at its own timeout.
   expect((await running).status).toBe(504);
   expect(await exited).toEqual([0, null]);
   await expect(get("/good/1", "r", other)).rejects.toThrow();

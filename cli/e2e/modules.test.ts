@@ -1,4 +1,4 @@
-/** Many modules in one `tenon run`, and some that are none. */
+/** Many modules in one `tenon run`, including invalid ones. */
 import { spawnSync } from "node:child_process";
 import { link, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -3,10 +3,12 @@
  * machine without Rust, at a terminal. Each session's transcript is kept in `cli/e2e/.tenon/newcomer/`, to be read.
  */
 import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { engineFile } from "../src/build/engine-package.ts";
 import { send } from "./http.ts";
 import { Pty } from "./pty.ts";
 import { root } from "./servers.ts";
@@ -27,18 +29,20 @@ beforeAll(async () => {
   place = join(folder, "place");
   await mkdir(packed);
   await mkdir(place);
-  for (const workspace of ["ts-sdk", "bindings", "cli"]) {
+  if (!existsSync(join(root, "cli/engine/engines", engineFile)))
+    run("node", [join(root, "cli/scripts/pack-engine.mjs")], root);
+  for (const workspace of ["ts-sdk", "bindings", "cli", "cli/build", "cli/engine"]) {
     execFileSync("npm", ["pack", "--silent", "--pack-destination", packed], { cwd: join(root, workspace) });
   }
   const tarballs = (await readdir(packed)).map((file) => join(packed, file));
-  expect(tarballs).toHaveLength(3);
+  expect(tarballs).toHaveLength(5);
   // The folder is named, since npm would take one above it that has packages or a package.json.
   run("npm", ["install", "--no-audit", "--no-fund", "--prefix", place, ...tarballs], place);
 });
 afterEach(() => terminal?.kill());
 afterAll(() => rm(folder, { recursive: true }));
 
-/** A folder with everything on the PATH but what comes with Rust. */
+/** A folder with everything on the PATH except Rust's programs. */
 async function pathWithoutRust(bin: string): Promise<string> {
   await mkdir(bin);
   const seen = new Set<string>();
@@ -57,7 +61,7 @@ function run(command: string, args: string[], cwd: string): string {
   return execFileSync(command, args, { cwd, env: environment, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
 }
 
-/** Types a command into the shell, and gives what it printed once the prompt is back. */
+/** Types a command into the shell, and returns its output when the prompt is back. */
 async function type(command: string): Promise<string> {
   if (terminal === undefined) throw new Error("no terminal");
   const from = terminal.mark;
@@ -79,7 +83,7 @@ const changes: readonly {
   readonly before: string;
   readonly edit: (source: string) => string;
   readonly after: string;
-  /** Whether `tenon run` answers it too: it brings no sidecar. */
+  /** True when `tenon run` answers it too, because it needs no sidecar. */
   readonly runs: boolean;
 }[] = [
   {

@@ -1,4 +1,4 @@
-/** Two modules with policies of their own in one `tenon run`: one tries to get what the other has. */
+/** Two modules with policies of their own in one `tenon run`: one tries to access the other's resources. */
 import { spawnSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
@@ -14,7 +14,7 @@ developing();
 /** In all that belongs to `vault`, and in nothing that anybody else sees. */
 const CANARY = "canary-7c3e";
 
-/** One component for both modules: it reads, calls and says what it is asked to. */
+/** One component for both modules, which reads, calls and answers on request. */
 const handler = `
 import { env, get, httpClient, ok, routes, secret } from "@tenon/sdk";
 
@@ -144,7 +144,7 @@ test("a module finds nothing of another's", async () => {
   ]) {
     const [status, why] = await call("spy", url);
     expect(status, url).toBe(0);
-    // Its own URL is no news to it.
+    // It knows its own URL.
     if (!url.includes(CANARY)) said.push(why);
   }
   expect(calls).toHaveLength(before);

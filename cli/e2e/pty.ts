@@ -18,26 +18,26 @@ export class Pty {
       this.#said += data;
       this.#told();
     });
-    // Not "exit": what it printed is to be whole.
+    // Not "exit", because all output has to be read first.
     this.#exited = new Promise((resolve) => this.#child.once("close", (code) => resolve(code ?? -1)));
   }
 
-  /** Of `script` itself; the command is below it. */
+  /** The process of `script` itself; the command is its child. */
   get pid(): number {
     return this.#child.pid ?? 0;
   }
 
-  /** What was printed so far; see {@link sees}. */
+  /** The length of the output so far; see {@link sees}. */
   get mark(): number {
     return this.#said.length;
   }
 
-  /** What was printed, as a person would read it: without colours, and a repainted line once, as it was last. */
+  /** The output as a person would read it: without colours, and a repainted line once, in its last form. */
   screen(from = 0): string {
     return (
       this.#said
         .slice(from)
-        // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences are what is taken out
+        // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences are removed
         .replace(/\u001b\[[0-9;?]*[A-HJ-Za-z]/g, (sequence) => (sequence.endsWith("K") ? "\r" : ""))
         .replace(/\r+\n/g, "\n")
         .split("\n")
@@ -57,7 +57,7 @@ export class Pty {
     this.#child.stdin?.write(keys);
   }
 
-  /** Waits until something is printed, and gives what was matched; only what came after the mark `from` counts. */
+  /** Waits until a pattern is printed, and returns the match; only output after the mark `from` counts. */
   async sees(pattern: RegExp, from = 0, seconds = 120): Promise<RegExpExecArray> {
     const deadline = Date.now() + seconds * 1000;
     for (;;) {

@@ -30,7 +30,7 @@ describeWith("chromium", "in a browser", () => {
   let server: Server;
   let browser: Browser;
   let origin: string;
-  /** What was asked of the server besides the page. */
+  /** Requests to the server besides the page. */
   const asked: string[] = [];
 
   beforeAll(async () => {

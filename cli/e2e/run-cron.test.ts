@@ -81,7 +81,7 @@ test("a server runs the jobs of a sidecar in its own process", { timeout: 300_00
   expect(built.status, built.stderr).toBe(0);
   const server = await startTenon([], "alone", at, { JOBS: url });
   ends.push(() => server.stop());
-  // Another process sees what the first one did.
+  // Another process sees the first one's data.
   const socket = join(directory, "cron.sock");
   const observer = await startProcess("cron", socket, url);
   ends.push(async () => observer.kill("SIGTERM"));

@@ -37,7 +37,7 @@ export const more = {
 };
 `;
 
-/** What the generator alone says. */
+/** Texts that only the generator contains. */
 const GENERATOR = ["RFC 7807", "WASI Preview 2 compliant", "#/components/schemas", "oxc-parser", "operationId"];
 
 let folder: string;

@@ -1,4 +1,4 @@
-/** What the OpenAPI document says, the server does: schemathesis, with all of its checks, against `tenon run`. */
+/** The server behaves as the OpenAPI document describes: schemathesis, with all of its checks, against `tenon run`. */
 import { execFile } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { describeEach } from "../../testing/needs.ts";
 import { findProgram } from "../../testing/programs.ts";
 import { everyProject, helloProject, type Running, root, startTenon } from "./servers.ts";
 
-/** Of the server, and of schemathesis, which leaves there what it has tried. */
+/** The working folder of the server, and of schemathesis, which stores its requests there. */
 const cwd = join(root, "cli/e2e/.tenon/schemathesis");
 
 const needs = "schemathesis" as const;
@@ -21,8 +21,8 @@ const cases = [
 describeEach("$module", cases, ({ module, project, config }) => {
   let running: Running;
   beforeAll(async () => {
-    // One instance answers all, so that what is created is there and what is deleted is gone: hello keeps its users in
-    // memory, and by default each request has its own.
+    // One instance answers all requests, because hello keeps its users in memory, and by default each request has its
+    // own instance.
     const server = '[server]\nisolation = "shared"\nmax_reuse = 1000000000\nmax_concurrent = 1\n';
     await mkdir(cwd, { recursive: true });
     await writeFile(join(cwd, "tenon.toml"), `[project]\nname = "shared"\n${server}`);

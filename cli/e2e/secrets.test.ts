@@ -20,7 +20,7 @@ const token = use(jwt({ key: () => secret("VARIABLE"), algorithms: ["HS256"] }))
 const hook = use(signature({ scheme: "github", secret: () => secret("FILE") }));
 
 export default routes({
-  /** Says whether it has its secrets, and not what they are. */
+  /** Shows that it has its secrets, without their values. */
   lengths: get("/", () => ok([secret("VARIABLE").length, secret("FILE").length])),
   surroundings: get("/surroundings", () => ok([env("TENON_SECRET_VARIABLE") ?? null, env("VARIABLE") ?? null])),
   missing: get("/missing", () => ok(secret("MISSING"))),
@@ -144,7 +144,7 @@ test("of tenon dev, with .env", async () => {
   expect(pages.get("/run/developed/called")).toContain("SELECT ? AS known");
   await terminal.sees(/it does not fit: \*\*\*/);
   await terminal.sees(/and \[secret VARIABLE\]/);
-  // A mistake beside the secrets is told without their lines.
+  // A mistake beside the secrets is reported without their lines.
   const from = terminal.mark;
   await writeFile(join(at, "tenon.toml"), `[project]\nname = "developed"\n[secrets]\nVARIABLE = ${inVariable}\n`);
   await terminal.sees(/tenon\.toml:4:\d+: /, from);

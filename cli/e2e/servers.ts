@@ -10,7 +10,7 @@ export const tenon = join(root, "cli/bin/tenon.js");
 
 /** A server that answers, and how to end it. */
 export interface Running {
-  /** What stands before a declared path. */
+  /** The prefix of declared paths. */
   readonly base: string;
   readonly process: ChildProcess;
   /** All that has come of its standard error; lines may come later than the answer that they are about. */
@@ -18,16 +18,16 @@ export interface Running {
   stop(): Promise<void>;
 }
 
-/** A way of serving the component of a project that was built with `-rc`, and what that server itself cannot do. */
+/** A server for the component of a project that was built with `-rc`, and its own limitations. */
 export interface Kind {
   readonly name: string;
-  /** Of repeated response headers it keeps the last one only, and of values nothing beyond ASCII. */
+  /** It keeps only the last of repeated response headers, and only ASCII in values. */
   readonly losesHeaders?: boolean;
   /** Requests share an instance. */
   readonly sharesInstances?: boolean;
   /** Components see the environment of the server's process. */
   readonly leaksEnvironment?: boolean;
-  /** Components are not told the client's address. */
+  /** It does not pass the client's address to components. */
   readonly hidesClient?: boolean;
   /** The engine's `random_get` traps, which OpenSSL asks when a public key is imported. */
   readonly lacksPublicKeys?: boolean;

@@ -1,4 +1,4 @@
-/** A request's place in a trace: from the client to what its module calls, and to a collector; the real `tenon run`. */
+/** Trace context from the client to the module's calls, and to a collector; the real `tenon run`. */
 import { spawnSync } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
@@ -14,7 +14,7 @@ import { faultsProject, startTenon } from "./servers.ts";
 const trace = "0af7651916cd43dd8448eb211c80319c";
 const parent = `00-${trace}-b7ad6b7169203331-01`;
 
-/** A server that keeps what it is sent. */
+/** A server that stores its requests. */
 interface Keeper {
   readonly url: string;
   readonly kept: { readonly head: IncomingMessage; readonly body: Buffer }[];
@@ -61,14 +61,14 @@ async function ask(id: string, collector?: string, environment?: NodeJS.ProcessE
     const headers = [["traceparent", parent] as const, ["x-request-id", id] as const];
     expect((await send(server.base, { path: "/run/faults/call/1", headers })).json()).toMatchObject({ status: 200 });
   } finally {
-    // What is not sent yet is sent now.
+    // Stopping sends the remaining spans.
     await server.stop();
   }
   const call = sidecar.kept.find(({ head }) => head.headers["x-request-id"] === id);
   return String(call?.head.headers["traceparent"]);
 }
 
-/** What a collector has is the span that the sidecar was told, in the client's trace. */
+/** Expects a collector's span to be the parent that the sidecar got, in the client's trace. */
 function expectSpan({ kept }: Keeper, told: string): void {
   const [, traceId = "", spanId = ""] = told.split("-");
   expect(traceId).toBe(trace);

@@ -1,4 +1,4 @@
-/** Routes that are `warm`: the build calls their handlers, and the component has what they leave. */
+/** Routes with `warm`: the build calls their handlers, and the component contains the results. */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -31,7 +31,7 @@ export default routes({
 });
 `;
 
-/** Builds a project, and gives what the build printed and the answer of `/state`. */
+/** Builds a project, and returns the build's output and the answer of `/state`. */
 async function built(name: string, more: string): Promise<{ printed: string; state: unknown; again: unknown }> {
   const at = await project(name, handler.replace("KIND", more), "");
   const build = spawnSync(process.execPath, [tenon, "build", "-r"], { cwd: at, encoding: "utf8" });

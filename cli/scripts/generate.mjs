@@ -1,4 +1,4 @@
-// Writes what is made from the table of tenon.toml's keys: the JSON Schema for editors, and the reference.
+// Writes the files that are made from the table of tenon.toml's keys: the JSON Schema for editors, and the reference.
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { generated } from "../dist/project/config/generated.js";

@@ -1,5 +1,5 @@
-// Writes cli/src/limits.ts and the table in docs/runtime.md from the runtime's own table (crates/runtime/src/config/limits.rs),
-// which the addon tells. `npm run format` afterwards.
+// Writes cli/src/limits.ts and the table in docs/runtime.md from the runtime's own table
+// (crates/runtime/src/config/limits.rs), which the addon reports. `npm run format` afterwards.
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
@@ -20,7 +20,7 @@ export function limitsSource(keys) {
     "/** The limits of the runtime, by their keys in `tenon.toml`. The ending is the unit. */",
     `export const limits = {\n${entries.join("\n")}\n} as const;`,
     "",
-    "/** The limits of a runtime. The ending is the unit; what is left out has its default. */",
+    "/** The limits of a runtime. The ending is the unit; an omitted one has its default. */",
     `export interface Limits {\n${keys.map(field).join("\n")}\n}`,
     "",
     "/** The limits that a module may have values of its own for, by their keys in `tenon.toml`. */",
@@ -36,7 +36,7 @@ export function limitsTable(keys) {
   const rows = keys.map(({ name, meaning, default: value }) => {
     return `| \`${name}\` | ${value.toLocaleString("en")} | ${meaning.replaceAll("\n ", " ").trim()} |`;
   });
-  return ["| key | default | what it bounds, and what happens beyond |", "|---|---|---|", ...rows].join("\n");
+  return ["| key | default | its meaning, and the effect beyond |", "|---|---|---|", ...rows].join("\n");
 }
 
 /** A text as string literals joined by `+`, in lines that the formatter leaves alone. */

@@ -20,13 +20,14 @@ for (let code = 0; code < 0x110000; code++) {
   const text = String.fromCodePoint(code);
   const decomposed = text.normalize("NFD");
   const further = text.normalize("NFKD");
-  // What is never composed again is marked.
+  // Texts that are never composed again are marked.
   if (decomposed !== text) entry(canonical, code, text.normalize("NFC") === text ? decomposed : `${decomposed}\0`);
   if (further !== decomposed) entry(compatible, code, further);
   else if (decomposed === text && /\p{M}/u.test(text)) marks.push(code);
 }
 
-// The combining classes: marks of the same class keep their order, and others are sorted. A class is told by what it is sorted among.
+// The combining classes: marks of the same class keep their order, and others are sorted. A class is recognized by its
+// order among others.
 const before = (a, b) => {
   const text = String.fromCodePoint(a, b);
   return text.normalize("NFD") === text;

@@ -2,6 +2,6 @@
 import { rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-for (const folder of ["wit", "templates", "viewer"]) {
+for (const folder of ["wit", "templates"]) {
   rmSync(fileURLToPath(new URL(`../${folder}`, import.meta.url)), { recursive: true, force: true });
 }

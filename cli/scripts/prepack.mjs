@@ -1,15 +1,15 @@
-// What the package needs beyond its compiled sources: the WIT and the templates, which live elsewhere in a clone.
+// Adds files that the package needs beyond its compiled sources: the WIT and the templates, which are elsewhere in a
+// clone.
 import { execFileSync } from "node:child_process";
 import { cpSync, renameSync, rmSync } from "node:fs";
-import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const left = new Set(["node_modules", "dist", ".tenon", "package-lock.json", "openapi.json"]);
 
-execFileSync("npm", ["run", "build"], { cwd: root, stdio: "inherit" });
-for (const folder of ["wit", "templates", "viewer"]) rmSync(join(root, folder), { recursive: true, force: true });
+execFileSync("npm", ["run", "build"], { cwd: root, stdio: ["ignore", 2, 2] });
+for (const folder of ["wit", "templates"]) rmSync(join(root, folder), { recursive: true, force: true });
 cpSync(join(root, "../wit"), join(root, "wit"), { recursive: true });
 const { templates } = await import("../dist/project/create.js");
 for (const { example } of Object.values(templates)) {
@@ -21,8 +21,3 @@ for (const { example } of Object.values(templates)) {
   rmSync(join(template, "wit/deps"), { recursive: true, force: true });
   renameSync(join(template, ".gitignore"), join(template, "gitignore"));
 }
-
-// The API reference's viewer: its files alone, with their licence, and not the package with what it depends on.
-const viewer = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
-for (const file of ["swagger-ui-bundle.js", "swagger-ui.css", "LICENSE", "NOTICE"])
-  cpSync(join(viewer, file), join(root, "viewer", file));

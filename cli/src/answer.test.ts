@@ -33,7 +33,7 @@ const bodies = {
   broken: new Uint8Array([0xff, 0x00, 0xc3]),
 };
 
-/** What becomes of a promise or a call, as something that can be compared. */
+/** The outcome of a promise or a call, as a comparable value. */
 async function outcome(use: () => unknown): Promise<unknown> {
   try {
     const value = await use();

@@ -1,4 +1,4 @@
-/** A response that costs little to make: nearly all of what a `Response` of Node costs is the stream of its body. */
+/** A response that is cheap to make: nearly all of the cost of Node's `Response` is the stream of its body. */
 import { takenHeaders, takenResponse } from "./platform.ts";
 
 const Headers = takenHeaders();
@@ -131,12 +131,12 @@ export class Answer implements Response {
   #stream(): Response {
     if (this.#streaming === undefined) {
       this.#streaming = new Response(this.#body, this.#init());
-      // What has been read stays read.
+      // A body that has been read stays used.
       if (this.#used) void this.#streaming.arrayBuffer();
     }
     return this.#streaming;
   }
 }
 
-// Answers are instances of `Response` to `instanceof`, without what its constructor makes.
+// Answers are instances of `Response` to `instanceof`, without the parts that its constructor makes.
 Object.setPrototypeOf(Answer.prototype, Response.prototype);

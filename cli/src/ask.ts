@@ -28,8 +28,8 @@ export interface Reply {
 /**
  * Sends a request, and returns the answer.
  *
- * @throws TenonError `USAGE` when the address is none
- * @throws Error when there is no answer in time
+ * @throws TenonError `USAGE` for an invalid address
+ * @throws Error when no answer comes in time
  */
 export async function ask(question: Question): Promise<Reply> {
   const { address, method, path, json, token, timeoutMs, maxBytes = MAX_ANSWER_BYTES } = question;
@@ -67,7 +67,7 @@ export function detailOf({ status, text }: Reply): string {
     const { detail } = JSON.parse(text) as { detail?: unknown };
     if (typeof detail === "string") return detail;
   } catch {
-    // It is no JSON.
+    // Not JSON.
   }
   return `it answered ${status}`;
 }

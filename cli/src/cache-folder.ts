@@ -2,8 +2,8 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 
 /**
- * Where compiled code is kept: `TENON_CACHE_DIR` when that is set, else `tenon` in the user's cache folder
- * (`XDG_CACHE_HOME`, or what the system uses for it).
+ * The folder of compiled code: `TENON_CACHE_DIR` when that is set, else `tenon` in the user's cache folder
+ * (`XDG_CACHE_HOME`, or the system's default).
  */
 export function defaultCacheFolder(environment: NodeJS.ProcessEnv = process.env): string {
   const { TENON_CACHE_DIR: own, XDG_CACHE_HOME: xdg } = environment;

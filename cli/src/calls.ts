@@ -17,7 +17,7 @@ interface Waiting {
 export class Calls {
   readonly #waiting: Map<number, Waiting>;
   readonly #native: InstanceType<ReturnType<typeof native>["Calls"]>;
-  /** Whether a call was answered on this thread in this turn of the event loop: there, one is enough. */
+  /** True when a call was answered on this thread in this turn of the event loop: there, one is enough. */
   #answered = false;
 
   constructor(runtime: NativeRuntime) {
@@ -49,7 +49,7 @@ export class Calls {
       const call = this.#native.begin(head(request), body, !this.#answered);
       if (typeof call !== "number") {
         this.#answered = true;
-        // Not before others had their turn: who calls again and again would have Node's thread for himself.
+        // Yield first: a tight loop would starve the event loop.
         setImmediate(() => {
           this.#answered = false;
           if (!signal.aborted) return resolve(call);
@@ -58,7 +58,7 @@ export class Calls {
         });
         return;
       }
-      // What follows is done while the module computes.
+      // The rest is done while the module computes.
       const aborted = () => {
         this.#waiting.delete(call);
         this.#native.cancel(call);

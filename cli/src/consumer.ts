@@ -8,7 +8,7 @@ export interface Work<T> {
   lease(max: number): Promise<readonly T[]>;
   /** Does an item, and reports its end. When this fails, the item's lease ends by itself. */
   settle(item: T): Promise<void>;
-  /** Whether work can be done; nothing is leased before. */
+  /** Reports whether work can be done; nothing is leased before. */
   isReady(): boolean;
   /** Reports that leases fail; called once until they work again. */
   leaseFailed(error: Error): void;

@@ -41,7 +41,7 @@ export interface Declaration {
   readonly jobs: readonly object[];
 }
 
-/** What a consumer of cron works with. */
+/** The parts that a consumer of cron uses. */
 export interface CronOptions {
   readonly service: AskSidecar;
   /** Without one, the sidecar's jobs stay as they are. */
@@ -51,9 +51,9 @@ export interface CronOptions {
   /** Longer than a call takes, in milliseconds. */
   readonly leaseMs: number;
   readonly call: CallRoute;
-  /** Is told of a sidecar that does not answer, once until it does. */
+  /** Reports a sidecar that does not answer, once until it does. */
   complain(message: string): void;
-  /** Whether routes can be called; nothing is leased before. */
+  /** Reports whether routes can be called; nothing is leased before. */
   isReady?(): boolean;
 }
 
@@ -129,7 +129,7 @@ export function declarationOf({ project, cron }: Config): Declaration | undefine
 /**
  * Finds the sidecar of cron; `undefined` when there is none.
  *
- * @param options what the runtime is started with
+ * @param options the runtime's options
  * @throws TenonError `CONFIG` when there are jobs and no sidecar for them
  */
 export function cronServiceOf(

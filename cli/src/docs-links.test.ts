@@ -11,7 +11,7 @@ const pages = [
   ...(await readdir(join(root, "docs"))).filter((file) => file.endsWith(".md")).map((file) => `docs/${file}`),
 ];
 
-/** The text of a page without what is code in it. */
+/** The text of a page without its code. */
 function prose(file: string): string {
   return readFileSync(file, "utf8").replaceAll(/^```[\s\S]*?^```$/gm, "");
 }

@@ -11,7 +11,7 @@ const texts = await Promise.all(files.map((file) => readFile(new URL(file, folde
 const commands = everyCommand(commandTree(createProgram())).filter(({ path }) => path.length > 0 && path[0] !== "help");
 
 test.each(commands.map((command) => [command.path.join(" "), command] as const))("tenon %s", (path, { options }) => {
-  // What all commands have is in cli.md.
+  // cli.md documents the options of all commands.
   const told = files.flatMap((file, at) =>
     file === "cli.md" || texts[at]?.includes(`tenon ${path}`) ? [texts[at]] : [],
   );

@@ -3,7 +3,7 @@ import { types } from "node:util";
 /** The exit codes of the command. */
 export const exitCode = { done: 0, failed: 1, usage: 2, interrupted: 130 } as const;
 
-/** What kind of failure a {@link TenonError} is. The codes of the native addon are among them. */
+/** The kind of failure of a {@link TenonError}, including the codes of the native addon. */
 export type ErrorCode =
   | "ADDRESS_IN_USE"
   | "ADDON"
@@ -23,6 +23,7 @@ export type ErrorCode =
   | "MODULE_READ"
   | "MODULE_TIMEOUT"
   | "NAME"
+  | "NO_BUILD"
   | "NO_PROJECT"
   | "NOT_A_BRIDGE"
   | "NOT_A_COMPONENT"
@@ -41,7 +42,7 @@ export type ErrorCode =
   | "WIRING"
   | "WRITE";
 
-/** A failure that a user can do something about: what is wrong and where (`message`), and what to do next (`hint`). */
+/** A failure that a user can fix: the problem and its place (`message`), and the next step (`hint`). */
 export class TenonError extends Error {
   override readonly name = "TenonError";
   readonly code: ErrorCode;
@@ -54,7 +55,7 @@ export class TenonError extends Error {
   }
 }
 
-/** What the system says of a failed file operation, without the code and the path that Node repeats in its messages. */
+/** The system's message of a failed file operation, without the code and the path that Node repeats. */
 export function systemReason(error: unknown): string {
   const code = (error as NodeJS.ErrnoException)?.code;
   switch (code) {
@@ -64,7 +65,7 @@ export function systemReason(error: unknown): string {
     case "EPERM":
       return "permission denied";
     case "ENOTDIR":
-    // Of a folder that is made with those above it.
+    // A recursive mkdir reports EEXIST when a parent is a file.
     case "EEXIST":
       return "a part of the path is a file";
     case "EISDIR":
@@ -76,7 +77,7 @@ export function systemReason(error: unknown): string {
   }
 }
 
-/** What to say of a failure that is no bug of ours, in any case: a {@link TenonError}, or what the system has refused. */
+/** The message of a failure that is not a bug of ours: a {@link TenonError}, or a system error. */
 export function failureToTell(error: unknown): { readonly message: string; readonly hint?: string } | undefined {
   if (error instanceof TenonError) {
     return error.hint === undefined ? { message: error.message } : { message: error.message, hint: error.hint };
@@ -87,7 +88,7 @@ export function failureToTell(error: unknown): { readonly message: string; reado
   return { message: `cannot ${what}: ${systemReason(error)}` };
 }
 
-/** What people call the system's operations, where the name is another. */
+/** Everyday names of system operations, where they differ. */
 const refused: Readonly<Record<string, string>> = {
   mkdir: "make",
   mkdtemp: "make",

@@ -3,13 +3,10 @@ import type { Runtime as NativeRuntime } from "@tenon/native";
 import { Answer } from "./answer.ts";
 import { Calls } from "./calls.ts";
 import { TenonError } from "./errors.ts";
-import { takenRequest } from "./platform.ts";
+import { type Fetched, takenRequest } from "./platform.ts";
 import { type Abortable, type BodyLimits, BodyTimedOut, readBody } from "./request-body.ts";
 
-/** What `Runtime.fetch` takes: a request, or what `new Request` makes one of. */
-export type Fetched = Request | string | URL;
-
-/** The requests of this process that are being answered: what `Runtime.fetch` does, and its end. */
+/** The requests of this process in progress: the code of `Runtime.fetch`, and its end. */
 export class Fetching {
   readonly #calls: Calls;
   readonly #limits: BodyLimits;
@@ -37,8 +34,8 @@ export class Fetching {
       if (exchange.aborted) throw exchange.reason;
       const answer = await this.#calls.send(exchange as unknown as Request, body, ended);
       streams = !(answer instanceof Answer);
-      // Modules may answer HEAD as they answer GET; it is who sends the answer on that leaves the body away (RFC 9110,
-      // section 9.3.2), which on a connection is hyper.
+      // Modules may answer HEAD as they answer GET. The sender of the answer omits the body (RFC 9110, section 9.3.2),
+      // which hyper does on a connection.
       return answer instanceof Answer && request.method === "HEAD" ? answer.withoutBody() : answer;
     } catch (error) {
       if (error instanceof BodyTimedOut) return timedOut(request, this.#limits.bodyTimeoutMs);
@@ -48,7 +45,9 @@ export class Fetching {
     }
   }
 
-  /** Resolves when what runs has been answered, streams to their end; what takes longer than so many milliseconds is cut off. */
+  /**
+   * Resolves when running requests have been answered, with streams to their end; after `timeoutMs` they are cut off.
+   */
   async end(timeoutMs: number): Promise<void> {
     if (this.#running.size === 0) return;
     const idle = new Promise<void>((resolve) => {
@@ -64,8 +63,8 @@ export class Fetching {
 }
 
 /**
- * A request as {@link Calls} takes it. Its signal is aborted with the request's own, and when the runtime ends. It is that
- * signal itself: a real `AbortSignal` that follows two others would cost a quarter of what a small call does.
+ * A request for {@link Calls}. Its signal is aborted with the request's own, and when the runtime ends. It implements
+ * that signal itself, because a real `AbortSignal` that follows two others would cost a quarter of a small call.
  */
 class Exchange implements Abortable {
   readonly #request: Request;
@@ -100,7 +99,9 @@ class Exchange implements Abortable {
     return this.#ended ?? this.#request.signal.reason;
   }
 
-  /** There is one listener at a time: of who reads the body, then of who waits for the answer, then of a streamed answer. */
+  /**
+   * There is one listener at a time: the reader of the body, then the waiting for the answer, then a streamed answer.
+   */
   addEventListener(event: string, listener: () => void): void {
     this.#listener = listener;
     this.#request.signal.addEventListener(event, listener, { once: true });
@@ -142,7 +143,7 @@ function partsOf(request: Request, init: RequestInit): RequestInit {
   };
 }
 
-/** What the server answers then. */
+/** The server's answer to a timeout. */
 function timedOut(request: Request, timeoutMs: number): Response {
   // As `crates/runtime/src/request_id.rs` has it.
   const given = request.headers.get("x-request-id") ?? "";

@@ -4,7 +4,6 @@ import { TenonError } from "./errors.ts";
 import {
   hasOwnSidecars,
   type InProcessSidecar,
-  type ModuleOptions,
   type RuntimeOptions,
   refuseWrongOptions,
   type Sidecars,
@@ -18,7 +17,7 @@ export class InProcessSidecars {
   /**
    * Starts the sidecars of a runtime's options that do not run yet, and puts addresses in their places.
    *
-   * @throws TenonError `CONFIG`, `BACKEND` or `FOLDER`; what was started is closed then
+   * @throws TenonError `CONFIG`, `BACKEND` or `FOLDER`; started sidecars are closed then
    */
   async place(options: RuntimeOptions): Promise<RuntimeOptions> {
     refuseWrongOptions(options);
@@ -106,7 +105,7 @@ export class InProcessSidecars {
 /**
  * Starts a sidecar in this process.
  *
- * @param name what it is called in errors
+ * @param name its name in errors
  * @throws TenonError `CONFIG`, `BACKEND` or `FOLDER`
  */
 export async function startInProcess(name: string, sidecar: InProcessSidecar): Promise<Sidecar> {
@@ -119,7 +118,7 @@ export async function startInProcess(name: string, sidecar: InProcessSidecar): P
   }
 }
 
-type Modules = Readonly<Record<string, string | URL | ModuleOptions>>;
+type Modules = Exclude<RuntimeOptions["modules"], readonly unknown[]>;
 
 function keyOf(sidecar: InProcessSidecar): string {
   return JSON.stringify(Object.entries(sidecar).sort(([one], [other]) => (one < other ? -1 : 1)));

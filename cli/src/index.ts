@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /** The embedding API of Tenon: the runtime inside a Node program. */
 export { type ErrorCode, TenonError } from "./errors.ts";
 export { HttpSidecar, type HttpSidecarOptions } from "./http-sidecar/server.ts";
@@ -8,6 +9,8 @@ export {
   type InProcessSidecar,
   type Listening,
   type ListenOptions,
+  type LogRecord,
+  type ModuleFile,
   type ModuleLimits,
   type ModuleOptions,
   type Page,

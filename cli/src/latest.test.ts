@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Latest } from "./latest.ts";
 
-/** A task whose runs end when they are told to. */
+/** A task whose runs end on command. */
 function controlled() {
   const runs: { end(): void; fail(): void }[] = [];
   const latest = new Latest(

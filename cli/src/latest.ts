@@ -1,6 +1,6 @@
 /**
- * Runs a task once at a time. Asked while it runs, it runs once more afterwards, however often it was asked: what is asked
- * for is always the newest state.
+ * Runs a task once at a time. A request during a run causes one more run afterwards, because each request is for the
+ * newest state.
  */
 export class Latest {
   readonly #task: () => Promise<void>;

@@ -3,7 +3,7 @@ import { exitCode } from "./errors.ts";
 
 /** Waits for the signals that end a server, from when it is made. A second Ctrl-C ends the process at once. */
 export class Lifecycle {
-  /** The exit code that goes with what ended it: 0 for SIGTERM, 130 for Ctrl-C and a terminal that went. */
+  /** The exit code by cause: 0 for SIGTERM, 130 for Ctrl-C and a closed terminal. */
   readonly ended: Promise<number>;
   #end: (code: number) => void = () => {};
   #ending = false;
@@ -29,8 +29,8 @@ export class Lifecycle {
   }
 
   /**
-   * Waits for what starts a server. A signal that comes meanwhile ends the process at once, with the code that goes with it;
-   * one that comes afterwards is waited for by {@link ended}, however soon.
+   * Waits for the start of a server. A signal during the start ends the process at once, with its code. {@link ended}
+   * resolves for later ones, however soon they come.
    */
   starting<T>(start: Promise<T>): Promise<T> {
     let isStarting = true;
@@ -67,7 +67,7 @@ export class Lifecycle {
   }
 }
 
-/** Whether the process has a terminal that controls it. */
+/** Reports whether the process has a terminal that controls it. */
 function hasTerminal(): boolean {
   try {
     closeSync(openSync("/dev/tty", "r"));

@@ -16,16 +16,7 @@ export const limits = {
     max: 4294967296,
     default: 10485760,
     ofModule: true,
-    meaning: "A request's body that is held as a whole; 413 beyond.",
-  },
-  max_upload_bytes: {
-    min: 0,
-    max: 1099511627776,
-    default: 1073741824,
-    ofModule: true,
-    meaning:
-      "A request's body that the module takes piece by piece; 413 beyond, or the answer breaks off that has " +
-      "begun.",
+    meaning: "A request's body; 413 beyond.",
   },
   max_response_bytes: {
     min: 0,
@@ -147,9 +138,7 @@ export const limits = {
     max: 3600000,
     default: 30000,
     ofModule: false,
-    meaning:
-      "Time that a client takes to send the body of a request, or between two pieces of one that the module " +
-      "takes piece by piece; 408 beyond.",
+    meaning: "Time that a client takes to send the body of a request; 408 beyond.",
   },
   write_timeout_ms: {
     min: 1,
@@ -333,13 +322,8 @@ export interface Limits {
    * that is streamed breaks off when it takes as long until the next piece of its body. Default: 30000.
    */
   readonly requestTimeoutMs?: number;
-  /** A request's body that is held as a whole; 413 beyond. Default: 10485760. */
+  /** A request's body; 413 beyond. Default: 10485760. */
   readonly maxBodyBytes?: number;
-  /**
-   * A request's body that the module takes piece by piece; 413 beyond, or the answer breaks off that has begun.
-   * Default: 1073741824.
-   */
-  readonly maxUploadBytes?: number;
   /** A response's body; 502 beyond. One that is streamed breaks off. Default: 67108864. */
   readonly maxResponseBytes?: number;
   /**
@@ -386,10 +370,7 @@ export interface Limits {
    * beyond. Default: 30000.
    */
   readonly headerTimeoutMs?: number;
-  /**
-   * Time that a client takes to send the body of a request, or between two pieces of one that the module takes piece
-   * by piece; 408 beyond. Default: 30000.
-   */
+  /** Time that a client takes to send the body of a request; 408 beyond. Default: 30000. */
   readonly bodyTimeoutMs?: number;
   /**
    * Time in which a client that is being answered takes nothing at all, or with HTTP/2 less than 32 KiB of a

@@ -1,17 +1,20 @@
 import { CommanderError } from "commander";
+import { mainOf } from "./building.ts";
 import { exitCode, failureToTell, systemReason, TenonError } from "./errors.ts";
 import { createProgram } from "./program.ts";
 import { Terminal } from "./terminal.ts";
 
 /** Runs the command with the arguments of a process and sets its exit code. */
 export async function main(argv: readonly string[]): Promise<void> {
-  // A reader that has seen enough (`tenon … | head -1`) is no failure.
+  // A reader that has closed the pipe (`tenon … | head -1`) is not a failure.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EPIPE") process.exit(process.exitCode ?? exitCode.done);
     new Terminal().failure(`cannot write to standard output: ${systemReason(error)}`);
     process.exit(exitCode.failed);
   });
   try {
+    const other = await mainOf(argv);
+    if (other !== undefined) return await other(argv);
     await createProgram().parseAsync([...argv]);
   } catch (error) {
     process.exitCode = report(error);

@@ -1,6 +1,6 @@
 /**
- * The one of `known` that somebody probably meant who typed `typed`: the fewest edits away, and no more than a third of its
- * length or two, so that nothing far-fetched is offered. Undefined when there is none.
+ * The entry of `known` that was probably meant by `typed`: the fewest edits away, and at most two or a third of its
+ * length, so that no far-fetched name is suggested. Undefined when there is none.
  */
 export function nearest(typed: string, known: Iterable<string>): string | undefined {
   let best: string | undefined;

@@ -1,10 +1,13 @@
 import { existsSync, readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { TenonError } from "./errors.ts";
+
+/** The package for building. It has a copy of this code. */
+export const buildPackage = "@tenon/build";
 
 interface Package {
   readonly root: URL;
-  readonly manifest: { readonly version: string; readonly engines: { readonly node: string } };
+  readonly manifest: { readonly name: string; readonly version: string; readonly engines: { readonly node: string } };
 }
 
 const { root, manifest } = openPackage(import.meta.url);
@@ -20,9 +23,17 @@ export const packageFolder = fileURLToPath(root);
 
 /**
  * Finds modules from this package. webpack follows an imported `createRequire` into the addon and into WebAssembly, and
- * fails there with an error that does not name Tenon; it does not follow this.
+ * fails there with an error that does not name Tenon; it does not follow this. @internal
  */
 export const requireHere = process.getBuiltinModule("node:module").createRequire(new URL("package.json", root));
+
+/** Finds modules from a folder. @internal */
+export function requireIn(folder: string): NodeJS.Require {
+  return process.getBuiltinModule("node:module").createRequire(pathToFileURL(`${folder}/package.json`));
+}
+
+/** True when this package can build: it is `@tenon/build`, or in a clone. */
+export const isComplete = manifest.name === buildPackage || existsSync(new URL("build/package.json", root));
 
 /** The WIT of `sdk:core`: in the package when it was packed, at the repository's root in a clone. */
 export const witFolder = shipped("wit", "../wit");
@@ -47,9 +58,9 @@ export function openPackage(module: string | undefined): Package {
   try {
     const root = new URL("../", module);
     const manifest = JSON.parse(readFileSync(new URL("package.json", root), "utf8"));
-    if (manifest.name === "tenon") return { root, manifest };
+    if (manifest.name === "tenon" || manifest.name === buildPackage) return { root, manifest };
   } catch {
-    // There is no manifest, or none of ours.
+    // The manifest is missing, or not Tenon's.
   }
   throw new TenonError(
     "BUNDLED",

@@ -3,7 +3,9 @@
  * `@hono/node-server` replace the globals later with classes that read only their own instances.
  */
 
+/** @internal */
 export const takenHeaders = taken("Headers");
+/** @internal */
 export const takenRequest = taken("Request");
 const takenGlobalResponse = taken("Response");
 
@@ -16,6 +18,9 @@ export function takenResponse(): typeof Response {
   if (typeof global.error !== "function") return global;
   return (Object.getPrototypeOf(global.error()) as Response).constructor as typeof Response;
 }
+
+/** The argument of `Runtime.fetch`: a request, or an argument of `new Request`. */
+export type Fetched = Request | string | URL;
 
 type Name = "Headers" | "Request" | "Response";
 
@@ -34,7 +39,7 @@ function taken<N extends Name>(name: N): () => (typeof globalThis)[N] {
   };
 }
 
-/** Calls the getter of a lazy global. It writes what it loaded over the global, so a replacement is put back. */
+/** Calls the getter of a lazy global. The getter overwrites the global with its value, so a replacement is restored. */
 function lazily(name: Name, get: () => unknown): unknown {
   const current = Object.getOwnPropertyDescriptor(globalThis, name);
   const value = get.call(globalThis);

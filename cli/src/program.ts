@@ -1,6 +1,7 @@
 import { Command, CommanderError } from "commander";
 import { bridgeCommand } from "./commands/bridge.ts";
 import { buildCommand } from "./commands/build.ts";
+import { compileCommand } from "./commands/compile.ts";
 import { completionsCommand } from "./commands/completions.ts";
 import { ctlCommand } from "./commands/ctl.ts";
 import { devCommand } from "./commands/dev.ts";
@@ -18,7 +19,8 @@ import { versionLine } from "./versions.ts";
 
 /**
  * The command `tenon` with all its subcommands; one file each, in `commands/`. Every start loads all of these files, so
- * they only declare: what a command alone needs (esbuild, the parser of TypeScript, the watcher) its action imports.
+ * they only declare: an action imports the modules that its command alone needs (esbuild, the parser of TypeScript, the
+ * watcher).
  */
 export function createProgram(): Command {
   const program = new Command("tenon")
@@ -39,6 +41,7 @@ export function createProgram(): Command {
     sidecarCommand,
     migrateCommand,
     doctorCommand,
+    compileCommand,
     bridgeCommand,
     completionsCommand,
     helpCommand,
@@ -48,7 +51,7 @@ export function createProgram(): Command {
   return program;
 }
 
-/** After wrong usage of a command, says where its own options are told. */
+/** After wrong usage of a command, points to its own help. */
 function tellHelp(command: Command, parent: string): void {
   const path = `${parent} ${command.name()}`;
   command.showHelpAfterError(`(${path} --help tells its options)`);

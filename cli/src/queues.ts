@@ -46,8 +46,8 @@ export class QueueConsumer {
   readonly #consumer: Consumer<Leased>;
 
   /**
-   * @param complain is told of a service that does not answer, once until it does
-   * @param isReady whether the route can be called; nothing is leased before
+   * @param complain reports a service that does not answer, once until it does
+   * @param isReady reports whether the route can be called; nothing is leased before
    */
   constructor(
     name: string,
@@ -77,16 +77,16 @@ export class QueueConsumer {
     });
   }
 
-  /** Leases nothing more, and resolves when what is being handled is. */
+  /** Stops leasing, and resolves when the leased messages are handled. */
   close(): Promise<void> {
     return this.#consumer.close();
   }
 }
 
 /**
- * Where a project's queues are; `undefined` when it has none.
+ * Finds the sidecar of a project's queues; `undefined` when it has none.
  *
- * @param options what the runtime is started with
+ * @param options the runtime's options
  * @throws TenonError `CONFIG` when there are queues and no sidecar that has them
  */
 export function queueServiceOf(

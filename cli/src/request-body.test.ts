@@ -8,7 +8,7 @@ const read = (body: RequestInit["body"], maxBodyBytes: number) =>
     bodyTimeoutMs: 10_000,
   });
 
-/** A body of pieces of 1000 bytes, and what becomes of it. */
+/** A body of pieces of 1000 bytes, and its state. */
 function pieces(count: number) {
   const seen = { pulled: 0, cancelled: undefined as unknown };
   const body = new ReadableStream<Uint8Array>({

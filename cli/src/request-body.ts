@@ -1,27 +1,27 @@
 import { types } from "node:util";
 import { TenonError } from "./errors.ts";
 
-/** What bounds reading a body: bytes, and milliseconds. */
+/** The limits of reading a body: bytes, and milliseconds. */
 export interface BodyLimits {
   readonly maxBodyBytes: number;
   readonly bodyTimeoutMs: number;
 }
 
-/** What can be aborted: an `AbortSignal`, or what is used like one. */
+/** An `AbortSignal`, or an object that is used like one. */
 export type Abortable = Pick<AbortSignal, "aborted" | "reason" | "addEventListener" | "removeEventListener">;
 
 /** The body did not come in time. */
 export class BodyTimedOut extends Error {}
 
 /**
- * Reads the body of a request. Of one that is beyond the limit it is one byte more than the limit, whatever there is, and
- * nothing more is read: the runtime refuses that.
+ * Reads the body of a request. It returns one byte more than the limit for a body beyond it, and reads no further: the
+ * runtime refuses that. @internal
  *
  * The body's stream is cancelled when it is not read to its end.
  *
  * @throws BodyTimedOut
- * @throws TypeError when it was read before, or consists of something else than bytes
- * @throws the signal's reason, or what the body's stream fails with
+ * @throws TypeError when it was read before, or has pieces other than bytes
+ * @throws the signal's reason, or the error of the body's stream
  */
 export async function readBody(
   { body, bodyUsed }: Request,

@@ -1,11 +1,11 @@
-/** What `Runtime.fetch` takes, how it reads bodies, and how `close` ends it. */
+/** Tests of `Runtime.fetch`: its arguments, its reading of bodies, and its end by `close`. */
 import { expect, test } from "vitest";
 import { Runtime } from "./runtime.ts";
 
 const create = (options: Partial<Parameters<typeof Runtime.create>[0]> = {}) =>
   Runtime.create({ modules: [], maxConcurrent: 4, cacheFolder: false, logLevel: "off", ...options });
 
-/** There is no such module, so that 404 is the answer once the body has been read. */
+/** There is no such module, so the answer is 404 after the body has been read. */
 const post = (body: RequestInit["body"], init: RequestInit = {}) =>
   new Request("http://tenon.test/run/none/", { method: "POST", body, duplex: "half", ...init } as RequestInit);
 

@@ -6,7 +6,7 @@ import { nativeOptions, wholeModules } from "./runtime-options.ts";
 
 const create = (options?: unknown) => Runtime.create(options as RuntimeOptions);
 
-/** Options, and what is said of them. */
+/** Invalid options, and their errors. */
 const wrong: [unknown, string][] = [
   [undefined, "`Runtime.create` takes an object of options, with `modules` at least"],
   [null, "`Runtime.create` takes an object of options, with `modules` at least"],
@@ -25,7 +25,10 @@ const wrong: [unknown, string][] = [
     "`modules` must be a list of component files, or an object of files by the names to call them",
   ],
   [{ modules: ["a.wasm", 1] }, "`modules[1]` must be a path or a file: URL"],
-  [{ modules: { a: null } }, "`modules.a` must be a path or a file: URL"],
+  [{ modules: { a: null } }, "`modules.a` must be a path, a file: URL, or bytes"],
+  [{ modules: [new Uint8Array(1)] }, "`modules[0]` has no name: give bytes as `modules: { name: bytes }`"],
+  [{ modules: [], onLog: "stdout" }, "`onLog` must be a function"],
+  [{ modules: [], trustCompiled: "yes" }, "`trustCompiled` must be "],
   [{ modules: [new URL("http://host/x.wasm")] }, "`modules[0]` must be a path or a file: URL"],
   [{ modules: [new URL("file://host/x.wasm")] }, "`modules[0]` must be a path or a file: URL"],
   [{ modules: [], requestTimeoutMS: 5 }, "unknown option `requestTimeoutMS`; did you mean `requestTimeoutMs`?"],
@@ -57,8 +60,8 @@ const wrong: [unknown, string][] = [
   [{ modules: [], logFormat: 1 }, '`logFormat` must be "readable" or "json"'],
   [{ modules: [], accessLog: "yes" }, "`accessLog` must be true or false"],
   [{ modules: [], otlpEndpoint: 4318 }, "`otlpEndpoint` must be a string"],
-  [{ modules: { a: {} } }, "`modules.a.source` is missing: it must be a path or a file: URL"],
-  [{ modules: { a: { source: 1 } } }, "`modules.a.source` must be a path or a file: URL"],
+  [{ modules: { a: {} } }, "`modules.a.source` is missing: it must be a path, a file: URL, or bytes"],
+  [{ modules: { a: { source: 1 } } }, "`modules.a.source` must be a path, a file: URL, or bytes"],
   [{ modules: { a: { source: "a", mont: "/a" } } }, "modules.a: unknown option `mont`; did you mean `mount`?"],
   [{ modules: { a: { source: "a", mount: "a" } } }, "`modules.a.mount` must be / or a path such as /shop"],
   [{ modules: { a: { source: "a", host: "a:1" } } }, "`modules.a.host` must be a host name such as shop.example"],
@@ -152,7 +155,7 @@ test("files are paths or URLs", async () => {
   const url = pathToFileURL("/a b/x.wasm");
   expect(nativeOptions({ modules: ["y.wasm", url] }).modules).toEqual([{ path: "y.wasm" }, { path: "/a b/x.wasm" }]);
   expect(nativeOptions({ modules: { x: url } }).modules).toEqual([{ name: "x", path: "/a b/x.wasm" }]);
-  // An environment as the process has it is none of a plain object's.
+  // The process's environment has another prototype than a plain object.
   expect(nativeOptions({ modules: [], env: process.env as Record<string, string> }).env).toEqual({ ...process.env });
 });
 
@@ -187,7 +190,9 @@ test("where to listen may be left out", async () => {
 });
 
 test("a file to reload is a path or a URL", async () => {
-  await expect(runtime.reload("x", 5 as never)).rejects.toThrow("`file` must be a path or a file: URL");
+  await expect(runtime.reload("x", 5 as never)).rejects.toThrow(
+    "`file` must be a path, a file: URL, or options such as { source: bytes }",
+  );
   await expect(runtime.reload("x", new URL("http://host/x"))).rejects.toMatchObject({ code: "CONFIG" });
   await expect(runtime.reload("x", new URL("file:///none/x.wasm"))).rejects.toThrow(/\/none\/x\.wasm/);
 });

@@ -1,9 +1,11 @@
-/** What a runtime is told: its options, what is wrong with those that are given, and how the addon takes them. */
-import { fileURLToPath } from "node:url";
+/** The options of a runtime: their types, their checks, and their conversion for the addon. */
+import { types } from "node:util";
 import type { NativeModule, RuntimeOptions as NativeOptions } from "@tenon/native";
 import { defaultCacheFolder } from "./cache-folder.ts";
 import { TenonError } from "./errors.ts";
 import { type Limits, limits, type ModuleLimit } from "./limits.ts";
+import type { LogRecord } from "./log.ts";
+import { isFile, isSource, isUrl, type ModuleSource, nativeSource, pathOf, whatSourcesAre } from "./module-source.ts";
 import { nearest } from "./nearest.ts";
 import { sidecarNamesProblem } from "./project/config/addresses.ts";
 import { inProcessProblem } from "./project/config/in-process.ts";
@@ -13,14 +15,14 @@ import { type Kind, oneOf, text, textList, wholeNumber } from "./project/config/
 import { hostProblem, mountProblem } from "./project/config/mounts.ts";
 import type { SidecarKind, SidecarOptions } from "./sidecar.ts";
 
-/** What a `Runtime` is told, its limits among it. */
+/** Options of a `Runtime`, including its limits. */
 export interface RuntimeOptions extends Limits {
   /**
-   * Component files, paths or `file:` URLs, each called after its file without `.wasm` and `-composed`; or files, or
+   * Component files, paths or `file:` URLs, each called after its file without `.wasm` and `-composed`; or files, bytes or
    * {@link ModuleOptions}, by the names to call them. A reference such as `oci://registry.example/team/shop:1.0` stands for a
    * path as well: it is pulled first.
    */
-  readonly modules: readonly (string | URL)[] | Readonly<Record<string, string | URL | ModuleOptions>>;
+  readonly modules: readonly (string | URL)[] | Readonly<Record<string, ModuleSource | ModuleOptions>>;
   /**
    * Sidecars by name: addresses, `http://host:port` or `unix:///path`, or {@link InProcessSidecar}s, which the runtime starts and
    * closes.
@@ -36,19 +38,33 @@ export interface RuntimeOptions extends Limits {
   /** Secrets of the modules by name, read with `secret(name)`. Each is in no log, error or document. */
   readonly secrets?: Readonly<Record<string, string>>;
   /**
-   * What requests to one module share: nothing (`request`, the default), or instances, one request after another
-   * (`shared`): faster, but a request may see what an earlier one left in memory.
+   * The state that requests to one module share: nothing (`request`, the default), or instances, one request after
+   * another (`shared`): faster, but a request may see the memory that an earlier one left.
    */
   readonly isolation?: "request" | "shared";
   /** The files of a certificate with its chain and of its key, in PEM; `listen` serves HTTPS then. */
   readonly tls?: { readonly certificate: string; readonly key: string };
+  /**
+   * True when files that `tenon compile` wrote (`.cwasm`) are loaded; false when left out. They are machine code, which
+   * no sandbox bounds: say true if you have compiled each of them, and nobody else can write to them.
+   */
+  readonly trustCompiled?: boolean;
   /** Where compiled code is kept; false compiles anew each time. The user's cache folder when left out. */
   readonly cacheFolder?: string | false;
-  /** What is logged to standard error; `warn` when left out. The first runtime of a process decides. */
+  /**
+   * The level of lines logged to standard error, or to `onLog`; `warn` by default. The first runtime of a process
+   * without `onLog` decides for all such runtimes.
+   */
   readonly logLevel?: "off" | "error" | "warn" | "info" | "debug";
-  /** How it is logged; `readable` when left out. The first runtime of a process decides. */
+  /** How it is logged to standard error; `readable` when left out. The first runtime of a process decides. */
   readonly logFormat?: "readable" | "json";
-  /** Whether each request is a line in the log, whatever the level. */
+  /**
+   * Gets each record of the log, in the place of standard error. The log is that of the process: with several runtimes, each
+   * function gets the records of all. Records wait for Node's thread, and nothing waits for the function; when some 2,000 wait,
+   * further ones are dropped, and a record tells how many.
+   */
+  readonly onLog?: (record: LogRecord) => void;
+  /** True when each request is a line in the log, whatever the level. */
   readonly accessLog?: boolean;
   /**
    * Where traces are sent: `http://host:port` or `https://host:port` of an OpenTelemetry collector that takes OTLP over
@@ -80,8 +96,8 @@ export type Sidecars = Readonly<Record<string, string | InProcessSidecar>>;
  * runtime's as a whole. No module sees a part of another's.
  */
 export interface ModuleOptions {
-  /** The component's file: a path or a `file:` URL; or a reference: `oci://registry.example/team/shop:1.0`. */
-  readonly source: string | URL;
+  /** The component's file, or its bytes, which are copied. */
+  readonly source: ModuleSource;
   /** Its environment variables. */
   readonly env?: Readonly<Record<string, string>>;
   /** Its secrets by name. */
@@ -90,7 +106,7 @@ export interface ModuleOptions {
   readonly sidecars?: Sidecars;
   /** The hosts that it may call besides, as in `outboundAllow`. */
   readonly outbound?: { readonly allow?: readonly string[] };
-  /** What its requests share. */
+  /** The state that its requests share. */
   readonly isolation?: "request" | "shared";
   /** Its limits. */
   readonly limits?: ModuleLimits;
@@ -99,7 +115,10 @@ export interface ModuleOptions {
    * `/run`, `/health`, `/ready` and `/metrics` stay the runtime's. `req.base` of the SDK is the mount.
    */
   readonly mount?: string;
-  /** The host name for which it is served, without a port; at `/` when there is no `mount`. It counts before a mount alone. */
+  /**
+   * The host name for which it is served, without a port; at `/` when there is no `mount`. It takes precedence over a
+   * mount without a host.
+   */
   readonly host?: string;
 }
 
@@ -114,13 +133,13 @@ export interface ListenOptions {
   readonly host?: string;
   readonly port?: number;
   /**
-   * Whether requests must name this machine (`127.0.0.1`, `localhost` and such), where the address is a loopback one; false
-   * when left out. It keeps out pages whose own name leads here (DNS rebinding).
+   * True when requests must name this machine (`127.0.0.1`, `localhost` and such), where the address is a loopback one;
+   * false when left out. It keeps out pages whose own name leads here (DNS rebinding).
    */
   readonly localNames?: boolean;
   /**
-   * Whether it answers `/metrics`, `/health` and `/ready` alone, without TLS, for those that watch over the server; false when
-   * left out. The runtime's other addresses answer 404 for `/metrics` from then on.
+   * True when it answers `/metrics`, `/health` and `/ready` alone, without TLS, for those that watch over the server;
+   * false when left out. The runtime's other addresses answer 404 for `/metrics` from then on.
    */
   readonly operations?: boolean;
 }
@@ -128,14 +147,14 @@ export interface ListenOptions {
 /** The prefix of secrets' names in a module's environment; `secret` of the SDK looks there. */
 const SECRET_PREFIX = "TENON_SECRET_";
 
-/** What is wrong with the value of an option; `path` is what to call it. The value is not repeated: it may be a secret. */
+/** Checks the value of an option; `path` is its name. The value is not repeated, because it may be a secret. */
 type Check = (path: string, value: unknown) => string[];
 
 type Checks = Readonly<Record<string, Check>>;
 
 const { keys: server } = sections.server;
 
-/** What the options of `Runtime.create` take. What an address or a host may be is the addon's matter. */
+/** The checks of the options of `Runtime.create`. The addon checks addresses and hosts. */
 const runtimeChecks: Readonly<Record<keyof RuntimeOptions, Check>> = {
   modules: checkModules,
   sidecars: checkSidecars,
@@ -145,8 +164,10 @@ const runtimeChecks: Readonly<Record<keyof RuntimeOptions, Check>> = {
   isolation: checkKind(server.isolation.kind),
   tls: check("an object with the paths `certificate` and `key`", isTls),
   cacheFolder: check("a string or false", (value) => typeof value === "string" || value === false),
+  trustCompiled: checkKind(server.trust_compiled.kind),
   logLevel: checkKind(oneOf("off", "error", "warn", "info", "debug")),
   logFormat: checkKind(server.log_format.kind),
+  onLog: check("a function", (value) => typeof value === "function"),
   accessLog: checkKind(server.access_log.kind),
   otlpEndpoint: checkKind(server.otlp_endpoint.kind),
   trustedProxies: checkKind(textList),
@@ -157,9 +178,9 @@ const runtimeChecks: Readonly<Record<keyof RuntimeOptions, Check>> = {
 
 const ownLimits = Object.entries(limits).filter(([name, { ofModule }]) => ofModule || name === "max_concurrent");
 
-/** What the options of a module take. */
+/** The checks of a module's options. */
 const moduleChecks: Readonly<Record<keyof ModuleOptions, Check>> = {
-  source: check("a path or a file: URL", isFile),
+  source: check(whatSourcesAre, isSource),
   env: runtimeChecks.env,
   secrets: runtimeChecks.secrets,
   sidecars: runtimeChecks.sidecars,
@@ -208,22 +229,22 @@ export function refuseWrongOptions(options: RuntimeOptions): void {
 }
 
 /**
- * Options of `Runtime.create` as the addon takes them, with addresses in the places of sidecars in this process.
+ * Options of `Runtime.create` as the addon takes them, with addresses in the places of sidecars in this process. @internal
  *
  * @throws TenonError `CONFIG`, naming every option that is unknown, missing or of the wrong kind
  */
 export function nativeOptions(options: RuntimeOptions): NativeOptions {
   refuseWrongOptions(options);
-  const { modules, cacheFolder = defaultCacheFolder(), logLevel = "warn", ...rest } = options;
+  const { modules, cacheFolder = defaultCacheFolder(), logLevel = "warn", onLog, ...rest } = options;
   const { sidecars, env, secrets, outboundAllow, trustedProxies, ...others } = rest;
   return {
     ...withLimits(others),
     modules: Array.isArray(modules)
       ? modules.map((file) => ({ path: pathOf(file) }))
-      : Object.entries(modules as Readonly<Record<string, string | URL | ModuleOptions>>).map(([name, module]) =>
-          isFile(module) ? { name, path: pathOf(module) } : nativeModule(name, module, options),
+      : Object.entries(modules as Exclude<typeof modules, readonly unknown[]>).map(([name, module]) =>
+          isSource(module) ? { name, ...nativeSource(module) } : nativeModule(name, module, options),
         ),
-    logLevel,
+    ...(onLog === undefined ? { logLevel } : {}),
     ...(sidecars === undefined ? {} : { sidecars: addressesOf(sidecars) }),
     ...(env === undefined && secrets === undefined ? {} : { env: environmentOf(env, secrets) }),
     ...(outboundAllow === undefined ? {} : { outboundAllow: [...outboundAllow] }),
@@ -242,8 +263,8 @@ export function refuseWrongModule(name: string, module: ModuleOptions): void {
 }
 
 /**
- * All modules with their whole policies, the parts among them that they have from the server. Limits of the server that a
- * module cannot have are left out: they stay what they are while it runs.
+ * All modules with their complete policies, including the server's parts. Limits of the server that a module cannot
+ * have are left out, because they stay the same while it runs. @internal
  *
  * @throws TenonError `CONFIG`, as `nativeOptions`
  */
@@ -266,7 +287,7 @@ export function wholeModules(options: RuntimeOptions): NativeModule[] {
 }
 
 /**
- * A module with its policy as the addon takes it, with addresses in the places of sidecars in this process.
+ * A module with its policy as the addon takes it, with addresses in the places of sidecars in this process. @internal
  *
  * @param server the runtime's options, of which variables and secrets are inherited one without the other
  * @throws TenonError `CONFIG`, as `nativeOptions`
@@ -282,7 +303,7 @@ export function nativeModule(
   const { limits: given } = withLimits(own);
   return {
     name,
-    path: pathOf(source),
+    ...nativeSource(source),
     policy: {
       limits: given,
       ...(inherits ? {} : { env: environmentOf(env ?? server.env, secrets ?? server.secrets) }),
@@ -312,7 +333,7 @@ function environmentOf(env: RuntimeOptions["env"], secrets: RuntimeOptions["secr
 }
 
 /**
- * Options of `listen`, with what they are when left out.
+ * Options of `listen`, with defaults.
  *
  * @throws TenonError `CONFIG`, as `nativeOptions`
  */
@@ -326,15 +347,6 @@ export function listenOptions(options: ListenOptions): Required<ListenOptions> {
   );
   const { host = "127.0.0.1", port = 0, localNames = false, operations = false } = options;
   return { host, port, localNames, operations };
-}
-
-/**
- * The path of a file that is given as such or as a URL.
- *
- * @throws TypeError when the URL is not that of a file
- */
-export function pathOf(file: string | URL): string {
-  return typeof file === "string" ? file : fileURLToPath(file);
 }
 
 /** Limits as the addon takes them, by their names in `tenon.toml`, and apart from the other options. */
@@ -402,8 +414,15 @@ function checkSidecars(path: string, value: unknown): string[] {
 const whatModulesAre = "a list of component files, or an object of files by the names to call them";
 
 function checkModules(path: string, value: unknown): string[] {
-  const each = check("a path or a file: URL", isFile);
-  if (Array.isArray(value)) return [...value.entries()].flatMap(([index, file]) => each(`${path}[${index}]`, file));
+  if (Array.isArray(value)) {
+    const file = check("a path or a file: URL", isFile);
+    return [...value.entries()].flatMap(([index, each]) =>
+      types.isUint8Array(each)
+        ? [`\`${path}[${index}]\` has no name: give bytes as \`modules: { name: bytes }\``]
+        : file(`${path}[${index}]`, each),
+    );
+  }
+  const each = check(whatSourcesAre, isSource);
   if (!isRecord(value)) return [`\`${path}\` must be ${whatModulesAre}`];
   return Object.entries(value).flatMap(([name, file]) =>
     isRecord(file) ? checkModule(`${path}.${name}`, file) : each(`${path}.${name}`, file),
@@ -422,7 +441,7 @@ function checkModule(path: string, value: unknown): string[] {
   const problems = problemsOf(value, checks, home).map((problem) =>
     problem.startsWith("unknown option") ? `${path}: ${problem}` : problem,
   );
-  if (value["source"] === undefined) problems.push(`\`${path}.source\` is missing: it must be a path or a file: URL`);
+  if (value["source"] === undefined) problems.push(`\`${path}.source\` is missing: it must be ${whatSourcesAre}`);
   return problems;
 }
 
@@ -438,30 +457,13 @@ function checkProblem(problemOf: (text: string) => string | undefined): Check {
   };
 }
 
-/** Whether {@link pathOf} can tell its path. */
-export function isFile(value: unknown): value is string | URL {
-  if (typeof value === "string") return true;
-  if (!isUrl(value)) return false;
-  try {
-    fileURLToPath(value);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 function isTls(value: unknown): boolean {
   if (!isRecord(value)) return false;
   const { certificate, key, ...more } = value;
   return typeof certificate === "string" && typeof key === "string" && Object.keys(more).length === 0;
 }
 
-/** By its name, since a URL may come from another realm. */
-function isUrl(value: unknown): value is URL {
-  return Object.prototype.toString.call(value) === "[object URL]";
-}
-
-/** Whether it is an object whose properties are what it holds, as those of lists, maps and URLs are not. */
+/** Reports whether a value is an object whose properties are its content, unlike lists, maps and URLs. */
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !(Symbol.iterator in value) && !isUrl(value);
 }

@@ -1,30 +1,32 @@
 import type { Runtime as NativeRuntime, Server as NativeServer } from "@tenon/native";
 import type { Reply } from "./ask.ts";
 import { TenonError } from "./errors.ts";
-import type { Fetched, Fetching } from "./fetching.ts";
+import type { Fetching } from "./fetching.ts";
 import { InProcessSidecars } from "./in-process.ts";
 import { limits } from "./limits.ts";
+import { LogDelivery, type LogRecord } from "./log.ts";
+import { isFile, isSource, type ModuleFile, pathOf } from "./module-source.ts";
 import { compilerCommand, fromNative, native } from "./native.ts";
 // Imported with the package, before a server can replace the globals; `fetching.ts` is imported at the first `fetch`.
+import type { Fetched } from "./platform.ts";
 import "./platform.ts";
 import { isReference } from "./oci/reference.ts";
 import type { BodyLimits } from "./request-body.ts";
 import {
   type InProcessSidecar,
-  isFile,
   type ListenOptions,
   listenOptions,
   type ModuleLimits,
   type ModuleOptions,
   nativeModule,
   nativeOptions,
-  pathOf,
   type RuntimeOptions,
   refuseWrongModule,
+  refuseWrongOptions,
   wholeModules,
 } from "./runtime-options.ts";
 
-export type { InProcessSidecar, ListenOptions, ModuleLimits, ModuleOptions, RuntimeOptions };
+export type { InProcessSidecar, ListenOptions, LogRecord, ModuleFile, ModuleLimits, ModuleOptions, RuntimeOptions };
 
 /** A page that is served from memory. */
 export interface Page {
@@ -32,7 +34,7 @@ export interface Page {
   readonly status?: number;
   readonly contentType: string;
   readonly body: string | Uint8Array;
-  /** Whether requests for it are left out of the recent ones. */
+  /** True when requests for it are left out of the recent ones. */
   readonly unlisted?: boolean;
 }
 
@@ -67,6 +69,7 @@ export interface Listening {
 export class Runtime {
   readonly #runtime: NativeRuntime;
   readonly #sidecars: InProcessSidecars;
+  readonly #log: LogDelivery | undefined;
   /** The options that are served: those of `create`, or of the last update. */
   #options: RuntimeOptions;
   readonly #scheme: "http" | "https";
@@ -82,9 +85,15 @@ export class Runtime {
   /** A copy of the readable state, for after the close. */
   #left: (Pick<Runtime, "modules"> & { metrics: string; recentRequests: RecentRequest[] }) | undefined;
 
-  private constructor(runtime: NativeRuntime, sidecars: InProcessSidecars, options: RuntimeOptions) {
+  private constructor(
+    runtime: NativeRuntime,
+    sidecars: InProcessSidecars,
+    log: LogDelivery | undefined,
+    options: RuntimeOptions,
+  ) {
     this.#runtime = runtime;
     this.#sidecars = sidecars;
+    this.#log = log;
     this.#options = options;
     this.#scheme = options.tls === undefined ? "http" : "https";
     this.#bodyLimits = {
@@ -103,19 +112,23 @@ export class Runtime {
    */
   static async create(options: RuntimeOptions): Promise<Runtime> {
     const compiler = compilerCommand();
+    refuseWrongOptions(options);
+    const { onLog, logLevel = "warn" } = options;
+    const log = onLog === undefined ? undefined : new LogDelivery(onLog, logLevel);
     const sidecars = new InProcessSidecars();
     try {
       const given = nativeOptions(await sidecars.place(options));
       const modules = await pullAll(given.modules, options.cacheFolder);
       const checked = { ...given, modules, ...(compiler === undefined ? {} : { compiler }) };
-      return new Runtime(await fromNative(native().Runtime.create(checked)), sidecars, options);
+      return new Runtime(await fromNative(native().Runtime.create(checked)), sidecars, log, options);
     } catch (error) {
       await sidecars.close();
+      log?.close();
       throw error;
     }
   }
 
-  /** The addon's own runtime, for what else of the addon works with it. @internal */
+  /** The addon's own runtime, for other parts of the addon. @internal */
   get native(): NativeRuntime {
     return this.#runtime;
   }
@@ -132,14 +145,14 @@ export class Runtime {
    *
    * @throws TenonError `CONFIG`, `MODULE_READ`, `MODULE_COMPILE` or `MODULE_LINK`; the old module goes on serving
    */
-  async reload(name: string, file?: string | URL | ModuleOptions): Promise<void> {
+  async reload(name: string, file?: ModuleFile | ModuleOptions): Promise<void> {
     if (file === undefined) return fromNative(this.#runtime.reload(name));
     if (isFile(file)) {
       const [{ path }] = await pullAll([{ path: pathOf(file) }], this.#cacheFolder);
       return fromNative(this.#runtime.reload(name, path));
     }
-    if (typeof file !== "object" || file instanceof URL)
-      throw new TenonError("CONFIG", "`file` must be a path or a file: URL");
+    if (typeof file !== "object" || file instanceof URL || isSource(file))
+      throw new TenonError("CONFIG", "`file` must be a path, a file: URL, or options such as { source: bytes }");
     refuseWrongModule(name, file);
     const placed = await this.#sidecars.placeModule(file);
     const [module] = await pullAll([nativeModule(name, placed, this.#options)], this.#cacheFolder);
@@ -147,8 +160,8 @@ export class Runtime {
   }
 
   /**
-   * Takes over the modules of other options, each with its policy, all at once while the old ones serve. What the options have
-   * for the server itself stays as it is. @internal
+   * Replaces the modules with those of other options, each with its policy, all at once while the old ones serve.
+   * Options of the server itself are not applied. @internal
    *
    * @throws TenonError as {@link create}; all old modules go on serving then, and `/health` says so
    */
@@ -175,7 +188,7 @@ export class Runtime {
     return this.#sidecars.ask(sidecar, method, path, json);
   }
 
-  /** What has been counted so far, in the text format of Prometheus, as `/metrics` has it. */
+  /** The metrics so far, in the text format of Prometheus, the same as `/metrics`. */
   metrics(): string {
     return this.#left?.metrics ?? this.#runtime.metrics();
   }
@@ -199,28 +212,28 @@ export class Runtime {
   }
 
   /**
-   * For development: notes that the newest source of a module cannot be built, until it is set to undefined. Browsers get
-   * `html` with status 500; others what the last good module answers, or 503 when there is none.
+   * For development: records that the newest source of a module cannot be built, until it is set to undefined. Browsers
+   * get `html` with status 500; other clients the last good module's answer, or 503 without one.
    */
   setBuildError(module: string, html: string | undefined): void {
     this.#runtime.setBuildError(module, html);
   }
 
   /**
-   * Answers a request as a server would at the same URL, `/run/<module>/…` included, without a socket in between. It takes
-   * what the global `fetch` takes.
+   * Answers a request as a server would at the same URL, `/run/<module>/…` included, without a socket in between. It
+   * takes the arguments of the global `fetch`.
    *
-   * An answer that the module streams resolves with its head; each read of its `body` has the module make the next piece.
+   * A streamed answer resolves with its head; each read of its `body` makes the module produce the next piece.
    * Cancelling the body ends the stream in the module, and so does collecting it as garbage.
    *
-   * Aborting the request's signal cancels it in the module, too. The limits of bodies hold here as well: of one that is too
-   * large (413) or does not come in time (408) the rest is not read, and its stream is cancelled.
+   * Aborting the request's signal cancels it in the module, too. The limits of bodies hold here as well: after 413 (too
+   * large) or 408 (timeout) the rest is not read, and the body's stream is cancelled.
    *
    * @throws TenonError `RESPONSE` when the module's answer breaks off, or the runtime is closed and its time is over
    * @throws TenonError `REQUEST` when HTTP does not allow such a request, or the runtime was closed before
    * @throws TenonError `CONFIG` when it is neither a request nor a URL
    * @throws TypeError as `new Request` does, and when the body was read before
-   * @throws the signal's reason when it is aborted, and what the body's stream fails with
+   * @throws the signal's reason when it is aborted, and the error of the body's stream
    */
   async fetch(input: Fetched, init?: RequestInit): Promise<Response> {
     if (this.#closing !== undefined) throw new TenonError("REQUEST", closed);
@@ -263,9 +276,9 @@ export class Runtime {
   }
 
   /**
-   * Stops listening, and resolves when running requests, those of `fetch` among them, have finished or their time is over
-   * (`shutdownTimeoutMs`) and all traces are sent. From now on `fetch` and `listen` reject. The modules and their memory are freed
-   * at once; what was counted stays to be read.
+   * Stops listening, and resolves when running requests, those of `fetch` among them, have finished or their time is
+   * over (`shutdownTimeoutMs`) and all traces are sent. From now on `fetch` and `listen` reject. The modules and their
+   * memory are freed at once; the metrics can still be read.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -278,7 +291,7 @@ export class Runtime {
   }
 
   async #close(): Promise<void> {
-    // What called `fetch` while its code was being loaded waits for that, too, and goes on before this does.
+    // A `fetch` that waits for its code to be loaded continues before this does.
     const fetches = this.#loading?.then((fetching) => fetching.end(this.#shutdownTimeoutMs));
     try {
       await Promise.all([fetches, ...[...this.#servers].map((server) => server.close())]);
@@ -288,6 +301,7 @@ export class Runtime {
       this.#left = { modules, metrics: this.metrics(), recentRequests: this.recentRequests() };
       this.#runtime.release();
     } finally {
+      this.#log?.close();
       clearInterval(this.#alive);
     }
   }
@@ -305,17 +319,21 @@ export class Runtime {
 /**
  * Modules whose references are replaced by the files that were pulled. It is imported when there is one: most runtimes serve files.
  */
-async function pullAll<T extends readonly { readonly path: string }[]>(
+async function pullAll<T extends readonly { readonly path?: string }[]>(
   modules: T,
   cacheFolder: RuntimeOptions["cacheFolder"],
 ): Promise<T> {
-  if (!modules.some(({ path }) => isReference(path))) return modules;
+  if (!modules.some(isToPull)) return modules;
   const { pullModule } = await import("./oci/pull.ts");
   const options = typeof cacheFolder === "string" ? { cacheFolder } : {};
   const pulled = modules.map(async (module) =>
-    isReference(module.path) ? { ...module, path: (await pullModule(module.path, options)).path } : module,
+    isToPull(module) ? { ...module, path: (await pullModule(module.path, options)).path } : module,
   );
   return (await Promise.all(pulled)) as unknown as T;
+}
+
+function isToPull(module: { readonly path?: string }): module is { readonly path: string } {
+  return module.path !== undefined && isReference(module.path);
 }
 
 const closed = "the runtime is closed";

@@ -2,7 +2,7 @@ import type { Services as NativeServices } from "@tenon/native";
 import { fromNative, native } from "./native.ts";
 import type { Runtime } from "./runtime.ts";
 
-/** What the development services are told. */
+/** Options of the development services. */
 export interface ServicesOptions {
   /** Where everything is kept; it is made when it is not there. */
   readonly folder: string;

@@ -21,7 +21,7 @@ const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 /**
  * Finds a sidecar by its name; `undefined` when there is none.
  *
- * @param options what the runtime is started with
+ * @param options the runtime's options
  */
 export function findService(
   name: string,
@@ -60,7 +60,7 @@ export function askAt(address: string, token?: string): AskSidecar {
 }
 
 /**
- * Sends JSON, and returns the JSON of the answer; `undefined` for 204, and for 409, which says that a lease has ended.
+ * Sends JSON, and returns the JSON of the answer; `undefined` for 204, and for 409, which means that a lease has ended.
  *
  * @throws Error when there is no answer, or another one
  */

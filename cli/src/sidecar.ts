@@ -7,7 +7,7 @@ import type { SidecarKind } from "./sidecar-kinds.ts";
 
 export type { SidecarKind } from "./sidecar-kinds.ts";
 
-/** What a {@link Sidecar} is told; limits that are left out are those of the development services. */
+/** Options of a {@link Sidecar}; omitted limits are those of the development services. */
 export interface SidecarOptions {
   readonly kind: SidecarKind;
   /** The store: `postgres://…`, `redis://…`, `sqlite:/path`, `s3://bucket` or `file:/path`. It may hold a password. */
@@ -25,7 +25,7 @@ export interface SidecarOptions {
   readonly tables?: readonly string[];
   /** `sql`, PostgreSQL: the role whose rights statements have, in place of those of the user in the URL. */
   readonly role?: string;
-  /** `kv` and `queue`: what every name in Redis begins with. */
+  /** `kv` and `queue`: the prefix of all names in Redis. */
   readonly prefix?: string;
   /** `storage` on a folder: the base of the URLs that it signs, such as `https://files.example.com`. */
   readonly publicUrl?: string;

@@ -3,7 +3,7 @@ import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { streamedBody } from "./streamed-body.ts";
 
-/** A source of these pieces, and what was asked of it. */
+/** A source of these pieces, and the calls that it got. */
 function sourceOf(...pieces: (string | Error | null)[]) {
   const asked: string[] = [];
   const source = {

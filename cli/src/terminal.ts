@@ -2,11 +2,11 @@
 export type Verbosity = "quiet" | "normal" | "verbose";
 
 /**
- * What the command says to a person. All of it goes to standard error: standard output is for data. Colours and moving
+ * The command's messages to a person. All of them go to standard error: standard output is for data. Colours and moving
  * progress appear on a terminal only, and not with `TERM=dumb`. `NO_COLOR` and `FORCE_COLOR` decide about colours.
  */
 export class Terminal {
-  /** Whether every line of this process is a JSON object, as the log of the server is with `log_format = "json"`. */
+  /** True when every line of this process is a JSON object, as the log of the server is with `log_format = "json"`. */
   static #isJson = false;
 
   /** Writes one JSON object a line from now on, in the whole process: there is one standard error. */
@@ -18,7 +18,7 @@ export class Terminal {
   readonly #verbosity: Verbosity;
   readonly #lively: boolean;
   readonly #color: boolean;
-  /** Draws the line of the step that is going on anew; undefined when there is none. */
+  /** Redraws the line of the current step; undefined when there is none. */
   #repaint: (() => void) | undefined;
 
   constructor(verbosity: Verbosity = "normal", stream: NodeJS.WriteStream = process.stderr) {
@@ -34,18 +34,18 @@ export class Terminal {
     if (this.#verbosity !== "quiet") this.#line("INFO", text, text);
   }
 
-  /** A line about something that happened: what, in bold and aligned, and to what. */
+  /** A line about an event: a verb, in bold and aligned, and its object. */
   note(verb: string, object: string): void {
     if (this.#verbosity === "quiet") return;
     this.#line("INFO", `${this.bold(verb.padStart(12))} ${object}`, object, { step: verb });
   }
 
-  /** A line for those who asked for every detail. */
+  /** A line with details, for `--verbose`. */
   detail(text: string): void {
     if (this.#verbosity === "verbose") this.#line("DEBUG", this.dim(text), text);
   }
 
-  /** A failure and what to do about it; said even when quiet. */
+  /** A failure and its remedy; printed even when quiet. */
   failure(message: string, hint?: string): void {
     const advice = hint === undefined ? "" : `\n${this.#paint("1;36", "hint:")} ${hint}`;
     const line = `${this.#paint("1;31", "error:")} ${message}${advice}`;
@@ -53,8 +53,8 @@ export class Terminal {
   }
 
   /**
-   * Runs a step that takes a while, and then says what it came to and how long it took. On a terminal the time that has
-   * passed is shown meanwhile; elsewhere there is one line, when the step is done.
+   * Runs a step, and then prints its result and its duration. A terminal shows the elapsed time meanwhile; elsewhere
+   * there is one line at the end.
    */
   async step<T>(verb: string, object: string, run: () => Promise<T>, outcome?: (result: T) => string): Promise<T> {
     const started = performance.now();
@@ -131,7 +131,10 @@ export class Terminal {
   }
 }
 
-/** Whether to use colours: `NO_COLOR` (no-color.org), then `FORCE_COLOR` as Node reads it, decide before the terminal. */
+/**
+ * Reports whether to use colours: `NO_COLOR` (no-color.org), then `FORCE_COLOR` as Node reads it, decide before the
+ * terminal.
+ */
 function wantsColor({ NO_COLOR, FORCE_COLOR }: NodeJS.ProcessEnv, isTerminal: boolean): boolean {
   if (NO_COLOR) return false;
   if (FORCE_COLOR === undefined) return isTerminal;

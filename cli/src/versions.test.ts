@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { version } from "./package.ts";
-import { enginePackage, installedVersion, versionLine, wasmtimeVersion } from "./versions.ts";
+import { enginePackage, engineVersion, installedVersion, versionLine, wasmtimeVersion } from "./versions.ts";
 
 test("the version of wasmtime is the one that the addon is built with", () => {
   const manifest = readFileSync(new URL("../../Cargo.toml", import.meta.url), "utf8");
@@ -9,12 +9,20 @@ test("the version of wasmtime is the one that the addon is built with", () => {
 });
 
 test("packages are found from a folder upwards", () => {
-  const { dependencies } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
-  expect(installedVersion(enginePackage)).toBe(dependencies[enginePackage]);
+  const manifest = (path: string) => JSON.parse(readFileSync(new URL(path, import.meta.url), "utf8"));
+  const { dependencies, devDependencies } = manifest("../package.json");
+  const { version: build, dependencies: building, peerDependencies: source } = manifest("../build/package.json");
+  // In a clone this package has the dependencies of the package for building.
+  const { "@tenon/engine": engine, ...shared } = building;
+  expect({ ...dependencies, ...devDependencies }).toMatchObject({ ...shared, ...source });
+  expect(engine).toBe(version);
+  expect(devDependencies[enginePackage]).toBe(engineVersion);
+  expect([build, manifest("../engine/package.json").version]).toEqual([version, version]);
+  expect(installedVersion(enginePackage)).toBe(engineVersion);
   expect(installedVersion("commander")).toBe(dependencies.commander);
   expect(installedVersion("no-such-package")).toBeUndefined();
   expect(installedVersion(enginePackage, "/")).toBeUndefined();
   expect(versionLine()).toBe(
-    `tenon ${version} (StarlingMonkey of componentize-js ${dependencies[enginePackage]}, wasmtime ${wasmtimeVersion})`,
+    `tenon ${version} (StarlingMonkey of componentize-js ${engineVersion}, wasmtime ${wasmtimeVersion})`,
   );
 });

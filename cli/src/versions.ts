@@ -1,19 +1,21 @@
-/** The versions of what Tenon is made of. */
+/** The versions of Tenon's parts. */
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { packageFolder, version } from "./package.ts";
+import { buildPackageFrom } from "./building.ts";
+import { isComplete, packageFolder, version } from "./package.ts";
 
 /** The version of wasmtime in the addon; a test compares it with `Cargo.toml`. */
 export const wasmtimeVersion = "48.0.8";
 
-/** The package that has the JavaScript engine, StarlingMonkey. */
+/** The package that has the JavaScript engine, StarlingMonkey, and its version; a test compares it with `build/package.json`. */
 export const enginePackage = "@bytecodealliance/componentize-js";
+export const engineVersion = "0.23.0";
 
-/** What `tenon --version` prints. */
+/** The output of `tenon --version`. */
 export function versionLine(): string {
-  const engine = installedVersion(enginePackage);
-  const engineText = engine === undefined ? "no JavaScript engine" : `StarlingMonkey of componentize-js ${engine}`;
-  return `tenon ${version} (${engineText}, wasmtime ${wasmtimeVersion})`;
+  const isBuilding = isComplete || buildPackageFrom(process.cwd()) !== undefined;
+  const engine = isBuilding ? `StarlingMonkey of componentize-js ${engineVersion}` : "serving only";
+  return `tenon ${version} (${engine}, wasmtime ${wasmtimeVersion})`;
 }
 
 /** The version of a package that files in a folder find; undefined when they find none. */

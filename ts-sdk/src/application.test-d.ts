@@ -1,4 +1,4 @@
-/** What section 7 of the contract promises to the compiler: contexts, groups, forms, schemas, statements, the client. */
+/** Types that section 7 of the contract promises: contexts, groups, forms, schemas, statements, the client. */
 import type { expectTypeOf as expectTypeOfValue } from "vitest";
 import {
   type App,
@@ -79,7 +79,7 @@ expectTypeOf(app).toExtend<App>();
 routes({ users }, { onError: (thrown, req) => (thrown instanceof RangeError ? error(400, req.path) : undefined) });
 routes({ users }, { onError: async () => respond(503, { body: "x" }) });
 
-// Contexts merge, and what nobody adds is refused.
+// Contexts merge, and a context that no middleware adds is refused.
 const tenant = middleware<{ tenant: string }, { user: Someone }>(async (_req, next, { user }) =>
   next({ tenant: user.name }),
 );
@@ -106,21 +106,21 @@ use(apiKey({ header: "x-key" }, async (key) => (key === "" ? undefined : 7))).ge
 const asking = { it: get("/", (_, _req: Request, { user }: { user: Someone }) => ok(user)) };
 routes(asking, { use: [bearer(findUser)] });
 routes({ g: group("/g", { h: group("/h", asking) }, { use: [bearer(findUser)] }) });
-// @ts-expect-error nobody adds the user
+// @ts-expect-error no middleware adds the user
 use(tenant);
-// @ts-expect-error nobody adds the user
+// @ts-expect-error no middleware adds the user
 routes(asking);
-// @ts-expect-error nobody adds the user
+// @ts-expect-error no middleware adds the user
 routes({ g: group("/g", asking) });
 signature({ scheme: "github", secret: () => secret("X") });
 // @ts-expect-error no such scheme
 signature({ scheme: "gitlab", secret: "x" });
 
-// Options that do not exist, and values that they do not take. `cors` throws for credentials with "*".
+// Unknown options and wrong values. `cors` throws for credentials with "*".
 cors({ origin: "*", maxAge: 60 });
 cors({ origin: (origin, from) => origin === from.headers.get("x-partner"), credentials: true });
 cors({ origin: async () => undefined });
-// @ts-expect-error who may read the answers is never a default
+// @ts-expect-error the allowed origins have no default
 cors({ credentials: true });
 // @ts-expect-error one origin is a list of one
 cors({ origin: "https://app.example" });
@@ -132,7 +132,7 @@ cors({ origin: "*", maxage: 1 });
 cors({ origin: "*", maxAge: "60" });
 // @ts-expect-error an unsigned token is no token
 jwt({ key: "x", algorithms: ["none"] });
-// @ts-expect-error no algorithm is a default
+// @ts-expect-error the algorithms have no default
 jwt({ key: "x" });
 // @ts-expect-error no such option: it is called issuer
 jwt({ key: "x", algorithms: ["HS256"], iss: "me" });
@@ -164,7 +164,7 @@ secureHeaders({ "x-frame-options": "DENY", "content-security-policy": false });
 secureHeaders({ "x-frame-options": true });
 // @ts-expect-error etag has no options
 etag({ weak: true });
-// @ts-expect-error what is compared are texts or bytes
+// @ts-expect-error the arguments are texts or bytes
 safeEqual("a", undefined);
 
 // Every route may redirect.
@@ -233,7 +233,7 @@ ok({}).cookie("a", "b", { maxage: 1 });
 ok({}).cookie("a", "b", { expires: "Thu, 01 Jan 1970 00:00:00 GMT" });
 // @ts-expect-error a value is a text
 ok({}).cookie("a", 1);
-// @ts-expect-error only path and domain tell cookies of one name apart
+// @ts-expect-error only path and domain distinguish cookies of one name
 ok({}).clearCookie("a", { secure: false });
 expectTypeOf(req.cookies.signed("a", "k")).toEqualTypeOf<Promise<string | undefined>>();
 expectTypeOf((await testApp(app).get("/")).bytes()).toEqualTypeOf<Uint8Array<ArrayBuffer>>();

@@ -2,7 +2,7 @@ import { findVariable, isReserved, requireRequest } from "./platform.ts";
 
 /**
  * A variable of the environment that the host injects: `[env]` of `tenon.toml`, and `SIDECAR_<NAME>_URL` for each
- * sidecar. Nothing of the host's own environment is in it. `undefined` when it is not set.
+ * sidecar. The host's own environment is never part of it. `undefined` when it is not set.
  *
  * Read it in a handler: while the component is built there is no environment yet, and the build fails.
  */

@@ -1,7 +1,7 @@
 /**
- * `@tenon/sdk`: HTTP handlers in TypeScript. It owns routes, typed inputs, validation, responses and errors; building,
- * composing and serving are left to the command `tenon`. What is here runs inside the component: it imports nothing,
- * and needs of the engine only what `platform.ts` names.
+ * `@tenon/sdk`: HTTP handlers in TypeScript. It contains routes, typed inputs, validation, responses and errors; the
+ * command `tenon` builds, composes and serves. This code runs inside the component: it imports nothing, and uses only
+ * the parts of the engine in `platform.ts`.
  */
 export type { App, CheckResponse, HandleOptions, RawResponse } from "./app/app.ts";
 export { checkResponse } from "./app/check.ts";

@@ -1,8 +1,8 @@
 /**
- * The platform: all that the SDK needs of the engine it runs in, in one place. Everything else in the runtime half is
- * plain ECMAScript, so another engine can be put under the SDK by giving it these globals.
+ * The platform: the parts of the engine that the SDK needs, in one place. Everything else in the runtime half is plain
+ * ECMAScript, so another engine needs only these globals.
  *
- * Of ECMAScript itself, `new Function` is a thing that a host may forbid; it is not needed (`schema/quick.ts`).
+ * A host may forbid `new Function`; the SDK works without it (`schema/quick.ts`).
  *
  * The globals are looked up when they are used, never at module load: the module's top level runs while a component is
  * being snapshotted, when no host call is possible.
@@ -15,14 +15,14 @@ import type { RawRequest } from "./http/request.ts";
 /** One `[name, value]` pair of the environment the host injects. */
 export type EnvironmentEntry = readonly [name: string, value: string];
 
-/** What `fetch` gives back, as far as the SDK reads it. */
+/** The members of `fetch`'s response that the SDK uses. */
 export interface PlatformResponse {
   readonly status: number;
   readonly headers: Iterable<readonly [string, string]>;
   readonly body: PlatformStream | null;
 }
 
-/** A readable stream of bytes, as far as the SDK reads it. */
+/** The members of a readable stream of bytes that the SDK uses. */
 export interface PlatformStream {
   getReader(): {
     read(): Promise<{ done: boolean; value?: Uint8Array<ArrayBuffer> }>;
@@ -30,7 +30,7 @@ export interface PlatformStream {
   };
 }
 
-/** What the SDK passes to `fetch`. */
+/** The options that the SDK passes to `fetch`. */
 export interface PlatformRequest {
   method: string;
   headers: (readonly [string, string])[];
@@ -107,12 +107,12 @@ export const platform = globalThis as unknown as PlatformGlobals;
  */
 export const environmentKey: unique symbol = Symbol.for("tenon.environment") as never;
 
-/** Answers the host's `:next` and `:cancel` about the stream that this instance is sending (`wit/handler.wit`). */
+/** Answers the host's `:next` and `:cancel` for this instance's stream (`wit/handler.wit`). */
 export type StreamStep = (method: string) => Promise<RawResponse>;
 
 /**
- * The key of a global that is there while this instance streams an answer, and only then. The entry that `tenon build`
- * generates calls it; the module that sets it is in a component only when the app streams.
+ * The key of a global that is set only while this instance streams an answer. The entry that `tenon build` generates
+ * calls it; the module that sets it is in a component only when the app streams.
  */
 export const streamKey: unique symbol = Symbol.for("tenon.stream") as never;
 
@@ -120,18 +120,18 @@ export const streamKey: unique symbol = Symbol.for("tenon.stream") as never;
 export type Answer = (raw: RawRequest) => RawResponse | Promise<RawResponse>;
 
 /**
- * Answers the host's calls whose method begins with a colon where requests are streamed (`wit/handler.wit`). `handle` answers a
- * request, and `goOn` the calls about a streamed response.
+ * Answers the host's calls whose method begins with a colon, where requests are streamed (`wit/handler.wit`). `handle`
+ * answers a request, and `goOn` the calls about a streamed response.
  */
 export type UploadStep = (raw: RawRequest, handle: Answer, goOn: Answer) => RawResponse | Promise<RawResponse>;
 
 /**
- * The key of a global that is there in components whose handlers take request bodies piece by piece. The entry that `tenon
- * build` generates calls it.
+ * The key of a global that is set in components whose handlers read request bodies piece by piece. The entry that
+ * `tenon build` generates calls it.
  */
 export const uploadKey: unique symbol = Symbol.for("tenon.upload") as never;
 
-/** A call as a whole, as the component makes it (`wit/calls.wit`). `timeoutMs` and `maxBytes` are 0 where the host decides. */
+/** An outbound call in one piece (`wit/calls.wit`). `timeoutMs` and `maxBytes` are 0 for the host's defaults. */
 export interface OutgoingCall {
   readonly method: string;
   /** Absolute, without a fragment. */
@@ -142,7 +142,7 @@ export interface OutgoingCall {
   readonly maxBytes: number;
 }
 
-/** How a call ended: with a response, or with a reason (the number of a case of `reason`) and a sentence. */
+/** The outcome of a call: a response, or a reason (the number of a case of `reason`) and a sentence. */
 export type CallOutcome =
   | { readonly status: number; readonly headers: readonly RawHeader[]; readonly body: Uint8Array<ArrayBuffer> }
   | { readonly reason: number; readonly detail: string };
@@ -150,26 +150,26 @@ export type CallOutcome =
 /** Makes a call. */
 export type StartCall = (call: OutgoingCall) => Promise<CallOutcome>;
 
-/** The key of the global that makes calls as a whole, where there is one: in components that `tenon build` makes its own way. */
+/** The key of the global that makes calls in one piece; absent in components that other tools made. */
 export const callsKey: unique symbol = Symbol.for("tenon.calls") as never;
 
-/** The prefix of secrets' names in the environment, where `env` does not find them. */
+/** The prefix of secrets' names in the environment, which `env` hides. */
 export const SECRET_PREFIX = "TENON_SECRET_";
 
 /**
- * The prefix of variables in which Tenon's runtime reports facts of the request (`crates/runtime/src/origin.rs`), where
- * `env` does not find them. No client can write there, on any server.
+ * The prefix of variables in which Tenon's runtime passes facts about the request (`crates/runtime/src/origin.rs`),
+ * which `env` hides. No client can set them, on any server.
  */
 export const REQUEST_PREFIX = "TENON_REQUEST_";
 
 /**
- * The key of a global that is there while a module's top level is run to build or document it, and only then. It holds the
- * routes that are declared and that no `routes` has taken yet, each with an error that knows where: a route that is left
- * there at the end was lost.
+ * The key of a global that is set only while a module's top level runs for a build or a document. It holds the declared
+ * routes that no `routes` has taken yet, each with an error that has its place: a route that is left there at the end
+ * was lost.
  */
 export const buildingKey: unique symbol = Symbol.for("tenon.building") as never;
 
-/** Tells whether a variable is for the SDK alone: a secret, or a fact of the request. */
+/** Reports whether a variable is for the SDK alone: a secret, or a fact about the request. */
 export function isReserved(name: string): boolean {
   return name.startsWith(SECRET_PREFIX) || name.startsWith(REQUEST_PREFIX);
 }
@@ -177,7 +177,7 @@ export function isReserved(name: string): boolean {
 /** The values of variables in the environment that the host injects, read once; `undefined` for those that are not set. */
 export function findVariables(...names: readonly string[]): (string | undefined)[] {
   const entries = platform[environmentKey]?.() ?? [];
-  // An index and no pattern: the engine takes ten times as long to take a pair apart.
+  // An index and no destructuring, which takes the engine ten times as long.
   return names.map((name) => entries.find((entry) => entry[0] === name)?.[1]);
 }
 
@@ -185,9 +185,9 @@ export function findVariables(...names: readonly string[]): (string | undefined)
 export const findVariable = (name: string): string | undefined => findVariables(name)[0];
 
 /**
- * Refuses what only a request has where there is none: at the top level of a module that is being built.
+ * Throws at the top level of a module that is being built, where there is no request.
  *
- * @param what what was called, for the error
+ * @param what the called function, for the error
  */
 export function requireRequest(what: string): void {
   if (platform[buildingKey]) throw new Error(`${what}() works in a handler, not at top level`);
@@ -209,12 +209,12 @@ export function decodeUtf8(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** The text of bytes that should be UTF-8; what is not becomes U+FFFD. */
+/** Decodes UTF-8; invalid bytes become U+FFFD. */
 export function decodeUtf8Leniently(bytes: Uint8Array): string {
   return lenientDecoder.decode(withoutMark(bytes));
 }
 
-/** Without a leading byte order mark: engines differ in whether a decoder drops it. */
+/** Removes a leading byte order mark, because engines differ in whether a decoder drops it. */
 function withoutMark(bytes: Uint8Array): Uint8Array {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
 }

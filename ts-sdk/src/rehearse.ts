@@ -1,15 +1,15 @@
 /**
- * Work of the SDK before the snapshot, beside the requests of `warm-up.ts`: calls to sidecars, which the build answers, and the
- * handlers of routes that are `warm`.
+ * Work of the SDK before the snapshot, besides the requests of `warm-up.ts`: calls to sidecars, which the build
+ * answers, and the handlers of routes with `warm`.
  */
 const works: (() => unknown)[] = [];
 
-/** Adds work. It stands beside the code that it warms up, so what an app does not use is not in its component for this. */
+/** Adds work. The call is beside the code that it warms up, so a component does not contain work for unused code. */
 export function atRehearsal(work: () => unknown): void {
   works.push(work);
 }
 
-/** Does all of it once. Work that fails has warmed up a part. */
+/** Does all work once. Work that fails has warmed up a part. */
 export async function rehearse(): Promise<void> {
   for (const work of works.splice(0)) {
     try {

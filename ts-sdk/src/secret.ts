@@ -2,13 +2,13 @@ import { hideInReports } from "./app/report.ts";
 import { findVariable, requireRequest, SECRET_PREFIX } from "./platform.ts";
 
 /**
- * A secret of `[secrets]` in `tenon.toml`. The server reads its value from its own environment or from a file, and it is in no
- * component, log or document; `env` does not give it. In the message of an exception that is reported it becomes `***`; in
- * other lines of the log the runtime shows `[secret NAME]` in the place of a value of 8 bytes or more.
+ * A secret of `[secrets]` in `tenon.toml`. The server reads its value from its own environment or from a file, and it
+ * is in no component, log or document; `env` hides it. It becomes `***` in the message of a reported exception. In
+ * other log lines the runtime replaces a value of 8 bytes or more with `[secret NAME]`.
  *
  * Read it in a handler or a middleware: while the component is built there are no secrets yet, and the build fails.
  *
- * @throws Error naming the secret when there is none of this name.
+ * @throws Error naming the secret when it does not exist.
  */
 export function secret(name: string): string {
   requireRequest("secret");
@@ -23,7 +23,7 @@ export function secret(name: string): string {
   );
 }
 
-/** The value of a secret; `undefined` when there is none of this name. */
+/** The value of a secret; `undefined` when it does not exist. */
 function findSecret(name: string): string | undefined {
   return findVariable(SECRET_PREFIX + name);
 }

@@ -13,12 +13,12 @@ import { isSchema, type Schema } from "./schema/schema.ts";
 import type { StandardSchema } from "./schema/standard.ts";
 
 /**
- * Asks every route of an app, so that a snapshot taken afterwards holds what an engine makes when it is first needed:
- * regular expressions above all, and the shapes of objects. Without this every fresh instance would make them again. No
- * handler is called, no schema of another library, and not the host; call it at the top level of the entry, before the
- * snapshot. Handlers of routes that are `warm` are called at the rehearsal.
+ * Asks every route of an app, so that a snapshot taken afterwards contains the objects that an engine makes at first
+ * use: mainly regular expressions and object shapes. Otherwise every fresh instance would make them again. It calls no
+ * handler, no schema of another library, and not the host; call it at the top level of the entry, before the snapshot.
+ * Handlers of routes with `warm` are called at the rehearsal.
  *
- * The app's own routes and nothing besides: what it does not use is not in its component for being warmed up.
+ * It asks only the app's own routes, so that unused code does not get into the component.
  */
 export function warmUp(app: App): void {
   for (const operation of app.operations) {
@@ -29,7 +29,7 @@ export function warmUp(app: App): void {
       if (operation.options.warm) atRehearsal(() => app.handle(valid));
     }
   }
-  // Encoded, because decoding is also there when it was done once.
+  // Encoded, so that decoding has run once.
   ask(app, { method: "OPTIONS", pathWithQuery: "/tenon/warm%2Dup", headers: [] });
 }
 
@@ -39,7 +39,7 @@ function ask(app: App, request: RawRequest): void {
   void app.handle(request, { insteadOfHandlers });
 }
 
-/** One that is answered, and one whose input is not valid. */
+/** Two requests: one that is answered, and one with invalid input. */
 function requests({ method, options }: Operation, path: string): RawRequest[] {
   if (usesForeign(options)) return [];
   const at = path.replace(/\{(\w+)\}/g, (_, name) => text(fieldsOf(options.path)[name]));
@@ -56,7 +56,7 @@ function requests({ method, options }: Operation, path: string): RawRequest[] {
   ];
 }
 
-/** Another library's schema may call whatever its user wrote. */
+/** Reports another library's schema, which may call any code of its user. */
 function usesForeign({ path, query, body }: RouteOptions): boolean {
   return [path, query, body].some((schema) => schema && !isSchema(schema));
 }
@@ -79,7 +79,7 @@ const FORMATS: Readonly<Record<Format, string>> = {
   ipv6: "::",
 };
 
-/** A value that a schema accepts, mostly: one that it refuses has warmed up the most of it, too. */
+/** Makes a value that a schema accepts in most cases; a refused one has warmed up most of it, too. */
 function example(schema: Schema | undefined): unknown {
   const { min = 0, format } = schema?.attributes ?? {};
   switch (schema?.kind) {

@@ -1,4 +1,4 @@
-/** The examples of the guide: each is type-checked, imported, and asked what the page says it is asked. */
+/** Checks the examples of the guide: each is type-checked, imported, and called with the page's requests. */
 import { execFile } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -55,7 +55,7 @@ function parseExchange(text: string): Exchange {
   };
 }
 
-/** Writes each `ts` block of a page as a module, and gives them with the `http` blocks that follow. */
+/** Writes each `ts` block of a page as a module, and returns them with the `http` blocks that follow. */
 function extract(page: string): Example[] {
   const text = readFileSync(join(root, page), "utf8");
   const examples: Example[] = [];

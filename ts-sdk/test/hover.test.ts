@@ -1,10 +1,10 @@
-/** What an editor shows over a handler's parts: the types themselves, and not how they were made. */
+/** Checks an editor's hover texts of a handler's parts: they show the types, and not their derivation. */
 import { spawn } from "node:child_process";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 const tsc = fileURLToPath(new URL("../../node_modules/typescript/bin/tsc", import.meta.url));
-// It need not be on disk: an editor's unsaved file.
+// An unsaved file of an editor, which is not on disk.
 const uri = pathToFileURL(fileURLToPath(new URL("unsaved.ts", import.meta.url))).href;
 const text = `import { bearer, extend, field, get, group, type Infer, list, middleware, ok, omit, oneOf, Path, partial, pick, Query, record, routes, Type, use } from "@tenon/sdk";
 import { client } from "@tenon/sdk/client";
@@ -42,7 +42,7 @@ interface Message {
   readonly result?: { readonly contents?: string | { readonly value: string } } | null;
 }
 
-/** A language server, as far as it takes to hover. */
+/** A language server, with the requests that hovering needs. */
 function languageServer() {
   const server = spawn(process.execPath, [tsc, "--lsp", "--stdio"], { stdio: ["pipe", "pipe", "ignore"] });
   const waiting = new Map<number, (message: Message) => void>();
@@ -94,7 +94,7 @@ async function hover(over: string): Promise<string | undefined> {
   return (typeof contents === "string" ? contents : contents?.value)?.replace(/\s+/g, " ").trim();
 }
 
-/** The members of a text, in any order: the type checker has its own. */
+/** The members of a text, sorted, because the type checker has its own order. */
 const members = (shown = "") => shown.split(/\s*[{};]\s*/).sort();
 
 const route = `Route<"/users/{id}", { readonly path: PathSchema<{ id: number; }>; readonly query: QuerySchema<{ page: number; }, "page">; readonly body: TypeSchema<USER, "required", never>; readonly response: TypeSchema<USER, "required", never>; }, unknown>`;

@@ -1,8 +1,8 @@
-/** Parts that an app does not import are not in its bundle: only an app that uses a middleware or a kind of body pays for it. */
+/** Unimported parts are not in an app's bundle: only an app that uses a middleware or a kind of body contains it. */
 import { expect, it } from "vitest";
 import { bundle } from "./component/build.ts";
 
-/** An app of one route, as `tenon build` makes its entry. */
+/** An app of one route, with the entry that `tenon build` makes. */
 const app = (imported = "", definition = 'get("/", () => ok({}))', options = "{}") =>
   bundle(`import { get, ok, post, routes, warmUp, ${imported} } from "../../src/index.ts";
 const app = routes({ index: ${definition} }, ${options});
@@ -10,7 +10,7 @@ warmUp(app);
 export default app;`);
 const within = (imported: string, call: string) => app(imported, undefined, `{ use: [${call}] }`);
 
-/** How each is used, and texts that its source alone has. */
+/** A use of each part, and texts that only its source contains. */
 const parts = {
   cors: { bundled: within("cors", 'cors({ origin: "*" })'), marks: ["access-control-allow-methods", "cors: takes"] },
   bearer: { bundled: within("bearer", "bearer(() => 1)"), marks: ["www-authenticate", "^bearer +("] },

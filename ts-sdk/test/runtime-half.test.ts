@@ -1,4 +1,4 @@
-/** The half of the SDK that runs inside the component: what it may not use, and how large it is. */
+/** Limits of the half of the SDK that runs inside the component: its imports and globals, and its size. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -12,7 +12,7 @@ const files = readdirSync(source, { recursive: true, encoding: "utf8" }).filter(
   (name) => name.endsWith(".ts") && !/\.test(-d)?\.ts$/.test(name) && !/^(testing|openapi|typed-client)\//.test(name),
 );
 
-/** Source text without comments, where such names may well be mentioned. */
+/** Source text without comments, which may mention such names. */
 function code(name: string): string {
   return readFileSync(join(source, name), "utf8").replace(/\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$/gm, "");
 }
@@ -50,7 +50,7 @@ const everythingButSql = `import { accepted, created, del, ensure, env, error, f
 globalThis.used = [accepted, created, del, ensure, env, error, field, get, guard, httpClient, Id, list, noContent, ok, Path,
   patch, post, put, Query, random, respond, routes, time, Type, warmUp];`;
 
-// As `tenon build` makes its entry.
+// The entry that `tenon build` generates.
 const smallest = `import { get, ok, routes, warmUp } from "../../src/index.ts";
 const app = routes({ index: get("/", () => ok({})) });
 warmUp(app);
@@ -63,7 +63,7 @@ const streaming = smallest
     'get("/", () => stream(async function* () {})), events: get("/events", () => sse(async function* () {}))',
   );
 
-// Budgets, in bytes: raise them only knowingly. A third of each is what definitions are refused with.
+// Budgets, in bytes: raise them only deliberately. A third of each is code that refuses invalid definitions.
 it.each([
   ["all of it, without the SQL builder", everythingButSql, 45_150],
   ["what an app of one route is built with", smallest, 20_900],
@@ -73,12 +73,12 @@ it.each([
 });
 
 it("leaves out what an app does not use", async () => {
-  // The SQL builder, the clients and what checks responses are each in a module of their own, and free of side effects.
+  // The SQL builder, the clients and the check of responses are separate modules without side effects.
   expect(await bundle(smallest)).not.toMatch(/RETURNING|HttpClientError|randomUUID|but declares|field\.string|:next/);
 });
 
 describe("the parts of the SDK that no source names", () => {
-  /** What a module's handler answers, or what its top level throws. */
+  /** The answer of a module's handler, or the exception of its top level. */
   async function run(...lines: readonly string[]): Promise<unknown> {
     const code = await bundle(`import * as sdk from "../../src/index.ts";\n${lines.join("\n")}`);
     const { default: app } = (await import(`data:text/javascript,${encodeURIComponent(code)}`)) as { default: App };

@@ -6,7 +6,7 @@ import { expect, it } from "vitest";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const tsc = fileURLToPath(new URL("../../node_modules/typescript/bin/tsc", import.meta.url));
 
-// Vitest's own type checking needs a compiler API that TypeScript 7 no longer has; its compiler says the same.
+// Vitest's own type checking needs a compiler API that TypeScript 7 no longer has; its compiler checks the same.
 it("type-checks every source, test and *.test-d.ts", { timeout: 120_000 }, async () => {
   const run = promisify(execFile)(process.execPath, [tsc, "-p", "tsconfig.types.json", "--pretty", "false"], {
     cwd: root,
@@ -18,8 +18,8 @@ it("type-checks every source, test and *.test-d.ts", { timeout: 120_000 }, async
   expect(output).toBe("");
 });
 
-// Budgets, in instantiations, for 500 routes with 1,500 schemas: raise them only knowingly. Their number is the same on every
-// machine and takes most of the time, which `bench/sdk/types.mjs` measures.
+// Budgets, in instantiations, for 500 routes with 1,500 schemas: raise them only deliberately. The number is the same
+// on every machine and dominates the time, which `bench/sdk/types.mjs` measures.
 it.each([
   ["routes", "plain", 345_000],
   ["kits, groups and middleware of an app", "middleware", 365_000],

@@ -63,8 +63,8 @@ const mayName = new RegExp(
 );
 
 /**
- * Returns the uses in a module of what the engine lacks: they would fail in a request, or give another result than in Node without a
- * word. A use that the module itself guards (`typeof Intl`, `try`) is left alone.
+ * Returns a module's uses of features that the engine lacks: they would fail in a request, or silently give another
+ * result than in Node. A use that the module itself guards (`typeof Intl`, `try`) is left alone.
  */
 export function absentUses(file: string, text: string): readonly Absent[] {
   if (!mayName.test(text)) return [];

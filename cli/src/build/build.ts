@@ -8,17 +8,18 @@ import { formatBytes, type Terminal } from "../terminal.ts";
 import { aotComponentizer } from "./aot.ts";
 import { type Bundle, bundle } from "./bundle.ts";
 import type { Componentizer } from "./componentize.ts";
-import { prepareEngine, prepareSpecializableEngine } from "./engine.ts";
+import { prepareEngine, prepareFromSource, prepareSpecializableEngine } from "./engine.ts";
 import { isLackOfRandom } from "./explain.ts";
+import { withFunctionNames } from "./function-names.ts";
 import { referenceComponentizer } from "./reference.ts";
 import { snapshotComponentizer } from "./snapshot.ts";
 import { findWeval } from "./weval.ts";
 
 /**
- * Who makes the component. `reference`: componentize-js, as slowly as it does; for comparison. `aot`: Tenon, and weval
- * specializes the engine to the handler.
+ * The maker of the component. `reference`: componentize-js, slowly; for comparison. `aot`: Tenon, with the engine
+ * specialized to the handler by weval. `from-source`: Tenon, with an engine that is prepared on this machine.
  */
-export type BuildWay = "reference" | "aot";
+export type BuildWay = "reference" | "aot" | "from-source";
 
 /** How to build. */
 export interface BuildOptions {
@@ -26,7 +27,7 @@ export interface BuildOptions {
   readonly release: boolean;
   /** Also compose with the bridge. */
   readonly compose: boolean;
-  /** Who makes the component: Tenon, unless this says something else. */
+  /** The maker of the component; Tenon by default. */
   readonly way?: BuildWay;
   /** Answer 500 to a response that does not match its declared type, as `tenon dev` does. */
   readonly checkResponses?: boolean;
@@ -39,7 +40,7 @@ export interface Artifact {
   readonly bytes: number;
 }
 
-/** What a build wrote. */
+/** The files and figures of a build. */
 export interface BuildResult {
   readonly component: Artifact;
   readonly composed?: Artifact;
@@ -48,8 +49,8 @@ export interface BuildResult {
 }
 
 /**
- * Builds a project: bundle, componentize, and compose when that is asked for. Says what each step came to. Files are
- * written whole or not at all, so a server that reads them meanwhile sees the old one or the new one.
+ * Builds a project: bundle, componentize, and compose on request. Reports the result of each step. Files are written
+ * whole or not at all, so a server that reads them sees the old one or the new one.
  *
  * @throws TenonError `BUILD` for errors in the sources, and the codes of composition
  */
@@ -77,7 +78,9 @@ export async function buildProject(project: Project, options: BuildOptions, term
         bundled = await bundle(project, { ...how, seed });
         return componentize(bundled);
       });
-      await write(project.sourceMap, await readFile(bundled.sourceMap));
+      const map = await readFile(bundled.sourceMap, "utf8");
+      const named = options.release ? withFunctionNames(map, await readFile(bundled.file, "utf8")) : map;
+      await write(project.sourceMap, Buffer.from(named));
       return { bytes, artifact: await write(project.component, bytes) };
     },
     ({ artifact }) => `(${formatBytes(artifact.bytes)})`,
@@ -103,6 +106,8 @@ async function componentizer(options: BuildOptions, terminal: Terminal): Promise
       return referenceComponentizer;
     case "aot":
       return aotComponentizer(await findWeval(), await prepareSpecializableEngine(terminal), terminal);
+    case "from-source":
+      return snapshotComponentizer(await prepareFromSource(terminal), terminal, options);
     default:
       return snapshotComponentizer(await prepareEngine(terminal), terminal, options);
   }
@@ -141,7 +146,7 @@ async function write(path: string, bytes: Uint8Array): Promise<Artifact> {
     await writeFile(partial, bytes);
     await rename(partial, path);
   } catch (error) {
-    // What is in the way of the file is in its way, too.
+    // Cleanup may fail for the same reason; ignore it.
     await rm(partial, { force: true }).catch(() => {});
     throw new TenonError("WRITE", `cannot write ${path}: ${systemReason(error)}`);
   }

@@ -5,7 +5,7 @@ import type { Project } from "../project/project.ts";
 import { codeFrame } from "./code-frame.ts";
 import { entryName } from "./entry.ts";
 
-/** Turns what esbuild says into an error with file, line, column and the line itself, for each failure. */
+/** Turns esbuild's messages into an error with file, line, column and the line itself, for each failure. */
 export function bundleError(project: Project, messages: readonly Message[]): TenonError {
   const shown = withoutRepeated(messages).map((message) => {
     const { text, location } = message;
@@ -25,19 +25,22 @@ export function bundleError(project: Project, messages: readonly Message[]): Ten
   return new TenonError("BUILD", shown.join("\n"));
 }
 
-/** Whether a place is in a file, not in what was generated. */
+/** Reports whether a place is in a source file, not in generated code. */
 function isInSource(location: Location | null): location is Location {
   return location !== null && location.file !== entryName && !location.file.startsWith("<");
 }
 
-/** esbuild counts columns in bytes, from 0. Here as everywhere else in characters, from 1; and the length of what is meant. */
+/** Converts esbuild's columns, which count bytes from 0, to characters from 1, and the length of the marked text. */
 function inCharacters({ lineText, column, length }: Location): [column: number, length: number] {
   const bytes = Buffer.from(lineText);
   const characters = (start: number, end: number) => bytes.toString("utf8", start, end).length;
   return [characters(0, column) + 1, characters(column, column + length)];
 }
 
-/** A package that is missing is missing wherever it is imported: told once, in a file of the user's if there is one. */
+/**
+ * Removes repeated errors of a missing package, which is missing wherever it is imported: one remains, in a file of the
+ * user's if possible.
+ */
 function withoutRepeated(messages: readonly Message[]): Message[] {
   return messages.filter((message) => {
     if (missingPackage(message) === undefined) return true;
@@ -59,7 +62,7 @@ const ownNotes = ({ notes }: Message): string[] =>
     .map(({ text }) => text)
     .filter((text) => !/^You can mark the path .* as external|^The plugin ".*" was triggered/.test(text));
 
-/** The package that is not installed. Of one that is and lacks what is imported, esbuild has more to say. */
+/** The package that is not installed. For an installed one that lacks the import, esbuild's message is better. */
 function missingPackage(message: Message): string | undefined {
   const unresolved = /^Could not resolve "((?:@[a-z0-9][\w.~-]*\/)?[a-z0-9][\w.~-]*)(?:\/[^"]*)?"$/.exec(message.text);
   return ownNotes(message).length === 0 ? unresolved?.[1] : undefined;

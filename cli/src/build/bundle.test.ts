@@ -8,7 +8,7 @@ import { bundle } from "./bundle.ts";
 
 const { mkdir, mkdtemp, readFile, rm, writeFile } = fs;
 
-// Who may do everything, as in a container, may read every file.
+// Mocked, because root, as in a container, may read every file.
 vi.mock("node:fs/promises", async (original) => {
   const real = await original<typeof fs>();
   const readFile = (path: string, ...rest: never[]) =>

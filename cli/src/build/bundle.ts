@@ -28,7 +28,7 @@ export interface BundleOptions {
   readonly minify: boolean;
   /** See `entryModule`. */
   readonly checkResponses: boolean;
-  /** The seed of random values at top level; there are none without it. */
+  /** The seed of random values at top level; without it they are refused. */
   readonly seed?: string;
 }
 
@@ -45,7 +45,7 @@ export async function bundle(project: Project, options: BundleOptions): Promise<
     // Relative, so that neither the bundle nor its source map says which folder the project is in.
     const handler = `./${relative(project.folder, project.source)}`;
     const needs = new Needs(options.seed);
-    // Most of what an app names stands there; a file that can't be read is reported with its place.
+    // It contains most of the names that an app uses; an unreadable file is reported later, with its place.
     needs.sdkParts.addFrom(await readFile(project.source, "utf8").catch(() => ""));
     let entry = entryModule(handler, options.checkResponses);
     let result = await bundled(project, file, entry, options, needs);
@@ -69,7 +69,7 @@ export async function bundle(project: Project, options: BundleOptions): Promise<
   }
 }
 
-/** Bundles with what is needed so far, and with forms for browsers of the packages that cannot be had otherwise. */
+/** Bundles with the needs found so far, and with the browser form of packages that need it. */
 async function bundled(
   project: Project,
   file: string,
@@ -114,7 +114,7 @@ async function bundleOnce(
     conditions,
     external: ["wasi:*"],
     plugins: [...forms, nodeModules(needs), needs.sdkParts.plugin, sources(needs, project.folder)],
-    // As bundlers define it: packages choose by it what they check and print.
+    // Packages choose their checks and messages by it, as bundlers define it.
     define: {
       "process.env.NODE_ENV": checkResponses ? '"development"' : '"production"',
       "process.env.NODE_DEBUG": "undefined",

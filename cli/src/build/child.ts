@@ -2,8 +2,8 @@ import { fork } from "node:child_process";
 import { type ErrorCode, TenonError } from "../errors.ts";
 
 /**
- * Asks a program of this folder one question, in a process of its own: what computes for seconds without a pause would
- * stop everything else in this one. The program answers with a message.
+ * Asks a program of this folder one question, in a process of its own, because seconds of computing without a pause
+ * would block this one. The program answers with a message.
  *
  * @param program file name of the compiled program
  * @param environment variables for it, besides those of this process
@@ -21,7 +21,7 @@ export function askChild<Question, Answer>(
       serialization: "advanced",
       stdio: ["ignore", "ignore", "pipe", "ipc"],
     });
-    // This process may be told to stop meanwhile, and leaves nothing behind.
+    // Stops the child when this process ends.
     const stop = () => child.kill();
     process.once("exit", stop);
     child.once("close", () => process.off("exit", stop));
@@ -37,7 +37,7 @@ export function askChild<Question, Answer>(
   });
 }
 
-/** What went wrong in the program. */
+/** The error of the program. */
 export interface ChildError {
   readonly error: string;
   readonly code?: ErrorCode;

@@ -1,4 +1,4 @@
-/** A line of code with a mark under what is meant. Lines and columns count from 1. */
+/** A line of code with a mark under the place. Lines and columns count from 1. */
 export function codeFrame(text: string, line: number, column: number, length = 1): string {
   const gutter = `  ${line} | `;
   const marks = "^".repeat(Math.max(1, Math.min(length, text.length - column + 1)));

@@ -2,8 +2,8 @@ import type { Node, ObjectExpression, ParseResult, Program } from "oxc-parser";
 import { importOf, type Origin, type SdkNames } from "./sdk-names.ts";
 
 /**
- * The properties `docs` in what a module gives to `field.…`, `list` and `record`: in the call, or in a constant that only such calls
- * use. What means something else besides, or may, is not among them.
+ * Finds the properties `docs` in a module's arguments of `field.…`, `list` and `record`: in the call, or in a constant
+ * that only such calls use. Properties that may have another meaning are left out.
  */
 export async function docsProperties(file: string, parsed: ParseResult, names: SdkNames): Promise<Node[]> {
   const program = parsed.program as Program;
@@ -45,7 +45,7 @@ export async function docsProperties(file: string, parsed: ParseResult, names: S
   return attributes.docs();
 }
 
-/** What a name was made of: an expression, or a member of it. */
+/** The origin of a name: an expression, or a member of it. */
 interface Alias {
   readonly of: Node;
   readonly member: string | undefined;
@@ -57,7 +57,7 @@ class Names {
   readonly aliases = new Map<string, Alias>();
   /** Objects that have a name. */
   readonly constants = new Map<string, ObjectExpression>();
-  /** Where each name is read, or what else is done with it. */
+  /** The places where each name is read or used otherwise. */
   readonly uses = new Map<string, Node[]>();
   readonly #declared = new Map<string, number>();
 
@@ -65,7 +65,7 @@ class Names {
     this.#visit(program);
   }
 
-  /** Whether a name means the same everywhere in the module. Scopes are not told apart. */
+  /** Reports whether a name has one meaning in the module. Scopes are not distinguished. */
   isClear(name: string): boolean {
     return this.#declared.get(name) === 1;
   }
@@ -144,13 +144,13 @@ class Names {
   }
 }
 
-/** A place in what fields are given: in a call, or in the constant that is named. */
+/** A place in the arguments of fields: in a call, or in a named constant. */
 interface Place {
   readonly node: Node;
   readonly constant: string | undefined;
 }
 
-/** What is given to fields. */
+/** The arguments of fields. */
 class Attributes {
   readonly #names: Names;
   readonly #docs: Place[] = [];
@@ -161,7 +161,7 @@ class Attributes {
     this.#names = names;
   }
 
-  /** Takes what a call is given, or what stands in a constant that it is given. */
+  /** Collects the arguments of a call, or the content of a constant passed to it. */
   collect(given: Node, constant: string | undefined): void {
     const node = inner(given);
     if (node.type === "ObjectExpression") {

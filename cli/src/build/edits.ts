@@ -5,7 +5,7 @@ export interface Edit {
   readonly put: string;
 }
 
-/** Makes edits in a text. Blanks fill up what was taken out, so that everything else keeps its place. */
+/** Applies edits to a text. Blanks replace removed text, so that all other text keeps its position. */
 export function apply(text: string, edits: readonly Edit[]): string {
   let result = "";
   let at = 0;

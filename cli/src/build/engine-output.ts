@@ -1,6 +1,6 @@
-/** What went wrong at a module's top level, as the engine prints it. */
+/** The failure of a module's top level, from the engine's output. */
 export interface Failure {
-  /** What it says; without places, which would be those of the bundle. */
+  /** Its message; without places, which would be those of the bundle. */
   readonly reason: string;
   /** The places in the bundle that it comes from, innermost first. */
   readonly frames: readonly Frame[];
@@ -12,21 +12,21 @@ export interface Frame {
   readonly column: number;
 }
 
-/** A promise that was rejected and that nobody handled. What a module throws is among them. */
+/** A rejected promise that nothing handled, including a module's own exception. */
 interface Rejection {
   readonly message: string;
   readonly frames: readonly Frame[];
 }
 
 /**
- * Finds the failure in what the engine printed when a top level did not succeed.
+ * Finds the failure in the engine's output after a failed top level.
  *
- * @param output what it printed; what the module itself printed is among it
+ * @param output the engine's output, mixed with the module's own
  * @param name file name of the bundle
  */
 export function failureIn(output: string, name: string): Failure {
   const place = placeIn(name);
-  // What the engine's C++ says when the clock is asked for before there is a request.
+  // The message of the engine's C++ when the clock is read outside a request.
   if (/^bad_optional_access was thrown/m.test(output)) {
     return { reason: "it calls what exists only while a request is answered, such as performance.now()", frames: [] };
   }
@@ -46,7 +46,7 @@ export function failureIn(output: string, name: string): Failure {
   return { reason: withoutPlaces(output, place), frames: [] };
 }
 
-/** Finds the first promise that was rejected and that nobody handled, in what a top level printed that ended well. */
+/** Finds the first unhandled rejection in the output of a top level that succeeded. */
 export function rejectionIn(output: string, name: string): Failure | undefined {
   const [first] = rejectionsIn(output, placeIn(name));
   return first && { reason: `it rejects a promise that nobody handles: ${first.message}`, frames: first.frames };
@@ -55,7 +55,7 @@ export function rejectionIn(output: string, name: string): Failure | undefined {
 /** The places in the bundle that a text names. */
 export const placesIn = (text: string, name: string): Frame[] => framesIn(text, placeIn(name));
 
-/** What matches a place in the bundle, whatever folder is said before its name. */
+/** Matches a place in the bundle, with any folder before its name. */
 function placeIn(name: string): RegExp {
   return new RegExp(`${name.replaceAll(".", "\\.")}:(\\d+):(\\d+)`);
 }
@@ -72,7 +72,7 @@ function framesIn(text: string, place: RegExp): Frame[] {
   }));
 }
 
-/** The stack of what was thrown: that of the rejection that begins where it was thrown, or that says the same. */
+/** The stack of an exception: that of the rejection that begins at the same place, or that has the same message. */
 function framesOfThrown(at: Frame | undefined, reason: string, rejections: readonly Rejection[]): readonly Frame[] {
   const same = rejections.find(({ message, frames: [first] }) =>
     at === undefined ? reason.endsWith(`: ${message}`) : first?.line === at.line && first.column === at.column,

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
@@ -10,19 +11,25 @@ import { TenonError } from "../errors.ts";
 import { fromNative, native } from "../native.ts";
 import { version, witFolder } from "../package.ts";
 import type { Terminal } from "../terminal.ts";
+import { enginePackage, engineVersion } from "../versions.ts";
 import { askChild, type ChildError } from "./child.ts";
+import { useShippedEngine } from "./engine-package.ts";
 import { glueSource, withGlue } from "./glue.ts";
 
 /** The world that the engine's bindings are made for. */
 export const worldName = "engine-glue";
 
 /** Engines that snapshots are taken of: to become components as they are, or to be specialized by weval first. */
-type EngineKind = "snapshot" | "specializable";
+type EngineKind = "snapshot" | "shipped" | "specializable";
 
 /** The engines of componentize-js. */
-const engines = { snapshot: "starlingmonkey_embedding.wasm", specializable: "starlingmonkey_embedding_weval.wasm" };
+const engines = {
+  snapshot: "starlingmonkey_embedding.wasm",
+  shipped: "starlingmonkey_embedding.wasm",
+  specializable: "starlingmonkey_embedding_weval.wasm",
+};
 
-/** What the child process that splices is told. */
+/** The request to the child process that splices. */
 export interface SpliceRequest {
   /** The file of the engine. */
   readonly engine: string;
@@ -30,7 +37,7 @@ export interface SpliceRequest {
   readonly worldName: string;
 }
 
-/** What it answers: the ingredients of an engine, of which the addon fills what is hollow. */
+/** Its answer: the ingredients of an engine, whose hollow parts the addon fills. */
 export interface Spliced {
   readonly spliced: Uint8Array;
   readonly stubbed: Uint8Array;
@@ -39,19 +46,35 @@ export interface Spliced {
   readonly environment: readonly string[];
 }
 
-/** What the child process that compiles is told: to prepare an engine, or what serves all components of one. */
+/**
+ * The request to the child process that compiles: to prepare an engine, or the code shared by all components of one.
+ */
 export type PrepareRequest = { readonly folder: string; readonly key: string } & (
   | { readonly step: "building"; readonly kind: EngineKind; readonly engine: string; readonly spliced: Spliced }
   | { readonly step: "serving"; readonly cache: string }
 );
 
 /**
- * The JavaScript engine, ready to run top levels. The first time that a user builds with a version of Tenon it is
- * prepared, which takes some twenty seconds and is said; from then on it is read from the cache folder.
+ * The JavaScript engine, ready to run top levels. The first time that a user builds with a version of Tenon it is unpacked from
+ * `@tenon/engine`. In a clone, which has no such package, it is prepared, which takes some twenty seconds and is said. From then on
+ * it is read from the cache folder.
  *
  * @throws TenonError `WRITE` when the cache folder cannot be used
  */
-export const prepareEngine = once((terminal) =>
+export const prepareEngine = once(async (terminal) => {
+  const folder = join(defaultCacheFolder(), "engines", "shipped");
+  const key = await engineKey("snapshot");
+  const { open, install } = native().SnapshotEngine;
+  // A folder of its own, because an engine that is prepared from the source stays beside it.
+  if (!existsSync(folder) || !(await fromNative(open(folder, key), hint))) {
+    const isShipped = await useShippedEngine(key, (from) => fromNative(install(folder, key, from), hint));
+    if (!isShipped) return prepareFromSource(terminal);
+  }
+  return (await fromNative(open(folder, key), hint)) ?? prepareFromSource(terminal);
+});
+
+/** The same engine, made by componentize-js on this machine: `tenon build --from-source`. */
+export const prepareFromSource = once((terminal) =>
   open<SnapshotEngine>("snapshot", native().SnapshotEngine.open, async (folder, key) => {
     terminal.say("The JavaScript engine is prepared, once for this version of Tenon:");
     await prepare("snapshot", folder, key, terminal, 3);
@@ -108,14 +131,34 @@ async function prepare(
   terminal: Terminal,
   steps: number,
 ): Promise<void> {
-  const library = new URL("../lib/", import.meta.resolve("@bytecodealliance/componentize-js"));
-  const engine = fileURLToPath(new URL(engines[kind], library));
+  const engine = fileURLToPath(new URL(engines[kind], libraryOf(enginePackage)));
   // The bundler's process only waits for more to do; another one is started when there is.
   await stop();
   const spliced = await terminal.step("Prepare", `1 of ${steps}: bindings`, () => splice(engine));
   await terminal.step("Prepare", `2 of ${steps}: code for building`, () =>
     compile({ step: "building", kind, folder, key, engine, spliced }),
   );
+}
+
+/** @throws TenonError `NO_BUILD` */
+function libraryOf(name: string): URL {
+  try {
+    return new URL("../lib/", import.meta.resolve(name));
+  } catch (error) {
+    throw new TenonError(
+      "NO_BUILD",
+      `the engine cannot be prepared from its source: ${name} is not installed`,
+      `npm install --save-dev ${name}@${engineVersion} @bytecodealliance/jco`,
+      error,
+    );
+  }
+}
+
+/** Prepares the engine that `@tenon/engine` ships, for any processor of this architecture, in a folder; returns its key. */
+export async function prepareShipped(folder: string, terminal: Terminal): Promise<string> {
+  const key = await engineKey("snapshot");
+  await prepare("shipped", folder, key, terminal, 2);
+  return key;
 }
 
 async function splice(engine: string): Promise<Spliced> {
@@ -134,8 +177,8 @@ async function compile(request: PrepareRequest): Promise<void> {
 }
 
 /**
- * Variables of a process that compiles. Each thread works on functions of its own, so more than four want more memory than
- * a build should; and glibc (mallopt(3)) is told to give back what is free, where every thread would keep it for itself.
+ * Variables of a process that compiles. Each thread works on its own functions, so more than four would need more
+ * memory than a build should. glibc (mallopt(3)) returns free memory, instead of keeping it for each thread.
  */
 function thrifty(): NodeJS.ProcessEnv {
   return {
@@ -148,10 +191,8 @@ function thrifty(): NodeJS.ProcessEnv {
 
 /** Names a prepared engine by all that it is made of. */
 async function engineKey(kind: EngineKind): Promise<string> {
-  const manifest = new URL("../package.json", import.meta.resolve("@bytecodealliance/componentize-js"));
-  const { version: componentizeVersion } = JSON.parse(await readFile(manifest, "utf8")) as { version: string };
   const hash = createHash("sha256").update(
-    `${kind}\n${version}\n${componentizeVersion}\n${worldName}\n${withGlue}\n${glueSource}\n${native().engineRevision()}`,
+    `${kind}\n${version}\n${engineVersion}\n${worldName}\n${withGlue}\n${glueSource}\n${native().engineRevision()}`,
   );
   for (const file of (await readdir(witFolder, { recursive: true })).sort()) {
     if (file.endsWith(".wit")) hash.update(await readFile(join(witFolder, file)));

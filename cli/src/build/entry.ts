@@ -3,10 +3,13 @@ import { ownTimers } from "./own-timers.ts";
 import { warmUpEngine } from "./warm-up-engine.ts";
 import { watchThrown } from "./watch-thrown.ts";
 
-/** The entry's name in errors and in the source map; it is generated, so an error in it is about what the handler module exports. */
+/**
+ * The entry's name in errors and in the source map. The entry is generated, so an error in it concerns the handler
+ * module's exports.
+ */
 export const entryName = "tenon-entry";
 
-/** What runs before all modules: until the entry's own turn `env` and the like are refused. */
+/** Code that runs before all modules: until the entry itself runs, `env` and the like are refused. */
 export const prologue = `globalThis[Symbol.for("tenon.building")] = new Map();\n(${ownTimers})();\n(${warmUpEngine})();`;
 
 /** Refuses a default export of another kind; `isApp` is the condition in the entry. */

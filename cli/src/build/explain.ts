@@ -11,7 +11,7 @@ import { isOfSdk } from "./sdk-names.ts";
 /** The entry's error about routes that are declared and in no app. */
 const LOST = "no routes() has ";
 
-/** What to do about a top level that fails. */
+/** The hint for a failing top level. */
 const topLevelHint =
   "the top level runs while building: time, random values, environment and calls to the outside belong into handlers";
 
@@ -30,7 +30,7 @@ export async function topLevelError(error: unknown, bundle: Bundle): Promise<unk
   }
 }
 
-/** Turns what the engine printed into an error that points into the user's sources. */
+/** Turns the engine's output into an error that points into the user's sources. */
 export function explain(output: string, bundle: Bundle): Promise<TenonError> {
   return errorOf(failureIn(output, basename(bundle.file)), bundle);
 }
@@ -38,7 +38,7 @@ export function explain(output: string, bundle: Bundle): Promise<TenonError> {
 /**
  * Refuses a top level that ended well and left a promise rejected.
  *
- * @param printed what the engine printed
+ * @param printed the engine's output
  * @throws TenonError `BUILD` with the place in the TypeScript
  */
 export async function requireHandled(printed: string, bundle: Bundle): Promise<void> {
@@ -47,9 +47,10 @@ export async function requireHandled(printed: string, bundle: Bundle): Promise<v
 }
 
 /**
- * Takes out of what a top level printed the lines of the module `random-while-building`: each says who asked for random values.
+ * Removes the lines of the module `random-while-building` from a top level's output: each names a caller of random
+ * functions.
  *
- * @throws TenonError `BUILD` when that is the user's own code, which can ask in a handler
+ * @throws TenonError `BUILD` when that is the user's own code, which can call them in a handler
  */
 export async function randomPlaces(
   printed: string,
@@ -76,7 +77,7 @@ export async function randomPlaces(
   return { printed: lines.filter((line) => !marked.includes(line)).join("\n"), warnings: [...warnings] };
 }
 
-/** Tells whether an error is that a top level asked for random values, of which there are none. */
+/** Reports whether an error is about random values at top level, which are not available. */
 export function isLackOfRandom(error: unknown): boolean {
   return error instanceof TenonError && error.code === "BUILD" && /the top level calls get-random/.test(error.message);
 }
@@ -87,7 +88,7 @@ const placesOf = (frames: readonly { line: number; column: number }[], map: Sour
 async function errorOf({ reason, frames }: Failure, bundle: Bundle): Promise<TenonError> {
   const map = await SourceMap.read(bundle.sourceMap);
   const places = placesOf(frames, map);
-  // What the entry throws is about the handler module as a whole.
+  // An exception of the entry concerns the handler module as a whole.
   if (places[0] !== undefined && isOfEntry(places[0]))
     return new TenonError("BUILD", `${shown(bundle)}: ${reason.replace(/^TypeError: /, "")}`);
   const said = reason.includes(LOST) ? reason.replace(/^Error: /, "") : `the module's top level failed: ${reason}`;
@@ -97,7 +98,10 @@ async function errorOf({ reason, frames }: Failure, bundle: Bundle): Promise<Ten
   return new TenonError("BUILD", `${place.file}:${place.line}:${place.column}: ${said}${code}`, hintFor(reason));
 }
 
-/** The innermost place in the user's own files, or else in a package. The SDK says what is wrong with what it was given. */
+/**
+ * The innermost place in the user's own files, or else in a package. The SDK's files are skipped, because its errors
+ * are about its arguments.
+ */
 async function placeToTell(places: readonly Place[]): Promise<Place | undefined> {
   let inPackage: Place | undefined;
   for (const place of places) {
@@ -108,7 +112,7 @@ async function placeToTell(places: readonly Place[]): Promise<Place | undefined>
   return inPackage;
 }
 
-/** Tells whether a place is in what the build adds to the user's sources. */
+/** Reports whether a place is in code that the build adds to the user's sources. */
 async function isInner(place: Place): Promise<boolean> {
   return isOfEntry(place) || isOfNode(resolve(place.file)) || isOfSdk(place.file);
 }

@@ -26,7 +26,7 @@ declare const $start: (
   timeoutMs: number,
   maxBytes: number,
 ) => number;
-/** Gives the address of what was taken. */
+/** Returns the address of the taken memory. */
 declare const $take: () => number;
 declare const $cancel: (call: number) => void;
 /** A call as the SDK wants it made. Names and values are checked; `timeoutMs` and `maxBytes` are 0 where the host decides. */

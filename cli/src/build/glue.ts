@@ -1,32 +1,31 @@
 /**
- * How a request and a response cross the boundary between the component's interface and JavaScript.
+ * The conversion of requests and responses between the component's interface and JavaScript.
  *
  * The bindings that the splicer of componentize-js generates serve every interface and cost more than most handlers do:
  * each string is decoded, each header is two objects, each value a call into the engine. `handle` of `sdk:core/handler`
- * is the one function that counts, so it has bindings of its own: headers are decoded when they are asked for, text by
- * one call where it is ASCII, and the response is one piece of memory.
+ * is the one function that counts, so it has bindings of its own: headers are decoded on demand, ASCII text in one
+ * call, and the response is one piece of memory.
  *
- * The functions below never run here. Their source text goes into the generated bindings, where the names declared first
- * are in scope; a snapshot holds what they make when they are first called, because {@link warmUpGlue} runs while it is
- * made.
+ * The functions below never run here. Their source text goes into the generated bindings, where the names declared
+ * first are in scope; a snapshot contains the objects of their first call, because {@link warmUpGlue} runs before it.
  */
 import { callFunctions, type GluePending, glueLongest } from "./glue-calls.ts";
 
 /** The component's memory. */
 declare const $memory: { readonly buffer: ArrayBuffer };
 /**
- * The component's allocator. What it gives in a call is freed by the engine after the response was read; what it gave for a
- * call, `crates/snapshot/src/starlingmonkey/arguments.rs` says.
+ * The component's allocator. The engine frees allocations of a call after the response was read;
+ * `crates/snapshot/src/starlingmonkey/arguments.rs` documents those for a call.
  */
 declare const $realloc: (old: number, was: number, align: number, size: number) => number;
 declare const $dealloc: (at: number, size?: number, align?: number) => void;
-/** The global object of the bundle, with what the engine put there. */
+/** The global object of the bundle, with the engine's additions. */
 declare const contentGlobal: {
   setTimeout(callback: () => void, milliseconds: number): number;
   clearTimeout(timer: number): void;
   [key: symbol]: unknown;
 };
-/** What the bundle exports. */
+/** The bundle's exports. */
 declare const handler010Handle: (request: object) => GlueResponse | Promise<GlueResponse>;
 declare let glue: Glue;
 /** Stands in `glue-calls.ts`. */
@@ -50,7 +49,7 @@ export interface Glue {
   readonly lists: Map<GlueResponse["headers"], GlueList>;
   readonly encoder: InstanceType<typeof TextEncoder>;
   readonly decoder: InstanceType<typeof TextDecoder>;
-  /** What the engine waits for when there is nothing to wait for. */
+  /** The promise that the engine awaits when there is nothing to wait for. */
   readonly done: Promise<void>;
   /** The last request, for as long as its arguments are there. */
   current: GlueRequest | undefined;
@@ -66,7 +65,7 @@ interface GlueList {
   readonly bytes: Uint8Array;
 }
 
-/** Makes views that show all of the memory. The old ones stay what they are when it grows: it does not move. */
+/** Makes views of the whole memory. Old views stay valid when the memory grows, because it does not move. */
 function glueView(): void {
   const { buffer } = $memory;
   glue.bytes = new Uint8Array(buffer);
@@ -92,8 +91,8 @@ function glueMethod(at: number, length: number): string {
 }
 
 /**
- * What the export is called with: where the parts of a request are, and where its answer goes. Kept as it comes, since each
- * property that is made of it would cost the engine's interpreter more than reading it here does.
+ * The arguments of the export: the addresses of a request's parts, and of its answer. They are kept as they come,
+ * because making a property costs the engine's interpreter more than reading them here.
  */
 type GlueCall = readonly [
   methodAt: number,
@@ -113,7 +112,7 @@ class GlueRequest {
   declare readonly method: string;
   declare readonly pathWithQuery: string;
   declare readonly body: Uint8Array | undefined;
-  /** What it was made of, which is over when the next one comes, if not before. */
+  /** Its arguments, which are valid until the next request, or shorter. */
   declare readonly call: GlueCall;
   declare decoded: [string, Uint8Array][] | undefined;
 
@@ -176,7 +175,7 @@ function glueContentType(at: number, count: number): string | undefined {
 export const glueBlockSize = 16 * 1024;
 export const glueBefore = 8;
 
-/** A request has been answered. In the block there is nothing to be freed, and it stays what it is until the next one. */
+/** Marks a request as answered. Nothing in the block is freed, and it stays valid until the next request. */
 function glueEnd(call: GlueCall): void {
   const fits = call[1] <= glueBlockSize - glueBefore && glue.words[(call[0] - glueBefore) >> 2] === 0;
   if (fits) return;
@@ -292,7 +291,7 @@ async function glueWait(answer: Promise<GlueResponse>, call: GlueCall): Promise<
 
 /** Runs the way of a request once while the snapshot is made, with the method for which nothing of the user's runs. */
 function warmUpGlue(): void {
-  // Each as if it were the first of a block, since nothing is to be freed: what is allocated here, the engine frees.
+  // Each as if it were the first of a block, because nothing is to be freed here: the engine frees these allocations.
   const text = (value: string): { readonly at: number; readonly length: number } => {
     const bytes: Uint8Array = glue.encoder.encode(value);
     const block = $realloc(0, 0, 8, glueBefore + bytes.length);
@@ -331,7 +330,7 @@ const functions = [
   ...callFunctions,
 ];
 
-/** The functions and what they share, as they stand in the bindings. */
+/** The functions and their shared variables, as text for the bindings. */
 export const glueSource =
   `const glueBlockSize = ${glueBlockSize}, glueBefore = ${glueBefore}, glueLongest = ${glueLongest};
 const { setTimeout: glueSetTimeout, clearTimeout: glueClearTimeout } = contentGlobal;
@@ -348,8 +347,8 @@ contentGlobal[Symbol.for("tenon.calls")] = glueStart;
 /**
  * Puts these functions in the place of the generated ones.
  *
- * @param bindings what the splicer generated for `engine-glue`
- * @throws Error when the generated text is not of the form that is known
+ * @param bindings the splicer's bindings for `engine-glue`
+ * @throws Error when the generated text does not have the expected form
  */
 export function withGlue(bindings: string): string {
   const generated = /async function export_handler_0_1_0\$handle\([\s\S]*?\n}\n/;

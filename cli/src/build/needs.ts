@@ -15,7 +15,9 @@ const globals: Readonly<Record<string, string>> = {
   MessageChannel: 'export { MessageChannel } from "tenon-node:message-channel.js";',
 };
 
-/** The modules of `dist/gaps`, which define what the engine lacks, and the test for a bundle that names it. */
+/**
+ * The modules of `dist/gaps`, which define features that the engine lacks, and the test for a bundle that uses them.
+ */
 const gaps: Readonly<Record<string, (code: string) => boolean>> = {
   // Paths and numbers are normalized by methods of the same name, without such a form.
   normalize: (code) =>
@@ -26,27 +28,29 @@ const gaps: Readonly<Record<string, (code: string) => boolean>> = {
 };
 
 /**
- * What a bundle turned out to need besides its own sources. A bundle is made without any of it; when it names something of it, it
- * is made again. So a handler that needs nothing pays for nothing.
+ * Additions that a bundle needs besides its own sources. A bundle is first made without any, and made again when it
+ * names one. So a handler contains only the additions that it needs.
  */
 export class Needs {
   /** Names that are written without an import. */
   readonly globals = new Set<string>();
-  /** The modules that run before all others, because the engine lacks what they define. */
+  /** The modules that run before all others, because they define features that the engine lacks. */
   readonly gaps = new Set<string>();
   /** The seed of random values at top level, as hexadecimal digits; undefined while nothing asks for any. */
   readonly seed: string | undefined;
-  /** Whether classes of characters in regular expressions are written out. */
+  /** True when classes of characters in regular expressions are written out. */
   propertyEscapes = false;
-  /** Whether asynchronous functions are written as generators, so that stores can follow them. */
+  /** True when asynchronous functions are written as generators, so that stores can follow them. */
   asyncStores = false;
-  /** Folders of packages that are taken in their form for browsers, because the other imports what only Node has. */
+  /** Folders of packages whose browser form is used, because the other form imports modules that only Node has. */
   readonly browserForms = new Set<string>();
-  /** Whether every package that has such a form is taken in it. */
+  /** True when every package that has such a form is taken in it. */
   allBrowserForms = false;
   /** Folders of packages whose form for browsers parses with `DOMParser`, which only a page has: the other one is taken. */
   readonly #documentForms = new Set<string>();
-  /** Folders of packages that imported what a component cannot have, in the last round; empty for the user's own. */
+  /**
+   * Folders of packages that imported modules that a component can't have, in the last round; empty for the user's own.
+   */
   readonly refusedBy = new Set<string>();
   /** The parts of the SDK that sources name. */
   readonly sdkParts = new SdkParts();
@@ -72,7 +76,7 @@ export class Needs {
     this.#warnings.clear();
   }
 
-  /** Adds what a bundle names; tells whether it has to be made again. */
+  /** Adds the needs of a bundle; returns whether it has to be made again. */
   async add(folder: string, file: string, metafile: Metafile): Promise<boolean> {
     const { outputs } = metafile;
     const code = await readFile(file, "utf8");
@@ -101,7 +105,7 @@ export class Needs {
     }
   }
 
-  /** Adds the packages whose form for browsers may do without what was refused; tells whether there are any. */
+  /** Adds packages whose browser form may avoid the refused import; returns whether there are any. */
   addBrowserForms(): boolean {
     const before = this.#size;
     for (const folder of this.refusedBy) if (hasBrowserForm(folder)) this.browserForms.add(folder);
@@ -117,7 +121,7 @@ export class Needs {
     return this.globals.size + this.gaps.size + this.browserForms.size + this.#documentForms.size + switches;
   }
 
-  /** What stands at the entry's begin: the imports of what fills the engine's gaps. */
+  /** The beginning of the entry: imports of modules that fill the engine's gaps. */
   get imports(): string {
     return [...this.gaps]
       .sort()
@@ -135,7 +139,7 @@ export class Needs {
     return this.allBrowserForms || this.browserForms.size > 0;
   }
 
-  /** The module that declares the names written without an import; nothing when there are none. */
+  /** The module that declares globals; undefined when there are none. */
   globalsModule(): string | undefined {
     if (this.globals.size === 0) return undefined;
     return [...this.globals].map((name) => globals[name]).join("\n");

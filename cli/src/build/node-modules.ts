@@ -9,7 +9,7 @@ import { type Use, type UsesOf, usesReader } from "./used-names.ts";
 /** The modules that stand in for Node's inside a component, compiled. */
 export const nodeFolder = join(packageFolder, "dist", "node");
 
-/** The modules that define what the engine lacks, compiled. */
+/** The compiled modules that define features that the engine lacks. */
 const gapsFolder = join(packageFolder, "dist", "gaps");
 
 /** Node's modules that a component can have, and the file that stands in for each. */
@@ -39,7 +39,7 @@ const served: Readonly<Record<string, string>> = {
   "util/types": "util-types",
 };
 
-/** What serves instead of a module that a component cannot have. */
+/** Alternatives to modules that a component can't have. */
 const advice: readonly (readonly [names: RegExp, text: string])[] = [
   [/^fs\b/, "there are no files: import a text or JSON into the bundle, and keep data in a storage or SQL sidecar"],
   [/^(http|https|http2)$/, "make requests with fetch() or httpClient(), and answer them with routes"],
@@ -61,8 +61,8 @@ const asCommonJs = (file: string) => `module.exports = require(${JSON.stringify(
 const fileOf = (name: string) => join(nodeFolder, `${served[name]}.js`);
 
 /**
- * Resolves Node's own modules: to what stands in for them inside a component, or to an error that says what to do instead.
- * A name that a package takes from one, and that is not there, is among the warnings.
+ * Resolves Node's own modules to their replacements inside a component, or to an error with an alternative. A name that
+ * a package imports and the replacement lacks is reported as a warning.
  */
 export function nodeModules(needs: Needs): Plugin {
   return {
@@ -94,7 +94,7 @@ export function nodeModules(needs: Needs): Plugin {
 function nameOf({ path, importer }: OnResolveArgs, names: ReadonlySet<string>): string | undefined {
   const name = path.replace(/^node:/, "");
   if (path.startsWith("node:") || names.has(name)) return name;
-  // It prefers packages to what a component has anyway.
+  // readable-stream prefers packages to modules that a component has anyway.
   if (!/[\\/]readable-stream[\\/]/.test(importer)) return undefined;
   if (name === "process/" || name === "string_decoder/") return name.slice(0, -1);
   return name === "abort-controller" ? name : undefined;
@@ -142,7 +142,7 @@ async function resolveServed(
   return { path: fileOf(name), sideEffects: false };
 }
 
-/** The names that a file takes from a module and that what stands in for it does not have. */
+/** The names that a file imports from a module and its replacement lacks. */
 async function lackingIn(uses: readonly Use[], specifier: string, name: string): Promise<Use[]> {
   const exports = await exportsOf(name);
   return uses.filter((use) => use.specifier === specifier && use.kind !== "require" && !exports.has(use.name));
@@ -153,7 +153,7 @@ const refusing: Readonly<Record<string, readonly string[]>> = { crypto: ["create
 
 const known = new Map<string, Promise<ReadonlySet<string>>>();
 
-/** What can be had of a module: its exports, and what every object or function has. */
+/** The available members of a module: its exports, and those of every object or function. */
 function exportsOf(name: string): Promise<ReadonlySet<string>> {
   let exports = known.get(name);
   if (exports === undefined) {
@@ -178,7 +178,7 @@ function lackingError(use: Use, name: string, importer: string): PartialMessage 
   };
 }
 
-/** The text of a module that is made up: its path says of what. */
+/** The text of a generated module, by its path. */
 function contentsOf(path: string): string {
   if (path === "abort-controller") return "module.exports = globalThis;";
   const [name, lacking] = path.split(/:(?=[^:]*$)/) as [string, string];

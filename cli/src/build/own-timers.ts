@@ -2,10 +2,10 @@
 type TimerFunction = (...args: unknown[]) => unknown;
 
 /**
- * Runs inside the component, before all modules, and so is all in one: what it calls is the engine's. The engine keeps timers
- * that a request leaves behind and runs them in the next one that the instance serves. This notes every timer that is set, and
- * puts a function beside the globals with which the entry forgets them first. A timer that has fired or was cleared is no longer
- * noted, because one streamed answer may set any number.
+ * Runs inside the component, before all modules, so it is self-contained and calls only the engine's functions. The
+ * engine keeps timers that a request leaves behind and runs them in the next one that the instance serves. This code
+ * records every timer, and adds a function with which the entry clears them first. A timer that has fired or was
+ * cleared is no longer noted, because one streamed answer may set any number.
  *
  * A proxy leaves everything else to the engine: name, length, and which arguments are refused.
  */

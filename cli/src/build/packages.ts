@@ -14,14 +14,14 @@ export function packageFolderOf(file: string): string | undefined {
   return last === undefined ? undefined : file.slice(0, last.index + last[0].length);
 }
 
-/** Tells whether a package says what it is like without Node: a field or a condition named `browser`. */
+/** Reports whether a package has a form without Node: a field or a condition named `browser`. */
 export function hasBrowserForm(folder: string): boolean {
   const known = forms.get(folder) ?? readForm(folder);
   forms.set(folder, known);
   return known;
 }
 
-/** Installed packages change rarely; a server for development that is told of none works with the one it knows. */
+/** Installed packages change rarely; a development server that gets no notice of a change uses the cached form. */
 const forms = new Map<string, boolean>();
 
 function readForm(folder: string): boolean {

@@ -11,7 +11,11 @@ answerParent<PrepareRequest, object>(async (request) => {
     if (engine) await fromNative(engine.precompile(request.cache));
     return {};
   }
-  const { prepare } = request.kind === "snapshot" ? SnapshotEngine : SpecializableEngine;
+  const prepare = {
+    snapshot: SnapshotEngine.prepare,
+    shipped: SnapshotEngine.prepareShipped,
+    specializable: SpecializableEngine.prepare,
+  }[request.kind];
   const { spliced, stubbed, adapter, bindings, environment } = request.spliced;
   await fromNative(
     prepare(folder, key, {

@@ -4,7 +4,7 @@ import { withoutPropertyEscapes } from "./property-escapes.ts";
 
 const wrapped = (source: string) => `globalThis.found = (() => {${source}})();\n`;
 
-/** What a script's function gives. */
+/** The result of a script's function. */
 function evaluated(text: string): unknown {
   runInThisContext(text);
   return (globalThis as unknown as { found: unknown }).found;

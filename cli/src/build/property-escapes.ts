@@ -4,7 +4,7 @@ import rewritePattern from "regexpu-core";
 import { apply, type Edit } from "./edits.ts";
 import { walk } from "./used-names.ts";
 
-/** A module's text without classes of characters by their Unicode properties, and what is left of them. */
+/** A module's text without character classes by Unicode property, and the remaining ones. */
 export interface Rewritten {
   readonly text: string;
   readonly warnings: readonly string[];
@@ -99,7 +99,7 @@ function rewritten({ pattern, flags }: Expression): string | undefined {
       },
     } as const;
     const text = rewritePattern(pattern, flags, options);
-    // A text may have what a literal must not: a line's end, and a slash outside of a class.
+    // A text may contain characters that a literal must not: a line break, and a slash outside a class.
     const { source } = new RegExp(text, changed);
     return `/${source}/${changed}`;
   } catch {

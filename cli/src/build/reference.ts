@@ -4,21 +4,21 @@ import { askChild } from "./child.ts";
 import type { Componentizer } from "./componentize.ts";
 import { explain } from "./explain.ts";
 
-/** What the child process is told. */
+/** The request to the child process. */
 export interface ReferenceRequest {
   readonly sourcePath: string;
   readonly witPath: string;
   readonly worldName: string;
 }
 
-/** What the child process answers. */
+/** The answer of the child process. */
 export interface ReferenceResult {
   readonly component: Uint8Array;
 }
 
 /**
- * The way of `@bytecodealliance/componentize-js` itself, which compiles the engine for each build: `tenon build
- * --reference`, and what tests compare Tenon's own way with.
+ * Builds with `@bytecodealliance/componentize-js` itself, which compiles the engine for each build: for `tenon build
+ * --reference`, and as the reference of tests.
  *
  * @throws TenonError `BUILD` with the place in the TypeScript when the module's top level throws
  */

@@ -11,7 +11,7 @@ export interface Namespace {
   readonly importer: string;
 }
 
-/** The file that an import leads to; undefined when there is none. */
+/** The file that an import resolves to; undefined when there is none. */
 export type Resolve = (specifier: string, importer: string) => Promise<string | undefined>;
 
 const SDK = "@tenon/sdk";
@@ -26,12 +26,12 @@ export class SdkNames {
     this.#resolve = resolve;
   }
 
-  /** What `import { name } from specifier` in the file `importer` gives. */
+  /** The origin of `import { name } from specifier` in the file `importer`. */
   async imported(specifier: string, name: string, importer: string): Promise<Origin | undefined> {
     return this.#follow(specifier, name, importer, new Set());
   }
 
-  /** What `origin.name` is. */
+  /** The origin of `origin.name`. */
   async member(origin: Origin | undefined, name: string): Promise<Origin | undefined> {
     if (origin === "field") return KINDS.has(name) ? "kind" : undefined;
     return typeof origin === "object" ? this.imported(origin.specifier, name, origin.importer) : undefined;
@@ -95,7 +95,7 @@ export function importOf(module: EcmaScriptModule, local: string): Import | unde
   return undefined;
 }
 
-/** Whether a file may use the SDK: any of the user's own, and of packages those of one that depends on it. */
+/** Reports whether a file may use the SDK: any of the user's own, and of packages those of one that depends on it. */
 export async function usesSdk(file: string): Promise<boolean> {
   if (!/\.[cm]?[jt]sx?$/.test(file)) return false;
   if (!/[\\/]node_modules[\\/]/.test(file)) return true;
@@ -103,12 +103,12 @@ export async function usesSdk(file: string): Promise<boolean> {
   return Object.hasOwn({ ...dependencies, ...peerDependencies }, SDK);
 }
 
-/** Whether a file is one of the SDK's own, installed or linked. */
+/** Reports whether a file is one of the SDK's own, installed or linked. */
 export async function isOfSdk(file: string): Promise<boolean> {
   return (await packageOf(file)).name === SDK;
 }
 
-/** What is read of a `package.json`. */
+/** The members of a `package.json` that are read. */
 interface Package {
   readonly name?: string;
   readonly dependencies?: object;

@@ -6,9 +6,9 @@ import { isOfNode } from "./node-modules.ts";
 import { isOfSdk } from "./sdk-names.ts";
 
 /**
- * The modules of the SDK that are left out until a source names what they are for. Every app imports them, because methods
- * of answers and options of routes lead to them. `left-out/` of the SDK has a module in the place of each; its functions fail
- * with the word that is missing, so that a name put together at run time is no silent loss.
+ * The modules of the SDK that are left out until a source names their feature. Every app imports them, because methods
+ * of answers and options of routes lead to them. `left-out/` of the SDK has a replacement for each; its functions fail
+ * with the missing word, so that a name composed at run time is not lost silently.
  */
 const parts: Readonly<Record<string, RegExp>> = {
   "http/cookies": /cookie/i,
@@ -36,8 +36,8 @@ export class SdkParts {
   }
 
   /**
-   * Adds the parts that the sources of a bundle name; tells whether it has to be made again. It reads those as well of which
-   * nothing is in the output, because constants of one source may stand in another.
+   * Adds the parts that the sources of a bundle name; returns whether it has to be made again. It also reads sources
+   * without output, because their constants may be inlined in others.
    *
    * @param folder the folder that the bundle's inputs are named from
    */

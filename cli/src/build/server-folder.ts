@@ -22,9 +22,11 @@ export interface ServerFolder {
 }
 
 /**
- * Writes `folder` anew: `server.json`, `<module>.wasm` for each module, and the project's `migrations/`. Secrets and the URLs of stores stay references.
+ * Replaces `folder`: `server.json`, `<module>.wasm` for each module, and the project's `migrations/`. Secrets and the
+ * URLs of stores stay references.
  *
- * @throws TenonError `CONFIG` for modules that cannot be served, `NOT_BUILT`, `WRITE`, and what pulling from a registry throws
+ * @throws TenonError `CONFIG` for modules that cannot be served, `NOT_BUILT`, `WRITE`, and the errors of pulling from a
+ *   registry
  */
 export async function writeServerFolder(project: Project, folder: string): Promise<ServerFolder> {
   const { files, named } = await filesToServe([], project);
@@ -59,6 +61,7 @@ export function serverConfiguration(config: Config, modules: readonly string[]):
     metricsAddress: server.metricsAddress,
     logFormat: server.logFormat,
     accessLog: server.accessLog,
+    trustCompiled: server.trustCompiled,
     otlpEndpoint: server.otlpEndpoint,
     trustedProxies: server.trustedProxies,
     ...(server.tlsCertificate === undefined ? {} : { tls: { certificate: server.tlsCertificate, key: server.tlsKey } }),

@@ -8,8 +8,8 @@ import type { Componentizer } from "./componentize.ts";
 import { randomPlaces, requireHandled, topLevelError } from "./explain.ts";
 
 /**
- * Tenon's own way: the top level runs in an engine that is compiled already, and the memory that it leaves is written into
- * a component that is encoded already. A release does not say what tools made it.
+ * Tenon's own componentizer: the top level runs in a compiled engine, and the resulting memory is written into an
+ * encoded component. A release does not name its tools.
  *
  * @throws TenonError `BUILD` with the place in the TypeScript when the module's top level fails
  */

@@ -10,10 +10,10 @@ import { SdkNames, usesSdk } from "./sdk-names.ts";
 import { withoutDocs } from "./strip-docs.ts";
 
 /**
- * Loads sources: without what only the OpenAPI document needs, and with what the engine lacks written out when that is needed.
- * (esbuild keeps comments inside expressions, and so those above the routes.) Everything else keeps its place, for error
- * messages and the source map. A module of the project that uses what the engine does not have is an error; in a package it is
- * a warning, because packages bring code that a handler never reaches.
+ * Loads sources without the documentation that only the OpenAPI document needs, and with syntax that the engine lacks
+ * expanded on demand. (esbuild keeps comments inside expressions, and so those above the routes.) Everything else keeps
+ * its place, for error messages and the source map. Using a feature that the engine lacks is an error in a module of
+ * the project. In a package it is a warning, because packages contain code that a handler never reaches.
  */
 export function sources(needs: Needs, project: string): Plugin {
   return {
@@ -45,7 +45,7 @@ export function sources(needs: Needs, project: string): Plugin {
           contents = rewritten.text;
           for (const each of rewritten.warnings) needs.warn(each);
         }
-        // What is as it was is loaded by esbuild itself, which knows what a package says of its files.
+        // esbuild itself loads unchanged files, because it applies a package's settings for them.
         if (!ofSdk && contents === text) return undefined;
         return { contents, loader: extname(path).replace(/^\.[cm]?/, "") as Loader };
       });

@@ -1,4 +1,4 @@
-/** The child process of `engine.ts`: what componentize-js splices into its engine for a world. */
+/** The child process of `engine.ts`: splices imports and exports into componentize-js' engine for a world. */
 import { readFile } from "node:fs/promises";
 import { preview1AdapterReactorPath } from "@bytecodealliance/jco";
 import { fromNative, native } from "../native.ts";
@@ -29,7 +29,7 @@ interface Splicer {
   ): Uint8Array;
 }
 
-/** The signature of an export as the engine is told it. */
+/** The signature of an export, in the engine's form. */
 interface CoreFunction {
   readonly params: readonly string[];
   readonly paramptr: boolean;
@@ -38,7 +38,7 @@ interface CoreFunction {
   readonly retsize: number;
 }
 
-/** What componentize-js enables when it is told nothing. */
+/** The features that componentize-js enables by default. */
 const features = ["stdio", "random", "clocks", "http", "fetch-event"];
 
 const library = new URL("../lib/", import.meta.resolve("@bytecodealliance/componentize-js"));

@@ -26,7 +26,7 @@ const strip = (file: string, text: string) =>
     new SdkNames(async (specifier) => (specifier.startsWith("./") ? join(folder, specifier) : undefined)),
   );
 
-/** Documentation is marked by M; what stays is not. */
+/** M marks documentation; the rest stays. */
 const module = (text: string) =>
   `import { field, list as many, Type } from "@tenon/sdk";\nimport * as sdk from "@tenon/sdk";\n${text}`;
 

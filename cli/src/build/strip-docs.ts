@@ -3,7 +3,10 @@ import { docsProperties } from "./docs-properties.ts";
 import { apply, type Edit } from "./edits.ts";
 import type { SdkNames } from "./sdk-names.ts";
 
-/** A module's text with its documentation blanked; as it is when it does not parse, which esbuild tells better. */
+/**
+ * A module's text with its documentation blanked; unchanged when it does not parse, because esbuild reports that
+ * better.
+ */
 export async function withoutDocs(file: string, text: string, names: SdkNames): Promise<string> {
   if (!text.includes("/**") && !text.includes("docs")) return text;
   const parsed = parseSync(file, text);

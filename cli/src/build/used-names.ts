@@ -7,7 +7,7 @@ export interface Use {
   /** `import` for a named import, `member` for a property of the whole module. */
   readonly kind: "import" | "member" | "require";
   readonly name: string;
-  /** Whether the call stands in a `try`. */
+  /** True when the call stands in a `try`. */
   readonly isTried: boolean;
   /** From 1. */
   readonly line: number;
@@ -121,7 +121,7 @@ function requiredBy(node: Node): string | undefined {
   return first?.type === "Literal" && typeof first.value === "string" ? first.value : undefined;
 }
 
-/** The module that an expression is all of: what `require` gives, as it is or as compilers wrap it. */
+/** The module that an expression evaluates to: the result of `require`, plain or wrapped by a compiler. */
 function wholeModule(node: Node): string | undefined {
   const required = requiredBy(node);
   if (required !== undefined || node.type !== "CallExpression" || node.callee.type !== "Identifier") return required;

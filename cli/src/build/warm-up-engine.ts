@@ -1,11 +1,11 @@
 /**
- * Runs inside the component, before all modules, and so is all in one: what it calls is the engine's, whatever a module puts into
- * the globals. It puts two functions beside them, which a build calls before the snapshot. One does what the engine does once, so
- * that no request has to: it makes tables and shapes when something is first used. It draws no random numbers: an instance must
- * not begin with those of the build.
+ * Runs inside the component, before all modules, so it is self-contained and calls only the engine's functions,
+ * whatever a module puts into the globals. It adds two functions, which a build calls before the snapshot. One triggers
+ * the engine's work at first use, so that no request has to: tables and object shapes. It draws no random numbers: an
+ * instance must not begin with those of the build.
  *
- * The other one has everything that is random throw, while handlers of routes are called that are `warm`: all instances would have
- * the values that a handler keeps. It returns what ends that.
+ * The other one makes every random function throw, while handlers of `warm` routes are called, because all instances
+ * would share the values that a handler keeps. It returns a function that ends this.
  */
 export function warmUpEngine(): void {
   const engine = globalThis as unknown as Record<symbol, unknown>;

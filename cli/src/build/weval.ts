@@ -7,7 +7,7 @@ import { TenonError } from "../errors.ts";
 
 const run = promisify(execFile);
 
-/** What is run, and what to do when it is not there. */
+/** The supported version, and the hint when it is missing. */
 const wanted = /^weval 0\.5\.\d+$/;
 const hint = "install it with `cargo install weval --locked --version 0.5.1`, or name it in TENON_WEVAL";
 
@@ -15,10 +15,10 @@ const hint = "install it with `cargo install weval --locked --version 0.5.1`, or
 const stack = String(64 * 1024 * 1024);
 
 /**
- * Finds weval, the partial evaluator of `tenon build --aot`: a program of its own, named by `TENON_WEVAL` or on the path.
+ * Finds weval, the partial evaluator of `tenon build --aot`: a separate program, named by `TENON_WEVAL` or on the path.
  *
- * @returns what to run
- * @throws TenonError `WEVAL` when it is not there, or is of another version than 0.5
+ * @returns its file or name
+ * @throws TenonError `WEVAL` when it is missing, or of another version than 0.5
  */
 export async function findWeval(): Promise<string> {
   const named = process.env["TENON_WEVAL"] || undefined;
@@ -35,11 +35,11 @@ export async function findWeval(): Promise<string> {
 }
 
 /**
- * Lets weval specialize the functions of a module to what it finds in the module's memory. It computes for some seconds on
- * all cores, in a process of its own that does not outlive this one.
+ * Makes weval specialize the functions of a module to the content of the module's memory. It computes for some seconds
+ * on all cores, in a process of its own that does not outlive this one.
  *
- * @param program what {@link findWeval} found
- * @throws TenonError `WEVAL` with what it printed when it fails
+ * @param program the result of {@link findWeval}
+ * @throws TenonError `WEVAL` with its output when it fails
  */
 export async function specialize(program: string, module: Uint8Array): Promise<Buffer> {
   const folder = await mkdtemp(join(tmpdir(), "tenon-"));

@@ -14,6 +14,7 @@ interface Options extends CommonOptions {
   readonly aot?: boolean;
   readonly reference?: boolean;
   readonly server?: boolean;
+  readonly fromSource?: boolean;
 }
 
 /** `tenon build`: the project's component in `dist/`. */
@@ -34,6 +35,12 @@ export function buildCommand(program: Command): void {
       ),
     )
     .option("--server", "write dist/server/, which the program tenon-server serves without Node")
+    .addOption(
+      new Option(
+        "--from-source",
+        "prepare the engine on this machine instead of taking that of @tenon/engine; the result is the same",
+      ).conflicts(["aot", "reference"]),
+    )
     .option("--json", "print what was written as JSON, one line for each project");
   withCommonOptions(command).action(async (options: Options) => {
     // Partial evaluation is for serving, and takes too long for anything else.
@@ -44,7 +51,7 @@ export function buildCommand(program: Command): void {
     const wanted: BuildOptions = {
       release: options.release === true,
       compose: options.compose === true,
-      ...(options.reference ? { way: "reference" } : options.aot ? { way: "aot" } : {}),
+      ...wayOf(options),
     };
     const { buildProject } = await import("../build/build.ts");
     const failed: string[] = [];
@@ -101,4 +108,10 @@ function summary(name: string, { component, composed }: BuildResult, server: str
     ...(composed === undefined ? {} : { composed: file(composed) }),
     ...(server === undefined ? {} : { server: relative(process.cwd(), server) }),
   };
+}
+
+function wayOf({ reference, aot, fromSource }: Options): Pick<BuildOptions, "way"> {
+  if (reference) return { way: "reference" };
+  if (aot) return { way: "aot" };
+  return fromSource ? { way: "from-source" } : {};
 }

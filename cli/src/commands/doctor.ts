@@ -47,7 +47,7 @@ async function everyCheck(): Promise<Check[]> {
   ];
 }
 
-/** The project that the working folder is in, if it is in one, and what is wrong with it. */
+/** The project that contains the working folder, if any, and its problems. */
 async function projectHere(): Promise<{ project?: Project; checks: Check[] }> {
   const { note, error } = await import("../doctor/check.ts");
   const { projectChecks } = await import("../doctor/project.ts");
@@ -62,7 +62,7 @@ async function projectHere(): Promise<{ project?: Project; checks: Check[] }> {
   }
 }
 
-/** What was found is data: it goes to standard output. */
+/** The findings are data, so they go to standard output. */
 function print(checks: readonly Check[], { quiet, verbose }: Options): void {
   const terminal = new Terminal(verbose ? "verbose" : "normal", process.stdout);
   for (const { name, state, found, todo } of checks) {

@@ -40,7 +40,7 @@ function described(): string {
     .join(", ");
 }
 
-/** What to do in a new project, line by line. */
+/** The next steps in a new project, line by line. */
 function next(template: string, manager: PackageManager): string[] {
   const run = manager === "pnpm" ? "pnpm exec" : "npx";
   const steps = [

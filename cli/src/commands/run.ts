@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import type { Admin } from "../admin/server.ts";
 import { exitCode, failureToTell } from "../errors.ts";
 import { Lifecycle } from "../lifecycle.ts";
+import { pathOf } from "../module-source.ts";
 import { formatReference, parseReference } from "../oci/reference.ts";
 import { type CommonOptions, parsePort, suggestPort, terminalFor, withCommonOptions } from "../options.ts";
 import { hostAndPort } from "../project/config/addresses.ts";
@@ -10,7 +11,6 @@ import { mountsOf, type Pull } from "../project/modules.ts";
 import { configFile } from "../project/project.ts";
 import { Reloading } from "../reloading.ts";
 import { type Listening, Runtime } from "../runtime.ts";
-import { pathOf } from "../runtime-options.ts";
 import { type Configuration, readConfiguration } from "../serve/configuration.ts";
 import { Live } from "../serve/live.ts";
 import { Terminal } from "../terminal.ts";
@@ -20,6 +20,7 @@ interface Options extends CommonOptions {
   readonly host?: string;
   readonly json?: boolean;
   readonly plainHttp?: boolean;
+  readonly trustCompiled?: boolean;
 }
 
 /** `tenon run`: serve components in the foreground until a signal. */
@@ -39,6 +40,7 @@ export function runCommand(program: Command): void {
     .option("-p, --port <number>", "port to listen on; 0 takes a free one", parsePort)
     .option("--host <host>", "address to listen on")
     .option("--plain-http", "reach registries by HTTP without TLS; those on this machine always are")
+    .option("--trust-compiled", "load machine code of `tenon compile` (.cwasm); use it for files of your own only")
     .option("--json", "print where it serves what as one line of JSON");
   withCommonOptions(command).action(async (named: string[], options: Options) => {
     const terminal = terminalFor(options);
@@ -97,7 +99,7 @@ async function reload(live: Live, runtime: Runtime, terminal: Terminal): Promise
 }
 
 /**
- * Looks up tags. The registry may be away for a while, and the modules that are served need it no more: that is reported once.
+ * Looks up tags. The registry may be down for a while, which does not affect the served modules: that is reported once.
  *
  * @param before the failure of the last time
  * @returns the failure; undefined when there is none
@@ -136,7 +138,7 @@ async function startAdmin(address: string, live: Live): Promise<Admin> {
 function puller(options: Options, terminal: Terminal | undefined): Pull {
   return async (component) => {
     const { pullModule } = await import("../oci/pull.ts");
-    // Read before it is shown, because what is no reference may hold a password.
+    // Parsed before it is shown, because an invalid reference may contain a password.
     const shown = formatReference(parseReference(component));
     const run = () => pullModule(component, { plainHttp: options.plainHttp === true });
     const { path } =
@@ -152,12 +154,13 @@ async function load({ modules, serving }: Configuration, options: Options, termi
     Runtime.create({
       ...serving,
       modules,
+      ...(options.trustCompiled ? { trustCompiled: true } : {}),
       logLevel: options.quiet ? "error" : options.verbose ? "debug" : "info",
     });
   return terminal.step("Load", names, create);
 }
 
-/** Says where modules are served. Of one that could not be loaded the log has said why. */
+/** Reports where modules are served. The log has the reason for one that could not be loaded. */
 async function announce(url: string, runtime: Runtime, options: Options, terminal: Terminal): Promise<void> {
   const health = await runtime.fetch(new Request(`${url}/health`));
   const { modules: states } = (await health.json()) as { modules: Readonly<Record<string, string>> };

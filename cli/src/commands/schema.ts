@@ -50,11 +50,11 @@ async function write(path: string, text: string): Promise<void> {
   }
 }
 
-/** What `--check --json` prints of a document. */
+/** The output of `--check --json` for a document. */
 interface Checked {
   readonly path: string;
   readonly up_to_date: boolean;
-  /** What writing it anew would change, as a unified diff; empty when nothing. */
+  /** The changes of writing it again, as a unified diff; empty when there are none. */
   readonly difference: string;
 }
 

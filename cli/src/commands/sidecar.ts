@@ -75,7 +75,7 @@ function addKind(sidecar: Command, kind: SidecarKind): void {
   });
 }
 
-/** How the options are read whose values are no numbers and no plain texts. */
+/** The parsers of options whose values are neither numbers nor plain texts. */
 const parsers: { readonly [K in SidecarOptionKey]?: (text: string) => unknown } = { role, tables: list };
 
 function optionOf(key: SidecarOptionKey): Option {

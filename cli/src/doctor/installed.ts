@@ -1,8 +1,10 @@
 /** Checks of the installation: Node, Tenon's packages, and the engine for builds. */
+
+import { buildPackageFrom } from "../building.ts";
 import type { TenonError } from "../errors.ts";
 import { native } from "../native.ts";
-import { packageFolder, requiredNode, version } from "../package.ts";
-import { enginePackage, installedVersion, wasmtimeVersion } from "../versions.ts";
+import { buildPackage, isComplete, packageFolder, requiredNode, version } from "../package.ts";
+import { engineVersion, installedVersion, wasmtimeVersion } from "../versions.ts";
 import { type Check, error, note, ok } from "./check.ts";
 
 /** Checks the installation of the running command. */
@@ -48,9 +50,14 @@ function loadProblems(cause: unknown): string[] {
 }
 
 function engineCheck(): Check {
-  const installed = installedVersion(enginePackage);
-  if (installed !== undefined) return ok("engine", `StarlingMonkey of componentize-js ${installed}`);
-  return note("engine", `${enginePackage} is not installed, so nothing can be built`, "install tenon again to build");
+  if (!isComplete) {
+    const found = buildPackageFrom(process.cwd());
+    const hint = `npm install --save-dev ${buildPackage}@${version}`;
+    if (found === undefined) return note("engine", `${buildPackage} is not installed, so nothing can be built`, hint);
+    if (found.version !== version)
+      return error("engine", `${buildPackage} ${found.version} belongs to another version`, hint);
+  }
+  return ok("engine", `StarlingMonkey of componentize-js ${engineVersion}`);
 }
 
 /** Compares versions by major, minor and patch number. */

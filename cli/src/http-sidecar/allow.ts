@@ -53,7 +53,7 @@ export function splitPath(path: string): string[] | undefined {
       return undefined;
     }
     // Some servers cut a segment off at a semicolon, and then see dots.
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern is for control characters
     if (/^\.{1,2}(?:;|$)|[/\\\0-\x1f\x7f]/.test(segment)) return undefined;
     segments.push(segment);
   }

@@ -1,4 +1,5 @@
 import { TenonError } from "../errors.ts";
+import { fromNative, native } from "../native.ts";
 
 /** The imported and exported interfaces of a component, such as `wasi:http/incoming-handler@0.2.10`. */
 export interface Interfaces {
@@ -11,11 +12,9 @@ export interface Interfaces {
  *
  * @throws TenonError `NOT_A_COMPONENT`
  */
-export async function interfacesOf(component: Uint8Array, file: string): Promise<Interfaces> {
-  const { componentWit } = await import("@bytecodealliance/jco");
-  let wit: string;
+export async function interfacesOf(component: Buffer, file: string): Promise<Interfaces> {
   try {
-    wit = await componentWit(component);
+    return await fromNative(native().interfacesOf(component));
   } catch (error) {
     throw new TenonError(
       "NOT_A_COMPONENT",
@@ -24,8 +23,4 @@ export async function interfacesOf(component: Uint8Array, file: string): Promise
       error,
     );
   }
-  const [, world = ""] = /^world root \{\n(.*?)^\}/ms.exec(wit) ?? [];
-  const names = (keyword: string) =>
-    [...world.matchAll(new RegExp(`^  ${keyword} ([a-z0-9:/@.+-]+)[;:]`, "gm"))].map(([, name = ""]) => name);
-  return { imports: names("import"), exports: names("export") };
 }

@@ -1,6 +1,6 @@
 /**
- * What holds for any text of `tenon.toml` and any environment. A moment's worth in each run of the tests;
- * `TENON_FUZZ_SECONDS` says how much longer (`scripts/fuzz.mjs`).
+ * Properties that hold for any text of `tenon.toml` and any environment. Tests run this briefly; `TENON_FUZZ_SECONDS`
+ * prolongs it (`scripts/fuzz.mjs`).
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";

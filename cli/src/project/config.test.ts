@@ -167,14 +167,14 @@ describe("a mistake is named with its place", () => {
     [`${minimal}[env]\nA = ["b"]\n`, "tenon.toml:4:5: `env.A` must be a string"],
     [`${minimal}[env.A]\nb = "c"\n`, "tenon.toml:3:6: `env.A` must be a string"],
     [`${minimal}${minimal}`, "tenon.toml:3:"],
-    // What is missing at the end of a line is told there, not where the parser gives up looking for it.
+    // A missing end of a line is reported there, not where the parser stops looking for it.
     [`${minimal}[server]\nport =\nhost = "a"\n`, "tenon.toml:4:7: Unspecified values are invalid\n  4 | port =\n"],
     [`${minimal}[server]\r\nport =\r\nhost = "a"\r\n`, "tenon.toml:4:7: Unspecified"],
     [`${minimal}[server\nport = 3\n`, "tenon.toml:3:8: Unterminated table-key"],
     [`${minimal}[server]\nport\n\n# the host\nhost = "a"\n`, "tenon.toml:4:5: "],
     [`${minimal}[server]\nport =\n\n# the end`, "tenon.toml:4:7: Unspecified"],
     [`${minimal}[outbound]\nallow = [\n  "a"\n[env]\n`, "tenon.toml:5:6: "],
-    // What is wrong by itself stays where it is.
+    // An error within a line keeps its place.
     [`${minimal}[server]\n  = 3\n`, "tenon.toml:4:3: Unexpected token"],
     [`${minimal}[server]\n]\n`, "tenon.toml:4:1: Unexpected token"],
   ])("%j", (text, message) => {

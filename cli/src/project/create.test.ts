@@ -81,7 +81,7 @@ test("a name that is a keyword of WIT names the package and the world neverthele
     await createProject(folder, name, "hello");
     const world = await readFile(join(folder, "wit/world.wit"), "utf8");
     expect(world).toContain(`world %${name} {`);
-    // Without what is in deps/, which this parser isn't given.
+    // Without the packages in deps/, which this parser does not get.
     const witSource = world.replace(/^ *include .*$/m, "");
     await expect(componentEmbed({ witSource, dummy: true }), name).resolves.toBeInstanceOf(Uint8Array);
   }

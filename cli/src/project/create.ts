@@ -10,9 +10,9 @@ import { isInPnpmWorkspace, type PackageManager, pnpmSettings, pnpmWorkspaceFile
 /** A template: a folder of `examples/`. */
 export interface Template {
   readonly example: string;
-  /** What one begins with by it. */
+  /** A summary of its content. */
   readonly summary: string;
-  /** What there is to do besides what every project has to do: a command, and what for. */
+  /** Additional steps: a command, and its purpose. */
   readonly steps?: readonly (readonly [command: string, what: string])[];
 }
 
@@ -28,7 +28,7 @@ export const templates: Readonly<Record<string, Template>> = {
   },
 };
 
-/** What of a template's folder belongs to nobody's project: results of building and installing. */
+/** Files of a template's folder that are not copied: results of building and installing. */
 const left = new Set(["node_modules", "dist", ".tenon", "package-lock.json", "openapi.json"]);
 
 /**
@@ -79,7 +79,7 @@ export async function createProject(
     .sort();
 }
 
-/** What may be in the folder already: a repository that was just begun, and what macOS leaves. */
+/** Files that the folder may contain: a new repository, and macOS' own files. */
 const harmless = new Set([".git", ".DS_Store"]);
 
 async function requireEmpty(folder: string): Promise<void> {
@@ -95,14 +95,14 @@ async function requireEmpty(folder: string): Promise<void> {
     throw new TenonError("EXISTS", `${folder} is there already and not empty`, hint);
 }
 
-/** The interfaces that the project's world includes: `sdk:core`, and what of WASI that one names. */
+/** Writes the interfaces that the project's world includes: `sdk:core`, and the parts of WASI that it names. */
 async function writeWit(folder: string): Promise<void> {
   const dependencies = join(folder, "wit", "deps");
   await cp(join(witFolder, "deps"), dependencies, { recursive: true });
   for (const file of ["handler.wit", "worlds.wit"]) await cp(join(witFolder, file), join(dependencies, "core", file));
 }
 
-/** Allows pnpm what `package.json` allows npm. */
+/** Allows in pnpm the packages that `package.json` allows in npm. */
 async function writePnpmSettings(folder: string): Promise<void> {
   const manifest = JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as { allowScripts?: object };
   const settings = pnpmSettings(Object.keys(manifest.allowScripts ?? {}));

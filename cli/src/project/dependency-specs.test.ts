@@ -19,20 +19,26 @@ const lock = (packages: Record<string, { resolved: string }>) =>
 
 test("a command from the registry makes projects that use the registry", async () => {
   await lock({ "node_modules/tenon": { resolved: "https://registry.example/tenon.tgz" } });
-  expect(dependencySpecs(installed)).toEqual({ tenon: `^${version}`, "@tenon/sdk": `^${version}` });
+  expect(dependencySpecs(installed)).toEqual({
+    tenon: `^${version}`,
+    "@tenon/sdk": `^${version}`,
+    "@tenon/build": `^${version}`,
+  });
 });
 
 test("a command from tarballs makes projects that use the same tarballs", async () => {
-  await lock({
-    "node_modules/tenon": { resolved: "file:../packed/tenon.tgz" },
-    "node_modules/@tenon/sdk": { resolved: "file:../packed/sdk.tgz" },
-    "node_modules/@tenon/native": { resolved: "file:../packed/native.tgz" },
-  });
-  expect(dependencySpecs(installed)).toEqual({
-    tenon: `file:${join(root, "../packed/tenon.tgz")}`,
-    "@tenon/sdk": `file:${join(root, "../packed/sdk.tgz")}`,
-    "@tenon/native": `file:${join(root, "../packed/native.tgz")}`,
-  });
+  const packed = {
+    tenon: "../packed/tenon.tgz",
+    "@tenon/sdk": "../packed/sdk.tgz",
+    "@tenon/build": "../packed/build.tgz",
+    "@tenon/native": "../packed/native.tgz",
+    "@tenon/engine": "../packed/engine.tgz",
+  };
+  const entries = Object.entries(packed);
+  await lock(Object.fromEntries(entries.map(([name, file]) => [`node_modules/${name}`, { resolved: `file:${file}` }])));
+  expect(dependencySpecs(installed)).toEqual(
+    Object.fromEntries(entries.map(([name, file]) => [name, `file:${join(root, file)}`])),
+  );
 });
 
 test("a command in a clone makes projects that use the clone", () => {

@@ -3,21 +3,23 @@ import { dirname, join, resolve, sep } from "node:path";
 import { packageFolder, version } from "../package.ts";
 
 /** The packages that a project depends on. */
-const direct = ["tenon", "@tenon/sdk"] as const;
+const direct = ["tenon", "@tenon/sdk", "@tenon/build"] as const;
 
-/** The same, and what `tenon` itself needs; only packages that no registry has must be named one by one. */
-const all = [...direct, "@tenon/native"] as const;
+/** Tenon's packages and their dependencies; only packages outside a registry must be named one by one. */
+const all = [...direct, "@tenon/native", "@tenon/engine"] as const;
 
 /** Where the packages of a clone are, from this package's folder. */
 const clone: Record<(typeof all)[number], string> = {
   tenon: ".",
   "@tenon/sdk": "../ts-sdk",
+  "@tenon/build": "build",
   "@tenon/native": "../bindings",
+  "@tenon/engine": "engine",
 };
 
 /**
- * What a new project writes into its `package.json` for Tenon's own packages: a project is made with the same packages as
- * the command that made it. Usually that is this version from the registry; a command that was installed from tarballs, or
+ * The versions of Tenon's own packages in a new project's `package.json`: a project uses the same packages as the
+ * command that made it. Usually that is this version from the registry; a command that was installed from tarballs, or
  * that runs in a clone, names those instead.
  */
 export function dependencySpecs(folder: string = packageFolder): Record<string, string> {

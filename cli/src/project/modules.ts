@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { TenonError } from "../errors.ts";
 import { isReference } from "../oci/reference.ts";
-import type { ModuleOptions, RuntimeOptions } from "../runtime.ts";
+import type { ModuleFile, ModuleOptions, RuntimeOptions } from "../runtime.ts";
 import type { SetSource } from "../serve/configuration.ts";
 import type { Config } from "./config.ts";
 import { moduleName, type Project } from "./project.ts";
@@ -14,7 +14,12 @@ import { resolveSidecars } from "./sidecars.ts";
 export type Pull = (reference: string) => Promise<string>;
 
 /** Modules by name, as `Runtime.create` takes them. */
-export type NamedModules = Readonly<Record<string, string | ModuleOptions>>;
+export type NamedModules = Readonly<Record<string, string | FileOptions>>;
+
+/** Options of a module that is a file. */
+interface FileOptions extends ModuleOptions {
+  readonly source: ModuleFile;
+}
 
 /**
  * Components by the names under which they are served, each with the policy that the project has for it.
@@ -31,7 +36,7 @@ export async function namedModules(
 ): Promise<NamedModules> {
   const folder = project?.folder ?? process.cwd();
   const modules = [...(await moduleFiles(files, named, project, pull, set))].map(
-    ([name, file]): [string, string | ModuleOptions] => {
+    ([name, file]): [string, string | FileOptions] => {
       const policy = project?.config.modules[name];
       return [name, policy === undefined ? file : moduleOptions(name, policy, file, folder, environment)];
     },
@@ -84,7 +89,7 @@ export function fileOfSource(source: string, folder: string, pull: Pull): Promis
   return isReference(source) ? pull(source) : Promise.resolve(resolve(folder, source));
 }
 
-/** Whether a project serves components by [modules] alone, because it has no handler of its own. */
+/** Reports whether a project serves components by [modules] alone, because it has no handler of its own. */
 export function hasOnlySources({ config, source }: Project): boolean {
   return !existsSync(source) && Object.values(config.modules).some((module) => module.source !== undefined);
 }
@@ -92,8 +97,8 @@ export function hasOnlySources({ config, source }: Project): boolean {
 /**
  * A component with the policy of `[modules.<name>]`.
  *
- * @param folder what the files of secrets are relative to
- * @throws TenonError `CONFIG` when a secret is not to be had
+ * @param folder the base of secrets' relative files
+ * @throws TenonError `CONFIG` when a secret is unavailable
  */
 export function moduleOptions(
   name: string,
@@ -112,7 +117,7 @@ export function moduleOptions(
   file: string,
   folder: string,
   environment: Environment,
-): ModuleOptions {
+): FileOptions {
   return {
     source: file,
     limits,

@@ -12,7 +12,7 @@ export function packageManager(environment: NodeJS.ProcessEnv = process.env): Pa
   return environment["npm_config_user_agent"]?.startsWith("pnpm/") ? "pnpm" : "npm";
 }
 
-/** Whether a folder, which may not be there yet, is in a pnpm workspace, whose root has the settings. */
+/** Reports whether a folder, which may not be there yet, is in a pnpm workspace, whose root has the settings. */
 export function isInPnpmWorkspace(folder: string): boolean {
   for (let at = folder; ; at = dirname(at)) {
     if (existsSync(join(at, pnpmWorkspaceFile))) return true;

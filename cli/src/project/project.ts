@@ -13,7 +13,7 @@ export interface Project {
   readonly config: Config;
   /** The handler module. */
   readonly source: string;
-  /** What `tenon build` writes. */
+  /** The output of `tenon build`. */
   readonly component: string;
   readonly composed: string;
   readonly sourceMap: string;
@@ -21,7 +21,10 @@ export interface Project {
   readonly scratch: string;
 }
 
-/** The project that `folder` is in: the nearest folder upwards with a `tenon.toml`; undefined when there is none. */
+/**
+ * Finds the project that contains `folder`: the nearest folder upwards with a `tenon.toml`; undefined when there is
+ * none.
+ */
 export async function findProject(folder: string): Promise<Project | undefined> {
   for (let at = resolve(folder); ; at = dirname(at)) {
     if (existsSync(join(at, configFile))) return openProject(at);
@@ -54,7 +57,11 @@ export async function requireProject(folder: string): Promise<Project> {
 export async function projectsFrom(folder: string): Promise<Project[]> {
   const own = await findProject(folder);
   if (own !== undefined) return [own];
-  const { workspaceMembers } = await import("./workspace.ts");
+  const { workspaceMembers } = await import("./workspace.ts").catch((error: unknown) => {
+    // An installation for serving lacks the SDK, which finds workspaces.
+    if ((error as NodeJS.ErrnoException).code !== "ERR_MODULE_NOT_FOUND") throw error;
+    return { workspaceMembers: () => [] };
+  });
   const [root, ...packages] = workspaceMembers(folder);
   const members = packages.filter((member) => existsSync(join(member, configFile)));
   if (root !== resolve(folder) || members.length === 0) return [await requireProject(folder)];
@@ -82,10 +89,10 @@ async function openProject(folder: string): Promise<Project> {
   };
 }
 
-/** What a component is called in URLs: its file's name without `.wasm` and `-composed`. */
+/** The name of a component in URLs: its file's name without `.wasm` or `.cwasm` and `-composed`. */
 export function moduleName(file: string): string {
   return basename(file)
-    .replace(/\.wasm$/, "")
+    .replace(/\.c?wasm$/, "")
     .replace(/-composed$/, "");
 }
 
@@ -96,7 +103,7 @@ export async function dependencies(project: Project): Promise<string[]> {
   const files = await readdir(folder);
   return (
     files
-      // What begins with a dot is hidden, such as what macOS leaves beside a file on foreign disks.
+      // Names with a leading dot are hidden files, such as macOS' own on foreign disks.
       .filter((file) => file.endsWith(".wasm") && !file.startsWith("."))
       .sort()
       .map((file) => join(folder, file))

@@ -15,10 +15,10 @@ const MAX_BYTES = 64 * 1024;
 /**
  * The values of `[secrets]`, by name.
  *
- * @param sources what `tenon.toml` says: `env:NAME` or `file:path`
- * @param folder what paths are relative to
- * @param section what the section is called in errors
- * @throws TenonError `CONFIG` naming each secret that is not to be had, and never a value
+ * @param sources from `tenon.toml`: `env:NAME` or `file:path`
+ * @param folder the base of relative paths
+ * @param section the section's name in errors
+ * @throws TenonError `CONFIG` naming each unavailable secret, and never a value
  */
 export function resolveSecrets(
   sources: Readonly<Record<string, string>>,
@@ -38,7 +38,7 @@ export function resolveSecrets(
 }
 
 /**
- * An environment with what `.env` adds to it. A variable that is set already wins.
+ * An environment extended by `.env`. A variable that is set already wins.
  *
  * @throws TenonError `CONFIG` when the file can't be read
  */

@@ -6,11 +6,13 @@ import { type Environment, resolveSecrets } from "./secrets.ts";
 import { resolveSidecars } from "./sidecars.ts";
 
 /**
- * What `tenon.toml` says to the runtime: `[server]` without the address, `[sidecars]`, `[outbound]`, `[secrets]` and `[env]`.
+ * The runtime's options from `tenon.toml`: `[server]` without the address, `[sidecars]`, `[outbound]`, `[secrets]` and
+ * `[env]`.
  *
- * @param folder what paths in the file are relative to
- * @param environment where the variables of `[secrets]` and of sidecars in this process are looked up
- * @throws TenonError `CONFIG` when a secret or the URL of a sidecar is not to be had, or when there is a certificate without its key, or the other way round
+ * @param folder the base of relative paths in the file
+ * @param environment the variables for `[secrets]` and for sidecars in this process
+ * @throws TenonError `CONFIG` for an unavailable secret or sidecar URL, and for a certificate without its key, or the
+ *   other way round
  */
 export function servingOptions(
   config: Config,

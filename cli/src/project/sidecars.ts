@@ -8,9 +8,9 @@ import { type Environment, valueAt } from "./secrets.ts";
 /**
  * The sidecars of a section.
  *
- * @param folder what paths are relative to
- * @param section what the section is called in errors
- * @throws TenonError `CONFIG` naming each sidecar whose URL is not to be had, and never a URL
+ * @param folder the base of relative paths
+ * @param section the section's name in errors
+ * @throws TenonError `CONFIG` naming each sidecar whose URL is unavailable, and never a URL
  */
 export function resolveSidecars(
   values: Readonly<Record<string, string | InProcessTable>>,

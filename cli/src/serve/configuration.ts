@@ -117,7 +117,7 @@ export async function filesToServe(
 /** Returns the file with this path, or the project's module of this name. */
 function fileOf(component: string, project: Project | undefined, others: readonly string[]): string {
   if (statSync(component, { throwIfNoEntry: false })?.isFile()) return resolve(component);
-  if (component.endsWith(".wasm")) {
+  if (/\.c?wasm$/.test(component)) {
     throw new TenonError(
       "MODULE_READ",
       `cannot read ${component}: there is no such file`,

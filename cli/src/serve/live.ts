@@ -3,13 +3,13 @@ import { relative } from "node:path";
 import { type CronConsumer, consumeCron } from "../cron.ts";
 import { TenonError } from "../errors.ts";
 import { limits } from "../limits.ts";
+import { pathOf } from "../module-source.ts";
 import { camelCase } from "../project/config/key.ts";
 import { sections } from "../project/config/keys.ts";
 import type { Config } from "../project/config.ts";
 import type { Pull } from "../project/modules.ts";
 import { consumeQueues, type QueueConsumer } from "../queues.ts";
 import type { Runtime } from "../runtime.ts";
-import { pathOf } from "../runtime-options.ts";
 import type { Terminal } from "../terminal.ts";
 import { type Configuration, readConfiguration, type SetSource } from "./configuration.ts";
 

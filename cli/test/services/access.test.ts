@@ -1,4 +1,4 @@
-/** What a sidecar of a database does not let through: writes, other tables, statements that take too long. */
+/** Statements that a sidecar of a database refuses: writes, other tables, and slow ones. */
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { describeEach } from "../../../testing/needs.ts";

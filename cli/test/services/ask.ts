@@ -1,6 +1,6 @@
 import { type IncomingMessage, request } from "node:http";
 
-/** What is asked; the path goes out as it is written, dots and percent signs included. */
+/** A request; the path is sent as it is written, including dots and percent signs. */
 export interface Asked {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
@@ -10,13 +10,13 @@ export interface Asked {
   readonly signal?: AbortSignal;
 }
 
-/** What came back. */
+/** An answer. */
 export interface Answer {
   readonly status: number;
   readonly headers: IncomingMessage["headers"];
   readonly bytes: Buffer;
   readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: a test reads into a body without proving what it is first
+  // biome-ignore lint/suspicious/noExplicitAny: tests read bodies without validating them first
   readonly json: any;
 }
 

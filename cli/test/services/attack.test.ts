@@ -65,7 +65,7 @@ async function sendOnce(sql: string): Promise<{ status: number; text: string }> 
   return { status: message.statusCode ?? 0, text: Buffer.concat(chunks).toString("utf8") };
 }
 
-/** What the database consists of, apart from its rows. */
+/** The database's definitions, without its rows. */
 const definition = () =>
   asOwner(
     "SELECT (SELECT md5(string_agg(relname || relkind::text || relnatts, ',' ORDER BY oid)) FROM pg_class WHERE relpersistence <> 't') AS a, " +
@@ -166,7 +166,7 @@ describeWith("postgresql", "statements at random", () => {
 
     expect(leaks, "the canary came back").toEqual([]);
     expect(slept, "pg_sleep slept").toBeUndefined();
-    // What a server counts of a session is there when the session has ended.
+    // A server reports a session's counters when the session has ended.
     const exited = new Promise((resolve) => attacked.once("exit", resolve));
     attacked.kill("SIGTERM");
     await exited;

@@ -1,4 +1,4 @@
-/** What the SQL builder makes passes through `--tables`: its random statements, and those of its test suite. */
+/** Statements of the SQL builder pass `--tables`: random ones, and those of its test suite. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

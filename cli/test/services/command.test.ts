@@ -31,7 +31,7 @@ async function start(args: readonly string[], env: Record<string, string> = {}):
   child.stderr.on("data", (data) => {
     said += data;
   });
-  // Not "exit": what it said is to be whole.
+  // Not "exit", because all output has to be read first.
   const exited = new Promise<number | null>((resolve) => child.once("close", resolve));
   for await (const line of createInterface({ input: child.stdout })) {
     const { address } = JSON.parse(line) as { address: string };

@@ -1,4 +1,4 @@
-/** Who may ask at all. */
+/** The guard of the services: the requests that it refuses. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Services } from "../../src/services.ts";
 import { Sidecar } from "../../src/sidecar.ts";

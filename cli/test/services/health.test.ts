@@ -1,4 +1,4 @@
-/** `/health` tells whether the database can do its work, however busy its connections are. */
+/** `/health` reports whether the database works, however busy its connections are. */
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";

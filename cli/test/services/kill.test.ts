@@ -16,7 +16,7 @@ async function start(directory: string): Promise<{ process: ChildProcess; ask: A
   throw new Error("the services ended before they began");
 }
 
-/** Writes until the server is gone; gives what it acknowledged. */
+/** Writes until the server is gone, and returns the acknowledged writes. */
 async function write(what: (n: number) => Promise<{ status: number }>): Promise<number[]> {
   const acknowledged: number[] = [];
   for (let n = 0; ; n++) {

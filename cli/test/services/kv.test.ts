@@ -42,7 +42,7 @@ describeEach("key-value: $name", kvTargets, (target) => {
     const { keys } = (await ask("GET", "/kv")).json;
     expect(keys).toHaveLength(paths.length);
     expect(keys).toContain("a/b%2F");
-    // What the list shows can be asked for as it is shown, bytes that are no text included.
+    // A listed key can be requested as it is shown, including bytes that are not text.
     for (const key of keys) expect((await ask("GET", `/kv/${encodeURIComponent(key)}`)).status, key).toBe(200);
     for (const key of keys) expect((await ask("DELETE", `/kv/${encodeURIComponent(key)}`)).status, key).toBe(204);
   });

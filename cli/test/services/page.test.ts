@@ -70,7 +70,7 @@ describeWith("chromium", "the services page", () => {
   it("shows requests, keys, objects and jobs", async () => {
     const { page, complaints } = await open("modules");
     await page.getByRole("cell", { name: "/run/none/" }).waitFor();
-    // What the page of a failed build asks by itself is not shown.
+    // The page of a failed build polls, and these requests are not listed.
     expect(await page.getByRole("cell", { name: "/_tenon/build" }).count()).toBe(0);
     await page.getByRole("link", { name: "Keys" }).click();
     await page.getByLabel("Prefix").first().fill("session");

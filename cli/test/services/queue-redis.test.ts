@@ -1,4 +1,4 @@
-/** Queues in Redis beyond the contract of all stores: its memory, its evictions, its crashes, and what stays in it. */
+/** Queues in Redis beyond the contract of all stores: its memory, evictions, crashes, and remaining names. */
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { describeWith } from "../../../testing/needs.ts";
 import { startInProcess } from "../../src/in-process.ts";

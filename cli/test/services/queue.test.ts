@@ -1,4 +1,4 @@
-/** The contract of queues, on everything that keeps to it, and who consumes them. */
+/** The contract of queues, on all stores, and their consumers. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { describeEach } from "../../../testing/needs.ts";
 import { QueueConsumer } from "../../src/queues.ts";

@@ -15,7 +15,7 @@ export function randomOf(seed: number) {
     below,
     list,
     of: <T>(...choices: readonly T[]) => choices[below(choices.length)] as T,
-    /** Whether something of this probability happens. */
+    /** True with this probability. */
     is: (probability: number) => next() < probability,
     /** A whole number of any size within the bounds. */
     between(min: bigint, max: bigint): bigint {

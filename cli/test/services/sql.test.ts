@@ -352,7 +352,7 @@ describeEach("SQL: $name", sqlTargets, (target) => {
       const sessions = await Promise.all(Array.from({ length: 12 }, () => query(session)));
       for (const { json } of sessions) expect(json.rows, sql).toEqual([{ a: null, b: "UTC", c: true }]);
     }
-    // What cannot leave anything keeps its connection.
+    // A statement that leaves no session state keeps its connection.
     const sessions = new Set<number>();
     for (let n = 0; n < 30; n++) sessions.add((await query("SELECT pg_backend_pid() AS pid")).json.rows[0].pid);
     expect(sessions.size).toBeLessThanOrEqual(8);
@@ -524,7 +524,7 @@ describeEach("SQL: $name", sqlTargets, (target) => {
     expect(answers.filter(({ headers }) => headers["idempotent-replayed"] === undefined)).toHaveLength(1);
     expect(await count()).toBe(2);
     expect((await ask("batch", "pay-2", { statements })).status).toBe(422);
-    // What was not applied can be tried again.
+    // A request that was not applied can be retried.
     const wrong = { sql: "INSERT INTO paid VALUES ($1, $2)", params: ["c", -1] };
     expect((await ask("execute", "pay-3", wrong)).status).toBe(400);
     expect((await ask("execute", "pay-3", { ...wrong, params: ["c", 1] })).json).toEqual({ rows_affected: 1 });

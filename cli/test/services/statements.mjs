@@ -1,7 +1,7 @@
-// Statements of PostgreSQL, made at random: most of them are what a handler asks of the tables that it may name, some try to
-// reach the canary. A seed makes the same statements again.
+// Random statements of PostgreSQL: most are those of a handler on its allowed tables, some try to reach the canary. The
+// same seed makes the same statements.
 
-/** The database that statements are made for. The canary's parts are read by nobody who may name `users` and `app.orders`. */
+/** The database of the statements. No user of `users` and `app.orders` alone may read the canary's parts. */
 export const schema = (canary) => [
   "CREATE SCHEMA app",
   "CREATE TYPE place AS (street text, city text)",
@@ -35,7 +35,7 @@ export const fresh = [
   "INSERT INTO app.orders (user_id, total, note, placed, mood) SELECT n, n * 10.5, 'note ' || n, now(), 'good' FROM generate_series(1, 2) n",
 ];
 
-/** What may be named. */
+/** The tables that may be named. */
 export const tables = ["users", "app.orders"];
 
 const columns = {
@@ -159,7 +159,7 @@ export function statements(seed) {
       () => "generate_series(1, (SELECT count(*) FROM secrets)) token",
     ])();
 
-  // What would give the canary, or something else that it should not: of the type text.
+  // An expression of type text that would return the canary, or another forbidden value.
   const attack = () => {
     const sql = () =>
       string(pick(["select token from secrets", "table secrets", "select to_tsvector(token) from secrets"]));
@@ -450,7 +450,7 @@ export function statements(seed) {
   };
   const query = (types, scope) => `(${select(types, scope)})`;
 
-  /** An item of FROM, and what it brings into scope. */
+  /** An item of FROM, and the names that it adds to the scope. */
   const item = (scope, lateral = []) => {
     if (evil()) {
       const as = alias();
@@ -751,7 +751,7 @@ export function statements(seed) {
       "SELECT * FROM users FOR UPDATE OF secrets",
     ]);
 
-  /** Breaks a statement: what one reader of the text takes for a literal or a comment, another may not. */
+  /** Breaks a statement, because readers of the text may disagree on literals and comments. */
   const broken = (sql) => {
     const at = below(sql.length + 1);
     const to = Math.min(sql.length, at + below(8));

@@ -259,7 +259,7 @@ describeEach("storage: $name", [...storageTargets, s3Target], (target) => {
         if (method === "PUT") expect(status, `${method} ${path}`).toBe(400);
       }
     }
-    // Decoded once: what looks like a way up after a second time is a name.
+    // Decoded once: a text that would lead upwards after a second decoding is a name.
     expect((await ask("PUT", "/storage/%252e%252e%252fx", { body: "x" })).status).toBe(201);
     expect((await ask("GET", "/storage")).json.objects.map((each: { path: string }) => each.path)).toEqual([
       "%2e%2e%2fx",

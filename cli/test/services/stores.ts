@@ -20,7 +20,10 @@ export function folder(): string {
 
 /** A PostgreSQL that runs. */
 export interface PostgresStore extends Store {
-  /** Ends every process of it at once, as a crash does, and starts it again, after what `meanwhile` does to its folder of data. */
+  /**
+   * Kills all of its processes at once, as a crash does, and restarts it, after `meanwhile` has changed its data
+   * folder.
+   */
   readonly crash: (meanwhile?: (folders: { readonly data: string }) => void) => void;
 }
 

@@ -18,7 +18,7 @@ export interface Started {
 /** A way to have a service. */
 export interface Target {
   readonly name: string;
-  /** Of SQL: what is written to make tables. */
+  /** The SQL dialect for making tables. */
   readonly dialect?: "sqlite" | "postgres";
   /** The programs of its store. */
   readonly needs?: ProgramName;

@@ -1,4 +1,4 @@
-/** `docs/tutorial.md`: its files are written, step by step, and what it asks is asked. */
+/** `docs/tutorial.md`: writes its files, step by step, and sends its requests. */
 import { execFile } from "node:child_process";
 import { createHmac } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -53,7 +53,7 @@ function token(claims: object): string {
   return `${signed}.${createHmac("sha256", secrets.JWT).update(signed).digest("base64url")}`;
 }
 
-/** What stands for a token or a signature on the page. */
+/** The value for a token or a signature on the page. */
 function filledIn(value: string, body: string): string {
   const at = Math.floor(Date.now() / 1000);
   const signature = createHmac("sha256", secrets.STRIPE).update(`${at}.${body}`).digest("hex");

@@ -155,7 +155,7 @@ describeEach("uploads in parts: $name", [...storageTargets.slice(0, 2), s3Target
         expect([400, 404], `${guess}: ${answer.text}`).toContain(answer.status);
       }
     }
-    // That server does not look at the path of an upload, either; S3 does.
+    // That server does not check the path of an upload, either; S3 does.
     if (!isS3) {
       for (const path of ["u/victim", "u/mine2", "u", "mine"]) {
         expect((await put(ask, path, id, 1, "x")).status).toBe(404);

@@ -31,7 +31,7 @@ const SEED = Number(process.env["TENON_VALUES_SEED"] ?? Date.now() % 2 ** 32);
 const AT_ONCE = 100;
 const timeout = 60_000 + COUNT * 30;
 
-/** Why a value of a listed type may be refused: its JSON is none that every reader has. */
+/** Errors for a value whose JSON not every reader accepts. */
 const REFUSED = /^the body has a number beyond a double, half of a surrogate pair/;
 
 let equal = 0;

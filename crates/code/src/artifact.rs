@@ -66,11 +66,16 @@ struct Parts {
 /// the core modules. None when the state does not fit.
 pub(crate) fn with_state(code: &[u8], module: u32, state: &State<'_>) -> Option<Vec<u8>> {
     let (info, data) = located(code)?;
-    let parts = parts(code, &info, &data, module, state, true)?;
+    // An image apart is mapped by `tenon-memory`; otherwise wasmtime initializes the memory.
+    let apart = !tenon_memory::is_portable();
+    let parts = parts(code, &info, &data, module, state, apart)?;
     let mut made = Vec::with_capacity(code.len() + parts.info.len() + parts.data.len() + 65_536);
     made.extend_from_slice(code);
     elf::replace(&mut made, &data, &parts.data)?;
     elf::replace(&mut made, &info, &parts.info)?;
+    if !apart {
+        return Some(made);
+    }
     let trailer = parts.image?;
     let offset = elf::section(&made, obj::ELF_WASM_DATA)?.content.start as u64 + trailer.offset;
     made.extend(ImageTrailer { offset, ..trailer }.encode());

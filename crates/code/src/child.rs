@@ -30,8 +30,9 @@ const WHOLE: u64 = 0;
 const TAKES_STATE: u64 = 1;
 const FAILED: u64 = 2;
 
-/// Environment variables that a child gets, because it needs them to find programs and libraries.
-const VARIABLES: [&str; 4] = ["PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "NIX_LD"];
+/// Environment variables that a child gets, because it needs them to find programs and libraries, and to compile as its
+/// parent does.
+const VARIABLES: [&str; 5] = ["PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "NIX_LD", "TENON_PORTABLE"];
 
 /// Variable set in each child, so that a program that is its own compiler does not start processes without end.
 const IS_CHILD: &str = "TENON_COMPILER";

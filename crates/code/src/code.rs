@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use rustix::mm::{Advice, madvise};
 use tenon_memory::Image;
 use wasmtime::component::Component;
 
@@ -39,12 +38,20 @@ impl Code {
     /// Releases the code's resident memory in this process. Code that runs afterwards is mapped again, page by page,
     /// from the system's cache of the file. Does nothing unless the code is mapped from a file.
     pub fn release(&self) {
-        if !self.mapped {
+        if !self.mapped || tenon_memory::is_portable() {
             return;
         }
         if let Some(image) = &self.image {
             image.release();
         }
+        #[cfg(target_os = "linux")]
+        self.release_code();
+    }
+
+    #[cfg(target_os = "linux")]
+    fn release_code(&self) {
+        use rustix::mm::{Advice, madvise};
+
         let image = self.component.image_range();
         let length = image.end.addr() - image.start.addr();
         // SAFETY: this is a private mapping of a whole file, so it starts at a page. wasmtime accepts no code that

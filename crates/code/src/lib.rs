@@ -13,6 +13,7 @@
 //!                              restores its instances, compiles; the next component with that digest reuses its code
 //! ```
 
+mod ahead;
 mod artifact;
 mod child;
 mod code;
@@ -25,10 +26,11 @@ mod image;
 mod store;
 mod validate;
 
+pub use ahead::{AheadError, compile_ahead, load_ahead};
 pub use child::serve;
 pub use code::Code;
 pub use compiler::{Compiler, OverBound};
 pub use elf::content_of as section_of_code;
-pub use store::{cached, compile, load};
+pub use store::{cached, cached_bytes, compile, load, load_bytes};
 pub use tenon_compose::HANDLER;
 pub use tenon_rewrite::{EngineModule, RESTORE};

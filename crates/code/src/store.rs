@@ -7,7 +7,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use rustix::fs::{MemfdFlags, OFlags, memfd_create};
+use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
 use tenon_memory::Image;
 use tenon_rewrite::inner_handler;
@@ -21,7 +21,7 @@ use crate::compile::{Compiled, taken_apart};
 use crate::compiler::Compiler;
 
 /// Cache format version; bump it when code generation or validation changes.
-const FORMAT_VERSION: u32 = 4;
+pub(crate) const FORMAT_VERSION: u32 = 4;
 
 /// Extension of a component's code, and the number kept beyond those that a server uses. Each save in `tenon dev` makes
 /// one of 40 MB.
@@ -40,10 +40,7 @@ const KEPT_SHARED: usize = 12;
 /// The limit that the bytes exceed, the compiler's error when they are not a component, or
 /// [`OverBound`](crate::OverBound).
 pub fn compile(engine: &Engine, bytes: &[u8], folder: Option<&Path>, compiler: &Compiler) -> Result<Code> {
-    match open(engine, folder, 1) {
-        Some(store) => store.component(bytes, compiler),
-        None => unstored(engine, bytes, compiler),
-    }
+    load_bytes(engine, bytes, folder, 1, compiler)
 }
 
 /// Loads the code of a component's file if an earlier call has stored it. `components` are served together. The file is
@@ -56,6 +53,38 @@ pub fn cached(engine: &Engine, file: &Path, folder: Option<&Path>, components: u
     let mut bytes = opened(file)?;
     let Some(store) = open(engine, folder, components) else { return Ok(None) };
     Ok(store.kept(&store.name(&digest(&mut bytes)?, CODE)))
+}
+
+/// Does the same as [`cached`] for a component in memory.
+#[must_use]
+pub fn cached_bytes(engine: &Engine, bytes: &[u8], folder: Option<&Path>, components: usize) -> Option<Code> {
+    let store = open(engine, folder, components)?;
+    store.kept(&store.name(&Sha256::digest(bytes), CODE))
+}
+
+/// Does the same as [`load`] for a component in memory.
+///
+/// # Errors
+///
+/// As for [`compile`].
+pub fn load_bytes(
+    engine: &Engine,
+    bytes: &[u8],
+    folder: Option<&Path>,
+    components: usize,
+    compiler: &Compiler,
+) -> Result<Code> {
+    // The compiler also accepts the text format, and would report an error in that format.
+    if !bytes.starts_with(b"\0asm") {
+        return Err(wasmtime::Error::msg("it is not WebAssembly"));
+    }
+    let made = match open(engine, folder, components) {
+        Some(store) => store.component(bytes, compiler),
+        None => unstored(engine, bytes, compiler).and_then(|code| in_memory(engine, &code)),
+    };
+    // Compilation took tens of megabytes, which the allocator would keep for this process.
+    tenon_memory::trim();
+    made
 }
 
 /// Does the same as [`compile`] for a component in a file. `components` are served together. A component whose code is
@@ -77,23 +106,15 @@ pub fn load(
     // One byte beyond the limit shows that the file is too large.
     let mut bytes = Vec::new();
     opened(file)?.take(tenon_screen::MAX_BYTES + 1).read_to_end(&mut bytes)?;
-    // The compiler also accepts the text format, and would report an error in that format.
-    if !bytes.starts_with(b"\0asm") {
-        return Ok(Err(wasmtime::Error::msg("it is not WebAssembly")));
-    }
     // Uses the digest of these bytes, because the file may have changed since.
-    let made = match open(engine, folder, components) {
-        Some(store) => store.component(&bytes, compiler),
-        None => unstored(engine, &bytes, compiler),
-    };
+    let made = load_bytes(engine, &bytes, folder, components, compiler);
     drop(bytes);
-    // Compilation took tens of megabytes, which the allocator would keep for this process.
     tenon_memory::trim();
     Ok(made)
 }
 
 /// Opens a regular file. A pipe or a device may have no end.
-fn opened(path: &Path) -> io::Result<File> {
+pub(crate) fn opened(path: &Path) -> io::Result<File> {
     let file = File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
     if !file.metadata()?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
@@ -126,11 +147,10 @@ fn completed(compiled: &Compiled, component: &[u8]) -> Result<Vec<u8>> {
 }
 
 /// Compiles a component and stores nothing.
-fn unstored(engine: &Engine, bytes: &[u8], compiler: &Compiler) -> Result<Code> {
+pub(crate) fn unstored(engine: &Engine, bytes: &[u8], compiler: &Compiler) -> Result<Vec<u8>> {
     let component = checked(bytes)?;
     let compiled = compiler.run(engine, component)?;
-    let code = if compiled.takes_state { completed(&compiled, component)? } else { compiled.code };
-    in_memory(engine, &code)
+    if compiled.takes_state { completed(&compiled, component) } else { Ok(compiled.code) }
 }
 
 /// Loads code that was just compiled.
@@ -138,7 +158,7 @@ fn in_memory(engine: &Engine, code: &[u8]) -> Result<Code> {
     let image = match code.last_chunk().and_then(ImageTrailer::of) {
         Some(trailer) => {
             let start = usize::try_from(trailer.offset)?;
-            let mut file = File::from(memfd_create(c"tenon", MemfdFlags::CLOEXEC)?);
+            let mut file = unnamed()?;
             file.write_all(&code[start..start + usize::try_from(trailer.length)?])?;
             let trailer = ImageTrailer { offset: 0, ..trailer };
             // SAFETY: the file has no name, and this process no longer writes to it.
@@ -152,15 +172,28 @@ fn in_memory(engine: &Engine, code: &[u8]) -> Result<Code> {
     Ok(Code::compiled(component, image))
 }
 
-/// Opens the image in a file of code.
+/// Makes a file in memory, without a name.
+#[cfg(target_os = "linux")]
+fn unnamed() -> io::Result<File> {
+    use rustix::fs::{MemfdFlags, memfd_create};
+
+    Ok(File::from(memfd_create(c"tenon", MemfdFlags::CLOEXEC)?))
+}
+
+/// Makes a file without a name, which is deleted when it is closed.
+#[cfg(not(target_os = "linux"))]
+fn unnamed() -> io::Result<File> {
+    tempfile::tempfile()
+}
+
+/// Opens the image in a file of code that ends at `end`.
 ///
 /// # Safety
 ///
 /// As for [`Image::of_file`].
-unsafe fn image_of(mut file: File) -> Result<Option<Image>> {
+pub(crate) unsafe fn image_of(mut file: File, end: u64) -> Result<Option<Image>> {
     let mut trailer = [0; ImageTrailer::LENGTH];
-    let length = file.seek(SeekFrom::End(0))?;
-    file.seek(SeekFrom::Start(length.saturating_sub(trailer.len() as u64)))?;
+    file.seek(SeekFrom::Start(end.saturating_sub(trailer.len() as u64)))?;
     file.read_exact(&mut trailer)?;
     let Some(trailer) = ImageTrailer::of(&trailer) else { return Ok(None) };
     // SAFETY: the caller's promise.
@@ -242,8 +275,10 @@ impl Store<'_> {
         // So the bytes are wasmtime's output. Wasmtime itself refuses code of another version or configuration.
         let component = unsafe { Component::deserialize_file(self.engine, &path) };
         let code = component.and_then(|component| {
+            let file = File::open(&path)?;
+            let end = file.metadata()?.len();
             // SAFETY: only this user and root can write to the folder, and its files are replaced and never written to.
-            let image = unsafe { image_of(File::open(&path)?) }?;
+            let image = unsafe { image_of(file, end) }?;
             Ok(Code::mapped(component, image))
         });
         match code {
@@ -258,7 +293,7 @@ impl Store<'_> {
     /// Names code by its inputs: a digest, the cache format, and the engine's version and configuration.
     fn name(&self, digest: &[u8], extension: &str) -> String {
         let mut hasher = DefaultHasher::new();
-        FORMAT_VERSION.hash(&mut hasher);
+        (FORMAT_VERSION, tenon_memory::is_portable()).hash(&mut hasher);
         self.engine.precompile_compatibility_hash().hash(&mut hasher);
         format!("{}-{:016x}.{extension}", hex(digest), hasher.finish())
     }

@@ -72,6 +72,28 @@ pub fn compose(handler: &[u8], bridge: &[u8]) -> Result<Vec<u8>, ComposeError> {
     graph.encode(EncodeOptions::default()).map_err(ComposeError::wiring)
 }
 
+/// Names of a component's imports and exports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interfaces {
+    /// Imports, such as `wasi:clocks/wall-clock@0.2.10`.
+    pub imports: Vec<String>,
+    /// Exports.
+    pub exports: Vec<String>,
+}
+
+/// Reads the names of a component's imports and exports.
+///
+/// # Errors
+///
+/// [`ComposeError::NotAComponent`].
+pub fn interfaces(component: &[u8]) -> Result<Interfaces, ComposeError> {
+    let mut graph = CompositionGraph::new();
+    let package = register(&mut graph, "component", component)?;
+    let world = &graph.types()[graph[package].ty()];
+    let names = |items: Vec<&String>| items.into_iter().cloned().collect();
+    Ok(Interfaces { imports: names(world.imports.keys().collect()), exports: names(world.exports.keys().collect()) })
+}
+
 /// Puts the [`ADAPTER`] around a handler that imports its interfaces, so that the result imports only WASI. Returns any
 /// other handler unchanged. Tenon's runtime takes the handler out again, and implements those interfaces itself.
 ///

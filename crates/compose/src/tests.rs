@@ -29,6 +29,16 @@ fn a_handler_that_makes_calls_imports_only_wasi_when_it_is_enclosed() {
 }
 
 #[test]
+fn the_interfaces_of_a_component_are_named() {
+    let composed = compose(&tenon_fixtures::echo(200), BRIDGE).unwrap();
+    let Interfaces { imports, exports } = interfaces(&composed).unwrap();
+    assert!(imports.iter().all(|name| name.starts_with("wasi:")), "{imports:?}");
+    assert!(exports.iter().any(|name| name.starts_with(INCOMING_HANDLER)), "{exports:?}");
+    assert!(exports.iter().any(|name| name.starts_with(HANDLER)), "{exports:?}");
+    assert!(matches!(interfaces(b"\0asm\x01\0\0\0"), Err(ComposeError::NotAComponent { .. })));
+}
+
+#[test]
 fn an_adapter_is_put_around_handlers_only() {
     assert_eq!(enclose(tenon_fixtures::core_module()).unwrap_err().code(), "NOT_A_COMPONENT");
     assert!(enclose(tenon_fixtures::stranger()).unwrap() == tenon_fixtures::stranger());

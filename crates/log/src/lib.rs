@@ -1,19 +1,27 @@
-//! Where the crates' log lines go: standard error of the process.
+//! Outputs of the crates' log: standard error of the process, and listeners.
 //!
-//! The addon and the server program call [`start`] once. The crates write their lines with `tracing` and know nothing of it.
+//! The addon and the server program call [`start`] once, and [`listen`] for each function that receives records. The other
+//! crates log with `tracing` and do not depend on this one.
 
-use std::io::{IsTerminal, stderr};
+mod listener;
+mod record;
+mod stderr;
+
+use std::sync::OnceLock;
 
 use thiserror::Error;
-use tracing::Metadata;
 use tracing::level_filters::LevelFilter;
+use tracing::subscriber::Interest;
+use tracing::{Metadata, Subscriber};
 use tracing_subscriber::Layer;
-use tracing_subscriber::filter::filter_fn;
-use tracing_subscriber::fmt::layer;
-use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::layer::{Context, Filter, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 
-/// The target of access lines, which have a switch of their own and are not a matter of the level.
+pub use listener::{Listener, listen};
+pub use record::{LogRecord, Value};
+pub use stderr::start;
+
+/// Target of access lines. A switch of their own controls them, and the level does not.
 const ACCESS: &str = "access";
 
 /// A level or a format that does not exist.
@@ -27,38 +35,54 @@ pub enum LogError {
     Format(String),
 }
 
-/// Sets up the log of the process. The first call decides, since there is one standard error. `level` is `off`, `error`, `warn`,
-/// `info` or `debug`; `format` is `readable` or `json`.
-///
-/// # Errors
-///
-/// A level or a format that does not exist.
-pub fn start(level: &str, format: &str) -> Result<(), LogError> {
-    let level: LevelFilter = level.parse().map_err(|_| LogError::Level(level.to_string()))?;
-    let shown = filter_fn(move |metadata: &Metadata<'_>| metadata.target() == ACCESS || *metadata.level() <= level)
-        .with_max_level_hint(level.max(LevelFilter::INFO));
-    let log = match format {
-        "readable" => {
-            let color = stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-            layer().with_ansi(color).with_target(false).with_writer(stderr).boxed()
-        }
-        "json" => layer().json().flatten_event(true).with_writer(stderr).boxed(),
-        other => return Err(LogError::Format(other.to_string())),
-    };
-    // An error means that a log is set up already.
-    let _ = tracing_subscriber::registry().with(log.with_filter(shown)).try_init();
-    Ok(())
+fn level_of(name: &str) -> Result<LevelFilter, LogError> {
+    name.parse().map_err(|_| LogError::Level(name.to_string()))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Installs the outputs as the subscriber of this process, once.
+fn subscribe() {
+    static SUBSCRIBED: OnceLock<()> = OnceLock::new();
+    SUBSCRIBED.get_or_init(|| {
+        let mut outputs = Vec::from(stderr::layers());
+        outputs.push(listener::layer());
+        // An error means that another part of the process has installed a subscriber.
+        let _ = tracing_subscriber::registry().with(outputs).try_init();
+    });
+}
 
-    #[test]
-    fn a_level_and_a_format_that_do_not_exist_are_named() {
-        assert_eq!(start("loud", "json"), Err(LogError::Level("loud".to_string())));
-        assert_eq!(start("info", "xml").unwrap_err().to_string(), "`xml` is no log format: use readable or json");
-        assert_eq!(start("off", "json"), Ok(()));
-        assert_eq!(start("info", "readable"), Ok(()), "the first call decides");
+/// Applies a change of the outputs to every place in the code that logs.
+fn outputs_changed() {
+    tracing::callsite::rebuild_interest_cache();
+}
+
+/// A filter by the present level of an output. `tracing` asks it once for each place in the code that logs, until the
+/// outputs change. Without a level, the output shows nothing, not even access lines.
+struct AtLevel(fn() -> Option<LevelFilter>);
+
+impl<S: Subscriber> Filter<S> for AtLevel {
+    fn enabled(&self, metadata: &Metadata<'_>, _: &Context<'_, S>) -> bool {
+        (self.0)().is_some_and(|level| shows(level, metadata))
     }
+
+    fn callsite_enabled(&self, metadata: &'static Metadata<'static>) -> Interest {
+        if (self.0)().is_some_and(|level| shows(level, metadata)) { Interest::always() } else { Interest::never() }
+    }
+
+    fn max_level_hint(&self) -> Option<LevelFilter> {
+        Some((self.0)().map_or(LevelFilter::OFF, |level| level.max(LevelFilter::INFO)))
+    }
+}
+
+/// Boxes a layer with its filter.
+fn filtered<S>(layer: impl Layer<S> + Send + Sync + 'static, level: fn() -> Option<LevelFilter>) -> OutputLayer<S>
+where
+    S: Subscriber + for<'span> tracing_subscriber::registry::LookupSpan<'span>,
+{
+    layer.with_filter(AtLevel(level)).boxed()
+}
+
+type OutputLayer<S> = Box<dyn Layer<S> + Send + Sync>;
+
+fn shows(level: LevelFilter, metadata: &Metadata<'_>) -> bool {
+    metadata.target() == ACCESS || *metadata.level() <= level
 }

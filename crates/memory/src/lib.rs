@@ -15,21 +15,63 @@
 //! [`providing`].
 
 mod allocator;
+#[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
 mod content;
+#[cfg(any(not(target_os = "linux"), feature = "elsewhere"))]
+mod elsewhere;
+#[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
 mod image;
+#[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
 mod memories;
+#[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
 mod per_process;
+#[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
 mod providing;
+#[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
 mod region;
+#[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
 mod scan;
+#[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
 mod slot;
+#[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
 mod stacks;
 #[cfg(test)]
+#[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
 mod tests;
 
+use std::sync::LazyLock;
+
 pub use allocator::{keep_little, trim};
-pub use image::Image;
-pub use memories::{Live, Memories, Usage};
-pub use per_process::PerProcess;
-pub use providing::providing;
-pub use stacks::Stacks;
+#[cfg(any(not(target_os = "linux"), feature = "elsewhere"))]
+pub use elsewhere::{Image, Live, Memories, PerProcess, Stacks, configure, providing};
+#[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
+pub use {
+    image::Image,
+    memories::{Live, Memories, configure},
+    per_process::PerProcess,
+    providing::providing,
+    stacks::Stacks,
+};
+
+/// What memories take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Memories of instances that exist.
+    pub used: usize,
+    /// Slots that wait to be used again.
+    pub waiting: usize,
+    /// What these keep resident, in bytes.
+    pub resident: usize,
+}
+
+/// The variable that has a process do without what only Linux has.
+const PORTABLE: &str = "TENON_PORTABLE";
+
+/// Reports whether memories and stacks are wasmtime's own, and each instance a fresh one. What this crate does relies
+/// on Linux: there, `MADV_DONTNEED` gives back the bytes of the file, and `PAGEMAP_SCAN` tells what was written. With
+/// `TENON_PORTABLE=1` Linux does without as well.
+#[must_use]
+pub fn is_portable() -> bool {
+    static ASKED: LazyLock<bool> = LazyLock::new(|| std::env::var_os(PORTABLE).is_some_and(|value| value == "1"));
+    cfg!(any(not(target_os = "linux"), feature = "elsewhere")) || *ASKED
+}

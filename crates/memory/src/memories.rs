@@ -3,11 +3,13 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use wasmtime::{LinearMemory, MemoryCreator, MemoryType, Result};
+use wasmtime::{Config, LinearMemory, MemoryCreator, MemoryType, Result};
 
+use crate::Usage;
 use crate::image::Image;
 use crate::providing::{made, take};
 use crate::slot::Slot;
+use crate::stacks::Stacks;
 
 /// Creator of the memories of an engine's instances. It keeps some dropped ones for the next instances.
 #[derive(Clone)]
@@ -15,22 +17,18 @@ pub struct Memories {
     pool: Arc<Pool>,
 }
 
-/// Numbers of memories.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Usage {
-    /// Memories of instances.
-    pub used: usize,
-    /// Idle slots.
-    pub waiting: usize,
-    /// Resident bytes of idle slots.
-    pub resident: usize,
-}
-
 /// Idle slots, most recently used last.
 struct Pool {
     waiting: Mutex<Vec<Slot>>,
     kept: usize,
     used: AtomicUsize,
+}
+
+/// Has an engine use memories and stacks, unless it is to do without ([`crate::is_portable`]).
+pub fn configure(config: &mut Config, memories: &Memories, stacks: &Stacks) {
+    if !crate::is_portable() {
+        config.with_host_memory(Arc::new(memories.clone())).with_host_stack(Arc::new(stacks.clone()));
+    }
 }
 
 impl Memories {

@@ -32,7 +32,7 @@ const SLICE: usize = 32 * 1024;
 /// The body of a response: already there, or written by a guest that is still running.
 pub struct ResponseBody {
     inner: Inner,
-    /// Room for what is held, until it is sent.
+    /// Reservation for the buffered bytes, until they are sent.
     room: Option<Room>,
     sending: Option<Sending>,
     /// Keeps a guest's body as it is sent, in development.
@@ -61,7 +61,7 @@ struct Sending {
 #[error("the module's response broke off: {0}")]
 pub struct BodyError(String);
 
-/// Bytes that are held until the last of them is dropped: room for them, and what else lasts as long.
+/// Bytes with their reservation, and other values that live until the last byte is dropped.
 struct Held<T> {
     bytes: Bytes,
     _room: Option<Reservation>,
@@ -102,7 +102,7 @@ impl From<Pieces> for ResponseBody {
 }
 
 impl ResponseBody {
-    /// Whether the module makes it piece by piece: the next piece when it is asked for. The module ends it when it is dropped.
+    /// Reports whether the module streams it: the next piece is made on demand. Dropping it ends the stream.
     #[must_use]
     pub fn is_streamed(&self) -> bool {
         matches!(self.inner, Inner::Streamed(_))
@@ -351,7 +351,7 @@ where
     if whole { Ok(Bytes::from(read)) } else { Err(Problem::UnreadableBody) }
 }
 
-/// Why a body breaks off: its client has gone away, or sends what is no body.
+/// The problem of a body that breaks off: its client has disconnected, or sends an invalid body.
 fn broken_off(error: &(dyn std::error::Error + 'static)) -> Problem {
     let mut causes = std::iter::successors(Some(error), |error| error.source());
     let is_gone = causes.any(|cause| {
@@ -366,14 +366,14 @@ fn broken_off(error: &(dyn std::error::Error + 'static)) -> Problem {
 const GONE: [ErrorKind; 4] =
     [ErrorKind::UnexpectedEof, ErrorKind::ConnectionReset, ErrorKind::ConnectionAborted, ErrorKind::BrokenPipe];
 
-/// Refuses a coding that nobody here decodes: the module could not tell that it has to (RFC 9112, section 6.1).
+/// Refuses a coding that the runtime does not decode, because the module could not detect it (RFC 9112, section 6.1).
 fn check_coding(headers: &HeaderMap) -> Result<(), Problem> {
     let is_chunked = |coding: &http::HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"chunked");
     if headers.get_all(TRANSFER_ENCODING).iter().all(is_chunked) { Ok(()) } else { Err(Problem::UnknownCoding) }
 }
 
-/// The length that a request announces. On a connection hyper has seen to it that it is one and true; a program that embeds
-/// the runtime may write what it likes.
+/// The announced length of a request. On a connection hyper has validated it; a program that embeds the runtime may
+/// send any.
 fn declared_length(headers: &HeaderMap) -> Result<Option<u64>, Problem> {
     let mut values = headers.get_all(CONTENT_LENGTH).iter();
     let Some(first) = values.next() else { return Ok(None) };

@@ -4,8 +4,9 @@ use wasmtime::{ResourceLimiter, Result};
 
 use crate::config::{Limits, size};
 
-/// What a component may consist of. One that Tenon composes has about a dozen core instances, two memories (engine and
-/// bridge) and a handful of tables; foreign ones get the same room, and one instance more for what restores their globals.
+/// Limits of a component's parts. One that Tenon composes has about a dozen core instances, two memories (engine and
+/// bridge) and a handful of tables; foreign ones get the same limits, and one more instance, which restores their
+/// globals.
 const CORE_INSTANCES: usize = 25;
 pub(crate) const MEMORIES: usize = 4;
 pub(crate) const TABLES: usize = 8;
@@ -19,9 +20,9 @@ pub(crate) struct Bounds {
 
 /// An amount that several memories or tables share.
 ///
-/// The engine reports a growth before it makes it. A growth that it then fails to make stays counted: the engine's report of
-/// that failure cannot be told from its report of a growth that it never asked for, so to subtract would let a guest shrink
-/// the sum at will.
+/// The engine reports a growth before it makes it. A growth that it then fails to make stays counted: the engine
+/// reports this failure like that of a growth that it never requested, so subtracting would let a guest shrink the sum
+/// at will.
 struct Budget {
     name: &'static str,
     most: usize,
@@ -69,7 +70,7 @@ impl Bounds {
         false
     }
 
-    /// All of it, for a comparison with that of a fresh instance: the budgets with what is used of them, and the limit.
+    /// The whole state, for a comparison with a fresh instance: the budgets with their used amounts, and the limit.
     #[cfg(test)]
     pub(crate) fn observed(&self) -> ([(usize, usize); 2], Option<&'static str>) {
         let Self { memory, table, denied } = self;
@@ -77,7 +78,7 @@ impl Bounds {
         (budgets, *denied)
     }
 
-    /// The limit that the guest has run into, by its name. What happens next is most likely its consequence.
+    /// The name of the limit that the guest has reached. A later failure is most likely its consequence.
     pub(crate) fn denied(&self) -> Option<&'static str> {
         self.denied
     }

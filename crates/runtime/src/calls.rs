@@ -417,8 +417,8 @@ fn reason(code: &Error) -> Reason {
     }
 }
 
-/// The URL of a path at a sidecar, given as `db/sql/query`, and the token that the sidecar wants to see if there is one. None when
-/// there is no such sidecar.
+/// The URL of a path at a sidecar, given as `db/sql/query`, and the sidecar's token if it has one. None when the
+/// sidecar does not exist.
 fn at_sidecar(text: &str, environment: &[(String, String)]) -> Option<(String, Option<String>)> {
     let (name, path) = text.split_at(text.find('/')?);
     let variable = format!("SIDECAR_{}", name.to_ascii_uppercase().replace('-', "_"));
@@ -428,7 +428,7 @@ fn at_sidecar(text: &str, environment: &[(String, String)]) -> Option<(String, O
     Some((base.strip_suffix('/').unwrap_or(&base).to_string() + path, token))
 }
 
-/// The request of a record. The reason is in words when it is none of HTTP; they name no value of the guest's.
+/// Converts a record to a request. The error describes an invalid one, without values of the guest's.
 fn lift(record: Request, most_fields: usize) -> Result<http::Request<Bytes>, String> {
     let Request { method, url, headers: fields, body, .. } = record;
     let method = Method::from_bytes(method.as_bytes()).map_err(|_| "its method is none of HTTP")?;

@@ -1,4 +1,4 @@
-//! The client of a request: what is held for it, and how much of it may arrive unasked.
+//! The client of a request: the bytes buffered for it, and the limit of unrequested data.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::origin::{Origin, Peer, TrustedProxies};
 use crate::problem::Problem;
 use crate::server::Serves;
 
-/// What a request takes besides its head and its bodies: its task, and what hyper has of it.
+/// Memory of a request besides its head and its bodies: its task, and hyper's state.
 pub(crate) const REQUEST_BYTES: usize = 8 * 1024;
 
 /// Bytes of a head that are part of [`REQUEST_BYTES`].
@@ -27,7 +27,7 @@ pub(crate) struct Client {
     uploads: Option<Arc<Uploads>>,
     /// How long a request waits for room.
     timeout: Duration,
-    /// Whether requests must name this machine.
+    /// True when requests must name this machine.
     local: bool,
     serves: Serves,
     /// None for a program.
@@ -56,7 +56,7 @@ impl Client {
         self.serves
     }
 
-    /// Whether the listener answers to the names in a request: to any, or to this machine's own only.
+    /// Reports whether the listener answers to the names in a request: to any, or to this machine's own only.
     pub(crate) fn may_name(&self, parts: &Parts) -> bool {
         let authority = parts.uri.authority().map(|authority| authority.as_str().as_bytes());
         let hosts = parts.headers.get_all(HOST).iter().map(HeaderValue::as_bytes);
@@ -95,7 +95,7 @@ impl Client {
         }
     }
 
-    /// Whether the rest of a body that nobody reads must be read before the client sees an answer. A stream of HTTP/2 is
+    /// Reports whether the rest of an unread body must be read before the client sees an answer. A stream of HTTP/2 is
     /// reset behind its answer (RFC 9113, section 8.1).
     pub(crate) fn must_send_all(version: Version) -> bool {
         version != Version::HTTP_2
@@ -111,20 +111,20 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    /// Makes room for more of a body.
+    /// Reserves memory for more of a body.
     ///
     /// # Errors
     ///
-    /// [`Problem::NoRoom`] when there is none in time.
+    /// [`Problem::NoRoom`] when none becomes free in time.
     pub(crate) async fn grow(&mut self, bytes: usize) -> Result<(), Problem> {
         if self.reservation.grow(bytes, self.timeout).await { Ok(()) } else { Err(Problem::NoRoom) }
     }
 
-    /// Makes room for a body of this length in the place of the one that was held.
+    /// Reserves memory for a body of this length, in place of the former reservation.
     ///
     /// # Errors
     ///
-    /// [`Problem::NoRoom`] when there is none in time.
+    /// [`Problem::NoRoom`] when none becomes free in time.
     pub(crate) async fn hold(&mut self, bytes: usize) -> Result<(), Problem> {
         let whole = self.base.saturating_add(bytes);
         if self.reservation.resize(whole, self.timeout).await { Ok(()) } else { Err(Problem::NoRoom) }

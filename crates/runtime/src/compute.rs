@@ -33,7 +33,8 @@ use crate::stopwatch::{Stopwatch, nanos};
 /// looks at its sockets.
 const BRIEF: Duration = Duration::from_micros(300);
 
-/// Calls of a class of which so many in a row took long go elsewhere from the start. One that collects its garbage is no sign.
+/// Number of slow calls in a row after which a class starts on the compute threads. A single slow call may be a garbage
+/// collection.
 const STREAK: u8 = 4;
 
 /// The streak while other modules compute at the same time.
@@ -42,7 +43,7 @@ const STREAK_IN_COMPANY: u8 = 2;
 /// The time for which they do so, in durations of the last call.
 const PAUSE: u32 = 40;
 
-/// Classes of requests that are told apart. Two in one cost time, no more.
+/// Number of classes of requests. Two requests in one class only cost time.
 const CLASSES: usize = 64;
 
 /// By how much the system prefers the server's own threads.
@@ -50,7 +51,7 @@ const NICE: i32 = 5;
 
 /// A module's share of the threads.
 pub(crate) struct Share {
-    /// Nanoseconds that its calls have computed here; at least what any module had used when this one began to compute.
+    /// Nanoseconds that its calls have computed here. It starts at the least value among the computing modules.
     used: AtomicU64,
     classes: [ClassState; CLASSES + 1],
     crowding: Crowding,
@@ -206,7 +207,7 @@ impl<T: Send + 'static> Elsewhere<T> {
         match Pin::new(&mut self.outcome).poll(cx) {
             Poll::Ready(Ok(Ok(value))) => Poll::Ready(value),
             Poll::Ready(Ok(Err(panic))) => resume_unwind(panic),
-            // The task lives as long as this, and tells its outcome before it ends.
+            // The task lives as long as this, and sends its outcome before it ends.
             Poll::Ready(Err(_)) | Poll::Pending => Poll::Pending,
         }
     }
@@ -229,7 +230,7 @@ struct Task {
     state: AtomicU8,
     cancelled: AtomicBool,
     share: Arc<Share>,
-    /// The runtime that what it waits for belongs to.
+    /// The Tokio runtime of its timers and sockets.
     runtime: Handle,
 }
 
@@ -251,7 +252,8 @@ impl Task {
         self.future.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Drops the future, and with it what the request holds. Waits for a thread that polls it, which ends with the epoch.
+    /// Drops the future, and with it the request's resources. Waits for a thread that polls it, which ends with the
+    /// epoch.
     fn cancel(&self) {
         self.cancelled.store(true, Ordering::SeqCst);
         let dropped = self.future().take();
@@ -294,7 +296,8 @@ static POOL: LazyLock<Pool> = LazyLock::new(|| Pool {
 struct Pool {
     queue: Mutex<Queue>,
     pushed: Condvar,
-    /// Whether the threads run in this process: one that was forked has none of its parent's. None where that cannot be known.
+    /// True when the threads run in this process: one that was forked has none of its parent's. None where that cannot
+    /// be known.
     runs: Option<PerProcess>,
     runs_without: AtomicBool,
 }

@@ -16,7 +16,7 @@ const WINDOW: Duration = Duration::from_millis(50);
 /// The number of windows for which a module stays crowding.
 const PAUSE: u64 = 8;
 
-/// A window is busy when guests computed for a quarter of what the processors have: other programs may have the rest.
+/// A window is busy when guests computed for this fraction of the processors' time: other programs may use the rest.
 const BUSY: u64 = 4;
 
 /// All windows of this process are counted from here.

@@ -27,7 +27,7 @@ use crate::recording::CallRecording;
 use crate::transactions::{self, Transactions};
 use crate::{request_id, trace};
 
-/// Whether HTTP, or this host, keeps a header to itself (RFC 9110, section 7.6.1): hop-by-hop ones and `host`.
+/// Reports whether HTTP, or this host, reserves a header (RFC 9110, section 7.6.1): hop-by-hop ones and `host`.
 pub(crate) fn is_forbidden(name: &HeaderName) -> bool {
     DEFAULT_FORBIDDEN_HEADERS.contains(name)
 }
@@ -227,8 +227,8 @@ impl Outbound {
         self.recording.as_ref()
     }
 
-    /// Sends the request and returns the head of the response, whose body is still to come. `timeout` is how long the head may
-    /// take, when that is less than configured.
+    /// Sends the request and returns the head of the response, whose body is still to come. `timeout` is the time limit
+    /// of the head, if it is less than the configured one.
     ///
     /// # Errors
     ///
@@ -249,12 +249,12 @@ impl Outbound {
         if let Some(call) = self.transaction.take() {
             call.answered(response.status(), response.headers(), &self.transport);
         }
-        // Only this host may say why there is no response.
+        // Only this host may set the reason why there is no response.
         response.headers_mut().remove(EXPLAIN);
         Ok(response)
     }
 
-    /// Logs and records the reason why there is no response, or no whole one.
+    /// Logs and records the reason why there is no response, or only a part of one.
     pub(crate) fn failed(&self, why: &dyn Display) {
         if let Some(call) = &self.recording {
             call.failed(&why.to_string());
@@ -306,8 +306,9 @@ impl WasiHttpHooks for Egress {
     }
 }
 
-/// By this header a guest asks, and is told, why a call got no answer. Engines keep that from the code they run:
-/// `StarlingMonkey` has one error for every code below. `httpClient` of the SDK asks; who does not gets the error itself.
+/// The header with which a guest asks why a call got no answer, and gets the reason. Engines hide it from their code:
+/// `StarlingMonkey` has one error for every code below. `httpClient` of the SDK asks; any other guest gets the error
+/// itself.
 pub(crate) const EXPLAIN: HeaderName = HeaderName::from_static("tenon-egress");
 
 /// The end of a call without an answer: an error, or for a guest that asks a response that says why.
@@ -336,7 +337,7 @@ async fn drain(mut body: WasiBody, mut left: u64) {
     }
 }
 
-/// What the guest is told. Kinds of failure stay apart; the words are in the log.
+/// The guest's error code. Kinds of failure are distinct; the text is in the log.
 pub(crate) fn code(error: &SendError) -> Error {
     match error {
         SendError::Refused { .. } => Error::HttpRequestDenied,

@@ -8,6 +8,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
 use tenon_code::Compiler;
+use tenon_cpu::UnknownCpu;
 use tenon_memory::{Memories, PerProcess, Stacks};
 use wasmtime::{Config, Engine, EngineWeak};
 
@@ -18,8 +19,8 @@ use crate::slots::Slots;
 /// How often a guest that computes lets others run, and how exactly a time-out hits it.
 const EPOCH: Duration = Duration::from_millis(5);
 
-/// After how many epochs it does so first: what is over before that is not interrupted by a clock that happens to tick, while
-/// others would need an instance of their own.
+/// Number of epochs before the first yield, so that a clock tick does not interrupt a short call, which would make
+/// others need an instance of their own.
 pub(crate) const FIRST_YIELD: u64 = 2;
 
 /// Memories and stacks that wait for the next instance, and restored instances that wait for the next request: some two
@@ -58,13 +59,13 @@ pub(crate) fn shared_engine(max_concurrent: u64) -> Result<SharedEngine, Runtime
 fn engine(slots: Arc<Slots>) -> wasmtime::Result<SharedEngine> {
     let (memories, stacks) = (Memories::new(WAITING), Stacks::new(WAITING));
     let mut config = compiler();
-    config.with_host_memory(Arc::new(memories.clone())).with_host_stack(Arc::new(stacks.clone()));
+    tenon_memory::configure(&mut config, &memories, &stacks);
     let engine = Engine::new(&config)?;
     let (restored, clock) = (Arc::new(Slots::new(WAITING)), Arc::new(Clock::new(&engine)));
     Ok(SharedEngine { engine, memories, stacks, slots, restored, clock })
 }
 
-/// What decides about compiled code.
+/// The settings that affect compiled code.
 fn compiler() -> Config {
     let mut config = Config::new();
     config.epoch_interruption(true).wasm_component_model(true);
@@ -82,25 +83,41 @@ pub fn compile_child() -> Result<(), RuntimeError> {
     tenon_code::serve(&engine).map_err(|error| RuntimeError::Engine(error.into()))
 }
 
-/// Compiles a component into the cache that every runtime of this user loads its code from, and serves nothing. Seconds of
-/// computing when the code is not there, nor that of a component with the same engine.
+/// Compiles a component into the cache that every runtime of this user loads its code from, and serves nothing. It
+/// computes for seconds unless the cache has the code, or that of a component with the same engine.
 ///
 /// # Errors
 ///
-/// [`RuntimeError::Engine`] when the bytes are no component.
+/// [`RuntimeError::Engine`] when the bytes are not a component.
 pub fn precompile(component: &[u8], cache: &Path) -> Result<(), RuntimeError> {
-    // For an engine that the caller trusts.
-    let bounds = Compiler { command: Vec::new(), timeout: Duration::from_hours(1), memory: u64::MAX };
     Engine::new(&compiler())
-        .and_then(|engine| tenon_code::compile(&engine, component, Some(cache), &bounds))
+        .and_then(|engine| tenon_code::compile(&engine, component, Some(cache), &unbounded()))
         .map(drop)
         .map_err(RuntimeError::Engine)
 }
 
-/// What advances the engine's epoch: a thread, for as long as the engine lives.
+/// A compiler for components that the caller trusts.
+fn unbounded() -> Compiler {
+    Compiler { command: Vec::new(), timeout: Duration::from_hours(1), memory: u64::MAX }
+}
+
+/// Compiles a component for a processor: the content of a file that [`crate::RuntimeConfig::trust_compiled`] lets a
+/// runtime load.
+///
+/// # Errors
+///
+/// [`RuntimeError::Config`] when no processor has this name, [`RuntimeError::Engine`] when the bytes are not a
+/// component.
+pub fn compile_ahead(component: &[u8], cpu: &str) -> Result<Vec<u8>, RuntimeError> {
+    let cpu = cpu.parse().map_err(|error: UnknownCpu| RuntimeError::Config(error.to_string()))?;
+    tenon_code::compile_ahead(compiler(), &cpu, component, &unbounded()).map_err(RuntimeError::Engine)
+}
+
+/// The thread that advances the engine's epoch, for as long as the engine lives.
 pub(crate) struct Clock {
     engine: EngineWeak,
-    /// Whether it runs in this process: one that was forked has none of its parent's threads. None where that cannot be known.
+    /// True when it runs in this process: a forked process has none of its parent's threads. None where that is
+    /// unknown.
     runs: Option<PerProcess>,
 }
 

@@ -1,4 +1,4 @@
-//! Why a runtime cannot be made or cannot listen. What goes wrong in a request is a response (see `problem`).
+//! Errors of making a runtime and of listening. Errors of a request are responses (see `problem`).
 
 use std::io;
 use std::net::SocketAddr;
@@ -23,17 +23,17 @@ pub enum RuntimeError {
         name: String,
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// A file is no component, or one that cannot be compiled.
+    /// A file is not a component, or cannot be compiled.
     #[error("module {name}: {} is not a component that can be compiled: {reason}", .path.display())]
     Compile {
         /// The module's name.
         name: String,
         /// The file.
         path: PathBuf,
-        /// What the compiler says.
+        /// The compiler's error.
         reason: String,
     },
     /// A component takes too long to compile.
@@ -49,7 +49,7 @@ pub enum RuntimeError {
     Link {
         /// The module's name.
         name: String,
-        /// What is missing.
+        /// The missing part.
         reason: String,
     },
     /// The address cannot be listened on.
@@ -57,7 +57,7 @@ pub enum RuntimeError {
     Listen {
         /// Host and port.
         address: SocketAddr,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
 }

@@ -1,4 +1,4 @@
-//! One request from its head to its answer: what is noted of it in the log, the metrics and the list of recent requests.
+//! One request from its head to its answer: its entries in the log, the metrics and the list of recent requests.
 
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
@@ -13,8 +13,8 @@ use crate::recent::{Noted, Recent};
 use crate::recording::Recording;
 use crate::{request_id, trace};
 
-/// What a client that does not wait for its answer gets in the books: there is no such status in HTTP, but this number is
-/// what others use.
+/// The recorded status when a client disconnects before its answer. HTTP has no such status, but other servers use this
+/// number.
 const CLIENT_CLOSED: u16 = 499;
 
 /// Where exchanges are noted.
@@ -39,11 +39,10 @@ pub(crate) struct Exchange {
     started: Instant,
     /// The module that is called, once it is known.
     pub(crate) module: Option<Arc<Module>>,
-    /// The place in a trace of what is called on its behalf: below its own span when there is one, else below the
-    /// client's.
+    /// The trace context for calls on its behalf: below its own span if there is one, else below the client's.
     pub(crate) traceparent: Option<HeaderValue>,
     span: Option<Span>,
-    /// Whether it is among the recent requests.
+    /// Reports whether it is among the recent requests.
     pub(crate) listed: bool,
     /// The recording of the request, in development.
     pub(crate) recording: Option<Arc<Recording>>,

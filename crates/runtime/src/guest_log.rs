@@ -1,6 +1,6 @@
-//! What a module writes to its log, as log lines of the host: standard output of level `info`, standard error of level `error`.
+//! A module's output, as log lines of the host: standard output at level `info`, standard error at level `error`.
 //!
-//! It arrives by the streams of `wasi:cli`, or by `sdk:core/log` (`calls`), which needs no stream.
+//! It arrives through the streams of `wasi:cli`, or through `sdk:core/log` (`calls`), which needs no stream.
 
 use std::io;
 use std::pin::Pin;
@@ -42,12 +42,12 @@ struct State {
     /// How many bytes a request may log, and how many are left of that.
     limit: usize,
     left: usize,
-    /// Whether the guest has said that it waits for nothing.
+    /// True when the guest has said that it waits for nothing.
     is_stuck: bool,
     recording: Option<Arc<Recording>>,
 }
 
-/// What StarlingMonkey says before it traps because a handler's promise is not settled and nothing is left to wait for.
+/// StarlingMonkey's message before it traps because a handler's promise is not settled and no event is pending.
 const STUCK: &str = "event loop error, but no exception is pending";
 
 /// All of it, comparable with that of a fresh instance.
@@ -66,7 +66,7 @@ pub(crate) struct Observed {
 impl GuestLog {
     #[cfg(test)]
     pub(crate) fn observed(&self) -> Observed {
-        // `stream` tells clones apart; all instances of a module share `masks`, which never change.
+        // `stream` distinguishes clones; all instances of a module share `masks`, which never change.
         let Self { module, masks: _, state, stream: _ } = self;
         let state = state.lock().unwrap_or_else(PoisonError::into_inner);
         // The recording is the request's own, and nothing of it can be read by a guest.
@@ -115,7 +115,7 @@ impl GuestLog {
         self.end_lines(&mut self.state());
     }
 
-    /// Whether the guest has said that it waits for what will never come.
+    /// Reports whether the guest has logged that it waits for an event that can never come.
     pub(crate) fn is_stuck(&self) -> bool {
         self.state().is_stuck
     }
@@ -170,7 +170,8 @@ impl GuestLog {
         state.lines[stream as usize] = rest;
     }
 
-    /// Logs a line, without secrets. Control characters could rewrite what a terminal shows of other lines, so they are escaped.
+    /// Logs a line, without secrets. Control characters are escaped, because they could change other lines on a
+    /// terminal.
     fn emit(&self, state: &mut State, stream: Stream) {
         let line = &mut state.lines[stream as usize];
         let text: String = self

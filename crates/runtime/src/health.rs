@@ -10,9 +10,8 @@ use http::{Response, StatusCode};
 use crate::problem::JsonString;
 use crate::registry::READY;
 
-/// The answer; `is_outdated` when there is a newer configuration that cannot be served. The status is 200 as long as the
-/// process answers at all: a degraded one still serves what works, and is not
-/// to be taken out of service for it.
+/// The answer; `is_outdated` when a newer configuration cannot be served. The status is 200 as long as the process
+/// answers: a degraded one still serves its working modules, and must not be taken out of service for it.
 pub(crate) fn response(
     uptime: Duration,
     modules: &[(String, &'static str)],

@@ -1,8 +1,8 @@
-//! The beginning of a call on the thread of who makes it.
+//! Polls a call once on the caller's thread before handing it to the pool.
 //!
-//! Waking another thread and being woken by it costs as much as a small handler does. So a program that has a thread of its
-//! own may begin a call there, and most are over then; one that waits for something, or computes until the engine's clock
-//! ticks, goes on elsewhere.
+//! Waking another thread and being woken by it costs as much as a small handler does. So a program with a thread of its
+//! own may begin a call there, and most end within this poll. A call that waits, or computes until the engine's clock
+//! ticks, continues elsewhere.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,7 +19,7 @@ thread_local! {
     static BEGINNING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether a call is begun on this thread, where no task runs that could be left something to do.
+/// Reports whether a call is begun on this thread, where no task runs that could continue work.
 pub(crate) fn is_beginning() -> bool {
     BEGINNING.get()
 }
@@ -31,8 +31,8 @@ pub struct Here {
 }
 
 impl Here {
-    /// Runs a future until it waits; None when it panicked. One that is pending is to be given to a task, or what it waits
-    /// for does not wake it. Needs the context of a Tokio runtime.
+    /// Polls a future until it waits; None when it panicked. A pending future must be moved to a task, or nothing wakes
+    /// it. Needs the context of a Tokio runtime.
     pub fn begin<F: Future + ?Sized>(&mut self, future: Pin<&mut F>) -> Poll<Option<F::Output>> {
         let began = Instant::now();
         if self.paused_until.is_some_and(|until| began < until) {

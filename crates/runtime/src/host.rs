@@ -1,8 +1,7 @@
-//! What an instance finds outside itself: the state in its store.
+//! The host state of an instance, in its store.
 //!
-//! Most requests ask for no more than the time and random bytes, make calls as whole records and write log lines. That leaves
-//! nothing here that the next request could find, so those interfaces are linked apart from all others, which take note that
-//! they were asked ([`link`]).
+//! Most requests only read the time and random bytes, make calls as records and write log lines. That leaves no state
+//! for the next request, so those interfaces are linked apart from all others, which record their use ([`link`]).
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -42,7 +41,7 @@ pub(crate) struct Surroundings {
     pub(crate) limits: Limits,
     pub(crate) isolation: Isolation,
     pub(crate) metrics: Arc<Metrics>,
-    /// What `transport` reaches.
+    /// The sidecars that `transport` reaches.
     pub(crate) sidecars: Vec<Sidecar>,
     pub(crate) allow: Vec<Allow>,
     /// The fence between modules that a test has taken out.
@@ -51,7 +50,7 @@ pub(crate) struct Surroundings {
 }
 
 impl Surroundings {
-    /// Whether a module finds the same in both.
+    /// Reports whether a module finds the same in both.
     pub(crate) fn are_like(&self, others: &Self) -> bool {
         let Self { environment, masks: _, transport: _, limits, isolation, metrics: _, sidecars, allow, .. } = self;
         let reach = (sidecars, allow) == (&others.sidecars, &others.allow);
@@ -63,7 +62,7 @@ impl Surroundings {
 #[derive(Clone)]
 pub(crate) struct Caller {
     pub(crate) request_id: Arc<str>,
-    /// Its place in a trace (W3C Trace Context), passed on to whoever is called for it.
+    /// Its trace context (W3C Trace Context), passed on in its calls.
     pub(crate) traceparent: Option<HeaderValue>,
     /// Where the request comes from.
     pub(crate) origin: Origin,
@@ -83,9 +82,9 @@ pub(crate) struct Host {
     pub(crate) bounds: Bounds,
     /// Where the monotonic clock starts.
     started: Instant,
-    /// Whether the instance has asked for anything by which it could leave something here, such as a handle.
+    /// True when the instance has used an interface that may leave state here, such as a handle.
     touched: bool,
-    /// Whether the instance is as good as new.
+    /// True when the instance is as good as new.
     restored: bool,
 }
 
@@ -106,19 +105,19 @@ impl Host {
         Self { wasi, http, egress, calls, log, table, bounds, started, touched: false, restored: false }
     }
 
-    /// Makes it what it is for an instance that was just made. False when the instance has left something here.
+    /// Resets it to the state of a new instance. False when the instance has left state here.
     pub(crate) fn restore(&mut self) -> bool {
         self.restored = true;
         self.calls.clear();
         !self.touched && self.bounds.denied().is_none()
     }
 
-    /// The clocks, for what leaves nothing behind.
+    /// The clocks, through an interface that leaves no state.
     fn clocks_alone(&mut self) -> WasiClocksCtxView<'_> {
         WasiClocksCtxView { ctx: self.wasi.clocks(), table: &mut self.table }
     }
 
-    /// Whether the client used `https`.
+    /// Reports whether the client used `https`.
     pub(crate) fn is_secure(&self) -> bool {
         self.egress.origin().is_secure()
     }

@@ -1,7 +1,8 @@
-//! Modules that nobody calls.
+//! Idle modules.
 //!
-//! The code of a JavaScript engine that has run takes memory by the ten megabytes in each module that runs it. It comes from
-//! files, and what nobody has used for a while is let go of: a server with hundreds of modules holds what is called.
+//! The code of a JavaScript engine takes tens of megabytes in each module that has run it. It is mapped from files, and
+//! pages that were unused for a while are released: a server with hundreds of modules keeps only the called ones in
+//! memory.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -1,10 +1,10 @@
 //! The runtime: serves WebAssembly components over HTTP, each request in an instance of its own.
 //!
-//! It owns the engine, the instances, the limits, the routes `/health` and
-//! `/run/<module>/*`, and the answers when something goes wrong. It leaves compiled code to `tenon-code`, connections to sidecars to
-//! `tenon-transport`, making components to `tenon-compose` and the command line, and knows nothing of Node.
+//! It contains the engine, the instances, the limits, the routes `/health` and `/run/<module>/*`, and the error
+//! answers. `tenon-code` compiles, `tenon-transport` connects to sidecars, and `tenon-compose` and the command line
+//! make components. The crate does not depend on Node.
 //!
-//! 1. Describe what is wanted in a [`RuntimeConfig`]: modules, sidecars, environment, limits.
+//! 1. Configure modules in a [`RuntimeConfig`]: modules, sidecars, environment, limits.
 //! 2. [`Runtime::new`] compiles the modules, or maps their code from the cache.
 //! 3. [`Runtime::handle`] answers one request; [`Runtime::listen`] serves a TCP address with it.
 //!
@@ -64,7 +64,7 @@ mod watch;
 
 pub use body::{BodyError, ResponseBody};
 pub use config::{Isolation, LimitKey, Limits, ModulePolicy, ModuleSource, RuntimeConfig, TlsFiles};
-pub use engine::{compile_child, precompile};
+pub use engine::{compile_ahead, compile_child, precompile};
 pub use error::RuntimeError;
 pub use here::Here;
 pub use origin::TrustedProxies;

@@ -26,7 +26,7 @@ use crate::slots::Slots;
 use crate::source_map::SourceMap;
 use crate::warm::Warm;
 
-/// What is known of a module by those who act on its behalf.
+/// Facts about a module for code that acts on its behalf.
 pub(crate) struct ModuleInfo {
     /// The `<module>` of `/run/<module>/*`.
     pub(crate) name: Arc<str>,
@@ -39,30 +39,29 @@ pub(crate) struct ModuleInfo {
 /// A served component.
 pub(crate) struct Module {
     pub(crate) info: Arc<ModuleInfo>,
-    /// What it may reach, and what bounds it.
+    /// Its permissions and limits.
     pub(crate) surroundings: Arc<Surroundings>,
     pub(crate) entry: Entry,
-    /// What the memory of its engine starts with.
+    /// The initial memory of its engine.
     pub(crate) image: Option<Arc<Image>>,
     /// The engine's memories; those with this module's image are unmapped with it.
     memories: Memories,
-    /// What becomes of its instances.
+    /// The treatment of its used instances.
     pub(crate) reuse: Reuse,
     /// Its share of the threads for guests that compute.
     pub(crate) compute: Arc<compute::Share>,
-    /// What becomes of its code while nobody calls it.
+    /// The treatment of its code while it is idle.
     pub(crate) idle: Idle,
     /// Compares its instances with a fresh one.
     #[cfg(test)]
     pub(crate) probe: std::sync::OnceLock<Arc<crate::isolation::Probe>>,
 }
 
-/// What becomes of an instance that has served a request.
+/// The treatment of an instance that has served a request.
 pub(crate) enum Reuse {
     /// It is dropped.
     Never,
-    /// It is made what it was before, and serves another one; it is dropped when it cannot be. While it waits it holds one of
-    /// these places.
+    /// It is restored and serves another request; it is dropped when that fails. An idle one holds one of these slots.
     Restored(Arc<Warm>, Arc<Slots>),
     /// It serves another one as it is.
     Shared(Arc<Warm>),
@@ -95,7 +94,13 @@ impl Module {
         surroundings: &Arc<Surroundings>,
     ) -> Result<Option<Self>, RuntimeError> {
         let (engine, cache) = (&loader.engine.engine, loader.cache.as_deref());
-        let code = tenon_code::cached(engine, &source.path, cache, loader.modules);
+        if source.is_compiled() {
+            return Self::link(loader, source, surroundings, compiled_ahead(loader, source)?).map(Some);
+        }
+        let code = match &source.bytes {
+            Some(bytes) => Ok(tenon_code::cached_bytes(engine, bytes, cache, loader.modules)),
+            None => tenon_code::cached(engine, &source.path, cache, loader.modules),
+        };
         code.map_err(|error| read_error(source, error))?
             .map(|code| Self::link(loader, source, surroundings, code))
             .transpose()
@@ -109,7 +114,12 @@ impl Module {
         surroundings: &Arc<Surroundings>,
     ) -> Result<Self, RuntimeError> {
         let Loader { engine, cache, modules, compiler, .. } = loader;
-        match tenon_code::load(&engine.engine, &source.path, cache.as_deref(), *modules, compiler) {
+        let (engine, cache) = (&engine.engine, cache.as_deref());
+        let loaded = match &source.bytes {
+            Some(bytes) => Ok(tenon_code::load_bytes(engine, bytes, cache, *modules, compiler)),
+            None => tenon_code::load(engine, &source.path, cache, *modules, compiler),
+        };
+        match loaded {
             Ok(Ok(code)) => Self::link(loader, source, surroundings, code),
             Ok(Err(error)) => Err(compile_error(source, &error)),
             Err(error) => Err(read_error(source, error)),
@@ -150,7 +160,7 @@ impl Module {
                 slots.add(&warm);
                 Reuse::Shared(warm)
             }
-            (Isolation::Request, Entry::Direct(entry)) if entry.is_restorable() => {
+            (Isolation::Request, Entry::Direct(entry)) if entry.is_restorable() && !tenon_memory::is_portable() => {
                 let warm = Warm::new(limits, 0);
                 restored.add(&warm);
                 Reuse::Restored(warm, Arc::clone(restored))
@@ -158,7 +168,7 @@ impl Module {
             (Isolation::Request, _) => Reuse::Never,
         };
         let metrics = surroundings.metrics.module(&name);
-        let source_map = SourceMap::beside(&source.path);
+        let source_map = if source.bytes.is_none() { SourceMap::beside(&source.path) } else { SourceMap::none() };
         Ok(Self {
             info: Arc::new(ModuleInfo { name: name.into(), metrics, source_map }),
             surroundings: Arc::clone(surroundings),
@@ -231,7 +241,7 @@ impl Module {
         }
     }
 
-    /// Lets go of what it needs to serve when nobody has called it since this was last asked.
+    /// Releases its resources if it was not called since the last check.
     pub(crate) fn look(&self) {
         if !self.idle.look() {
             return;
@@ -295,6 +305,20 @@ impl Module {
     }
 }
 
+/// The code in a file that was compiled ahead of time, if the operator vouches for such files.
+fn compiled_ahead(loader: &Loader, source: &ModuleSource) -> Result<Code, RuntimeError> {
+    let refused =
+        |reason: String| RuntimeError::Compile { name: source.name.clone(), path: source.path.clone(), reason };
+    if !loader.trust_compiled {
+        let reason = "it is machine code, which no sandbox bounds; if you have compiled it yourself, say so with \
+                      trust_compiled (--trust-compiled)";
+        return Err(refused(reason.to_string()));
+    }
+    // SAFETY: the operator vouches for the file.
+    let loaded = unsafe { tenon_code::load_ahead(&loader.engine.engine, &source.path) };
+    loaded.map_err(|error| read_error(source, error))?.map_err(|error| refused(error.to_string()))
+}
+
 fn read_error(ModuleSource { name, path, .. }: &ModuleSource, source: io::Error) -> RuntimeError {
     RuntimeError::Read { name: name.clone(), path: path.clone(), source }
 }
@@ -325,7 +349,7 @@ impl Reuse {
 /// The size of a page of memory, as all toolchains have it (WebAssembly core specification, section 4.2.8).
 const PAGE_BYTES: u64 = 64 * 1024;
 
-/// Whether an instance of a component is within the limits when it starts; why not.
+/// Checks that a new instance of a component is within the limits; the error has the reason.
 fn check_size(component: &Component, limits: &Limits) -> Result<(), String> {
     // None of a component that imports modules, which the linker refuses.
     let Some(needed) = component.resources_required() else { return Ok(()) };

@@ -67,12 +67,12 @@ impl Mounts {
     }
 }
 
-/// Whether a path is a mount's or below it, by whole segments.
+/// Reports whether a path is a mount's or below it, by whole segments.
 fn is_below(path: &str, mount: &str) -> bool {
     path.strip_prefix(mount).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Why a path is no mount.
+/// Checks the path of a mount; the error has the reason.
 fn check_path(path: &str) -> Result<(), String> {
     if path == "/" {
         return Ok(());
@@ -92,12 +92,12 @@ fn check_path(path: &str) -> Result<(), String> {
     }
 }
 
-/// Whether a text is a host name or an address without a port.
+/// Reports whether a text is a host name or an address without a port.
 fn is_host(text: &str) -> bool {
     crate::target::is_host(text.as_bytes()) && without_port(text) == text && !text.contains('%')
 }
 
-/// A host without its port. That of an IPv6 address is behind the bracket.
+/// A host without its port, which follows the bracket of an IPv6 address.
 fn without_port(host: &str) -> &str {
     match host.rfind(':') {
         Some(colon) if !host[colon..].contains(']') => &host[..colon],

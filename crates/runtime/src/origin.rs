@@ -49,7 +49,7 @@ impl TrustedProxies {
         entries.iter().map(parse).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Whether the address is one of them.
+    /// Reports whether the address is one of them.
     pub(crate) fn contain(&self, address: IpAddr) -> bool {
         !self.0.is_empty() && {
             let address = address.to_canonical();
@@ -62,7 +62,7 @@ impl TrustedProxies {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer {
     pub(crate) address: IpAddr,
-    /// Whether the connection is encrypted.
+    /// Reports whether the connection is encrypted.
     pub(crate) secure: bool,
 }
 
@@ -112,7 +112,7 @@ impl Origin {
         Self { ip, secure, forwarded, mount: None }
     }
 
-    /// Whether the client used `https`.
+    /// Reports whether the client used `https`.
     pub(crate) fn is_secure(&self) -> bool {
         self.secure
     }
@@ -147,8 +147,8 @@ impl Origin {
     }
 }
 
-/// The client's address and the number of trusted proxies on its way, by `X-Forwarded-For` read from its end: each proxy
-/// appends the address that it was called from. None where a trusted proxy wrote what is no address.
+/// The client's address and the number of trusted proxies on its way, by `X-Forwarded-For` read from its end: each
+/// proxy appends its caller's address. None where a trusted proxy wrote an invalid address.
 fn client_of(peer: IpAddr, headers: &HeaderMap, trusted: &TrustedProxies) -> (Option<IpAddr>, usize) {
     let (mut client, mut proxies) = (peer, 1);
     for entry in values(headers, &FORWARDED_FOR).rev() {
@@ -162,14 +162,14 @@ fn client_of(peer: IpAddr, headers: &HeaderMap, trusted: &TrustedProxies) -> (Op
     (Some(client), proxies)
 }
 
-/// The value that the outermost of `proxies` wrote: what stands before it is the client's own. Proxies that replace the
-/// header in place of appending leave fewer values.
+/// The value that the outermost of `proxies` wrote; earlier ones come from the client. Proxies that replace the header
+/// instead of appending leave fewer values.
 fn said_by<'a>(headers: &'a HeaderMap, name: &HeaderName, proxies: usize) -> Option<&'a str> {
     let values: Vec<_> = values(headers, name).collect();
     values.get(values.len().saturating_sub(proxies)).copied()
 }
 
-/// The values of a header that is a list (RFC 9110, section 5.6.1), over all of its lines. A line that is no text has none.
+/// The values of a list header (RFC 9110, section 5.6.1), over all of its lines. A line that is not text has none.
 fn values<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl DoubleEndedIterator<Item = &'a str> {
     let lines: Vec<_> = headers.get_all(name).iter().filter_map(|line| line.to_str().ok()).collect();
     let values: Vec<_> =

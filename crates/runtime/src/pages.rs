@@ -1,4 +1,4 @@
-//! What `tenon dev` shows in place of a module: pages of its own, and why a module could not be built.
+//! Responses that `tenon dev` shows in place of a module: pages of its own, and build errors.
 //!
 //! Hooks for development. A server that sets none pays one atomic load a request for them.
 
@@ -17,9 +17,9 @@ pub struct Page {
     pub status: StatusCode,
     /// Its `Content-Type`.
     pub content_type: HeaderValue,
-    /// What is sent.
+    /// The body.
     pub body: Bytes,
-    /// Whether requests for it are left out of the recent ones: a page asks for it by itself, again and again.
+    /// Leaves requests for it out of the recent ones, because a page repeats them by itself.
     pub unlisted: bool,
 }
 
@@ -69,7 +69,7 @@ impl Pages {
         Some(response(Page { status: StatusCode::INTERNAL_SERVER_ERROR, content_type, body, unlisted: false }))
     }
 
-    /// Whether the newest source of a module cannot be built.
+    /// Reports whether the newest source of a module cannot be built.
     pub(crate) fn is_broken(&self, module: &str) -> bool {
         self.any.load(Ordering::Acquire)
             && self.build_errors.read().unwrap_or_else(PoisonError::into_inner).contains_key(module)

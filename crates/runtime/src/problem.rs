@@ -1,4 +1,4 @@
-//! What the runtime itself answers, as problem details (RFC 9457).
+//! The runtime's own answers, as problem details (RFC 9457).
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use http::{Response, StatusCode};
 
 use crate::call::Failure;
 
-/// A failure with a status of its own. What it says is fit for a client: nothing of the module's inside is in it.
+/// A failure with a status. Its text is for the client, without internal details of the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Problem {
     /// The body broke off or its framing was wrong.
@@ -55,7 +55,7 @@ pub(crate) enum Problem {
     NotBuilt,
     /// The module trapped.
     Crashed,
-    /// The module's answer is none that HTTP allows.
+    /// HTTP does not allow the module's answer.
     InvalidResponse(&'static str),
     /// Too many requests at once.
     Overloaded,
@@ -101,12 +101,12 @@ impl Problem {
         }
     }
 
-    /// Whether the head of the request is so wrong that nothing more of its connection is read, its body included.
+    /// Reports whether the request's head is so invalid that the connection must close without reading further.
     pub(crate) fn ends_connection(&self) -> bool {
         matches!(self, Self::NoHost | Self::LongMethod | Self::InvalidTarget)
     }
 
-    /// Logs what nobody else does: what the client is told is all there is to say.
+    /// Logs failures that no other code logs; the client's text is complete.
     pub(crate) fn log(&self, request_id: &str) {
         match self {
             Self::Overloaded | Self::NoRoom => tracing::warn!(request_id, "503: {self}"),
@@ -121,7 +121,7 @@ impl Problem {
         }
     }
 
-    /// The whole response. `request_id` is what its request is called in the log.
+    /// The whole response. `request_id` is the request's id in the log.
     pub(crate) fn response(&self, request_id: &str) -> Response<Bytes> {
         let (status, title) = (self.status(), self.title());
         let body = format!(
@@ -144,7 +144,7 @@ impl Problem {
             Self::Overloaded | Self::NoRoom | Self::Loading => {
                 drop(headers.insert(RETRY_AFTER, HeaderValue::from_static("1")));
             }
-            // No method is allowed for what only `CONNECT` can name.
+            // A target that only `CONNECT` can name allows no method.
             Self::NoTunnel => drop(headers.insert(ALLOW, HeaderValue::from_static(""))),
             _ => {}
         }

@@ -1,4 +1,4 @@
-//! What holds for any input, tried with random ones (`PROPTEST_CASES` says how many).
+//! Properties that hold for any input, tested with random ones (`PROPTEST_CASES` sets the number).
 
 use std::path::PathBuf;
 use std::sync::OnceLock;

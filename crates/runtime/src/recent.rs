@@ -27,7 +27,7 @@ pub struct RecentRequest {
     pub module: Option<Arc<str>>,
     /// Its method.
     pub method: Method,
-    /// Its path as it was sent. The query may hold what nobody else should see, and is left out.
+    /// Its path as it was sent, without the query, which may contain secrets.
     pub path: String,
     /// The status of its answer.
     pub status: StatusCode,
@@ -37,7 +37,7 @@ pub struct RecentRequest {
     pub recording: Option<u64>,
 }
 
-/// What is noted of a request while it is served: nothing that has to be copied.
+/// Data noted about a running request, without copies.
 pub(crate) struct Noted {
     pub(crate) id: Arc<str>,
     pub(crate) time: SystemTime,
@@ -58,7 +58,7 @@ impl Noted {
 #[derive(Default)]
 pub(crate) struct Recent {
     list: Mutex<List>,
-    /// Whether requests are recorded.
+    /// True when requests are recorded.
     records: AtomicBool,
 }
 

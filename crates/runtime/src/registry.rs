@@ -1,8 +1,8 @@
-//! The modules by name: how they are loaded, replaced while they serve, and what becomes of one that cannot be loaded.
+//! The modules by name: loading, replacement while they serve, and failed ones.
 
 use std::collections::{BTreeMap, HashMap};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::thread;
 
@@ -31,6 +31,8 @@ pub(crate) struct Loader {
     /// The server's policy.
     pub(crate) inherited: Inherited,
     pub(crate) compiler: Compiler,
+    /// Reports whether files of code that was compiled ahead of time are loaded.
+    pub(crate) trust_compiled: bool,
     /// How many modules there are at the start.
     pub(crate) modules: usize,
     pub(crate) turns: Turns,
@@ -57,7 +59,7 @@ pub(crate) struct Registry {
     late: Option<AbortHandle>,
 }
 
-/// The modules by name, and what it takes to load one.
+/// The modules by name, and the parts needed to load one.
 struct Shelf {
     loader: Arc<Loader>,
     table: RwLock<Table>,
@@ -70,11 +72,11 @@ struct Table {
     mounts: Mounts,
 }
 
-/// A name under which requests come in, and what is behind it at the moment.
+/// A module's name, and the module that currently serves it.
 #[derive(Clone)]
 pub(crate) struct Slot {
     pub(crate) source: ModuleSource,
-    /// Of the file that was loaded; none when there was none.
+    /// The stamp of the loaded file; none without a file.
     stamp: Option<Stamp>,
     pub(crate) surroundings: Arc<Surroundings>,
     pub(crate) state: State,
@@ -92,21 +94,25 @@ struct Stamp {
 }
 
 impl Stamp {
-    fn of(path: &Path) -> Option<Self> {
-        let found = std::fs::metadata(path).ok()?;
+    fn of(source: &ModuleSource) -> Option<Self> {
+        // Bytes are compared themselves.
+        if source.bytes.is_some() {
+            return None;
+        }
+        let found = std::fs::metadata(&source.path).ok()?;
         let changed = (found.ctime(), found.ctime_nsec());
         Some(Self { device: found.dev(), inode: found.ino(), size: found.size(), changed })
     }
 }
 
-/// Whether a module can be called.
+/// State of a module.
 #[derive(Clone)]
 pub(crate) enum State {
     /// It serves.
     Ready(Arc<Module>),
     /// It is loading for the first time.
     Loading,
-    /// It could not be loaded; the reason is in the log, and is none of a client's business.
+    /// It could not be loaded; the reason is in the log, and hidden from clients.
     Failed,
 }
 
@@ -139,14 +145,14 @@ impl Loading {
         surroundings: Arc<Surroundings>,
     ) -> Result<(), RuntimeError> {
         let (name, loader) = (source.name.clone(), Arc::clone(&shelf.loader));
-        let stamp = Stamp::of(&source.path);
+        let stamp = Stamp::of(&source);
         let slot = shelf.put(source.clone(), stamp, Arc::clone(&surroundings), State::Loading)?;
         let task = self.tasks.spawn(async move { load(loader, source, surroundings, false).await });
         self.announced.insert(task.id(), (name, slot));
         Ok(())
     }
 
-    /// Waits for the next module, and takes it in. None when there is no other; else its failure, if it failed.
+    /// Waits for the next module, and registers it. None when there is no other; else its failure, if it failed.
     async fn next(&mut self, shelf: &Shelf) -> Option<Option<Failure>> {
         let (id, loaded) = match self.tasks.join_next_with_id().await? {
             Ok(ended) => ended,
@@ -215,7 +221,7 @@ impl Registry {
     pub(crate) async fn reload(&self, name: &str, path: Option<PathBuf>) -> Result<(), RuntimeError> {
         let known = self.get(name).map(|slot| slot.source.clone());
         let source = match (path, known) {
-            (Some(path), Some(known)) => ModuleSource { path, ..known },
+            (Some(path), Some(known)) => ModuleSource { path, bytes: None, ..known },
             (Some(path), None) => ModuleSource::new(name, path),
             (None, Some(known)) => known,
             (None, None) => {
@@ -235,7 +241,7 @@ impl Registry {
         // Before it is compiled for nothing; another module may still take the mount meanwhile.
         self.shelf.table().mounts_with(&source)?;
         let surroundings = self.shelf.surroundings(&source)?;
-        let stamp = Stamp::of(&source.path);
+        let stamp = Stamp::of(&source);
         let replaces = self.get(&source.name).is_some_and(|slot| matches!(slot.state, State::Ready(_)));
         let loader = Arc::clone(&self.shelf.loader);
         let module = load(loader, source.clone(), Arc::clone(&surroundings), replaces).await?;
@@ -258,11 +264,11 @@ impl Registry {
         let mut loading = JoinSet::new();
         let mut next = Vec::new();
         for source in modules {
-            let (stamp, surroundings) = (Stamp::of(&source.path), shelf.surroundings(&source)?);
+            let (stamp, surroundings) = (Stamp::of(&source), shelf.surroundings(&source)?);
             let name = source.name.clone();
             let known = self.get(&name);
             let is_same = known.as_ref().is_some_and(|slot| {
-                (&slot.source.path, slot.stamp) == (&source.path, stamp)
+                (&slot.source.path, &slot.source.bytes, slot.stamp) == (&source.path, &source.bytes, stamp)
                     && Arc::ptr_eq(&slot.surroundings, &surroundings)
                     && (matches!(slot.state, State::Ready(_))
                         || (matches!(slot.state, State::Loading) && slot.source == source))

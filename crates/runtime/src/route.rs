@@ -1,9 +1,9 @@
-//! From the path of a request to what is to answer it.
+//! Routing: from a request's path to a module or to the runtime's own answers.
 
 use http::Uri;
 use http::uri::{Parts, PathAndQuery};
 
-/// What a path leads to.
+/// The target of a path.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Route<'a> {
     /// `/health`
@@ -37,7 +37,7 @@ impl<'a> Route<'a> {
     }
 }
 
-/// The path and query of a URI behind the prefix of a module; `rest` is what follows the prefix in the path.
+/// The path and query of a URI behind the prefix of a module; `rest` is the path after the prefix.
 pub(crate) fn below_prefix(uri: &Uri, rest: &str) -> Option<PathAndQuery> {
     // `/run/hello` is the module's root, as `/run/hello/` is.
     let rest = if rest.is_empty() { "/" } else { rest };

@@ -1,4 +1,4 @@
-//! The runtime itself: what is shared by all requests, and what a program can ask of it.
+//! The runtime itself: the state that all requests share, and the methods for programs.
 
 mod answer;
 mod report;
@@ -75,11 +75,11 @@ struct Shared {
     program: Client,
     /// Whose `X-Forwarded-*` headers are believed.
     trusted_proxies: TrustedProxies,
-    /// Whether the last update failed.
+    /// True when the last update failed.
     is_outdated: AtomicBool,
-    /// Whether the server is about to close.
+    /// True when the server is about to close.
     is_draining: AtomicBool,
-    /// Whether a listener of its own answers `/metrics`.
+    /// True when a listener of its own answers `/metrics`.
     has_operations: AtomicBool,
     started: Instant,
 }
@@ -121,6 +121,7 @@ impl Runtime {
             inherited,
             compiler: compiler(config.compiler, &limits),
             modules: config.modules.len(),
+            trust_compiled: config.trust_compiled,
             turns: Turns::default(),
         };
         let registry = Registry::load(loader, config.modules).await?;
@@ -258,17 +259,17 @@ impl Runtime {
         tokio::time::sleep(ms(self.shared.limits.drain_ms)).await;
     }
 
-    /// Whether the server is about to close.
+    /// Reports whether the server is about to close.
     pub(crate) fn is_draining(&self) -> bool {
         self.shared.is_draining.load(Ordering::Relaxed)
     }
 
-    /// Whether a listener of its own answers `/metrics`.
+    /// Reports whether a listener of its own answers `/metrics`.
     pub(crate) fn has_operations(&self) -> bool {
         self.shared.has_operations.load(Ordering::Relaxed)
     }
 
-    /// What has been counted so far, in the text format of Prometheus.
+    /// The metrics so far, in the text format of Prometheus.
     #[must_use]
     pub fn metrics(&self) -> String {
         self.metrics_as(Format::Prometheus)
@@ -278,7 +279,8 @@ impl Runtime {
         self.shared.books.metrics.text(format, &self.shared.engine, self.shared.registry.idle(), &self.shared.budget)
     }
 
-    /// Resolves when no request runs, after a second at most: one that is cut off ends a moment after its client was told.
+    /// Resolves when no request runs, after a second at most: a request that is cut off ends a moment after its
+    /// client's answer.
     pub async fn settle(&self) {
         let settled = async {
             while self.shared.admission.idle().is_none() {
@@ -339,14 +341,14 @@ impl Runtime {
         self.shared.pages.set_page(path.into(), page);
     }
 
-    /// For development: notes that the newest source of `module` cannot be built. While this stands, browsers (`Accept`
-    /// has `text/html`) get `html` with status 500, and others what the last good module answers, or 503 when there is
-    /// none.
+    /// For development: records that the newest source of `module` cannot be built. Until the next build, browsers
+    /// (`Accept` has `text/html`) get `html` with status 500, and other clients the last good module's answer, or 503
+    /// without one.
     pub fn set_build_error(&self, module: impl Into<String>, html: Option<Bytes>) {
         self.shared.pages.set_build_error(module.into(), html);
     }
 
-    /// What the harness that proves isolation looks at.
+    /// The parts for the isolation harness.
     #[cfg(test)]
     pub(crate) fn parts(&self) -> (&SharedEngine, &Registry, &Admission) {
         let Shared { engine, registry, admission, .. } = &*self.shared;
@@ -358,7 +360,7 @@ impl Runtime {
         self.shared.books.metrics.connections.clone()
     }
 
-    /// Whether the address is that of a trusted proxy.
+    /// Reports whether the address is that of a trusted proxy.
     pub(crate) fn trusts(&self, address: IpAddr) -> bool {
         self.shared.trusted_proxies.contain(address)
     }
@@ -382,8 +384,8 @@ impl Runtime {
         Server::start(self.clone(), listener, &self.shared.limits, None, Audience::Operations)
     }
 
-    /// Serves `listener`, and refuses requests that name another host than this machine where it is on a loopback address:
-    /// pages of other sites may not call what is developed (DNS rebinding).
+    /// Serves `listener`. On a loopback address, it refuses requests that name another host than this machine, because
+    /// pages of other sites must not call a module in development (DNS rebinding).
     #[must_use]
     pub fn listen_locally(&self, listener: TcpListener) -> Server {
         Server::start(self.clone(), listener, &self.shared.limits, self.shared.tls.clone(), Audience::Local)
@@ -427,7 +429,7 @@ impl Runtime {
                 body::leave(&parts.headers, body, &self.shared.limits).await;
                 explain(&problem, &exchange.id)
             }
-            // A stream that waits for its client to take the body would take memory, and there is no room for it.
+            // A stream that waits for its client would take memory, and there is none for it.
             Err(problem) => explain(&problem, &exchange.id).map(|_| ResponseBody::from(Bytes::new())),
         };
         if let Ok(value) = HeaderValue::from_str(&exchange.id) {

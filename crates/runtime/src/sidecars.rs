@@ -1,7 +1,7 @@
 //! The health of sidecars, over the connections of all modules.
 //!
-//! `/health` reads what is known and waits for nothing: calls learn it as they are made, and [`look`] does in the background for
-//! sidecars that nobody calls.
+//! `/health` reads the known state and does not wait: calls update it, and [`look`] checks idle sidecars in the
+//! background.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::registry::Slot;
 /// How often sidecars are looked at that nobody calls.
 pub(crate) const PAUSE: Duration = Duration::from_secs(1);
 
-/// How long what a module's calls have shown of a sidecar holds. A sidecar that hangs is looked at within this time.
+/// Time that a call's result counts as a sidecar's health. A hanging sidecar is checked within this time.
 const FRESH: Duration = Duration::from_secs(3);
 
 /// Each sidecar and whether it is up, sorted by name. The name of a module's own sidecar is `<module>/<sidecar>`.

@@ -42,7 +42,7 @@ impl Slots {
         }
         match Arc::clone(&self.free).acquire_owned().await {
             Ok(slot) => slot,
-            // The semaphore is never closed; waiting for ever is what the request's time-out is for.
+            // The semaphore is never closed; the request's timeout bounds the wait.
             Err(_) => std::future::pending().await,
         }
     }
@@ -62,7 +62,7 @@ impl Slots {
         }
     }
 
-    /// Drops the oldest idle instance of whoever has the most. False when there is none.
+    /// Drops the oldest idle instance of the module that has the most. False when there is none.
     fn evict(&self) -> bool {
         let most = {
             let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);

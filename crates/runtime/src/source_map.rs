@@ -1,6 +1,7 @@
 //! From places in the bundled JavaScript, which the engine names in stacks, to places in the sources (Source Map, revision 3).
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -27,6 +28,8 @@ struct Map {
     sources: Vec<String>,
     /// The segments of each line, by column.
     lines: Vec<Vec<Segment>>,
+    /// Names of functions by those that the bundle has for them.
+    functions: HashMap<String, String>,
 }
 
 /// The members of the file that are used; the others are passed over.
@@ -36,6 +39,9 @@ struct Json<'a> {
     sources: Vec<Option<Cow<'a, str>>>,
     #[serde(borrow)]
     mappings: Cow<'a, str>,
+    /// An extension of `tenon build`.
+    #[serde(default)]
+    x_functions: HashMap<String, String>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -47,18 +53,30 @@ struct Segment {
 }
 
 impl SourceMap {
-    /// The map of `dist/<name>.wasm` or `dist/<name>-composed.wasm` is `dist/<name>.wasm.map`.
+    /// The map of `dist/<name>.wasm`, `dist/<name>-composed.wasm`, and of code compiled from them, is
+    /// `dist/<name>.wasm.map`.
     pub(crate) fn beside(component: &Path) -> Self {
         let name = component.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let bare = name.strip_suffix("-composed.wasm").map_or_else(|| name.to_string(), |stem| format!("{stem}.wasm"));
+        let stem = name.strip_suffix(".cwasm").or_else(|| name.strip_suffix(".wasm")).map(|stem| {
+            let bare = stem.strip_suffix("-composed").unwrap_or(stem);
+            format!("{bare}.wasm")
+        });
+        let bare = stem.unwrap_or_else(|| name.to_string());
         Self { file: component.with_file_name(format!("{bare}.map")), lines: OnceLock::new() }
     }
 
-    /// A line of a log, with its place in the sources when it is a line of a stack, `function@file.js:line:column`, or what the
-    /// engine itself says of an exception, `file.js:line:column Error: …`.
+    /// No map.
+    pub(crate) fn none() -> Self {
+        Self { file: PathBuf::new(), lines: OnceLock::from(None) }
+    }
+
+    /// A log line, with source positions in a stack line, `function@file.js:line:column`, or in the engine's own report
+    /// of an exception, `file.js:line:column Error: …`.
     pub(crate) fn apply<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mapped = match frame(text) {
-            Some((function, line, column)) => self.place(line, column).map(|place| format!("{function}@{place}")),
+            Some((function, line, column)) => {
+                self.place(line, column).map(|place| format!("{}@{place}", self.name(function)))
+            }
             None => text.split_once(' ').and_then(|(place, said)| {
                 let (line, column) = in_bundle(place)?;
                 self.place(line, column).map(|place| format!("{place} {said}"))
@@ -67,12 +85,18 @@ impl SourceMap {
         mapped.map_or(Cow::Borrowed(text), Cow::Owned)
     }
 
+    /// The name of a function in the sources.
+    fn name<'a>(&'a self, function: &'a str) -> &'a str {
+        let map = self.lines.get_or_init(|| read(&self.file)).as_ref();
+        map.and_then(|map| map.functions.get(function)).map_or(function, |name| name)
+    }
+
     fn place(&self, line: usize, column: i64) -> Option<String> {
         self.lines.get_or_init(|| read(&self.file)).as_ref()?.place(line, column)
     }
 }
 
-/// What stands before the `@`, the line and the column, both from 1.
+/// The text before the `@`, the line and the column, both from 1.
 fn frame(text: &str) -> Option<(&str, usize, i64)> {
     let (function, place) = text.trim_end().rsplit_once('@')?;
     let (line, column) = in_bundle(place)?;
@@ -100,11 +124,11 @@ impl Map {
     fn parse(json: &[u8]) -> Option<Self> {
         let map: Json<'_> = serde_json::from_slice(json).ok()?;
         let sources = map.sources.iter().take(MAX_SOURCES);
-        // They are relative to the bundle, which lay elsewhere: what is shown is relative to the project.
+        // Paths are relative to the bundle, which was in another folder, and are shown relative to the project.
         let sources = sources.map(|source| {
             source.as_deref().unwrap_or("?").trim_start_matches("../").trim_start_matches("./").to_string()
         });
-        Some(Self { sources: sources.collect(), lines: decode(&map.mappings)? })
+        Some(Self { sources: sources.collect(), lines: decode(&map.mappings)?, functions: map.x_functions })
     }
 
     fn place(&self, line: usize, column: i64) -> Option<String> {
@@ -171,15 +195,16 @@ mod tests {
     use super::*;
 
     const JSON: &str = r#"{"version":3,"sources":["../../src/handler.ts","../node_modules/x/y.js"],
-        "names":[],"mappings":";AAEA,SAASA;ACDT"}"#;
+        "names":[],"mappings":";AAEA,SAASA;ACDT","x_functions":{"x0":"listUsers"}}"#;
 
     #[test]
     fn lines_of_a_stack_are_mapped_and_others_left_alone() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("app.wasm.map"), JSON).unwrap();
-        for file in ["app.wasm", "app-composed.wasm"] {
+        for file in ["app.wasm", "app-composed.wasm", "app.cwasm", "app-composed.cwasm"] {
             let map = SourceMap::beside(&folder.path().join(file));
             assert_eq!(map.apply("handle@app.js:2:1"), "handle@src/handler.ts:3:1");
+            assert_eq!(map.apply("x0@app.js:2:1"), "listUsers@src/handler.ts:3:1");
             assert_eq!(map.apply("@app.js:2:12"), "@src/handler.ts:3:10");
             assert_eq!(map.apply("f@app.js:3:4"), "f@node_modules/x/y.js:2:1");
             assert_eq!(map.apply("app.js:2:1 Error: a@b"), "src/handler.ts:3:1 Error: a@b");

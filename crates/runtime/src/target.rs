@@ -7,7 +7,7 @@ use http::{Method, Uri};
 
 use crate::problem::Problem;
 
-/// What a target asks for.
+/// The kind of a request's target.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     /// A path: the origin form, or the absolute form, which servers must accept as well.
@@ -46,7 +46,8 @@ fn is_authority(uri: &Uri) -> bool {
     uri.scheme().is_none() && uri.authority().is_some()
 }
 
-/// Whether a text is a host and perhaps a port, and nothing else (RFC 3986, section 3.2). No label of a name is empty.
+/// Reports whether a text is a host and perhaps a port, and nothing else (RFC 3986, section 3.2). No label of a name is
+/// empty.
 pub(crate) fn is_host(text: &[u8]) -> bool {
     let unreserved = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=".contains(byte);
     let (is_named, port) = if let Some(literal) = text.strip_prefix(b"[") {
@@ -66,7 +67,7 @@ pub(crate) fn is_host(text: &[u8]) -> bool {
     is_named && (port.is_empty() || is_port(port))
 }
 
-/// Whether a text is a colon and perhaps a number that a port can have.
+/// Reports whether a text is a colon and perhaps a number that a port can have.
 fn is_port(text: &[u8]) -> bool {
     let Some(digits) = text.strip_prefix(b":") else { return false };
     let number = std::str::from_utf8(digits).ok().filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));

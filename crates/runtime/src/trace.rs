@@ -5,7 +5,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 /// The header that carries it, both ways.
 pub(crate) const HEADER: HeaderName = HeaderName::from_static("traceparent");
 
-/// The `traceparent` of a request when it is well-formed, to be passed on to whoever is called for it.
+/// The `traceparent` of a request if it is well-formed, to pass on in its calls.
 pub(crate) fn parent(headers: &HeaderMap) -> Option<HeaderValue> {
     headers.get(&HEADER).filter(|value| is_well_formed(value.as_bytes())).cloned()
 }

@@ -34,7 +34,7 @@ struct Shared(Mutex<State>);
 #[derive(Default)]
 struct State {
     open: Vec<Open>,
-    /// The instance has ended: what begins now is rolled back at once.
+    /// The instance has ended: a new transaction is rolled back at once.
     has_ended: bool,
 }
 
@@ -68,7 +68,7 @@ impl Transactions {
         Some(Call { shared: Arc::clone(shared), begins })
     }
 
-    /// Whether the request has begun one.
+    /// Reports whether the request has begun one.
     #[cfg(test)]
     pub(crate) fn has_any(&self) -> bool {
         self.0.is_some()
@@ -127,7 +127,7 @@ impl Open {
     }
 }
 
-/// Whether two calls go to the same place.
+/// Reports whether two calls go to the same place.
 fn is_beside(one: &Uri, other: &Uri) -> bool {
     one.scheme() == other.scheme() && one.authority() == other.authority()
 }

@@ -19,7 +19,7 @@ pub(crate) struct Warm {
     max_reuse: u64,
     max_memory: usize,
     max_resources: usize,
-    /// Whether nothing is kept any more.
+    /// True when no instance is kept any more.
     closed: AtomicBool,
     kept: usize,
     patience: Duration,
@@ -32,7 +32,7 @@ impl Warm {
             idle: Mutex::default(),
             max_reuse: limits.max_reuse,
             max_memory: size(limits.max_reuse_memory_bytes),
-            // What is left of the limit is the next request's.
+            // The rest of the limit is for the next request.
             max_resources: size(limits.max_resources) / 16,
             closed: AtomicBool::new(false),
             kept: size(kept),
@@ -84,7 +84,7 @@ impl Warm {
         oldest.is_some()
     }
 
-    /// Drops what has idled for too long, but for those that are always kept.
+    /// Drops instances that idled for too long, except the ones that are always kept.
     fn reap(&self) {
         loop {
             let mut idle = self.idle();

@@ -1,4 +1,4 @@
-//! What is looked at again and again.
+//! Periodic background checks.
 
 use std::sync::Arc;
 use std::time::Duration;

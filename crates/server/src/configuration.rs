@@ -39,6 +39,8 @@ pub(crate) struct Configuration {
     /// `readable` or `json`.
     pub(crate) log_format: String,
     access_log: bool,
+    #[serde(default)]
+    trust_compiled: bool,
     otlp_endpoint: Option<String>,
     trusted_proxies: Vec<String>,
     tls: Option<Tls>,
@@ -211,6 +213,7 @@ impl Configuration {
             trusted_proxies: TrustedProxies::parse(&self.trusted_proxies)
                 .map_err(|wrong| ServerError::Usage(format!("trustedProxies: {wrong}")))?,
             tls,
+            trust_compiled: self.trust_compiled,
             cache: crate::cache_folder(),
             compiler: crate::compiler()?,
         })

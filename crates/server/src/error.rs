@@ -12,7 +12,7 @@ use thiserror::Error;
 /// The reason why the server does not start. No message has the value of a secret or a URL with a password.
 #[derive(Debug, Error)]
 pub(crate) enum ServerError {
-    /// The configuration is no JSON of the expected shape.
+    /// The configuration is not JSON of the expected shape.
     #[error("{}: {reason}; `tenon build --server` writes this file", path.display())]
     Configuration {
         /// The file.

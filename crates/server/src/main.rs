@@ -34,7 +34,7 @@ use clap::Parser;
 use command::{Arguments, Command, Sidecars};
 use error::ServerError;
 
-/// A failure of what was asked for.
+/// The exit code of a failure.
 const FAILED: u8 = 1;
 
 fn main() -> ExitCode {
@@ -53,7 +53,7 @@ fn main() -> ExitCode {
     match ended {
         Ok(code) => code,
         Err(error) => {
-            // The configuration decides on the format, and may be what failed.
+            // The configuration sets the format, and may itself have failed.
             let _ = tenon_log::start("info", "readable");
             tracing::error!("{error}");
             ExitCode::from(FAILED)

@@ -107,8 +107,8 @@ pub(crate) async fn compile(configuration: &Path) -> Result<ExitCode, ServerErro
     Ok(if ready == modules { ExitCode::SUCCESS } else { ExitCode::from(crate::FAILED) })
 }
 
-/// Lets other users read a cache. They may not write, so what is in it stays trusted. Code that only further compiling would use
-/// is removed.
+/// Lets other users read a cache. They may not write, so its content stays trusted. Code that only further compiling
+/// would use is removed.
 fn open_for_reading(cache: &Path) -> Result<(), ServerError> {
     use std::os::unix::fs::PermissionsExt;
     let failed =
@@ -155,7 +155,7 @@ pub(crate) fn note(step: &str, what: &str) {
     tracing::info!(step, "{what}");
 }
 
-/// Prints a line on standard output. A reader that has gone is no reason to end.
+/// Prints a line on standard output. A closed reader must not end the server.
 pub(crate) fn print(line: &str) {
     let _ = writeln!(std::io::stdout(), "{line}");
 }

@@ -1,4 +1,4 @@
-//! The development services: everything at once, out of one folder, for this machine only.
+//! The development services: all kinds from one folder, for this machine only.
 
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
@@ -15,22 +15,22 @@ use crate::http::serve::{Health, Listener, Running, app};
 use crate::registry::{DevPart, KINDS};
 use crate::{Host, Limits, ServicesError, page};
 
-/// What the development services are told.
+/// Options of the development services.
 #[derive(Clone, Debug)]
 pub struct DevOptions {
-    /// Where everything is kept; it is made when it is not there.
+    /// The folder of all data; created when missing.
     pub folder: PathBuf,
     /// A loopback address.
     pub host: IpAddr,
     /// 0 takes a free port.
     pub port: u16,
-    /// Begin with nothing: what the folder holds is deleted.
+    /// Deletes the folder's data first.
     pub fresh: bool,
-    /// The bounds of a request.
+    /// The limits of a request.
     pub limits: Limits,
 }
 
-/// The development services, while they run.
+/// The running development services.
 pub struct DevServices {
     running: Running,
     clocks: Vec<JoinHandle<()>>,
@@ -49,7 +49,7 @@ impl DevServices {
             let message = "the development services run what they are told and so listen on a loopback address only";
             return Err(ServicesError::Config(message.to_string()));
         }
-        // First of all the address: two at once in one folder is no state to begin with.
+        // The address first, so that a second instance fails before it opens the same folder.
         let listener = Listener::tcp(SocketAddr::new(host, port)).await?;
         let slot = HostSlot::default();
         let opened = tokio::task::spawn_blocking({
@@ -67,18 +67,18 @@ impl DevServices {
         Ok(Self { running, clocks, host: slot })
     }
 
-    /// Where they listen, such as `http://127.0.0.1:9919`.
+    /// Their URL, such as `http://127.0.0.1:9919`.
     #[must_use]
     pub fn url(&self) -> String {
         self.running.address().map_or_else(String::new, |address| format!("http://{address}"))
     }
 
-    /// Gives the page its modules and requests, and cron its modules to call; none takes them away again.
+    /// Passes the page its modules and requests, and cron its modules to call; none removes them.
     pub fn attach(&self, host: Option<Arc<dyn Host>>) {
         self.host.set(host);
     }
 
-    /// Stops, when running requests have finished or their time is over.
+    /// Stops, after running requests have finished or their time limit has passed.
     pub async fn close(self) {
         self.clocks.iter().for_each(JoinHandle::abort);
         self.host.set(None);
@@ -95,7 +95,7 @@ fn open(folder: &Path, fresh: bool, host: HostSlot, limits: &Limits) -> Result<V
     KINDS.iter().map(|kind| (kind.dev.open)(&folder.join(kind.dev.name), &host, limits)).collect()
 }
 
-/// Deletes what the services have made in a folder, and nothing else of it.
+/// Deletes the services' own data in a folder, and keeps other files.
 fn clear(folder: &Path) -> std::io::Result<()> {
     let is_absent = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
     for kind in KINDS {

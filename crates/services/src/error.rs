@@ -1,23 +1,23 @@
-//! Why services cannot be started.
+//! Errors of starting services.
 
 use std::io;
 use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// Why services cannot be started. None of its texts has a password or a token in it.
+/// The reason why services cannot be started. No text contains a password or a token.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ServicesError {
-    /// Another program listens there.
+    /// Another program listens on the address.
     #[error("{0} is in use")]
     AddressInUse(String),
-    /// The address cannot be listened on for another reason.
+    /// Listening fails for another reason.
     #[error("cannot listen on {address}: {source}")]
     Listen {
         /// The address as it was given.
         address: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The folder or the file cannot be used.
@@ -25,18 +25,18 @@ pub enum ServicesError {
     Folder {
         /// The folder or the file.
         path: PathBuf,
-        /// What the system or SQLite said.
+        /// The error of the system or of SQLite.
         reason: String,
     },
-    /// An option that makes no sense.
+    /// An invalid option.
     #[error("{0}")]
     Config(String),
-    /// The database, cache or store cannot be reached, or does not let us in.
+    /// The database, cache or store is unreachable, or refuses the login.
     #[error("{what}: {reason}")]
     Backend {
-        /// What was being connected to, by kind.
+        /// The kind of store.
         what: &'static str,
-        /// What it said.
+        /// The store's error.
         reason: String,
     },
 }
@@ -54,7 +54,7 @@ impl ServicesError {
         }
     }
 
-    /// A failed listen, told apart by its cause.
+    /// Converts an error of listening by its kind.
     pub(crate) fn listen(address: impl Into<String>, source: io::Error) -> Self {
         let address = address.into();
         if source.kind() == io::ErrorKind::AddrInUse {

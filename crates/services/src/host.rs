@@ -1,20 +1,20 @@
-//! What the development services need of a runtime.
+//! The runtime's functions that the development services use.
 
 use std::pin::Pin;
 
 use serde::Serialize;
 
-/// A call that is on its way: the status that the module answered, or why there is none.
+/// A pending call: resolves to the module's status, or the reason why there is none.
 pub type ModuleCall = Pin<Box<dyn Future<Output = Result<u16, String>> + Send>>;
 
-/// A request that a runtime answered lately.
+/// A request that a runtime answered recently.
 #[derive(Clone, Debug, Serialize)]
 pub struct RecentRequest {
     /// The request's id, as in the log.
     pub id: String,
     /// When it came, in milliseconds since 1970.
     pub time: f64,
-    /// The module that was asked; none when it was the runtime itself.
+    /// The requested module; none for the runtime itself.
     pub module: Option<String>,
     /// Such as `GET`.
     pub method: String,
@@ -22,9 +22,9 @@ pub struct RecentRequest {
     pub path: String,
     /// The answer's status.
     pub status: u16,
-    /// How long it took, in milliseconds.
+    /// The duration in milliseconds.
     pub duration_ms: f64,
-    /// The number of its recording, while there is one.
+    /// The number of its recording, while it is kept.
     pub recording: Option<u64>,
 }
 
@@ -41,7 +41,7 @@ pub struct ModuleRequest {
     pub body: Option<String>,
 }
 
-/// A request that was sent again.
+/// A replayed request.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct SentAgain {
     /// The answer's status.
@@ -50,12 +50,12 @@ pub struct SentAgain {
     pub recording: Option<u64>,
 }
 
-/// A request that is sent again: the answer, or the reason why it was not sent.
+/// A pending replay: resolves to the answer, or the reason why it was not sent.
 pub type SendingAgain = Pin<Box<dyn Future<Output = Result<SentAgain, String>> + Send>>;
 
-/// A runtime, as far as the services page and cron look at it.
+/// A runtime, with the functions that the services page and cron use.
 pub trait Host: Send + Sync + 'static {
-    /// Where it listens, such as `http://127.0.0.1:3000`.
+    /// Its URL, such as `http://127.0.0.1:3000`.
     fn url(&self) -> String;
 
     /// The names of its modules, sorted.
@@ -67,7 +67,7 @@ pub trait Host: Send + Sync + 'static {
     /// A recorded request as JSON, without credentials.
     fn recorded_request(&self, recording: u64) -> Option<String>;
 
-    /// Sends a recorded request again.
+    /// Replays a recorded request.
     fn send_again(&self, recording: u64) -> SendingAgain;
 
     /// Calls a module's route.

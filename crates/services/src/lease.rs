@@ -1,4 +1,4 @@
-//! Leases of queues and cron: receipts, the delay before the next attempt, and times as JSON has them.
+//! Leases of queues and cron: receipts, the delay before the next attempt, and times for JSON.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
@@ -15,12 +15,13 @@ pub(crate) fn backoff(attempts: u64) -> Duration {
     doubled.and_then(|times| BACKOFF.checked_mul(times)).map_or(MAX_BACKOFF, |delay| delay.min(MAX_BACKOFF))
 }
 
-/// Makes a name for a lease that no other lease has.
+/// Makes a unique receipt of a lease.
 pub(crate) fn receipt() -> String {
     format!("{:016x}{:016x}", RandomState::new().hash_one(0), RandomState::new().hash_one(0))
 }
 
-/// Makes an id that nobody guesses: 128 bits of the system's randomness, in hexadecimal digits. None when there are none.
+/// Makes an unguessable id: 128 bits of the system's randomness, in hexadecimal digits. None when the system has no
+/// randomness.
 pub(crate) fn secret_id() -> Option<String> {
     let mut bytes = [0; 16];
     rustls::crypto::ring::default_provider().secure_random.fill(&mut bytes).ok()?;

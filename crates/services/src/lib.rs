@@ -1,13 +1,13 @@
-//! Key-value, SQL, storage, queues and cron over HTTP: what handlers reach as their sidecars.
+//! Key-value, SQL, storage, queues and cron over HTTP: the sidecars of handlers.
 //!
-//! One code base and one contract for development and production, so that the two cannot drift apart. It owns the routes,
-//! their limits and their errors, and a store behind each: SQLite or Redis, SQLite or PostgreSQL, a folder or S3. It knows
-//! nothing of Node; what it needs of a runtime is the trait [`Host`]. PostgreSQL's statements are parsed by
-//! `tenon_pg_grammar`, and what they may do is decided here.
+//! Development and production share the code and the contract. The crate contains the routes, their limits and their
+//! errors, and the stores: SQLite or Redis, SQLite or PostgreSQL, a folder or S3. It does not depend on Node; the trait
+//! [`Host`] is its view of a runtime. `tenon_pg_grammar` parses PostgreSQL's statements, and this crate decides which
+//! are allowed.
 //!
 //! The kinds are the entries of [`registry::KINDS`](registry).
 //!
-//! 1. For development, [`DevServices::start`] serves everything out of one folder on one port, and a page to look at it.
+//! 1. For development, [`DevServices::start`] serves all kinds from one folder on one port, with a page for inspection.
 //! 2. For production, [`Sidecar::start`] serves one kind from one store, on a Unix socket or a TCP address, and
 //!    [`InProcessSidecar`] to a runtime of the same process.
 //!

@@ -1,59 +1,59 @@
-//! The bounds that requests are held to. Every default stands here and nowhere else.
+//! The limits of requests, with all defaults.
 
 use std::time::Duration;
 
-/// What a request and its answer may come to.
+/// Limits of a request and its answer.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Bytes of a request's body; 413 beyond. As the runtime has it.
+    /// Bytes of a request's body; 413 beyond. The same as the runtime's.
     pub max_body_bytes: usize,
-    /// How long a client may take for the head of a request, or to begin the next one; the connection is closed beyond. Longer than
-    /// the runtime keeps a connection that it does not use: it is not the sidecar that closes first.
+    /// Time for the head of a request, and between two requests; the connection is closed beyond. Longer than the
+    /// runtime keeps an idle connection, so that the runtime closes first.
     pub header_timeout: Duration,
-    /// How long a client may take for the body of a request; 408 beyond. As the runtime has it.
+    /// Time for the body of a request; 408 beyond. The same as the runtime's.
     pub body_timeout: Duration,
-    /// How long a client that is being answered may take nothing at all; the connection is closed beyond. As the runtime has it.
+    /// Time in which a client reads nothing of its answer; the connection is closed beyond. The same as the runtime's.
     pub write_timeout: Duration,
-    /// Connections; one more waits to be accepted.
+    /// Connections; further ones wait to be accepted.
     pub max_connections: usize,
-    /// Bytes that are held for clients: bodies that are read, answers that are sent, connections; 503 beyond.
+    /// Bytes held for clients: request bodies, answers, connections; 503 beyond.
     pub max_buffered_bytes: usize,
-    /// Bytes of a key or a storage path; 400 beyond. What S3 allows.
+    /// Bytes of a key or a storage path; 400 beyond. The same as S3's.
     pub max_key_bytes: usize,
-    /// Keys or objects of one page of a list, when `limit` does not say.
+    /// Keys or objects of one page of a list without `limit`.
     pub list_page: usize,
-    /// The most that `limit` may ask for.
+    /// The largest `limit`.
     pub max_list_page: usize,
     /// Statements of a batch.
     pub max_statements: usize,
-    /// Parameters of a statement: as many as PostgreSQL takes, and fewer for a database that takes fewer.
+    /// Parameters of a statement: PostgreSQL's limit; a database with a lower one applies its own.
     pub max_params: usize,
-    /// Rows of one result; more is refused, not cut off.
+    /// Rows of a result; a larger one is refused, not cut off.
     pub max_rows: usize,
     /// Bytes of the results of one answer as JSON.
     pub max_result_bytes: usize,
-    /// Time that a request's statements may take in all.
+    /// Total time of a request's statements.
     pub statement_timeout: Duration,
-    /// Time between two statements of a transaction; it is rolled back beyond.
+    /// Time between two statements of a transaction, which is rolled back beyond.
     pub transaction_idle: Duration,
-    /// Time of a transaction in all; it is rolled back beyond.
+    /// Total time of a transaction, which is rolled back beyond.
     pub transaction_timeout: Duration,
     /// Connections to the database.
     pub pool_size: u32,
-    /// How long a request waits for a connection; 503 beyond.
+    /// Time that a request waits for a connection; 503 beyond.
     pub queue_timeout: Duration,
-    /// How long running requests may take to finish once the server is told to stop.
+    /// Time for running requests to finish at the stop.
     pub shutdown_timeout: Duration,
 }
 
 impl Limits {
-    /// Bytes of a value or a row inside of SQLite, whatever becomes of it; the statement fails beyond. A row that one answer
-    /// has room for, and what one request adds to it: all that is stored by requests can be changed and read by them.
+    /// Bytes of a value or a row in SQLite; the statement fails beyond. It is the size of one answer plus one request,
+    /// so that requests can change and read every stored row.
     pub(crate) fn max_sqlite_bytes(&self) -> usize {
         self.max_result_bytes.saturating_add(self.max_body_bytes)
     }
 
-    /// Transactions that are open between requests: a quarter of the connections stays for other requests.
+    /// Transactions that are open between requests: a quarter of the connections remains for other requests.
     pub(crate) fn max_transactions(&self) -> usize {
         (self.pool_size - self.pool_size.div_ceil(4)).max(1) as usize
     }

@@ -1,4 +1,5 @@
-//! The connection of `/health` to PostgreSQL, besides those of the pool: the database may be well while all others are in use.
+//! The connection of `/health` to PostgreSQL, apart from the pool: the database may be healthy while all other
+//! connections are in use.
 
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use tokio::sync::Mutex;
 
 use crate::postgres_mark::Mark;
 
-/// The connection, made when it is first needed. Cloning shares it.
+/// The connection, made on demand. Cloning shares it.
 #[derive(Clone)]
 pub(crate) struct HealthConnection(Arc<Inner>);
 
@@ -26,7 +27,7 @@ impl HealthConnection {
     /// Asks the database whether it is a replica.
     pub(crate) async fn is_replica(&self) -> Result<bool, sqlx::Error> {
         let mut kept = self.0.kept.lock().await;
-        // The server may have been started anew since the last time.
+        // The server may have restarted since.
         if let Some(mut connection) = kept.take()
             && let Ok(is_replica) = in_recovery(&mut connection).await
         {

@@ -1,13 +1,13 @@
-//! A setting of a connection to PostgreSQL that shows whether its settings arrive.
+//! A setting of a connection to PostgreSQL that shows whether settings reach the server.
 //!
-//! A proxy such as PgBouncer in transaction mode hands the sessions of the server from one client to the next, and drops the
-//! settings of connections. Statements that one client has prepared would be run by another.
+//! A proxy such as PgBouncer in transaction mode passes sessions from one client to the next, and drops the settings of
+//! connections. One client would run statements that another has prepared.
 
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 
 use crate::lease::receipt;
 
-/// A name in two parts is a setting that the server keeps for others.
+/// The server keeps unknown settings whose name has two parts.
 const SETTING: &str = "tenon.connection";
 
 const READ: &str = "SELECT pg_catalog.current_setting('tenon.connection', true)";
@@ -15,7 +15,7 @@ const READ: &str = "SELECT pg_catalog.current_setting('tenon.connection', true)"
 const DROPPED_SETTINGS: &str = "the server has not taken the settings of the connection: a proxy such as PgBouncer is in \
      between; give the address of PostgreSQL itself";
 
-/// A value that no other process gives to the setting.
+/// A value of the setting that is unique to this process.
 #[derive(Clone, Debug)]
 pub(crate) struct Mark(String);
 
@@ -30,7 +30,7 @@ impl Mark {
     ///
     /// # Errors
     ///
-    /// The database's, and the missing mark.
+    /// Fails with the database's error, or when the mark is missing.
     pub(crate) async fn check(&self, connection: &mut PgConnection) -> Result<(), sqlx::Error> {
         let found: Option<String> = sqlx::query_scalar(READ).persistent(false).fetch_one(connection).await?;
         if found.as_ref() == Some(&self.0) { Ok(()) } else { Err(sqlx::Error::Configuration(DROPPED_SETTINGS.into())) }

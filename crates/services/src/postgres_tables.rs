@@ -1,4 +1,4 @@
-//! Tables of the services' own in a PostgreSQL database, for queues and cron.
+//! The services' own tables in a PostgreSQL database, for queues and cron.
 
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 use sqlx::{Connection, Executor};
@@ -15,7 +15,7 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    /// Asks whether the database answers and takes writes.
+    /// Asks whether the database answers and accepts writes.
     pub(crate) async fn ping(&self) -> Result<(), String> {
         match self.health.is_replica().await {
             Ok(true) => Err("PostgreSQL: it is a replica, which takes no writes: name the primary".to_owned()),
@@ -25,7 +25,7 @@ impl Tables {
     }
 }
 
-/// Connects, and runs `schema`, which makes `tables` where they are not there yet.
+/// Connects, and runs `schema`, which makes missing `tables`.
 pub(crate) async fn open(
     url: &str,
     limits: &Limits,
@@ -37,7 +37,7 @@ pub(crate) async fn open(
     let timeout = limits.statement_timeout.as_millis().to_string();
     let options = options.application_name("tenon-sidecar").options([("statement_timeout", timeout.as_str())]);
     let (options, mark) = Mark::on(options);
-    // Once without the pool, which tries again whatever the reason, and reports a time-out.
+    // First without the pool, which retries after any error, and reports a timeout.
     check(&options, &mark).await.map_err(|error| fail(error.to_string()))?;
     let health = HealthConnection::new(options.clone(), mark.clone());
     let pool = PgPoolOptions::new()
@@ -61,13 +61,13 @@ pub(crate) async fn open(
 /// Codes of two sessions that make one table at the same time: a duplicate row of a catalog, table or type.
 const COLLISIONS: [&str; 3] = ["23505", "42P07", "42710"];
 
-/// How often a schema is run when other sessions run it, too.
+/// Number of tries while other sessions run the schema, too.
 const TRIES: u32 = 8;
 
 /// Runs a schema of `CREATE … IF NOT EXISTS`, outside a transaction.
 ///
-/// Sessions that make a table at the same time collide in the catalog, where `IF NOT EXISTS` does not look. The collision
-/// is reported once the other session has committed, so the next try finds the table.
+/// Sessions that make a table at the same time collide in the catalog, which `IF NOT EXISTS` does not check. The
+/// collision is reported once the other session has committed, so the next try finds the table.
 pub(crate) async fn make(connection: &mut PgConnection, schema: &'static str) -> Result<(), sqlx::Error> {
     let mut tries = 1;
     loop {

@@ -1,5 +1,6 @@
-//! The kinds of service. Each is a folder with a `service.rs`, and one entry here: sidecars, the development services and their
-//! errors are made of these entries. The command line and the documentation have their table in `cli/src/sidecar-kinds.ts`.
+//! The kinds of service. Each is a folder with a `service.rs`, and one entry here, from which sidecars, the development
+//! services and their errors are made. The command line and the documentation have their table in
+//! `cli/src/sidecar-kinds.ts`.
 
 use std::path::Path;
 use std::pin::Pin;
@@ -18,7 +19,7 @@ pub(crate) static KINDS: [&Kind; 5] = [&sql::KIND, &kv::KIND, &storage::KIND, &q
 pub(crate) struct Kind {
     /// Such as `sql`.
     pub(crate) name: &'static str,
-    /// The stores that it can be on.
+    /// Its possible stores.
     pub(crate) stores: &'static [Store],
     /// Its part of the development services.
     pub(crate) dev: Dev,
@@ -26,7 +27,7 @@ pub(crate) struct Kind {
 
 /// A store of a kind.
 pub(crate) struct Store {
-    /// The beginnings of its URLs, such as `postgres://`.
+    /// The prefixes of its URLs, such as `postgres://`.
     pub(crate) schemes: &'static [&'static str],
     /// Such a URL, for errors.
     pub(crate) example: &'static str,
@@ -35,13 +36,13 @@ pub(crate) struct Store {
 
 /// A part of the development services.
 pub(crate) struct Dev {
-    /// The file or folder that has its data, in the folder of them all. A file has others of SQLite beside it.
+    /// The file or folder of its data, in the common folder. A SQLite file has further files beside it.
     pub(crate) name: &'static str,
     /// Opens that file or folder.
     pub(crate) open: fn(&Path, &HostSlot, &Limits) -> Result<DevPart, ServicesError>,
 }
 
-/// The routes of a part of the development services, and its clock if it has one.
+/// The routes of a part of the development services, and its background task if it has one.
 pub(crate) struct DevPart {
     pub(crate) routes: Router,
     pub(crate) clock: Option<Box<dyn FnOnce() -> JoinHandle<()> + Send>>,
@@ -53,9 +54,9 @@ impl From<Router> for DevPart {
     }
 }
 
-/// The URL, options and limits that a store is opened with.
+/// The URL, options and limits for opening a store.
 pub(crate) struct Opening {
-    /// It may hold a password.
+    /// The URL, which may contain a password.
     pub(crate) url: String,
     pub(crate) options: BackendOptions,
     pub(crate) limits: Limits,
@@ -87,11 +88,11 @@ pub(crate) struct Opened {
     pub(crate) ping: Ping,
 }
 
-/// Asks whether the store answers, as often as it is called.
+/// Checks that the store responds; callable repeatedly.
 pub(crate) type Ping = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = Result<(), String>> + Send>> + Send + Sync>;
 
 impl Opened {
-    /// The routes over a store, and how it is asked whether it answers.
+    /// The routes over a store, and its health check.
     pub(crate) fn new<S, F>(store: S, routes: Router, ask: fn(S) -> F) -> Self
     where
         S: Clone + Send + Sync + 'static,
@@ -106,7 +107,7 @@ impl Kind {
     ///
     /// # Errors
     ///
-    /// Lists the kinds.
+    /// An unknown name; the error lists the kinds.
     pub(crate) fn named(name: &str) -> Result<&'static Self, ServicesError> {
         let names = KINDS.map(|kind| kind.name);
         let wrong = || ServicesError::Config(format!("`{name}` is no kind of sidecar: use {}", listed(&names)));
@@ -117,7 +118,7 @@ impl Kind {
     ///
     /// # Errors
     ///
-    /// Says only what is expected: the URL may have a password.
+    /// An unsupported URL; the error names only the expected ones, because the URL may contain a password.
     pub(crate) fn store(&self, url: &str) -> Result<&'static Store, ServicesError> {
         let is_of =
             |store: &&Store| store.schemes.iter().any(|scheme| url.starts_with(scheme) && url.len() > scheme.len());
@@ -136,7 +137,7 @@ fn listed(texts: &[&str]) -> String {
     }
 }
 
-/// Refuses a URL.
+/// Makes the error of an unsupported URL.
 pub(crate) fn unknown(expected: &str) -> ServicesError {
     ServicesError::Config(format!("this kind of sidecar takes a URL such as {expected}"))
 }
@@ -145,7 +146,7 @@ pub(crate) fn unknown(expected: &str) -> ServicesError {
 ///
 /// # Errors
 ///
-/// There is none behind the scheme.
+/// The path is empty.
 pub(crate) fn path_of(url: &str) -> Result<&Path, ServicesError> {
     let path = url.split_once(':').map_or(url, |(_, path)| path);
     let path = path.strip_prefix("//").unwrap_or(path);

@@ -1,4 +1,4 @@
-//! A sidecar as it is written down: in the options of a program, on a command line, in the configuration of a server.
+//! A sidecar's settings from a program's options, a command line, or a server's configuration.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,39 +7,40 @@ use serde::Deserialize;
 
 use crate::{Backend, BackendOptions, Limits, ServicesError, SqlAccess, SqlParser};
 
-/// A kind of sidecar, its store, and its options. The default of a limit that is left out stands in [`Limits`].
+/// A kind of sidecar, its store, and its options. [`Limits`] has the defaults of omitted limits.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SidecarSettings {
     /// `sql`, `kv`, `storage`, `queue` or `cron`.
     #[serde(rename = "run")]
     pub kind: String,
-    /// The store: `postgres://…`, `redis://…`, `sqlite:/path`, `s3://bucket` or `file:/path`. It may hold a password.
+    /// The store: `postgres://…`, `redis://…`, `sqlite:/path`, `s3://bucket` or `file:/path`. It may contain a
+    /// password.
     pub url: String,
-    /// `sql`: statements that write are refused.
+    /// `sql`: refuses writing statements.
     #[serde(default)]
     pub read_only: bool,
     /// `sql`: the tables that statements may name.
     pub tables: Option<Vec<String>>,
-    /// `sql`, PostgreSQL: the role whose rights statements have.
+    /// `sql`, PostgreSQL: the role that runs the statements.
     pub role: Option<String>,
-    /// `sql`, PostgreSQL: the file `libpg-query.wasm`, which has its grammar.
+    /// `sql`, PostgreSQL: the file `libpg-query.wasm`, which contains its grammar.
     #[serde(skip)]
     pub parser: Option<PathBuf>,
-    /// The folder that compiled code is kept in.
+    /// The folder of compiled code.
     #[serde(skip)]
     pub cache: Option<PathBuf>,
-    /// `kv`: what every name in Redis begins with.
+    /// `kv`: the prefix of all names in Redis.
     pub prefix: Option<String>,
-    /// `storage` on a folder: the base of the URLs that it signs.
+    /// `storage` on a folder: the base of signed URLs.
     pub public_url: Option<String>,
     /// Connections to the database.
     pub pool_size: Option<u32>,
-    /// Milliseconds that a request's statements may take.
+    /// Total milliseconds of a request's statements.
     pub statement_timeout_ms: Option<u32>,
     /// `sql`: milliseconds between two statements of a transaction.
     pub transaction_idle_ms: Option<u32>,
-    /// `sql`: milliseconds of a transaction in all.
+    /// `sql`: total milliseconds of a transaction.
     pub transaction_timeout_ms: Option<u32>,
     /// Rows of one result.
     pub max_rows: Option<u32>,
@@ -70,7 +71,7 @@ impl SidecarSettings {
         }
     }
 
-    /// The bounds of a request.
+    /// The limits of a request.
     #[must_use]
     pub fn limits(&self) -> Limits {
         let defaults = Limits::default();

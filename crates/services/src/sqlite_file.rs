@@ -1,4 +1,4 @@
-//! A SQLite file of the services' own, for keys, cron jobs and content types: one connection, off the async threads.
+//! The services' own SQLite file, for keys, cron jobs and content types: one connection, off the async threads.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 use crate::ServicesError;
 
-/// Opens a database so that what it acknowledged survives a crash: write-ahead log, synchronized on every commit.
+/// Opens a database whose acknowledged changes survive a crash: write-ahead log, synchronized on every commit.
 pub(crate) fn open(path: &Path) -> Result<Connection, ServicesError> {
     let fail = |error: rusqlite::Error| ServicesError::Folder { path: path.to_path_buf(), reason: error.to_string() };
     let connection = Connection::open(path).map_err(fail)?;
@@ -17,12 +17,12 @@ pub(crate) fn open(path: &Path) -> Result<Connection, ServicesError> {
     Ok(connection)
 }
 
-/// A connection that is shared. Cloning shares it.
+/// A shared connection. Cloning shares it.
 #[derive(Clone)]
 pub(crate) struct SqliteFile(Arc<Mutex<Connection>>);
 
 impl SqliteFile {
-    /// Opens a file and makes what `schema` says, if it is not there yet.
+    /// Opens a file and runs `schema`, which makes missing tables.
     pub(crate) fn open(path: &Path, schema: &str) -> Result<Self, ServicesError> {
         let connection = open(path)?;
         connection
@@ -31,7 +31,7 @@ impl SqliteFile {
         Ok(Self(Arc::new(Mutex::new(connection))))
     }
 
-    /// Brings a file of an earlier version up to date, before it is used.
+    /// Updates a file of an earlier version, before it is used.
     pub(crate) fn set_up<T>(
         &self,
         path: &Path,
@@ -41,7 +41,7 @@ impl SqliteFile {
         done.map_err(|error| ServicesError::Folder { path: path.to_path_buf(), reason: error.to_string() })
     }
 
-    /// Runs `work` on a thread that may block.
+    /// Runs `work` on a blocking thread.
     pub(crate) async fn call<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Connection) -> rusqlite::Result<T> + Send + 'static,

@@ -11,7 +11,7 @@ pub(crate) enum StoreError {
     Full,
     /// Its cluster cannot change these keys together: 400.
     OtherSlot,
-    /// Anything else; it is logged, and a client is told of none of it: 500.
+    /// Any other error; it is logged, and hidden from the client: 500.
     Failed(String),
 }
 

@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
+use tenon_cpu::Cpu;
 use tenon_trusted_folder::Folder;
 use wasm_encoder::{ComponentSection, ProducersField, ProducersSection};
 
 use crate::error::SnapshotError;
 use crate::files::Files;
-use crate::run::{RunOutput, Runner, configured};
+use crate::run::{RunOutput, Runner, configured, configured_for};
 use crate::template;
 
 /// The result of a build.
@@ -28,7 +29,8 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Opens the engine that [`crate::prepare`] stored under `key`. None when it has to be prepared.
+    /// Opens the engine that [`crate::prepare`], or else [`crate::prepare_shipped`], stored under `key`. None when it has
+    /// to be prepared.
     ///
     /// # Errors
     ///
@@ -36,10 +38,14 @@ impl Engine {
     pub fn open(folder: &Path, key: &str) -> Result<Option<Self>, SnapshotError> {
         let folder = Folder::open(folder)?;
         let engine = configured()?;
-        let files = Files::new(&engine, key);
-        let open =
-            || Some(Self { template: folder.read(&files.template)?, runner: Runner::open(engine, &folder, &files)? });
-        Ok(open())
+        let open = |files: &Files| {
+            let runner = Runner::open(engine.clone(), &folder, files)?;
+            Some(Self { template: folder.read(&files.template)?, runner })
+        };
+        if let Some(own) = open(&Files::new(&engine, key)) {
+            return Ok(Some(own));
+        }
+        Ok(open(&Files::new(&configured_for(Some(&Cpu::oldest()))?, key)))
     }
 
     /// Returns the component that all snapshots are written into. They share its machine code.

@@ -36,8 +36,12 @@ impl Files {
         }
     }
 
+    pub(crate) fn names(&self) -> [&String; 6] {
+        [&self.code, &self.template, &self.adapter, &self.bindings, &self.environment, &self.first_call]
+    }
+
     pub(crate) fn prune(&self, folder: &Folder) {
-        for name in [&self.code, &self.template, &self.adapter, &self.bindings, &self.environment, &self.first_call] {
+        for name in self.names() {
             if let Some((_, extension)) = name.rsplit_once('.') {
                 folder.prune(extension, KEPT);
             }

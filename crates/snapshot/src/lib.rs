@@ -37,6 +37,6 @@ mod wasi;
 
 pub use engine::{Built, Engine};
 pub use error::SnapshotError;
-pub use prepare::{Ingredients, prepare, prepare_specializable, revision};
+pub use prepare::{Ingredients, install, prepare, prepare_shipped, prepare_specializable, revision};
 pub use specialize::{Snapshot, SpecializableEngine};
 pub use starlingmonkey::hollow::{fill, hollow};

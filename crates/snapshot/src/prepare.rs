@@ -1,8 +1,10 @@
 //! Preparation of an engine, once for each version of it.
 
+use std::fs;
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
+use tenon_cpu::Cpu;
 use tenon_rewrite::Rewrite;
 use tenon_trusted_folder::Folder;
 use wasmtime_wizer::Wizer;
@@ -10,7 +12,7 @@ use wasmtime_wizer::Wizer;
 use crate::encode::encode;
 use crate::error::SnapshotError;
 use crate::files::Files;
-use crate::run::{Runner, configured};
+use crate::run::{Runner, configured, configured_for};
 use crate::starlingmonkey::{arguments, clock, entropy, log, poll, taken};
 use crate::template;
 
@@ -72,7 +74,34 @@ pub struct Ingredients {
 /// be written.
 pub fn prepare(folder: &Path, key: &str, ingredients: Ingredients) -> Result<(), SnapshotError> {
     let template = encode(&engine_of(&ingredients)?, &ingredients.adapter)?;
-    keep(folder, key, ingredients, template)
+    keep(folder, key, ingredients, template, None)
+}
+
+/// Prepares the engine for any processor of this architecture: what a package ships. See [`prepare`].
+///
+/// # Errors
+///
+/// Those of [`prepare`].
+pub fn prepare_shipped(folder: &Path, key: &str, ingredients: Ingredients) -> Result<(), SnapshotError> {
+    let template = encode(&engine_of(&ingredients)?, &ingredients.adapter)?;
+    keep(folder, key, ingredients, template, Some(&Cpu::oldest()))
+}
+
+/// Copies an engine that [`prepare_shipped`] kept in another folder, whose content the caller has checked.
+///
+/// # Errors
+///
+/// [`SnapshotError::Engine`] when it is not there, [`SnapshotError::Keep`] when the folder cannot be written.
+pub fn install(folder: &Path, key: &str, from: &Path) -> Result<(), SnapshotError> {
+    let folder = Folder::open(folder)?;
+    let files = Files::new(&configured_for(Some(&Cpu::oldest()))?, key);
+    for name in files.names() {
+        let content = fs::read(from.join(name))
+            .map_err(|error| SnapshotError::Engine(format!("{}: {error}", from.join(name).display())))?;
+        folder.write(name, &content)?;
+    }
+    files.prune(&folder);
+    Ok(())
 }
 
 /// Prepares an engine for weval and stores it in `folder` under `key`; see [`prepare`].
@@ -82,7 +111,7 @@ pub fn prepare(folder: &Path, key: &str, ingredients: Ingredients) -> Result<(),
 /// As for [`prepare`].
 pub fn prepare_specializable(folder: &Path, key: &str, ingredients: Ingredients) -> Result<(), SnapshotError> {
     let template = engine_of(&ingredients)?;
-    keep(folder, key, ingredients, template)
+    keep(folder, key, ingredients, template, None)
 }
 
 /// Returns the engine that serves, without its memory.
@@ -102,10 +131,16 @@ fn rewritten(engine: &[u8]) -> Result<Vec<u8>, tenon_rewrite::Error> {
     rewrite.finish()
 }
 
-fn keep(folder: &Path, key: &str, ingredients: Ingredients, template: Vec<u8>) -> Result<(), SnapshotError> {
+fn keep(
+    folder: &Path,
+    key: &str,
+    ingredients: Ingredients,
+    template: Vec<u8>,
+    cpu: Option<&Cpu>,
+) -> Result<(), SnapshotError> {
     let folder = Folder::open(folder)?;
     let Ingredients { engine: spliced, stubbed, adapter, bindings, environment } = ingredients;
-    let engine = configured()?;
+    let engine = configured_for(cpu)?;
     let files = Files::new(&engine, key);
     folder.write(&files.template, &template)?;
     folder.write(&files.adapter, &adapter)?;
@@ -120,7 +155,7 @@ fn keep(folder: &Path, key: &str, ingredients: Ingredients, template: Vec<u8>) -
     folder.write(&files.code, &code)?;
     drop(code);
     // A number or an empty file.
-    let first_call = Runner::open(engine, &folder, &files).and_then(|runner| runner.first_call());
+    let first_call = Runner::open(configured()?, &folder, &files).and_then(|runner| runner.first_call());
     let first_call = first_call.map_or_else(String::new, |place| place.to_string());
     folder.write(&files.first_call, first_call.as_bytes())?;
     files.prune(&folder);

@@ -5,6 +5,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use tenon_cpu::Cpu;
 use tenon_rewrite::{Global, State};
 use tenon_trusted_folder::Folder;
 use wasmtime::{Config, Instance, Linker, Memory, Module, Store, StoreLimitsBuilder, UnknownImportError, Val};
@@ -251,7 +252,15 @@ fn deserialize(engine: &wasmtime::Engine, file: &Path) -> Option<Module> {
 
 /// Makes the wasmtime engine of builds, which serves no requests.
 pub(crate) fn configured() -> Result<wasmtime::Engine, SnapshotError> {
+    configured_for(None)
+}
+
+/// The same engine, compiling for a processor: what it compiles is run by the other one.
+pub(crate) fn configured_for(cpu: Option<&Cpu>) -> Result<wasmtime::Engine, SnapshotError> {
     let mut config = Config::new();
+    if let Some(cpu) = cpu {
+        cpu.configure(&mut config).map_err(SnapshotError::engine)?;
+    }
     // No one needs positions in the engine's code. Without the address map, the code is a quarter smaller.
     config.epoch_interruption(true).generate_address_map(false);
     wasmtime::Engine::new(&config).map_err(SnapshotError::engine)

@@ -7,7 +7,9 @@ use tenon_rewrite::{EngineModule, Global};
 use wit_component::{StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 
-use crate::{Engine, Ingredients, SnapshotError, SpecializableEngine, prepare, prepare_specializable};
+use crate::{
+    Engine, Ingredients, SnapshotError, SpecializableEngine, install, prepare, prepare_shipped, prepare_specializable,
+};
 
 /// Address at which the engine keeps its input.
 const AT: usize = 70_000;
@@ -131,6 +133,27 @@ fn a_component_starts_with_what_the_top_level_left() {
     assert_eq!(EngineModule::find(&other.component).unwrap().take_apart().unwrap().1, digest);
     assert!(!other.component.windows(9).any(|bytes| bytes == b"producers"));
     assert_eq!(engine.build("h.js", b"other", &[]).unwrap().component, other.component, "builds can be repeated");
+}
+
+#[test]
+fn an_engine_that_is_shipped_builds_the_same_and_can_be_made_again() {
+    let (own, package, cache) =
+        (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let expected = prepared(own.path()).build("h.js", b"bundle", &[]).unwrap().component;
+    prepare_shipped(package.path(), "key", ingredients()).unwrap();
+    let content = |folder: &Path| {
+        let mut all: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        all.retain(|path| path.extension().is_some_and(|extension| extension == "engine"));
+        all.iter().map(|path| fs::read(path).unwrap()).collect::<Vec<_>>()
+    };
+    let before = content(package.path());
+    prepare_shipped(package.path(), "key", ingredients()).unwrap();
+    assert!(before.len() == 1 && content(package.path()) == before);
+
+    assert!(install(cache.path(), "other", package.path()).is_err());
+    install(cache.path(), "key", package.path()).unwrap();
+    let shipped = Engine::open(cache.path(), "key").unwrap().unwrap();
+    assert!(shipped.build("h.js", b"bundle", &[]).unwrap().component == expected);
 }
 
 /// weval's change to a module between the two is left out here.

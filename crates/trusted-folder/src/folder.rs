@@ -240,13 +240,13 @@ fn is_trusted_owner(metadata: &Metadata) -> bool {
     metadata.uid() == 0 || metadata.uid() == rustix::process::geteuid().as_raw()
 }
 
-/// Computes the digest of a file from its current position, piece by piece, because a large buffer would stay in the
+/// Computes the digest of a reader's bytes from its current position, piece by piece, because a large buffer would stay in the
 /// process.
 ///
 /// # Errors
 ///
 /// An I/O error, when the file cannot be read.
-pub fn digest(file: &mut File) -> io::Result<[u8; 32]> {
+pub fn digest(file: &mut impl Read) -> io::Result<[u8; 32]> {
     let mut digest = Sha256::new();
     let mut piece = vec![0; PIECE];
     loop {

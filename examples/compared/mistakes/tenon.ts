@@ -1,6 +1,5 @@
 /**
- * Mistakes in Tenon; `hono.ts` has the same ones. A test compiles both: what the compiler refuses is marked as
- * expected.
+ * Mistakes in Tenon; `hono.ts` has the same ones. A test compiles both: the compiler's errors are marked as expected.
  */
 import {
   bearer,

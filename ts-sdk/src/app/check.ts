@@ -7,8 +7,8 @@ import type { StandardSchema } from "../schema/standard.ts";
 import { reportError } from "./report.ts";
 
 /**
- * Compares an answer with what its route declares: the status of every success, and the body at the declared status.
- * Gives the answer itself when it matches, else a 500 that says where it does not; for development only.
+ * Compares an answer with its route's declaration: the status of every success, and the body at the declared status.
+ * Returns the answer itself when it matches, else a 500 that names the difference; for development only.
  */
 export async function checkResponse(operation: Operation, response: Response): Promise<Response> {
   const mismatch = await findMismatch(operation, response);
@@ -26,7 +26,7 @@ async function findMismatch({ status, options }: Operation, response: Response):
   if (!schema) return undefined;
   if (response instanceof RawResponse) return "declares a JSON body, but answered with respond(), stream() or sse()";
   if (response.body === undefined) return "the response body # is required";
-  // What is compared is what is sent: dates have become texts, and undefined fields are gone.
+  // Compares the body as it is sent: dates are texts by then, and undefined fields are gone.
   const found = await findFailure(schema, JSON.parse(JSON.stringify(response.body)));
   return found && `the response body ${found}`;
 }

@@ -3,33 +3,33 @@ import type { Route } from "../routing/operation.ts";
 import type { Around } from "../routing/step.ts";
 import type { Paths } from "../routing/types.ts";
 
-/** What `routes` and `group` take: routes and groups by name. */
+/** The definitions that `routes` and `group` take: routes and groups by name. */
 export type Definitions = Readonly<Record<string, AnyRoute | AnyGroup>>;
 
-/** A route, whatever its handler asks for. */
+/** A route whose handler may ask for any context. */
 export type AnyRoute = Route<Paths, unknown, never>;
-/** A group, whatever its handlers ask for. */
+/** A group whose handlers may ask for any context. */
 export type AnyGroup = Group<unknown, never>;
 
 /** Adds definitions to an app, behind a name and a prefix, and with middleware around them. */
 export type AddDefinitions = (all: Definitions, before: string, prefix: string, use: readonly Around[]) => void;
 
 /**
- * Routes under a common prefix, from `group`. The type arguments serve the type checker alone: what is in it, and the context
- * that its handlers ask for and that nothing in it adds.
+ * Routes under a common prefix, from `group`. The type arguments exist for the type checker alone: the definitions, and
+ * the context that handlers ask for and no middleware of the group adds.
  */
 export interface Group<out D = unknown, in Needs = unknown> {
   readonly prefix: string;
   readonly definitions: Definitions;
   /** The middleware around its routes, the outermost first. */
   readonly use: readonly Around[];
-  /** Adds its routes to an app. It is here so that an app without groups does not hold it. @internal */
+  /** Adds its routes to an app. The code is here so that an app without groups does not contain it. @internal */
   enter(add: AddDefinitions, name: string, before: string, outer: readonly Around[]): void;
-  /** Never there: it carries the types. */
+  /** Never set: it carries the types. */
   readonly "~types"?: { readonly definitions: D; readonly needs: (context: Needs) => void };
 }
 
-/** What a route or a group needs. */
+/** The context that a route or a group needs. */
 type NeedsOfOne<T> =
   NonNullable<T extends { readonly "~types"?: infer Types } ? Types : never> extends {
     readonly needs: (context: infer Needs) => void;
@@ -40,7 +40,7 @@ type NeedsOfOne<T> =
 /** Routes and groups that need no more than `Given`. */
 type Fitting<Given> = Readonly<Record<string, Route<Paths, unknown, Given> | Group<unknown, Given>>>;
 
-/** What all definitions need together. */
+/** The context that all definitions need together. */
 export type NeedsOf<D> =
   NonNullable<D[keyof D] extends { readonly "~types"?: infer T } ? T : never> extends {
     readonly needs: (context: infer Needs) => void;
@@ -48,7 +48,7 @@ export type NeedsOf<D> =
     ? Needs
     : unknown;
 
-/** Nothing when every definition is given what it needs, else what is wrong with those that are not. */
+/** `unknown` when every definition gets the context that it needs, else a type that names the missing context. */
 export type Provided<D, Given> =
   D extends Fitting<Given>
     ? unknown

@@ -5,9 +5,9 @@ import type { ParseInput } from "./input.ts";
 import type { OtherForm, QueryValues } from "./query-string.ts";
 
 /**
- * Parses with another library's schema, and puts its issues into the shape of our errors.
+ * Parses with another library's schema, and converts its issues to our errors.
  *
- * @param otherForm for a query: gives another form of what is refused, to try before that
+ * @param otherForm for a query: returns another form of refused values, to try before they are reported
  */
 export function foreignParser(schema: StandardSchema, kind: InputKind, otherForm: OtherForm | undefined): ParseInput {
   return (value, errors) => validateForeign(schema, kind, value, errors, otherForm);
@@ -31,7 +31,7 @@ function validateForeign(
     };
     if (otherForm === undefined) return report(issues);
     return validate(otherForm(value as QueryValues, issues), (again) => {
-      // What is right in one of the two forms is not what is wrong.
+      // A key that is valid in one of the two forms is not reported.
       const keys = new Set(again.map((issue) => pathOf(issue)[0]));
       const both = issues.filter((issue) => keys.has(pathOf(issue)[0]));
       report(both.length > 0 ? both : issues);
@@ -39,19 +39,19 @@ function validateForeign(
   });
 }
 
-/** The keys that lead to what an issue is about. */
+/** The keys of the path to an issue's value. */
 export function pathOf({ path }: StandardIssue): PropertyKey[] {
-  // Of a class of its own in ArkType, whose `map` makes another thing of an empty one.
+  // ArkType's path is a class of its own, whose `map` breaks for an empty path.
   return Array.from(path ?? [], (step) => (typeof step === "object" ? step.key : step));
 }
 
 function inputError(kind: InputKind, value: unknown, issue: StandardIssue): InputError {
   const path = pathOf(issue);
   const given = valueAt(value, path);
-  // What the libraries' own messages end with: "(was …)", "but received …", ": Received …".
+  // The libraries end their messages with the given value: "(was …)", "but received …", ": Received …".
   const message = issue.message.replace(/ \(was .*| but received .*|: Received .*/s, "");
   if (value === undefined) return { in: kind, pointer: "#", code: "required", detail: "is required" };
-  // A message of the program's own may speak of any part of the input.
+  // A message of the program's own may quote any part of the input.
   const secret = OWN_MESSAGE.test(wordOf(issue)) ? repeats(message, value, true) : repeats(message, given, false);
   const detail = secret ? "is not valid" : message;
   return { in: kind, pointer: pointer(path), code: codeOf(issue, given), detail };
@@ -64,7 +64,7 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   return at;
 }
 
-// Standard Schema has no codes. The libraries give their own issues, and these words in them are stable enough.
+// Standard Schema has no codes. The libraries return their own issues, whose codes are stable enough.
 const CODES: readonly (readonly [RegExp, FailureCode])[] = [
   [/^too_small$|^min/, "min"],
   [/^too_big$|^max/, "max"],
@@ -72,41 +72,44 @@ const CODES: readonly (readonly [RegExp, FailureCode])[] = [
   [/^invalid_value$|^picklist$|^enum$|^literal$|^unit/, "enum"],
 ];
 
-/** The same words for a length that is one number. */
+/** The codes of a length that must be one exact number. */
 const EXACT = /^length$|^exactLength$/;
 
-/** Issues that a program makes itself: by `refine` and the like in Zod, `check` in Valibot, `narrow` in ArkType. */
+/**
+ * The codes of issues that a program makes itself: by `refine` and the like in Zod, `check` in Valibot, `narrow` in
+ * ArkType.
+ */
 const OWN_MESSAGE = /^$|^custom$|check|^raw_|^predicate$/;
 
-/** The library's own word for what is wrong; none where it has no such words. */
+/** The library's own code for an issue; empty when it has none. */
 function wordOf(issue: StandardIssue): string {
   const { code, type, errors } = issue as { code?: unknown; type?: unknown; errors?: readonly { code?: unknown }[] };
-  // ArkType has what each branch of a union says.
+  // ArkType nests the issues of a union's branches.
   return code === "union" ? String(errors?.map((each) => each.code)) : String(code ?? type ?? "");
 }
 
 function codeOf(issue: StandardIssue, given: unknown): FailureCode {
   if (given === undefined) return "required";
   const word = wordOf(issue);
-  // Of an exact length Valibot and ArkType do not say on which side of it the value is.
+  // Valibot and ArkType do not report whether the value is too short or too long for an exact length.
   const { requirement, rule } = issue as { requirement?: unknown; rule?: unknown };
   if (EXACT.test(word))
     return Number((given as { length?: unknown } | null)?.length) < Number(requirement ?? rule) ? "min" : "max";
   return CODES.find(([pattern]) => pattern.test(word))?.[1] ?? "type";
 }
 
-/** How many values inside an object are compared with a message before it is given up as unsafe. */
+/** The limit of values inside an object that are compared with a message; beyond it, the message counts as unsafe. */
 const MAX_COMPARED = 10_000;
 
-/** How long a value is that is looked for inside words, too. */
+/** The shortest value that is searched for inside words, too. */
 const LONG = 4;
 
 /**
- * Whether a message quotes the value that was given, as some libraries' do, or what they made of it (trimmed, in other
- * case, a number): by its words, with or without the escapes of JSON. An error answer never repeats it: it could be a
- * password, and it ends up in logs.
+ * Reports whether a message quotes the given value, as some libraries' messages do, or a form of it (trimmed, in other
+ * case, a number). It compares words, with and without JSON's escapes. An error answer never repeats the value: it
+ * could be a password, and it ends up in logs.
  *
- * @param inWords whether it may also stand inside other words
+ * @param inWords whether the value may also be part of a word
  */
 function repeats(message: string, given: unknown, inWords: boolean): boolean {
   const said = words(message);

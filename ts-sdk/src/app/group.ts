@@ -7,12 +7,12 @@ import type { AnyGroup, Definitions, Group, NeedsOf } from "./definitions.ts";
 import { checkPrefix } from "./prefix.ts";
 
 /**
- * Routes under a common prefix, with middleware around them: a value in `routes({ … })` or in another group. Its routes are
- * named behind its key, as `users.list`.
+ * Routes under a common prefix, with middleware around them: a value in `routes({ … })` or in another group. Its routes
+ * are named behind its key, as `users.list`.
  *
  * @example
  * const users = group("/users", { list: get("", () => ok([])) }, { use: [signedIn] });
- * @throws TypeError at definition, naming the option that can't be.
+ * @throws TypeError at definition, naming the invalid option.
  */
 export function group<D extends Definitions, const M extends readonly AnyMiddleware[] = readonly []>(
   prefix: string,

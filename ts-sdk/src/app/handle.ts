@@ -14,17 +14,17 @@ import { reportError } from "./report.ts";
 import type { OnError } from "./routes.ts";
 import { send } from "./send.ts";
 
-/** What holds for all operations of an app. */
+/** The parts that all operations of an app share. */
 interface AppParts {
   readonly prefix: string;
   readonly use: readonly Around[];
   readonly onError: OnError | undefined;
 }
 
-/** The context where no middleware has added anything. */
+/** The context when no middleware has added anything. */
 const NO_CONTEXT = Object.freeze({});
 
-/** Makes the app of its operations and the table that finds them. */
+/** Makes an app from its operations and the table that finds them. */
 export function createApp(
   operations: readonly Operation[],
   table: RouteTable,
@@ -56,18 +56,18 @@ export function createApp(
       if (upload && !takesPieces(match)) {
         return upload.rest().then(
           (body) => handle({ ...raw, body, upload: undefined }, options),
-          // The host answers for it, and only takes note that this is over.
+          // The host answers for it, and only reads from this that the call is over.
           () => send(problemResponse(problem(400)), method),
         );
       }
-      // Nothing of the user's runs while a component is built.
+      // No code of the user's runs while a component is built.
       const step = findStep && !instead && method !== WARM_UP ? findStep(match) : undefined;
       if (step) return finish(step(request, NO_CONTEXT, { match, check }), request, name);
       if (match.found !== "operation") return send(answerWithout(match, request), method);
       const { operation } = match;
       name = operation.name;
       const answer = call(match, request, instead ?? operation.handler, NO_CONTEXT);
-      // An asynchronous function costs as much as finding the route does: not for what is there at once.
+      // A synchronous answer takes no promise: an asynchronous function costs as much as finding the route.
       if (answer instanceof Response && !check && !answer[SENDING]) return send(answer, method);
       return finish(settle(answer, operation, check), request, name);
     } catch (thrown) {
@@ -89,7 +89,7 @@ export function createApp(
     return read.refusal ?? handler(read.input as never, request, context as never);
   }
 
-  /** Sends an answer once it is there. */
+  /** Sends an answer when it is ready. */
   async function finish(
     answer: Response | Promise<Response>,
     request: Request,
@@ -126,17 +126,19 @@ export function createApp(
   return Object.freeze({ [appKey]: true as const, prefix, use, operations: Object.freeze(operations), handle });
 }
 
-/** Tells a route that reads the body piece by piece, by `octetStream`. */
+/** Reports whether a route reads the body piece by piece, with `octetStream`. */
 function takesPieces(match: Match): boolean {
   return match.found === "operation" && "octets" in (match.operation.options.body ?? {});
 }
 
-/** Reads the headers for a stream: the host takes the request's memory back when it asks for the first piece. */
+/**
+ * Reads the headers before a stream, because the host takes the request's memory back when it asks for the first piece.
+ */
 function keepHeaders(request: Request | undefined, answer: Response): void {
   if (answer[SENDING]?.start) void request?.headers;
 }
 
-/** The handler's response, compared with what its route declares where that is asked for. */
+/** Returns the handler's response, compared with its route's declaration where that is asked for. */
 async function settle(
   answer: Response | Promise<Response>,
   operation: Operation,
@@ -148,7 +150,7 @@ async function settle(
   return check ? check(operation, response) : response;
 }
 
-/** The answer where no handler is to be called. */
+/** The answer when no route matches. */
 function withoutOperation(
   match: Exclude<Match, FoundOperation>,
   { method, path }: Request,
@@ -166,7 +168,7 @@ function withoutOperation(
   return problemResponse(problem(405, "The path is known, but not with this method."), allow);
 }
 
-/** A 500 that says nothing of the exception, which is written to stderr. */
+/** A 500 without details of the exception, which is written to stderr. */
 function failed(thrown: unknown, name: string | undefined): Response {
   reportError(name, thrown);
   return problemResponse(problem(500));

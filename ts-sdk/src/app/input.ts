@@ -12,7 +12,7 @@ import type { StandardSchema } from "../schema/standard.ts";
 import { foreignParser } from "./foreign.ts";
 import { type OtherForm, queryReader } from "./query-string.ts";
 
-/** The parsed input of a handler, or the answer that says why there is none. */
+/** Reads a handler's input, or returns the answer with the failures. */
 export type ReadInput = (request: Request, params: Params, malformed: Malformed) => Input | Promise<Input>;
 
 /** A parsed input, or the answer to give instead of calling the handler. */
@@ -24,27 +24,27 @@ export interface Input {
 /** The placeholders' values, decoded. */
 export type Params = Readonly<Record<string, string>>;
 
-/** The placeholders whose value can't be decoded; undefined for another segment. */
+/** The placeholders whose value can't be decoded; undefined for every other segment. */
 export type Malformed = readonly (string | undefined)[];
 
-/** Reads one kind of input, reporting what is wrong with it to `errors`. */
+/** Reads one kind of input, and adds its failures to `errors`. */
 type ReadOne = (request: Request, params: Params, errors: InputError[]) => unknown;
 
 const KINDS = ["path", "query", "body"] as const;
 const NOTHING: Input = { input: Object.freeze({}) };
 
-/** Composes, once per operation, what reads its inputs. All failures of all inputs end up in one answer. */
+/** Composes an operation's input reader, once. One answer has the failures of all inputs. */
 export function inputReader({ options }: Operation): ReadInput {
   const kinds = KINDS.filter((kind) => options[kind]);
   const undecoded = (names: Malformed) => names.map((name) => malformed("path", name === undefined ? [] : [name]));
   if (kinds.length === 0) return (_, __, names) => (names.length > 0 ? refused(undecoded(names)) : NOTHING);
   const readers = kinds.map((kind) => reader(kind, options));
-  // A stream of bytes has media types of its own.
+  // A byte stream declares its own media types.
   const takesBody = kinds.includes("body") && !(options.body as Partial<OctetStreamSchema>).octets;
   const form = (options.body as Partial<FormSchema> | undefined)?.form;
   const takes = form ? form.takes : saysJson;
   const unsupported = problem(415, `The body must be ${form ? form.contentTypes.join(" or ") : "application/json"}.`);
-  // Only another library's schema may keep one waiting.
+  // Only another library's schema may be asynchronous.
   const waits = kinds.some((kind) => !isSchema(options[kind]));
   return (request, params, names) => {
     if (takesBody && rawBody(request)?.length && !takes(contentType(request))) {
@@ -71,7 +71,7 @@ function settle(input: Record<string, unknown>, errors: readonly InputError[]): 
     const settled = (all: unknown[]) => Object.fromEntries(kinds.map((kind, i) => [kind, all[i]]));
     return Promise.all(values).then((all) => settle(settled(all), errors));
   }
-  // In the order of the inputs, whichever was done first.
+  // Sorts errors by input, because asynchronous inputs finish in any order.
   const ordered = () => [...errors].sort((a, b) => KINDS.indexOf(a.in) - KINDS.indexOf(b.in));
   return errors.length > 0 ? refused(ordered()) : { input };
 }
@@ -111,16 +111,16 @@ function reader(kind: InputKind, options: RouteOptions): ReadOne {
   };
 }
 
-/** Parses a value and adds to `errors` what is wrong with it. */
+/** Parses a value and adds its failures to `errors`. */
 export type ParseInput = (value: unknown, errors: InputError[]) => unknown;
 
-/** What takes a valid value in one go, and what parses one that it leaves and says what is wrong with it. */
+/** Validates a valid value in one step; parses and reports a value that this step rejects. */
 interface Validator {
   readonly accept: Quick;
   readonly parse: ParseInput;
 }
 
-/** What validates a value of a kind: our own closures, or a foreign schema's `validate`, which may be asynchronous. */
+/** Makes the validator of a kind: our own closures, or a foreign schema's `validate`, which may be asynchronous. */
 function validator(kind: InputKind, schema: StandardSchema, otherForm?: OtherForm): Validator {
   if (!isSchema(schema)) {
     return { accept: () => undefined, parse: foreignParser(schema, kind, otherForm) };

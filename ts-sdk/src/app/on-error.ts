@@ -3,10 +3,10 @@ import { encodedResponse, Response } from "../http/response.ts";
 import { reportError } from "./report.ts";
 import type { OnError } from "./routes.ts";
 
-/** Answers an exception in a handler, which may be unnamed. */
+/** Answers an exception in a handler, which may have no name. */
 type AnswerError = (thrown: unknown, request: Request, handler: string | undefined) => Promise<Response>;
 
-/** Asks `onError` for the answer to an exception; `failed` makes the one when it gives none or throws itself. */
+/** Asks `onError` for the answer to an exception; `failed` makes the answer when `onError` returns none or throws. */
 export function errorHandler(
   onError: OnError,
   failed: (thrown: unknown, handler: string | undefined) => Response,

@@ -1,6 +1,6 @@
 import { parsePattern } from "../routing/pattern.ts";
 
-/** @throws TypeError naming the route or the group when its prefix can't stand in front of paths. */
+/** @throws TypeError naming the route or the group when its prefix is invalid. */
 export function checkPrefix(name: string, prefix: string): void {
   const pattern = atRoute(name, () => parsePattern(prefix));
   if (prefix.endsWith("/") || pattern.placeholders.length > 0) {

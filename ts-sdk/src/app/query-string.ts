@@ -4,28 +4,28 @@ import { isSchema } from "../schema/schema.ts";
 import type { StandardIssue, StandardSchema } from "../schema/standard.ts";
 import { pathOf } from "./foreign.ts";
 
-/** A query string taken apart: one text for a key, or a list of them where the schema has a list. */
+/** A parsed query string: one text for a key, or a list of them where the schema has a list. */
 export type QueryValues = Record<string, string | string[]>;
 
-/** Which keys a schema knows, and whether each takes a list. */
+/** The keys of a schema, and whether each takes a list. */
 type KnownKeys = (key: string) => Takes | undefined;
 type Takes = "list" | "scalar" | "either" | "undeclared";
 
-/** How an operation reads its query. */
+/** Reads an operation's query. */
 export interface QueryReader {
-  /** Takes a query string apart. */
+  /** Parses a query string. */
   read(query: string, errors: InputError[]): QueryValues;
   /**
-   * Where nothing says which keys take lists, a second attempt for values that are refused: of what is wrong, a list
-   * becomes its last text, and a text a list.
+   * A second attempt for refused values, where the schema does not reveal which keys take lists: a list becomes its
+   * last text, and a text becomes a list.
    */
   readonly otherForm?: OtherForm;
 }
 
-/** Gives other values to try, of those that are refused. */
+/** Returns other values to try instead of refused ones. */
 export type OtherForm = (values: QueryValues, issues: readonly StandardIssue[]) => QueryValues;
 
-/** Composes, once per operation, what takes its query string apart. */
+/** Composes an operation's query reader, once. */
 export function queryReader(schema: StandardSchema): QueryReader {
   if (isSchema(schema)) {
     return { read: fieldReader((schema as unknown as ObjectSchema).fields, "query") };
@@ -35,18 +35,18 @@ export function queryReader(schema: StandardSchema): QueryReader {
   return { read: readerOf(foreignKeys(properties)) };
 }
 
-/** Composes what takes the text apart in which fields of our own stand: a query string, or a form that is encoded as one. */
+/** Composes the reader of text with fields of our own: a query string, or a URL-encoded form. */
 export function fieldReader(fields: Fields, where: InputKind): QueryReader["read"] {
   const own = ownKeys(fields);
   return readerOf(among(own), own, where);
 }
 
-/** @param own the keys of a schema of our own, which can be read without looking them up */
+/** @param own the keys of a schema of our own, which are compared without a lookup */
 function readerOf(known: KnownKeys, own: readonly OwnKey[] = [], where: InputKind = "query"): QueryReader["read"] {
-  // A key that would have to be encoded is not found as it is.
+  // A key that needs encoding does not appear in the text as it is.
   const plain = own.length > 0 && own.every(({ key }) => /^[^%+&=]+$/.test(key));
   return (query, errors) => {
-    // No prototype: a key such as "constructor" finds nothing there.
+    // No prototype, so that a key such as "constructor" finds nothing.
     const values: QueryValues = Object.create(null);
     if (query === "") return values;
     if (plain && !query.includes("%") && !query.includes("+")) {
@@ -66,8 +66,8 @@ interface OwnKey {
 }
 
 /**
- * Takes a query string apart in which nothing is encoded. A key that was sent is compared with the known ones and never
- * looked up, for the engine would intern it; and nothing is cut out by `slice`, which the engine has written in JavaScript.
+ * Parses a query string that contains no escapes. A sent key is compared with the known ones and never looked up,
+ * because the engine would intern it. Nothing is cut with `slice`, because the engine implements it in JavaScript.
  */
 function readPlain(query: string, own: readonly OwnKey[], values: QueryValues): void {
   const pairs = query.split("&");
@@ -75,7 +75,7 @@ function readPlain(query: string, own: readonly OwnKey[], values: QueryValues): 
   for (let i = 0; i < pairs.length; i++) {
     const parts = (pairs[i] as string).split("=");
     const name = parts[0];
-    // Keys that come in the schema's order are found at once.
+    // Keys in the schema's order match at the first comparison.
     for (let j = 0; j < count; j++) {
       const known = own[(i + j) % count] as OwnKey;
       const { key } = known;
@@ -101,7 +101,7 @@ function readPair(pair: string, known: KnownKeys, values: QueryValues, where: In
   const key = decode(equals < 0 ? pair : pair.slice(0, equals));
   const value = decode(equals < 0 ? "" : pair.slice(equals + 1));
   const takes = key === undefined ? undefined : known(key);
-  // What no one declared is ignored, however it is written.
+  // Ignores an undeclared key before it is decoded.
   if (key === undefined || !takes) return;
   if (value !== undefined) put(values, key, value, takes);
   else if (takes !== "undeclared") errors.push(malformed(where, [key]));
@@ -127,7 +127,7 @@ function among(own: readonly OwnKey[]): KnownKeys {
   return (key) => takes.get(key);
 }
 
-/** A JSON Schema, as far as it is read here. */
+/** The part of a JSON Schema that is read here. */
 interface JsonSchema {
   readonly type?: unknown;
   readonly items?: unknown;
@@ -135,12 +135,12 @@ interface JsonSchema {
   readonly properties?: Readonly<Record<string, JsonSchema>>;
 }
 
-/** What Standard JSON Schema (https://standardschema.dev/json-schema) adds to a schema, as far as it is read here. */
+/** The part of Standard JSON Schema (https://standardschema.dev/json-schema) that is read here. */
 interface WithJsonSchema {
   readonly jsonSchema?: { input(options: { target: string; libraryOptions: object }): JsonSchema };
 }
 
-// What tells Zod and Valibot to pass over what JSON Schema can't express, such as a date.
+// Makes Zod and Valibot skip types that JSON Schema can't express, such as a date.
 const LENIENT = { unrepresentable: "any", errorMode: "ignore" };
 
 function propertiesOf(schema: StandardSchema): JsonSchema["properties"] {
@@ -148,14 +148,14 @@ function propertiesOf(schema: StandardSchema): JsonSchema["properties"] {
     const { jsonSchema } = schema["~standard"] as WithJsonSchema;
     return jsonSchema?.input({ target: "draft-2020-12", libraryOptions: LENIENT }).properties;
   } catch {
-    // A schema that JSON Schema can't express is still a schema.
+    // A schema that JSON Schema can't express is still valid.
     return undefined;
   }
 }
 
 /**
- * For another library's schema: its JSON Schema says which keys take lists. Any other key gets a list when it is repeated,
- * and a text when it is not.
+ * Finds the list keys of another library's schema in its JSON Schema. Any other key gets a list when it is repeated,
+ * else a text.
  */
 function foreignKeys(properties: NonNullable<JsonSchema["properties"]>): KnownKeys {
   const takes = new Map(Object.entries(properties).map(([key, property]) => [key, takesOf(property)]));

@@ -1,22 +1,22 @@
 import { platform } from "../platform.ts";
 
-/** How many causes of an error are written. */
+/** The limit of causes that are written for an error. */
 const MAX_CAUSES = 5;
 
 const hidden: string[] = [];
 
-/** Keeps a text out of what is reported: a secret that somebody put into the message of an error. */
+/** Masks a text in reports: a secret that may be part of an error's message. */
 export function hideInReports(text: string): void {
-  // A few characters stand in many a word.
+  // A text of a few characters would match inside ordinary words.
   if (text.length <= 5 || hidden.includes(text)) return;
   hidden.push(text);
-  // One may be a part of another.
+  // Longer texts first, because one may be part of another.
   hidden.sort((a, b) => b.length - a.length);
 }
 
 /**
- * Writes an exception to stderr, with its stack and causes. Nothing of it is in the answer. The runtime maps the stack's
- * lines to the TypeScript source.
+ * Writes an exception to stderr, with its stack and causes. The answer contains none of it. The runtime maps the
+ * stack's lines to the TypeScript source.
  */
 export function reportError(handler: string | undefined, thrown: unknown): void {
   const lines = [handler === undefined ? "Uncaught exception" : `Uncaught exception in handler ${handler}`];

@@ -15,32 +15,35 @@ import type { AnyGroup, AnyRoute, Definitions, Provided } from "./definitions.ts
 import { createApp } from "./handle.ts";
 import { atRoute, checkPrefix } from "./prefix.ts";
 
-/** What holds for all routes of an app. */
+/** Options that hold for all routes of an app. */
 export interface RoutesOptions<M extends readonly AnyMiddleware[] = readonly []> {
-  /** What the paths of all routes begin with: `/api/v1`. */
+  /** The prefix of all routes' paths: `/api/v1`. */
   readonly prefix?: string;
-  /** Middleware around every request, the outermost first: those that match no route and OPTIONS included. */
+  /**
+   * Middleware around every request, the outermost first. It also runs for OPTIONS and for requests that match no
+   * route.
+   */
   readonly use?: M & Chain<M, Empty>;
   /**
-   * Receives what a handler or a middleware throws, other than answers. The answer that it returns is sent; `undefined`
-   * means the ordinary 500, and so does an exception of its own.
+   * Receives exceptions of handlers and middleware, other than thrown answers. The answer that it returns is sent;
+   * `undefined` means the ordinary 500, and so does an exception of its own.
    */
   readonly onError?: OnError;
 }
 
-/** Turns an exception into an answer, or leaves it with `undefined`. */
+/** Turns an exception into an answer, or returns `undefined` for the ordinary one. */
 export type OnError = (thrown: unknown, request: Request) => Response | undefined | Promise<Response | undefined>;
 
 /**
- * Makes an app of its routes. Each key is its handler's name, behind its group's where there is one; the doc comment above
- * it is the operation's summary in the OpenAPI document.
+ * Makes an app of its routes. Each key is its handler's name, prefixed with the name of its group. The doc comment
+ * above it is the operation's summary in the OpenAPI document.
  *
  * @example
  * export default routes({
  *   // The service's banner.
  *   index: get(["/", ""], () => ok({ service: "hello" })),
  * });
- * @throws TypeError at definition, naming the route that can't be, or both of two that answer the same requests.
+ * @throws TypeError at definition, naming an invalid route, or two routes that answer the same requests.
  */
 export function routes<D extends Definitions, const M extends readonly AnyMiddleware[] = readonly []>(
   definitions: D & Provided<D, AddsOf<M>>,
@@ -85,7 +88,7 @@ function nameRoute(name: string, route: AnyRoute, prefix: string, use: readonly 
   const { method, options, handler } = route;
   const { status = 200, deprecated = false } = options;
   const paths = route.paths.map((path) => {
-    // Checked before the prefix hides what is wrong with it.
+    // Checks the path before the prefix hides its errors.
     atRoute(name, () => parsePattern(path));
     return prefix + path;
   });
@@ -95,7 +98,7 @@ function nameRoute(name: string, route: AnyRoute, prefix: string, use: readonly 
 function checkedPattern({ name, options }: Operation, path: string): Pattern {
   const pattern = atRoute(name, () => parsePattern(path));
   const schema = options.path;
-  // The type checker compares these as well; another library's schema it alone can look into.
+  // The type checker compares these as well. It is the only check for another library's schema.
   if (!schema || !isSchema(schema)) return pattern;
   const fields = Object.keys((schema as unknown as ObjectSchema).fields);
   const missing = pattern.placeholders.find((placeholder) => !fields.includes(placeholder));

@@ -7,14 +7,14 @@ import { encodeUtf8 } from "../platform.ts";
 import type { RawResponse } from "./app.ts";
 
 /**
- * Turns an answer into what the component interface takes. HEAD gets the headers of GET, and how long its body would be
- * unless that is streamed.
+ * Converts an answer to the component interface's response. HEAD gets the headers of GET, and the length of a body that
+ * is not streamed.
  *
  * @throws TypeError when the body can't be written as JSON.
  */
 export function send(response: Response, method: string): RawResponse {
   const { status, headers: given, body: value } = response;
-  // Nearly every answer is one of `ok`, whose headers are the same each time.
+  // Fast path: nearly every answer comes from `ok`, with the same headers.
   if (given === JSON_TYPE && value !== undefined && method !== "HEAD") {
     return { status, headers: JSON_HEADERS, body: encodeUtf8(response[SENDING]?.text ?? writeJson(value)) };
   }
@@ -37,7 +37,7 @@ function encodeHeaders(given: Response["headers"]): RawResponse["headers"] {
   for (let i = 0; i < given.length; i++) {
     const header = given[i] as (typeof given)[number];
     if (header === JSON_TYPE[0]) headers.push(JSON_HEADER);
-    // The length is what the body's is: a wrong one would desynchronise the connection.
+    // The length comes from the body: a wrong one would desynchronise the connection.
     else if (header[0] !== "content-length") headers.push(encodeHeader(header));
   }
   return headers;

@@ -21,20 +21,20 @@ class SidecarRequest extends HttpRequest {
   }
 }
 
-/** What {@link sidecar} gives. */
+/** A client that {@link sidecar} returns. */
 export interface SidecarClient {
   /** Fetches a path: `(await sidecar("stripe").get("/v1/balance")).json()`. @throws HttpClientError when there is no answer. */
   get(path: string): Promise<HttpResponse>;
-  /** A request in the making, as of `httpClient`, with paths for URLs. */
+  /** A request builder like `httpClient`'s, with paths instead of URLs. */
   request(): HttpRequest;
 }
 
 /**
- * An `httpClient` bound to a sidecar: `await sidecar("stripe").request().post("/v1/charges").json(value).send()`. The sidecar
- * puts the credential in, outside of the module.
+ * An `httpClient` bound to a sidecar: `await sidecar("stripe").request().post("/v1/charges").json(value).send()`. The
+ * sidecar adds the credential, outside the module.
  *
  * @param name as under `[sidecars]` in `tenon.toml`
- * @throws TypeError when the name is none; a request throws SidecarError when there is no such sidecar.
+ * @throws TypeError when the name is invalid; a request throws SidecarError when there is no such sidecar.
  */
 export function sidecar(name: string): SidecarClient {
   if (typeof name !== "string" || !/^[A-Za-z][\w-]*$/.test(name)) {

@@ -4,31 +4,31 @@ import { atRehearsal } from "../rehearse.ts";
 import { askSidecar, encodeKey, type ListOptions, listQuery } from "./sidecar.ts";
 import { bodyOf, type Storable, Stored } from "./stored.ts";
 
-/** How a value is kept. */
+/** How a value is stored. */
 export interface CacheSetOptions {
-  /** Seconds until it is gone; for good when left out. At least 1. */
+  /** Seconds until the value expires; never when left out. At least 1. */
   readonly ttl?: number;
-  /** What fits the value when left out. */
+  /** The content type; fits the value when left out. */
   readonly contentType?: string;
-  /** Names and values of one's own, kept with the value: printable ASCII, 2 KiB together. */
+  /** Names and values stored with the value: printable ASCII, 2 KiB together. */
   readonly metadata?: Readonly<Record<string, string>>;
-  /** Only where nothing is kept yet. */
+  /** Sets the value only if the key is free. */
   readonly ifAbsent?: boolean;
-  /** Only in place of the entry that has this ETag: `(await cache.get(key))?.etag`. */
+  /** Sets the value only if the entry has this ETag: `(await cache.get(key))?.etag`. */
   readonly ifMatch?: string;
 }
 
-/** An entry of many that are kept at once. */
+/** An entry of several that are stored at once. */
 export interface CacheEntry extends Omit<CacheSetOptions, "ifAbsent" | "ifMatch"> {
   readonly key: string;
   readonly value: Storable;
 }
 
-/** How a counter counts. */
+/** How a counter changes. */
 export interface CacheIncrOptions {
-  /** What is added, and subtracted when it is negative; 1 when left out. */
+  /** The summand; negative to subtract; 1 when left out. */
   readonly by?: number;
-  /** Seconds until a counter that begins is gone; one that counts keeps its own time. */
+  /** Seconds until a new counter expires; an existing one keeps its own time. */
   readonly ttl?: number;
   /** The smallest sum. */
   readonly min?: number;
@@ -36,7 +36,7 @@ export interface CacheIncrOptions {
   readonly max?: number;
 }
 
-/** An entry as many at once come. */
+/** An entry in the answer to a request for several. */
 interface WireEntry {
   readonly value?: string;
   readonly base64?: string;
@@ -55,13 +55,13 @@ export interface CacheList {
 
 /** The sidecar `cache`: values under keys. */
 export const cache = {
-  /** What is kept under a key; `undefined` when nothing is, or its time is over. @throws SidecarError */
+  /** The value under a key; `undefined` when there is none or it has expired. @throws SidecarError */
   async get(key: string): Promise<Stored | undefined> {
     const response = await askSidecar("cache", { method: "GET", path: path(key), expect: [404] });
     return response.status === 404 ? undefined : Stored.of(response);
   },
 
-  /** What is kept under each of the keys, in their order. @throws SidecarError */
+  /** The values under each of the keys, in their order. @throws SidecarError */
   async getMany(keys: readonly string[]): Promise<(Stored | undefined)[]> {
     const response = await askSidecar("cache", { method: "POST", path: "/kv", json: { get: keys } });
     const { entries } = response.json() as { entries: readonly (WireEntry | null)[] };
@@ -75,7 +75,8 @@ export const cache = {
   },
 
   /**
-   * Keeps a text, bytes, or `{ json: value }` under a key. Whether it was set: always, unless `ifAbsent` or `ifMatch` are given.
+   * Stores a text, bytes, or `{ json: value }` under a key. Resolves to whether it was set: always, unless `ifAbsent`
+   * or `ifMatch` is given.
    *
    * @throws SidecarError
    */
@@ -91,7 +92,7 @@ export const cache = {
     return (await askSidecar("cache", asked)).status !== 412;
   },
 
-  /** Keeps up to 1,000 entries in one request, all or none. @throws SidecarError */
+  /** Stores up to 1,000 entries in one request, all or none. @throws SidecarError */
   async setMany(entries: readonly CacheEntry[]): Promise<void> {
     const set = entries.map(({ key, value, contentType, ttl, metadata }) => {
       const { body, type } = bodyOf(value, contentType);
@@ -101,25 +102,25 @@ export const cache = {
     await askSidecar("cache", { method: "POST", path: "/kv", json: { set } });
   },
 
-  /** Adds to a counter, which begins at 0, and gives the sum. @throws SidecarError with status 409 beyond a bound. */
+  /** Adds to a counter, which begins at 0, and returns the sum. @throws SidecarError with status 409 beyond a bound. */
   async incr(key: string, { by = 1, ...options }: CacheIncrOptions = {}): Promise<number> {
     const response = await askSidecar("cache", { method: "POST", path: path(key), json: { incr: by, ...options } });
     return (response.json() as { value: number }).value;
   },
 
-  /** Gives an entry `ttl` seconds from now on; whether there is one. @throws SidecarError */
+  /** Makes an entry expire `ttl` seconds from now; resolves to whether there is one. @throws SidecarError */
   async touch(key: string, ttl: number): Promise<boolean> {
     const response = await askSidecar("cache", { method: "PATCH", path: `${path(key)}?ttl=${ttl}`, expect: [404] });
     return response.status !== 404;
   },
 
-  /** Whether there was something under the key to delete. @throws SidecarError */
+  /** Deletes a key; resolves to whether it existed. @throws SidecarError */
   async delete(key: string): Promise<boolean> {
     const response = await askSidecar("cache", { method: "DELETE", path: path(key), expect: [404] });
     return response.status !== 404;
   },
 
-  /** The keys in order, one page at a time. @throws SidecarError */
+  /** Lists the keys in order, one page at a time. @throws SidecarError */
   async list(options: ListOptions = {}): Promise<CacheList> {
     const response = await askSidecar("cache", { method: "GET", path: `/kv${listQuery(options)}` });
     return response.json() as CacheList;

@@ -1,4 +1,4 @@
-/** The client hands over calls as a whole, and makes a response or an error of each outcome. */
+/** The client makes a request as one call, and turns each outcome into a response or an error. */
 import { afterEach, describe, expect, it } from "vitest";
 import { HttpClientError, httpClient } from "../index.ts";
 import { type CallOutcome, callsKey, type OutgoingCall, platform } from "../platform.ts";

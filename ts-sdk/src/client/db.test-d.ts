@@ -3,7 +3,7 @@ import { db, type Row, type Statement, type Transaction } from "../index.ts";
 
 declare const statement: Statement;
 
-// A transaction resolves to what its function does, and its rows are typed as those of `db`.
+// A transaction resolves to its function's result, and its rows are typed like those of `db`.
 const answered = db.transaction(async (tx) => {
   expectTypeOf(tx).toEqualTypeOf<Transaction>();
   expectTypeOf(await tx.query(statement)).toEqualTypeOf<Row[]>();

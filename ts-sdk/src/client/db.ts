@@ -5,13 +5,13 @@ import type { HttpResponse } from "./response.ts";
 import { askSidecar, type SidecarRequest } from "./sidecar.ts";
 import { inTransaction, type Transaction, type TransactionOptions } from "./transaction.ts";
 
-/** A value of a row as a sidecar sends it: 64-bit integers beyond 2^53 and decimals as texts, bytes as base64. */
+/** A value of a row as a sidecar sends it: 64-bit integers beyond 2^53 and decimals are texts, bytes are base64. */
 export type Column = string | number | boolean | null | readonly Column[] | { readonly [key: string]: Column };
 
-/** A row whose columns are not known. */
+/** A row of unknown columns. */
 export type Row = Readonly<Record<string, Column>>;
 
-/** What one statement of a batch came to. */
+/** The result of one statement of a batch. */
 export interface BatchResult {
   readonly columns: readonly string[];
   readonly rows: readonly Row[];
@@ -24,33 +24,35 @@ export type Parameter = Value | Uint8Array;
 /** A statement, as the SQL builder makes it or by hand: `["INSERT INTO files (bytes) VALUES ($1)", [bytes]]`. */
 export type DbStatement = readonly [sql: string, params: readonly Parameter[]];
 
-/** A statement of a batch: `[sql, params]`, or with what it must come to: `[...sqlUpdate(…), { expect: { rows: 1 } }]`. */
+/**
+ * A statement of a batch: `[sql, params]`, or with the expected result: `[...sqlUpdate(…), { expect: { rows: 1 } }]`.
+ */
 export type BatchStatement = readonly [
   sql: string,
   params: readonly Parameter[],
   options?: { readonly expect: { readonly rows: number } },
 ];
 
-/** How a statement is run. */
+/** Options of a statement. */
 export interface ExecuteOptions {
-  /** A text of one's own for this very request: a retry with it answers what the first one answered, and does nothing. */
+  /** A text that identifies this request: a retry with it gets the first answer, and changes nothing. */
   readonly idempotencyKey?: string;
 }
 
-/** How a batch is run. */
+/** Options of a batch. */
 export interface BatchOptions extends ExecuteOptions {
-  /** The database's own when left out. SQLite is always serializable. */
+  /** The isolation level; the database's own when left out. SQLite is always serializable. */
   readonly isolation?: Isolation;
 }
 
-/** How far a transaction is kept apart from others that run at the same time. */
+/** The isolation level of a transaction. */
 export type Isolation = "read committed" | "repeatable read" | "serializable";
 
-/** The sidecar `db`: statements as the SQL builder makes them, or `[sql, params]` by hand. */
+/** The sidecar `db`. It takes the SQL builder's statements, or `[sql, params]` by hand. */
 export const db = {
   /**
-   * Runs one statement and gives its rows: `await db.query<User>(sqlRead("users", { … }))`. The type is a promise of the
-   * handler's, not checked: declare what the statement selects.
+   * Runs one statement and returns its rows: `await db.query<User>(sqlRead("users", { … }))`. The type is not checked:
+   * declare the columns that the statement selects.
    *
    * @throws SidecarError with status 400 and the database's message in `detail` when the statement is wrong.
    */
@@ -58,7 +60,7 @@ export const db = {
     return rowsOf<R>(await askSidecar("db", queryOf(statement)));
   },
 
-  /** Runs one statement and gives how many rows it changed. @throws SidecarError as `query` does. */
+  /** Runs one statement and returns the number of rows that it changed. @throws SidecarError as `query` does. */
   async execute(statement: DbStatement, options: ExecuteOptions = {}): Promise<number> {
     return await execute(statement, keyHeaders(options));
   },
@@ -66,8 +68,8 @@ export const db = {
   /**
    * Runs statements in one transaction: all of them, or none.
    *
-   * @throws SidecarError as `query` does; with status 409 when a statement comes to another number of rows than it expects,
-   * and with 422 when the idempotency key was used for another request.
+   * @throws SidecarError as `query` does; with status 409 when a statement affects another number of rows than it
+   *   expects, and with 422 when the idempotency key was used for another request.
    */
   async batch(statements: readonly BatchStatement[], options: BatchOptions = {}): Promise<BatchResult[]> {
     const { isolation } = options;
@@ -85,13 +87,13 @@ export const db = {
    * });
    * ```
    *
-   * It holds a connection to the database: keep it short, and use `tx`, not `db`, inside. A statement that fails ends the
-   * transaction, and nothing of it happens even if the function catches the error. So does a time of 5 s between two statements,
-   * and of 30 s in all. Transactions are not nested. Prefer `batch` where no statement depends on the rows of another.
+   * It holds a connection to the database: keep it short, and use `tx`, not `db`, inside. A failing statement rolls the
+   * transaction back, even if the function catches the error. So do 5 s between two statements, and 30 s in all.
+   * Transactions are not nested. Prefer `batch` where no statement depends on the rows of another.
    *
-   * @returns what the function resolves to
-   * @throws what the function throws; SidecarError as `query` does, with status 404 when the transaction has ended before its
-   * commit, and with `retryable` when another transaction was in the way
+   * @returns the function's result
+   * @throws the function's exception; SidecarError as `query` does, with status 404 when the transaction has ended
+   *   before its commit, and with `retryable` when it conflicts with another transaction
    */
   async transaction<T>(run: (tx: Transaction) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
     return await inTransaction(run, options, { query, execute, batch });
@@ -135,14 +137,17 @@ function keyHeaders({ idempotencyKey }: ExecuteOptions): Headers {
 }
 
 function wire(statement: BatchStatement): object {
-  // Indexes: the engine takes its time for an iterator.
+  // Indexes, because destructuring with an iterator is slow in the engine.
   const { 0: sql, 1: params = [], 2: options } = statement;
   return { sql, params: params.map(wireValue), ...options };
 }
 
-/** A parameter in JSON, which has no bytes, no infinity and no bigint. The database reads a text by the column's type. */
+/**
+ * Converts a parameter to JSON, which has no bytes, no infinity and no bigint. The database converts a text to the
+ * column's type.
+ */
 function wireValue(value: Parameter): unknown {
-  // JSON.stringify makes a 0 of it.
+  // JSON.stringify would write 0.
   if (Object.is(value, -0)) return { float: "-0" };
   if (typeof value === "bigint") return value.toString();
   if (typeof value === "number" && !Number.isFinite(value)) return { float: String(value) };

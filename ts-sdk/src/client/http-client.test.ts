@@ -27,7 +27,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   }
   if (request.url === "/broken") return void request.socket.destroy();
   if (request.url?.startsWith("/why/")) {
-    // As Tenon's runtime does for one who asks.
+    // Tenon's runtime does so for a request that asks for the reason.
     const asked = request.headers["tenon-egress"] === "explain";
     return void response.writeHead(502, asked ? { "tenon-egress": request.url.slice(5) } : {}).end("why");
   }

@@ -8,17 +8,17 @@ import { EGRESS_HEADER, explainedCode, HttpClientError, type HttpClientErrorCode
 import { readBody, tooLarge } from "./read-body.ts";
 import { HttpResponse } from "./response.ts";
 
-/** How long an exchange may take in all, unless `timeout` says otherwise, in milliseconds. */
+/** The time limit of an exchange, unless `timeout` sets another, in milliseconds. */
 export const DEFAULT_TIMEOUT_MS = 30_000;
-/** How large an answer may be, unless `maxBytes` says otherwise: 10 MiB. */
+/** The size limit of an answer, unless `maxBytes` sets another: 10 MiB. */
 export const DEFAULT_MAX_BYTES = 10 * 1024 * 1024;
 
-/** What timers take: a longer time-out is none. */
+/** The longest timeout that timers take: a longer one would fire at once. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 /** The largest number of 32 bits. */
 const LARGEST_BODY = 2 ** 32 - 1;
 
-/** A request in the making: `await httpClient.request().post(url).header(name, value).json(value).send()`. */
+/** A request builder: `await httpClient.request().post(url).header(name, value).json(value).send()`. */
 export class HttpRequest {
   #method = "GET";
   #url = "";
@@ -65,33 +65,36 @@ export class HttpRequest {
     return this;
   }
 
-  /** One more header. @throws TypeError naming the header when it can't be sent. */
+  /** Adds a header. @throws TypeError naming the header when it can't be sent. */
   header(name: string, value: string): this {
     this.#headers.push(checkHeader(name, value));
     return this;
   }
 
-  /** A body of JSON, of a value or as bytes that are JSON; its content type is set unless a header says otherwise. */
+  /**
+   * Sets a JSON body, from a value or from bytes that are JSON already. The content type is set unless a header sets
+   * it.
+   */
   json(value: unknown): this {
     this.body(isBytes(value) ? value : writeJson(value));
     this.#isJson = true;
     return this;
   }
 
-  /** A body of bytes, or of text in UTF-8. */
+  /** Sets a body of bytes, or of text in UTF-8. */
   body(body: string | Uint8Array): this {
     this.#body = typeof body === "string" ? encodeUtf8(body) : body;
     this.#isJson = false;
     return this;
   }
 
-  /** How long the exchange may take in all, in milliseconds; 30,000 unless it is given. */
+  /** Sets the time limit of the exchange, in milliseconds; 30,000 by default. */
   timeout(milliseconds: number): this {
     this.#timeout = milliseconds;
     return this;
   }
 
-  /** How large the answer's body may be; 10 MiB unless it is given. */
+  /** Sets the size limit of the answer's body; 10 MiB by default. */
   maxBytes(bytes: number): this {
     this.#maxBytes = bytes;
     return this;
@@ -118,7 +121,7 @@ export class HttpRequest {
       url: href,
       headers: headers.map((header): RawHeader => [header[0], encodeValue(header[1])]),
       body: this.#body,
-      // 0 would be the host's time, and NaN or less than 0 are no time at all.
+      // 0 would mean the host's timeout, and NaN or a negative number is none.
       timeoutMs: Math.max(1, Math.min(this.#timeout, LONGEST_TIMEOUT_MS) | 0),
       maxBytes: Math.max(1, Math.min(this.#maxBytes, LARGEST_BODY)),
     });
@@ -171,7 +174,7 @@ export class HttpRequest {
   }
 }
 
-/** The error for how a call failed. `where` is its method and its host. */
+/** Makes the error of a failed call. `where` is its method and its host. */
 export function callFailure(
   where: string,
   { reason, detail }: { readonly reason: number; readonly detail: string },
@@ -184,7 +187,7 @@ export function callFailure(
   return new HttpClientError(code, code === "invalid" ? `${where}: ${detail}` : `${where}: ${REASONS[code]}`);
 }
 
-/** Codes for the cases of `reason` of `sdk:core/calls`, by their numbers. */
+/** Codes for the cases of `reason` in `sdk:core/calls`, by their numbers. */
 const CALL_REASONS: readonly HttpClientErrorCode[] = [
   "refused",
   "unreachable",
@@ -200,10 +203,13 @@ function unanswered(where: string, code: keyof typeof REASONS, cause?: unknown):
   return new HttpClientError(code, `${where}: ${REASONS[code]}`, { cause });
 }
 
-/** Methods that `fetch` sends in upper case however they are written (Fetch standard, section 2.2.1). */
+/** Methods that `fetch` sends in upper case (Fetch standard, section 2.2.1). */
 const NORMALIZED_METHOD = /^(?:DELETE|GET|HEAD|OPTIONS|POST|PUT)$/i;
 
-/** Those that `fetch` refuses too (Fetch standard, section 2.2.1), which the component's engine takes for GET or sends. */
+/**
+ * Methods that `fetch` refuses (Fetch standard, section 2.2.1). The component's engine would send them, or take them
+ * for GET.
+ */
 const FORBIDDEN_METHOD = /^(?:CONNECT|TRACE|TRACK)$/i;
 
 function methodOf(method: string): string {
@@ -218,7 +224,7 @@ function destinationOf(url: string): { readonly host: string; readonly href: str
   try {
     parsed = new platform.URL(url);
   } catch {
-    // Said below: the URL itself may hold a password and is not repeated.
+    // Throws below, because the URL may hold a password and is not repeated.
   }
   if (parsed === undefined || !/^https?:$/.test(parsed.protocol)) {
     throw new HttpClientError("invalid", "httpClient: takes an absolute http or https URL");
@@ -235,7 +241,7 @@ export const httpClient = {
   get(url: string): Promise<HttpResponse> {
     return new HttpRequest().get(url).send();
   },
-  /** A request in the making: `httpClient.request().post(url).json(value).send()`. */
+  /** A request builder: `httpClient.request().post(url).json(value).send()`. */
   request(): HttpRequest {
     return new HttpRequest();
   },

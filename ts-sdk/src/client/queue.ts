@@ -2,7 +2,7 @@ import { askSidecar } from "./sidecar.ts";
 
 /** How a message is delivered. */
 export interface QueueSendOptions {
-  /** Seconds until it is delivered at the earliest. */
+  /** Seconds before the message is delivered. */
   readonly delay?: number;
   /** Messages with the same key are delivered one after the other, in the order of sending. */
   readonly key?: string;
@@ -10,23 +10,23 @@ export interface QueueSendOptions {
 
 /** A message of several that are sent together. */
 export interface QueueMessage extends QueueSendOptions {
-  /** Anything that JSON can hold. */
+  /** A value that JSON can hold. */
   readonly body: unknown;
 }
 
-/** What {@link queue} gives. */
+/** A client that {@link queue} returns. */
 export interface QueueClient {
-  /** Sends a value that JSON can hold, and gives the message's id. @throws SidecarError */
+  /** Sends a value that JSON can hold, and returns the message's id. @throws SidecarError */
   send(value: unknown, options?: QueueSendOptions): Promise<string>;
-  /** Sends up to 100 messages, all or none, and gives their ids. @throws SidecarError */
+  /** Sends up to 100 messages, all or none, and returns their ids. @throws SidecarError */
   sendMany(messages: readonly QueueMessage[]): Promise<string[]>;
 }
 
 /**
- * A queue of the sidecar `queue`: `await queue("mail").send({ to: "ann@example.com" }, { delay: 60 })`. Each message is delivered at
- * least once to the route that `[queues.mail]` names in `tenon.toml`.
+ * A queue of the sidecar `queue`: `await queue("mail").send({ to: "ann@example.com" }, { delay: 60 })`. Each message is
+ * delivered at least once to the route that `[queues.mail]` names in `tenon.toml`.
  *
- * @throws TypeError when the name is none
+ * @throws TypeError when the name is invalid
  */
 export function queue(name: string): QueueClient {
   if (typeof name !== "string" || !/^[\w-]{1,64}(?:\.dead)?$/.test(name)) {
@@ -49,7 +49,7 @@ export function queue(name: string): QueueClient {
   });
 }
 
-/** JSON leaves `undefined` out, and a message without a body is none. */
+/** JSON omits `undefined`, and a message needs a body. */
 function wire(message: QueueMessage): QueueMessage {
   return { ...message, body: message.body ?? null };
 }

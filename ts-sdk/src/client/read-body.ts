@@ -5,7 +5,7 @@ import { HttpClientError } from "./errors.ts";
 /**
  * Reads a body to its end.
  *
- * @throws HttpClientError `too_large` as soon as there are more than `limit` bytes; what follows is not read.
+ * @throws HttpClientError `too_large` as soon as there are more than `limit` bytes; the rest is not read.
  */
 export async function readBody(response: PlatformResponse, limit: number): Promise<Uint8Array<ArrayBuffer>> {
   if (response.body === null) return new Uint8Array();
@@ -25,6 +25,6 @@ export async function readBody(response: PlatformResponse, limit: number): Promi
   return joinBytes(chunks, length);
 }
 
-/** An answer that is larger than it may be. */
+/** The error of an answer that is larger than its limit. */
 export const tooLarge = (limit: number): HttpClientError =>
   new HttpClientError("too_large", `the answer is larger than ${limit} bytes`);

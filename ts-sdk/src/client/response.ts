@@ -8,7 +8,7 @@ export interface Received {
   readonly body: Uint8Array<ArrayBuffer>;
 }
 
-/** An answer that was fetched, whatever its status. Its body is there already: nothing more is awaited. */
+/** A fetched answer of any status. Its body is read already, so its methods are synchronous. */
 export class HttpResponse {
   readonly status: number;
   readonly #received: Received;
@@ -24,12 +24,12 @@ export class HttpResponse {
 
   /** The headers, in the order they came. */
   get headers(): Headers {
-    // Taking them apart costs more than the rest of a response, and few ask.
+    // Parsed on demand: it costs more than the rest of a response, and few callers need it.
     this.#headers ??= new Headers(this.#received.headers);
     return this.#headers;
   }
 
-  /** Whether the status is a success, 200 to 299. */
+  /** True for a success, 200 to 299. */
   get ok(): boolean {
     return this.status >= 200 && this.status <= 299;
   }
@@ -39,7 +39,7 @@ export class HttpResponse {
     return this.#body;
   }
 
-  /** The body as text in UTF-8; what is not UTF-8 becomes U+FFFD. */
+  /** The body as text in UTF-8; invalid bytes become U+FFFD. */
   text(): string {
     return decodeUtf8Leniently(this.#body);
   }
@@ -47,7 +47,7 @@ export class HttpResponse {
   /**
    * The body as JSON, not validated: pass it to a schema.
    *
-   * @throws SyntaxError when it is no JSON.
+   * @throws SyntaxError when it is not JSON.
    */
   json(): unknown {
     return JSON.parse(this.text());

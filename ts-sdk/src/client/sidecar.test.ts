@@ -33,7 +33,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Runs something as a handler does, with the sidecars of `url`. */
+/** Runs a function as a handler does, with the sidecars of `url`. */
 async function asked<T>(run: () => Promise<T>, url: string | undefined = services.url, more = {}): Promise<T> {
   let result: PromiseSettledResult<T> | undefined;
   const app = routes({
@@ -115,7 +115,7 @@ describe("db", () => {
       }),
     );
     expect([caught.status, caught.detail]).toEqual([404, expect.stringMatching(/a statement of it failed/)]);
-    // One that is not waited for belongs to it as well.
+    // A statement that is not awaited belongs to it as well.
     await asked(() =>
       db.transaction(async (tx) => {
         void tx.execute(["DELETE FROM users WHERE name = $1", ["T1"]]);
@@ -135,7 +135,7 @@ describe("db", () => {
       kept = tx;
     });
     await expect(kept?.query(["SELECT 1", []])).rejects.toThrow(/has ended/);
-    // Two requests have one each, one after the other here.
+    // Each request has one transaction, one after the other here.
     const one = () => asked(() => db.transaction((tx) => tx.query(["SELECT 1 AS a", []])));
     expect(await Promise.all([one(), one()])).toEqual([[{ a: 1 }], [{ a: 1 }]]);
   });

@@ -18,28 +18,28 @@ import { HttpResponse } from "./response.ts";
 export type SidecarName = "db" | "cache" | "storage" | "queue" | (string & {});
 
 /**
- * Why a sidecar did not do what it was asked: `missing` (there is none of this name), `status` (it answered an error, which
- * is in `status` and `detail`), or why there was no answer.
+ * The reason why a sidecar request failed: `missing` (there is none of this name), `status` (it answered an error,
+ * which is in `status` and `detail`), or why there was no answer.
  */
 export type SidecarErrorCode = "missing" | "status" | HttpClientErrorCode;
 
-/** A sidecar that did not do what it was asked. Its message may quote what a database said: it is not for clients. */
+/** A failed request to a sidecar. Its message may quote the database: do not send it to clients. */
 export class SidecarError extends Error {
   readonly code: SidecarErrorCode;
   readonly sidecar: SidecarName;
-  /** The status it answered, such as 400 for an SQL error and 412 for a condition that does not hold. */
+  /** The status of the sidecar's answer, such as 400 for an SQL error and 412 for a condition that does not hold. */
   readonly status: number | undefined;
-  /** What its problem details say. */
+  /** The `detail` of its problem details. */
   readonly detail: string | undefined;
   /** The database's code, such as `23505` for a duplicate, `23503` for a missing reference and `40P01` for a deadlock. */
   readonly sqlstate: string | undefined;
-  /** The constraint that is violated. */
+  /** The violated constraint. */
   readonly constraint: string | undefined;
   /** The table that the error is about. */
   readonly table: string | undefined;
   /** The column that the error is about. */
   readonly column: string | undefined;
-  /** Nothing has happened, and the same request may pass when it is sent again. */
+  /** True when nothing has changed, and the same request may succeed when it is sent again. */
   readonly retryable: boolean;
 
   constructor(
@@ -64,7 +64,7 @@ export class SidecarError extends Error {
   }
 }
 
-/** What is asked of a sidecar. */
+/** A request to a sidecar. */
 export interface SidecarRequest {
   readonly method: string;
   /** With a leading slash, encoded. */
@@ -72,13 +72,13 @@ export interface SidecarRequest {
   readonly headers?: readonly (readonly [name: string, value: string])[];
   readonly json?: unknown;
   readonly body?: string | Uint8Array;
-  /** Statuses besides successes that are answers, and no errors. */
+  /** Statuses besides successes that are not errors. */
   readonly expect?: readonly number[];
 }
 
 /**
- * Where a sidecar is reached, and the token that it wants to see if there is one: `SIDECAR_<NAME>_TOKEN` of `[secrets]`, or of
- * `[env]`. It reads the environment once, because each reading crosses to the host and decodes every variable.
+ * Finds a sidecar's address, and its token if it has one: `SIDECAR_<NAME>_TOKEN` of `[secrets]`, or of `[env]`. It
+ * reads the environment once, because each reading crosses to the host and decodes every variable.
  *
  * @throws SidecarError when there is none of this name.
  */
@@ -102,7 +102,7 @@ export function connectionOf(name: SidecarName): { readonly base: string; readon
 }
 
 /**
- * Asks a sidecar.
+ * Sends a request to a sidecar.
  *
  * @throws SidecarError when there is none, no answer, or an error.
  */
@@ -116,10 +116,10 @@ export async function askSidecar(name: SidecarName, asked: SidecarRequest): Prom
   throw new SidecarError(name, "status", `it answered ${response.status}${said}`, { status: response.status, problem });
 }
 
-/** A request whose address and token the host puts in: nothing of the environment is read for it. */
+/** Makes a call whose address and token the host adds, so the environment is not read. */
 function callTo(name: SidecarName, { method, path, headers = [], json, body }: SidecarRequest): OutgoingCall {
   const raw: RawHeader[] = [];
-  // A loop by index: the engine takes its time for an iterator.
+  // A loop by index, because an iterator is slow in the engine.
   for (let i = 0; i < headers.length; i++) {
     const [header, value] = checkHeader(...(headers[i] as readonly [string, string]));
     raw.push([header, encodeValue(value)]);
@@ -143,7 +143,7 @@ function received(name: SidecarName, { method }: SidecarRequest, outcome: CallOu
   throw failed(name, callFailure(`${method} ${name}`, outcome));
 }
 
-/** Sends a request where no call can be made as a whole. */
+/** Sends a request with `httpClient`, where the host takes no whole calls. */
 async function sent(
   name: SidecarName,
   { method, path, headers = [], json, body }: SidecarRequest,
@@ -162,12 +162,12 @@ async function sent(
 }
 
 function failed(name: SidecarName, error: HttpClientError): SidecarError {
-  // The host says so of a sidecar that there is not; who asks is told what to write.
+  // The host refuses a sidecar that does not exist; `connectionOf` throws with the line to add.
   if (error.code === "refused") connectionOf(name);
   return new SidecarError(name, error.code, error.message, { cause: error });
 }
 
-/** Problem details; `undefined` when the answer is something else. */
+/** Problem details; `undefined` for any other answer. */
 function problemOf(response: HttpResponse): { readonly detail?: unknown } | undefined {
   try {
     return (response.json() as { readonly detail?: unknown } | null) ?? undefined;
@@ -177,9 +177,9 @@ function problemOf(response: HttpResponse): { readonly detail?: unknown } | unde
 }
 
 /**
- * A key as the one segment of a path.
+ * Encodes a key as one path segment.
  *
- * @throws TypeError for `.` and `..`, which URLs give a meaning of their own, and for half of a surrogate pair.
+ * @throws TypeError for `.` and `..`, which have a meaning in URLs, and for half of a surrogate pair.
  */
 export function encodeKey(what: string, key: string): string {
   if (typeof key !== "string" || key === "" || key === "." || key === "..") {
@@ -192,13 +192,13 @@ export function encodeKey(what: string, key: string): string {
   }
 }
 
-/** Which page of a list. */
+/** Selects a page of a list. */
 export interface ListOptions {
-  /** What the keys or paths begin with. */
+  /** The prefix of the keys or paths. */
   readonly prefix?: string;
-  /** How many at most; 100 when left out, 1,000 at most. */
+  /** The largest number of entries; 100 when left out, at most 1,000. */
   readonly limit?: number;
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   readonly after?: string;
 }
 

@@ -2,38 +2,38 @@ import type { HttpResponse } from "./response.ts";
 import { askSidecar, encodeKey, type ListOptions, listQuery } from "./sidecar.ts";
 import { bodyOf, type Storable, Stored } from "./stored.ts";
 
-/** What is kept with an object. */
+/** Properties stored with an object. */
 export interface StorageKeptOptions {
-  /** What fits the value when left out. */
+  /** The content type; fits the value when left out. */
   readonly contentType?: string;
   /** Headers that are sent with the object. */
   readonly cacheControl?: string;
   readonly contentDisposition?: string;
   readonly contentEncoding?: string;
   readonly contentLanguage?: string;
-  /** Names and values of one's own, which are sent as `X-Meta-<name>`: printable ASCII, 2 KiB together. */
+  /** Names and values sent as `X-Meta-<name>`: printable ASCII, 2 KiB together. */
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
-/** On what an object is stored. */
+/** Conditions for storing an object. */
 export interface StorageConditions {
-  /** Only in place of the object that has this ETag; otherwise a `SidecarError` with status 412. */
+  /** Stores only if the object has this ETag; otherwise a `SidecarError` with status 412. */
   readonly ifMatch?: string;
-  /** `*`: only where there is no object yet; otherwise a `SidecarError` with status 412. */
+  /** `*`: stores only if there is no object; otherwise a `SidecarError` with status 412. */
   readonly ifNoneMatch?: string;
 }
 
 /** How an object is stored. */
 export interface StoragePutOptions extends StorageKeptOptions, StorageConditions {}
 
-/** What became of an object that was stored. */
+/** The result of storing an object. */
 export interface StorageWritten {
-  /** False when there was one before. */
+  /** False when it replaced an object. */
   readonly created: boolean;
   readonly etag: string;
 }
 
-/** What a list says of an object. */
+/** An object in a list. */
 export interface StorageObject {
   readonly path: string;
   readonly size: number;
@@ -46,23 +46,23 @@ export interface StorageObject {
 /** A page of objects. */
 export interface StorageList {
   readonly objects: readonly StorageObject[];
-  /** With `delimiter`: what stands behind the next slash is one prefix, with the slash. */
+  /** With `delimiter`: each prefix up to and including the next slash, once. */
   readonly prefixes?: readonly string[];
   /** `after` of the next page; `null` when this is the last one. */
   readonly next: string | null;
 }
 
-/** Which page of a list of objects. */
+/** Selects a page of a list of objects. */
 export interface StorageListOptions extends ListOptions {
-  /** Lists one folder: the objects behind the next slash are one of `prefixes`. */
+  /** Lists one folder: objects behind a further slash are grouped in `prefixes`. */
   readonly delimiter?: "/";
 }
 
-/** How a URL is made. */
+/** Options of a presigned URL. */
 export interface StorageUrlOptions {
   /** `GET` when left out. */
   readonly method?: "GET" | "PUT";
-  /** Seconds. */
+  /** Seconds until the URL expires. */
   readonly expires?: number;
 }
 
@@ -77,25 +77,34 @@ export interface StoragePart {
 /** An upload in parts. */
 export interface StorageUpload {
   readonly path: string;
-  /** By which {@link storage.resume} finds it again. Who knows it can write the object, by way of the handler. */
+  /** The id for {@link storage.resume}. Anyone who has it can write the object through the handler. */
   readonly id: string;
-  /** Sends a part in place of an earlier one of its number; its ETag. All but the last have 5 MiB or more. @throws SidecarError */
+  /**
+   * Sends a part, replaces an earlier one of its number, and returns its ETag. All but the last have 5 MiB or more.
+   * @throws SidecarError
+   */
   put(part: number, bytes: string | Uint8Array): Promise<string>;
   /** A URL to which a client can `PUT` the part without credentials. @throws SidecarError */
   url(part: number, options?: { readonly expires?: number }): Promise<string>;
-  /** The parts that are there, in order. @throws SidecarError */
+  /** The parts that are stored, in order. @throws SidecarError */
   parts(): Promise<StoragePart[]>;
-  /** Makes the object of the parts, or of all that are there, which must be those from 1 on. @throws SidecarError */
+  /**
+   * Makes the object from the given parts, or from all stored parts; their numbers begin at 1 without gaps. @throws
+   * SidecarError
+   */
   complete(
     options?: StorageConditions & { readonly parts?: readonly Pick<StoragePart, "part" | "etag">[] },
   ): Promise<StorageWritten>;
-  /** Gives the upload up, with its parts. @throws SidecarError */
+  /** Aborts the upload and deletes its parts. @throws SidecarError */
   abort(): Promise<void>;
 }
 
 /** The sidecar `storage`: objects under paths. */
 export const storage = {
-  /** An object, or with `range` the bytes from the first to before the second; `undefined` when there is none. @throws SidecarError */
+  /**
+   * An object, or with `range` its bytes from the first up to but not including the second; `undefined` when there is
+   * none. @throws SidecarError
+   */
   async get(
     objectPath: string,
     options: { readonly range?: readonly [from: number, to: number] } = {},
@@ -114,13 +123,13 @@ export const storage = {
     return written(response);
   },
 
-  /** Whether there was an object to delete. @throws SidecarError */
+  /** Deletes an object; resolves to whether it existed. @throws SidecarError */
   async delete(objectPath: string): Promise<boolean> {
     const response = await askSidecar("storage", { method: "DELETE", path: path(objectPath), expect: [404] });
     return response.status !== 404;
   },
 
-  /** Keeps a copy of an object under another path, with all that is kept with it. @throws SidecarError */
+  /** Copies an object to another path, with its properties. @throws SidecarError */
   async copy(from: string, to: string): Promise<StorageWritten> {
     path(from);
     const asked = `${path(to)}?copy=${encodeURIComponent(from)}`;
@@ -129,7 +138,8 @@ export const storage = {
   },
 
   /**
-   * A URL by which a client reaches the object without credentials, for `expires` seconds (900 when left out, a week at most).
+   * A URL with which a client reads or writes the object without credentials, for `expires` seconds (900 when left out,
+   * a week at most).
    *
    * @throws SidecarError
    */
@@ -141,8 +151,8 @@ export const storage = {
   },
 
   /**
-   * Begins an upload in parts, which outlives broken connections, restarts and this request. It is kept for a day after its last
-   * part.
+   * Begins an upload in parts, which outlives broken connections, restarts and this request. It expires a day after its
+   * last part.
    *
    * @throws SidecarError
    */
@@ -152,10 +162,13 @@ export const storage = {
     return uploadOf(objectPath, (response.json() as { upload: string }).upload);
   },
 
-  /** An upload that was begun before. Nothing is asked yet: its methods throw a SidecarError with status 404 when it is over. */
+  /**
+   * An upload that was begun before. This sends nothing; its methods throw a SidecarError with status 404 when it is
+   * over.
+   */
   resume: uploadOf,
 
-  /** The objects in the order of their paths, one page at a time. @throws SidecarError */
+  /** Lists the objects in the order of their paths, one page at a time. @throws SidecarError */
   async list(options: StorageListOptions = {}): Promise<StorageList> {
     let query = listQuery(options);
     if (options.delimiter !== undefined) query += `${query === "" ? "?" : "&"}delimiter=/`;
@@ -166,7 +179,7 @@ export const storage = {
 
 function path(objectPath: string): string {
   if (typeof objectPath !== "string" || objectPath === "") return encodeKey("a path", objectPath);
-  // Between two slashes there may be nothing.
+  // A segment may be empty.
   const segments = objectPath.split("/").map((segment) => segment && encodeKey("a segment of a path", segment));
   return `/storage/${segments.join("/")}`;
 }

@@ -1,18 +1,18 @@
 import { decodeUtf8Leniently } from "../platform.ts";
 import type { HttpResponse } from "./response.ts";
 
-/** What can be stored: a text, bytes, or with `json` a value. */
+/** A value that can be stored: a text, bytes, or with `json` any value. */
 export type Storable = string | Uint8Array | { readonly json: unknown };
 
-/** Something that was stored, whole. */
+/** A stored value, read as a whole. */
 export class Stored {
   /** Its content type, as it was stored. */
   readonly contentType: string;
   /** Its ETag, with quotes. */
   readonly etag: string | undefined;
-  /** Of a key: the seconds that it has left; `undefined` when it is kept for good. */
+  /** The seconds until a key expires; `undefined` when it never does. */
   readonly ttl: number | undefined;
-  /** Of an object: names and values that were stored with it. */
+  /** The names and values stored with an object. */
   readonly metadata: Readonly<Record<string, string>>;
   readonly #bytes: Uint8Array<ArrayBuffer>;
 
@@ -52,18 +52,18 @@ export class Stored {
     return this.#bytes;
   }
 
-  /** As text in UTF-8; what is not UTF-8 becomes U+FFFD. */
+  /** The value as text in UTF-8; invalid bytes become U+FFFD. */
   text(): string {
     return decodeUtf8Leniently(this.#bytes);
   }
 
-  /** As JSON, not validated: pass it to a schema. @throws SyntaxError when it is no JSON. */
+  /** The value as JSON, not validated: pass it to a schema. @throws SyntaxError when it is not JSON. */
   json(): unknown {
     return JSON.parse(this.text());
   }
 }
 
-/** A value as a body and its content type; `contentType` overrides the one that fits. */
+/** Converts a value to a body and its content type; `contentType` overrides the one that fits. */
 export function bodyOf(value: Storable, contentType: string | undefined): { body: string | Uint8Array; type: string } {
   if (typeof value === "string") return { body: value, type: contentType ?? "text/plain; charset=utf-8" };
   if ("json" in value) return { body: JSON.stringify(value.json), type: contentType ?? "application/json" };

@@ -2,17 +2,19 @@ import { environmentKey, platform } from "../platform.ts";
 import type { BatchResult, BatchStatement, DbStatement, Isolation, Row } from "./db.ts";
 import { askSidecar, SidecarError } from "./sidecar.ts";
 
-/** How a transaction is run. */
+/** Options of a transaction. */
 export interface TransactionOptions {
-  /** The database's own when left out. SQLite is always serializable. */
+  /** The isolation level; the database's own when left out. SQLite is always serializable. */
   readonly isolation?: Isolation;
 }
 
-/** A transaction that is open. Its methods are those of `db`; each throws once the transaction has ended. */
+/** An open transaction. Its methods are those of `db`; each throws once the transaction has ended. */
 export interface Transaction {
-  /** Runs one statement and gives its rows. @throws SidecarError as `db.query` does; the transaction has ended then */
+  /**
+   * Runs one statement and returns its rows. @throws SidecarError as `db.query` does; the transaction has ended then
+   */
   query<R extends object = Row>(statement: DbStatement): Promise<R[]>;
-  /** Runs one statement and gives how many rows it changed. @throws SidecarError as `query` does */
+  /** Runs one statement and returns the number of rows that it changed. @throws SidecarError as `query` does */
   execute(statement: DbStatement): Promise<number>;
   /** Runs statements in one request. @throws SidecarError as `db.batch` does; the transaction has ended then */
   batch(statements: readonly BatchStatement[]): Promise<BatchResult[]>;
@@ -31,7 +33,7 @@ const PATH = "/sql/transaction";
 
 const NESTED = "db.transaction: transactions are not nested; use the `tx` of the one that is open, or end it first";
 
-/** The environments of requests that have an open transaction. Only under `testApp` is a request's environment one object. */
+/** The environments of requests with an open transaction. Only `testApp` gives a request one environment object. */
 const busy = new WeakSet<object>();
 
 /** Runs `db.transaction`. */
@@ -56,7 +58,7 @@ async function runIn<T>(id: string, run: (tx: Transaction) => Promise<T>, reques
   const headers: Headers = [["tenon-transaction", id]];
   const pending = new Set<Promise<unknown>>();
   let hasEnded = false;
-  /** Sends a statement, which is waited for before the transaction ends. */
+  /** Sends a statement, which is awaited before the transaction ends. */
   const send = async <R>(ask: () => Promise<R>): Promise<R> => {
     if (hasEnded) throw new Error("db.transaction: the transaction has ended; `tx` is for its function only");
     const sent = ask();
@@ -90,7 +92,10 @@ async function runIn<T>(id: string, run: (tx: Transaction) => Promise<T>, reques
   return result;
 }
 
-/** Rolls back. Where that fails the sidecar does it in time, and the reason of the rollback is what counts. */
+/**
+ * Rolls back. A failure is ignored: the sidecar rolls back by itself in time, and the reason of the rollback is what
+ * counts.
+ */
 async function rollBack(headers: Headers): Promise<void> {
   try {
     await askSidecar("db", { method: "DELETE", path: PATH, headers, expect: [404] });

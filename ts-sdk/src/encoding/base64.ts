@@ -1,6 +1,6 @@
 import { platform } from "../platform.ts";
 
-/** The bytes of base64 (RFC 4648, section 4), padded or not; `undefined` when the text is none. */
+/** Decodes base64 (RFC 4648, section 4), padded or not; `undefined` when the text is invalid. */
 export function decodeBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   try {
     return bytesOf(platform.atob(text));
@@ -9,20 +9,20 @@ export function decodeBase64(text: string): Uint8Array<ArrayBuffer> | undefined 
   }
 }
 
-/** The bytes of base64url (RFC 4648, section 5) without padding; `undefined` when the text is none. */
+/** Decodes base64url (RFC 4648, section 5) without padding; `undefined` when the text is invalid. */
 export function decodeBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
   if (!/^[A-Za-z0-9_-]*$/.test(text)) return undefined;
   return decodeBase64(text.replaceAll("-", "+").replaceAll("_", "/"));
 }
 
-/** Bytes as base64 (RFC 4648, section 4), padded. */
+/** Encodes bytes as base64 (RFC 4648, section 4), padded. */
 export function encodeBase64(bytes: Uint8Array): string {
   let text = "";
   for (let i = 0; i < bytes.length; i++) text += String.fromCharCode(bytes[i] as number);
   return platform.btoa(text);
 }
 
-/** Bytes as base64url (RFC 4648, section 5), without padding. */
+/** Encodes bytes as base64url (RFC 4648, section 5), without padding. */
 export function encodeBase64Url(bytes: Uint8Array): string {
   return encodeBase64(bytes).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }

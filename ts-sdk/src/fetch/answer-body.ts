@@ -2,23 +2,25 @@ import { joinBytes } from "../http/bytes.ts";
 import { checkBytes, type StreamSettings, soon } from "../http/pieces.ts";
 import type { FetchReader } from "./types.ts";
 
-/** The most bytes that are read before the head is sent. */
+/** The limit of bytes that are read before the head is sent. */
 const MAX_AHEAD = 1024 * 1024;
-/** The turns of the microtask queue that a body may take which needs nothing of the host, behind some middleware. */
+/**
+ * The turns of the microtask queue within which a body that needs nothing of the host is read, behind some middleware.
+ */
 const TURNS = 64;
 
-/** A body that is not there at once: what has been read of it, and the rest. */
+/** A body that is not complete at once: the bytes read so far, and the rest. */
 export interface PartialBody {
   readonly ahead: readonly Uint8Array[];
-  /** The read that waits. */
+  /** The pending read. */
   readonly waiting: ReturnType<FetchReader["read"]> | undefined;
   readonly reader: FetchReader;
 }
 
 /**
- * Reads a body as far as it is there.
+ * Reads the part of a body that is ready.
  *
- * @returns the whole body, or its beginning when it is larger than 1 MiB or has to be waited for
+ * @returns the whole body, or its beginning when it is larger than 1 MiB or has to be awaited
  * @throws TypeError when a piece is not bytes; the reason of a stream that fails
  */
 export async function readAhead(reader: FetchReader): Promise<Uint8Array | PartialBody> {
@@ -37,10 +39,10 @@ export async function readAhead(reader: FetchReader): Promise<Uint8Array | Parti
 }
 
 /**
- * Streams what has been read of a body, and then the rest.
+ * Streams the bytes read so far, and then the rest.
  *
- * @param waited waits for what outlives the answer. It is called at the stream's end, because what is waited for may be
- *   what writes the stream.
+ * @param waited waits for the work given to `waitUntil`. It is called at the stream's end, because that work may write
+ *   the stream.
  */
 export function partialBody({ ahead, waiting, reader }: PartialBody, waited: () => Promise<void>): StreamSettings {
   let at = 0;

@@ -25,7 +25,7 @@ async function next(): Promise<string | number | undefined> {
   return piece?.status === 200 ? decode(piece.body) : piece?.status;
 }
 
-/** A body of these pieces, each `ms` after the one before. */
+/** A body of these pieces, with `ms` between two of them. */
 function slow(ms: number, ...pieces: string[]) {
   let cancelled = false;
   const body = new ReadableStream({

@@ -20,19 +20,20 @@ import type { Fetch, FetchResponse } from "./types.ts";
 
 installFetchClasses();
 
-/** Fields that HTTP keeps to one connection (RFC 9110, section 7.6.1), and the length, which is the body's. */
+/** Fields that belong to one connection (RFC 9110, section 7.6.1), and the length, which comes from the body. */
 const HOP = /^(?:connection|content-length|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade)$/;
 
 /**
- * Answers the component's requests with an app that speaks `fetch`: Hono's and its like. The app gets a `Request`, the environment
- * as its second argument, and `{ waitUntil }` as its third. Bodies are streamed, unless they are short or there at once.
+ * Answers the component's requests with an app that speaks `fetch`, such as Hono's. The app gets a `Request`, the
+ * environment as its second argument, and `{ waitUntil }` as its third. Bodies are streamed, unless they are short or
+ * complete at once.
  *
  * @param app the default export of a handler module
  */
 export function fetchHandler(app: { readonly fetch: Fetch }): (raw: RawRequest) => Promise<RawResponse> {
   takeUploads();
   return async (raw) => {
-    // Nothing of the user's runs while a component is built.
+    // No code of the user's runs while a component is built.
     if (raw.method === WARM_UP) return send(problemResponse(problem(404)), raw.method);
     const pending: Promise<unknown>[] = [];
     variables = undefined;
@@ -53,7 +54,7 @@ export function fetchHandler(app: { readonly fetch: Fetch }): (raw: RawRequest) 
   };
 }
 
-/** Waits for what outlives the answer; it may begin more. */
+/** Waits for the promises given to `waitUntil`, which may add more. */
 async function settled(pending: readonly Promise<unknown>[]): Promise<void> {
   for (let done = 0; done < pending.length; done++) {
     await (pending[done] as Promise<unknown>).catch((thrown) => reportError("waitUntil", thrown));
@@ -76,7 +77,7 @@ function requestFrom(raw: RawRequest): Request {
   );
 }
 
-/** @param waited waits for what outlives the answer */
+/** @param waited waits for the promises given to `waitUntil` */
 async function answerOf(response: FetchResponse, request: Request, waited: () => Promise<void>): Promise<RawResponse> {
   const own = response instanceof Response ? response : undefined;
   if (typeof response?.headers?.getSetCookie !== "function") {
@@ -111,13 +112,13 @@ async function answerOf(response: FetchResponse, request: Request, waited: () =>
   return body === undefined ? { status, headers } : { status, headers, body };
 }
 
-/** The headers of a response of another class. Cookies are the one field that cannot be joined (RFC 6265, section 3). */
+/** The headers of a response of another class. Cookies are the one field that can't be joined (RFC 6265, section 3). */
 function fieldsOf(response: FetchResponse): [name: string, value: string][] {
   const joined = [...response.headers].filter(([name]) => name !== "set-cookie") as [string, string][];
   return [...joined, ...response.headers.getSetCookie().map((cookie): [string, string] => ["set-cookie", cookie])];
 }
 
-/** The environment of the request that is being answered, once it was asked for. */
+/** The environment of the current request, once it was asked for. */
 let variables: Record<string, string> | undefined;
 
 function loaded(): Record<string, string> {
@@ -130,7 +131,7 @@ function loaded(): Record<string, string> {
   return variables;
 }
 
-/** `env` as frameworks expect it, read from the host when it is first asked for. */
+/** `env` in the form that frameworks expect, read from the host when it is first asked for. */
 const environment: object = new Proxy(
   {},
   {

@@ -1,17 +1,17 @@
-/** The part of an answer's headers that is read (Fetch, section 5.1). */
+/** The members of an answer's headers that are used (Fetch, section 5.1). */
 export interface FetchHeaders extends Iterable<readonly [name: string, value: string]> {
   get(name: string): string | null;
   getSetCookie(): string[];
 }
 
-/** The part of a `Response` that is read (Fetch, section 5.5). */
+/** The members of a `Response` that are used (Fetch, section 5.5). */
 export interface FetchResponse {
   readonly status: number;
   readonly headers: FetchHeaders;
   readonly body: FetchBody | null;
 }
 
-/** The part of a body's stream that is read (Streams, section 4). */
+/** The members of a body's stream that are used (Streams, section 4). */
 export interface FetchBody {
   getReader(): FetchReader;
 }
@@ -22,5 +22,5 @@ export interface FetchReader {
   cancel(): Promise<unknown>;
 }
 
-/** The method of an app that speaks `fetch`. */
+/** The `fetch` method of an app. */
 export type Fetch = (request: object, env: object, context: object) => FetchResponse | Promise<FetchResponse>;

@@ -29,7 +29,7 @@ it("says that it takes bodies in pieces, and asks for each", async () => {
   expect(await call(":streams")).toEqual(WAITS);
   expect(await call(":begin POST")).toEqual(WAITS);
   expect(await call(":piece", "one")).toEqual(WAITS);
-  // Nothing has come for a while.
+  // No piece has arrived for a while.
   expect(await call(":piece")).toEqual(WAITS);
   expect(await call(":piece", "two")).toEqual(WAITS);
   expect(summary(await call(":end"))).toEqual([200, '["one","two"]']);
@@ -38,7 +38,7 @@ it("says that it takes bodies in pieces, and asks for each", async () => {
 it("answers at once, and leaves the body where the app does not read it", async () => {
   const { call } = component(() => new Response("no", { status: 401 }));
   expect(summary(await call(":begin POST"))).toEqual([401, "no"]);
-  // Nothing is left of it.
+  // The request has no state left.
   expect((await call(":next")).status).toBe(500);
 });
 

@@ -1,12 +1,12 @@
 /**
- * Tells whether a value is a `Uint8Array` of any realm. Inside the component, the bytes of a request are of another realm than
- * the handler, and so is all that Node makes in Jest's tests.
+ * Reports whether a value is a `Uint8Array` of any realm. The bytes of a request inside a component are of another
+ * realm than the handler, and so are all bytes that Node makes in Jest's tests.
  */
 export function isBytes(value: unknown): value is Uint8Array {
   return Object.prototype.toString.call(value) === "[object Uint8Array]";
 }
 
-/** Puts pieces together; `length` is that of all of them. A single piece is returned as it is. */
+/** Joins pieces; `length` is the sum of their lengths. A single piece is returned as it is. */
 export function joinBytes<B extends Uint8Array>(pieces: readonly B[], length: number): B | Uint8Array<ArrayBuffer> {
   if (pieces.length === 1) return pieces[0] as B;
   const whole = new Uint8Array(length);

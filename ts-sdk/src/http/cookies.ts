@@ -7,29 +7,29 @@ import { copyOf, SENDING } from "./sending.ts";
 
 /** The attributes of a cookie (RFC 6265bis, section 4.1). */
 export interface CookieOptions {
-  /** Seconds until it is gone; with the browser's session when neither this nor `expires` is given. */
+  /** Seconds until the cookie expires; it lasts for the browser's session when neither this nor `expires` is given. */
   readonly maxAge?: number;
-  /** When it is gone. */
+  /** The time when the cookie expires. */
   readonly expires?: Date;
-  /** The paths that it is sent to; `"/"` unless it is given. */
+  /** The paths that it is sent to; `"/"` by default. */
   readonly path?: string;
-  /** The domain that it is sent to, and those below it; the host itself alone unless it is given. */
+  /** The domain that it is sent to, with its subdomains; only the host itself by default. */
   readonly domain?: string;
-  /** Sent over HTTPS only (and to localhost); true unless it is given. */
+  /** Sends it over HTTPS only (and to localhost); true by default. */
   readonly secure?: boolean;
-  /** Hidden from scripts; true unless it is given. */
+  /** Hides it from scripts; true by default. */
   readonly httpOnly?: boolean;
-  /** Whether requests that other sites cause have it; `"Lax"` unless it is given. */
+  /** Limits the requests from other sites that carry it; `"Lax"` by default. */
   readonly sameSite?: "Strict" | "Lax" | "None" | "strict" | "lax" | "none";
-  /** Kept apart for each site that embeds this one. */
+  /** Separates it by the site that embeds this one. */
   readonly partitioned?: boolean;
   /** Appends an HMAC-SHA-256 of name and value with this key; `req.cookies.signed` checks it. */
   readonly sign?: string | Uint8Array;
 }
 
-/** The longest name and value that browsers keep, in bytes (RFC 6265bis, section 5.7). */
+/** The longest name and value that browsers accept, in bytes (RFC 6265bis, section 5.7). */
 const MAX_BYTES = 4096;
-/** An attribute's value: visible ASCII and spaces but `;`. */
+/** An attribute's value: visible ASCII and spaces except `;`. */
 const ATTRIBUTE = /^[ -:<-~]*$/;
 /** The length of an HMAC-SHA-256 in base64url. */
 const SIGNATURE_LENGTH = 43;
@@ -39,7 +39,7 @@ const KNOWN = /^(?:maxAge|expires|path|domain|secure|httpOnly|sameSite|partition
 /**
  * The value of a `Set-Cookie` header.
  *
- * @throws TypeError or RangeError naming the cookie and what browsers would not take.
+ * @throws TypeError or RangeError naming the cookie and the part that browsers refuse.
  */
 function setCookie(name: string, value: string, options: CookieOptions): string {
   const wrong = (why: string) => new TypeError(`cookie ${JSON.stringify(name)}: ${why}`);
@@ -79,7 +79,7 @@ function checkKey(name: string, key: string | Uint8Array): void {
   if (key.length === 0) throw new TypeError(`cookie "${name}": the key to sign with is empty`);
 }
 
-/** A value with the signature that `signed` checks. */
+/** Appends the signature that `signed` checks. */
 async function signedValue(name: string, value: string, key: string | Uint8Array): Promise<string> {
   checkKey(name, key);
   return `${value}.${encodeBase64Url(await hmac(key, `${name}=${value}`))}`;
@@ -90,7 +90,7 @@ export function withCookie<R extends Response>(response: R, name: string, value:
   const { sign } = options;
   const header = (text: string) => ["set-cookie", setCookie(name, text, options)] as const;
   if (sign === undefined) return copyOf(response, response.headers.concat([header(value)]));
-  // Checked here and not when it is sent.
+  // Checked here, because sending happens later.
   checkKey(name, sign);
   header(`${value}.${"x".repeat(SIGNATURE_LENGTH)}`);
   const later = [...(response[SENDING]?.later ?? []), async () => header(await signedValue(name, value, sign))];
@@ -106,7 +106,7 @@ async function complete(response: Response): Promise<Response> {
 /** `Request.cookies`. */
 export function cookiesOf(headers: Headers): Cookies {
   const given = headers.getAll("cookie");
-  // HTTP/2 may send them in several lines (RFC 9113, section 8.2.3).
+  // HTTP/2 may send cookies in several lines (RFC 9113, section 8.2.3).
   return new Cookies(given.length === 0 ? undefined : given.join("; "));
 }
 
@@ -119,7 +119,7 @@ export class Cookies {
     this.#header = header;
   }
 
-  /** The value of a cookie, percent-decoded; `undefined` when it is absent. Of two of one name the first counts. */
+  /** The value of a cookie, percent-decoded; `undefined` when it is absent. The first of two with one name counts. */
   get(name: string): string | undefined {
     for (const pair of this.#header?.split(";") ?? []) {
       const equals = pair.indexOf("=");

@@ -3,20 +3,21 @@ import { writeJson } from "./json.ts";
 
 /** An event that `sse` sends (HTML, section 9.2.6). */
 export interface ServerSentEvent {
-  /** The event's type; `message` to the client unless it is given. One line. */
+  /** The event's type; clients assume `message` by default. One line. */
   readonly event?: string | undefined;
-  /** A text is sent as it is, any other value as JSON. */
+  /** The data: a text is sent as it is, any other value as JSON. */
   readonly data: unknown;
-  /** The header `last-event-id` of a client that connects again after this event. One line, without U+0000. */
+  /** The value of `last-event-id` that a client sends when it reconnects after this event. One line, without U+0000. */
   readonly id?: string | number | undefined;
-  /** The time after which a client connects again, in milliseconds. */
+  /** The time after which a client reconnects, in milliseconds. */
   readonly retry?: number | undefined;
 }
 
 /**
- * The bytes of an event.
+ * Encodes an event.
  *
- * @throws TypeError when `event` or `id` is not one line, or `data` has no JSON; RangeError when `retry` is no whole number
+ * @throws TypeError when `event` or `id` is not one line, or `data` has no JSON; RangeError when `retry` is not a whole
+ *   number
  */
 export function encodeEvent(value: unknown): Uint8Array {
   if (typeof value !== "object" || value === null)

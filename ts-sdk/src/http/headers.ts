@@ -3,7 +3,7 @@ import { encodeUtf8 } from "../platform.ts";
 /** A header as the component interface gives it: the value is bytes. */
 export type RawHeader = [name: string, value: Uint8Array];
 
-/** The headers of a request, or of an answer that was fetched, in the order they came. Names are case-insensitive. */
+/** The headers of a request or of a fetched answer, in the order they came. Names are case-insensitive. */
 export class Headers implements Iterable<readonly [name: string, value: string]> {
   readonly #raw: readonly (readonly [string, Uint8Array | string])[];
 
@@ -23,7 +23,7 @@ export class Headers implements Iterable<readonly [name: string, value: string]>
     const wanted = name.toLowerCase();
     const values: string[] = [];
     const raw = this.#raw;
-    // By index, here and wherever every request passes: the engine takes ten times as long for `for…of`.
+    // By index, here and wherever every request passes, because the engine takes ten times as long for `for…of`.
     for (let i = 0; i < raw.length; i++) {
       const header = raw[i] as (typeof raw)[number];
       const given = header[0];
@@ -34,7 +34,7 @@ export class Headers implements Iterable<readonly [name: string, value: string]>
     return values;
   }
 
-  /** Whether the header is there. */
+  /** Reports whether the header is present. */
   has(name: string): boolean {
     const wanted = name.toLowerCase();
     return this.#raw.some(([given]) => given.toLowerCase() === wanted);
@@ -51,7 +51,7 @@ export class Headers implements Iterable<readonly [name: string, value: string]>
 
 function decodeValue(value: Uint8Array | string): string {
   if (typeof value === "string") return value;
-  // In one call, as far as a call's number of arguments goes.
+  // In one call, up to the limit of a call's arguments.
   if (value.length <= MAX_ARGUMENTS) return String.fromCharCode.apply(undefined, value as unknown as number[]);
   let text = "";
   for (let i = 0; i < value.length; i++) text += String.fromCharCode(value[i] as number);
@@ -60,10 +60,10 @@ function decodeValue(value: Uint8Array | string): string {
 
 const MAX_ARGUMENTS = 4096;
 
-/** The bytes of a value that {@link checkHeader} let through. */
+/** Encodes a value that {@link checkHeader} accepted. */
 export function encodeValue(value: string): Uint8Array {
   const utf8 = encodeUtf8(value);
-  // Of ASCII it is the same.
+  // Latin-1 and UTF-8 are the same for ASCII.
   if (utf8.length === value.length) return utf8;
   const bytes = new Uint8Array(value.length);
   for (let i = 0; i < value.length; i++) bytes[i] = value.charCodeAt(i);
@@ -73,20 +73,20 @@ export function encodeValue(value: string): Uint8Array {
 // RFC 9110 section 5.1 (field-name is a token) and 5.5 (field values).
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const FORBIDDEN = /[^\t -~\x80-\xff]/;
-// RFC 9110 section 7.6.1, and what `wasi:http` leaves to its host.
+// RFC 9110 section 7.6.1, and the headers that `wasi:http` reserves for its host.
 const KEPT =
   /^(?:connection|host|http2-settings|keep-alive|proxy-(?:authenticate|authorization|connection)|transfer-encoding|upgrade)$/;
 
-/** Whether a text is a token, as the names of headers and methods are (RFC 9110, section 5.6.2). */
+/** Reports whether a text is a token, as the names of headers and methods are (RFC 9110, section 5.6.2). */
 export function isToken(text: unknown): text is string {
   return typeof text === "string" && TOKEN.test(text);
 }
 
 /**
- * A header that a handler sends, with its name in lower case.
+ * Checks a handler's header, and returns it with its name in lower case.
  *
- * @throws TypeError naming the header when the name is no token or is one that the connection keeps to itself, or the
- * value holds a control character or one that is no byte (above U+00FF).
+ * @throws TypeError naming the header when the name is not a token or belongs to the connection, or the value holds a
+ *   control character or one above U+00FF.
  */
 export function checkHeader(name: string, value: string): readonly [name: string, value: string] {
   const header = headerPair(name, value);
@@ -94,13 +94,13 @@ export function checkHeader(name: string, value: string): readonly [name: string
   return header;
 }
 
-/** The same of a header that a request brings, which may be one of the connection's. */
+/** Checks a request's header, which may belong to the connection. */
 export function headerPair(name: string, value: string): readonly [name: string, value: string] {
   if (!isToken(name)) throw new TypeError(`${JSON.stringify(name)} is no header name`);
   return [name.toLowerCase(), checkValue(name, value)];
 }
 
-/** The same of the value alone. */
+/** Checks the value alone. */
 export function checkValue(name: string, value: string): string {
   if (value === undefined || value === null) throw new TypeError(`header "${name}": has no value`);
   const text = String(value);

@@ -1,8 +1,8 @@
 import { type ErrorResponse, error, type Response } from "./response.ts";
 
-/** Thrown to answer at once: by `guard` and `ensure`, and by a request's `json()`. */
+/** An exception that is an answer: thrown by `guard` and `ensure`, and by a request's `json()`. */
 export class HttpError extends Error {
-  /** The answer that the request gets. */
+  /** The answer that the client gets. */
   readonly response: Response;
 
   constructor(response: ErrorResponse) {
@@ -13,7 +13,7 @@ export class HttpError extends Error {
 }
 
 /**
- * Answers with the error unless the condition holds; the type checker knows it holds from here on.
+ * Answers with the error unless the condition holds. It narrows the condition's type for the code behind it.
  *
  * @throws HttpError, which the SDK turns into the answer.
  */
@@ -22,8 +22,8 @@ export function guard(condition: unknown, status: number, message: string): asse
 }
 
 /**
- * `Then`, unless `T` is a promise: `ensure` can't look into one. In two steps, so that a type parameter of a caller's own
- * generic function fits: with `any` in its place, as the type checker tries it, nothing is pending.
+ * `Then`, unless `T` is a promise, which `ensure` can't inspect. Two steps, so that a type parameter of a generic
+ * caller fits: for `any`, which the type checker tries in its place, nothing is pending.
  */
 export type Settled<T, Then> = "pending" extends Progress<T> ? "await the promise first: ensure(await …)" : Then;
 type Progress<T> = [Extract<T, PromiseLike<unknown>>] extends [never]
@@ -33,7 +33,7 @@ type Progress<T> = [Extract<T, PromiseLike<unknown>>] extends [never]
     : "pending";
 
 /**
- * The value, when there is one; null, undefined, and a function that throws answer with the error.
+ * Returns the value; answers with the error for null, undefined, and a function that throws.
  *
  * @example const user = ensure(await find(id), 404, "no such user");
  * @example const filter = ensure(() => parseFilter(text), 400, "not a filter");

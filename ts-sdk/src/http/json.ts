@@ -1,7 +1,7 @@
 import { decodeUtf8 } from "../platform.ts";
 import type { InputError } from "./problem.ts";
 
-/** A parsed body, or why there is none. */
+/** A parsed body, or the failure. */
 export interface ParsedJson {
   readonly value?: unknown;
   readonly failure?: InputError;
@@ -10,7 +10,7 @@ export interface ParsedJson {
 const MISSING: ParsedJson = { failure: { in: "body", pointer: "#", code: "required", detail: "is required" } };
 const MALFORMED: ParsedJson = { failure: { in: "body", pointer: "#", code: "json", detail: "must be JSON in UTF-8" } };
 
-/** Parses a body as JSON (RFC 8259). The engine's own message is dropped: it quotes what was sent. */
+/** Parses a body as JSON (RFC 8259). The engine's own message is dropped, because it quotes the input. */
 export function parseJson(body: Uint8Array | undefined): ParsedJson {
   if (body === undefined || body.length === 0) return MISSING;
   const text = decodeUtf8(body);
@@ -23,9 +23,9 @@ export function parseJson(body: Uint8Array | undefined): ParsedJson {
 }
 
 /**
- * A value as JSON.
+ * Writes a value as JSON.
  *
- * @throws TypeError for what has no JSON: a function, a cycle, a bigint.
+ * @throws TypeError for a value without JSON: a function, a cycle, a bigint.
  */
 export function writeJson(value: unknown): string {
   let text: string | undefined;
@@ -33,14 +33,14 @@ export function writeJson(value: unknown): string {
     text = JSON.stringify(value);
   } catch (thrown) {
     if (thrown instanceof TypeError) throw thrown;
-    // The stack of the component's engine ends some 350 levels deep in it, and in JavaScript of our own 50,000.
+    // The engine's stack overflows at some 350 levels in JSON.stringify, and at 50,000 in JavaScript.
     text = writeDeep(value, "");
   }
   if (text === undefined) throw new TypeError(`a ${typeof value} can't be sent as JSON`);
   return text;
 }
 
-/** What JSON.stringify does, level by level. */
+/** Does what JSON.stringify does, level by level. */
 function writeDeep(given: unknown, key: string): string | undefined {
   const toJson = (given as { toJSON?: unknown } | null | undefined)?.toJSON;
   const value: unknown = typeof toJson === "function" ? toJson.call(given, key) : given;
@@ -59,7 +59,10 @@ function writeDeep(given: unknown, key: string): string | undefined {
 
 const JSON_MEDIA_TYPE = /^application\/(?:[\w!#$&^.+-]+\+)?json[\t ]*(?:;|$)/i;
 
-/** Whether a `content-type` says JSON, or nothing: `application/json` or `application/…+json` (RFC 6839 section 3.1). */
+/**
+ * Reports whether a `content-type` is JSON or absent: `application/json` or `application/…+json` (RFC 6839 section
+ * 3.1).
+ */
 export function saysJson(contentType: string | undefined): boolean {
   if (contentType === undefined || contentType === "" || contentType === "application/json") return true;
   return JSON_MEDIA_TYPE.test(contentType);

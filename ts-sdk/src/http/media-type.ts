@@ -1,6 +1,6 @@
 const MEDIA_TYPE = /^[\w!#$&^.+-]+\/(?:\*|[\w!#$&^.+-]+)$/;
 
-/** Tells a media type, such as `image/png`, or all of one kind, such as `image/*`. */
+/** Reports whether a text is a media type, such as `image/png`, or a range of one type, such as `image/*`. */
 export function isMediaType(text: unknown): boolean {
   return typeof text === "string" && MEDIA_TYPE.test(text);
 }
@@ -10,7 +10,7 @@ export function mediaTypeOf(contentType: string): string {
   return (contentType.split(";")[0] as string).trim().toLowerCase();
 }
 
-/** Tells a content type that is one of `types`, or any where there are none. */
+/** Reports whether a content type is one of `types`; any is when the list is empty. */
 export function isTaken(contentType: string, types: readonly string[]): boolean {
   const given = mediaTypeOf(contentType);
   const isLike = (wanted: string) =>

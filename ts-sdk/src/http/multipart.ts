@@ -2,14 +2,14 @@ import { decodeUtf8Leniently, encodeUtf8 } from "../platform.ts";
 
 /** One part of a form (RFC 7578, section 4). */
 export interface Part {
-  /** The name of its field. */
+  /** The name of the form's field. */
   readonly name: string;
-  /** What the client says of a file; `undefined` for a field that is none. */
+  /** The name and type that the client sends with a file; `undefined` for another field. */
   readonly file: { readonly name: string; readonly type: string } | undefined;
   readonly content: Uint8Array<ArrayBuffer>;
 }
 
-/** The most parts of one form; a hostile body must not buy many objects. */
+/** The limit of parts of a form, because each costs several objects. */
 const MAX_PARTS = 1_000;
 /** The longest headers of a part, in bytes. */
 const MAX_HEADERS = 16 * 1024;
@@ -18,7 +18,7 @@ const CR = 13;
 const LF = 10;
 const DASH = 45;
 
-/** The parameter `boundary` of a content type (RFC 2046, section 5.1.1); `undefined` when it has none that can be. */
+/** The parameter `boundary` of a content type (RFC 2046, section 5.1.1); `undefined` when it is absent or invalid. */
 export function boundaryOf(contentType: string): string | undefined {
   const found = /;[\t ]*boundary=(?:"([^"]+)"|([^\s";]+))/i.exec(contentType);
   const boundary = found?.[1] ?? found?.[2];
@@ -26,15 +26,15 @@ export function boundaryOf(contentType: string): string | undefined {
 }
 
 /**
- * Takes `multipart/form-data` (RFC 7578) apart, from bytes of any realm.
+ * Parses `multipart/form-data` (RFC 7578), from bytes of any realm.
  *
- * @returns the parts in their order, or what is wrong with the body
+ * @returns the parts in their order, or a message with the error
  */
 export function readMultipart(body: Uint8Array, boundary: string | undefined): readonly Part[] | string {
   if (boundary === undefined) return "must have a boundary in its content type (RFC 2046, section 5.1.1)";
   const delimiter = encodeUtf8(`--${boundary}`);
   const parts: Part[] = [];
-  // Before the first delimiter there may be something to ignore.
+  // The preamble before the first delimiter is ignored.
   let at = startsWith(body, delimiter, 0) ? delimiter.length : after(body, delimiter, 0);
   for (;;) {
     if (at < 0) return "must end with its closing boundary";
@@ -55,7 +55,7 @@ export function readMultipart(body: Uint8Array, boundary: string | undefined): r
   }
 }
 
-/** Where the headers of a part end that begin with the line break at `from`: behind the empty line. */
+/** Finds the end of a part's headers, which begin with the line break at `from`: the position behind the empty line. */
 function endOfHeaders(body: Uint8Array, from: number): number {
   const limit = Math.min(body.length, from + MAX_HEADERS);
   for (let at = from; at >= 0 && at < limit; at = body.indexOf(CR, at + 1)) {
@@ -64,9 +64,9 @@ function endOfHeaders(body: Uint8Array, from: number): number {
   return -1;
 }
 
-/** Behind the next delimiter, which stands after a line break. */
+/** The position behind the next delimiter, which follows a line break. */
 function after(body: Uint8Array, delimiter: Uint8Array, from: number): number {
-  // From one carriage return to the next: comparing each byte would take the engine's interpreter far longer.
+  // From one carriage return to the next, because comparing each byte would be far slower in the engine's interpreter.
   for (let at = body.indexOf(CR, from); at >= 0; at = body.indexOf(CR, at + 1)) {
     if (body[at + 1] === LF && startsWith(body, delimiter, at + 2)) return at + 2 + delimiter.length;
   }
@@ -78,7 +78,7 @@ function startsWith(body: Uint8Array, text: Uint8Array, at: number): boolean {
   return true;
 }
 
-/** The name of the field and the file that a part's headers speak of. */
+/** Reads the field and the file from a part's headers. */
 function describe(headers: string): Omit<Part, "content"> | undefined {
   let disposition: string | undefined;
   let type = "application/octet-stream";
@@ -93,7 +93,7 @@ function describe(headers: string): Omit<Part, "content"> | undefined {
   const name = parameter(disposition, "name");
   const filename = parameter(disposition, "filename");
   if (name === undefined) return undefined;
-  // Some clients send a path; it is of no use here.
+  // Some clients send a path; only its last part is a name.
   const file = filename === undefined ? undefined : { name: filename.replace(/^.*[/\\]/s, ""), type };
   return { name, file };
 }

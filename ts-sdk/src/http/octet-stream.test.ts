@@ -21,7 +21,7 @@ const app = routes({
 
 const bytes = (length: number) => new Uint8Array(length);
 
-/** Calls the app as a host does that streams. */
+/** Calls the app as a host does that streams bodies. */
 async function call(method: string, pathWithQuery = "/", headers: [string, string][] = [], body?: Uint8Array) {
   const raw = {
     method,

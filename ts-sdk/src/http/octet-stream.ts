@@ -9,7 +9,7 @@ import { takeUploads } from "./upload.ts";
 
 const OCTETS = "application/octet-stream";
 
-/** The data that a client sends as such a body: bytes, a `Blob` or a `ReadableStream` of bytes. */
+/** The body that a client sends: bytes, a `Blob` or a `ReadableStream` of bytes. */
 export type OctetInput =
   | Uint8Array
   | { readonly size: number; readonly type: string; stream(): object }
@@ -17,7 +17,7 @@ export type OctetInput =
 
 /** A body of bytes that the handler reads while it arrives, from `octetStream(…)`. */
 export interface OctetStreamSchema extends StandardSchema<OctetInput, AsyncIterable<Uint8Array<ArrayBuffer>>> {
-  /** The media types that are taken, as the OpenAPI document lists them. */
+  /** The accepted media types, as the OpenAPI document lists them. */
   readonly octets: readonly string[];
   /** @internal */
   readonly read: (request: Request) => AsyncIterable<Uint8Array<ArrayBuffer>>;
@@ -25,18 +25,18 @@ export interface OctetStreamSchema extends StandardSchema<OctetInput, AsyncItera
 
 /** Options of `octetStream`. */
 export interface OctetStreamOptions {
-  /** Bytes of the body; 413 beyond. The host's `max_upload_bytes` holds in any case. */
+  /** The limit of the body's bytes; 413 beyond. The host's `max_upload_bytes` applies as well. */
   readonly max?: number;
-  /** Media types that are taken, such as `image/png` or `image/*`; 415 for another. Any when left out. */
+  /** The accepted media types, such as `image/png` or `image/*`; 415 for any other. All when left out. */
   readonly types?: readonly string[];
 }
 
 /**
  * A body of bytes that the handler reads piece by piece while it arrives, so that it may be larger than memory:
- * `put("/files/{id}", { body: octetStream({ max: 1e9 }) }, async ({ body }) => { for await (const piece of body) … })`. It can be read
- * once. The host waits for the handler: nothing arrives that is not asked for.
+ * `put("/files/{id}", { body: octetStream({ max: 1e9 }) }, async ({ body }) => { for await (const piece of body) … })`.
+ * It can be read once. The host waits for the handler: it sends a piece only when the handler reads one.
  *
- * @throws TypeError at definition: `max` is no whole number, or `types` no list of media types.
+ * @throws TypeError at definition: `max` is not a whole number, or `types` not a list of media types.
  */
 export function octetStream(options: OctetStreamOptions = {}): OctetStreamSchema {
   refuseUnknown("octetStream", options, ["max", "types"]);
@@ -66,7 +66,7 @@ export function octetStream(options: OctetStreamOptions = {}): OctetStreamSchema
   });
 }
 
-/** The pieces of a body, whether it arrives by and by or is there. */
+/** The pieces of a body, whether it is streamed or complete. */
 async function* pieces(request: Request, max: number): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   const upload = uploadOf(request);
   let left = max;

@@ -3,41 +3,41 @@ import { reportError } from "../app/report.ts";
 import { platform, streamKey } from "../platform.ts";
 import { isBytes } from "./bytes.ts";
 
-/** A source of pieces, as an async iterator is one. */
+/** A source of pieces; async iterators fit. */
 export interface PieceReader {
   next(): Promise<{ readonly done?: boolean | undefined; readonly value?: unknown }>;
   return?(): unknown;
 }
 
-/** How the pieces of an answer are read and sent. */
+/** Settings of a streamed answer. */
 export interface StreamSettings {
   /** Opens the source. It is called when the host asks for the first piece. */
   open(): PieceReader;
-  /** Turns what the source yields into bytes. An exception breaks the answer off. */
+  /** Converts the source's values to bytes. An exception breaks the answer off. */
   encode(value: unknown): Uint8Array;
   /** Releases a source that is never opened. */
   drop?(): unknown;
-  /** A piece that is sent whenever nothing has come for {@link HEARTBEAT_S} seconds. */
+  /** A piece that is sent after each {@link HEARTBEAT_S} seconds without one. */
   readonly heartbeat?: Uint8Array;
 }
 
 /** The time between a stream's last piece and its heartbeat, in seconds. */
 export const HEARTBEAT_S = 15;
 
-/** The time that one `:next` waits for a piece, in milliseconds: between two of them, the host acts on its limits. */
+/** The time that one `:next` waits for a piece, in milliseconds: between two calls, the host enforces its limits. */
 const SLICE_MS = 1000;
 /** The turns of the microtask queue in which a piece that needs nothing of the host arrives. */
 const QUICK_TURNS = 8;
 
-/** The header, always the last one, that announces a streamed answer to the host (`wit/handler.wit`). */
+/** The last header, which announces a streamed answer to the host (`wit/handler.wit`). */
 const STREAMED = [":body", new Uint8Array([115, 116, 114, 101, 97, 109, 101, 100])] as const;
 
 /**
  * Prepares a streamed answer. The host asks for the pieces with `:next` and ends the stream early with `:cancel`; the
  * entry of a component hands both to the function at {@link streamKey}.
  *
- * @returns the function that starts the stream when the answer is sent, or drops it when the answer has no body. It gives
- *   the headers to append.
+ * @returns the function that starts the stream when the answer is sent, or drops it when the answer has no body. It
+ *   returns the headers to append.
  */
 export function streamOf(settings: StreamSettings): (isSent: boolean) => RawResponse["headers"] {
   return (isSent) => {
@@ -46,7 +46,7 @@ export function streamOf(settings: StreamSettings): (isSent: boolean) => RawResp
       return [];
     }
     const stream = new Stream(settings);
-    // An instance streams one answer at a time: a stream that was left behind is forgotten here.
+    // An instance streams one answer at a time: an abandoned stream is dropped here.
     platform[streamKey] = (method) => (method === ":next" ? stream.next() : stream.cancel());
     return [STREAMED];
   };
@@ -56,7 +56,7 @@ async function ignoreFailure(act: () => unknown): Promise<void> {
   try {
     await act();
   } catch {
-    // Nobody waits for it.
+    // No caller awaits this.
   }
 }
 
@@ -64,7 +64,7 @@ async function ignoreFailure(act: () => unknown): Promise<void> {
 class Stream {
   readonly #settings: StreamSettings;
   #reader: PieceReader | undefined;
-  /** The answer to a `:next` whose time was over before there was a piece. */
+  /** The answer to a `:next` whose time ran out before a piece arrived. */
   #pending: Promise<RawResponse> | undefined;
   #quietS = 0;
 
@@ -106,7 +106,7 @@ class Stream {
         const { done, value } = await this.#reader.next();
         if (done) break;
         const body = await this.#encode(value);
-        // The host takes an empty piece for none.
+        // Skipped, because the host ignores empty pieces.
         if (body.length > 0) return { status: 200, headers: [], body };
       }
       platform[streamKey] = undefined;
@@ -142,9 +142,9 @@ async function withinSlice(pending: Promise<RawResponse>): Promise<RawResponse |
 }
 
 /**
- * The value of a promise when it needs nothing of the host, else `undefined`.
+ * The value of a promise that needs nothing of the host, else `undefined`.
  *
- * @param turns how many turns of the microtask queue it may take
+ * @param turns the limit of turns of the microtask queue
  */
 export async function soon<T>(promise: Promise<T>, turns: number): Promise<T | undefined> {
   let isSettled = false;
@@ -156,7 +156,7 @@ export async function soon<T>(promise: Promise<T>, turns: number): Promise<T | u
   return isSettled ? promise : undefined;
 }
 
-/** Lets the pieces of a source through that are bytes. @throws TypeError for anything else. */
+/** Passes pieces on that are bytes. @throws TypeError for any other */
 export function checkBytes(value: unknown): Uint8Array {
   if (isBytes(value)) return value;
   throw new TypeError("a piece of a streamed body is a text or a Uint8Array");

@@ -4,13 +4,13 @@ import { reasonPhrase } from "./status.ts";
 
 /** The body of every error answer: problem details (RFC 9457, which replaces RFC 7807). */
 export interface ProblemDetails {
-  /** A URI that names the kind of problem; `about:blank` when the status says it all. */
+  /** A URI that names the kind of problem; `about:blank` when the status is enough. */
   readonly type: string;
   /** A short summary of the kind of problem. */
   readonly title: string;
   /** The status code of the answer. */
   readonly status: number;
-  /** What went wrong this time. */
+  /** An explanation of this occurrence. */
   readonly detail?: string;
   /** A URI that names this occurrence. */
   readonly instance?: string;
@@ -18,10 +18,10 @@ export interface ProblemDetails {
   readonly [extension: string]: unknown;
 }
 
-/** Where a failed input stood. */
+/** The part of a request that an input comes from. */
 export type InputKind = "path" | "query" | "body";
 
-/** One entry of the extension member `errors` of a 400 answer. The value that was given is never in it. */
+/** One entry of the extension member `errors` of a 400 answer. It never contains the given value. */
 export interface InputError {
   readonly in: InputKind;
   /** A JSON pointer in URI fragment form, `#/address/zip`; `#` for the input as a whole. */
@@ -30,7 +30,7 @@ export interface InputError {
   readonly detail: string;
 }
 
-/** The problem details of a status, with what `extra` adds. */
+/** The problem details of a status, with the members of `extra`. */
 export function problem(status: number, detail?: string, extra?: Readonly<Record<string, unknown>>): ProblemDetails {
   const own = { status, ...(detail === undefined ? undefined : { detail }) };
   const { type = "about:blank", title = reasonPhrase(status), ...others } = extra ?? {};
@@ -44,12 +44,14 @@ export function inputErrors(where: InputKind, failures: readonly Failure[]): Inp
 
 const MALFORMED = "must be percent-encoded UTF-8";
 
-/** The entry for what can't be decoded. */
+/** The entry for an input that can't be decoded. */
 export function malformed(where: InputKind, path: readonly PropertyKey[]): InputError {
   return { in: where, pointer: pointer(path), code: "format", detail: MALFORMED };
 }
 
-/** What a 400 answer says besides its list of errors. Of what can't be decoded nothing else is said. */
+/**
+ * The problem details of a 400 answer besides its list of errors. An input that can't be decoded gets one entry only.
+ */
 export function invalidInput(errors: readonly InputError[]): ProblemDetails {
   const undecoded = errors.filter(({ detail }) => detail === MALFORMED);
   const shown = errors.slice(0, MAX_FAILURES).filter((error) => {

@@ -7,24 +7,25 @@ import { invalidInput } from "./problem.ts";
 import { problemResponse } from "./response.ts";
 import type { Upload } from "./upload.ts";
 
-/** A request as the component interface gives it (`sdk:core/handler`, record `request`). */
+/** A request of the component interface (`sdk:core/handler`, record `request`). */
 export interface RawRequest {
-  /** As it came, upper case: methods are case-sensitive. */
+  /** The method as it came: methods are case-sensitive. */
   readonly method: string;
   /** The path, and after a `?` the query, both still encoded. */
   readonly pathWithQuery: string;
   readonly headers: RawHeader[];
-  /** What `headers` have as `content-type`, from a host that can tell without the others; values are joined by `", "`. */
+  /** The value of `content-type` in `headers`, from a host that can read it alone; values are joined by `", "`. */
   readonly contentType?: string | undefined;
   readonly body?: Uint8Array | undefined;
-  /** The body in place of `body`, where it arrives while the handler runs. */
+  /** The body in place of `body`, when it arrives while the handler runs. */
   readonly upload?: Upload | undefined;
 }
 
 /** The method of a build's requests (`crates/snapshot/src/request.rs`): no client can send it (RFC 9110, section 9.1). */
 export const WARM_UP = ":warm-up";
 
-// Where a request keeps what it was made of, and its headers. A private field makes more work for the engine's interpreter.
+// Keys of a request's raw form and its parsed headers. They are symbols, because private fields are slower in the
+// engine's interpreter.
 const RAW = Symbol();
 const HEADERS = Symbol();
 const BODY = Symbol();
@@ -35,7 +36,7 @@ export class Request {
   readonly method: string;
   /** The path as it came, still percent-encoded: `/users/a%20b`. */
   readonly path: string;
-  /** What stands after the `?`, still encoded; empty when there is none. */
+  /** The query behind the `?`, still encoded; empty when there is none. */
   readonly query: string;
   /** @internal */
   readonly [RAW]: RawRequest;
@@ -47,7 +48,7 @@ export class Request {
     const { method, pathWithQuery } = raw;
     this.method = method;
     if (pathWithQuery.includes("?")) {
-      // Not by `slice`, which the engine has written in JavaScript.
+      // `slice` is slow, because the engine implements it in JavaScript.
       const parts = pathWithQuery.split("?");
       this.path = parts[0] as string;
       this.query = parts.length === 2 ? (parts[1] as string) : parts.slice(1).join("?");
@@ -61,7 +62,7 @@ export class Request {
   /** The body's bytes; `undefined` when there is none. */
   get body(): Uint8Array<ArrayBuffer> | undefined {
     const { body } = this[RAW];
-    // A component's bindings are of another realm: their Uint8Array is not the handler's.
+    // A component's bindings are of another realm, whose Uint8Array is not the handler's.
     if (body !== undefined) this[BODY] ??= new Uint8Array(body);
     return this[BODY];
   }
@@ -78,17 +79,17 @@ export class Request {
   }
 
   /**
-   * The client's IP address, such as `192.0.2.1` or `2001:db8::1`. Behind a proxy it is what the proxy reports in
-   * `X-Forwarded-For`, if `[server] trusted_proxies` names the proxy. `undefined` where the server does not tell it: in
-   * `testApp`, in a program that embeds the runtime, and on other servers than Tenon's.
+   * The client's IP address, such as `192.0.2.1` or `2001:db8::1`. Behind a proxy that `[server] trusted_proxies`
+   * names, it is the address in `X-Forwarded-For`. `undefined` where the server does not pass it on: in `testApp`, in a
+   * program that embeds the runtime, and on other servers than Tenon's.
    */
   get ip(): string | undefined {
     return findVariable(`${REQUEST_PREFIX}IP`);
   }
 
   /**
-   * The path below which the client finds the handler's routes: `/run/<module>`, or `""` at the root. It goes in front of
-   * the paths in links and redirects: `` redirect(`${req.base}/users`) ``.
+   * The path below which the client finds the handler's routes: `/run/<module>`, or `""` at the root. Put it in front
+   * of the paths in links and redirects: `` redirect(`${req.base}/users`) ``.
    */
   get base(): string {
     return findVariable(`${REQUEST_PREFIX}BASE`) ?? "";
@@ -109,7 +110,7 @@ export class Request {
       try {
         return new platform.URL(`${scheme}://${host}${rooted}`).href;
       } catch {
-        // A host header that makes no URL is no reason to fail a handler that asks for the path.
+        // An invalid host header must not fail a handler that asks for the path.
       }
     }
     return new platform.URL(`${scheme}://localhost${rooted}`).href;
@@ -124,7 +125,7 @@ export class Request {
   /**
    * The body as JSON, not validated: a route that declares `body` gets it parsed and typed.
    *
-   * @throws HttpError with status 400 when there is no body or it is no JSON, unless the handler catches it.
+   * @throws HttpError with status 400 when there is no body or it is not JSON, unless the handler catches it.
    */
   json(): unknown {
     const parsed = parseJson(rawBody(this));
@@ -133,17 +134,17 @@ export class Request {
   }
 }
 
-/** The body's bytes as the host gave them, of whatever realm. */
+/** The body's bytes as the host passed them, of any realm. */
 export function rawBody(request: Request): Uint8Array | undefined {
   return request[RAW].body;
 }
 
-/** The body while it arrives; `undefined` where it is there. */
+/** The body of a streamed request; `undefined` when the body is complete. */
 export function uploadOf(request: Request): Upload | undefined {
   return request[RAW].upload;
 }
 
-/** The value of `content-type`, for which the other headers need not be read where the host tells it. */
+/** The value of `content-type`. It leaves the other headers unread where the host passes it alone. */
 export function contentType(request: Request): string | undefined {
   const raw = request[RAW];
   return "contentType" in raw ? raw.contentType : request.headers.get("content-type");

@@ -14,28 +14,28 @@ export type HeadersInit =
   | Readonly<Record<string, string | readonly string[]>>
   | Iterable<readonly [name: string, value: string]>;
 
-/** What `respond` takes. */
+/** Options of `respond`. */
 export interface ResponseInit {
   readonly headers?: HeadersInit;
   /**
-   * A text is sent as UTF-8, and as `text/plain` unless the headers say otherwise; bytes are sent as they are. A
+   * A text is sent as UTF-8, and as `text/plain` unless the headers set another type; bytes are sent as they are. A
    * `ReadableStream` is sent piece by piece, as `stream` does.
    */
   readonly body?: string | Uint8Array | ReadableBody;
 }
 
-// Of these there is one; giving another replaces it. Every other header may be repeated, `set-cookie` above all.
+// Headers that occur once: giving another replaces it. Every other header may be repeated, such as `set-cookie`.
 const SINGLE = new Set(["content-type", "content-length", "location", "etag", "last-modified", "retry-after"]);
 
 /**
- * What a handler answers, as plain data: compare it in a test. It is made by `ok`, `created`, `accepted`, `noContent`,
+ * A handler's answer, as plain data: compare it in a test. It is made by `ok`, `created`, `accepted`, `noContent`,
  * `error`, `respond`, `stream` and `sse`.
  */
 export class Response<out Status extends number = number, out Body = unknown> {
   readonly status: Status;
   /** Lower-case names and values, in order. */
   readonly headers: readonly (readonly [name: string, value: string])[];
-  /** The value that will be written as JSON; from `respond` and `stream`, the text, the bytes or the source themselves. */
+  /** The value to write as JSON; from `respond` and `stream`, the text, the bytes or the source. */
   readonly body: Body;
   /** @internal */
   declare readonly [SENDING]?: Sending;
@@ -49,15 +49,15 @@ export class Response<out Status extends number = number, out Body = unknown> {
   }
 
   /**
-   * The same answer with one more header. A name may be given again, as `set-cookie` often is; only of headers that can
-   * be there but once, such as `content-type` and `location`, the last one stands.
+   * The same answer with one more header. A name may be repeated, such as `set-cookie`. A header that occurs once, such
+   * as `content-type` and `location`, replaces the former one.
    *
    * @throws TypeError naming the header when its name or value can't be sent.
    */
   header(name: string, value: string): this {
     const added = checkHeader(name, value);
     const kept = SINGLE.has(added[0]) ? this.headers.filter(([given]) => given !== added[0]) : this.headers;
-    // A spread goes through an iterator in the engine; `concat` copies.
+    // `concat` copies in one step; a spread uses an iterator, which is slow in the engine.
     return copyOf(this, kept.concat([added]));
   }
 
@@ -65,19 +65,19 @@ export class Response<out Status extends number = number, out Body = unknown> {
    * The same answer with a cookie, whose value is percent-encoded; `Path=/; HttpOnly; Secure; SameSite=Lax` unless the
    * options say otherwise.
    *
-   * @throws TypeError or RangeError naming the cookie and what browsers would not take.
+   * @throws TypeError or RangeError naming the cookie and the part that browsers refuse.
    */
   cookie(name: string, value: string, options: CookieOptions = {}): this {
     return withCookie(this, name, value, options);
   }
 
-  /** The same answer with a cookie that replaces one of this name, path and domain, and is gone at once. */
+  /** The same answer with a cookie that deletes the one of this name, path and domain. */
   clearCookie(name: string, options: Pick<CookieOptions, "path" | "domain"> = {}): this {
     return this.cookie(name, "", { ...options, maxAge: 0, expires: new Date(0) });
   }
 }
 
-/** The same answer with these headers in the place of others of their names. They are sent as they are. */
+/** The same answer with these headers, which replace others of their names. They are sent as they are. */
 export function withHeaders<R extends Response>(response: R, added: Response["headers"]): R {
   if (added.length === 0) return response;
   const kept = response.headers.filter(([name]) => !added.some(([other]) => other === name));
@@ -87,11 +87,11 @@ export function withHeaders<R extends Response>(response: R, added: Response["he
 /** An answer whose body is sent as it is. */
 export class RawResponse<out Status extends number, out Body> extends Response<Status, Body> {}
 
-/** An error answer, from `error`; every route may give it, whatever status and body it declares. */
+/** An error answer, from `error`; every route may return it, whatever status and body it declares. */
 export interface ErrorResponse extends Response<ErrorStatus, ProblemDetails> {}
 
 /**
- * The same answer with its body written as JSON, so that sending it can't fail any more.
+ * The same answer with its body written as JSON, so that sending it can't fail.
  *
  * @throws TypeError when the body can't be written as JSON.
  */
@@ -101,7 +101,7 @@ export function encodedResponse(response: Response): Response {
   return new Response(status, headers, body, { ...response[SENDING], text: writeJson(body) });
 }
 
-/** The bytes of a whole answer's body as they are sent; `undefined` when there is none. */
+/** The bytes of a complete answer's body; `undefined` when there is none. */
 export function encodedBody(response: Response): Uint8Array | undefined {
   const { body } = response;
   if (body === undefined) return undefined;
@@ -111,7 +111,7 @@ export function encodedBody(response: Response): Uint8Array | undefined {
 
 /** The headers of every answer with a JSON body, until one is added. */
 export const JSON_TYPE = Object.freeze([["content-type", "application/json"]] as const);
-/** The same of problem details. */
+/** The headers of problem details. */
 export const PROBLEM_TYPE = Object.freeze([["content-type", "application/problem+json"]] as const);
 
 /** 200 with a JSON body. */
@@ -119,7 +119,7 @@ export function ok<const Body>(body: Body): Response<200, Body> {
   return new Response(200, JSON_TYPE, body);
 }
 
-/** 201 with a JSON body and where the new resource is, as an absolute URL or a path. */
+/** 201 with a JSON body and the location of the new resource, an absolute URL or a path. */
 export function created<const Body>(location: string, body: Body): Response<201, Body> {
   return new Response(201, [JSON_TYPE[0], ["location", checkValue("location", location)]], body);
 }
@@ -137,24 +137,24 @@ export function noContent(): Response<204, undefined> {
 }
 
 /**
- * Sends the client to another place, an absolute URL or a path: 302 unless `status` is given. A path is one of the host, and
- * not of the module: put `req.base` in front of a route's own.
+ * Redirects the client to an absolute URL or a path: 302 unless `status` is given. The path begins at the host, not at
+ * the module: put `req.base` in front of a route's own.
  *
- * @throws RangeError when the status is no redirect (301, 302, 303, 307, 308).
+ * @throws RangeError when the status is not a redirect (301, 302, 303, 307, 308).
  */
 export function redirect<const Status extends 301 | 302 | 303 | 307 | 308 = 302>(
   location: string,
   status: Status = 302 as Status,
 ): Response<Status, undefined> {
   if (!isRedirect(status)) throw new RangeError(`redirect: ${status} is no redirect`);
-  // A header has no other characters; as browsers and servers do it, they are percent-encoded (RFC 3987, section 3.1), half a
-  // surrogate pair as U+FFFD.
+  // Percent-encodes the characters that a header can't hold, as browsers and servers do (RFC 3987, section 3.1); half a
+  // surrogate pair becomes U+FFFD.
   const text = String(location).replace(/[\ud800-\udfff]/gu, "\ufffd");
   const encoded = text.replace(/[^\0-\x7f]+/g, encodeURI);
   return new Response(status, [["location", checkValue("location", encoded)]], undefined);
 }
 
-/** What `error` may add to the problem details. */
+/** Members that `error` adds to the problem details. */
 export interface ErrorExtra {
   /** A URI that names the kind of problem. */
   readonly type?: string | undefined;
@@ -169,7 +169,7 @@ export interface ErrorExtra {
 /**
  * An error answer: problem details with `message` as their `detail`, and the members of `extra` beside it.
  *
- * @throws RangeError when the status is no error (400 to 599).
+ * @throws RangeError when the status is not an error (400 to 599).
  */
 export function error(status: number, message: string, extra?: ErrorExtra): ErrorResponse {
   if (!(Number.isInteger(status) && status >= 400 && status <= 599)) {
@@ -209,7 +209,7 @@ export function respond<const Status extends number, const Init extends Response
 /**
  * An answer whose body is not JSON.
  *
- * @param helper the function that was called, for errors
+ * @param helper the name of the called function, for errors
  * @param type the content type unless the headers have one
  */
 export function rawResponse<const Status extends number, const Body>(

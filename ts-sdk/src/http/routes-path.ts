@@ -1,4 +1,7 @@
-/** Where an app lists its routes by name for typed clients, which know the names alone; behind the address of the module. */
+/**
+ * The path, behind the module's address, of the list of routes by name. Typed clients read it, because they know the
+ * names alone.
+ */
 export const ROUTES_PATH = "/.well-known/tenon-routes";
 
 /** A route in that list: its method, and its paths with their placeholders. */

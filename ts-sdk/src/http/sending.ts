@@ -1,16 +1,16 @@
 import type { RawResponse as SentResponse } from "../app/app.ts";
 import type { Response } from "./response.ts";
 
-/** Where an answer keeps what belongs to its sending. */
+/** The key of an answer's {@link Sending}. */
 export const SENDING: unique symbol = Symbol() as never;
 
 /** The parts of an answer that only sending needs. */
 export interface Sending {
   /** The body as JSON text, once it is written. */
   readonly text?: string;
-  /** Headers that take time to make, such as signed cookies. */
+  /** Headers that are computed asynchronously, such as signed cookies. */
   readonly later?: readonly (() => Promise<readonly [name: string, value: string]>)[];
-  /** Appends the headers of `later`. It is there with them, so that an app without any does not hold it. */
+  /** Appends the headers of `later`. It is stored with them, so that an app without any does not contain the code. */
   readonly complete?: (response: Response) => Promise<Response>;
   /** Starts a streamed answer, or drops it when it is sent without a body. Returns the headers to append. */
   readonly start?: (isSent: boolean) => SentResponse["headers"];
@@ -27,7 +27,7 @@ export function copyOf<R extends Response>(response: R, headers: Response["heade
   return new Same(response.status, headers, response.body, sending);
 }
 
-/** The same answer with the headers that take time to make. */
+/** The same answer with its asynchronous headers. */
 export function completedResponse(response: Response): Response | Promise<Response> {
   return response[SENDING]?.complete?.(response) ?? response;
 }

@@ -2,7 +2,7 @@ import { STATUS_CODES } from "node:http";
 import { expect, it } from "vitest";
 import { reasonPhrase } from "./status.ts";
 
-// RFC 9110 words them otherwise than Node.
+// RFC 9110 has other phrases than Node.
 const RENAMED: Record<number, string> = { 413: "Content Too Large", 418: "I'm a teapot", 422: "Unprocessable Content" };
 // Not in the IANA registry, or obsoleted there.
 const UNKNOWN = new Set([509, 510]);

@@ -4,10 +4,10 @@ export type ErrorStatus =
   | (421 | 422 | 423 | 424 | 425 | 426 | 428 | 429 | 431 | 451)
   | (500 | 501 | 502 | 503 | 504 | 505 | 506 | 507 | 508 | 511);
 
-/** The statuses that send a client elsewhere, or to what it has already. */
+/** The statuses that redirect a client, or refer it to its cache. */
 export type RedirectStatus = 300 | 301 | 302 | 303 | 304 | 307 | 308;
 
-// By class, from 400 and from 500 on; an empty place is a status that has no phrase.
+// By class, from 400 and from 500 on; an empty entry is a status without a phrase.
 const PHRASES = [
   "Bad Request,Unauthorized,Payment Required,Forbidden,Not Found,Method Not Allowed,Not Acceptable," +
     "Proxy Authentication Required,Request Timeout,Conflict,Gone,Length Required,Precondition Failed,Content Too Large," +
@@ -24,12 +24,12 @@ export function reasonPhrase(status: number): string {
   return PHRASES[status < 500 ? 0 : 1]?.[status % 100] || (status < 500 ? "Client Error" : "Server Error");
 }
 
-/** Whether an answer with this status never has a body (RFC 9110 section 6.4.1). */
+/** Reports whether an answer with this status never has a body (RFC 9110 section 6.4.1). */
 export function isBodiless(status: number | undefined): boolean {
   return status === 204 || status === 205 || status === 304;
 }
 
-/** Tells the statuses that send a client to another location (Fetch, section 2.2.3). */
+/** Reports whether a status is a redirect (Fetch, section 2.2.3). */
 export function isRedirect(status: number): boolean {
   return [301, 302, 303, 307, 308].includes(status);
 }

@@ -204,7 +204,7 @@ describe("stream", () => {
         throw stream(source(req));
       }),
     });
-    // As in a component: `testApp` keeps the streams of its requests apart.
+    // `testApp` keeps the streams of its requests apart; a component does not.
     Reflect.deleteProperty(globalThis, streamKey);
     for (const pathWithQuery of ["/", "/thrown"]) {
       let isTaken = false;

@@ -4,23 +4,23 @@ import { streamOf } from "./pieces.ts";
 import { type HeadersInit, type Response, rawResponse } from "./response.ts";
 import { type Piece, type StreamSource, settingsOf } from "./stream.ts";
 
-/** What `stream` takes besides the source. */
+/** Options of `stream`. */
 export interface StreamInit<Status extends number = number> {
-  /** 200 unless it is given. */
+  /** The status; 200 by default. */
   readonly status: Status;
-  /** `content-type` is `application/octet-stream` unless it is given here. */
+  /** Headers; `content-type` is `application/octet-stream` by default. */
   readonly headers?: HeadersInit;
 }
 
 /**
- * An answer whose body is sent piece by piece, while it is made. The next piece is asked for when the client has taken the
- * last one. When the client goes away, or a limit is passed, a generator is ended and its `finally` runs. An exception after
- * the head breaks the answer off; it is reported like any other.
+ * An answer whose body is sent piece by piece, while it is made. The source is asked for the next piece when the client
+ * has received the last one. When the client goes away, or a limit is passed, a generator is ended and its `finally`
+ * runs. An exception after the head breaks the answer off; it is reported like any other.
  *
  * @param source an async generator function, an async iterable or a `ReadableStream` of texts and bytes
  * @example stream(async function* () { for (let n = 0; n < 3; n++) yield `${n}\n`; })
- * @throws RangeError when the status is not from 200 to 599; TypeError for another source, or naming a header that can't be
- *   sent.
+ * @throws RangeError when the status is not from 200 to 599; TypeError for another source, or naming a header that
+ *   can't be sent.
  */
 export function stream(
   source: StreamSource<Piece>,
@@ -38,7 +38,7 @@ export function stream(
   return rawResponse("stream", status, headers, "application/octet-stream", source, { start });
 }
 
-/** What `sse` takes besides the source. */
+/** Options of `sse`. */
 export interface SseInit {
   readonly headers?: HeadersInit;
 }
@@ -47,13 +47,13 @@ const COMMENT = ":\n\n";
 
 /**
  * An answer of server-sent events (HTML, section 9.2): `text/event-stream`, 200, not to be cached. A comment is sent
- * whenever nothing has come for 15 seconds, so that proxies keep the connection. A client that has lost it sends the last
- * `id` as the header `last-event-id`.
+ * after 15 seconds without an event, so that proxies keep the connection. A client that reconnects sends the last `id`
+ * as the header `last-event-id`.
  *
  * @param source an async generator function, an async iterable or a `ReadableStream` of events
  * @example sse(async function* () { yield { event: "tick", data: { n: 1 }, id: "1" }; })
- * @throws TypeError for another source, or naming a header that can't be sent. An event that can't be written breaks the
- *   answer off, as an exception of the generator does.
+ * @throws TypeError for another source, or naming a header that can't be sent. An event that can't be written breaks
+ *   the answer off, as an exception of the generator does.
  */
 export function sse(
   source: StreamSource<ServerSentEvent>,

@@ -4,7 +4,7 @@ import { checkBytes, type PieceReader, type StreamSettings } from "./pieces.ts";
 /** A piece of a streamed body: a text is sent as UTF-8. An empty piece is left out. */
 export type Piece = string | Uint8Array;
 
-/** A `ReadableStream`, as far as it is read. */
+/** The members of a `ReadableStream` that are used. */
 export interface ReadableBody {
   getReader(): {
     read(): Promise<{ readonly done: boolean; readonly value?: unknown }>;
@@ -12,10 +12,10 @@ export interface ReadableBody {
   };
 }
 
-/** What yields the pieces of a streamed answer: an async generator function, an async iterable, or a `ReadableStream`. */
+/** The source of a streamed answer's pieces: an async generator function, an async iterable, or a `ReadableStream`. */
 export type StreamSource<T> = (() => AsyncIterable<T>) | AsyncIterable<T> | ReadableBody;
 
-/** Tells a `ReadableStream`, of any realm, from other values. */
+/** Reports whether a value is a `ReadableStream`, of any realm. */
 export function isReadable(value: unknown): value is ReadableBody {
   return typeof (value as Partial<ReadableBody> | undefined | null)?.getReader === "function";
 }
@@ -27,8 +27,8 @@ function isIterable(value: unknown): value is AsyncIterable<unknown> {
 /**
  * Checks a source, which is read when the answer is sent.
  *
- * @param helper the function that was called, for the error
- * @throws TypeError when it is no source
+ * @param helper the name of the called function, for the error
+ * @throws TypeError when it is not a source
  */
 export function settingsOf(helper: string, source: unknown): StreamSettings {
   const refuse = () => {
@@ -38,7 +38,7 @@ export function settingsOf(helper: string, source: unknown): StreamSettings {
   if (!isFunction && !isReadable(source) && !isIterable(source)) refuse();
   const open = (): PieceReader => {
     const given: unknown = isFunction ? source() : source;
-    // First: the engine's streams are not iterable.
+    // Checked first, because the engine's streams are not iterable.
     if (isReadable(given)) {
       const reader = given.getReader();
       return { next: () => reader.read(), return: () => reader.cancel() };
@@ -46,6 +46,6 @@ export function settingsOf(helper: string, source: unknown): StreamSettings {
     return isIterable(given) ? (given[Symbol.asyncIterator]() as PieceReader) : refuse();
   };
   const encode = (value: unknown) => (typeof value === "string" ? encodeUtf8(value) : checkBytes(value));
-  // A function that was never called holds nothing.
+  // A function that was never called has nothing to release.
   return isFunction ? { open, encode } : { open, encode, drop: () => open().return?.() };
 }

@@ -4,20 +4,20 @@ import { soon } from "./pieces.ts";
 import type { RawRequest } from "./request.ts";
 
 /**
- * Request bodies that arrive while the handler runs (`wit/handler.wit`, "Streamed requests"). The host calls the component again
- * with each part that the handler waits for.
+ * Request bodies that arrive while the handler runs (`wit/handler.wit`, "Streamed requests"). The host calls the
+ * component again with each part that the handler waits for.
  */
 
 /**
- * The turns of the microtask queue that a handler gets to answer before the host is asked for more of the body. They are more than
- * `readAhead` gives the body of an answer (`fetch/answer-body.ts`), which may be this one.
+ * The turns of the microtask queue that a handler has to answer before the host is asked for more of the body. There
+ * are more than for `readAhead` (`fetch/answer-body.ts`), whose body may be this one.
  */
 const TURNS = 128;
 
-/** The time after which timers of the handler get a turn, however fast the body arrives, in milliseconds. */
+/** The interval at which the handler's timers get a turn, however fast the body arrives, in milliseconds. */
 const TIMERS_MS = 100;
 
-/** An answer that waits for the next piece of the body, and one that waits for all that is left. */
+/** An answer that asks for the next piece of the body, and one that asks for the rest. */
 const WAITS: RawResponse = Object.freeze({ status: 100, headers: Object.freeze([]) });
 const WAITS_WHOLE: RawResponse = Object.freeze({
   status: 100,
@@ -31,22 +31,22 @@ interface Read {
   reject(reason: Error): void;
 }
 
-/** The body of a request, which the host gives when it is asked for. */
+/** A request's body, which the host passes on demand. */
 export class Upload {
   #read: Read | undefined;
   #waits: RawResponse = WAITS;
   #isEnded = false;
   #failure: Error | undefined;
-  /** Tells that the body is waited for. */
+  /** Reports that the handler waits for the body. */
   #notify: () => void = () => {};
 
-  /** The answer to the host while the handler waits for the body; `undefined` when it does not. */
+  /** The answer to the host while the handler waits for the body; otherwise `undefined`. */
   get waits(): RawResponse | undefined {
     return this.#read && this.#waits;
   }
 
   /**
-   * Waits for the next piece; `undefined` is the end. One piece is asked for at a time.
+   * Waits for the next piece; `undefined` is the end. Only one read may be pending.
    *
    * @throws Error when the body breaks off
    */
@@ -55,7 +55,7 @@ export class Upload {
   }
 
   /**
-   * Waits for all that is left, in one piece.
+   * Waits for the rest, in one piece.
    *
    * @throws Error when the body breaks off, or is larger than the host allows
    */
@@ -63,7 +63,7 @@ export class Upload {
     return (await this.#ask(WAITS_WHOLE)) ?? new Uint8Array();
   }
 
-  /** Gives what is waited for: a piece, or the end. */
+  /** Passes a piece, or the end, to the waiting handler. */
   give(piece: Uint8Array | undefined): void {
     const read = this.#read;
     this.#read = undefined;
@@ -71,7 +71,7 @@ export class Upload {
     read?.resolve(piece);
   }
 
-  /** Ends the body before its end. */
+  /** Breaks the body off. */
   fail(): void {
     const read = this.#read;
     this.#read = undefined;
@@ -79,7 +79,7 @@ export class Upload {
     read?.reject(this.#failure);
   }
 
-  /** Calls back when the handler begins to wait for the body. */
+  /** Sets a callback for when the handler begins to wait for the body. */
   onWait(notify: () => void): void {
     this.#notify = notify;
   }
@@ -100,12 +100,12 @@ export class Upload {
 /** An exchange whose request body has not arrived yet. */
 class Exchange {
   readonly upload: Upload;
-  /** The answer to the call that was left open, and whether it is there. */
+  /** The answer to the open call, and whether it is ready. */
   #answer!: Promise<RawResponse>;
   #isSettled = false;
-  /** True while a response that has begun goes on. */
+  /** True while a response is streamed. */
   #isStreaming = false;
-  /** Tells that the answer is there. */
+  /** Reports that the answer is ready. */
   #notify: () => void = () => {};
   /** The time at which timers had their last turn. */
   #turned = Date.now();
@@ -115,7 +115,7 @@ class Exchange {
     this.expect(answer);
   }
 
-  /** Leaves a call of the host's open until its answer is there. */
+  /** Keeps a call of the host's open until its answer is ready. */
   expect(answer: ReturnType<Answer>): void {
     const settle = () => {
       this.#isSettled = true;
@@ -126,7 +126,7 @@ class Exchange {
     this.#answer.then(settle, settle);
   }
 
-  /** Gives the handler's timers a turn, when they had none for a while or nothing else is to be done. */
+  /** Gives the handler's timers a turn, after an interval or when there is nothing else to do. */
   async turn(isIdle: boolean): Promise<void> {
     if (!isIdle && Date.now() - this.#turned < TIMERS_MS) return;
     await new Promise<void>((resolve) => platform.setTimeout(resolve, 0));
@@ -139,7 +139,7 @@ class Exchange {
     while (!this.#isSettled) {
       const waits = upload.waits;
       if (waits) {
-        // The handler may answer without it.
+        // The handler may answer without reading the body.
         if (!(await soon(this.#answer, TURNS))) return upload.waits ?? waits;
         break;
       }
@@ -157,7 +157,7 @@ class Exchange {
   }
 }
 
-/** An instance has one at a time: one that was left behind is forgotten here. */
+/** The exchange of this instance: one at a time, so an abandoned one is dropped here. */
 let open: Exchange | undefined;
 
 const step: UploadStep = (raw, handle, goOn) => {
@@ -165,13 +165,13 @@ const step: UploadStep = (raw, handle, goOn) => {
   if (method === ":streams") return WAITS;
   if (method.startsWith(BEGIN)) {
     const upload = new Upload();
-    // Read now: the host takes the request's memory back with the next call.
+    // Read now, because the host takes the request's memory back with the next call.
     const { pathWithQuery, headers } = raw;
     const begun: RawRequest = { method: method.slice(BEGIN.length), pathWithQuery, headers, upload };
     open = new Exchange(upload, handle(begun));
     return open.wait();
   }
-  // Nothing is open when the host asks for a response that is streamed for a whole request.
+  // No exchange is open when the host asks for a streamed response to a complete request.
   if (!open) return goOn(raw);
   return goOnWith(open, raw, goOn);
 };
@@ -184,13 +184,13 @@ export function takeUploads(): void {
 async function goOnWith(exchange: Exchange, raw: RawRequest, goOn: Answer): Promise<RawResponse> {
   const { method, body } = raw;
   const { upload } = exchange;
-  // Nothing that cleans up waits for a client that has gone away.
+  // Cleaning up code must not wait for a client that has gone away.
   if (method === ":cancel") upload.fail();
   if (method === ":next" || method === ":cancel") exchange.expect(goOn(raw));
   else {
     if (method === ":end") upload.give(undefined);
     else if (method === ":broken") upload.fail();
-    // A component's bindings are of another realm: their Uint8Array is not the handler's.
+    // A component's bindings are of another realm, whose Uint8Array is not the handler's.
     else if (body !== undefined) upload.give(new Uint8Array(body));
     await exchange.turn(body === undefined);
   }

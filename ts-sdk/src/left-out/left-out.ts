@@ -1,6 +1,6 @@
 /**
- * A function in the place of one that `tenon build` left out, because no source names `word`. A call fails, because only a
- * name that is put together at run time leads to it.
+ * Replaces a function that `tenon build` left out, because no source contains `word`. A call fails; only a name that is
+ * composed at run time leads to it.
  */
 export function leftOut(word: string): never {
   return (() => {

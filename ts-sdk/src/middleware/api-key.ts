@@ -4,11 +4,11 @@ import { authenticate, checkVerify, type Identified, type WithUser } from "./aut
 import type { Middleware } from "./types.ts";
 
 /**
- * Authenticates by a key in a header of its own, as in `apiKey({ header: "x-api-key" }, verify)`: `verify(key, req)` gives
- * the user, which handlers find as `user` in their context. Without a user the answer is 401. Compare a key of your own with
- * `safeEqual`.
+ * Authenticates by a key in a header of its own, as in `apiKey({ header: "x-api-key" }, verify)`: `verify(key, req)`
+ * returns the user, whom handlers find as `user` in their context. Without a user the answer is 401. Compare a key of
+ * your own with `safeEqual`.
  *
- * @throws TypeError when the header's name is none, or `verify` is no function.
+ * @throws TypeError when the header's name is invalid, or `verify` is not a function.
  */
 export function apiKey<User>(
   { header }: { readonly header: string },
@@ -17,7 +17,7 @@ export function apiKey<User>(
   if (!isToken(header)) throw new TypeError('apiKey: takes { header: "x-api-key" } and a function');
   checkVerify("apiKey", verify);
   const name = header.toLowerCase();
-  // There is no registered scheme for a header of one's own; this names where the key belongs.
+  // No scheme is registered for custom headers; this challenge names the header.
   return authenticate<User>({ kind: "apiKey", header: name }, `ApiKey header="${name}"`, async (req) => {
     const all = req.headers.getAll(name);
     return all.length === 1 && all[0] !== "" ? verify(all[0] as string, req) : undefined;

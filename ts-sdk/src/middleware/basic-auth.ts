@@ -5,17 +5,18 @@ import { authenticate, checkVerify, credentials, type Identified, type WithUser 
 import type { Middleware } from "./types.ts";
 
 const BASIC = /^basic +([A-Za-z0-9+/]+=*)$/i;
-/** The control characters, which neither name nor password has (RFC 7617, section 2). */
+/** The control characters, which a name or password never has (RFC 7617, section 2). */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for
 const CONTROL = /[\0-\x1f\x7f]/;
 
 /**
- * Authenticates by name and password of `Authorization: Basic …` (RFC 7617, in UTF-8): `verify(name, password, req)` gives
- * the user, which handlers find as `user` in their context. Without a user the answer is 401. Compare a password of your own
- * with `safeEqual`.
+ * Authenticates by name and password of `Authorization: Basic …` (RFC 7617, in UTF-8): `verify(name, password, req)`
+ * returns the user, whom handlers find as `user` in their context. Without a user the answer is 401. Compare a password
+ * of your own with `safeEqual`.
  *
- * @param options `realm` is what a browser shows when it asks; `"restricted"` unless it is given
- * @throws TypeError when `verify` is no function, or the realm has a quote, a backslash or what is not visible ASCII.
+ * @param options `realm` is the name that a browser may show; `"restricted"` by default
+ * @throws TypeError when `verify` is not a function, or the realm has a quote, a backslash or a character beyond
+ *   visible ASCII.
  */
 export function basicAuth<User>(
   verify: (name: string, password: string, req: Request) => Identified<User>,

@@ -6,10 +6,11 @@ import type { Middleware } from "./types.ts";
 export const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 
 /**
- * Authenticates by the token of `Authorization: Bearer …` (RFC 6750): `verify(token, req)` gives the user, which handlers
- * find as `user` in their context. Without a user the answer is 401. Compare a secret of your own with `safeEqual`.
+ * Authenticates by the token of `Authorization: Bearer …` (RFC 6750): `verify(token, req)` returns the user, whom
+ * handlers find as `user` in their context. Without a user the answer is 401. Compare a secret of your own with
+ * `safeEqual`.
  *
- * @throws TypeError when `verify` is no function.
+ * @throws TypeError when `verify` is not a function.
  */
 export function bearer<User>(verify: (token: string, req: Request) => Identified<User>): Middleware<WithUser<User>> {
   checkVerify("bearer", verify);

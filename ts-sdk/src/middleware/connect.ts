@@ -4,8 +4,8 @@ import type { Around, FindStep, Pipeline, Step } from "../routing/step.ts";
 import type { FoundOperation } from "../routing/table.ts";
 
 /**
- * Connects the middleware of an app with its handlers. Inside middleware each step answers whatever happens: an exception is
- * an answer to the next one outwards.
+ * Connects the middleware of an app with its handlers. Each step inside middleware returns an answer and never throws:
+ * an exception becomes an answer for the next step outwards.
  */
 export function connect({ operations, use, call, settle, answerWithout, recover }: Pipeline): FindStep {
   const callHandler: Step = (request, context, { match, check }) => {
@@ -19,7 +19,7 @@ export function connect({ operations, use, call, settle, answerWithout, recover 
       return recover(thrown, request, operation.name);
     }
   };
-  /** Puts middleware around a step, the first outermost. */
+  /** Puts middleware around a step; the first becomes the outermost. */
   const wrap = (around: readonly Around[], inner: Step) =>
     around.reduceRight((step, each) => each.around(step, recover), inner);
   const steps = new Map<Operation, Step>();

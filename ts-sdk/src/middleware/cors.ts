@@ -5,22 +5,22 @@ import { refuseUnknown } from "../schema/unknown.ts";
 import { middleware } from "./middleware.ts";
 import type { Middleware } from "./types.ts";
 
-/** What {@link cors} takes. */
+/** Options of {@link cors}. */
 export interface CorsOptions {
   /**
-   * Who may read the answers: `"*"` for everyone, the list of origins such as `https://app.example`, or a function that
-   * decides: `true` or the origin itself allows it, everything else refuses.
+   * The origins whose pages may read the answers: `"*"` for all, a list of origins such as `https://app.example`, or a
+   * function: it allows an origin by `true` or by returning it, and refuses it with any other value.
    */
   readonly origin: "*" | readonly string[] | ((origin: string, req: Request) => Decision | Promise<Decision>);
-  /** The methods that a preflight allows; every method of a route unless it is given. */
+  /** The methods that a preflight allows; every method of a route by default. */
   readonly methods?: readonly string[];
-  /** The request headers that a preflight allows; those that it asks for unless it is given. */
+  /** The request headers that a preflight allows; the ones that it asks for by default. */
   readonly headers?: readonly string[];
-  /** The response headers that a script may read besides those that it always may. */
+  /** Further response headers that a script may read. */
   readonly expose?: readonly string[];
-  /** Whether the browser sends cookies along. It can't be used with `"*"`. */
+  /** Lets the browser send cookies. It can't be used with `"*"`. */
   readonly credentials?: boolean;
-  /** Seconds for which a browser keeps the answer to a preflight. */
+  /** Seconds that a browser caches the answer to a preflight. */
   readonly maxAge?: number;
 }
 
@@ -30,14 +30,14 @@ type Decision = boolean | string | null | undefined;
 const OPTIONS = ["origin", "methods", "headers", "expose", "credentials", "maxAge"];
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 
-/** As a browser serializes it (RFC 6454, section 6.2), or `null` for a page that has none. */
+/** An origin as a browser serializes it (RFC 6454, section 6.2), or `null` for a page without one. */
 const ORIGIN = /^(?:null|[a-z][a-z0-9+.-]*:\/\/[^/?#@\sA-Z]+)$/;
 const DEFAULT_PORT = /^http:.*:80$|^https:.*:443$/;
 
 /**
- * Answers by the CORS protocol (Fetch standard, section 3.3): preflights with 204, and every other answer, errors too, with
- * the headers that let a page of an allowed origin read it. Put it into `routes(…, { use: [cors(…)] })`. Another origin gets
- * none of these headers and is otherwise served: CORS protects browsers' users and is no access control.
+ * Answers by the CORS protocol (Fetch standard, section 3.3): preflights with 204, and every other answer, errors too,
+ * with the headers that let a page of an allowed origin read it. Put it into `routes(…, { use: [cors(…)] })`. Another
+ * origin gets none of these headers and is otherwise served: CORS protects browsers' users and does not control access.
  *
  * @throws TypeError at definition, for an origin that no browser sends, and for `credentials` with `"*"`.
  */
@@ -45,11 +45,12 @@ export function cors(options: CorsOptions): Middleware {
   check(options);
   const { origin, methods = METHODS, headers, expose = [], credentials = false, maxAge } = options;
   const isAllowed = async (given: string | undefined, req: Request): Promise<boolean> => {
-    // Everyone gets the same answer: a cache may hand it to a page although a client without an origin asked for it.
+    // All clients get the same answer, because a cache may hand it to a page after a client without an origin asked for
+    // it.
     if (origin === "*") return true;
     if (given === undefined) return false;
     if (typeof origin !== "function") return origin.includes(given);
-    // Functions written for other frameworks return an origin: another one than the request's does not allow it.
+    // Functions written for other frameworks return an origin; one that differs from the request's does not allow it.
     const decision = await origin(given, req);
     return decision === true || decision === given;
   };
@@ -87,7 +88,7 @@ export function cors(options: CorsOptions): Middleware {
 
 type Pair = readonly [name: string, value: string];
 
-/** Adds a name to `Vary`, unless it is there or everything varies. */
+/** Adds a name to `Vary`, unless it or `*` is listed. */
 export function vary(answer: Response, name: string): Response {
   const given = answer.headers.flatMap(([key, value]) => (key === "vary" ? value.split(/[\t ]*,[\t ]*/) : []));
   if (given.some((each) => each === "*" || each.toLowerCase() === name.toLowerCase())) return answer;

@@ -6,9 +6,9 @@ import { middleware } from "./middleware.ts";
 import type { Middleware } from "./types.ts";
 
 /**
- * Gives 200 answers to GET and HEAD a strong `ETag`, a digest of their bodies, and answers 304 to who has that already
- * (RFC 9110, sections 8.8.3 and 13.1.2). An `ETag` that the handler has set is taken as it is. A
- * streamed answer gets none, because nobody knows its body yet.
+ * Gives 200 answers to GET and HEAD a strong `ETag`, a digest of their bodies, and answers 304 to clients that have it
+ * already (RFC 9110, sections 8.8.3 and 13.1.2). It keeps an `ETag` that the handler has set. A streamed answer gets
+ * none, because its body is not known yet.
  */
 export function etag(): Middleware {
   return middleware(async (req, next) => {
@@ -20,7 +20,7 @@ export function etag(): Middleware {
     const tagged = withHeaders(answer, [["etag", tag]]);
     const known = req.headers.get("if-none-match");
     if (known === undefined || !matches(known, tag)) return tagged;
-    // What a 200 would have said of caching (RFC 9110, section 15.4.5).
+    // Keeps the headers about caching that a 200 would have (RFC 9110, section 15.4.5).
     const { headers } = await completedResponse(tagged);
     const kept = headers.filter(([name]) => KEPT.test(name));
     return new Response(304, kept, undefined);
@@ -38,7 +38,7 @@ async function digest(bytes: Uint8Array): Promise<string> {
   return encodeBase64Url(new Uint8Array(hash).subarray(0, 18));
 }
 
-/** Whether one of the tags is this one, by the weak comparison. */
+/** Reports whether one of the tags is this one, by the weak comparison. */
 function matches(list: string, tag: string): boolean {
   if (list.trim() === "*") return true;
   const opaque = (text: string) => text.replace(/^W\//, "");

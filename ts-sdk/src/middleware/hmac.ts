@@ -11,7 +11,7 @@ export async function hmac(
   return new Uint8Array(await subtle.sign("HMAC", imported, bytesOf(data)));
 }
 
-/** Bytes of this realm: inside the component, those of a request are made in another one. */
+/** Bytes of this realm, because those of a component's request are of another one. */
 export function bytesOf(data: string | Uint8Array): Uint8Array {
   return typeof data === "string" ? encodeUtf8(data) : data;
 }

@@ -22,7 +22,7 @@ const jwk = (key: KeyObject, more: object = {}) => ({
   ...more,
 });
 
-/** Signs by what `alg` says in truth, which the header may say otherwise. */
+/** Signs with the algorithm `alg`, while the header may name another one. */
 function sign(alg: string, claims: unknown, header: object = {}, key: KeyObject | string = secret): string {
   const signed = `${part({ alg, ...header })}.${part(claims)}`;
   return `${signed}.${signatureOf(alg, signed, key).toString("base64url")}`;
@@ -276,7 +276,7 @@ describe("a set of keys", () => {
       expect(await at(301, r)).toEqual([200, 2]);
       expect(await at(360, r)).toEqual([200, 2]);
       expect(await at(362, r)).toEqual([200, 3]);
-      // A new key is found at once, and unknown ids do not ask each time.
+      // A new key is found at once, and unknown ids do not cause a request each.
       keys = set.keys;
       expect(await at(363, e)).toEqual([401, 3]);
       expect(await at(373, e)).toEqual([200, 4]);

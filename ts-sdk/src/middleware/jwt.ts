@@ -16,7 +16,7 @@ import type { Middleware } from "./types.ts";
 export type JwtAlgorithm = "HS256" | "HS384" | "HS512" | "RS256" | "ES256";
 
 /** A public key of RSA or of the curve P-256, or a secret, as a JSON Web Key (RFC 7517). */
-// All members are optional, as in the types of the Web's and of Node's JSON Web Keys, so that theirs fit.
+// All members are optional, as in the types of the Web's and Node's JSON Web Keys, so that those fit.
 export interface JsonWebKey {
   readonly kty?: string | undefined;
   readonly kid?: string | undefined;
@@ -30,7 +30,7 @@ export interface JsonWebKey {
   readonly crv?: string | undefined;
   readonly x?: string | undefined;
   readonly y?: string | undefined;
-  /** The secret of HS256 and its like. */
+  /** The secret of HS256, HS384 and HS512. */
   readonly k?: string | undefined;
 }
 
@@ -47,7 +47,7 @@ export interface JsonWebKeySet {
 }
 
 /**
- * A key for {@link jwt}. A text or bytes are the secret of HS256 and its like, except for a public key in PEM
+ * A key for {@link jwt}. A text or bytes are the secret of HS256, HS384 or HS512, except for a public key in PEM
  * (`-----BEGIN PUBLIC KEY-----`), which is one for RS256 or ES256 and never a secret.
  */
 export type JwtKey = string | Uint8Array | JsonWebKey | SubtleKey;
@@ -64,24 +64,24 @@ export interface JwtClaims {
   readonly [claim: string]: unknown;
 }
 
-/** What {@link jwt} takes: `key` or `jwks`, and the algorithms. */
+/** Options of {@link jwt}: `key` or `jwks`, and the algorithms. */
 export interface JwtOptions {
-  /** The key, or a function that gives it, as for a secret: `() => secret("JWT_KEY")`. */
+  /** The key, or a function that returns it, as for a secret: `() => secret("JWT_KEY")`. */
   readonly key?: JwtKey | ((req: Request) => JwtKey | Promise<JwtKey>);
-  /** A set of keys, or the URL of one, which `[outbound] allow` has to permit. */
+  /** A set of keys, or its URL, which `[outbound] allow` has to permit. */
   readonly jwks?: string | JsonWebKeySet;
   /**
-   * The client of the sidecar `cache`, to keep the set of a URL between requests: by default each request has an instance of
-   * its own. Whoever can write the key `jwks:<url>` there decides which tokens are valid.
+   * The client of the sidecar `cache`, to keep a URL's set between requests, because each request has an instance of
+   * its own by default. Anyone who can write the key `jwks:<url>` there decides which tokens are valid.
    */
   readonly cache?: KeySetCache;
-  /** The algorithms that are accepted; a token of any other is refused. */
+  /** The accepted algorithms; a token with any other is refused. */
   readonly algorithms: readonly JwtAlgorithm[];
   /** The `iss` that a token must have. */
   readonly issuer?: string;
-  /** What a token's `aud` must name; one of them, where there are several. */
+  /** The audience that a token's `aud` must name; one of them, for a list. */
   readonly audience?: string | readonly string[];
-  /** Seconds by which clocks may differ; 0 unless it is given. */
+  /** Seconds by which clocks may differ; 0 by default. */
   readonly leeway?: number;
 }
 
@@ -90,7 +90,7 @@ export interface WithClaims {
   claims: JwtClaims;
 }
 
-/** What an algorithm is to `crypto.subtle`, and the kind of key that it takes. */
+/** An algorithm's parameters for `crypto.subtle`, and the type of its key. */
 interface Algorithm {
   readonly kty: "oct" | "RSA" | "EC";
   readonly hash: "SHA-256" | "SHA-384" | "SHA-512";
@@ -105,17 +105,17 @@ const ALGORITHMS: Readonly<Record<JwtAlgorithm, Algorithm>> = {
   ES256: { kty: "EC", hash: "SHA-256", name: "ECDSA" },
 };
 
-/** Credentials of the scheme, whether they can be a token or not. */
+/** A header that presents bearer credentials, whether well-formed or not. */
 const ATTEMPT = /^bearer +\S/i;
-/** The longest token that is looked at, in characters. */
+/** The longest token that is parsed, in characters. */
 const MAX_TOKEN = 16_384;
 
 /**
  * Authenticates by a signed JSON Web Token (RFC 7519) of `Authorization: Bearer …`; handlers find its `claims` in their
- * context. Signature, `exp` and `nbf` are always checked, `iss` and `aud` where they are given here. A token is refused whose
- * algorithm is not listed or does not fit the key, and one with critical extensions (RFC 8725).
+ * context. Signature, `exp` and `nbf` are always checked, `iss` and `aud` if the options name them. A token is refused
+ * when its algorithm is not listed or does not fit the key, or when it has critical extensions (RFC 8725).
  *
- * @throws TypeError at definition, naming the option that can't be.
+ * @throws TypeError at definition, naming the invalid option.
  */
 export function jwt(options: JwtOptions): Middleware<WithClaims> {
   check(options);
@@ -124,7 +124,7 @@ export function jwt(options: JwtOptions): Middleware<WithClaims> {
   const keys = keySource(options);
 
   const run = middleware<WithClaims>(async (req, next) => {
-    // Nothing says what is wrong with a token that is not there (RFC 6750, section 3.1).
+    // The challenge has no error code when there is no token (RFC 6750, section 3.1).
     if (!req.headers.getAll("authorization").some((each) => ATTEMPT.test(each))) return unauthorized("Bearer");
     const token = credentials(req, BEARER);
     const claims = token === undefined ? undefined : await verified(token, req);
@@ -159,7 +159,7 @@ export function jwt(options: JwtOptions): Middleware<WithClaims> {
   }
 }
 
-/** Gives the keys that may have signed a token. */
+/** Returns the keys that may have signed a token. */
 type KeySource = (req: Request, kid: string | undefined) => Promise<readonly JwtKey[]>;
 
 function keySource({ key, jwks, cache }: JwtOptions): KeySource {
@@ -168,12 +168,12 @@ function keySource({ key, jwks, cache }: JwtOptions): KeySource {
   const set = remoteSet(jwks as string, cache);
   return async (_req, kid) => {
     const found = ofKid(await set(false), kid);
-    // A key that is not known may have been added meanwhile.
+    // An unknown key may have been added since.
     return found.length > 0 ? found : ofKid(await set(true), kid);
   };
 }
 
-/** Keys without an id may have signed anything. */
+/** Keys without an id may have signed any token. */
 function ofKid({ keys }: JsonWebKeySet, kid: string | undefined): readonly JsonWebKey[] {
   return keys.filter((key) => kid === undefined || key.kid === undefined || key.kid === kid);
 }
@@ -182,7 +182,8 @@ async function verify(alg: JwtAlgorithm, key: JwtKey, signed: Uint8Array, signat
   const { kty, hash, name } = ALGORITHMS[alg];
   const { subtle } = platform.crypto;
   const algorithm = { name, hash, namedCurve: "P-256" };
-  // The key says which algorithms it is for, never the token: a public key is no secret of HS256 (RFC 8725, section 3.1).
+  // The key, never the token, determines the algorithms: a public key must not become a secret of HS256 (RFC 8725,
+  // section 3.1).
   if (typeof key === "string" || isBytes(key)) {
     const pem = pemOf(key);
     if (kty !== "oct") {
@@ -201,7 +202,7 @@ async function verify(alg: JwtAlgorithm, key: JwtKey, signed: Uint8Array, signat
   }
   if (kty === "EC" && key.crv !== "P-256") return false;
   const { n, e, crv, x, y } = key;
-  // Nothing of the key but what is public: a private one does not verify.
+  // Imports the public members only: a private key does not verify.
   return subtle.verify(
     algorithm,
     await imported("jwk", kty === "RSA" ? { kty, n, e } : { kty, crv, x, y }),
@@ -218,10 +219,10 @@ async function verify(alg: JwtAlgorithm, key: JwtKey, signed: Uint8Array, signat
   }
 }
 
-/** What a public key says that it is (RFC 5480 and RFC 8017), in DER: rsaEncryption, and prime256v1. */
+/** The types of public keys (RFC 5480 and RFC 8017), in DER: rsaEncryption, and prime256v1. */
 const KEY_OIDS = { RSA: "06092a864886f70d010101", EC: "06082a8648ce3d030107" };
 
-/** The bytes of a public key in PEM (RFC 7468); `undefined` for a secret. @throws Error for another thing in PEM. */
+/** The bytes of a public key in PEM (RFC 7468); `undefined` for a secret. @throws Error for any other PEM. */
 function pemOf(key: string | Uint8Array): Uint8Array | undefined {
   const text = (typeof key === "string" ? key : (decodeUtf8(key) ?? "")).trim();
   if (!text.startsWith("-----BEGIN ")) return undefined;
@@ -235,7 +236,7 @@ function isSubtleKey(key: JsonWebKey | SubtleKey): key is SubtleKey {
   return Array.isArray((key as Partial<SubtleKey>).usages);
 }
 
-/** Whether a key of `crypto.subtle` is one for this algorithm. */
+/** Reports whether a key of `crypto.subtle` fits this algorithm. */
 function isFor({ algorithm, usages }: SubtleKey, alg: JwtAlgorithm): boolean {
   const { hash, name = "HMAC", kty } = ALGORITHMS[alg];
   const own = algorithm as {
@@ -247,7 +248,7 @@ function isFor({ algorithm, usages }: SubtleKey, alg: JwtAlgorithm): boolean {
   return fits && own.name === name && usages.includes("verify");
 }
 
-/** `exp` and `nbf` (RFC 7519, sections 4.1.4 and 4.1.5): numbers of seconds, where they are there. */
+/** Checks `exp` and `nbf` (RFC 7519, sections 4.1.4 and 4.1.5), which are numbers of seconds, if they are present. */
 function isCurrent({ exp, nbf }: JwtClaims, leeway: number): boolean {
   const now = Date.now() / 1000;
   if (exp !== undefined && !(typeof exp === "number" && now < exp + leeway)) return false;
@@ -293,7 +294,7 @@ function check(options: JwtOptions): void {
   if (audiences.length === 0 || !audiences.every((each) => typeof each === "string")) {
     throw new TypeError('jwt: "audience" is a text, or a list of one or more');
   }
-  // A text would be joined to `exp`, and a token would never expire.
+  // A text would be concatenated with `exp`, and a token would never expire.
   if (typeof leeway !== "number" || !(leeway >= 0))
     throw new RangeError('jwt: "leeway" is a number of seconds, 0 or more');
 }

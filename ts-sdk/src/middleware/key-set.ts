@@ -2,12 +2,12 @@ import type { cache } from "../client/cache.ts";
 import { httpClient } from "../client/http-client.ts";
 import type { JsonWebKeySet } from "./jwt.ts";
 
-/** The part of the sidecar's client that keeps a set of keys. */
+/** The methods of the sidecar's client that cache a set of keys. */
 export type KeySetCache = Pick<typeof cache, "get" | "set">;
 
-/** How many seconds a set of keys is kept when its answer does not say. */
+/** The seconds that a set of keys is kept when its answer sets no time. */
 const KEPT_SECONDS = 300;
-/** The least time between two requests for a set of keys, so that unknown key ids can't cause one each. */
+/** The least time between two requests for a set of keys, in seconds, so that unknown key ids can't cause one each. */
 const LEAST_SECONDS = 10;
 
 /** A set of keys and its time, in seconds since 1970. */
@@ -17,13 +17,16 @@ interface Kept {
   readonly until: number;
 }
 
-/** Gives a set of keys at a URL, which is kept for as long as its answer says: in the instance, and in a cache if one is given. */
+/**
+ * Reads a set of keys at a URL. It is kept for as long as its answer allows: in the instance, and in a cache if one is
+ * given.
+ */
 export function remoteSet(url: string, cache?: KeySetCache): (anew: boolean) => Promise<JsonWebKeySet> {
   const name = `jwks:${url}`;
   let kept: Kept | undefined;
   return async (anew) => {
     const now = Date.now() / 1000;
-    // A clock that was set back makes nothing last longer.
+    // A clock that was set back must not extend the time.
     const isFresh = ({ at, until }: Kept) => now >= at && now < (anew ? at + LEAST_SECONDS : until);
     if (kept && isFresh(kept)) return kept.set;
     const stored = cache && (await ask(cache.get(name)).then((entry) => parse(entry?.text())));
@@ -42,7 +45,10 @@ export function remoteSet(url: string, cache?: KeySetCache): (anew: boolean) => 
   };
 }
 
-/** Returns the cache's answer; nothing when it fails, because the set is at its URL as well. @throws when there is no cache. */
+/**
+ * Returns the cache's answer, or `undefined` when it fails, because the set is at its URL as well. @throws when there
+ * is no cache
+ */
 async function ask<T>(asked: Promise<T>): Promise<T | undefined> {
   try {
     return await asked;
@@ -67,7 +73,7 @@ function freshSeconds(cacheControl = ""): number {
   return age === undefined ? KEPT_SECONDS : Number(age);
 }
 
-/** Whether a value is a set of keys (RFC 7517, section 5). */
+/** Reports whether a value is a set of keys (RFC 7517, section 5). */
 export function isKeySet(set: unknown): set is JsonWebKeySet {
   const { keys } = Object(set) as { keys?: unknown };
   return Array.isArray(keys) && keys.every((key) => typeof Object(key).kty === "string");

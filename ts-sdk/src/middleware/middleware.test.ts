@@ -21,7 +21,7 @@ import { warmUp } from "../warm-up.ts";
 
 const Item = Type("Item", { name: field.string() });
 
-/** A middleware that writes down when it runs. */
+/** A middleware that logs when it runs. */
 const trace = (log: string[], name: string) =>
   middleware(async (_req, next) => {
     log.push(`${name} >`);

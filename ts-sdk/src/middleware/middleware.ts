@@ -4,8 +4,8 @@ import { connect } from "./connect.ts";
 import type { Empty, Middleware, Next, Passed } from "./types.ts";
 
 /**
- * A type that no call infers from what is expected of its result: `use` expects a middleware that may need anything. The result of
- * `NoInfer` is the same, but editors show that word.
+ * A type that a call does not infer from the expected type of its result: `use` expects a middleware that may need any
+ * context. `NoInfer` has the same effect, but editors would show that word.
  */
 type Uninferred<T> = [T][T extends unknown ? 0 : never];
 
@@ -15,7 +15,7 @@ type Uninferred<T> = [T][T extends unknown ? 0 : never];
  *
  * @example
  * const timed = middleware(async (req, next) => (await next()).header("server-timing", "app"));
- * @throws TypeError when it is given no function.
+ * @throws TypeError for any argument but a function.
  */
 export function middleware<Adds extends object = Empty, Needs extends object = Empty>(
   run: (request: Request, next: Next, context: Needs) => Passed<Adds> | Promise<Passed<Adds>>,

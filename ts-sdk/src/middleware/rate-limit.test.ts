@@ -15,7 +15,7 @@ afterAll(async () => {
   await services.close();
   rmSync(folder, { recursive: true, force: true });
 });
-// The clock of the handler alone stands still; the cache has its own.
+// The handler's clock alone stands still; the cache has its own.
 beforeEach(() => {
   vi.spyOn(Date, "now").mockReturnValue(6_000_000);
 });
@@ -58,7 +58,7 @@ describe("rateLimit", () => {
     const status = async () => (await limited.get("/")).status;
     for (let n = 0; n < 4; n++) expect(await status()).toBe(200);
     const refused = await limited.get("/");
-    // At 75 s a quarter of the four has gone by.
+    // At 75 s a quarter of the four has expired.
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "75"]);
     at(74);
     expect(await status()).toBe(429);

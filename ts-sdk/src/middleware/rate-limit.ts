@@ -5,28 +5,32 @@ import { error, withHeaders } from "../http/response.ts";
 import { middleware } from "./middleware.ts";
 import type { Middleware } from "./types.ts";
 
-/** How many requests a client may send. */
+/** Options of {@link rateLimit}. */
 export interface RateLimitOptions {
-  /** Requests in any `window` seconds. */
+  /** The number of requests in any `window` seconds. */
   readonly limit: number;
-  /** Seconds. */
+  /** The length of the window in seconds. */
   readonly window: number;
-  /** The client of a request, such as its user or its API key: up to 900 characters. Its address (`req.ip`) when left out. */
+  /**
+   * Returns the client of a request, such as its user or its API key: up to 900 characters. Its address (`req.ip`) when
+   * left out.
+   */
   readonly key?: (req: Request) => string | Promise<string>;
-  /** Tells several limits apart, in the cache and in the headers; `default` when left out. */
+  /** The limit's name, in the cache and in the headers; `default` when left out. */
   readonly name?: string;
-  /** Lets requests pass while the sidecar `cache` does not answer, instead of failing with 500. */
+  /** Lets requests pass while the sidecar `cache` fails, instead of answering 500. */
   readonly passOnFailure?: boolean;
 }
 
 /**
- * Lets a client send `limit` requests in any `window` seconds, counted by the sidecar `cache` for all instances together.
- * Others are answered 429 with `Retry-After`. Answers carry `RateLimit-Policy` and `RateLimit` (the draft of the IETF,
- * draft-ietf-httpapi-ratelimit-headers). A request that is refused does not count.
+ * Lets a client send `limit` requests in any `window` seconds, counted by the sidecar `cache` for all instances
+ * together. Others are answered 429 with `Retry-After`. Answers carry `RateLimit-Policy` and `RateLimit` (IETF
+ * draft-ietf-httpapi-ratelimit-headers). A refused request does not count.
  *
  * @example
  * routes({ … }, { use: [rateLimit({ limit: 100, window: 60 })] })
- * @throws TypeError for a limit or a window that is no whole number from 1 on, and for a name that no header can carry.
+ * @throws TypeError for a limit or a window that is not a whole number from 1 on, and for a name that no header can
+ *   carry.
  */
 export function rateLimit(options: RateLimitOptions): Middleware {
   const { limit, window, key = addressOf, name = "default", passOnFailure = false } = options;
@@ -57,23 +61,23 @@ export function rateLimit(options: RateLimitOptions): Middleware {
   });
 }
 
-/** A server that does not tell the address has one client. */
+/** Without an address, all requests are one client's. */
 function addressOf(req: Request): string {
   return req.ip ?? "";
 }
 
-/** What became of a request. */
+/** The result of counting a request. */
 interface Taken {
   readonly isAllowed: boolean;
-  /** Requests that are left. */
+  /** Requests that are left in the window. */
   readonly remaining: number;
-  /** Seconds until there are more. */
+  /** Seconds until the next request is allowed. */
   readonly wait: number;
 }
 
 /**
- * Counts a request. A window that slides is that of two that do not: of the requests of the last one, the share counts that is
- * still within `window` seconds.
+ * Counts a request. The sliding window is computed from two fixed ones: the requests of the previous window count in
+ * proportion to its overlap with the last `window` seconds.
  */
 async function take(client: string, limit: number, window: number): Promise<Taken> {
   const now = Date.now() / 1000;
@@ -81,7 +85,7 @@ async function take(client: string, limit: number, window: number): Promise<Take
   const elapsed = now / window - index;
   const [last = 0, counted = 0] = await counts([`${client}:${index - 1}`, `${client}:${index}`]);
   const before = last * (1 - elapsed);
-  // As many may come in this window; the cache counts, so that two at once are not both the last one.
+  // The requests that may come in this window. The cache compares, so that two at once can't both be the last one.
   const max = Math.floor(limit - before);
   let current = counted;
   let isAllowed = false;
@@ -102,9 +106,9 @@ async function counts(keys: readonly string[]): Promise<number[]> {
   return (await cache.getMany(keys)).map((entry) => (entry === undefined ? 0 : Number(entry.text())));
 }
 
-/** The part of a window until there is place for one more request. */
+/** The fraction of a window until one more request is allowed. */
 function untilOneMore(limit: number, last: number, current: number, elapsed: number): number {
-  // In this window, when enough of the last one has gone by; else in the next one, where this one is the last.
+  // In this window, when enough of the previous one has expired; else in the next one.
   if (current < limit) return last === 0 ? 0 : Math.max(0, 1 - (limit - 1 - current) / last - elapsed);
   return 1 - elapsed + Math.max(0, 1 - (limit - 1) / current);
 }

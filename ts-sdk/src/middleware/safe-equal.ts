@@ -2,10 +2,10 @@ import { isBytes } from "../http/bytes.ts";
 import { encodeUtf8 } from "../platform.ts";
 
 /**
- * Compares two secrets without telling by its duration how much of them is the same. Only their lengths show.
+ * Compares two secrets in constant time, so that its duration reveals only their lengths.
  *
  * @param a a text, compared by its UTF-8 bytes, or bytes
- * @throws TypeError when one of them is something else.
+ * @throws TypeError for arguments of other types.
  */
 export function safeEqual(a: string | Uint8Array, b: string | Uint8Array): boolean {
   const [left, right] = [bytesOf(a), bytesOf(b)];

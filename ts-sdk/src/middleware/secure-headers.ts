@@ -8,7 +8,7 @@ import type { Middleware } from "./types.ts";
  */
 export type SecureHeadersOptions = Readonly<Record<string, string | false>>;
 
-/** Those of Helmet's and Hono's defaults that mean something for an API; a page of HTML needs a policy of its own. */
+/** The defaults of Helmet and Hono that make sense for an API; an HTML page needs a policy of its own. */
 const DEFAULTS: SecureHeadersOptions = {
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
   "cross-origin-opener-policy": "same-origin",
@@ -23,7 +23,7 @@ const DEFAULTS: SecureHeadersOptions = {
 };
 
 /**
- * Adds security headers to every answer that does not have them: `secureHeaders({ "x-frame-options": "DENY" })`.
+ * Adds security headers to answers that lack them: `secureHeaders({ "x-frame-options": "DENY" })`.
  *
  * @throws TypeError at definition, naming a header that can't be sent.
  */

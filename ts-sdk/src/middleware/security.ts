@@ -1,4 +1,4 @@
-/** How a client authenticates: the OpenAPI document has it as a Security Scheme Object of this name. */
+/** A way to authenticate: the OpenAPI document lists it as a Security Scheme Object of this name. */
 export interface SecurityScheme {
   readonly kind: "bearer" | "basic" | "apiKey" | "jwt";
   /** The header of an API key, in lower case. */

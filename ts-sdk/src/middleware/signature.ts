@@ -12,23 +12,23 @@ import type { Middleware } from "./types.ts";
 /** How a sender signs its webhooks. */
 export type SignatureScheme = "github" | "stripe" | "standard-webhooks";
 
-/** What {@link signature} takes. */
+/** Options of {@link signature}. */
 export interface SignatureOptions {
   readonly scheme: SignatureScheme;
-  /** The secret shared with the sender, or a function that gives it: `() => secret("WEBHOOK_SECRET")`. */
+  /** The secret shared with the sender, or a function that returns it: `() => secret("WEBHOOK_SECRET")`. */
   readonly secret: string | ((req: Request) => string | Promise<string>);
-  /** Seconds by which the time of a signature may differ from now; 300 unless it is given. GitHub signs no time. */
+  /** Seconds by which a signature's time may differ from now; 300 by default. GitHub signs no time. */
   readonly tolerance?: number;
 }
 
-/** The most signatures of one request that are looked at. */
+/** The limit of signatures that are checked for a request. */
 const MAX_SIGNATURES = 10;
 
-/** What a request says it was signed with: a time, in seconds, and signatures that each may be the right one. */
+/** The signed parts of a request: a time, in seconds, and signatures of which one has to match. */
 interface Signed {
   readonly at?: number;
   readonly signatures: readonly string[];
-  /** What was signed: the parts before the body, and the key's bytes. */
+  /** The signed text before the body, and the key's bytes. */
   readonly before: string;
 }
 
@@ -82,10 +82,10 @@ const SCHEMES: Readonly<Record<SignatureScheme, Scheme>> = {
 const SECONDS = /^\d{1,12}$/;
 
 /**
- * Lets through what a sender of webhooks has signed, by the raw body and in constant time; the rest is answered 401, and so
- * is a signature whose time is more than `tolerance` away.
+ * Passes requests that a sender of webhooks has signed. It compares the raw body's signature in constant time. It
+ * answers 401 to any other request, and to one whose time is more than `tolerance` away.
  *
- * @throws TypeError at definition, naming the option that can't be.
+ * @throws TypeError at definition, naming the invalid option.
  */
 export function signature(options: SignatureOptions): Middleware {
   check(options);
@@ -95,7 +95,7 @@ export function signature(options: SignatureOptions): Middleware {
     const signed = scheme.read(req);
     if (signed === undefined) return error(401, "The request is not signed.");
     const { at, before, signatures } = signed;
-    // In whole seconds, as the sender counts: with a tolerance of 0 it is this very second.
+    // In whole seconds, like the sender: a tolerance of 0 means this very second.
     if (at !== undefined && Math.abs(Math.floor(Date.now() / 1000) - at) > tolerance) {
       return error(401, "The signature's time is too far away.");
     }
@@ -125,7 +125,7 @@ function check(options: SignatureOptions): void {
   if (typeof secret !== "function" && (typeof secret !== "string" || secret === "")) {
     throw new TypeError('signature: "secret" is a text, or a function that gives it');
   }
-  // A secret that is here already is looked at now, and not when the first request comes.
+  // A known secret is checked now, instead of at the first request.
   if (typeof secret === "string") SCHEMES[scheme].key(secret);
   if (!(tolerance >= 0)) throw new RangeError('signature: "tolerance" is a number of seconds, 0 or more');
 }

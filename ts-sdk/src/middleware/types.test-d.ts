@@ -1,4 +1,4 @@
-/** What the type checker must know of contexts, and must refuse. */
+/** Types of contexts that the compiler must infer, and uses that it must refuse. */
 import type { expectTypeOf as expectTypeOfValue } from "vitest";
 import {
   type App,
@@ -28,7 +28,7 @@ interface Tenant {
 }
 declare const findUser: (token: string | undefined) => Promise<User | undefined>;
 
-// Both type arguments are inferred: what is added from `next(…)`, what is needed from the parameter's type.
+// Both type arguments are inferred: the added context from `next(…)`, the needed one from the parameter's type.
 
 const plain = middleware((_req, next) => next());
 expectTypeOf(plain).toEqualTypeOf<Middleware<Record<never, never>, Record<never, never>>>();
@@ -53,13 +53,13 @@ const inTenant = middleware<{ tenant: Tenant }, { user: User }>((_req, next, { u
 expectTypeOf(inTenant).toEqualTypeOf<Middleware<{ tenant: Tenant }, { user: User }>>();
 const admin = middleware((_req, next, { user }: { user: User }) => (user.name === "root" ? next() : error(403, "no")));
 expectTypeOf(admin).toEqualTypeOf<Middleware<Record<never, never>, { user: User }>>();
-// @ts-expect-error what it says it adds is not handed on
+// @ts-expect-error the declared context is not handed on
 middleware<{ tenant: Tenant }>((_req, next) => next());
 // @ts-expect-error it is handed on with another type
 middleware<{ tenant: Tenant }>((_req, next) => next({ tenant: { id: "1" } }));
 // @ts-expect-error no answer
 middleware(() => "text");
-// @ts-expect-error nobody has said that there is a user
+// @ts-expect-error no middleware declares a user
 middleware((_req, next, { user }) => next({ user }));
 
 // The context of a kit is the third argument of its handlers, merged.
@@ -94,16 +94,16 @@ kit.get("/me", (_input, _req, { session }) => ok(session));
 get("/me", (_input, _req, { user }) => ok(user));
 // @ts-expect-error it needs a user, and stands first
 use(inTenant);
-// @ts-expect-error it needs a user, and stands before who adds one
+// @ts-expect-error it needs a user, and stands before the middleware that adds one
 use(inTenant, signedIn);
 // @ts-expect-error it needs a user of another type
 replaced.use(admin);
 // @ts-expect-error a function is no middleware
 use((_req: unknown, next: () => unknown) => next());
-// @ts-expect-error it needs what the kit does not have
+// @ts-expect-error it needs a context that the kit does not have
 use(headed).use(admin);
 
-// What a handler asks for is given by its groups or its app.
+// Groups or the app add the context that a handler asks for.
 
 const asks = get("/asks", (_input, _req, { user }: { user: User }) => ok(user));
 routes({ asks }, { use: [signedIn] });
@@ -116,15 +116,15 @@ const asksBoth = kit.get("/both", (_input, _req, { user, session }: { user: User
 const session = middleware((_req, next) => next({ session: "s" }));
 routes({ asksBoth }, { use: [session] });
 
-// @ts-expect-error nobody adds a user
+// @ts-expect-error no middleware adds a user
 routes({ asks });
-// @ts-expect-error nobody adds a user
+// @ts-expect-error no middleware adds a user
 routes({ all: group("/all", { asks }) });
-// @ts-expect-error not what is needed
+// @ts-expect-error not the needed context
 routes({ asks, plain: get("/", () => ok({})) }, { use: [session] });
-// @ts-expect-error the kit gives the user, and nobody the session
+// @ts-expect-error the kit adds the user, and no middleware the session
 routes({ asksBoth });
-// @ts-expect-error a group's middleware is given what it needs by those before it
+// @ts-expect-error a group's middleware gets its context from those before it
 group("/all", { asks }, { use: [admin, signedIn] });
 // @ts-expect-error an app's, too
 routes({}, { use: [admin] });
@@ -135,19 +135,19 @@ group("/all", {}, { uses: [] });
 // @ts-expect-error no such option
 routes({}, { perfix: "" });
 routes({}, { onError: (thrown, req) => (thrown instanceof Error ? error(500, req.path) : undefined) });
-// @ts-expect-error onError gives an answer or nothing
+// @ts-expect-error onError returns an answer or nothing
 routes({}, { onError: () => "text" });
 
 const app = routes({ asks, more: group("/more", { post: post("", () => ok({})) }) }, { use: [signedIn] });
 expectTypeOf(app).toExtend<App>();
 
-// Definitions of which only the kind is known are taken as they are.
+// Definitions of a general type are accepted.
 
 declare const many: Record<string, ReturnType<typeof get>>;
 routes(many);
 routes({ ...many, more: get("/", () => ok({})) });
 
-// A middleware that is written where it is used asks for nothing that it does not name.
+// Inline middleware needs no context that it does not name.
 
 routes({ index: get("/", () => ok({})) }, { use: [middleware((req, next) => next({ client: req.ip }))] });
 group("/all", { index: get("", () => ok({})) }, { use: [middleware((req, next) => next({ client: req.ip }))] });

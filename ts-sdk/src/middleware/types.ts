@@ -3,35 +3,35 @@ import type { DeclareRoute } from "../routing/method.ts";
 import type { Around } from "../routing/step.ts";
 import type { SecurityScheme } from "./security.ts";
 
-/** Runs around a route, a group or an app: it may answer in the handler's place, and change what the inside answers. */
+/** Code around a route, a group or an app: it may answer in the handler's place, and change answers of the inside. */
 export interface Middleware<out Adds = Empty, in Needs = Empty> extends Around {
-  /** What a client has to present, for the OpenAPI document; of middleware that authenticates. */
+  /** The credentials that a client has to present, for the OpenAPI document; set by authenticating middleware. */
   readonly security?: SecurityScheme;
-  /** Never there: it carries the types. */
+  /** Never set: it carries the types. */
   readonly "~types"?: { readonly adds: Adds; readonly needs: (context: Needs) => void };
 }
 
-/** A middleware, whatever it needs. */
+/** A middleware that may need any context. */
 export type AnyMiddleware = Middleware<unknown, never>;
 
-/** An answer of what is inside a middleware, after `Adds` was handed on. */
+/** An answer of the code inside a middleware, after `Adds` was handed on. */
 export type Passed<Adds> = Response & { readonly "~adds"?: Adds };
 
-/** Calls what is inside a middleware, and hands a context on to it. It resolves to the answer, errors included. */
+/** Calls the code inside a middleware, and hands a context on to it. It resolves to the answer, errors included. */
 export interface Next {
   (): Promise<Passed<Empty>>;
   <Adds extends object>(context: Adds): Promise<Passed<Adds>>;
 }
 
-/** A context to which nothing has been added. */
+/** The empty context. */
 export type Empty = Record<never, never>;
 
-/** The context that middleware adds, in order: a later one replaces what an earlier one has added. */
+/** The context that a list of middleware adds; a later one replaces an earlier one's members. */
 export type AddsOf<M extends readonly unknown[], Given = Empty> = M extends readonly [infer First, ...infer Rest]
   ? AddsOf<Rest, Merged<Given, First extends Middleware<infer Adds, never> ? Adds : Empty>>
   : Given;
 
-/** Two contexts as one. In a type without a name, so that an editor shows the members. */
+/** Two contexts merged, as a type without a name, so that an editor shows the members. */
 export type Merged<Given, Adds> = keyof Adds extends never
   ? Given
   : keyof Given extends never
@@ -40,7 +40,7 @@ export type Merged<Given, Adds> = keyof Adds extends never
 
 type Flat<T> = T extends infer O ? { [K in keyof O]: O[K] } : never;
 
-/** Nothing when each middleware is given what it needs by those before it, else what is wrong. */
+/** `unknown` when each middleware gets its context from those before it, else a type that names the error. */
 export type Chain<M extends readonly unknown[], Given> = M extends readonly [infer First, ...infer Rest]
   ? First extends Middleware<infer Adds, infer Needs>
     ? [Given] extends [Needs]
@@ -49,7 +49,7 @@ export type Chain<M extends readonly unknown[], Given> = M extends readonly [inf
     : readonly unknown[]
   : readonly unknown[];
 
-/** The error of a middleware or a route: the names of what it needs and nobody adds. */
+/** The error of a middleware or a route: the names of the context that no middleware adds. */
 export type Lacks<Needs, Given> = {
   readonly [K in Exclude<keyof Needs, keyof Given> & string as `no middleware before it adds "${K}"`]: never;
 } & (Exclude<keyof Needs, keyof Given> extends never
@@ -68,6 +68,6 @@ export interface Kit<Context> {
   readonly patch: DeclareRoute<Context>;
   /** Declares a DELETE route. */
   readonly del: DeclareRoute<Context>;
-  /** A kit with more middleware inside that of this one. */
+  /** A kit with further middleware inside this one's. */
   use<const M extends readonly AnyMiddleware[]>(...middleware: M & Chain<M, Context>): Kit<AddsOf<M, Context>>;
 }

@@ -4,10 +4,10 @@ import { checkMiddleware } from "./check.ts";
 import type { AddsOf, AnyMiddleware, Chain, Empty, Kit } from "./types.ts";
 
 /**
- * Route functions with middleware around each route: `const signedIn = use(bearer(verify))`, then
- * `signedIn.get("/me", (input, req, { user }) => ok(user))`. The first middleware is the outermost.
+ * Route functions with middleware around each route: `const signedIn = use(bearer(verify))`, then `signedIn.get("/me",
+ * (input, req, { user }) => ok(user))`. The first middleware is the outermost.
  *
- * @throws TypeError when something that it is given is no middleware.
+ * @throws TypeError when an argument is not middleware.
  */
 export function use<const M extends readonly AnyMiddleware[]>(...middleware: M & Chain<M, Empty>): Kit<AddsOf<M>> {
   return kit(checkMiddleware("use", middleware)) as unknown as Kit<AddsOf<M>>;

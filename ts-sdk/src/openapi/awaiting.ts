@@ -2,15 +2,15 @@ import { compileFunction, createContext, runInContext } from "node:vm";
 import { parseSync } from "oxc-parser";
 
 /**
- * Runs an ES module that has `await` at its top level, and does not return before that is through: documents are made
- * synchronously. A realm of its own has a queue of promises of its own, which can be worked off at once, and as in a build
- * nothing else is to be waited for.
+ * Runs an ES module that has `await` at its top level, synchronously, because documents are made synchronously. A realm
+ * of its own has its own queue of promise jobs, which can be drained at once. As in a build, the module may wait for
+ * nothing else.
  *
- * @param code as esbuild writes it, with exports in one list
+ * @param code as esbuild writes it, with one list of exports
  * @param module gets the default export
  * @param absent is called with the name of each module that was not bundled
- * @returns whether it came to its end; if not, it awaits what only comes later, such as a timer
- * @throws what its top level throws
+ * @returns whether it ended; if not, it waits for something later, such as a timer
+ * @throws the module's exception
  */
 export function runAwaiting(
   code: string,
@@ -20,7 +20,7 @@ export function runAwaiting(
 ): boolean {
   const context = createContext(nodeGlobals(), { microtaskMode: "afterEvaluate" });
   const state: { done: boolean; error?: { readonly value: unknown } } = { done: false };
-  // What follows a promise has to be code of that realm, to be in its queue.
+  // A promise's callbacks have to be code of that realm, to be in its queue.
   const body = `"use strict";
 (async () => {
 ${asFunctionBody(code)}
@@ -28,7 +28,7 @@ ${asFunctionBody(code)}
   () => { state.done = true; },
   (value) => { state.error = { value }; },
 );`;
-  // Lines are told as those of the code: two stand before it.
+  // Corrects line numbers by the two lines in front of the code.
   const options = { filename, parsingContext: context, lineOffset: -2 };
   const run = compileFunction(body, ["module", "require", "state"], options);
   run(module, absent, state);
@@ -37,7 +37,7 @@ ${asFunctionBody(code)}
   return state.done;
 }
 
-/** Import statements become calls of `require`, the list of exports an assignment to `module.exports`. */
+/** Turns import statements into calls of `require`, and the list of exports into an assignment to `module.exports`. */
 function asFunctionBody(code: string): string {
   const { staticImports, staticExports } = parseSync("bundle.mjs", code).module;
   const imports = staticImports.map(({ start, end, moduleRequest }) => ({
@@ -63,7 +63,7 @@ function call(specifier: string): string {
   return `require(${JSON.stringify(specifier)});`;
 }
 
-/** What a new realm lacks of Node's globals, each taken when it is asked for: some of them are loaded by that. */
+/** Node's globals that a new realm lacks, each read on demand, because some of them are loaded by that. */
 function nodeGlobals(): object {
   const own = new Set<string>(runInContext("Object.getOwnPropertyNames(globalThis)", createContext()));
   const globals = { console };

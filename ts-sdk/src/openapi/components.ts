@@ -3,7 +3,7 @@ import { OpenApiError } from "./errors.ts";
 /** A Schema Object or a Reference Object of OpenAPI 3.0. */
 export type SchemaObject = Readonly<Record<string, unknown>>;
 
-/** The error body, as the specification has it; extension members are allowed beside its own. */
+/** The error body that the specification prescribes; extension members are allowed. */
 const PROBLEM_DETAILS: SchemaObject = {
   type: "object",
   description: "RFC 7807 problem details",
@@ -26,9 +26,9 @@ export class Components {
   }
 
   /**
-   * Adds a type and gives the reference to it.
+   * Adds a type and returns a reference to it.
    *
-   * @param at where it is used, for the error when another type of that name is there
+   * @param at its place, for the error when another type has that name
    */
   add(name: string, schema: SchemaObject, at: string): SchemaObject {
     const shape = JSON.stringify(schema);
@@ -46,7 +46,7 @@ export class Components {
     return this.#schemas.get(name)?.schema;
   }
 
-  /** By name, so that the order of routes does not show. */
+  /** Sorted by name, so that the order of routes has no effect. */
   toJSON(): Record<string, SchemaObject> {
     const sorted = [...this.#schemas].sort(([a], [b]) => (a < b ? -1 : 1));
     return Object.fromEntries(sorted.map(([name, { schema }]) => [name, schema]));

@@ -4,7 +4,7 @@ import type { Components, SchemaObject } from "./components.ts";
 import { foreignSchema } from "./foreign.ts";
 import { bodySchema } from "./schema.ts";
 
-/** The schema of a JSON body that goes in or out: our own, or another library's. */
+/** The schema of a JSON body: our own, or another library's. */
 export function contentSchema(
   schema: StandardSchema,
   direction: "input" | "output",

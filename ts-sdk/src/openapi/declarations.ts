@@ -2,10 +2,10 @@ import type { ClassElement, MethodDefinition, Node, PropertyDefinition } from "o
 import type { SourceGraph } from "./source-graph.ts";
 import { type Binding, keyOf, type Place, type SourceModule, unwrap } from "./source-module.ts";
 
-/** How far a chain of names is followed; modules may import each other in a circle. */
+/** The limit of steps along a chain of names, because modules may import each other in a circle. */
 export const MAX_STEPS = 50;
 
-/** Follows names to where they are declared, through the modules of a handler. */
+/** Finds the declarations of names in the modules of a handler. */
 export class Declarations {
   readonly #graph: SourceGraph;
 
@@ -13,7 +13,9 @@ export class Declarations {
     this.#graph = graph;
   }
 
-  /** What a name or a member such as `users.admin.list` stands for; for all that a module exports, its program. */
+  /**
+   * The declaration of a name or of a member such as `users.admin.list`; for a namespace import, the module's program.
+   */
   lookUp({ module, node }: Place, depth = 0): Place | undefined {
     if (depth > MAX_STEPS) return undefined;
     const inner = unwrap(node);
@@ -24,7 +26,7 @@ export class Declarations {
     return object && key !== undefined ? this.#member(object, key) : undefined;
   }
 
-  /** What a module exports by a name. */
+  /** The declaration of an export. */
   exported(module: SourceModule | undefined, name: string, depth = 0): Place | undefined {
     if (module === undefined || depth > MAX_STEPS) return undefined;
     const binding = module.exports.get(name);
@@ -37,7 +39,7 @@ export class Declarations {
     return undefined;
   }
 
-  /** What a name or a member stands for in the end: an expression that is none of the two. */
+  /** The value of a name or a member: an expression that is neither. */
   valueOf(place: Place): Place | undefined {
     return this.#value(place, 0);
   }
@@ -49,7 +51,7 @@ export class Declarations {
     return other && { module: other, node: other.program };
   }
 
-  /** What is no name any more. */
+  /** Follows a declaration until it is not a name. */
   #value(place: Place, depth: number): Place | undefined {
     const { type } = unwrap(place.node);
     if (type !== "Identifier" && type !== "MemberExpression") return place;

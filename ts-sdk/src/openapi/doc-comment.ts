@@ -1,4 +1,4 @@
-/** What a doc comment says of an operation. */
+/** The texts for an operation in a doc comment. */
 export interface DocComment {
   readonly summary: string;
   readonly description?: string;
@@ -8,10 +8,10 @@ export interface DocComment {
 export type DocComments = ReadonlyMap<string, DocComment>;
 
 /**
- * Takes a doc comment apart: its first paragraph, on one line, is the summary, the rest up to the first block tag such as
- * `@example` the description, which keeps its lines (it is Markdown).
+ * Parses a doc comment: its first paragraph, on one line, is the summary. The rest up to the first block tag such as
+ * `@example` is the description, which keeps its lines (it is Markdown).
  *
- * @param comment what stands between the delimiters of a block comment, its own leading asterisk included
+ * @param comment the text between the delimiters of a block comment, including its own leading asterisk
  */
 export function parseDocComment(comment: string): DocComment | undefined {
   const lines = comment
@@ -27,7 +27,10 @@ export function parseDocComment(comment: string): DocComment | undefined {
   return description === "" ? { summary } : { summary, description };
 }
 
-/** The line of the first block tag. In a fenced block of code (CommonMark, section 4.5) there is none: `@` is a decorator's. */
+/**
+ * The line of the first block tag. A fenced code block (CommonMark, section 4.5) has none: `@` begins a decorator
+ * there.
+ */
 function firstTag(lines: readonly string[]): number | undefined {
   let fence: string | undefined;
   for (const [i, line] of lines.entries()) {
@@ -40,7 +43,7 @@ function firstTag(lines: readonly string[]): number | undefined {
   return undefined;
 }
 
-/** `{@link User}` and `{@link User | a user}` mean nothing outside of the source. */
+/** Replaces `{@link User}` and `{@link User | a user}`, which mean nothing outside the source. */
 function plainLinks(text: string): string {
   return text.replace(/\{@link(?:code|plain)?\s+([^}|\s]+)(?:\s*\|\s*|\s+)?([^}]*)\}/g, (_all, target, label) =>
     label.trim() === "" ? target : label.trim(),

@@ -5,7 +5,7 @@ import type { Manifest } from "./manifest.ts";
 import { type PathItem, paths } from "./paths.ts";
 import { Security, type SecuritySchemeObject } from "./security.ts";
 
-/** An OpenAPI document, as far as Tenon writes it. */
+/** An OpenAPI document, limited to the members that Tenon writes. */
 export interface Document {
   readonly openapi: "3.0.0";
   readonly info: { readonly title: string; readonly version: string; readonly description?: string };
@@ -19,7 +19,7 @@ export interface Document {
 }
 
 /**
- * The document of an app. Paths, methods and components are in an order of their own, not in that of declaration: a
+ * Makes the document of an app. Paths, methods and components are sorted, and the order of declaration has no effect: a
  * document under version control changes only when the API does.
  */
 export function createDocument(app: App, manifest: Manifest, comments: DocComments): Document {
@@ -32,7 +32,7 @@ export function createDocument(app: App, manifest: Manifest, comments: DocCommen
     openapi: "3.0.0",
     info: { title: name, version, ...(description === undefined ? {} : { description }) },
     servers: [{ url: "/", description: "The component runs on any WASI Preview 2 compliant runtime" }],
-    // An operation whose middleware authenticates says so itself; anyone may call the others.
+    // An operation with authenticating middleware lists its own requirement; all others need none.
     security: [],
     paths: items,
     components: { schemas: components.toJSON(), ...(securitySchemes && { securitySchemes }) },

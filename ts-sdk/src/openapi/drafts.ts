@@ -1,25 +1,25 @@
 import type { SchemaObject } from "./components.ts";
 
-/** Null and nothing else, for which OpenAPI 3.0 has no type: "nullable" counts beside another one only. */
+/** The schema of null alone. OpenAPI 3.0 has no such type: "nullable" has effect only beside another type. */
 export const NULL: SchemaObject = { type: "string", nullable: true, enum: [null] };
 
-/** What says nothing of the values that a schema takes, so that it may stand at another schema as well. */
+/** Keywords that restrict no value, so they may be moved to another schema. */
 const ANNOTATIONS = new Set(["title", "description", "default", "example", "deprecated"]);
 
-/** What holds for null as for any other value, also where "nullable" stands beside it. */
+/** Keywords that apply to null as to any other value, even beside "nullable". */
 const COMBINATORS = new Set(["allOf", "anyOf", "oneOf", "not", "discriminator"]);
 
 /**
- * A Schema Object for a schema of JSON Schema draft-07 or 2020-12, as far as OpenAPI 3.0 says the same in other words:
- * types in a list, `null`, `const`, bounds that are excluded, and `examples`. Keywords that it has no words for stay, and
- * so do the schemas in it, but for one that has nothing beside it but null.
+ * Converts a schema of JSON Schema draft-07 or 2020-12 to a Schema Object, as far as OpenAPI 3.0 can express it: lists
+ * of types, `null`, `const`, exclusive bounds, and `examples`. Keywords without an equivalent stay, and so do nested
+ * schemas, except one whose only alternative is null.
  */
 export function fromDraft(schema: SchemaObject): SchemaObject {
   const steps = [beside, onlyNull, constant, nullable, types, nullBranch, examples, bound("inimum"), bound("aximum")];
   return steps.reduce((so, step) => step(so), schema);
 }
 
-/** Beside a reference nothing counts; beside a list of one it does. */
+/** Keywords beside a reference have no effect, so the reference moves into a list of one. */
 function beside({ $ref, ...rest }: SchemaObject): SchemaObject {
   if ($ref === undefined) return rest;
   return Object.keys(rest).length === 0 ? { $ref } : { ...rest, allOf: [{ $ref }, ...listOf(rest["allOf"])] };
@@ -41,7 +41,7 @@ function constant(schema: SchemaObject): SchemaObject {
   return { ...typeOf([value]), ...rest, enum: [value] };
 }
 
-/** "nullable" adds null to a type and to nothing else: an enum and branches have to take it as well. */
+/** Adds null: "nullable" alone adds it only to a type, so an enum and branches have to accept it as well. */
 function nullable(schema: SchemaObject): SchemaObject {
   const { nullable: may, enum: values } = schema as Keywords;
   if (may !== true) return schema;
@@ -51,7 +51,7 @@ function nullable(schema: SchemaObject): SchemaObject {
   return untyped.type === undefined ? untyped : widened;
 }
 
-/** The same, but that null gets past its branches: as one more of "anyOf", or as the other way than all that they say. */
+/** Lets null pass the branches: as another branch of "anyOf", or as the alternative to all of them. */
 function branchesOrNull(schema: SchemaObject): SchemaObject {
   const entries = Object.entries(schema);
   const combined = Object.fromEntries(entries.filter(([key]) => COMBINATORS.has(key))) as Keywords;
@@ -67,7 +67,7 @@ function branchesOrNull(schema: SchemaObject): SchemaObject {
 
 function types(schema: SchemaObject): SchemaObject {
   const { type, enum: values, items, ...rest } = schema as Keywords;
-  // OpenAPI has no list without "items".
+  // A list needs "items" in OpenAPI 3.0.
   if (type === "array" && items === undefined && rest.prefixItems === undefined) return { ...schema, items: {} };
   if (!Array.isArray(type)) return schema;
   const [first, ...more] = type.filter((each) => each !== "null");
@@ -80,7 +80,7 @@ function types(schema: SchemaObject): SchemaObject {
   return kept["anyOf"] === undefined ? { ...kept, anyOf } : { ...kept, allOf: [...listOf(kept["allOf"]), { anyOf }] };
 }
 
-/** Either null or one other schema: that schema, which may be null. */
+/** Merges a choice between null and one other schema into that schema, made nullable. */
 function nullBranch(schema: SchemaObject): SchemaObject {
   for (const key of ["anyOf", "oneOf"]) {
     const { [key]: branches, ...rest } = schema;
@@ -104,7 +104,7 @@ function examples(schema: SchemaObject): SchemaObject {
   return given.length === 0 || Object.hasOwn(rest, "example") ? rest : { ...rest, example: given[0] };
 }
 
-/** `exclusiveMinimum: 5` → `minimum: 5, exclusiveMinimum: true`; of two bounds, the one that allows less. */
+/** `exclusiveMinimum: 5` → `minimum: 5, exclusiveMinimum: true`; the stricter of two bounds wins. */
 function bound(end: "inimum" | "aximum"): (schema: SchemaObject) => SchemaObject {
   return (schema) => {
     const { [`exclusiveM${end}`]: excluded, [`m${end}`]: included, ...rest } = schema;
@@ -118,7 +118,7 @@ function withNull(values: readonly unknown[]): unknown[] {
   return [...new Set([...values, null])];
 }
 
-/** The type that values have in common, beside null. */
+/** The common type of values, null aside. */
 function typeOf(values: unknown): { type?: string } {
   const found = new Set(listOf(values).flatMap((value) => (value === null ? [] : [typeof value])));
   const [type = ""] = found;

@@ -1,4 +1,7 @@
-/** Why there is no document: what OpenAPI 3.0 can't express, or a project that can't be read. It names route and field. */
+/**
+ * The reason why there is no document: OpenAPI 3.0 can't express a schema, or a project can't be read. The message
+ * names route and field.
+ */
 export class OpenApiError extends Error {
   override readonly name = "OpenApiError";
 }

@@ -3,7 +3,7 @@ import type { Components, SchemaObject } from "./components.ts";
 import { OpenApiError } from "./errors.ts";
 import { translate } from "./keywords.ts";
 
-/** Standard JSON Schema (https://standardschema.dev/json-schema): what it adds to a schema. */
+/** The part of Standard JSON Schema (https://standardschema.dev/json-schema) that a schema adds. */
 interface Converter {
   input(options: ConverterOptions): SchemaObject;
   output(options: ConverterOptions): SchemaObject;
@@ -14,23 +14,23 @@ interface ConverterOptions {
   readonly libraryOptions?: object | undefined;
 }
 
-/** What a library is asked for, one after another, until it can: the drafts' words are translated then. */
+/** The targets to try, in this order; the drafts' keywords are converted. */
 const TARGETS = ["openapi-3.0", "draft-07", "draft-2020-12"];
 
-/** What a library is told besides. */
+/** Options for single libraries. */
 const OPTIONS: Readonly<Record<string, object>> = {
-  // By itself it describes what JSON Schema can't, such as a Date, as anything at all.
+  // Without these, ArkType describes a type that JSON Schema lacks, such as Date, as any value.
   arktype: { fallback: { date: refuse, domain: refuse, proto: refuse, symbolKey: refuse, arrayObject: refuse, unit } },
 };
 
-/** How a library's schemas come to have it. */
+/** Hints for a library whose schemas lack Standard JSON Schema. */
 const HINTS: Readonly<Record<string, string>> = {
   arktype: "ArkType has it from 2.1.28 on",
   valibot: "wrap it in toStandardJsonSchema() of @valibot/to-json-schema",
   zod: "Zod has it from 4.2 on",
 };
 
-/** Another library's schema, in OpenAPI's words. What it defines by name becomes components. */
+/** Converts another library's schema to OpenAPI. Its named definitions become components. */
 export function foreignSchema(
   schema: StandardSchema,
   direction: "input" | "output",
@@ -70,7 +70,9 @@ function refuse({ code }: { readonly code: string }): never {
   throw new TypeError(`JSON has no values for it (${code})`);
 }
 
-/** Of ArkType's single values, `undefined` is one that JSON never has, and that a field may be declared with. */
+/**
+ * Refuses all single values of ArkType but `undefined`, which JSON never has, and with which a field may be declared.
+ */
 function unit(context: { readonly code: string; readonly unit: unknown }): SchemaObject {
   return context.unit === undefined ? { not: {} } : refuse(context);
 }
@@ -101,7 +103,7 @@ function converterOf(schema: unknown): Converter | undefined {
   return (schema as { "~standard"?: { jsonSchema?: Converter } })["~standard"]?.jsonSchema;
 }
 
-/** The keys that lead to the field that can't be converted, as far as the library lets us look. */
+/** The path of the field that can't be converted, as far as the library exposes its fields. */
 function culprit(schema: unknown, vendor: string, direction: "input" | "output"): string[] {
   for (const [key, field] of fieldsOf(schema)) {
     const converter = converterOf(field);
@@ -114,14 +116,14 @@ function culprit(schema: unknown, vendor: string, direction: "input" | "output")
   return [];
 }
 
-/** Zod's objects have their fields' schemas under `shape`, Valibot's under `entries`, ArkType's in the list `props`. */
+/** The fields of an object schema: Zod has them under `shape`, Valibot under `entries`, ArkType in the list `props`. */
 function fieldsOf(schema: unknown): (readonly [key: string, field: unknown])[] {
   const { shape, entries } = schema as { shape?: object; entries?: object };
   try {
     const { props = [] } = schema as { props?: readonly { key: PropertyKey; value: unknown }[] };
     return [...Object.entries(shape ?? entries ?? {}), ...props.map(({ key, value }) => [String(key), value] as const)];
   } catch {
-    // What ArkType's unions do when they are asked.
+    // ArkType's unions throw here.
     return [];
   }
 }

@@ -1,7 +1,7 @@
 /**
- * `@tenon/sdk/openapi`: writes the OpenAPI 3.0.0 document of an app. It owns everything that only the document needs:
- * the mapping of routes and schemas, and the reading of doc comments from the TypeScript source. It runs in Node, when a
- * project is tested or asked for its schema, and is never part of what is built.
+ * `@tenon/sdk/openapi`: writes the OpenAPI 3.0.0 document of an app. It contains everything that only the document
+ * needs: the mapping of routes and schemas, and the reader of doc comments in TypeScript. It runs in Node, in tests and
+ * for `tenon schema`, and is never part of a component.
  */
 export type { Document } from "./document.ts";
 export { OpenApiError } from "./errors.ts";

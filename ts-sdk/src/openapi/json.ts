@@ -11,22 +11,23 @@ import { findPackage, type HandlerPackage, isHandlerPackage, openPackage } from 
 import { routeComments } from "./route-comments.ts";
 import { workspaceFolders } from "./workspace.ts";
 
-/** How {@link json} goes about it. */
+/** Options of {@link json}. */
 export interface JsonOptions {
   /**
-   * The handler module, a path or a `file:` URL, for its doc comments. When it is left out, the package of the manifest's
-   * name is taken if the working directory is in it, or in a workspace that has it; else operations have no summary.
+   * The handler module, a path or a `file:` URL, for its doc comments. By default it is the package of the manifest's
+   * name, if the working directory is in it, or in a workspace that has it; else operations have no summary.
    */
   readonly source?: string | URL;
 }
 
 /**
- * The OpenAPI 3.0.0 document of an app, as JSON text that ends with a line break: what `openapi.json` holds.
+ * The OpenAPI 3.0.0 document of an app, as JSON text that ends with a line break: the content of `openapi.json`.
  *
  * @param app the default export of a handler module
- * @param manifest `package.json`, or what of it counts
- * @throws OpenApiError naming route and field of what OpenAPI 3.0 can't express, or the manifest's key that is no text
- * @throws TypeError when the first argument is no app
+ * @param manifest `package.json`, or its relevant members
+ * @throws OpenApiError naming the route and field that OpenAPI 3.0 can't express, or the manifest's key that is not a
+ *   text
+ * @throws TypeError when the first argument is not an app
  */
 export function json(app: App, manifest: Manifest, options: JsonOptions = {}): string {
   if (app?.[appKey] !== true) throw new TypeError("json: takes the app that routes() gives");
@@ -54,7 +55,7 @@ function sourceNamed(packageName: string): string | undefined {
   return packagesHere().find(({ manifest: { name } }) => name === packageName)?.source;
 }
 
-/** The app that a module exports; undefined when it can't be told, since it has none or does not run by itself. */
+/** The app that a module exports; undefined when it exports none or does not run by itself. */
 function appOf(source: string, bundled: Bundled): App | undefined {
   try {
     return evaluate(source, bundled);
@@ -64,7 +65,10 @@ function appOf(source: string, bundled: Bundled): App | undefined {
   }
 }
 
-/** Another app than the module's own may have a route of the same name: a comment is that of one method and its paths. */
+/**
+ * Keeps the comments of routes whose method and paths are the same, because another app than the module's own may have
+ * a route of the same name.
+ */
 function ofSameRoutes(comments: DocComments, app: App, own: App | undefined): DocComments {
   if (own === undefined) return comments;
   const routeOf = ({ name, method, paths }: Operation) => JSON.stringify([name, method, paths]);

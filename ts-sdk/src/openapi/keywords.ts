@@ -2,7 +2,7 @@ import { type Components, reference, type SchemaObject } from "./components.ts";
 import { fromDraft } from "./drafts.ts";
 import { OpenApiError } from "./errors.ts";
 
-/** The keywords of a Schema Object (OpenAPI 3.0.0, section 4.7.24), and where schemas stand in them. */
+/** The keywords of a Schema Object (OpenAPI 3.0.0, section 4.7.24), and the schemas in their values. */
 const KEYWORDS: Readonly<Record<string, "schema" | "schemas" | "named" | "schema or boolean" | "value">> = {
   ...all("value", "title", "multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength"),
   ...all("value", "minLength", "pattern", "maxItems", "minItems", "uniqueItems", "maxProperties", "minProperties"),
@@ -14,7 +14,7 @@ const KEYWORDS: Readonly<Record<string, "schema" | "schemas" | "named" | "schema
   additionalProperties: "schema or boolean",
 };
 
-/** Of a converted schema as a whole: not part of its meaning, or read already. */
+/** Keywords of a converted schema as a whole, which do not change its meaning or were read before. */
 const LEFT_OUT = new Set(["$schema", "$id", "id", "$comment", "definitions", "$defs"]);
 
 const TYPES = new Set(["string", "number", "integer", "boolean", "array", "object"]);
@@ -23,16 +23,15 @@ function all<Kind extends string>(kind: Kind, ...names: string[]): Record<string
   return Object.fromEntries(names.map((name) => [name, kind]));
 }
 
-/** What libraries call the definitions that have no name of their user's: `__schema0`, and ArkType `intersection262`. */
+/** The names that libraries make up for unnamed definitions: `__schema0`, and ArkType's `intersection262`. */
 const MADE_UP = /^__/;
 const MADE_UP_BY: Readonly<Record<string, RegExp>> = { arktype: /^[a-z]+\d+$/i };
 
 /**
- * Takes a schema that a library wrote for OpenAPI 3.0, or as JSON Schema, into a document: its definitions become
- * components, references follow them, and a keyword that 3.0 has no word for is an error, since a reader of the document
- * would pass over it.
+ * Adds a schema that a library wrote for OpenAPI 3.0 to a document: its definitions become components, and references
+ * point there. A keyword unknown to 3.0 is an error, because readers of the document would ignore it.
  *
- * @param at what the schema describes, for names and errors: `createUser (POST /users), body`
+ * @param at the schema's place, for names and errors: `createUser (POST /users), body`
  */
 export function translate(
   root: SchemaObject,
@@ -48,7 +47,10 @@ export function translate(
     [...defined.keys()].map((name, i) => [name, named.has(name) ? componentName(name) : madeUp(name, i)]),
   );
 
-  /** Told apart from those of other routes. ArkType's numbers depend on all that it was ever asked: they become ours. */
+  /**
+   * Names a definition without colliding with other routes. ArkType's numbers depend on all schemas of the process, so
+   * they are replaced.
+   */
   function madeUp(name: string, i: number): string {
     return own + (MADE_UP.test(name) ? name.slice(2) : i + 1);
   }
@@ -62,7 +64,10 @@ export function translate(
     return Object.fromEntries(Object.entries(translated).map(([key, value]) => [key, keyword(key, value, where)]));
   }
 
-  /** What a library removes from its output, the server does not: answers are sent as the handler gives them. */
+  /**
+   * Reports a keyword that does not hold for answers: a library removes unknown keys from its output, but the server
+   * sends answers as the handler returns them.
+   */
   function promises(key: string, value: unknown): boolean {
     return direction === "output" && key === "additionalProperties" && value === false;
   }
@@ -94,14 +99,14 @@ export function translate(
     }
   }
 
-  /** Where a type comes out in another shape than it goes in, as one with defaults does, it has a name of its own. */
+  /** Renames types whose output differs from their input, as with defaults. */
   function renameOutputs(): void {
     const differs = ([name, schema]: [string, SchemaObject]) => {
       const current = names.get(name) ?? name;
       const known = named.has(name) && current === componentName(name) ? components.get(current) : undefined;
       return known !== undefined && JSON.stringify(known) !== JSON.stringify(visit(schema, at));
     };
-    // Renaming one changes those that refer to it.
+    // Renaming one type changes those that refer to it.
     for (let found = [...defined].find(differs); found; found = [...defined].find(differs))
       names.set(found[0], `${componentName(found[0])}Output`);
   }
@@ -127,7 +132,7 @@ function check(key: string, value: unknown, where: string): void {
   }
 }
 
-/** The definition that a reference names: by a JSON pointer (RFC 6901), which libraries put into the URI escaped or not. */
+/** The path to the definition that a reference names: a JSON pointer (RFC 6901), which libraries escape or not. */
 function pointedAt(ref: string): string[] {
   const [, pointer] = /^#\/(?:definitions|\$defs)\/([^/]+)$/.exec(ref) ?? [];
   if (pointer === undefined) return [];
@@ -140,9 +145,8 @@ function pointedAt(ref: string): string[] {
 }
 
 /**
- * A name that OpenAPI permits (version 3.0.0, "Components Object") for one that a library's user gave: letters lose their
- * accents, `Page<User>` is `Page_User_`, and a character of another script is written by its code, so that two such names
- * stay two.
+ * Converts a name to one that OpenAPI permits (version 3.0.0, "Components Object"): letters lose their accents,
+ * `Page<User>` is `Page_User_`, and a character of another script becomes its code, so that such names stay distinct.
  */
 function componentName(name: string): string {
   const plain = name.normalize("NFKD").replace(/\p{M}/gu, "");

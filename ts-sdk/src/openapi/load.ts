@@ -10,20 +10,20 @@ import { runTopLevel } from "./run.ts";
 import { SourceGraph } from "./source-graph.ts";
 import { placeOfThrown, type SourcePlace } from "./thrown.ts";
 
-/** A handler module in one piece, and what it was made of. */
+/** A handler module bundled into one file, and its sources. */
 export interface Bundled {
   readonly code: string;
   /** The code's source map, as JSON text. */
   readonly map: string;
   readonly graph: SourceGraph;
-  /** Where the first `await` at a top level stands; the code is an ES module then, and else CommonJS. */
+  /** The place of the first `await` at a top level; the code is an ES module then, and else CommonJS. */
   readonly awaits?: string;
 }
 
 /**
  * Bundles a handler module as `tenon build` does, but for Node: it resolves imports by the same rules, from TypeScript.
  *
- * @throws OpenApiError with file, line and column when it can't be
+ * @throws OpenApiError with file, line and column when it can't be bundled
  */
 export function bundle(source: string): Bundled {
   try {
@@ -31,7 +31,7 @@ export function bundle(source: string): Bundled {
   } catch (error) {
     const awaits = placeOf(source, firstOf(error));
     try {
-      // CommonJS has no await at the top level: if that was all, it is well as an ES module.
+      // CommonJS has no top-level await; retry as ESM.
       return { ...bundleAs("esm", source), awaits };
     } catch (error) {
       const message = firstOf(error);
@@ -46,7 +46,7 @@ function bundleAs(format: "cjs" | "esm", source: string): Bundled {
     absWorkingDir: dirname(source),
     bundle: true,
     write: false,
-    // Only what the map's sources are relative to; a map in the code would have Node change stacks on its own.
+    // Sets only the base of the map's paths. A source map in the code would make Node change stacks by itself.
     outfile: join(dirname(source), BUNDLE),
     sourcemap: "external",
     sourcesContent: false,
@@ -57,7 +57,7 @@ function bundleAs(format: "cjs" | "esm", source: string): Bundled {
     conditions: ["tenon", "worker", "import", "default"],
     target: "node20",
     external: ["wasi:*"],
-    // As in CommonJS: what is bundled does not run as a module.
+    // Empty as in CommonJS, because the bundle does not run as a module.
     ...(format === "esm" ? { define: { "import.meta": "{}" } } : {}),
     logLevel: "silent",
   });
@@ -65,10 +65,10 @@ function bundleAs(format: "cjs" | "esm", source: string): Bundled {
   return { code: output(BUNDLE), map: output(`${BUNDLE}.map`), graph: new SourceGraph(source, metafile) };
 }
 
-/** What the bundle would be called, if it were written. */
+/** The name of the bundle, which is never written. */
 const BUNDLE = "tenon-schema.js";
 
-/** esbuild's first message; another error is thrown on. */
+/** esbuild's first message; rethrows any other error. */
 function firstOf(error: unknown): Message {
   const [first] = (error as BuildFailure).errors ?? [];
   if (first === undefined) throw error;
@@ -82,10 +82,10 @@ function placeOf(source: string, { location }: Message): string {
 }
 
 /**
- * Runs a bundled handler module and returns the app that it exports. It is compiled as a function, not imported: that can
- * be forgotten again, where `tenon dev` loads a module after every change.
+ * Runs a bundled handler module and returns the app that it exports. It is compiled as a function and not imported, so
+ * that it can be garbage-collected: `tenon dev` loads a module after every change.
  *
- * @throws OpenApiError when its top level throws, awaits what does not come, or exports no app
+ * @throws OpenApiError when its top level throws, never ends, or exports no app
  */
 export function evaluate(source: string, bundled: Bundled): App {
   const app = evaluateAny(source, bundled);
@@ -116,7 +116,7 @@ export function evaluateAny(source: string, bundled: Bundled): App | DocumentedA
   );
 }
 
-/** Gives the default export. */
+/** Returns the default export. */
 function topLevel(source: string, { code, map, awaits }: Bundled): App | undefined {
   const module: { exports: { default?: App } } = { exports: {} };
   const declared = new Map<object, Error>();
@@ -125,7 +125,7 @@ function topLevel(source: string, { code, map, awaits }: Bundled): App | undefin
     platform[buildingKey] = declared;
     done = runTopLevel(() => {
       if (awaits !== undefined) return runAwaiting(code, module, absent, source);
-      // Kept beyond this run, for what promises of the module do later.
+      // Kept after this run, for later promise callbacks of the module.
       const contextExtensions = [{ console, setTimeout, setInterval, setImmediate }];
       const run = compileFunction(code, ["module", "exports", "require"], { filename: source, contextExtensions });
       run(module, module.exports, absent);
@@ -154,13 +154,13 @@ function topLevel(source: string, { code, map, awaits }: Bundled): App | undefin
   );
 }
 
-/** Of an error from any realm, which need not be an instance of this one's Error. */
+/** The message of an error, which may be of another realm. */
 function reasonOf(error: unknown): string {
   const { name, message } = Object(error) as { name?: unknown; message?: unknown };
   return message === undefined ? String(error) : `${name}: ${message}`;
 }
 
-/** Node's modules that a build puts into a component (`cli/src/build/node-modules.ts`); here they are Node's own. */
+/** Node's modules that a build replaces (`cli/src/build/node-modules.ts`); here they are Node's own. */
 const served =
   /^(node:)?(assert|async_hooks|buffer|crypto|diagnostics_channel|events|path|perf_hooks|process|punycode|querystring|stream|string_decoder|sys|timers|url|util)(\/(strict|posix|promises|types|web))?$/;
 

@@ -2,17 +2,17 @@ import { readFileSync } from "node:fs";
 import { relative } from "node:path";
 import { OpenApiError } from "./errors.ts";
 
-/** What the document takes from `package.json`; other keys are ignored. */
+/** The members of `package.json` that the document uses; others are ignored. */
 export interface Manifest {
   readonly name: string;
-  /** `0.0.0` when there is none: OpenAPI wants one. */
+  /** `0.0.0` by default, because OpenAPI requires a version. */
   readonly version?: string;
   readonly description?: string;
 }
 
 /**
- * @param called what errors call the manifest
- * @throws OpenApiError naming the key that is missing or no text
+ * @param called the manifest's name in errors
+ * @throws OpenApiError naming the key that is missing or not a text
  */
 export function checkManifest(manifest: object | null | undefined, called: string): Manifest {
   const { name, version, description } = (manifest ?? {}) as Record<string, unknown>;
@@ -24,13 +24,13 @@ export function checkManifest(manifest: object | null | undefined, called: strin
   return manifest as Manifest;
 }
 
-/** How much of a wrong value is shown. */
+/** The length at which a wrong value is cut. */
 const MAX_SHOWN = 40;
 
 /**
- * The object that a `package.json` holds, and what errors call that file.
+ * Reads a `package.json`, and returns its object and its name in errors.
  *
- * @throws OpenApiError naming the file, when it can't be read or holds something else
+ * @throws OpenApiError naming the file, when it can't be read or holds no object
  */
 export function readManifest(file: string): {
   readonly content: Readonly<Record<string, unknown>>;
@@ -39,7 +39,7 @@ export function readManifest(file: string): {
   const called = relative(process.cwd(), file);
   let content: unknown;
   try {
-    // As npm has it, a byte order mark is no part of it.
+    // npm ignores a byte order mark, too.
     content = JSON.parse(readFileSync(file, "utf8").replace(/^\ufeff/, ""));
   } catch (error) {
     throw new OpenApiError(`${called}: ${(error as Error).message}`);

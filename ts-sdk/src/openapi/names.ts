@@ -7,8 +7,8 @@ export function identifierOf(packageName: string): string {
 
 /**
  * The tag of a path: its first literal segment that is neither `api` nor a version, as words. `/users/{id}` and
- * `/api/v1/users` are `Users`, `/order-items` is `Order Items`. Where there is none, as in `/` and `/{id}`, it is the
- * package's name without its scope, in the same style.
+ * `/api/v1/users` are `Users`, `/order-items` is `Order Items`. Without one, as in `/` and `/{id}`, it is the package's
+ * name without its scope, in the same style.
  */
 export function tagOf(path: string, packageName: string): string {
   const prefix = splitPath(path).find((segment) => segment !== "" && !segment.startsWith("{") && !isTechnical(segment));

@@ -27,7 +27,7 @@ export function parameters(
   const path = options.path ? read("path", options.path, components, `${at}, path`) : undefined;
   const query = options.query ? read("query", options.query, components, `${at}, query`) : [];
   const named = placeholders.map((name): ParameterObject => {
-    // A placeholder that the route reads from the raw path is any text.
+    // An undeclared placeholder, which the route reads from the raw path, is any text.
     if (path === undefined) return parameter(name, "path", true, { type: "string" });
     const declared = path.find((each) => each.name === name);
     if (declared === undefined) throw new OpenApiError(`${at}: the path's schema has no field for {${name}}`);
@@ -55,12 +55,12 @@ function own(
 ): ParameterObject {
   const required = field.presence === "required";
   const schema = parameterSchema(field, components, at);
-  // A repeated key fills a list: without one there is no list, so one that must be there has an item.
+  // A repeated key fills a list: an absent key means no list, so a required list has at least one item.
   const items = field.kind === "list" && required ? { minItems: Math.max(1, field.attributes.min ?? 0) } : {};
   return parameter(name, where, required, { ...schema, ...items });
 }
 
-/** Description and deprecation stand at both: the parameter is where tools look, the schema where the field's are. */
+/** Description and deprecation are in both: tools read them from the parameter, and the field's are in the schema. */
 function parameter(name: string, where: "path" | "query", required: boolean, schema: SchemaObject): ParameterObject {
   const { description, deprecated } = schema as { description?: string; deprecated?: boolean };
   return {

@@ -51,7 +51,7 @@ interface Place {
   readonly operation: Operation;
   readonly path: string;
   readonly placeholders: readonly string[];
-  /** What it is called in errors. */
+  /** Its name in errors. */
   readonly at: string;
 }
 
@@ -66,7 +66,7 @@ export function paths(
   const ids = new OperationIds(identifierOf(packageName), operations);
   const places = operations.flatMap(placesOf);
   refuseClashes(places);
-  // What goes in names its components first: of another library's type, what comes out may have another shape.
+  // Requests first: their components get the plain names, because an output of another library may have another shape.
   const requests = places.map((place) => requestOf(place, components));
   const items = new Map<string, Map<Verb, OperationObject>>();
   for (const [i, { operation, path, at }] of places.entries()) {
@@ -88,7 +88,7 @@ export function paths(
   return Object.fromEntries(sorted.map(([path, item]) => [path, inOrder(item)]));
 }
 
-/** An operation once for each of its paths; the empty one is the same as `/`, which OpenAPI has no other name for. */
+/** An operation once for each of its paths. An empty path becomes `/`, its only form in OpenAPI. */
 function placesOf(operation: Operation): Place[] {
   const distinct = [...new Set(operation.paths.map((path) => path || "/"))];
   return distinct.map((path) => {
@@ -97,7 +97,7 @@ function placesOf(operation: Operation): Place[] {
   });
 }
 
-/** What the router tells apart, and OpenAPI does not. */
+/** Refuses paths that the router distinguishes, and OpenAPI does not. */
 function refuseClashes(places: readonly Place[]): void {
   const bySlots = new Map<string, Place>();
   const byMethod = new Map<string, Place>();
@@ -120,14 +120,14 @@ function refuseClashes(places: readonly Place[]): void {
   }
 }
 
-/** What goes in. */
+/** The members that describe a request. */
 function requestOf(
   { operation, placeholders, at }: Place,
   components: Components,
 ): Pick<OperationObject, "parameters" | "requestBody"> {
   const given = parameters(operation, placeholders, components, at);
   const { body } = operation.options;
-  // One of GET or DELETE too: 3.0.0 permits it there, only "consumers" may pass over it (section 4.7.10).
+  // GET and DELETE may have a body: 3.0.0 permits it, and only "consumers" may ignore it (section 4.7.10).
   const octets = body && (body as Partial<OctetStreamSchema>).octets;
   if (octets) {
     const schema = { type: "string", format: "binary" } as const;
@@ -142,7 +142,7 @@ function requestOf(
   };
 }
 
-/** JSON, or what a form is sent as. */
+/** The media types of a body: JSON, or those of a form. */
 function mediaTypes(body: StandardSchema | undefined, schema: SchemaObject): Record<string, MediaTypeObject> {
   const { form, fields = {} } = (body ?? {}) as Partial<FormSchema>;
   if (form === undefined) return { "application/json": { schema } };
@@ -158,7 +158,7 @@ function inOrder(item: ReadonlyMap<Verb, OperationObject>): PathItem {
   return Object.fromEntries(VERBS.flatMap((verb) => (item.has(verb) ? [[verb, item.get(verb)]] : [])));
 }
 
-/** Operation ids are unique: a handler's second path has `_2` behind it, its third `_3`. */
+/** Unique operation ids: a handler's second path gets the suffix `_2`, its third `_3`. */
 class OperationIds {
   readonly #package: string;
   readonly #taken: Set<string>;

@@ -1,7 +1,7 @@
 /**
- * The patterns below `packages` in the text of a `pnpm-workspace.yaml`; undefined when it has none, as where pnpm keeps only
- * its settings there. Reads what pnpm and people write, a list of plain or quoted texts with comments, in block or in flow
- * style, and not all of YAML.
+ * The patterns below `packages` in the text of a `pnpm-workspace.yaml`; undefined when it has none, as in a file with
+ * settings only. It reads the common subset of YAML: a list of plain or quoted texts with comments, in block or in flow
+ * style.
  */
 export function pnpmPackages(text: string): string[] | undefined {
   const lines = text.split(/\r?\n/);
@@ -15,7 +15,7 @@ export function pnpmPackages(text: string): string[] | undefined {
 
 const key = /^(?:packages|"packages"|'packages')\s*:/;
 
-/** An item is quoted, or reaches to a comment or, in flow style, to the next item. */
+/** An item is quoted, or ends at a comment or, in flow style, at the next item. */
 const quoted = `"((?:[^"\\\\]|\\\\.)*)"|'((?:[^']|'')*)'`;
 const blockItem = new RegExp(`^\\s*-\\s+(?:${quoted}|([^"'#\\s].*?))\\s*(?:\\s#.*)?$`);
 const flowItem = new RegExp(`(?:${quoted}|([^"'\\s,[\\]][^,\\]\\n]*?))\\s*(?:,|$)`, "g");
@@ -25,7 +25,7 @@ function blockItems(lines: readonly string[]): string[] {
   for (const line of lines) {
     if (/^\s*(?:#.*)?$/.test(line)) continue;
     const item = blockItem.exec(line);
-    // The next key ends the list.
+    // Another key ends the list.
     if (item === null) break;
     items.push(textOf(item));
   }

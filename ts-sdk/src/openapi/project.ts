@@ -4,7 +4,7 @@ import { checkManifest, type Manifest, readManifest } from "./manifest.ts";
 
 /** A package with a handler. */
 export interface HandlerPackage {
-  /** Absolute. */
+  /** The absolute path. */
   readonly folder: string;
   readonly manifest: Manifest;
   /** Its handler module. */
@@ -12,7 +12,8 @@ export interface HandlerPackage {
 }
 
 /**
- * The package with a handler that a folder is in: the nearest `package.json` upwards with a `src/handler.ts` beside it.
+ * Finds the package with a handler that contains a folder: the nearest `package.json` upwards with a `src/handler.ts`
+ * beside it.
  *
  * @throws OpenApiError as {@link openPackage} does
  */
@@ -23,12 +24,15 @@ export function findPackage(folder: string): HandlerPackage | undefined {
   }
 }
 
-/** Whether a folder is a package with a handler. */
+/** Reports whether a folder is a package with a handler. */
 export function isHandlerPackage(folder: string): boolean {
   return existsSync(join(folder, "package.json")) && existsSync(sourceOf(folder));
 }
 
-/** @throws OpenApiError when its `package.json` can't be read, has no name, or something else than a text where one belongs */
+/**
+ * @throws OpenApiError when its `package.json` can't be read, has no name, or another type than a text where one is
+ *   required
+ */
 export function openPackage(folder: string): HandlerPackage {
   const { content, called } = readManifest(join(folder, "package.json"));
   return { folder, manifest: checkManifest(content, called), source: sourceOf(folder) };

@@ -8,7 +8,7 @@ export interface ResponseObject {
   readonly content?: Readonly<Record<string, { readonly schema: SchemaObject }>>;
 }
 
-/** The first four are the specification's, the others the registry's (RFC 9110 section 15). */
+/** The first four texts are the specification's, the others the registry's (RFC 9110 section 15). */
 const DESCRIPTIONS: Readonly<Record<number, string>> = {
   200: "Success",
   201: "Created",
@@ -26,7 +26,7 @@ const DESCRIPTIONS: Readonly<Record<number, string>> = {
   308: "Permanent Redirect",
 };
 
-/** The declared success, and the two classes of errors, which every operation may answer. */
+/** The responses of an operation: its declared success, and the two classes of errors. */
 export function responses(operation: Operation, components: Components, at: string): Record<string, ResponseObject> {
   const { status, options } = operation;
   const description = DESCRIPTIONS[status] ?? (status < 300 ? "Success" : "Redirect");

@@ -2,8 +2,8 @@ import type { Node } from "oxc-parser";
 import { declare, type Place, unwrap } from "./source-module.ts";
 
 /**
- * What a function returns, if that is all it does: an arrow function's expression, or the one `return` of a body that
- * besides declares variables only. Undefined for any other function, and for what is none.
+ * The returned expression of a function that does nothing else: an arrow function's expression, or the only `return` of
+ * a body that otherwise declares variables. Undefined for any other function or value.
  */
 export function returnedBy({ module, node }: Place): Place | undefined {
   const inner = unwrap(node);
@@ -12,7 +12,7 @@ export function returnedBy({ module, node }: Place): Place | undefined {
     case "FunctionExpression":
     case "ArrowFunctionExpression": {
       const { params, body } = inner;
-      // Names are looked up as from inside: parameters hide the module's names, and variables stand for their values.
+      // Names are resolved inside the function: parameters hide the module's names, and variables have their values.
       const names = new Map(module.names);
       for (const name of params.flatMap(identifiers)) names.delete(name);
       const scope = { ...module, names };
@@ -30,7 +30,7 @@ export function returnedBy({ module, node }: Place): Place | undefined {
   }
 }
 
-/** Every identifier in a pattern: also those of keys and defaults, which then hide more than they have to. */
+/** Every identifier in a pattern. It includes keys and defaults, which hide more names than necessary. */
 function identifiers(pattern: Node): string[] {
   const found: string[] = [];
   JSON.stringify(pattern, (_key, value) => {

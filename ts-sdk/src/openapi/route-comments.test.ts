@@ -13,7 +13,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 const SDK = "const get = (...of: unknown[]) => of; const routes = (of: unknown) => of;";
 
-/** The summaries that are found in the given files, of which `handler.ts` is the handler module. */
+/** The summaries found in the given files, of which `handler.ts` is the handler module. */
 function summaries(files: Record<string, string>): Record<string, string> {
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
@@ -25,7 +25,7 @@ function summaries(files: Record<string, string>): Record<string, string> {
 
 it("reads the comment right above a key", () => {
   const handler = `${SDK}
-/** Of the app. */
+/** App route. */
 export default routes({
   /** Grüße 😀. */
   one: get("/"),
@@ -38,9 +38,9 @@ export default routes({
   five: get("/5"),
   /** Computed. */
   ["six"]: get("/6"),
-  /** Of a template. */
+  /** Template key. */
   [\`seven\`]: get("/7"),
-  /** Of what is not known. */
+  /** Unknown key. */
   [\`\${of}8\`]: get("/8"),
 } as const satisfies object);`;
   expect(summaries({ "handler.ts": handler })).toEqual({
@@ -48,7 +48,7 @@ export default routes({
     "thr-ee": "Three.",
     five: "Five.",
     six: "Computed.",
-    seven: "Of a template.",
+    seven: "Template key.",
   });
 });
 
@@ -115,7 +115,7 @@ const inner = { /** Inner. */ inner: get("/inner") };
 const group = { inner, "own": { /** Own. */ own: get("/own") } };
 const users = { group };
 class Class {
-  /** Of a class. */
+  /** Class member. */
   static list = get("/list");
   /** Not this. */
   other = get("/other");
@@ -140,7 +140,7 @@ export const map = { /** Found. */ find: get("/find") };`,
     exported: "Exported.",
     find: "Found.",
     made: "Made.",
-    list: "Of a class.",
+    list: "Class member.",
     last: "Found.",
   });
   expect(

@@ -5,13 +5,13 @@ import { returnedBy } from "./returned.ts";
 import type { SourceGraph } from "./source-graph.ts";
 import { keyOf, type Place, type SourceModule, unwrap } from "./source-module.ts";
 
-/** How deep groups are followed: one may name itself. */
+/** The limit of nested groups, because one may name itself. */
 const MAX_GROUPS = 20;
 
 /**
- * The doc comments of a handler module's routes, found in the source's syntax tree: above each key of the object that
- * `routes(…)` is given, or, where the key has none, above the declaration that its value names. Spread objects, imports,
- * re-exports, either side of a condition and calls of functions that do nothing but return an object are followed.
+ * Finds the doc comments of a handler module's routes in the source's syntax tree: above each key of the object passed
+ * to `routes(…)`, or else above the declaration that its value names. It follows spread objects, imports, re-exports,
+ * either side of a condition, and calls of functions that only return an object.
  */
 export function routeComments(graph: SourceGraph): DocComments {
   const found = new Map<string, DocComment>();
@@ -34,7 +34,7 @@ export function routeComments(graph: SourceGraph): DocComments {
     }
   }
 
-  /** The objects that a function is given, as `routes` is, and then the one that it returns. */
+  /** Visits the objects passed to a function such as `routes`, and then the one that it returns. */
   function visitCall(module: SourceModule, { callee, arguments: given }: CallExpression): void {
     for (const argument of given) visit({ module, node: argument });
     const inner = { module, node: unwrap(callee) };
@@ -56,8 +56,8 @@ export function routeComments(graph: SourceGraph): DocComments {
   }
 
   /**
-   * The routes of a group: the second argument of the call that a value is or names. Names behind a route's options, which
-   * stand there as well, are those of no operation.
+   * Visits the routes of a group: the second argument of the call that a value is or names. A route's options look the
+   * same, but their names match no operation.
    */
   function visitGroup(name: string, value: Place): void {
     const { module, node } = declarations.valueOf(value) ?? value;
@@ -66,7 +66,7 @@ export function routeComments(graph: SourceGraph): DocComments {
     if (definitions === undefined || group.split(".").length > MAX_GROUPS) return;
     const before = group;
     group += `${name}.`;
-    // A group may stand in several places, with other names there.
+    // A group may be used in several places, with other names.
     const outside = seen;
     seen = new Set(outside);
     visit({ module, node: definitions });
@@ -74,7 +74,7 @@ export function routeComments(graph: SourceGraph): DocComments {
     group = before;
   }
 
-  /** Of objects one of which is taken, nobody knows here which: a comment in any of them counts, the first one's first. */
+  /** Visits alternatives, of which one is taken at run time: a comment in any of them counts, the first one's first. */
   function visitEach(module: SourceModule, nodes: readonly Node[]): void {
     const before = [...found];
     const each = nodes.map((node) => {
@@ -90,7 +90,7 @@ export function routeComments(graph: SourceGraph): DocComments {
     for (const [name, comment] of entries) found.set(name, comment);
   }
 
-  /** All that a module exports, as `...users` after `import * as users` has it. */
+  /** Visits all exports of a module, as `...users` after `import * as users` does. */
   function visitNamespace(module: SourceModule | undefined, depth = 0): void {
     if (module === undefined || depth > MAX_STEPS) return;
     for (const specifier of module.stars) visitNamespace(graph.resolve(module.file, specifier), depth + 1);
@@ -101,14 +101,14 @@ export function routeComments(graph: SourceGraph): DocComments {
     }
   }
 
-  /** The last of two of one name is the one that counts, with or without a comment. */
+  /** Records the last definition of a name, with or without a comment, because it is the one that counts. */
   function record(key: string, comment: DocComment | undefined): void {
     const name = group + key;
     if (comment === undefined) found.delete(name);
     else found.set(name, comment);
   }
 
-  /** The comment above the declaration of what a value names. */
+  /** The comment above the declaration that a value names. */
   function commentOf(value: Place): DocComment | undefined {
     return commentAt(declarations.lookUp(value));
   }
@@ -128,7 +128,7 @@ export function routeComments(graph: SourceGraph): DocComments {
   return found;
 }
 
-/** The doc comment right above something: between the two is nothing but space and other comments. */
+/** The doc comment directly above a node, with only space and other comments between them. */
 function commentBefore({ text, comments }: SourceModule, { start }: Node): DocComment | undefined {
   let end = start;
   for (let i = comments.length - 1; i >= 0; i--) {

@@ -26,7 +26,7 @@ it("leaves standard output alone, and everything as it was", () => {
     vi.spyOn(stream, "write").mockImplementation(() => true),
   );
   runTopLevel(() => {
-    // biome-ignore lint/suspicious/noConsole: what becomes of it is tested
+    // biome-ignore lint/suspicious/noConsole: its destination is tested
     console.log("said");
     for (const start of [setTimeout, setInterval, setImmediate]) expect(start(() => {}, 0)).toBe(0);
   });

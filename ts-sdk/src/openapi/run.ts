@@ -2,20 +2,20 @@ import { Console } from "node:console";
 import { Script } from "node:vm";
 import { OpenApiError } from "./errors.ts";
 
-/** How long a top level may run, in milliseconds: as long as in a build. */
+/** The time limit of a top level, in milliseconds: the same as in a build. */
 const MAX_RUN_MS = 30_000;
 
-/** What is to run, where the script finds it that bounds its time. */
+/** The key of the function that a time-limited script runs. */
 const runKey = Symbol.for("tenon.openapi.run");
 
-/** As in a build, a timer that a top level leaves behind is not run. */
+/** As in a build, timers of a top level never fire. */
 const noTimer = () => 0;
 
 /**
- * Runs a module's top level in this process, which goes on after it: what it prints goes to standard error, since
- * standard output is the command's own; no timer of it runs; and it ends.
+ * Runs a module's top level in this process. Its output goes to standard error, because standard output is the
+ * command's own. Its timers never fire, and its time is limited.
  *
- * @throws what it throws, or an OpenApiError when it runs too long
+ * @throws the module's exception, or an OpenApiError when it runs too long
  */
 export function runTopLevel<T>(run: () => T, limit: number = MAX_RUN_MS): T {
   const here = globalThis as unknown as Record<string | symbol, unknown>;
@@ -31,7 +31,7 @@ export function runTopLevel<T>(run: () => T, limit: number = MAX_RUN_MS): T {
     },
   });
   try {
-    // Of all that is synchronous only a script can be told when to stop, with what it calls.
+    // Only a script's run, with all functions that it calls, can be interrupted.
     new Script('globalThis[Symbol.for("tenon.openapi.run")]()').runInThisContext({
       timeout: limit,
       displayErrors: false,

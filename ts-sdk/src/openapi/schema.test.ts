@@ -46,7 +46,7 @@ it.each<[Schema, object]>([
   ],
   [list(list(field.bool())), { type: "array", items: { type: "array", items: { type: "boolean" } } }],
   [Zip, zip],
-  // Beside a $ref nothing else counts, beside no type "nullable" does not, and what a branch refuses is refused.
+  // Keywords beside a $ref have no effect, nor has "nullable" without a type, and branches have to accept null as well.
   [Zip.optional(), { type: "object", anyOf: [zip, { type: "string", nullable: true, enum: [null] }], nullable: true }],
   [field.string().nullable(), { type: "string", nullable: true }],
   [field.string().nullable().optional(), { type: "string", nullable: true }],
@@ -65,7 +65,7 @@ it.each<[Schema, object]>([
   [field.json(), {}],
   [field.json({ docs: "Anything", default: null }).optional(), { description: "Anything", default: null }],
   [shape, union],
-  // Beside the branches nothing else takes null.
+  // Only a branch accepts null here.
   [
     shape.nullable(),
     { type: "object", anyOf: [union, { type: "string", nullable: true, enum: [null] }], nullable: true },

@@ -8,19 +8,20 @@ import type { Schema } from "../schema/schema.ts";
 import type { Components, SchemaObject } from "./components.ts";
 import { NULL } from "./drafts.ts";
 
-/** A value in a JSON body: what is optional or nullable may be null. Types become components. */
+/** The schema of a value in a JSON body: an optional or nullable one may be null. Types become components. */
 export function bodySchema(schema: Schema, components: Components, at: string): SchemaObject {
   const value = valueSchema(schema, components, at);
   const orNull = (schema.takesNull || schema.nullIsAbsent) && schema.kind !== "json";
   if (!orNull) return { ...value, ...annotations(schema.attributes) };
-  // Beside a $ref nothing else counts in OpenAPI 3.0, and what "nullable" adds to the type, a branch has to take, too.
+  // In OpenAPI 3.0 keywords beside a $ref have no effect, and a branch has to accept the null that "nullable" adds to
+  // the type.
   const branches = "$ref" in value || "oneOf" in value;
   const { enum: words, ...rest }: Value = branches ? { type: "object", anyOf: [value, NULL] } : value;
   const nullable = words === undefined ? { nullable: true } : { enum: [...words, null], nullable: true };
   return { ...rest, ...nullable, ...annotations(schema.attributes) };
 }
 
-/** A value in a path, a query or a form, where there is no null. */
+/** The schema of a value in a path, a query or a form, where there is no null. */
 export function parameterSchema(schema: Schema, components: Components, at: string): SchemaObject {
   return { ...valueSchema(schema, components, at), ...annotations(schema.attributes) };
 }
@@ -61,7 +62,7 @@ function valueSchema(schema: Schema, components: Components, at: string): Schema
   }
 }
 
-/** The components of the variants, and the value of the tag that leads to each. */
+/** The components of the variants, and the tag's value for each. */
 function unionSchema({ tag, variants }: UnionSchema, components: Components, at: string): SchemaObject {
   const refs = Object.entries(variants).map(
     ([value, type]) => [value, bodySchema(type, components, at)["$ref"] as string] as const,
@@ -70,7 +71,7 @@ function unionSchema({ tag, variants }: UnionSchema, components: Components, at:
   return { oneOf, discriminator: { propertyName: tag, mapping: Object.fromEntries(refs) } };
 }
 
-/** What is refused outside of these bounds is said so: a document that allowed more would promise too much. */
+/** Writes the bounds of the kind, too, because values outside are refused. */
 function numberSchema(kind: "u32" | "i32" | "i64" | "f64", min?: number, max?: number): SchemaObject {
   const bounds = (low: number, high: number) => ({ minimum: min ?? low, maximum: max ?? high });
   switch (kind) {
@@ -87,10 +88,10 @@ function numberSchema(kind: "u32" | "i32" | "i64" | "f64", min?: number, max?: n
 
 function objectSchema({ role, fields }: ObjectSchema, components: Components, at: string): SchemaObject {
   const entries = Object.entries(fields);
-  // A form is text: what is optional there is absent and never null.
+  // A form is text: an optional field is absent and never null.
   const schemaOf = role === "form" ? parameterSchema : bodySchema;
   const properties = entries.map(([key, field]) => [key, schemaOf(field, components, `${at}/${key}`)] as const);
-  // What has a default need not be sent; that it is always in an answer, this can't say of the same type.
+  // A field with a default need not be sent. It is always in an answer, but one schema can't express both.
   const required = entries.filter(([, { presence }]) => presence === "required").map(([key]) => key);
   return {
     type: "object",

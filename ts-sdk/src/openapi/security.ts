@@ -3,13 +3,13 @@ import type { SecurityScheme } from "../middleware/security.ts";
 import type { Middleware } from "../middleware/types.ts";
 import type { Operation } from "../routing/operation.ts";
 
-/** A Security Requirement Object of OpenAPI 3.0: all of these schemes are needed. */
+/** A Security Requirement Object of OpenAPI 3.0: all listed schemes are needed. */
 export type SecurityRequirement = Readonly<Record<string, readonly never[]>>;
 
 /** A Security Scheme Object of OpenAPI 3.0. */
 export type SecuritySchemeObject = Readonly<Record<string, string>>;
 
-/** What the authenticating middleware of an app and of its operations asks of clients. */
+/** The credentials that the middleware of an app and of its operations requires. */
 export class Security {
   readonly #app: readonly SecurityScheme[];
   readonly #schemes = new Map<string, SecuritySchemeObject>();
@@ -18,7 +18,7 @@ export class Security {
     this.#app = schemesOf(app.use);
   }
 
-  /** What an operation needs; `undefined` when anyone may call it. */
+  /** The requirements of an operation; `undefined` when there are none. */
   of(operation: Operation): readonly SecurityRequirement[] | undefined {
     const schemes = [...this.#app, ...schemesOf(operation.use)];
     if (schemes.length === 0) return undefined;
@@ -26,7 +26,7 @@ export class Security {
     return [Object.fromEntries(schemes.map((scheme) => [nameOf(scheme), []]))];
   }
 
-  /** `components.securitySchemes`: those that operations need, by name; `undefined` when there are none. */
+  /** `components.securitySchemes`: the schemes that operations use, by name; `undefined` when there are none. */
   toJSON(): Record<string, SecuritySchemeObject> | undefined {
     if (this.#schemes.size === 0) return undefined;
     return Object.fromEntries([...this.#schemes].sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -3,13 +3,13 @@ import { dirname, isAbsolute, join } from "node:path";
 import type { Metafile } from "esbuild";
 import { parseModule, type SourceModule } from "./source-module.ts";
 
-/** The modules that a handler module is made of, each parsed when it is first asked for. */
+/** The modules of a handler module's bundle, each parsed on demand. */
 export class SourceGraph {
   readonly #file: string;
   readonly #inputs: Metafile["inputs"];
   readonly #modules = new Map<string, SourceModule>();
 
-  /** @param metafile of a bundle of `file`, which knows what every import resolves to; made in `file`'s folder */
+  /** @param metafile of a bundle of `file`, with the resolution of every import; made in `file`'s folder */
   constructor(file: string, metafile: Metafile) {
     this.#file = file;
     this.#inputs = Object.fromEntries(
@@ -21,7 +21,7 @@ export class SourceGraph {
     return this.#parse(this.#file);
   }
 
-  /** The module that an import leads to; undefined for one that is not part of the bundle. */
+  /** The module that an import resolves to; undefined for one that is not part of the bundle. */
   resolve(from: string, specifier: string): SourceModule | undefined {
     const found = this.#inputs[from]?.imports.find(({ original, external }) => original === specifier && !external);
     return found && this.#parse(this.#absolute(found.path));

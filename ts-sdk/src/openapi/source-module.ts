@@ -1,13 +1,13 @@
 import { type Comment, type Expression, type Node, type Program, parseSync, type Statement } from "oxc-parser";
 import { OpenApiError } from "./errors.ts";
 
-/** Where a name of a module comes from. */
+/** The origin of a name in a module. */
 export type Binding =
   | { readonly from: "here"; readonly value: Node; readonly statement: Node }
   | { readonly from: "module"; readonly specifier: string; readonly name: string }
   | { readonly from: "namespace"; readonly specifier: string };
 
-/** A TypeScript module, as far as routes can be followed through it. */
+/** The parts of a TypeScript module that are needed to follow routes. */
 export interface SourceModule {
   readonly file: string;
   readonly program: Program;
@@ -15,17 +15,17 @@ export interface SourceModule {
   readonly comments: readonly Comment[];
   /** Top-level names. */
   readonly names: ReadonlyMap<string, Binding>;
-  /** Exported names; `default` among them. */
+  /** Exported names, including `default`. */
   readonly exports: ReadonlyMap<string, Binding | { readonly from: "name"; readonly name: string }>;
-  /** Modules of which everything is exported. */
+  /** Modules whose exports are all re-exported. */
   readonly stars: readonly string[];
 }
 
-/** Something in a module. */
+/** A node in a module. */
 export interface Place {
   readonly module: SourceModule;
   readonly node: Node;
-  /** The statement that declares it, where its doc comment stands. */
+  /** The statement that declares it and carries its doc comment. */
   readonly statement?: Node;
 }
 
@@ -61,7 +61,9 @@ export function parseModule(file: string, text: string): SourceModule {
   return { file, program, text, comments, names, exports, stars };
 }
 
-/** Adds what a statement declares or imports; gives the names of its variables, functions and classes. */
+/**
+ * Adds the names that a statement declares or imports, and returns the names of its variables, functions and classes.
+ */
 export function declare(declaration: Statement, statement: Node, names: Map<string, Binding>): string[] {
   if (declaration.type === "ImportDeclaration") {
     const specifier = declaration.source.value;
@@ -87,20 +89,20 @@ export function declare(declaration: Statement, statement: Node, names: Map<stri
   return declared;
 }
 
-/** The name in an import, an export or a property: an identifier or a text. */
+/** The name in an import, an export or a property: an identifier or a string literal. */
 export function nameOf(node: { readonly type: string }): string {
   const { name, value } = node as { name?: string; value?: unknown };
   return name ?? String(value);
 }
 
-/** The name of a property or a class's member, as far as the source shows it. */
+/** The name of a property or a class's member, if it is static. */
 export function keyOf(key: Node, computed: boolean): string | undefined {
   if (!computed || key.type === "Literal") return nameOf(key);
   const [only, ...more] = key.type === "TemplateLiteral" ? key.quasis : [];
   return more.length === 0 ? (only?.value.cooked ?? undefined) : undefined;
 }
 
-/** The expression inside `as`, `satisfies`, `!`, a type in angle brackets and parentheses. */
+/** The expression inside `as`, `satisfies`, `!`, a type assertion in angle brackets, and parentheses. */
 export function unwrap(node: Node): Node {
   switch (node.type) {
     case "TSAsExpression":

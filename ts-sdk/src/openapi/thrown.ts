@@ -5,19 +5,19 @@ import { readManifest } from "./manifest.ts";
 
 /** A place in a source. Lines and columns count from 1. */
 export interface SourcePlace {
-  /** Absolute. */
+  /** The absolute path. */
   readonly file: string;
   readonly line: number;
   readonly column: number;
 }
 
 /**
- * Where a bundle's top level threw an error: the innermost place in the user's own sources, or else in a package's. The
- * SDK's own are none of them: it says what is wrong with what it was given.
+ * Finds where a bundle's top level threw an error: the innermost place in the user's own sources, or else in a
+ * package's. The SDK's own files are skipped, because its errors are about its arguments.
  *
- * @param source what the bundle is called in stacks: the handler module
+ * @param source the bundle's name in stacks: the handler module
  * @param map the bundle's, as JSON text; its sources are relative to the handler module's folder
- * @returns undefined for what has no stack, as a text that is thrown
+ * @returns undefined for a value without a stack, such as a thrown text
  */
 export function placeOfThrown(error: unknown, source: string, map: string): SourcePlace | undefined {
   const { stack } = Object(error) as { stack?: unknown };
@@ -41,12 +41,12 @@ function framesIn(stack: string, file: string): [line: number, column: number][]
 
 function originalOf(map: SourceMap, line: number, column: number): SourcePlace[] {
   const found = map.findEntry(line - 1, column - 1);
-  // Of code that has no source, the entry is one of a line before.
+  // For code without a source, the map returns an entry of an earlier line.
   if (!("originalSource" in found) || found.generatedLine !== line - 1) return [];
   return [{ file: found.originalSource, line: found.originalLine + 1, column: found.originalColumn + 1 }];
 }
 
-/** Whether a file is one of the SDK's own, installed or linked: by the nearest `package.json`. */
+/** Reports whether a file is one of the SDK's own, installed or linked, by the nearest `package.json`. */
 function isOfSdk(file: string): boolean {
   for (let at = dirname(file); ; at = dirname(at)) {
     const manifest = join(at, "package.json");

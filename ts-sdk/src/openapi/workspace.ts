@@ -5,11 +5,11 @@ import { readManifest } from "./manifest.ts";
 import { pnpmPackages } from "./pnpm-workspace.ts";
 
 /**
- * The packages of the workspace that a folder is in: the folders with a `package.json` that its root names, sorted, the root
- * itself first. The root has a `package.json` with `workspaces` (npm, Yarn, Bun) or a `pnpm-workspace.yaml` with `packages`.
- * None outside of any workspace.
+ * The packages of the workspace that contains a folder: the folders with a `package.json` that its root names, sorted,
+ * the root itself first. The root has a `package.json` with `workspaces` (npm, Yarn, Bun) or a `pnpm-workspace.yaml`
+ * with `packages`. The list is empty outside a workspace.
  *
- * @throws OpenApiError when a `package.json` on the way is no JSON object
+ * @throws OpenApiError when a `package.json` on the way is not a JSON object
  */
 export function workspaceFolders(folder: string): string[] {
   for (let at = resolve(folder); ; at = dirname(at)) {

@@ -13,7 +13,7 @@ export default routes({
 `;
 const manifest = { name: "demo", version: "0.2.0" };
 
-// Inside the clone, where handlers find the SDK.
+// Inside the repository, so that handlers resolve the SDK.
 const scratch = fileURLToPath(new URL("../../.tenon/", import.meta.url));
 let folder: string;
 beforeAll(() => {
@@ -78,7 +78,7 @@ it("takes the working directory's package for a file elsewhere", () => {
   vi.spyOn(process, "cwd").mockReturnValue(join(folder, "demo/test"));
   writeTo(join(folder, "elsewhere.json"));
   expect(summary(readFileSync(join(folder, "elsewhere.json"), "utf8"))).toBe("The index.");
-  // And json() reads its comments, if it is the package that the manifest names.
+  // json() reads the comments too, if it is the package that the manifest names.
   expect(summary(json(app, manifest))).toBe("The index.");
   expect(summary(json(app, { name: "other" }))).toBeUndefined();
 });
@@ -217,7 +217,7 @@ export default routes({
 });
 `;
   writeFileSync(join(at, "src/handler.ts"), handler);
-  // The SDK's own places say nothing to whoever called it.
+  // The caller gets no places inside the SDK.
   expect(() => writeTo(join(at, "openapi.json"))).toThrow(
     new RegExp(`place-${name}/src/handler\\.ts:4:16: the module's top level failed: TypeError`),
   );
@@ -277,7 +277,7 @@ export const users = { /** Users. */ users: get("/users", () => ok([])) };
     tags: { type: "array", items: { type: "string" } },
     at: { type: "string", default: "/undefined" },
   });
-  // Whoever runs the app himself has its comments, too.
+  // A direct call of json() has its comments, too.
   expect(summary(json(app, manifest, { source: join(at, "src/handler.ts") }))).toBe("The index.");
 });
 

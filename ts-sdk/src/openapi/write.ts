@@ -8,21 +8,21 @@ import type { Manifest } from "./manifest.ts";
 import { findPackage, openPackage } from "./project.ts";
 import { routeComments } from "./route-comments.ts";
 
-/** A document that was written. */
+/** A written document. */
 export interface WrittenSchema {
-  /** Absolute. */
+  /** The absolute path. */
   readonly path: string;
   readonly bytes: number;
 }
 
-/** The document of the package in a folder: of its `src/handler.ts`, and titled by its `package.json`. */
+/** Makes the document of the package in a folder: of its `src/handler.ts`, with the title in its `package.json`. */
 export function packageJson(folder: string): string {
   const { source, manifest } = openPackage(resolve(folder));
   return moduleJson(source, manifest);
 }
 
 /**
- * The document of a handler module, which is bundled and run for it. An app that writes its document itself does so.
+ * Makes the document of a handler module, which is bundled and run. An app with its own generator writes it itself.
  *
  * @throws OpenApiError when the module can't be loaded or OpenAPI 3.0 can't express it
  */
@@ -43,8 +43,8 @@ function ownDocument(app: DocumentedApp, { name, version, description }: Manifes
 }
 
 /**
- * Writes a package's document to a file. The package is the one that the file is in, or else the one that the working
- * directory is in: the nearest `package.json` upwards with a `src/handler.ts` beside it.
+ * Writes a package's document to a file. The package is the one that contains the file, or else the working directory:
+ * the nearest `package.json` upwards with a `src/handler.ts` beside it.
  *
  * @throws OpenApiError when there is no such package, or its document can't be made; the system's error of writing
  */
@@ -60,8 +60,8 @@ export function writeTo(path: string | URL): WrittenSchema {
 }
 
 /**
- * Writes `openapi.json` beside the `package.json` of the package that a file is in, and prints its size: what the test
- * `__sdk_write_schema` of every project does.
+ * Writes `openapi.json` beside the `package.json` of the package that contains a file, and prints its size. The test
+ * `__sdk_write_schema` of every project calls it.
  *
  * @param file any file of the package, such as the test's own
  */

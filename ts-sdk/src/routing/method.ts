@@ -8,18 +8,18 @@ import type { AnyHandler, GivenOptions, Method, Route, RouteOptions } from "./op
 import type { Around } from "./step.ts";
 import type { Handler, KnownOptions, PathRule, Paths, Unmet } from "./types.ts";
 
-/** Declares a route: its path or paths, what goes in and out, and the handler. */
+/** Declares a route: its path or paths, its inputs and outputs, and the handler. */
 export interface DeclareRoute<Context = object> {
-  /** @param path `/users`, or several: `["/", ""]`. */
+  /** @param path `/users`, or several: `["/", ""]` */
   <const P extends Paths, Asked = unknown>(
     path: P,
     handler: Handler<Record<never, never>, Context & Asked>,
   ): Route<P, Record<never, never>, Unmet<Asked, Context>>;
   /**
-   * @param path `/users/{id}`, or several: `["/", ""]`.
-   * @param options what goes in (`path`, `query`, `body`) and out (`response`, `status`), and `deprecated`.
+   * @param path `/users/{id}`, or several: `["/", ""]`
+   * @param options inputs (`path`, `query`, `body`), outputs (`response`, `status`), and `deprecated`
    * @param handler receives the declared inputs, parsed and validated, the raw request, and the context that middleware
-   *   has added.
+   *   has added
    */
   <const P extends Paths, const O extends GivenOptions, Asked = unknown>(
     path: P,
@@ -55,7 +55,9 @@ export function declareRoute(name: string, method: Method, use: readonly Around[
 }
 
 const TYPE = ["type", "a Type or a list"] as const;
-/** The role of our own schemas that each option takes, and the same in words; another library's may stand anywhere. */
+/**
+ * The role of our own schemas that each option accepts, and its description; another library's may be used anywhere.
+ */
 const SCHEMAS = {
   path: ["path", "a Path"],
   query: ["query", "a Query"],
@@ -94,7 +96,7 @@ function checkOptions(label: string, given: unknown): RouteOptions {
   return options;
 }
 
-/** A Path or a Query, made of the fields that may stand in its place. */
+/** Replaces inline fields with a Path or a Query made from them. */
 function withoutInline(label: string, role: "path" | "query", given: StandardSchema | Fields): StandardSchema {
   const field = isSchema(given) ? undefined : Object.values(given).find(isSchema);
   return (field?.parsers.createObject(label, role, role, given as Fields) ?? given) as StandardSchema;

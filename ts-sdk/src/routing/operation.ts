@@ -9,23 +9,23 @@ import type { Paths } from "./types.ts";
 /** The methods that a route can have. */
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-/** Any Standard Schema; of our own schemas of objects, one for this place. */
+/** Any Standard Schema; one of our own object schemas must have the role. */
 type SchemaFor<Role extends string> = StandardSchema & { readonly role?: Role };
 
-/** The options of a route that stay as they are written. */
+/** The options of a route that are kept unchanged. */
 interface PlainOptions {
   /** The body: a `Type` or a `list` for JSON, a `Form`, or any Standard Schema for JSON. */
   readonly body?: SchemaFor<"type" | "form">;
   /** The JSON body of the success answer: a `Type` or a `list`. */
   readonly response?: SchemaFor<"type">;
-  /** The success status; 200 unless it is given. */
+  /** The success status; 200 by default. */
   readonly status?: number;
   /** Marks the operation as deprecated in the OpenAPI document. */
   readonly deprecated?: boolean;
   /**
-   * Has the build ask the route once, with values made from its schemas, so that requests find done what the handler does
-   * first. Middleware runs, sidecars answer with empty results, and random values are refused. Values that the handler
-   * leaves in the module's variables are in every instance from then on.
+   * Makes the build call the route once, with values made from its schemas, so that its first-use work is in the
+   * snapshot. Middleware runs, sidecars answer with empty results, and random values are refused. Values that the
+   * handler leaves in the module's variables are in every instance.
    */
   readonly warm?: boolean;
 }
@@ -38,8 +38,8 @@ export interface RouteOptions extends PlainOptions {
   readonly query?: SchemaFor<"query">;
 }
 
-/** The options of a route as they are written: fields may stand in the place of a `Path` and a `Query`. */
-// An interface of its own and no `Omit`, which costs the type checker two in a hundred.
+/** The options of a route as they are written, with fields allowed instead of a `Path` or a `Query`. */
+// An interface of its own, because `Omit` costs the type checker two per cent.
 export interface GivenOptions extends PlainOptions {
   /** The placeholders of the path: their fields, a `Path`, or any Standard Schema of an object with the same keys. */
   readonly path?: SchemaFor<"path"> | PathFields;
@@ -47,14 +47,14 @@ export interface GivenOptions extends PlainOptions {
   readonly query?: SchemaFor<"query"> | QueryFields;
 }
 
-/** A handler as the pipeline calls it: the types were checked where it was declared. */
+/** A handler in the pipeline's type; its declaration checks the exact types. */
 export type AnyHandler = (input: never, request: Request, context: never) => Response | Promise<Response>;
 
 /**
- * A route that has no name yet, from `get`, `post`, …
+ * A route without a name, from `get`, `post`, …
  *
- * The type arguments serve the type checker alone: the paths, the options, and the context that the handler asks for and
- * that the middleware around the route has to add.
+ * The type arguments exist for the type checker alone: the paths, the options, and the context that the handler asks
+ * for and that the middleware around the route has to add.
  */
 export interface Route<out P extends Paths = Paths, out Options = unknown, in Needs = unknown> {
   readonly method: Method;
@@ -63,13 +63,13 @@ export interface Route<out P extends Paths = Paths, out Options = unknown, in Ne
   readonly handler: AnyHandler;
   /** The middleware of the kit that declared it, the outermost first. */
   readonly use: readonly Around[];
-  /** Never there: it carries the types. */
+  /** Never set: it carries the types. */
   readonly "~types"?: { readonly path: P; readonly options: Options; readonly needs: (context: Needs) => void };
 }
 
 /** A route with its handler's name: one entry of {@link App.operations}. */
 export interface Operation extends Omit<Route, "~types"> {
-  /** The key under which it stands in `routes({ … })`; in a group behind the group's name and a dot. */
+  /** Its key in `routes({ … })`, prefixed with the group's name and a dot. */
   readonly name: string;
   /** The middleware of its groups and of its kit, the outermost first. */
   readonly use: readonly Around[];

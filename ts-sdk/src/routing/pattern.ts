@@ -1,9 +1,9 @@
 /** One segment of a route's path: a literal text, decoded, or a placeholder's name. */
 export type Segment = { readonly literal: string } | { readonly placeholder: string };
 
-/** A route's path, taken apart. */
+/** A route's parsed path. */
 export interface Pattern {
-  /** As it was written. */
+  /** The path as it was written. */
   readonly path: string;
   readonly segments: readonly Segment[];
   /** The placeholders' names, from left to right. */
@@ -13,9 +13,9 @@ export interface Pattern {
 const PLACEHOLDER = /^\{([A-Za-z_][A-Za-z0-9_]*)\}$/;
 
 /**
- * Takes a route's path apart: `""`, or `/` followed by segments, each a literal or a whole `{name}`.
+ * Parses a route's path: `""`, or `/` followed by segments, each a literal or a whole `{name}`.
  *
- * @throws TypeError at definition, naming the path and what is wrong with it.
+ * @throws TypeError at definition, naming the path and its error.
  */
 export function parsePattern(path: string): Pattern {
   const wrong = (why: string) => new TypeError(`the path ${JSON.stringify(path)} ${why}`);

@@ -4,23 +4,25 @@ import type { Response } from "../http/response.ts";
 import type { AnyHandler, Operation } from "./operation.ts";
 import type { FoundOperation, Match } from "./table.ts";
 
-/** What a request has come to: the operation that it matched, and how its answer is checked. */
+/** A matched request: its operation, and the check of its answer. */
 export interface Arrived {
   readonly match: Match;
   readonly check: CheckResponse | undefined;
 }
 
-/** A step of a request's way: everything inside a middleware, down to the handler. It never throws or rejects. */
+/**
+ * A step in the handling of a request: everything inside a middleware, down to the handler. It never throws or rejects.
+ */
 export type Step = (request: Request, context: object, arrived: Arrived) => Response | Promise<Response>;
 
-/** The answer to an exception: an answer that was thrown, what `onError` makes of it, or the ordinary 500. */
+/** The answer to an exception: the thrown answer, `onError`'s result, or the ordinary 500. */
 export type Recover = (
   thrown: unknown,
   request: Request | undefined,
   handler: string | undefined,
 ) => Response | Promise<Response>;
 
-/** The parts of an app that its middleware stands between. */
+/** The parts of an app that its middleware connects. */
 export interface Pipeline {
   readonly operations: readonly Operation[];
   /** The middleware around every request, the outermost first. */
@@ -33,7 +35,7 @@ export interface Pipeline {
     operation: Operation,
     check: CheckResponse | undefined,
   ): Promise<Response>;
-  /** The answer where no handler is to be called. */
+  /** The answer when no operation matches. */
   answerWithout(match: Exclude<Match, FoundOperation>, request: Request): Response;
   readonly recover: Recover;
 }
@@ -42,11 +44,12 @@ export interface Pipeline {
 export type FindStep = (match: Match) => Step | undefined;
 
 /**
- * A middleware as the pipeline takes it. It brings the code that runs it, so that an app without middleware holds none.
+ * A middleware in the pipeline's form. It brings the code that runs it, so that an app without middleware contains
+ * none.
  */
 export interface Around {
   /** @internal */
   around(inner: Step, recover: Recover): Step;
-  /** Connects all middleware of an app, this one among it. @internal */
+  /** Connects all middleware of an app, including this one. @internal */
   connect(pipeline: Pipeline): FindStep;
 }

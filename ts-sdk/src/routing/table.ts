@@ -1,15 +1,15 @@
 import type { Operation } from "./operation.ts";
 import type { Pattern } from "./pattern.ts";
 
-/** An operation reached by one of its paths. */
+/** An operation at one of its paths. */
 interface Target {
   readonly operation: Operation;
   readonly pattern: Pattern;
 }
 
-/** A place in the tree of segments. */
+/** A node in the tree of segments. */
 interface Place {
-  /** What comes next when the segment is a known text, by its length. Many of one length are found by {@link hash} first. */
+  /** The branches for literal segments, by their length. A long list of one length is searched by {@link hash}. */
   readonly literals: (Branch[] | undefined)[];
   readonly byHash: Map<number, Branch[]>;
   placeholder: Place | undefined;
@@ -22,7 +22,7 @@ interface Branch {
   readonly place: Place;
 }
 
-/** An operation for the path and the method of a request. */
+/** A matched operation with its placeholders. */
 export interface FoundOperation {
   readonly found: "operation";
   readonly operation: Operation;
@@ -31,7 +31,7 @@ export interface FoundOperation {
   readonly malformed: readonly (string | undefined)[];
 }
 
-/** What a request's path and method came to. */
+/** The result of matching a request's path and method. */
 export type Match =
   | FoundOperation
   /** The path is known, with other methods. */
@@ -69,7 +69,7 @@ export class RouteTable {
 
   /** Finds the operation for a method and a path that is still percent-encoded; each segment is decoded once. */
   match(method: string, path: string): Match {
-    // What stands before the first slash, and then the segments.
+    // The text before the first slash, and then the segments.
     const segments = path.split("/");
     if (segments[0] !== "") return NOTHING;
     const undecoded = path.includes("%") ? decodeSegments(segments) : NONE;
@@ -94,11 +94,11 @@ function place(): Place {
   return { literals: [], byHash: new Map(), placeholder: undefined, targets: new Map() };
 }
 
-/** From so many on, branches are found by their hash. */
+/** The number of branches from which they are found by hash. */
 const MANY = 8;
 
-// A segment of a request is never looked up as a key: the engine would intern it, and write to tables all over its memory,
-// which every fresh instance pays for.
+// A segment is never looked up as a key, because the engine would intern it: every fresh instance would pay for the
+// written tables.
 
 function step(from: Place, text: string): Place | undefined {
   return from.literals[text.length]?.find((known) => known.text === text)?.place;
@@ -112,7 +112,7 @@ function grow({ literals, byHash }: Place, text: string): Place {
   return added.place;
 }
 
-/** A number of a text's length and four of its characters; those at its end differ the most. */
+/** A hash of a text's length and four characters; the last ones differ the most. */
 function hash(text: string): number {
   const { length } = text;
   if (length === 0) return 0;
@@ -122,7 +122,7 @@ function hash(text: string): number {
   return (((length * 31 + text.charCodeAt(0)) * 31 + middle) * 31 + before) * 65537 + last;
 }
 
-/** Decodes in place; gives the indexes of the segments that can't be decoded, which stay as they are. */
+/** Decodes in place, and returns the indexes of the segments that can't be decoded, which stay as they are. */
 function decodeSegments(segments: string[]): number[] {
   const undecoded: number[] = [];
   for (let i = 1; i < segments.length; i++) {
@@ -143,8 +143,8 @@ function placeholderAt({ segments }: Pattern, index: number): string | undefined
 }
 
 /**
- * Walks the tree to the path that is asked for, whatever its methods (as OpenAPI has it: concrete paths come first);
- * `values` ends up with the placeholders' values, by their order. No place is visited twice.
+ * Walks the tree to the requested path, whatever its methods (as in OpenAPI, concrete paths come first). At the end,
+ * `values` has the placeholders' values in order. No node is visited twice.
  */
 function find(from: Place, segments: readonly string[], first: number, values: string[]): Place | undefined {
   let at = from;
@@ -161,7 +161,7 @@ function find(from: Place, segments: readonly string[], first: number, values: s
         break;
       }
     }
-    // A placeholder stands for something: "/users/" is not /users/{id}.
+    // A placeholder needs a value: "/users/" is not /users/{id}.
     const placeholder = segment === "" ? undefined : at.placeholder;
     if (literal && placeholder) {
       const before = values.length;

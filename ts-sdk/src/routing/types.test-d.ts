@@ -1,6 +1,6 @@
 /**
- * What the type checker must refuse, and must not. `tsc` checks this file: an `@ts-expect-error` above a line that is
- * fine is itself an error.
+ * Uses that the type checker must refuse or accept. `tsc` checks this file: an `@ts-expect-error` above a valid line is
+ * itself an error.
  */
 
 import * as v from "valibot";
@@ -75,7 +75,7 @@ const maybe = field.bool().optional();
 expectTypeOf<Infer<typeof maybe>>().toEqualTypeOf<boolean | undefined>();
 const level = field.enum("low", "high", { default: "low", docs: "How much" });
 expectTypeOf<Infer<typeof level>>().toEqualTypeOf<"low" | "high">();
-// Words are words where a schema is expected, too.
+// String literals keep their types where a schema is expected, too.
 const Inline = Type("Inline", {
   plain: field.enum("a", "b"),
   docs: field.enum("a", "b", { docs: "x" }),
@@ -113,7 +113,7 @@ put("/users/{id}", { path: UserId, query: Page, body: list(User) }, ({ path, que
   return ok({});
 });
 
-// Other libraries' schemas are typed by what they give.
+// Other libraries' schemas are typed by their output.
 
 patch(
   "/users/{id}",
@@ -275,7 +275,7 @@ ensure(async () => found, 404, "none");
 expectTypeOf(ensure((): Infer<typeof Plain> | null => null, 404, "none")).toEqualTypeOf<{ id: number; name: string }>();
 expectTypeOf(ensure(found as typeof found | string[], 404, "none").toString()).toEqualTypeOf<string>();
 expectTypeOf(ensure("a" as string | null, 404, "none")).toEqualTypeOf<string>();
-// In a generic function of one's own as well, whatever is known of its type.
+// In generic functions as well.
 export const first = <T>(rows: readonly T[]): NonNullable<T> => ensure(rows[0], 404, "none");
 export const must = <T>(value: T): NonNullable<T> => ensure(value, 404, "none");
 export const row = <T extends object>(value: T | null | undefined): T => ensure(value, 404, "none");
@@ -313,7 +313,7 @@ Form("Nested", { address: Address });
 // @ts-expect-error a file stands in a form
 Query("WithFile", { file: field.file() });
 
-// Bytes are of a buffer that nobody shares, as crypto.subtle takes them.
+// Bytes have an unshared buffer, as crypto.subtle requires.
 
 post("/bytes", async (_input, req) => {
   expectTypeOf(req.body).toEqualTypeOf<Uint8Array<ArrayBuffer> | undefined>();

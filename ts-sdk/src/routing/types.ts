@@ -11,10 +11,13 @@ export type Paths = string | readonly [string, ...string[]];
 /** The success status that a route declares. */
 export type StatusOf<O> = O extends { readonly status: infer Status extends number } ? Status : 200;
 
-/** The success body that a route declares; anything when it declares none. */
+/** The success body that a route declares; any when it declares none. */
 export type BodyOf<O> = O extends { readonly response: infer S extends StandardSchema } ? Returned<Infer<S>> : unknown;
 
-/** What may be returned for a type: lists may be readonly, what is optional may be null, as a database gives it. */
+/**
+ * The type that may be returned for a declared type: lists may be readonly, and an optional member may be null, as a
+ * database returns it.
+ */
 export type Returned<T> = T extends string | number | boolean | null | undefined
   ? T
   : T extends readonly (infer Item)[]
@@ -23,13 +26,13 @@ export type Returned<T> = T extends string | number | boolean | null | undefined
       ? { readonly [K in keyof T]: undefined extends T[K] ? Returned<T[K]> | null : Returned<T[K]> }
       : T;
 
-/** What a handler may answer: the declared success, or no success at all. */
+/** The answers of a handler: the declared success, or any error. */
 export type Answer<O> = Response<StatusOf<O>, BodyOf<O>> | Response<RedirectStatus | ErrorStatus>;
 
 /**
- * A handler of a route with options. It receives exactly the kinds of input that the route declares, parsed and validated
- * (in a type without a name, so that an editor shows them and not the options), the request, and the context that the
- * middleware around it has added.
+ * A handler of a route with options. It receives exactly the kinds of input that the route declares, parsed and
+ * validated (as a type without a name, so that an editor shows them and not the options), the request, and the context
+ * that the middleware around it has added.
  */
 export type Handler<O, Context = unknown> = (
   input: { [K in keyof O & ("path" | "query" | "body")]: O[K] extends StandardSchema ? Infer<O[K]> : InlineOf<O[K]> },
@@ -37,10 +40,10 @@ export type Handler<O, Context = unknown> = (
   context: Context,
 ) => Answer<O> | Promise<Answer<O>>;
 
-/** The object of fields that stand in the place of a schema. */
+/** The object type of inline fields. */
 type InlineOf<F> = F extends Fields ? OutputOf<F> : never;
 
-/** What is left of a context that is asked for when `Given` is there. */
+/** The part of a required context that `Given` lacks. */
 export type Unmet<Asked, Given> = [Given] extends [Asked] ? unknown : Omit<Asked, keyof Given>;
 
 /** The names of the placeholders in a path. */
@@ -48,19 +51,25 @@ export type Placeholders<P extends string> = P extends `${string}{${infer Name}}
   ? Name | Placeholders<Rest>
   : never;
 
-/** Nothing when the `path` option has just the fields that every path has as placeholders, else what is wrong. */
+/**
+ * `unknown` when the `path` option has just the fields that every path has as placeholders, else a type that names the
+ * error.
+ */
 export type PathRule<P extends Paths, O> = O extends { readonly path: PathSchema<infer Output> }
   ? Fits<keyof Output & string, P>
   : OtherPathRule<P, O>;
 
-/** The same for another library's schema, and for fields that stand in the place of a `Path`. Apart, since the type checker then asks only for such routes. */
+/**
+ * The same rule for another library's schema, and for inline fields. It is separate, so that the type checker evaluates
+ * it only for such routes.
+ */
 type OtherPathRule<P extends Paths, O> = O extends { readonly path: infer S extends StandardSchema }
   ? Fits<keyof InferInput<S> & string, P>
   : O extends { readonly path: infer F extends Fields }
     ? Fits<keyof F & string, P>
     : unknown;
 
-/** The usual path is right, which is found out without a search for what is wrong. */
+/** Accepts the usual path without searching for errors. */
 type Fits<Names extends string, P extends Paths> = P extends string
   ? [Names, Placeholders<P>] extends [Placeholders<P>, Names]
     ? unknown
@@ -70,7 +79,7 @@ type Fits<Names extends string, P extends Paths> = P extends string
 type Misfit<Names extends string, P extends string> =
   Mismatch<Names, P> extends infer Wrong ? ([Wrong] extends [never] ? unknown : { readonly path: Wrong }) : never;
 
-/** What is wrong with each path, `never` for those that are right. */
+/** The error of each path, `never` for valid ones. */
 type Mismatch<Names extends string, P extends string> = P extends string
   ? string extends P
     ? never
@@ -81,7 +90,7 @@ type Mismatch<Names extends string, P extends string> = P extends string
             : never)
   : never;
 
-/** Nothing when every option is known, else a demand that can't be met. */
+/** `unknown` when every option is known, else a type that nothing satisfies. */
 export type KnownOptions<O> = keyof O extends keyof RouteOptions
   ? unknown
   : { readonly [K in Exclude<keyof O, keyof RouteOptions>]: never };

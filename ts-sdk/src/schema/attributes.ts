@@ -3,7 +3,7 @@ import { refuseUnknown } from "./unknown.ts";
 
 /** Attributes that every field takes. */
 export interface FieldAttributes {
-  /** What the field means; the `description` in the OpenAPI document. */
+  /** The field's meaning; the `description` in the OpenAPI document. */
   docs?: string;
   /** Marks the field as deprecated in the OpenAPI document. */
   deprecated?: boolean;
@@ -13,25 +13,25 @@ export interface FieldAttributes {
 
 /** Attributes of a field that may be absent because it has a default. */
 export interface DefaultAttribute<Default> {
-  /** Stands in when the field is absent. It must satisfy the field's other attributes. */
+  /** The value of an absent field. It must satisfy the field's other attributes. */
   default?: Default;
 }
 
 /** Attributes of `field.string`. */
 export interface StringAttributes<Default = string | undefined> extends FieldAttributes, DefaultAttribute<Default> {
-  /** The least length, in Unicode code points. */
+  /** The minimum length, in Unicode code points. */
   min?: number;
-  /** The greatest length, in Unicode code points. */
+  /** The maximum length, in Unicode code points. */
   max?: number;
-  /** The grammar the text must follow. */
+  /** The format of the text. */
   format?: Format;
 }
 
 /** Attributes of `field.u32`, `i32`, `i64` and `f64`. */
 export interface NumberAttributes<Default = number | undefined> extends FieldAttributes, DefaultAttribute<Default> {
-  /** The least value, itself allowed. */
+  /** The minimum value, inclusive. */
   min?: number;
-  /** The greatest value, itself allowed. */
+  /** The maximum value, inclusive. */
   max?: number;
 }
 
@@ -45,9 +45,9 @@ export interface EnumAttributes<Default = string | undefined> extends FieldAttri
 export interface ListAttributes<Default = readonly unknown[] | undefined>
   extends FieldAttributes,
     DefaultAttribute<Default> {
-  /** The least number of items. */
+  /** The minimum number of items. */
   min?: number;
-  /** The greatest number of items. */
+  /** The maximum number of items. */
   max?: number;
 }
 
@@ -55,16 +55,16 @@ export interface ListAttributes<Default = readonly unknown[] | undefined>
 export interface RecordAttributes<Default = { readonly [key: string]: unknown } | undefined>
   extends FieldAttributes,
     DefaultAttribute<Default> {
-  /** The least number of keys. */
+  /** The minimum number of keys. */
   min?: number;
-  /** The greatest number of keys; 1,000 unless it is given. */
+  /** The maximum number of keys; 1,000 by default. */
   max?: number;
 }
 
 /** Attributes of `field.json`. */
 export interface JsonAttributes<Default = unknown> extends FieldAttributes, DefaultAttribute<Default> {}
 
-/** Any field's attributes, as a schema keeps them. */
+/** The attributes of any field in a schema. */
 export interface Attributes extends FieldAttributes {
   min?: number;
   max?: number;
@@ -74,7 +74,7 @@ export interface Attributes extends FieldAttributes {
 
 const COMMON = ["default", "docs", "deprecated"] as const;
 
-/** Refuses what is unknown, of the wrong type, or contradicts itself; `own` are the attributes besides the common ones. */
+/** Refuses unknown, mistyped and contradictory attributes; `own` lists the attributes besides the common ones. */
 export function checkAttributes(
   what: string,
   attributes: Attributes,
@@ -85,7 +85,7 @@ export function checkAttributes(
   refuseUnknown(what, attributes, [...own, ...COMMON], /^x_./);
   for (const [name, value] of Object.entries(attributes)) {
     const [has, expected] = TYPES[name] ?? EXTENSION;
-    // As if it were not given.
+    // `undefined` means not given.
     if (value !== undefined && !has(value)) throw new TypeError(`${what}: "${name}" is ${expected}`);
   }
   const { min, max } = attributes;
@@ -94,7 +94,7 @@ export function checkAttributes(
   }
 }
 
-/** Refuses a bound that counts something and is not a count. */
+/** Refuses a count that is not a whole number from 0 on. */
 export function checkCounts(what: string, { min, max }: Attributes): void {
   for (const count of [min, max]) {
     if (count !== undefined && !(Number.isSafeInteger(count) && count >= 0)) {
@@ -103,13 +103,13 @@ export function checkCounts(what: string, { min, max }: Attributes): void {
   }
 }
 
-/** What an attribute must be: a test, and the same in words. */
+/** An attribute's test, and its description. */
 type AttributeType = readonly [has: (value: unknown) => boolean, expected: string];
 
 const isString = (value: unknown) => typeof value === "string";
 const isBoolean = (value: unknown) => typeof value === "boolean";
 const NUMBER: AttributeType = [Number.isFinite, "a finite number"];
-// The kind of field checks it: only it knows what may be there.
+// Checked by the kind of field, which alone knows its values.
 const ANYTHING: AttributeType = [() => true, ""];
 const TYPES: Readonly<Record<string, AttributeType>> = {
   min: NUMBER,

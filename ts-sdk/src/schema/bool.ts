@@ -3,7 +3,7 @@ import { fail, type Parse } from "./failures.ts";
 import type { WriteQuick } from "./quick.ts";
 import { createSchema, type Schema } from "./schema.ts";
 
-/** Makes the schema of a truth value; its types are those of `field.bool`. */
+/** Makes the schema of a boolean; its types are those of `field.bool`. */
 export function bool(attributes: Attributes = {}): Schema {
   checkAttributes("field.bool", attributes, []);
   const json: Parse = (value, failures) =>

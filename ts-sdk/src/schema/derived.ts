@@ -3,9 +3,9 @@ import type { Fields, TypeSchema } from "./object.ts";
 import { createObject } from "./schema.ts";
 
 /**
- * Makes a `Type` of another one's fields.
+ * Makes a `Type` from another one's fields.
  *
- * @throws TypeError when the other is no `Type`
+ * @throws TypeError when the other is not a `Type`
  */
 export function derive(
   label: string,

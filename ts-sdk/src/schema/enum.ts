@@ -3,16 +3,16 @@ import { fail, type Parse } from "./failures.ts";
 import type { WriteQuick } from "./quick.ts";
 import { createSchema, type Optional, type Presence, type Schema } from "./schema.ts";
 
-/** A schema of a few words. */
+/** A schema of string literals. */
 export interface EnumSchema<out Value extends string = string, out P extends Presence = Presence>
   extends Schema<Value, P> {
   readonly kind: "enum";
-  /** The words, in the order given. */
+  /** The literals, in the order given. */
   readonly values: readonly Value[];
   optional(): EnumSchema<Value, Optional<P>>;
 }
 
-/** Makes the schema of a few words, which attributes may follow; its types are those of `field.enum`. */
+/** Makes the schema of string literals, which attributes may follow; its types are those of `field.enum`. */
 export function enumOf(...args: (string | Attributes)[]): Schema {
   const last = args.at(-1);
   const attributes = typeof last === "object" && last !== null ? last : {};

@@ -2,14 +2,14 @@ import { derive } from "./derived.ts";
 import { checkFields, type DefaultKey, type Fields, type Flat, type OutputOf, type TypeSchema } from "./object.ts";
 import type { Presence } from "./schema.ts";
 
-/** An object with more fields, of which one replaces an earlier one of its name. */
+/** An object type with more fields, which replace earlier ones of the same name. */
 export type Extended<O, F extends Fields> = Flat<Omit<O, keyof F> & OutputOf<F>>;
 
 /**
  * A `Type` with another's fields and more: `extend(User, "Admin", { level: field.u32() })`. A field of the same name
  * replaces the other's.
  *
- * @throws TypeError at definition: what is no `Type`, a name or a field that can't be
+ * @throws TypeError at definition: for an argument that is not a `Type`, and an invalid name or field
  */
 export function extend<O, F extends Fields, Defaults>(
   type: TypeSchema<O, Presence, Defaults>,

@@ -1,28 +1,28 @@
-/** How a value failed: the closed set of codes in an error body. */
+/** The reason why a value failed: the closed set of codes in an error body. */
 export type FailureCode = "required" | "type" | "min" | "max" | "format" | "enum" | "json";
 
-/** One thing that is wrong with a value. It never holds the value itself, only where it was and what it should be. */
+/** One failure of a value. It has the place and the expectation, and never the value itself. */
 export interface Failure {
   /** Keys and indexes from the root of the value; empty for the value itself. */
   readonly path: PropertyKey[];
   readonly code: FailureCode;
-  /** What the value must be, for a person. */
+  /** The expectation, for a person. */
   readonly detail: string;
 }
 
-/** What a parser returns instead of a value that is not valid. */
+/** A parser's result for an invalid value. */
 export const INVALID: unique symbol = Symbol("invalid");
 
-/** At most this many failures are answered to one request; a hostile body must not buy a large answer. */
+/** The limit of failures in one answer, so that a hostile body can't cause a large answer. */
 export const MAX_FAILURES = 100;
 
-/** One more is collected, which tells that there are more. */
+/** The limit of collected failures: one more, which shows that there are more. */
 export const MAX_COLLECTED = MAX_FAILURES + 1;
 
 /** Collects the failures of one value in one pass. */
 export class Failures {
   readonly list: Failure[] = [];
-  /** True while checking what a handler returned: then a default does not stand in for a missing field. */
+  /** True while checking a handler's answer, where a missing field is not replaced by its default. */
   readonly outgoing: boolean;
 
   constructor(outgoing = false) {
@@ -30,10 +30,10 @@ export class Failures {
   }
 }
 
-/** A parser of one schema: gives the parsed value, or reports to `failures` and gives {@link INVALID}. */
+/** A parser of one schema: returns the parsed value, or reports to `failures` and returns {@link INVALID}. */
 export type Parse = (value: unknown, failures: Failures) => unknown;
 
-/** Reports a failure of the value at hand; its parents put their keys in front with {@link within}. */
+/** Reports a failure of the current value; its parents prepend their keys with {@link within}. */
 export function fail(failures: Failures, code: FailureCode, detail: string): typeof INVALID {
   if (failures.list.length < MAX_COLLECTED) failures.list.push({ path: [], code, detail });
   return INVALID;
@@ -50,7 +50,7 @@ export function failCount(
   return fail(failures, bound, `must have at ${bound === "min" ? "least" : "most"} ${units}`);
 }
 
-/** Puts `key` in front of the path of every failure from number `from` on. Paths cost nothing while nothing fails. */
+/** Prepends `key` to the path of every failure from number `from` on. Paths cost nothing while nothing fails. */
 export function within(failures: Failures, from: number, key: PropertyKey): void {
   const { list } = failures;
   for (let i = from; i < list.length; i++) list[i]?.path.unshift(key);
@@ -70,7 +70,7 @@ const NEEDS_NO_ESCAPE = /^[\w-]*$/;
 function escapeToken(key: string): string {
   if (NEEDS_NO_ESCAPE.test(key)) return key;
   const token = key.replaceAll("~", "~0").replaceAll("/", "~1");
-  // A lone surrogate has no encoding; the keys of a JSON object may hold one.
+  // A lone surrogate has no encoding, and a JSON key may contain one.
   return encodeURI(token.replace(LONE_SURROGATE, "\ufffd")).replaceAll("#", "%23");
 }
 

@@ -14,8 +14,8 @@ import type { WithDefault } from "./schema.ts";
 import { string } from "./string.ts";
 
 /** The kinds of field, each taking its attributes as one object: `field.u32({ default: 10, max: 100 })`. */
-// Methods, not properties: of a property the type checker looks through all of the file before for something that narrows
-// it, which makes checking a file of many schemas quadratic.
+// Methods, because the type checker searches the whole file above a property for narrowing, which makes checking a file
+// of many schemas quadratic.
 export interface FieldKinds {
   /**
    * A text. `min` and `max` are lengths in Unicode code points, `format` is one of `email`, `uuid`, `date`, `date-time`,
@@ -24,19 +24,21 @@ export interface FieldKinds {
   string<Default extends string | undefined = undefined>(
     attributes?: StringAttributes<Default>,
   ): WithDefault<string, Default>;
-  /** A whole number from 0 to 4294967295. `min` and `max` are bounds, themselves allowed. */
+  /** A whole number from 0 to 4294967295. `min` and `max` are inclusive bounds. */
   u32<Default extends number | undefined = undefined>(
     attributes?: NumberAttributes<Default>,
   ): WithDefault<number, Default>;
-  /** A whole number from -2147483648 to 2147483647. `min` and `max` are bounds, themselves allowed. */
+  /** A whole number from -2147483648 to 2147483647. `min` and `max` are inclusive bounds. */
   i32<Default extends number | undefined = undefined>(
     attributes?: NumberAttributes<Default>,
   ): WithDefault<number, Default>;
-  /** A whole number that JavaScript holds exactly, within ±9007199254740991; beyond that it is refused, not rounded. */
+  /**
+   * A whole number that JavaScript holds exactly, within ±9007199254740991. A number beyond is refused, not rounded.
+   */
   i64<Default extends number | undefined = undefined>(
     attributes?: NumberAttributes<Default>,
   ): WithDefault<number, Default>;
-  /** A finite number. `min` and `max` are bounds, themselves allowed. */
+  /** A finite number. `min` and `max` are inclusive bounds. */
   f64<Default extends number | undefined = undefined>(
     attributes?: NumberAttributes<Default>,
   ): WithDefault<number, Default>;
@@ -44,14 +46,17 @@ export interface FieldKinds {
   bool<Default extends boolean | undefined = undefined>(
     attributes?: BoolAttributes<Default>,
   ): WithDefault<boolean, Default>;
-  /** One of a few words, compared exactly. Attributes may follow the words: `field.enum("a", "b", { default: "a" })`. */
+  /**
+   * One of several string literals, compared exactly. Attributes may follow them: `field.enum("a", "b", { default: "a"
+   * })`.
+   */
   enum<const Values extends readonly string[]>(...values: Values): EnumSchema<Values[number], "required">;
   enum<const Values extends readonly string[], Default extends Values[number] | undefined = undefined>(
     ...valuesAndAttributes: [...values: Values, attributes: EnumAttributes<Default>]
   ): EnumSchema<Values[number], Default extends undefined ? "required" : "default">;
-  /** Any JSON value; `null` is one of them, also after `.optional()`. What stands inside it is not looked at. */
+  /** Any JSON value, including `null`, also after `.optional()`. Nested values are not inspected. */
   json<Default extends Json | undefined = undefined>(attributes?: JsonAttributes<Default>): WithDefault<Json, Default>;
-  /** A file of a `Form`. `max` is its greatest size in bytes, `types` the media types that are taken. */
+  /** A file of a `Form`. `max` is its maximum size in bytes, `types` the accepted media types. */
   file(attributes?: FileAttributes): FileSchema<"required">;
 }
 

@@ -5,7 +5,7 @@ import { fail, failCount, type Parse } from "./failures.ts";
 import { createSchema, type Optional, type Presence, type Schema } from "./schema.ts";
 import { refuseUnknown } from "./unknown.ts";
 
-/** A file of a form. Name and type are what the client says: neither is to be trusted as a path or as the file's content. */
+/** A file of a form. Name and type come from the client: trust neither as a path or as the file's content. */
 export interface FormFile {
   /** The name on the client's machine, without folders. */
   readonly name: string;
@@ -16,23 +16,23 @@ export interface FormFile {
 
 /** Attributes of `field.file`. */
 export interface FileAttributes extends FieldAttributes {
-  /** The greatest size, in bytes. The server's `max_body_bytes` bounds the whole form. */
+  /** The maximum size, in bytes. The server's `max_body_bytes` limits the whole form. */
   max?: number;
-  /** The media types that are taken, such as `image/png` or `image/*`; every one unless they are given. */
+  /** The accepted media types, such as `image/png` or `image/*`; all by default. */
   types?: readonly string[];
 }
 
 /** A schema of a file, for a `Form`. */
 export interface FileSchema<out P extends Presence = Presence> extends Schema<FormFile, P> {
   readonly kind: "file";
-  /** The media types that are taken; empty for every one. */
+  /** The accepted media types; empty for all. */
   readonly types: readonly string[];
   optional(): FileSchema<Optional<P>>;
 }
 
 const KNOWN = ["max", "types", "docs", "deprecated"];
 
-/** Makes the schema of a file. @throws TypeError or RangeError naming the attribute that can't be. */
+/** Makes the schema of a file. @throws TypeError or RangeError naming the invalid attribute. */
 export function file(attributes: FileAttributes = {}): FileSchema<"required"> {
   if (typeof attributes !== "object" || attributes === null) {
     throw new TypeError("field.file: attributes must be an object");
@@ -53,7 +53,7 @@ export function file(attributes: FileAttributes = {}): FileSchema<"required"> {
     return result;
   };
   const kept: Attributes = max === Number.POSITIVE_INFINITY ? others : { ...others, max };
-  // Of files there are few: the parser takes them.
+  // Files are rare, so the parser alone handles them.
   const writeQuick = (value: string, code: { require(condition: string): void }) => {
     code.require("false");
     return value;

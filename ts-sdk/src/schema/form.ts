@@ -13,7 +13,7 @@ type Scalar = string | number | boolean;
 /** The fields of a `Form`: single values, files, and lists of them. */
 export type FormFields = Readonly<Record<string, Schema<Scalar> | FileSchema | ListSchema>>;
 
-/** A form that is sent as a body, from `Form(…)`. */
+/** The schema of a body that is a form, from `Form(…)`. */
 export interface FormSchema<out Output = unknown, out P extends Presence = Presence, out Defaults = unknown>
   extends ObjectSchema<Output, P> {
   readonly role: "form";
@@ -22,13 +22,13 @@ export interface FormSchema<out Output = unknown, out P extends Presence = Prese
   optional(): FormSchema<Output, Optional<P>, Defaults>;
 }
 
-/** How the body of a form becomes values. */
+/** Converts the body of a form to values. */
 export interface FormReader {
-  /** What a request has to say that its body is. */
+  /** The content types that a form accepts. */
   readonly contentTypes: readonly string[];
-  /** Whether a body of this content type is one. */
+  /** Reports whether a body has one of these content types. */
   takes(contentType: string | undefined): boolean;
-  /** Takes a body apart; `undefined` when it can't be, which `errors` then says. */
+  /** Parses a body; `undefined` after an error, which it adds to `errors`. */
   read(contentType: string | undefined, body: Uint8Array, errors: InputError[]): object | undefined;
   /** A body for warming up. */
   sample(text: (field: Schema) => string): { readonly contentType: string; readonly body: Uint8Array };
@@ -38,11 +38,11 @@ const URLENCODED = "application/x-www-form-urlencoded";
 const MULTIPART = "multipart/form-data";
 
 /**
- * A form as a body: `Form("Profile", { name: field.string(), picture: field.file().optional() })`. Text is converted as in a
- * query; of a repeated name the last one wins, unless the field is a list. With a file among its fields it takes
- * `multipart/form-data`, without one `application/x-www-form-urlencoded` as well.
+ * A form as a body: `Form("Profile", { name: field.string(), picture: field.file().optional() })`. Text is converted as
+ * in a query; the last of several values of a name wins, unless the field is a list. A form with a file takes
+ * `multipart/form-data`, any other `application/x-www-form-urlencoded` as well.
  *
- * @throws TypeError at definition: a field that is neither a single value nor a file nor a list of them.
+ * @throws TypeError at definition: for a field that is neither a single value nor a file nor a list of them.
  */
 export function Form<F extends FormFields>(
   name: string,
@@ -53,7 +53,7 @@ export function Form<F extends FormFields>(
   return createSchema(`Form ${name}`, { ...parts, extra: { ...parts.extra, form } }) as never;
 }
 
-/** The fields of a form that are files, or lists of them. */
+/** Reports whether a field is a file, or a list of files. */
 function isFileField(field: Schema): boolean {
   return field.kind === "file" || (field.kind === "list" && (field as ListSchema).items.kind === "file");
 }
@@ -84,18 +84,18 @@ function formReader(fields: FormFields): FormReader {
   });
 }
 
-/** The values of the fields that are known; a repeated one fills a list. */
+/** The values of the known fields; a repeated one fills a list. */
 function fromParts(parts: readonly Part[] | string, fields: FormFields, errors: InputError[]): QueryValues | undefined {
   if (typeof parts === "string") {
     errors.push({ in: "body", pointer: "#", code: "format", detail: parts });
     return undefined;
   }
-  // No prototype: a name such as "constructor" finds nothing there.
+  // No prototype, so that a name such as "constructor" finds nothing.
   const values: Record<string, unknown> = Object.create(null);
   for (const { name, file, content } of parts) {
     const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
     if (field === undefined) continue;
-    // What a browser sends where no file was chosen.
+    // Browsers send this when no file was chosen.
     if (file !== undefined && file.name === "" && content.length === 0) continue;
     const value = file === undefined ? decodeUtf8(content) : { ...file, bytes: content };
     if (value === undefined) errors.push(malformed("body", [name]));

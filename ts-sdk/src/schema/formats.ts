@@ -1,8 +1,8 @@
-/** The grammars that `field.string({ format })` knows, each checked by the RFC named beside its test below. */
+/** The formats of `field.string({ format })`, each checked by the RFC named at its test below. */
 export type Format = "email" | "uuid" | "date" | "date-time" | "uri" | "ipv4" | "ipv6";
 
-// No \p{…} here: the engine is built without Unicode property tables, and such an expression fails the build.
-// Every expression is linear: no repetition holds another that can match the same text.
+// No \p{…}, because the engine has no Unicode property tables, and such an expression fails the build. Every expression
+// is linear: no repetition contains another that can match the same text.
 
 const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
 const HEX_GROUP = /^[0-9A-Fa-f]{1,4}$/;
@@ -31,7 +31,7 @@ function isIpv6(text: string): boolean {
   let count = groups.length;
   const last = groups.at(-1);
   if (last?.includes(".")) {
-    // A dotted quad stands for two groups, and only at the very end.
+    // A dotted quad counts as two groups, at the very end only.
     if (!isIpv4(last) || text.endsWith(":")) return false;
     groups.pop();
     count++;
@@ -90,7 +90,7 @@ function isUri(text: string): boolean {
   const match = URI.exec(text);
   if (!match) return false;
   const host = match[1];
-  // Only the brackets of an IP literal need more than the expression says.
+  // The expression does not check the brackets of an IP literal.
   return host === undefined || isIpv6(host) || /^v[0-9A-Fa-f]+\.[\w.~!$&'()*+,;=:-]+$/i.test(host);
 }
 

@@ -3,15 +3,15 @@ import { fail, type Parse } from "./failures.ts";
 import { createSchema, type Schema } from "./schema.ts";
 
 /**
- * Any JSON value. What stands inside is `unknown`: a type that named itself would fill error messages, and would refuse an
- * object whose type is an interface.
+ * Any JSON value. Nested values are `unknown`: a recursive type would fill error messages, and would refuse an object
+ * whose type is an interface.
  */
 export type Json = string | number | boolean | null | readonly unknown[] | { readonly [key: string]: unknown };
 
 /** Makes the schema of any JSON value; its types are those of `field.json`. */
 export function json(attributes: Attributes = {}): Schema {
   checkAttributes("field.json", attributes, []);
-  // JSON.parse made what stands inside a list or an object, and bounded its depth: walking it again would find nothing.
+  // JSON.parse made the nested values, and limited their depth, so they need no check.
   const parse: Parse = (value, failures) => (isJson(value) ? value : fail(failures, "type", "must be a JSON value"));
   return createSchema("field.json", {
     kind: "json",

@@ -3,7 +3,7 @@ import { fail, failCount, INVALID, MAX_COLLECTED, type Parse, within } from "./f
 import { type WriteQuick, writePart } from "./quick.ts";
 import { createSchema, isSchema, type Optional, type Presence, type Schema } from "./schema.ts";
 
-/** A schema of many values of one kind. */
+/** A schema of a list with items of one kind. */
 export interface ListSchema<out Item = unknown, out P extends Presence = Presence> extends Schema<Item[], P> {
   readonly kind: "list";
   /** The schema of each item. */
@@ -30,7 +30,7 @@ export function list<Item, Default extends readonly Item[] | undefined = undefin
     attributes: given,
     json: parseList(json, min, max),
     writeQuick: writeList(items, min, max),
-    // One key in a query is a list of one.
+    // A single key in a query is a list of one.
     text: (value, failures) => parseText(typeof value === "string" ? [value] : value, failures),
     extra: { items },
   }) as ListSchema<Item, never>;

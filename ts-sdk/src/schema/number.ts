@@ -13,7 +13,7 @@ interface Range {
   readonly expected: string;
 }
 
-/** Makes the function that makes fields of a kind of number. */
+/** Makes the constructor of a kind of number. */
 function numbers(kind: NumberKind, range: Range): (attributes?: Attributes) => Schema {
   const label = `field.${kind}`;
   return (attributes = {}) => {
@@ -24,7 +24,7 @@ function numbers(kind: NumberKind, range: Range): (attributes?: Attributes) => S
     }
     const json = parseNumber(range, min, max);
     const writeQuick: WriteQuick = (given, code, arrival) => {
-      // Of texts only those that a number is written as: a comparison takes the engine less time than a grammar.
+      // Accepts only canonical numbers, because a comparison takes the engine less time than a grammar.
       const value = arrival === "json" ? given : code.variable(`+${given}`);
       code.require(arrival === "json" ? `typeof ${value}=="number"` : `${value}+""===${given}`);
       const whole = range.whole ? `&&${value}%1===0` : "";
@@ -40,7 +40,7 @@ function integers(kind: NumberKind, low: number, high: number): (attributes?: At
   return numbers(kind, { low, high, whole: true, expected: `must be a whole number from ${low} to ${high}` });
 }
 
-/** Whether a number is of the kind; NaN fails every comparison. */
+/** Reports whether a number is in a range; NaN fails every comparison. */
 function isWithin({ low, high, whole }: Range, value: number): boolean {
   return value >= low && value <= high && !(whole && value % 1 !== 0);
 }
@@ -67,7 +67,7 @@ function fromText(grammar: RegExp, json: Parse, expected: string): Parse {
 
 export const u32 = integers("u32", 0, 4_294_967_295);
 export const i32 = integers("i32", -2_147_483_648, 2_147_483_647);
-// i64 ends where JavaScript's numbers stop being exact: beyond that a value would be rounded, and is refused instead.
+// i64 ends where JavaScript's numbers stop being exact: beyond, a value is refused because it would be rounded.
 export const i64 = integers("i64", Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
 export const f64 = numbers("f64", {
   low: -Number.MAX_VALUE,

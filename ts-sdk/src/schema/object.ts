@@ -5,17 +5,17 @@ import type { ListSchema } from "./list.ts";
 import { type Arrival, type WriteQuick, writePart } from "./quick.ts";
 import type { Kind, Optional, Presence, Schema, SchemaParts } from "./schema.ts";
 
-/** Where an object schema stands: in a JSON body, in a form, in the path, or in the query. */
+/** The place of an object schema: a JSON body, a form, the path, or the query. */
 export type Role = "type" | "form" | "path" | "query";
 
 /** The fields of an object schema, by name. */
 export type Fields = Readonly<Record<string, Schema>>;
 
-/** A schema of an object with named fields. Keys that it does not name are ignored. */
+/** A schema of an object with named fields. Other keys are ignored. */
 export interface ObjectSchema<out Output = unknown, out P extends Presence = Presence> extends Schema<Output, P> {
   readonly kind: "object";
   readonly role: Role;
-  /** The name it was given; for a `Type`, of its component in the OpenAPI document. */
+  /** Its name; for a `Type`, also the name of its component in the OpenAPI document. */
   readonly name: string;
   readonly fields: Fields;
 }
@@ -41,27 +41,27 @@ export interface PathSchema<out Output = unknown> extends ObjectSchema<Output, "
  */
 export interface QuerySchema<out Output = unknown, out Defaults = unknown> extends ObjectSchema<Output, "required"> {
   readonly role: "query";
-  /** Never there: it carries the types. */
+  /** Never set: it carries the types. */
   readonly "~defaults"?: Defaults;
 }
 
-/** The names of the fields that have a default. Most objects have none, which is found out without a look at each. */
+/** The names of the fields with a default. A first check finds quickly that an object has none, which is usual. */
 export type DefaultKey<F extends Fields> =
   F extends Readonly<Record<string, Schema<unknown, "required" | "optional">>>
     ? never
     : { [K in keyof F]: F[K]["presence"] extends "default" ? K : never }[keyof F];
 
-/** The object that fields describe: an optional field may be absent. */
+/** The object type of fields: an optional field may be absent. */
 export type OutputOf<F extends Fields> = Split<F, OptionalKey<F>>;
 
-// In two steps: two mapped types that each asked every field for its presence would cost the type checker a third more.
+// In two steps, because two mapped types that each check every field's presence cost the type checker a third more.
 type OptionalKey<F extends Fields> = { [K in keyof F]: F[K]["presence"] extends "optional" ? K : never }[keyof F];
 type Split<F extends Fields, Optional extends keyof F> = Flat<
   { [K in Exclude<keyof F, Optional>]: ValueOf<F[K]> } & { -readonly [K in Optional]?: ValueOf<F[K]> | undefined }
 >;
 
 type ValueOf<S> = S extends Schema<infer Output> ? Output : never;
-/** The same object type, through `infer`: an editor then shows its members and not how it was made. */
+/** The same object type, through `infer`, so that an editor shows its members and not its derivation. */
 export type Flat<T> = T extends infer O ? { [K in keyof O]: O[K] } : never;
 
 // A component's name in OpenAPI 3.0: "Components Object", fixed fields.
@@ -70,7 +70,7 @@ const NAME = /^[A-Za-z0-9._-]+$/;
 /**
  * The parts of an object's schema.
  *
- * @throws TypeError for a name or a field that can't be.
+ * @throws TypeError for an invalid name or field.
  */
 export function objectParts(label: string, role: Role, name: string, fields: Fields): SchemaParts {
   if (typeof name !== "string" || !NAME.test(name)) {
@@ -94,10 +94,10 @@ export function objectParts(label: string, role: Role, name: string, fields: Fie
   };
 }
 
-/** Refuses what is no object of schemas. */
+/** Refuses any value but an object of schemas. */
 export function checkFields(what: string, fields: Fields): void {
   if (typeof fields !== "object" || fields === null) throw new TypeError(`${what}: the fields must be an object`);
-  // { __proto__: … } in a literal sets the prototype and would lose the field without a word.
+  // { __proto__: … } in a literal sets the prototype, and would silently lose the field.
   if (Object.getPrototypeOf(fields) !== Object.prototype || Object.hasOwn(fields, "__proto__")) {
     throw new TypeError(`${what}: a field can't be named "__proto__"`);
   }
@@ -106,14 +106,14 @@ export function checkFields(what: string, fields: Fields): void {
   }
 }
 
-/** The kinds that a single text can't be. */
+/** The kinds that a single text can't represent. */
 const COMPOUND: readonly Kind[] = ["list", "object", "record", "union", "json"];
 
 function isFile(field: Schema): boolean {
   return field.kind === "file" || (field as Partial<ListSchema>).items?.kind === "file";
 }
 
-/** Refuses a field that a path, a query or a form has no text for. */
+/** Refuses a field that has no text in a path, a query or a form. */
 function checkText(what: string, role: Role, key: string, field: Schema): void {
   const value = role !== "path" && field.kind === "list" ? (field as ListSchema).items : field;
   if (COMPOUND.includes(value.kind)) {
@@ -159,7 +159,7 @@ function parseObject(fields: Fields, arrival: Arrival): Parse {
   };
 }
 
-/** Of the names that every object inherits, such as "constructor", only an own property is input. */
+/** Reports whether every object inherits a name, such as "constructor"; only an own property is input. */
 function isInherited(key: string): boolean {
   return key in Object.prototype;
 }
@@ -186,14 +186,14 @@ function writeObject(fields: Fields): WriteQuick {
   };
 }
 
-/** The value of a field that is absent: its default, nothing when it is optional, else a failure. */
+/** The value of an absent field: its default, nothing when it is optional, else a failure. */
 function absent({ presence, attributes }: Schema, failures: Failures): unknown {
   if (presence === "optional") return undefined;
   if (presence === "required" || failures.outgoing) return fail(failures, "required", "is required");
   return fallback(attributes);
 }
 
-/** A field's default; of a list or an object a copy, for handlers may change what they are given. */
+/** A field's default; a list or an object is copied, because handlers may change their input. */
 function fallback({ default: value }: Attributes): unknown {
   return typeof value === "object" ? JSON.parse(JSON.stringify(value)) : value;
 }

@@ -4,10 +4,10 @@ import type { Flat, TypeSchema } from "./object.ts";
 import type { Presence } from "./schema.ts";
 
 /**
- * A `Type` of all of another's fields but some: `omit(User, ["id"])`.
+ * A `Type` without some of another's fields: `omit(User, ["id"])`.
  *
  * @param name by default the other's with the fields: `UserWithoutId`
- * @throws TypeError at definition: what is no `Type`, and a field that it does not have
+ * @throws TypeError at definition: for an argument that is not a `Type`, and an unknown field
  */
 export function omit<O, K extends keyof O & string, Defaults>(
   type: TypeSchema<O, Presence, Defaults>,

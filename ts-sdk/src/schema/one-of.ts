@@ -7,16 +7,16 @@ import type { TypeSchema } from "./object.ts";
 import type { Quick, WriteQuick } from "./quick.ts";
 import { createObject, createSchema, type Presence, type Schema } from "./schema.ts";
 
-/** A schema of objects of several shapes, which the value of one field tells apart. */
+/** A schema of objects of several shapes, which the value of one field distinguishes. */
 export interface UnionSchema<out Output = unknown, out P extends Presence = Presence> extends Schema<Output, P> {
   readonly kind: "union";
-  /** The name of the field that tells the shapes apart. */
+  /** The name of the field that distinguishes the shapes. */
   readonly tag: string;
-  /** The shape for each of its values, with that field. */
+  /** The shape for each of its values, including that field. */
   readonly variants: Readonly<Record<string, TypeSchema>>;
 }
 
-/** The shapes of a union, by the value of the field that tells them apart. */
+/** The shapes of a union, by the value of the field that distinguishes them. */
 export type Variants = Readonly<Record<string, TypeSchema<unknown, "required">>>;
 
 /** One object for each variant, whose tag is its key. */
@@ -27,16 +27,17 @@ export type OneOf<Tag extends string, V extends Variants> = {
   : never;
 
 type OutputOfType<S> = S extends TypeSchema<infer Output> ? Output : never;
-// Through `infer` an editor shows the object and not how it was made.
+// Through `infer`, so that an editor shows the object and not its derivation.
 type Tagged<Tag extends string, Value, O> = { [T in Tag]: Value } & Omit<O, Tag> extends infer All
   ? { [K in keyof All]: All[K] }
   : never;
 
 /**
- * An object of one of several shapes: `oneOf("kind", { circle: Circle, square: Square })` takes what `Circle` describes
- * where `kind` is `"circle"`. A `Type` gets the field `kind` here, or declares it itself as `field.enum("circle")`.
+ * An object of one of several shapes: `oneOf("kind", { circle: Circle, square: Square })` takes a `Circle` whose `kind`
+ * is `"circle"`. A `Type` gets the field `kind` here, or declares it itself as `field.enum("circle")`.
  *
- * @throws TypeError at definition: no variants, one that is no `Type`, or one that declares the field otherwise.
+ * @throws TypeError at definition: without variants, for one that is not a `Type`, and for one that declares the field
+ *   differently.
  */
 export function oneOf<const Tag extends string, V extends Variants>(
   tag: Tag,
@@ -79,7 +80,7 @@ export function oneOf<const Tag extends string, V extends Variants>(
     writeQuick,
     extra: { tag, variants: Object.freeze(Object.fromEntries(tagged)) },
     sample: (example) => {
-      // A body holds one variant, so the others are parsed here.
+      // A body has one variant, so the others are parsed here.
       const samples = [...tagged.values()].map((type) => {
         const value = example(type);
         type.parsers.json(value, new Failures());
@@ -92,7 +93,7 @@ export function oneOf<const Tag extends string, V extends Variants>(
 
 function entriesOf(variants: Variants): [string, TypeSchema][] {
   const isObject = typeof variants === "object" && variants !== null;
-  // { __proto__: … } in a literal sets the prototype and would lose the variant without a word.
+  // { __proto__: … } in a literal sets the prototype, and would silently lose the variant.
   if (!isObject || Object.getPrototypeOf(variants) !== Object.prototype || Object.hasOwn(variants, "__proto__")) {
     throw new TypeError('oneOf: the variants are an object of Types, and none is named "__proto__"');
   }
@@ -107,7 +108,7 @@ function entriesOf(variants: Variants): [string, TypeSchema][] {
   return entries;
 }
 
-/** The variant with its tag: as it declares it, or with a field of one word in front of its own. */
+/** The variant with its tag: as it declares it, or with a first field of one literal. */
 function withTag(tag: string, value: string, type: TypeSchema, variants: Variants): TypeSchema {
   const own = Object.hasOwn(type.fields, tag) ? type.fields[tag] : undefined;
   if (own === undefined) {

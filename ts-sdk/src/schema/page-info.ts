@@ -4,21 +4,21 @@ import type { TypeSchema } from "./object.ts";
 import { createObject } from "./schema.ts";
 import { string } from "./string.ts";
 
-/** Where a page stands in the whole; goes to the client as it is. */
+/** The position of a page in the whole list. It can be sent to the client as it is. */
 export interface PageInfo {
-  /** Whether rows follow. */
+  /** True when rows follow. */
   has_next: boolean;
-  /** Whether rows precede. */
+  /** True when rows precede. */
   has_prev: boolean;
-  /** For `after`, of the last row; null when no rows follow, or the page is empty. */
+  /** The cursor of the last row, for `after`; null when no rows follow, or the page is empty. */
   next_cursor: string | null;
-  /** For `before`, of the first row; null when no rows precede, or the page is empty. */
+  /** The cursor of the first row, for `before`; null when no rows precede, or the page is empty. */
   prev_cursor: string | null;
-  /** The rows of all pages, when `pageInfo` was told. */
+  /** The number of rows of all pages, if `pageInfo` got it. */
   total?: number;
 }
 
-/** The `Type` of what `pageInfo` gives, for a response: `Type("Users", { users: list(User), page: PageInfo })`. */
+/** The `Type` of `pageInfo`'s result, for a response: `Type("Users", { users: list(User), page: PageInfo })`. */
 export const PageInfo = createObject("Type", "type", "PageInfo", {
   has_next: bool(),
   has_prev: bool(),

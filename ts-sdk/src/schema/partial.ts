@@ -6,11 +6,11 @@ import { createSchema, type Schema } from "./schema.ts";
 export type PartialOf<O> = Flat<{ [K in keyof O]?: O[K] | undefined }>;
 
 /**
- * A `Type` whose fields may all be absent, as the body of a PATCH: `partial(User)`. Defaults are dropped, because they
- * would overwrite what a caller leaves out; fields inside a field stay as they are.
+ * A `Type` whose fields may all be absent, as for the body of a PATCH: `partial(User)`. Defaults are dropped, because
+ * they would overwrite fields that a caller leaves out. Fields of nested objects stay as they are.
  *
  * @param name by default `Partial<name>`: `PartialUser`
- * @throws TypeError at definition: what is no `Type`
+ * @throws TypeError at definition: for an argument that is not a `Type`
  */
 export function partial<O>(type: TypeSchema<O>, name?: string): TypeSchema<PartialOf<O>, "required", never> {
   const named = name ?? ((of: TypeSchema) => `Partial${of.name}`);

@@ -7,7 +7,7 @@ import type { Presence } from "./schema.ts";
  * A `Type` of some of another's fields: `pick(User, ["id", "name"])`.
  *
  * @param name by default the other's with the fields: `UserIdAndName`
- * @throws TypeError at definition: what is no `Type`, and a field that it does not have
+ * @throws TypeError at definition: for an argument that is not a `Type`, and an unknown field
  */
 export function pick<O, K extends keyof O & string, Defaults>(
   type: TypeSchema<O, Presence, Defaults>,

@@ -9,9 +9,9 @@ export type QueryFields = Readonly<Record<string, Schema<Scalar> | ListSchema<Sc
 
 /**
  * The keys of a route's query string: `Query("Page", { page: field.u32({ default: 1 }) })`. Text is converted to each
- * field's kind; of a repeated key the last one wins, unless the field is a list: then they fill it.
+ * field's kind. A repeated key fills a list; for any other field its last value wins.
  *
- * @throws TypeError at definition: a field that is neither a single value nor a list of them.
+ * @throws TypeError at definition: for a field that is neither a single value nor a list of them.
  */
 export function Query<F extends QueryFields>(name: string, fields: F): QuerySchema<OutputOf<F>, DefaultKey<F>> {
   return createObject("Query", "query", name, fields) as never;

@@ -1,26 +1,25 @@
 /**
- * The quick way through validation: for each schema and way of arrival one function, generated when the schema is put to
- * use, that takes a valid value in one go. It only ever *accepts*: whatever it does not, the parsers go through, and they
- * alone say what is wrong. So the rules have one implementation, and this is a shortcut past it that a property test
- * compares with it.
+ * The fast path of validation: one function for each schema and arrival, generated when the schema is first used, that
+ * accepts a valid value in one step. It only ever *accepts*: the parsers handle every other value, and they alone
+ * report failures. So the rules have one implementation, and a property test compares this shortcut with it.
  *
- * Generated, because the engine inside a component interprets: a call of a closure for each field of each value costs it
- * more than all the comparisons together (`bench/sdk`). Generating happens while the module is loaded, which for a
- * component is before the snapshot, and takes nothing from a request: what goes into a source text is what the developer
- * declared, with every key and text written as a JSON literal. Where the host forbids generating code (a content security
- * policy), the parsers do all the work.
+ * It is generated because the engine inside a component interprets: a closure call for each field of each value costs
+ * more than all the comparisons together (`bench/sdk`). It is generated while the module is loaded, which is before the
+ * snapshot, and never from a request: the source text contains only the developer's declarations, with every key and
+ * text written as a JSON literal. Where the host forbids generating code (a content security policy), the parsers do
+ * all the work.
  */
 
-/** Accepts a value, giving the parsed copy, or `undefined` when the parsers have to look at it. */
+/** Accepts a value and returns the parsed copy, or returns `undefined` to leave it to the parsers. */
 export type Quick = (value: unknown) => unknown;
 
-/** How a value arrives: parsed from JSON, or as text from a path or a query. */
+/** The form in which a value arrives: parsed from JSON, or as text from a path or a query. */
 export type Arrival = "json" | "text";
 
 /**
  * Writes the statements that accept a value into `code`.
  *
- * @param value a variable that holds the value; as text, an object is one that the router or the query string's reader made
+ * @param value a variable with the value; as text, an object comes from the router or the query string's reader
  * @returns an expression for the parsed value
  */
 export type WriteQuick = (value: string, code: Code, arrival: Arrival) => string;
@@ -41,14 +40,14 @@ export class Code {
     return `c${this.#constants.push(value) - 1}`;
   }
 
-  /** Declares a variable, and gives its name. */
+  /** Declares a variable, and returns its name. */
   variable(expression: string): string {
     const name = `v${this.#variables++}`;
     this.write(`let ${name}=${expression};`);
     return name;
   }
 
-  /** The function of what was written, with the result that is an expression. */
+  /** Compiles the statements to a function that returns the expression `result`. */
   compile(parameter: string, result: string): Quick {
     const names = this.#constants.map((_, i) => `c${i}`);
     try {
@@ -59,20 +58,23 @@ export class Code {
     }
   }
 
-  /** Leaves the value to the parsers unless the condition holds. */
+  /** Leaves the value to the parsers if the condition is false. */
   require(condition: string): void {
     this.write(`if(!(${condition}))return;`);
   }
 }
 
-/** A schema's parsers, as far as they are needed here. */
+/** The parsers of a schema that are needed here. */
 interface Part {
   readonly writeQuick: WriteQuick;
   readonly shared: boolean;
   quick(arrival: Arrival): Quick;
 }
 
-/** Writes what accepts a part of a value: an object by its own function, which all that have such a part share. */
+/**
+ * Writes the code that accepts a part of a value. An object gets its own function, which all schemas with such a part
+ * share.
+ */
 export function writePart(parsers: Part, value: string, code: Code, arrival: Arrival): string {
   if (!parsers.shared) return parsers.writeQuick(value, code, arrival);
   const parsed = code.variable(`${code.constant(parsers.quick(arrival))}(${value})`);
@@ -80,11 +82,11 @@ export function writePart(parsers: Part, value: string, code: Code, arrival: Arr
   return parsed;
 }
 
-/** Compiles what `write` writes. */
+/** Compiles the code that `write` writes. */
 export function compileQuick(write: WriteQuick, arrival: Arrival): Quick {
   const code = new Code();
   const quick = code.compile("value", write("value", code, arrival));
-  // An engine compiles a function when it is first called: now, and not in the first request.
+  // Called now, because an engine compiles a function at its first call, which would be in the first request.
   quick(undefined);
   return quick;
 }

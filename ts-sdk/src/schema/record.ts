@@ -3,7 +3,7 @@ import { fail, failCount, INVALID, MAX_COLLECTED, type Parse, within } from "./f
 import { type WriteQuick, writePart } from "./quick.ts";
 import { createSchema, isSchema, type Presence, type Schema } from "./schema.ts";
 
-/** A schema of an object with any keys, whose values are of one kind. */
+/** A schema of an object with any keys and values of one kind. */
 export interface RecordSchema<out Item = unknown, out P extends Presence = Presence>
   extends Schema<{ [key: string]: Item }, P> {
   readonly kind: "record";
@@ -11,17 +11,17 @@ export interface RecordSchema<out Item = unknown, out P extends Presence = Prese
   readonly items: Schema<Item>;
 }
 
-/** The keys that a record may have unless `max` says otherwise. */
+/** The default limit of a record's keys. */
 export const DEFAULT_MAX_KEYS = 1_000;
 
 /**
- * An object with any keys and values of one kind: `record(field.u32())` takes `{"ada":3,"bob":5}`. `min` and `max` count
- * its keys; there are at most 1,000 unless `max` says otherwise.
+ * An object with any keys and values of one kind: `record(field.u32())` takes `{"ada":3,"bob":5}`. `min` and `max`
+ * count its keys; `max` is 1,000 by default.
  *
- * What a handler is given has no prototype: `__proto__` and `constructor` are keys like any other, and a key that was not
+ * The handler's object has no prototype: `__proto__` and `constructor` are keys like any other, and a key that was not
  * sent is `undefined`.
  *
- * @throws TypeError at definition: values that may be absent.
+ * @throws TypeError at definition: for values that may be absent.
  */
 export function record<Item, Default extends { readonly [key: string]: Item } | undefined = undefined>(
   items: Schema<Item, "required">,
@@ -51,7 +51,7 @@ function parseRecord(parse: Parse, min: number, max: number): Parse {
     }
     const keys = Object.keys(value);
     const { length } = keys;
-    // Nothing else is looked at then: the bound is what limits the work.
+    // Nothing else is checked then, because the limit bounds the work.
     if (length > max) return failCount(failures, "max", max, "key");
     let valid = length >= min;
     if (!valid) failCount(failures, "min", min, "key");

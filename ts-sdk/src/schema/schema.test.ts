@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { field, Id, list, Path, Query, Type } from "../index.ts";
 
-/** A definition as a JavaScript user, or one who casts, could write it. */
+/** Removes the types of a definition, as in JavaScript or after a cast. */
 const loose = (make: () => unknown) => make as () => never;
 
 describe("definitions that can't be", () => {

@@ -6,17 +6,17 @@ import type { StandardProps, StandardResult } from "./standard.ts";
 
 export { isSchema } from "./is-schema.ts";
 
-/** What kind of value a schema describes. */
+/** The kind of value that a schema describes. */
 export type Kind =
   | ("string" | "u32" | "i32" | "i64" | "f64" | "bool" | "enum")
   | ("list" | "object" | "record" | "union" | "json" | "file");
 
-/** Whether a field must be given: `default` fills it when it is absent, `optional` leaves it out. */
+/** The presence of a field: `required`, filled by its `default`, or left out if `optional`. */
 export type Presence = "required" | "optional" | "default";
 
 /**
- * What a value must be. A schema is plain data (its kind and attributes, from which the OpenAPI document is written)
- * and a closure that parses, made once when the schema is.
+ * The description of a value. A schema is plain data (its kind and attributes, from which the OpenAPI document is
+ * written) and a parsing closure, made once.
  */
 export interface Schema<out Output = unknown, out P extends Presence = Presence> {
   readonly kind: Kind;
@@ -25,65 +25,65 @@ export interface Schema<out Output = unknown, out P extends Presence = Presence>
   readonly takesNull: boolean;
   /** True after `.optional()` unless `null` is a value: `null` in a JSON body then counts as absent. */
   readonly nullIsAbsent: boolean;
-  /** The attributes as they were given. */
+  /** The attributes as given. */
   readonly attributes: Attributes;
   /** The same schema for a value that may be absent. In a JSON body `null` counts as absent, unless it is `.nullable()`. */
   optional(): Schema<Output, Optional<P>>;
   /** The same schema for a value that may be `null`. In a JSON body `null` is then kept and no longer counts as absent. */
   nullable(): Schema<Output | null, P>;
-  /** Standard Schema v1. Path and query schemas also take text, as it stands in a URL. */
+  /** Standard Schema v1. Path and query schemas also accept text from a URL. */
   readonly "~standard": StandardProps<unknown, P extends "optional" ? Output | undefined : Output>;
   /** @internal */
   readonly parsers: Parsers;
 }
 
-/** What {@link Schema.optional} makes of a presence: a default keeps standing in for what is absent. */
+/** The presence after {@link Schema.optional}: a default still replaces an absent value. */
 export type Optional<P extends Presence> = P extends "default" ? "default" : "optional";
 
-/** The two ways in which one value arrives. */
+/** The parsers of a value, one for each arrival. */
 export interface Parsers {
-  /** A value as JSON gives it; nothing is converted. */
+  /** Parses a value from JSON, without conversions. */
   readonly json: Parse;
-  /** A value from a path or a query: text is converted to the schema's kind. */
+  /** Parses a value from a path or a query, and converts text to the schema's kind. */
   readonly text: Parse;
-  /** Writes what accepts a valid value in one go. */
+  /** Writes the code that accepts a valid value in one step. */
   readonly writeQuick: WriteQuick;
-  /** Whether {@link quick} is a function of its own in whatever has such a part; else it is written into that. */
+  /** True when {@link quick} is a function of its own in every containing schema; else its code is inlined there. */
   readonly shared: boolean;
-  /** That, compiled when it is first asked for. */
+  /** The compiled fast path, made on demand. */
   quick(arrival: Arrival): Quick;
   /** {@link createObject}. Fields hold it so that an app without any does not contain it. */
   readonly createObject: typeof createObject;
-  /** A valid value, where the kind needs code of its own to make one; `example` makes one of another schema. */
+  /** Makes a valid value, if the kind needs code of its own for it; `example` makes one of another schema. */
   readonly sample?: Sample | undefined;
 }
 
 /** Makes a value that a schema accepts. */
 export type Sample = (example: (schema: Schema) => unknown) => unknown;
 
-/** A schema for which the default's value is known to the type checker. */
+/** A schema whose default the type checker knows. */
 export type WithDefault<Output, Default> = Schema<Output, Default extends undefined ? "required" : "default">;
 
-/** What {@link createSchema} needs to know. */
+/** The parts for {@link createSchema}. */
 export interface SchemaParts {
   readonly kind: Kind;
   readonly attributes: Attributes;
   readonly json: Parse;
-  /** Writes what accepts a valid value in one go. */
+  /** Writes the code that accepts a valid value in one step. */
   readonly writeQuick: WriteQuick;
-  /** The same as `json` unless text needs converting. */
+  /** The parser of text; `json` by default. */
   readonly text?: Parse;
-  /** What a particular kind adds: items, values, fields. */
+  /** Members of a particular kind: items, values, fields. */
   readonly extra?: Readonly<Record<string, unknown>>;
-  /** Take text in Standard Schema's `validate`: true for path and query schemas. */
+  /** Makes Standard Schema's `validate` accept text, for path and query schemas. */
   readonly textual?: boolean;
-  /** Whether `json` and `writeQuick` take null as a value. */
+  /** True when `json` and `writeQuick` accept null as a value. */
   readonly takesNull?: boolean;
   /** See {@link Parsers.sample}. */
   readonly sample?: Sample | undefined;
 }
 
-/** Makes a schema of its parts. `label` names it in the error when its default does not satisfy it. */
+/** Makes a schema from its parts. `label` is its name in the error about an invalid default. */
 export function createSchema(label: string, parts: SchemaParts): Schema {
   const { attributes } = parts;
   if (attributes.default !== undefined) {
@@ -96,7 +96,7 @@ export function createSchema(label: string, parts: SchemaParts): Schema {
   return finish(parts, parsersOf(parts, parts.kind === "object"), presence, parts.takesNull ?? false, false);
 }
 
-/** Makes the schema of an object. The public functions `Type`, `Path` and `Query` say which fields each may have. */
+/** Makes the schema of an object. The public functions `Type`, `Path` and `Query` restrict its fields. */
 export function createObject(label: string, role: Role, name: string, fields: Fields): Schema {
   return createSchema(`${label} ${name}`, objectParts(label, role, name, fields));
 }
@@ -110,7 +110,7 @@ function parsersOf({ json, text = json, writeQuick, sample }: SchemaParts, share
   return { json, text, writeQuick, shared, quick, createObject, sample };
 }
 
-/** The parsers of the same value or null. Only JSON has a null. */
+/** The parsers that also accept null, which only JSON has. */
 function orNull(parts: SchemaParts, inner: Parsers): Parsers {
   const json: Parse = (value, failures) => (value === null ? null : inner.json(value, failures));
   const writeQuick: WriteQuick = (value, code, arrival) => {

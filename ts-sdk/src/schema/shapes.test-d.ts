@@ -1,4 +1,6 @@
-/** What the type checker must refuse, and must not, of null, records, any JSON, unions, derived Types and inline inputs. */
+/**
+ * Uses of null, records, any JSON, unions, derived Types and inline inputs that the type checker must refuse or accept.
+ */
 import type { expectTypeOf as expectTypeOfValue } from "vitest";
 import {
   extend,
@@ -108,7 +110,7 @@ post("/", { response: Any }, () => ok({ any: null }));
 post("/", { response: Any }, () => ok({ any: new Date() }));
 // @ts-expect-error JSON has no bigints
 post("/", { response: Any }, () => ok({ any: 1n }));
-// @ts-expect-error what stands inside is unknown
+// @ts-expect-error nested values are unknown
 post("/", { body: Any }, ({ body }) => ok(body.any.name));
 
 // Unions.
@@ -138,7 +140,7 @@ oneOf("kind", { circle: Circle.optional() });
 // @ts-expect-error a query has no objects
 Query("Q", { shape: Shape });
 
-// Types that are made of others.
+// Derived Types.
 
 const Patch = partial(User);
 expectTypeOf<Infer<typeof Patch>>().toEqualTypeOf<{
@@ -195,7 +197,7 @@ expectTypeOf<Infer<typeof PageInfo>>().toEqualTypeOf<PageInfo>();
 // @ts-expect-error a cursor may be null, and is not left out
 get("/", { response: PageInfo }, () => ok({ has_next: false, has_prev: false, next_cursor: null }));
 
-// Fields in the place of a Path and a Query.
+// Inline fields of a path and a query.
 
 get(
   "/users/{id}/{day}",

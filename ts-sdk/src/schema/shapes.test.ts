@@ -1,4 +1,4 @@
-/** Null as a value, records, any JSON, unions, and Types that are made of others: definitions, plain data, Standard Schema. */
+/** Null as a value, records, any JSON, unions, and derived Types: definitions, plain data, Standard Schema. */
 import { describe, expect, it, vi } from "vitest";
 import {
   extend,
@@ -313,9 +313,9 @@ describe("Types that are made of others", () => {
     expect(validate(Patch, { tags: ["a", "b", "c", "d"] })).toMatchObject({
       issues: [{ path: ["tags"], code: "max" }],
     });
-    // Null clears what may be null, and is absent elsewhere.
+    // Null clears a nullable field, and counts as absent elsewhere.
     expect(validate(Patch, { note: null, id: null })).toEqual({ value: { note: null } });
-    // A field's own fields stay as they are.
+    // Nested fields stay as they are.
     expect(validate(Patch, { home: { zip: "1" } })).toEqual({ value: { home: { zip: "1", floor: 0 } } });
     expect(validate(partial(Type("T", { a: field.json({ default: 1 }) })), { a: null })).toEqual({
       value: { a: null },

@@ -6,7 +6,7 @@ export interface StandardSchema<Input = unknown, Output = Input> {
   readonly "~standard": StandardProps<Input, Output>;
 }
 
-/** What stands under `~standard`. */
+/** The members under `~standard`. */
 export interface StandardProps<Input = unknown, Output = Input> {
   readonly version: 1;
   readonly vendor: string;
@@ -14,7 +14,7 @@ export interface StandardProps<Input = unknown, Output = Input> {
   readonly types?: { readonly input: Input; readonly output: Output } | undefined;
 }
 
-/** A validated value, or what is wrong with it. */
+/** A validated value, or its issues. */
 export type StandardResult<Output> = StandardSuccess<Output> | StandardFailure;
 
 /** The validated value. */
@@ -23,21 +23,21 @@ export interface StandardSuccess<Output> {
   readonly issues?: undefined;
 }
 
-/** What is wrong with a value. */
+/** The issues of a value. */
 export interface StandardFailure {
   readonly issues: readonly StandardIssue[];
 }
 
-/** One thing that is wrong, and where. */
+/** One issue and its place. */
 export interface StandardIssue {
   readonly message: string;
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** The type of the values that a schema gives: `Infer<typeof User>`. */
+/** The type of a schema's output: `Infer<typeof User>`. */
 export type Infer<S extends StandardSchema<never, unknown> | StandardSchema> = NonNullable<
   S["~standard"]["types"]
 >["output"];
 
-/** The type of the values that a schema takes. */
+/** The type of a schema's input. */
 export type InferInput<S extends StandardSchema> = NonNullable<S["~standard"]["types"]>["input"];

@@ -1,5 +1,5 @@
 /** The type of {@link all}. */
 export type All = typeof all;
 
-/** As `filter`: every row is meant. `sqlUpdate` and `sqlDelete` refuse to go without a filter or this. */
+/** A `filter` that selects every row. `sqlUpdate` and `sqlDelete` require a filter or this. */
 export const all: unique symbol = Symbol("tenon.sql.all");

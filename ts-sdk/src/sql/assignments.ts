@@ -5,7 +5,8 @@ import { isValue, type Value } from "./value.ts";
 /**
  * The columns and values of INSERT and SET, in the order written.
  *
- * @throws {SqlError} `value` for what is no parameter, `undefined` among it: to leave a column out, leave it out
+ * @throws {SqlError} `value` for a value that can't be a parameter, including `undefined`: to leave a column out, omit
+ *   its key
  */
 export function readAssignments(values: Record<string, unknown>): Assignment[] {
   const assignments: Assignment[] = [];

@@ -1,21 +1,22 @@
 /**
- * Statements and conditions as plain nodes. The readers (`filter.ts`, `keyset.ts`, one file a statement) make them, the
- * printer (`print.ts`) alone writes SQL. Names in nodes are unchecked: the printer checks each as it writes it.
+ * Statements and conditions as plain nodes. The readers (`filter.ts`, `keyset.ts`, one file for each statement) make
+ * them, and only the printer (`print.ts`) writes SQL. Names in nodes are unchecked: the printer checks each as it
+ * writes it.
  */
 import type { Value } from "./value.ts";
 
-/** One value that stands in several places, and is still one parameter. The printer goes by identity. */
+/** One value that is used in several places, as one parameter. The printer compares identities. */
 export interface Shared {
   readonly shared: Value;
 }
 
-/** What a comparison compares with. */
+/** The right side of a comparison. */
 export type Operand = Value | Shared;
 
-/** The comparisons that both databases write alike. */
+/** The comparisons that both databases write the same. */
 export type Comparison = "=" | "!=" | ">" | ">=" | "<" | "<=";
 
-/** What may stand in WHERE. */
+/** A condition of WHERE. */
 export type Condition =
   | CompareNode
   | RowCompareNode
@@ -67,7 +68,7 @@ export interface BetweenNode {
   readonly high: Value;
 }
 
-/** `column LIKE pattern`; `escaped` when `\` in the pattern was put there to make the next character literal. */
+/** `column LIKE pattern`; `escaped` when the pattern has `\` in front of literal characters. */
 export interface LikeNode {
   readonly kind: "like";
   readonly column: string;
@@ -84,8 +85,8 @@ export interface RegexNode {
 }
 
 /**
- * Conditions joined into one. `and` and `or` are the written `$and` and `$or`, and wrap every item in parentheses;
- * `all` (fields side by side) and `any` (a keyset's alternatives) wrap only what needs it.
+ * Joined conditions. `and` and `or` are the written `$and` and `$or`, and put every item in parentheses; `all` (fields
+ * side by side) and `any` (a keyset's alternatives) add them only where needed.
  */
 export interface GroupNode {
   readonly kind: "and" | "or" | "all" | "any";
@@ -110,13 +111,13 @@ export interface OrderTerm {
   readonly descending: boolean;
 }
 
-/** A column and what is stored in it. */
+/** A column and its new value. */
 export interface Assignment {
   readonly column: string;
   readonly value: Value;
 }
 
-/** A statement, ready to be printed. */
+/** A statement for the printer. */
 export type StatementNode = SelectNode | CountNode | InsertNode | UpdateNode | DeleteNode;
 
 /** SELECT; no columns mean `*`. */
@@ -147,12 +148,12 @@ export interface InsertNode {
   readonly returning: readonly string[];
 }
 
-/** ON CONFLICT: DO UPDATE of what is set, or of what is excluded; DO NOTHING where both are empty. */
+/** ON CONFLICT: DO UPDATE with the set or excluded columns; DO NOTHING when both are empty. */
 export interface ConflictNode {
   /** The columns of the unique index; none mean any index. */
   readonly columns: readonly string[];
   readonly set: readonly Assignment[];
-  /** Columns that take the value of the row that was to be inserted. */
+  /** Columns that take the value of the row to be inserted. */
   readonly excluded: readonly string[];
 }
 

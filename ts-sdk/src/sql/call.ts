@@ -1,4 +1,4 @@
-/** How every statement's function is called: an optional dialect, a table, an object of options. */
+/** The arguments of every statement's function: an optional dialect, a table, an object of options. */
 import { type Dialect, postgres, sqlite } from "./dialect.ts";
 import { SqlError } from "./errors.ts";
 import { isPlainObject } from "./filter.ts";
@@ -8,19 +8,19 @@ import type { Column, Table } from "./table.ts";
 /** A table's name, or a table whose columns are known. */
 export type TableArgument<Row extends object> = string | Table<Row>;
 
-/** The options that any statement has, before they are looked at. */
+/** The options of any statement. */
 type OptionName =
   | ("select" | "filter" | "order" | "key" | "limit" | "page" | "after" | "before" | "notNull" | "set" | "returning")
   | ("merge" | "allow" | "denyOps" | "allowOps" | "maxDepth" | "maxConditions" | "maxList");
 
-/** Options as they were given: of any type, and with any others. */
+/** Unchecked options. */
 export type RawOptions = Readonly<Partial<Record<OptionName, unknown>>>;
 
-/** The arguments, sorted out. */
+/** The parsed arguments. */
 export interface Call {
   readonly dialect: Dialect;
   readonly table: string;
-  /** What is known of the columns: nothing when the table was given by name. */
+  /** The known columns; empty when the table was given by name. */
   readonly columns: ReadonlyMap<string, Column>;
   readonly options: RawOptions;
 }
@@ -28,7 +28,7 @@ export interface Call {
 const NO_COLUMNS: ReadonlyMap<string, Column> = new Map();
 
 /**
- * Sorts out `(table, options?)` and `(dialect, table, options?)`.
+ * Parses `(table, options?)` and `(dialect, table, options?)`.
  *
  * @throws {SqlError} `option` when the arguments are neither
  */
@@ -47,14 +47,14 @@ function readTarget(dialect: Dialect, target: unknown, options: unknown = {}): C
   return { dialect, table, columns, options };
 }
 
-/** The name of a table, and what is known of its columns. */
+/** The name of a table, and its known columns. */
 export function readTable(target: unknown): Pick<Call, "table" | "columns"> {
   if (typeof target === "string") return { table: target, columns: NO_COLUMNS };
   if (!isTable(target)) throw new SqlError("option", "takes a name or table(Type)", "table");
   return { table: target.name, columns: target.columns };
 }
 
-/** A misspelt option, such as a `filtre`, would silently be none. */
+/** Refuses unknown options, because a misspelt one, such as `filtre`, would silently be ignored. */
 export function refuseUnknown(options: RawOptions, known: ReadonlySet<string>): void {
   const given = Object.keys(options);
   for (let i = 0; i < given.length; i++) {
@@ -63,7 +63,7 @@ export function refuseUnknown(options: RawOptions, known: ReadonlySet<string>): 
   }
 }
 
-/** A list of column names, or none; whether they are identifiers is the printer's to say. */
+/** Checks a list of column names, or none; the printer checks that they are identifiers. */
 export function readColumns(option: string, columns: unknown): readonly string[] {
   if (columns === undefined) return [];
   if (!isNameList(columns) || columns.length === 0) {

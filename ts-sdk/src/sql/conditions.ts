@@ -1,4 +1,4 @@
-/** The WHERE of a statement that reads: the trusted filter, and a user's beside it. */
+/** The WHERE of a statement that reads: the trusted filter, and a user's filter beside it. */
 import type { All } from "./all.ts";
 import type { Condition } from "./ast.ts";
 import type { Call } from "./call.ts";
@@ -9,13 +9,13 @@ import type { FieldOperator, Operator } from "./operators.ts";
 import { ParamCounter } from "./param_count.ts";
 import { readTrusted } from "./where.ts";
 
-/** The rows that are meant. All of it is the program's own word, but for `merge`. */
+/** The selected rows. All options are trusted, except `merge`. */
 export interface FilterOptions<Row = AnyRow> {
-  /** The trusted condition: it always applies, whatever is merged. */
+  /** The trusted condition, which always applies. */
   readonly filter?: Filter<Row> | All;
-  /** A filter from a user, from `parseFilter` or parsed JSON. It can only narrow what `filter` gives. */
+  /** A filter from a user, from `parseFilter` or parsed JSON. It can only narrow `filter`. */
   readonly merge?: Filter | Filter<Row> | undefined;
-  /** The fields that `merge` may use, or the operators that each may be used with. None when omitted. */
+  /** The fields that `merge` may use, or the operators allowed for each. None when omitted. */
   readonly allow?:
     | readonly ColumnOf<Row>[]
     | { readonly [Column in ColumnOf<Row>]?: readonly FieldOperator[] }
@@ -24,11 +24,11 @@ export interface FilterOptions<Row = AnyRow> {
   readonly denyOps?: readonly Operator[] | undefined;
   /** Operators that `merge` may use only when named here. */
   readonly allowOps?: readonly "$regex"[] | undefined;
-  /** Levels of `$and`, `$or` and `$not` in `merge`; 5 when omitted, 100 at most. */
+  /** The limit of nested `$and`, `$or` and `$not` in `merge`; 5 when omitted, 100 at most. */
   readonly maxDepth?: number | undefined;
-  /** Conditions in `merge`; 64 when omitted. */
+  /** The limit of conditions in `merge`; 64 when omitted. */
   readonly maxConditions?: number | undefined;
-  /** Elements of one list in `merge`; 1,000 when omitted. */
+  /** The limit of elements of one list in `merge`; 1,000 when omitted. */
   readonly maxList?: number | undefined;
 }
 
@@ -40,7 +40,7 @@ export const FILTER_OPTIONS = [
 /**
  * The trusted filter with the merged one.
  *
- * @param taken the parameters of the rest of the statement
+ * @param taken the number of parameters in the rest of the statement
  */
 export function readConditions(call: Call, taken: number): Condition | undefined {
   if (call.options.merge === undefined) return readTrusted(call);
@@ -52,16 +52,16 @@ export function readConditions(call: Call, taken: number): Condition | undefined
 /**
  * The user's filter under its rules. `{}` adds no condition.
  *
- * @param taken the parameters of the rest of the statement
+ * @param taken the number of parameters in the rest of the statement
  */
 function readMerged({ options, dialect, columns }: Call, taken: number): Condition | undefined {
-  // Where the rest alone has too many, the printer refuses it: that is not the user's mistake.
+  // When the rest alone exceeds the limit, the printer refuses it, because that is not the user's mistake.
   const room = taken > dialect.maxParams ? Number.POSITIVE_INFINITY : dialect.maxParams - taken;
   const guard = mergeGuard(options, dialect, (column) => columns.get(column)?.kind, room);
   return readFilter(options.merge, guard, dialect);
 }
 
-/** Each in its own parentheses, so that neither's OR reaches the other. */
+/** Puts each into parentheses, so that neither's OR reaches the other. */
 function joinMerged(filter: Condition | undefined, merged: Condition | undefined): Condition | undefined {
   if (filter === undefined || merged === undefined) return filter ?? merged;
   return { kind: "and", items: [filter, merged] };

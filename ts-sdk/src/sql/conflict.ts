@@ -5,19 +5,19 @@ import { SqlError } from "./errors.ts";
 import { isPlainObject } from "./filter.ts";
 import type { AnyRow, Assignments, ColumnOf } from "./filter_types.ts";
 
-/** The action where a row with the same values in `columns` is there already. */
+/** The action when a row with the same values in `columns` exists. */
 export type OnConflict<Row = AnyRow> = ConflictUpdate<Row> | ConflictNothing<Row>;
 
-/** Changes the row that is there. */
+/** Changes the existing row. */
 export interface ConflictUpdate<Row = AnyRow> {
   /** The columns of a unique index, all of them. */
   readonly columns: readonly ColumnOf<Row>[];
-  /** The new values; `"excluded"` takes those of the row that was to be inserted, in every column but `columns`. */
+  /** The new values; `"excluded"` takes those of the row to be inserted, in every column except `columns`. */
   readonly set: Assignments<Row> | "excluded";
   readonly nothing?: never;
 }
 
-/** Leaves the row that is there. */
+/** Keeps the existing row. */
 export interface ConflictNothing<Row = AnyRow> {
   /** The columns of a unique index, all of them; of any index when omitted. */
   readonly columns?: readonly ColumnOf<Row>[];
@@ -31,18 +31,19 @@ const OPTIONS: ReadonlySet<string> = new Set(["columns", "set", "nothing"]);
  * Reads `onConflict`.
  *
  * @param inserted the columns of the rows
- * @throws {SqlError} `option` when it says neither or both of `set` and `nothing`, or sets no column; `value` as in `set`
+ * @throws {SqlError} `option` when it has neither or both of `set` and `nothing`, or sets no column; `value` as in
+ *   `set`
  */
 export function readConflict(conflict: unknown, inserted: readonly string[]): ConflictNode | undefined {
   if (conflict === undefined) return undefined;
   if (!isPlainObject(conflict)) throw new SqlError("option", "takes columns, and set or nothing", "onConflict");
   refuseUnknown(conflict, OPTIONS);
-  // SQLite has no such clause beside DEFAULT VALUES.
+  // SQLite does not allow this clause with DEFAULT VALUES.
   if (inserted.length === 0) throw new SqlError("option", "needs a column to insert", "onConflict");
   const { set, nothing } = conflict;
   const columns = readColumns("columns", conflict["columns"]);
   const dotted = columns.find((column) => column.includes("."));
-  // SQL has no table's name there.
+  // SQL does not allow a table's name here.
   if (dotted !== undefined) throw new SqlError("identifier", "is a column of the table itself, without a dot", dotted);
   if (Object.hasOwn(conflict, "set") === Object.hasOwn(conflict, "nothing")) {
     throw new SqlError("option", "takes either set or nothing", "onConflict");

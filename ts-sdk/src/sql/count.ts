@@ -10,9 +10,9 @@ export interface CountOptions<Row = AnyRow> extends FilterOptions<Row> {}
 const OPTIONS: ReadonlySet<string> = new Set(FILTER_OPTIONS);
 
 /**
- * A SELECT of the number of rows, which it gives as `count`: for the `total` of `pageInfo`.
+ * A SELECT of the number of rows as `count`, for the `total` of `pageInfo`.
  *
- * PostgreSQL counts in 64 bits, which its drivers give as a text: `Number(row.count)`.
+ * PostgreSQL counts in 64 bits, which its drivers return as a text: `Number(row.count)`.
  *
  * @param table a name, or `table(Type)`, which makes the options type-checked
  * @returns the text and its parameters: those of `filter`, then of `merge`

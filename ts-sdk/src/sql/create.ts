@@ -9,15 +9,15 @@ import type { AnyRow, Assignments, ColumnOf } from "./filter_types.ts";
 import { print, type Statement } from "./print.ts";
 import type { Value } from "./value.ts";
 
-/** What an INSERT takes besides its rows. */
+/** Options of an INSERT besides its rows. */
 export interface CreateOptions<Row = AnyRow> {
-  /** Columns that the statement gives back of each row that it inserted or changed. */
+  /** Columns that the statement returns of each inserted or changed row. */
   readonly returning?: readonly ColumnOf<Row>[];
-  /** The action where a row with the same values in a unique index is there already; without it that is an error. */
+  /** The action when a row with the same values in a unique index exists; by default an error. */
   readonly onConflict?: OnConflict<Row>;
 }
 
-/** The new row's columns, and beside them what {@link CreateOptions} has. */
+/** The new row's columns, together with {@link CreateOptions}. */
 export type CreateValues<Row = AnyRow> = keyof AnyRow extends keyof Row
   ? { readonly [column: string]: Assignments<Row>[keyof Assignments<Row>] | readonly string[] | OnConflict }
   : Assignments<Row> & CreateOptions<Row>;
@@ -28,15 +28,15 @@ const OPTIONS: ReadonlySet<string> = new Set<keyof CreateOptions>(["returning", 
 export type CreateRows<Row = AnyRow> = CreateValues<Row> | readonly Assignments<Row>[];
 
 /**
- * An INSERT of one row or of a list of rows. Beside the columns of one row may stand `returning` and `onConflict`; for a
- * list they are the last argument. A row without a column gives a row of defaults.
+ * An INSERT of one row or of a list of rows. A single row may have `returning` and `onConflict` beside its columns; for
+ * a list they are the last argument. A row without columns inserts the defaults.
  *
  * @param table a name, or `table(Type)`, which makes the values type-checked
  * @param rows a row, or a list of at least one; all have the same columns
- * @param options with it a single row is the same as a list of one: all that stands in it is a column
+ * @param options with it, all keys of a single row are columns, as in a list of one
  * @returns the text and its parameters, in the order written: those of the rows, then those of `onConflict`
- * @throws {SqlError} for a name or a value that is none (`undefined` is no value), rows that differ in their columns, and
- *   options that are wrong
+ * @throws {SqlError} for an invalid name or value (including `undefined`), rows that differ in their columns, and
+ *   invalid options
  */
 export function sqlCreate<Row extends object = AnyRow>(
   table: TableArgument<Row>,
@@ -74,7 +74,7 @@ function readRows(dialect: Dialect, table: string, rows: readonly unknown[], opt
   if (!isPlainObject(rows[0])) throw new SqlError("option", "takes at least one row", "rows");
   const columns = Object.keys(rows[0]);
   if (columns.length === 0) throw new SqlError("option", "needs a column; a row of defaults stands alone", "rows");
-  // Before anything is read: a list that the database takes no part of should cost nothing.
+  // Checked before the rows are read, so that a list that exceeds the database's limit costs nothing.
   if (rows.length * columns.length > dialect.maxParams) {
     throw new SqlError("params", `${dialect.name} takes at most ${dialect.maxParams} parameters in one statement`);
   }
@@ -83,7 +83,7 @@ function readRows(dialect: Dialect, table: string, rows: readonly unknown[], opt
   return insert(table, columns, values, options);
 }
 
-/** The values of one of many rows, in the order of the columns. */
+/** The values of one row, in the order of the columns. */
 function readValues(row: unknown, columns: readonly string[]): Value[] {
   if (!isPlainObject(row)) throw new SqlError("option", "a row is an object of columns", "rows");
   const given = Object.keys(row);

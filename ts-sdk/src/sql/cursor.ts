@@ -4,7 +4,7 @@ import { MAX_CURSOR_KEYS, MAX_CURSOR_TEXT } from "./limits.ts";
 import { readOrder } from "./order.ts";
 import { isValue, type Value } from "./value.ts";
 
-// In every engine that runs handlers, and in Node; not in TypeScript's ES library. Only ASCII passes through them here.
+// Present in every engine that runs handlers, and in Node, but not in TypeScript's ES library. Only ASCII is passed.
 declare const btoa: (text: string) => string;
 declare const atob: (text: string) => string;
 
@@ -13,14 +13,14 @@ const NEEDS_ESCAPE = /[>?~\u007f-\uffff]/;
 const INT64 = /^-?[0-9]{1,19}$/;
 
 /**
- * A place in an ordered list of rows: the values of one row in the columns of `order`, named and in its sequence.
+ * A position in an ordered list of rows: the values of one row in the columns of `order`, named and in its sequence.
  *
- * The encoded text is base64 of a JSON list, written so that it holds letters and digits only: it needs no escaping in a
- * URL. It is neither secret nor signed: what a cursor carries can be read and changed by whoever holds it, so put only
- * columns into `order` that they may see. A changed cursor only moves the place; it never names a column.
+ * The encoded text is base64 of a JSON list, written so that it contains letters and digits only: it needs no escaping
+ * in a URL. It is neither secret nor signed: its holder can read and change its values, so put only columns into
+ * `order` that they may see. A changed cursor only moves the position; it never names a column.
  */
 export class Cursor {
-  // Two lists, since a cursor has few keys, and going through a Map is slow where nothing is compiled.
+  // Two lists, because a cursor has few keys, and a Map is slow in an interpreter.
   readonly #keys: string[] = [];
   readonly #values: Value[] = [];
 
@@ -50,7 +50,7 @@ export class Cursor {
     return this.#add(key, value);
   }
 
-  /** Adds NULL: the row has no value there. */
+  /** Adds NULL. */
   null(key: string): this {
     return this.#add(key, null);
   }
@@ -68,13 +68,13 @@ export class Cursor {
   /**
    * The cursor of a row.
    *
-   * A column `t.a` of the order is looked up as `t.a`, then as `a`. A `Date` is refused: it has lost PostgreSQL's
+   * A column `t.a` of the order is looked up as `t.a`, then as `a`. A `Date` is refused: it lacks PostgreSQL's
    * microseconds, and the next page would repeat the row. Read such a column as text.
    *
-   * @param row a row as the database gave it
+   * @param row a row from the database
    * @param order as in `sqlRead`
    * @param key as in `sqlRead`
-   * @throws {CursorError} `keys` for a column that the row does not have, `value` for one that no cursor can carry
+   * @throws {CursorError} `keys` for a column that the row does not have, `value` for one that no cursor can contain
    * @throws {SqlError} `option` when `order` is wrong or empty
    */
   static from(row: object, order: string | readonly string[], key?: string): Cursor {
@@ -94,7 +94,7 @@ export class Cursor {
   }
 
   /**
-   * The text to hand out.
+   * Encodes the cursor.
    *
    * @throws {CursorError} `size` beyond 16,384 characters
    */
@@ -104,7 +104,7 @@ export class Cursor {
     return text;
   }
 
-  /** Without the characters escaped here base64 has no `+` and no `/`, and with a length of whole triples no `=`. */
+  /** The JSON with escapes, because base64 then has no `+` and no `/`, and with a length of whole triples no `=`. */
   #json(): string {
     const entries: unknown[] = [];
     for (let i = 0; i < this.#keys.length; i++) {
@@ -117,7 +117,7 @@ export class Cursor {
   }
 
   /**
-   * Reads what `encode` gave, and nothing else: there is one text for each cursor.
+   * Decodes a text of `encode`, and no other: each cursor has one text.
    *
    * @throws {CursorError} `encoding`, or `size` beyond 16,384 characters
    */
@@ -144,7 +144,7 @@ export class Cursor {
   }
 }
 
-/** The length is bounded, so the nesting is, whatever the engine's parser does with it. */
+/** The bounded length also bounds the nesting, for any engine's parser. */
 function parse(json: string): unknown {
   try {
     return JSON.parse(json);

@@ -5,11 +5,11 @@ import type { AnyRow, ColumnOf, Filter } from "./filter_types.ts";
 import { print, type Statement } from "./print.ts";
 import { readRequired } from "./where.ts";
 
-/** What `sqlDelete` deletes. */
+/** Options of `sqlDelete`. */
 export interface DeleteOptions<Row = AnyRow> {
-  /** The rows; `all` when every row is meant. */
+  /** The rows to delete; `all` for every row. */
   readonly filter: Filter<Row> | All;
-  /** Columns that the statement gives back of each deleted row. */
+  /** Columns that the statement returns of each deleted row. */
   readonly returning?: readonly ColumnOf<Row>[];
 }
 

@@ -2,37 +2,39 @@ import { identifierWriter } from "./identifier.ts";
 import { POSTGRES_RESERVED, SQLITE_RESERVED } from "./reserved.ts";
 
 /**
- * What differs between the databases. The printer reads it and decides nothing by name, so this interface is the whole
- * difference.
+ * The differences between the databases. The printer reads them and decides nothing by name, so this interface is the
+ * whole difference.
  */
 export interface Dialect {
   readonly name: "postgres" | "sqlite";
-  /** What stands before a parameter's number. */
+  /** The prefix of a parameter's number. */
   readonly placeholder: "$" | "?";
-  /** A name as it stands in SQL; throws a `SqlError` (`identifier`) for what is none. */
+  /** Writes a name in SQL; throws a `SqlError` (`identifier`) for an invalid one. */
   identifier(name: string): string;
-  /** The database's own NULL order: whether NULL sorts above every value (last in ASC) or below (first in ASC). */
+  /**
+   * The database's NULL order: true when NULL sorts above every value (last in ASC), false when below (first in ASC).
+   */
   readonly nullsAreLargest: boolean;
-  /** The operator that compares without regard to case. */
+  /** The case-insensitive LIKE operator. */
   readonly insensitiveLike: "ILIKE" | "LIKE";
-  /** What follows LIKE when its pattern was escaped with `\`. */
+  /** The clause behind a LIKE whose pattern was escaped with `\`. */
   readonly escapeClause: string;
-  /** Whether `\` escapes in a LIKE without that clause, so that a pattern must not end with a lone one. */
+  /** True when `\` escapes in a LIKE without that clause, so that a pattern must not end with a lone one. */
   readonly escapesByDefault: boolean;
-  /** The operator of `$regex`, where there is one. */
+  /** The operator of `$regex`, if there is one. */
   readonly regex: string | undefined;
-  /** Whether text may hold U+0000. */
+  /** True when text may contain U+0000. */
   readonly allowsNul: boolean;
   /**
-   * Whether a column's type decides what it holds and how a parameter is read. Without it a value has a type of its own:
-   * booleans are 0 and 1, and a number is less than every text.
+   * True when a column's type determines its values and the reading of parameters. Otherwise a value has a type of its
+   * own: booleans are 0 and 1, and a number is less than every text.
    */
   readonly typedColumns: boolean;
-  /** Parameters of one statement. */
+  /** The limit of parameters of one statement. */
   readonly maxParams: number;
-  /** Conditions that stand in a row of ANDs or ORs. */
+  /** The limit of conditions in one sequence of ANDs or ORs. */
   readonly maxConditions: number;
-  /** UTF-8 bytes of a LIKE pattern. */
+  /** The limit of a LIKE pattern in UTF-8 bytes. */
   readonly maxPattern: number;
 }
 
@@ -54,8 +56,8 @@ export const postgres: Dialect = Object.freeze({
 });
 
 /**
- * SQLite: `?1`. `maxParams` is SQLITE_MAX_VARIABLE_NUMBER since 3.32, `maxPattern` SQLITE_MAX_LIKE_PATTERN_LENGTH. A row of ANDs
- * is an expression as deep as it is long: `maxConditions` stays below SQLITE_MAX_EXPR_DEPTH, 1,000.
+ * SQLite: `?1`. `maxParams` is SQLITE_MAX_VARIABLE_NUMBER since 3.32, `maxPattern` SQLITE_MAX_LIKE_PATTERN_LENGTH. A
+ * sequence of ANDs is an expression as deep as it is long, so `maxConditions` is below SQLITE_MAX_EXPR_DEPTH, 1,000.
  */
 export const sqlite: Dialect = Object.freeze({
   name: "sqlite",

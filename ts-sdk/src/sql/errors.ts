@@ -2,13 +2,14 @@
  * The three errors of this module, and no others: every refusal is one of them, so a handler can map `FilterError` and
  * `CursorError` (the caller's input) to 400 and leave `SqlError` (the handler's own code) to 500.
  *
- * None of them carries a value, in its message or elsewhere: error bodies and logs are read by people who may not see it.
+ * None of them contains a value, in its message or elsewhere, because readers of error bodies and logs may not be
+ * allowed to see it.
  */
 
-/** Names of users' fields are repeated up to this many UTF-16 units. */
+/** The limit of UTF-16 units of users' field names in messages. */
 const MAX_SHOWN_NAME = 64;
 
-/** Why a filter was refused. */
+/** The reason for refusing a filter. */
 export type FilterErrorCode =
   /** not an object of fields, an empty `$and`/`$or`/`$not`, or no operator on a field */
   | "shape"
@@ -16,7 +17,7 @@ export type FilterErrorCode =
   | "field"
   /** the operator is unknown, denied, or not available in the dialect */
   | "operator"
-  /** the operator does not take this kind of value */
+  /** the operator does not accept this kind of value */
   | "value"
   /** `undefined` where a value belongs: it would otherwise silently drop a condition */
   | "undefined"
@@ -30,7 +31,7 @@ export type FilterErrorCode =
   | "params"
   /** the text is not JSON, or repeats a key */
   | "json"
-  /** the text is too long or too deeply nested to be looked at */
+  /** the text is too long or too deeply nested to be parsed */
   | "size";
 
 /** A filter, trusted or from a user, was refused. */
@@ -51,15 +52,15 @@ export class FilterError extends Error {
   }
 }
 
-/** Why a cursor was refused. */
+/** The reason for refusing a cursor. */
 export type CursorErrorCode =
-  /** not a text that `Cursor.encode` gives */
+  /** not a text from `Cursor.encode` */
   | "encoding"
   /** longer than a cursor may be */
   | "size"
   /** its keys are not those of `order`, in that order, or one occurs twice */
   | "keys"
-  /** a key's value cannot be carried by a cursor, or not be compared by the dialect */
+  /** a key's value cannot be in a cursor, or not be compared by the dialect */
   | "value";
 
 /** A cursor was refused. */
@@ -76,20 +77,20 @@ export class CursorError extends Error {
   }
 }
 
-/** Why a statement was refused. */
+/** The reason for refusing a statement. */
 export type SqlErrorCode =
-  /** a name that is no identifier */
+  /** an invalid name */
   | "identifier"
-  /** an option that is unknown, of a wrong type, or does not go with another one */
+  /** an option that is unknown, of a wrong type, or not allowed with another one */
   | "option"
   /** `sqlUpdate` or `sqlDelete` without a filter */
   | "filter"
-  /** a value that is no parameter, or that a hint (`str`, `int`, `bool`, `float`) cannot take */
+  /** a value that cannot be a parameter, or that a hint (`str`, `int`, `bool`, `float`) cannot convert */
   | "value"
   /** more parameters than the database takes in one statement */
   | "params";
 
-/** The call that was to build a statement is wrong. */
+/** An invalid call of a statement's function. */
 export class SqlError extends Error {
   readonly code: SqlErrorCode;
   /** The identifier, column or option concerned, cut to 64 UTF-16 units, where there is one. */

@@ -1,26 +1,26 @@
-/** Filter objects to conditions, for trusted filters (in code) and for users' ones: a guard says what is allowed. */
+/** Converts filter objects to conditions. For users' filters, a guard limits them. */
 import type { Condition } from "./ast.ts";
 import type { Dialect } from "./dialect.ts";
 import { FilterError } from "./errors.ts";
 import { HARD_MAX_DEPTH } from "./limits.ts";
 import { FIELD_OPERATORS, LOGICAL_OPERATORS } from "./operators.ts";
 
-/** What a reader asks before it goes on; each method throws to refuse. */
+/** A reader's checks; each method throws to refuse. */
 export interface FilterGuard {
-  /** Before an `$and`, `$or` or `$not`, at the level it opens (the outermost is 1). */
+  /** Checks an `$and`, `$or` or `$not`, at the level it opens (the outermost is 1). */
   logical(operator: string, depth: number): void;
-  /** Before a condition. */
+  /** Checks a condition. */
   condition(field: string, operator: string, operand: unknown): void;
 }
 
 /**
  * Reads a filter.
  *
- * @param filter what was given, of any type
+ * @param filter a value of any type
  * @param guard absent for filters that are part of the program
  * @param dialect absent when the statement's database is not known yet
  * @returns `undefined` for an empty object: no condition
- * @throws {FilterError} when it is no filter, or the guard refuses
+ * @throws {FilterError} when it is not a filter, or the guard refuses
  */
 export function readFilter(
   filter: unknown,
@@ -31,8 +31,8 @@ export function readFilter(
 }
 
 /**
- * @param parent the operator it is an operand of
- * @param depth the levels of `$and`, `$or` and `$not` around it
+ * @param parent the operator whose operand it is
+ * @param depth the number of enclosing `$and`, `$or` and `$not`
  */
 function readObject(
   filter: unknown,
@@ -57,7 +57,7 @@ function readObject(
   return items.length > 1 ? { kind: "all", items } : items[0];
 }
 
-/** A filter inside a filter. Only at the outermost level does an empty object say "no condition". */
+/** A nested filter. Only an outermost filter may be empty. */
 function readInner(
   filter: unknown,
   parent: string,
@@ -77,13 +77,13 @@ function readLogical(
   guard: FilterGuard | undefined,
   dialect: Dialect | undefined,
 ): Condition {
-  // Trusted filters can be cyclic, or built by a loop: the recursion ends here for them too.
+  // Trusted filters can be cyclic, or built by a loop, so the recursion is limited for them too.
   if (depth > HARD_MAX_DEPTH) throw new FilterError("depth", `more than ${HARD_MAX_DEPTH} levels`, undefined, operator);
   guard?.logical(operator, depth);
   if (operand === undefined) throw new FilterError("undefined", "is undefined", undefined, operator);
   if (operator === "$not") return { kind: "not", item: readInner(operand, operator, depth, guard, dialect) };
   if (!Array.isArray(operand)) throw new FilterError("value", "takes a list of filters", undefined, operator);
-  // An empty $and would hold for every row and an empty $or for none: neither is what anybody means.
+  // An empty $and would hold for every row and an empty $or for none: neither is intended.
   if (operand.length === 0) throw new FilterError("shape", "takes at least one filter", undefined, operator);
   const items: Condition[] = [];
   for (let i = 0; i < operand.length; i++) items.push(readInner(operand[i], operator, depth, guard, dialect));
@@ -127,7 +127,7 @@ function unknown(operator: string, field?: string): FilterError {
   return new FilterError("operator", "is no operator of a filter here", field, operator);
 }
 
-/** An object literal or JSON object: not a list, a Date, a Map or another class, whose keys would say nothing. */
+/** An object literal or JSON object: not a list, a Date, a Map or another class, whose keys mean nothing here. */
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);

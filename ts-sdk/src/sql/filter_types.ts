@@ -1,4 +1,4 @@
-/** The static types of filters. Everything they say is checked at run time too: filters also come from users. */
+/** The static types of filters. The same rules are checked at run time, because filters also come from users. */
 import type { Value } from "./value.ts";
 
 type Letter =
@@ -6,24 +6,24 @@ type Letter =
   | ("t" | "u" | "v" | "w" | "x" | "y" | "z" | "_");
 
 /**
- * A row of a table of which only the name is known: any column, any value. Its index is not `string`, so that `$`
- * operators are told from columns by the compiler as well.
+ * A row of a table with unknown columns: any column, any value. Its index is not `string`, so that the compiler
+ * distinguishes `$` operators from columns.
  */
 export type AnyRow = { readonly [Column in `${Letter | Uppercase<Letter>}${string}`]: Value };
 
 /** The columns of a row. */
 export type ColumnOf<Row> = keyof AnyRow extends keyof Row ? string : Extract<keyof Row, string>;
 
-/** The columns of a row that hold single values, and so can be compared and stored. */
+/** The columns of a row with single values, which can be compared and stored. */
 type ScalarColumns<Row> = {
   readonly [Column in keyof Row as Exclude<Row[Column], undefined> extends Value ? Column : never]: Row[Column];
 };
 
-/** A column's values that are not NULL. An integer may always be given as a bigint. */
+/** A column's values except NULL. A bigint may stand for any integer. */
 type Known<C> = Widened<Exclude<C, null | undefined>>;
 type Widened<C> = C extends number ? C | bigint : C;
 
-/** What a column can be tested for: `null` where its field is optional or nullable. */
+/** The values that a column can be compared with: `null` if its field is optional or nullable. */
 export type Comparable<C> = null extends C ? Known<C> | null : undefined extends C ? Known<C> | null : Known<C>;
 
 /** The operators of a column. */
@@ -62,10 +62,10 @@ export interface LogicalOperators<Row> {
 /** A filter on a row's columns, joined by AND in the order written: `{ active: true, age: { $gte: 18, $lt: 65 } }`. */
 export type Filter<Row = AnyRow> = Conditions<ScalarColumns<Row>> & LogicalOperators<Row>;
 
-/** What a column can be set to. */
+/** The values that a column can be set to. */
 export type Assignments<Row> = Stored<ScalarColumns<Row>>;
 
-// An optional index would let `undefined` in, so the columns of AnyRow, which is nothing but an index, are not optional.
+// An optional index would accept `undefined`, so the columns of AnyRow, which has only an index, are not optional.
 type IsOpen<Row> = keyof AnyRow extends keyof Row ? true : false;
 
 type Conditions<Row> =

@@ -2,19 +2,22 @@ import { SqlError } from "./errors.ts";
 
 const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)?$/;
 
-/** Whether `name` is letters, digits and `_`, not starting with a digit, with at most one dot between two such names. */
+/**
+ * Reports whether `name` is letters, digits and `_`, not starting with a digit, with at most one dot between two such
+ * names.
+ */
 export function isIdentifier(name: unknown): name is string {
   return typeof name === "string" && IDENTIFIER.test(name);
 }
 
-/** Names that a writer remembers. A program has a few hundred; the bound is for those that make up names. */
+/** The limit of names that a writer caches. A program has a few hundred; the limit is for generated names. */
 const REMEMBERED = 1_000;
 
 /**
- * Makes the function that writes a name as it stands in SQL: bare, or in double quotes where a part is one of the words
- * `reserved`. It throws a `SqlError` (`identifier`) for what is no name.
+ * Makes the function that writes a name in SQL: bare, or in double quotes where a part is one of the words `reserved`.
+ * It throws a `SqlError` (`identifier`) for an invalid name.
  *
- * It remembers what it has checked: inside a component the pattern alone takes 2.6 µs, a look into a Map 1.1 µs.
+ * It caches checked names: inside a component the pattern alone takes 2.6 µs, a Map lookup 1.1 µs.
  */
 export function identifierWriter(reserved: ReadonlySet<string>): (name: string) => string {
   const remembered = new Map<string, string>();
@@ -29,7 +32,7 @@ export function identifierWriter(reserved: ReadonlySet<string>): (name: string) 
   };
 }
 
-/** Whether `names` is a list of strings, without holes, which the list's own methods would pass over. */
+/** Reports whether `names` is a list of strings, without holes, which the list's own methods would skip. */
 export function isNameList(names: unknown): names is readonly string[] {
   if (!Array.isArray(names)) return false;
   for (let i = 0; i < names.length; i++) if (typeof names[i] !== "string") return false;

@@ -1,12 +1,15 @@
 import { SqlError } from "./errors.ts";
 import { isValue, type Value } from "./value.ts";
 
-/** What a field can give; of a row whose types are not known, any value. Lists and objects throw, and so are left out. */
+/**
+ * The ids that a field can contain; any value for a row of unknown types. Lists and objects are excluded, because they
+ * throw.
+ */
 type IdOf<T> = unknown extends T ? Exclude<Value, null> : Exclude<Extract<T, Value>, null>;
 
 /**
- * The values of a field of each row, for an `$in`: distinct, in the order of their first row. NULLs are left out: they
- * are no ids, and in an `$in` would find the rows that have none.
+ * The values of a field of each row, for an `$in`: distinct, in the order of their first row. NULLs are left out,
+ * because in an `$in` they would find the rows without an id.
  *
  * @param field `id` when omitted
  * @throws {SqlError} `value` when a row lacks the field, or has an object there

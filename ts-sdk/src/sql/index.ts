@@ -1,10 +1,10 @@
 /**
- * SQL: statements as text and parameters, from objects. This folder owns filters (trusted, and from users), statements,
- * and keyset pagination, for PostgreSQL and SQLite; it runs nothing: a sidecar does (`db` in `../client`).
+ * SQL: statements as text and parameters, from objects. This folder contains filters (trusted, and from users),
+ * statements, and keyset pagination, for PostgreSQL and SQLite. It runs nothing: a sidecar does (`db` in `../client`).
  *
- * A statement's way: a call's options are read into plain nodes (`ast.ts`) by one file a statement, with `filter.ts` for
- * conditions, `merge.ts` for what users may say, `conflict.ts` for upserts, and `keyset.ts` for cursors; `print.ts` then writes the nodes for a
- * `dialect.ts`. Nothing else writes SQL. Guide: `docs/sql.md`.
+ * One file for each statement reads a call's options into plain nodes (`ast.ts`), with `filter.ts` for conditions,
+ * `merge.ts` for users' filters, `conflict.ts` for upserts, and `keyset.ts` for cursors. Then `print.ts` writes the
+ * nodes for a `dialect.ts`. No other file writes SQL. Guide: `docs/sql.md`.
  */
 export { PageInfo } from "../schema/page-info.ts";
 export { type All, all } from "./all.ts";

@@ -1,22 +1,22 @@
-/** A look at JSON text before `JSON.parse` sees it: how deep, how long its lists are, and whether a key is repeated. */
+/** Scans JSON text before `JSON.parse`, for its depth, the length of its lists, and repeated keys. */
 
-/** Why a text is refused unparsed. */
+/** The reason for refusing a text unparsed. */
 export type ScanRefusal = "nesting" | "list" | "duplicate";
 
-/** What a text may hold. */
+/** The limits of a text. */
 export interface ScanBounds {
-  /** Open brackets and braces at any place. */
+  /** The limit of nested brackets and braces. */
   readonly nesting: number;
-  /** Elements of one list. */
+  /** The limit of elements of one list. */
   readonly list: number;
 }
 
 interface OpenBracket {
-  /** The keys so far, when it is a brace. */
+  /** The keys so far, of a brace. */
   readonly keys: Set<string> | undefined;
   /** Commas so far. */
   commas: number;
-  /** A brace's next string is a key. */
+  /** True when a brace's next string is a key. */
   expectsKey: boolean;
 }
 
@@ -24,10 +24,10 @@ interface OpenBracket {
  * Scans once, from the left, with a stack no higher than `bounds.nesting`. Text that is not JSON may pass: `JSON.parse`
  * comes next, and refuses it.
  *
- * JSON.parse keeps the last of a repeated key without a word (RFC 8259 section 4 leaves it open), so one reader of a
- * filter could see another filter than the next one does.
+ * JSON.parse silently keeps the last of a repeated key (RFC 8259 section 4 leaves it open), so two readers of a filter
+ * could see different filters.
  *
- * @returns `undefined` when nothing is wrong
+ * @returns `undefined` for an acceptable text
  */
 export function scanJson(text: string, bounds: ScanBounds): ScanRefusal | undefined {
   const open: OpenBracket[] = [];

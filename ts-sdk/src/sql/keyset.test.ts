@@ -1,4 +1,4 @@
-/** The text of each form of a cursor's condition. That the rows are right is for `test/sql/walk.test.ts` to say. */
+/** The text of each form of a cursor's condition. `test/sql/walk.test.ts` checks the rows. */
 import { describe, expect, it } from "vitest";
 import { Cursor, type Dialect, postgres, type ReadOptions, sqlite, sqlRead } from "./index.ts";
 

@@ -2,8 +2,8 @@
  * Keyset pagination: the condition "after this row" for an order of any columns, directions and NULLs.
  *
  * SQL's comparisons are unknown beside NULL, while ORDER BY puts NULLs at one end: at the end in PostgreSQL's ASC and
- * SQLite's DESC, at the start in the other two. Rows at the end need to be asked for (`OR a IS NULL`), unless the column
- * is known to hold no NULL; those at the start are behind any cursor that has a value.
+ * SQLite's DESC, at the start in the other two. Rows at the end need a condition (`OR a IS NULL`), unless the column is
+ * known to have no NULL; those at the start precede any cursor that has a value.
  */
 import type { Condition, Operand, OrderTerm } from "./ast.ts";
 import type { Dialect } from "./dialect.ts";
@@ -13,11 +13,11 @@ import type { Value } from "./value.ts";
 interface Position {
   readonly column: string;
   readonly descending: boolean;
-  /** `null` when the cursor's row has NULL there. */
+  /** The cursor's value; `null` for NULL. */
   readonly value: Operand | null;
-  /** Whether rows with NULL come after all values in this direction. */
+  /** True when rows with NULL come after all values in this direction. */
   readonly nullsLast: boolean;
-  /** Whether rows with NULL can come after a row with a value. */
+  /** True when rows with NULL can come after a row with a value. */
   readonly nullsFollow: boolean;
 }
 
@@ -26,7 +26,7 @@ interface Position {
  *
  * @param order at least one term, no column twice
  * @param values one for each term
- * @param neverNull whether a column is known to hold no NULL
+ * @param neverNull reports whether a column is known to have no NULL
  */
 export function keyset(
   order: readonly OrderTerm[],
@@ -46,8 +46,8 @@ export function keyset(
 }
 
 /**
- * For mixed directions a bound on the first column stands before the alternatives: it is implied by them, but only it is
- * a condition that a database can look up in an index.
+ * With mixed directions, a bound on the first column precedes the alternatives. They imply it, but only the bound can
+ * be looked up in an index.
  */
 function afterWithBound(positions: readonly Position[]): Condition | undefined {
   const first = positions[0];
@@ -60,7 +60,7 @@ function afterWithBound(positions: readonly Position[]): Condition | undefined {
   return first.nullsFollow ? { kind: "any", items: [bounded, isNull(first, false)] } : bounded;
 }
 
-/** The rows after the position, of those that tie in the columns before `from`; `undefined` when there can be none. */
+/** The rows after the position that equal it in the columns before `from`; `undefined` when there can be none. */
 function after(positions: readonly Position[], from: number): Condition | undefined {
   const first = positions[from];
   if (first === undefined) return undefined;
@@ -76,13 +76,16 @@ function after(positions: readonly Position[], from: number): Condition | undefi
   return joinAny(alternatives);
 }
 
-/** The rows that tie in one column more, and come after in the next. */
+/** The rows that equal the position in one column more, and come after it in the next. */
 function addTied(alternatives: Condition[], positions: readonly Position[], at: number): void {
   const tied = after(positions, at + 1);
   if (tied !== undefined) alternatives.push({ kind: "all", items: [equals(positions[at] as Position), tied] });
 }
 
-/** `(a, b) > (x, y)`, and the rows with NULL that it is unknown for: those that tie up to a column and are NULL there. */
+/**
+ * `(a, b) > (x, y)`, and the rows with NULL, for which that is unknown: those that equal the position up to a column
+ * and are NULL there.
+ */
 function rowValue(positions: readonly Position[], from: number): Condition | undefined {
   const columns: string[] = [];
   const values: Operand[] = [];
@@ -100,7 +103,7 @@ function rowValue(positions: readonly Position[], from: number): Condition | und
   return joinAny(alternatives);
 }
 
-/** Whether the columns from `from` have one direction, and a value each: what a row value needs. */
+/** Reports whether the columns from `from` have one direction, and a value each, as a row value needs. */
 function isUniform(positions: readonly Position[], from: number): boolean {
   for (let i = from; i < positions.length; i++) {
     const position = positions[i] as Position;

@@ -1,4 +1,4 @@
-/** Cursors of rows as drivers give them, on tables whose columns' kinds are known. */
+/** Cursors from drivers' rows, on tables whose column kinds are known. */
 import { describe, expect, it } from "vitest";
 import { field, Type } from "../index.ts";
 import { Cursor, type Dialect, pageInfo, postgres, sqlite, sqlRead, table, type Value } from "./index.ts";

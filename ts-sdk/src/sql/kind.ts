@@ -1,19 +1,19 @@
-/** Which values a column has by its kind: as users write them (`holdsKind`), and as drivers give them (`readStored`). */
+/** The values of a column by its kind: in users' filters (`holdsKind`), and from drivers (`readStored`). */
 import type { Kind } from "../schema/schema.ts";
 import type { Dialect } from "./dialect.ts";
 import { isDecimal, readInt64, type Value } from "./value.ts";
 
-/** As PostgreSQL writes them; it reads and orders them too. */
+/** PostgreSQL's form of these values, which it also reads and orders. */
 const NOT_FINITE = /^(?:NaN|-?Infinity)$/;
 
 /**
- * A column's value as a driver gives it, made a parameter that compares as the column does: drivers give 64-bit integers
- * and decimals as texts, and SQLite has 0 and 1 for booleans.
+ * Converts a driver's value to a parameter that compares as the column does: drivers return 64-bit integers and
+ * decimals as texts, and SQLite has 0 and 1 for booleans.
  *
- * A decimal text stays one where a number is not the same: PostgreSQL's `numeric` has more digits than a number. SQLite
- * reads it as a number beside a numeric column, and has it only of a column that holds texts.
+ * A decimal text stays a text where a number would differ: PostgreSQL's `numeric` has more digits. SQLite compares it
+ * as a number with a numeric column, and returns it only from a text column.
  *
- * @returns `undefined` for what is no value of a column of this kind
+ * @returns `undefined` for a value that a column of this kind can't have
  */
 export function readStored(kind: Kind, value: Value, dialect: Dialect): Value | undefined {
   if (typeof value === "string") {
@@ -38,7 +38,7 @@ function isBit(value: Value): boolean {
   return value === 0 || value === 1 || value === 0n || value === 1n;
 }
 
-/** Whether a column of this kind can be compared with `value`; NULL with each. */
+/** Reports whether a column of this kind can be compared with `value`; each can with NULL. */
 export function holdsKind(kind: Kind, value: unknown): boolean {
   if (value === null) return true;
   switch (kind) {

@@ -143,7 +143,7 @@ describe("bounds", () => {
       "sqlite takes at most 32766 parameters",
     );
 
-    // Of 32,766: 32,000 in the lists, NULL is none, one for the place's id.
+    // 32,766 parameters: 32,000 in the lists, none for NULL, one for the cursor's id.
     const after = new Cursor().null("c").int("id", 7).encode();
     const rest = { order: ["c", "id"], after, filter: { $or: [{ x: { $in: [1, null] } }, { y: null, z: 2 }] } };
     const $in = [...new Array(763 - 2).fill(1), null];
@@ -154,7 +154,7 @@ describe("bounds", () => {
     );
     expect(on(sqlite, { merge: { ...filling, $not: { b: { $gt: 1 } } } })[1]).toHaveLength(32_764);
 
-    // The trusted filter's own excess is no mistake of the user's.
+    // The trusted filter's own excess is not the user's mistake.
     const filter = { x: { $in: new Array(32_767).fill(1) } };
     const tooMany = expect.objectContaining({ name: "SqlError", code: "params" });
     expect(() => on(sqlite, { filter, merge: { a: 1 } })).toThrow(tooMany);
@@ -209,7 +209,7 @@ describe("values", () => {
 
   it("bounds a pattern by its bytes where the database does", () => {
     const on = (operator: string, text: string) => sqlRead(sqlite, "t", { merge: { a: { [operator]: text } }, allow });
-    // In front of each `_` goes a backslash.
+    // A backslash precedes each `_`.
     expect(on("$starts_with", "é".repeat(20_000) + "_".repeat(4_999))[1]).toHaveLength(1);
     expect(() => on("$starts_with", "é".repeat(20_000) + "_".repeat(5_000))).toThrow(
       refused("value", "a", "$starts_with"),

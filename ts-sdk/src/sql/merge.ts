@@ -1,4 +1,4 @@
-/** What a filter from a user may say: fields, operators, depth, and how much of it. */
+/** The limits of a filter from a user: fields, operators, depth, and size. */
 import type { Kind } from "../schema/schema.ts";
 import type { Dialect } from "./dialect.ts";
 import { FilterError, SqlError } from "./errors.ts";
@@ -9,7 +9,7 @@ import { isOperator } from "./operators.ts";
 import { countParams } from "./param_count.ts";
 import { isWellFormed } from "./text.ts";
 
-/** The rules as the caller gave them; see `ReadOptions` for their meaning. */
+/** The caller's rules; see `ReadOptions` for their meaning. */
 export interface MergeRules {
   readonly allow?: unknown;
   readonly denyOps?: unknown;
@@ -19,15 +19,15 @@ export interface MergeRules {
   readonly maxList?: unknown;
 }
 
-/** Operators that are off until `allowOps` names them: a regular expression can keep the database busy for hours. */
+/** Operators that only `allowOps` enables: a regular expression can keep the database busy for hours. */
 const OFF_BY_DEFAULT: ReadonlySet<string> = new Set(["$regex"]);
 
 /**
- * The guard of one merged filter; it counts, so it serves once.
+ * The guard of one merged filter; it counts, so it is used once.
  *
  * @param kindOf the kind of a column, where the table has a schema
- * @param room the parameters that the rest of the statement leaves
- * @throws {SqlError} `option` for rules that are wrong themselves
+ * @param room the number of parameters that the rest of the statement leaves
+ * @throws {SqlError} `option` for invalid rules
  */
 export function mergeGuard(
   rules: MergeRules,
@@ -40,7 +40,7 @@ export function mergeGuard(
   const enabled = readOperators("allowOps", rules.allowOps);
   for (let i = 0; i < enabled.length; i++) {
     const operator = enabled[i] as string;
-    // Taken for a list of all that is allowed, it would leave open what its author meant to close.
+    // A reader could take it for the complete list of allowed operators, so naming another one is an error.
     if (!OFF_BY_DEFAULT.has(operator))
       throw new SqlError("option", `${operator} is on already; to turn operators off, use denyOps`, "allowOps");
   }
@@ -88,8 +88,8 @@ export function mergeGuard(
 }
 
 /**
- * What the database would fail on is the user's mistake, and should not look like the server's: texts that the wire
- * cannot carry, and, where the column's kind is known, values of another kind.
+ * Refuses values on which the database would fail, because that would look like the server's mistake: texts that can't
+ * be sent, and, where the column's kind is known, values of another kind.
  */
 function checkValue(value: unknown, kind: Kind | undefined, field: string, operator: string, dialect: Dialect): void {
   if (typeof value === "string") {
@@ -105,7 +105,7 @@ function checkValue(value: unknown, kind: Kind | undefined, field: string, opera
 
 type AllowedOperators = "every" | readonly string[];
 
-/** Field names, or an object of field names and the operators of each. Without it no field is allowed. */
+/** Field names, or an object of field names with the operators of each. Without it no field is allowed. */
 function readAllow(allow: unknown): (field: string) => AllowedOperators | undefined {
   if (allow === undefined) return () => undefined;
   if (Array.isArray(allow)) return (field) => (allow.includes(field) ? "every" : undefined);
@@ -115,7 +115,7 @@ function readAllow(allow: unknown): (field: string) => AllowedOperators | undefi
   return (field) => byField.get(field);
 }
 
-/** A misspelt operator in a rule would silently not be a rule. */
+/** Checks a list of operators, because a misspelt one would silently have no effect. */
 function readOperators(option: string, operators: unknown): readonly string[] {
   if (operators === undefined) return [];
   if (!Array.isArray(operators)) throw new SqlError("option", "takes a list of operators", option);

@@ -1,4 +1,4 @@
-/** The operators that stand on a field: what each takes, and the node it makes. */
+/** The operators of a field: the operand that each accepts, and the node that it makes. */
 import { encodeUtf8 } from "../platform.ts";
 import type { Comparison, Condition } from "./ast.ts";
 import type { Dialect } from "./dialect.ts";
@@ -29,18 +29,18 @@ export type LogicalOperator = "$and" | "$or" | "$not";
 /** Every operator. */
 export type Operator = FieldOperator | LogicalOperator;
 
-/** What a reader is given: the operand as it was found, and where, for the error. */
+/** The operand, unchecked, and its place for the error. */
 export interface OperatorCall {
   readonly field: string;
   readonly operator: string;
   readonly operand: unknown;
-  /** Absent while a text is only parsed: what depends on the database is then left unchecked. */
+  /** Absent while a text is only parsed: checks that depend on the database are skipped then. */
   readonly dialect: Dialect | undefined;
 }
 
 type Reader = (call: OperatorCall) => Condition;
 
-/** By operator; a Map, so that `constructor` and the like are no operators. */
+/** By operator; a Map, so that `constructor` and other inherited names are not operators. */
 export const FIELD_OPERATORS: ReadonlyMap<string, Reader> = new Map<FieldOperator, Reader>([
   ["$eq", (call) => equality(call, false)],
   ["$ne", (call) => equality(call, true)],
@@ -59,15 +59,15 @@ export const FIELD_OPERATORS: ReadonlyMap<string, Reader> = new Map<FieldOperato
   ["$regex", regex],
 ]);
 
-/** The three that join filters. */
+/** The operators that join filters. */
 export const LOGICAL_OPERATORS: ReadonlySet<string> = new Set<LogicalOperator>(["$and", "$or", "$not"]);
 
-/** Whether `name` is an operator at all. */
+/** Reports whether `name` is an operator. */
 export function isOperator(name: unknown): name is Operator {
   return typeof name === "string" && (FIELD_OPERATORS.has(name) || LOGICAL_OPERATORS.has(name));
 }
 
-/** SQL's `= NULL` holds for no row, so NULL is asked for in its own words. */
+/** SQL's `= NULL` holds for no row, so NULL becomes IS NULL. */
 function equality(call: OperatorCall, negated: boolean): Condition {
   const value = scalar(call, call.operand);
   if (value === null) return { kind: "null", column: call.field, negated };
@@ -79,14 +79,14 @@ function comparison(call: OperatorCall, op: Comparison): Condition {
 }
 
 /**
- * A list with NULL in it means what `$eq` means for each element: SQL's own `NOT IN (…, NULL)` holds for no row at all,
- * and `IN (…, NULL)` never finds the NULL.
+ * A list with NULL means the same as `$eq` for each element: SQL's own `NOT IN (…, NULL)` holds for no row at all, and
+ * `IN (…, NULL)` never finds the NULL.
  */
 function list(call: OperatorCall, negated: boolean): Condition {
   if (!Array.isArray(call.operand)) throw refused(call, "takes a list");
   const values: Value[] = [];
   let hasNull = false;
-  // An index, not for…of: a hole in the list must be seen as undefined by both engines' fast paths alike.
+  // An index, so that a hole in the list is undefined in every engine.
   for (let i = 0; i < call.operand.length; i++) {
     const value = scalar(call, call.operand[i]);
     if (value === null) hasNull = true;
@@ -109,7 +109,7 @@ function between(call: OperatorCall): Condition {
 
 function pattern(call: OperatorCall, insensitive: boolean): Condition {
   const text = textOf(call);
-  // PostgreSQL fails on such a pattern while it runs, and only for rows that get as far as its end.
+  // PostgreSQL fails on such a pattern at run time, and only for rows that match up to its end.
   if (call.dialect?.escapesByDefault && endsInLoneBackslash(text)) {
     throw refused(call, "must not end with a lone backslash");
   }
@@ -118,7 +118,7 @@ function pattern(call: OperatorCall, insensitive: boolean): Condition {
 
 function like(call: OperatorCall, pattern: string, insensitive: boolean, escaped: boolean): Condition {
   const most = call.dialect?.maxPattern ?? Number.POSITIVE_INFINITY;
-  // A UTF-16 unit is three bytes at most.
+  // A UTF-16 unit is at most three bytes.
   if (pattern.length * 3 > most && encodeUtf8(pattern).length > most) {
     throw refused(call, `is longer than ${most} bytes, which is all that ${call.dialect?.name} takes of a pattern`);
   }
@@ -155,7 +155,7 @@ function notNull(call: OperatorCall, value: unknown): Value {
   return given;
 }
 
-/** A pattern. SQLite's LIKE stops reading at U+0000, and would match on what stands before it. */
+/** A pattern. SQLite's LIKE stops at U+0000, and would match the text before it. */
 function textOf(call: OperatorCall): string {
   const value = scalar(call, call.operand);
   if (typeof value !== "string") throw refused(call, "takes a string");

@@ -5,7 +5,7 @@ import { isNameList } from "./identifier.ts";
 /**
  * Reads `order`: a column or a list of them, `-` in front for descending. The names are checked when they are printed.
  *
- * @throws {SqlError} `option` when it is neither, or `key` is no string
+ * @throws {SqlError} `option` when it is neither, or `key` is not a string
  */
 export function readOrder(order: unknown, key?: unknown): OrderTerm[] {
   if (order === undefined && key === undefined) return [];
@@ -17,7 +17,7 @@ export function readOrder(order: unknown, key?: unknown): OrderTerm[] {
   for (let i = 0; i < names.length; i++) terms.push(readTerm(names[i] as string));
   if (key === undefined) return terms;
   if (typeof key !== "string") throw new SqlError("option", "takes a column", "key");
-  // The key in the last term's direction keeps a uniform order uniform, and so its row-value form.
+  // The key takes the last term's direction, which keeps a uniform order uniform, and so its row-value form.
   if (!terms.some(({ column }) => column === key)) {
     terms.push({ column: key, descending: terms[terms.length - 1]?.descending ?? false });
   }
@@ -28,7 +28,7 @@ function readTerm(name: string): OrderTerm {
   return name.startsWith("-") ? { column: name.slice(1), descending: true } : { column: name, descending: false };
 }
 
-/** The same rows from the other end. NULLs change ends too, in both databases, so it is the exact reverse. */
+/** The exact reverse of an order: NULLs change ends too, in both databases. */
 export function reversed(order: readonly OrderTerm[]): OrderTerm[] {
   return order.map(({ column, descending }) => ({ column, descending: !descending }));
 }

@@ -2,7 +2,7 @@ import type { PageInfo } from "../schema/page-info.ts";
 import { Cursor } from "./cursor.ts";
 import { SqlError } from "./errors.ts";
 
-/** How the rows were read. */
+/** The options with which the rows were read. */
 export interface PageOptions {
   /** As in `sqlRead`. */
   readonly order: string | readonly string[];
@@ -14,26 +14,26 @@ export interface PageOptions {
   readonly after?: string | null | undefined;
   /** As in `sqlRead`. */
   readonly before?: string | null | undefined;
-  /** The rows of all pages, where it was counted. */
+  /** The number of rows of all pages, if it was counted. */
   readonly total?: number | undefined;
 }
 
 /** A page of rows. */
 export interface Page<Row> {
-  /** At most `limit` rows, in the order asked for. */
+  /** At most `limit` rows, in the requested order. */
   readonly rows: Row[];
   readonly page: PageInfo;
 }
 
 /**
- * Makes a page of the rows of a `sqlRead` with a limit of one more than the page's: the row too many tells that there
- * are more, and is dropped. Rows read with `before` are put into the order asked for.
+ * Makes a page of the rows of a `sqlRead` with a limit of one more than the page's: the extra row shows that there are
+ * more, and is dropped. Rows read with `before` are put into the requested order.
  *
- * That rows precede a page read with `after` (and follow one read with `before`) is taken from the cursor itself: its
- * row was there.
+ * A page read with `after` has preceding rows (and one read with `before` following rows), because the cursor's own row
+ * exists.
  *
- * @throws {SqlError} `option` when an option is wrong
- * @throws {CursorError} when a row that a cursor is made of lacks a column of `order`
+ * @throws {SqlError} `option` when an option is invalid
+ * @throws {CursorError} when the first or last row lacks a column of `order`
  */
 export function pageInfo<Row extends object>(rows: readonly Row[], options: PageOptions): Page<Row> {
   if (typeof options !== "object" || options === null) throw new SqlError("option", "the options are an object");

@@ -1,6 +1,6 @@
 import type { FilterGuard } from "./filter.ts";
 
-/** The parameters that an operand becomes: one for each value, none for NULL, which is written out. */
+/** The number of parameters of an operand: one for each value, none for NULL, which is written into the text. */
 export function countParams(operand: unknown): number {
   if (!Array.isArray(operand)) return operand === null ? 0 : 1;
   let count = 0;
@@ -8,7 +8,7 @@ export function countParams(operand: unknown): number {
   return count;
 }
 
-/** A guard that refuses nothing, and counts the parameters of what is read. */
+/** A guard that refuses nothing, and counts the parameters of a filter. */
 export class ParamCounter implements FilterGuard {
   count = 0;
 

@@ -5,7 +5,7 @@ import { isIdentifier } from "./identifier.ts";
 import { scanJson } from "./json_scan.ts";
 import { MAX_FILTER_NESTING, MAX_FILTER_TEXT, MAX_PARSED_LIST } from "./limits.ts";
 
-/** Which fields and operators a filter may use is for `merge` to say; here only a name has to be one. */
+/** `merge` checks the allowed fields and operators; this checks only that names are valid. */
 const anyField: FilterGuard = {
   logical() {},
   condition(field) {
@@ -16,10 +16,10 @@ const anyField: FilterGuard = {
 /**
  * Parses a filter from JSON text, as a user sends it. The result goes to `merge`, which checks it against `allow`.
  *
- * The text may have 262,144 UTF-16 units, 128 open brackets at any place, and lists of 10,000 elements; a repeated key is
- * refused. The time is linear in the text.
+ * The text may have 262,144 UTF-16 units, 128 open brackets at any place, and lists of 10,000 elements; a repeated key
+ * is refused. The time is linear in the text.
  *
- * @throws {FilterError} for all that is not a filter; the message never repeats a value
+ * @throws {FilterError} for any text that is not a filter; the message never repeats a value
  */
 export function parseFilter(text: string): Filter {
   if (typeof text !== "string") throw new FilterError("json", "a filter's text is no string");
@@ -41,7 +41,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The engine's message quotes the text.
+    // The engine's message quotes the text, so it is dropped.
     throw new FilterError("json", "the text is not JSON");
   }
 }

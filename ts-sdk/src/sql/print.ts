@@ -2,8 +2,8 @@
  * The printer: nodes to text and parameters, for either dialect. Nothing else in this module writes SQL, and nothing
  * here writes a value: values go to `params`, and names pass the dialect's `identifier`, which checks them.
  *
- * It appends to one text, and counts its loops: in the engine inside a component, which interprets, a `for…of` over four
- * items takes 30 µs, a `map` 13 µs, a counted loop 4 µs. The same goes for all that runs for each statement.
+ * It appends to one text, and counts its loops: in the engine inside a component, which interprets, a `for…of` over
+ * four items takes 30 µs, a `map` 13 µs, a counted loop 4 µs. The same holds for all code that runs for each statement.
  */
 import type {
   Assignment,
@@ -19,22 +19,22 @@ import type { Dialect } from "./dialect.ts";
 import { SqlError } from "./errors.ts";
 import type { Value } from "./value.ts";
 
-/** A statement for a driver: the text, and the parameters that its placeholders count from 1. */
+/** A statement for a driver: the text, and the parameters, which its placeholders count from 1. */
 export type Statement = [sql: string, params: Value[]];
 
-/** What has been written so far. */
+/** The written text and parameters so far. */
 interface Output {
   readonly dialect: Dialect;
   readonly params: Value[];
   sql: string;
-  /** The placeholders of shared parameters; made when first needed, since only a keyset has some. */
+  /** The placeholders of shared parameters; made on demand, because only a keyset has some. */
   shared: Map<Shared, string> | undefined;
 }
 
 /**
  * Prints a statement.
  *
- * @throws {SqlError} `identifier` for a name that is none, `params` when the database cannot take so many
+ * @throws {SqlError} `identifier` for an invalid name, `params` beyond the database's limit
  */
 export function print(dialect: Dialect, statement: StatementNode): Statement {
   const out: Output = { dialect, params: [], sql: "", shared: undefined };
@@ -168,7 +168,7 @@ function writeCondition(out: Output, node: Condition): void {
       out.sql += ")";
       return;
     case "constant":
-      // Both databases take this; a bare TRUE or FALSE needs SQLite 3.23.
+      // Both databases accept this; a bare TRUE or FALSE needs SQLite 3.23.
       out.sql += node.holds ? "1 = 1" : "1 = 0";
       return;
     default:
@@ -189,7 +189,7 @@ function writeGroup(out: Output, { kind, items }: GroupNode): void {
   }
 }
 
-/** Whether an item must be set apart from its neighbours: OR beside AND, or AND beside OR (for the reader only). */
+/** Reports whether an item needs parentheses: OR beside AND, or AND beside OR (for human readers only). */
 function needsParentheses(item: Condition, parent: "all" | "any"): boolean {
   if (parent === "any") return item.kind === "all";
   return (item.kind === "or" || item.kind === "any") && item.items.length > 1;
@@ -201,7 +201,7 @@ function writeNames(out: Output, names: readonly string[]): void {
   }
 }
 
-/** With the closing parenthesis: its opening one has another text before it each time. */
+/** Writes the values and the closing parenthesis; the opening one is preceded by a different text each time. */
 function writeValues(out: Output, values: readonly Operand[]): void {
   for (let i = 0; i < values.length; i++) {
     out.sql += (i === 0 ? "" : ", ") + bind(out, values[i] as Operand);

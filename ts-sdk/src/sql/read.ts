@@ -13,26 +13,26 @@ import { print, type Statement } from "./print.ts";
 import { isWellFormed } from "./text.ts";
 import type { Value } from "./value.ts";
 
-/** What `sqlRead` selects. All of it is the program's own word, but for `merge`, `after` and `before`. */
+/** Options of `sqlRead`. All are trusted, except `merge`, `after` and `before`. */
 export interface ReadOptions<Row = AnyRow> extends FilterOptions<Row> {
   /** The columns; `*` when omitted. */
   readonly select?: readonly ColumnOf<Row>[] | undefined;
   /** Columns to order by, `-` in front for descending. */
   readonly order?: OrderOf<Row> | readonly OrderOf<Row>[] | undefined;
   /**
-   * A unique column without NULLs, such as a primary key; appended to `order` unless it is there. It makes an order total,
-   * and so pages exact.
+   * A unique column without NULLs, such as a primary key; appended to `order` unless it is there. It makes the order
+   * total, and so pages exact.
    */
   readonly key?: ColumnOf<Row> | undefined;
-  /** Rows at most; a positive integer. */
+  /** The limit of rows; a positive integer. */
   readonly limit?: number | undefined;
-  /** The page of `limit` rows, from 1. */
+  /** The page of `limit` rows, counted from 1. */
   readonly page?: number | undefined;
   /** A cursor's text: rows after it in the order. No condition when undefined or null. */
   readonly after?: string | null | undefined;
-  /** A cursor's text: rows before it, **nearest first**: `pageInfo` puts them right again. */
+  /** A cursor's text: rows before it, **nearest first**: `pageInfo` reverses them. */
   readonly before?: string | null | undefined;
-  /** Columns that never hold NULL, which need no `OR … IS NULL` beside a cursor. Known by itself for `table(Type)`. */
+  /** Columns that never have NULL, which need no `OR … IS NULL` beside a cursor. `table(Type)` knows them. */
   readonly notNull?: readonly ColumnOf<Row>[] | undefined;
 }
 
@@ -44,16 +44,17 @@ const OPTIONS: ReadonlySet<string> = new Set<keyof ReadOptions>([
   ...(["select", "order", "key", "limit", "page", "after", "before", "notNull"] as const),
 ]);
 
-// The form with a dialect stands first: of overloads that all fail the compiler explains the last, and it is in the other
-// form that most options are misspelt. (The other statements need no such order: their options cannot be left out.)
+// The form with a dialect comes first, because the compiler explains the last of several failing overloads, and most
+// options are misspelt in the other form. (The other statements need no such order, because their options cannot be
+// left out.)
 /**
  * A SELECT.
  *
  * @param table a name, or `table(Type)`, which makes the options type-checked
  * @returns the text and its parameters: those of `filter`, then of `merge`, then of the cursor
  * @throws {FilterError} when `filter` or `merge` is refused
- * @throws {CursorError} when `after` or `before` is no cursor of this order
- * @throws {SqlError} when another option is wrong
+ * @throws {CursorError} when `after` or `before` is not a cursor of this order
+ * @throws {SqlError} when another option is invalid
  */
 export function sqlRead<Row extends object = AnyRow>(
   dialect: Dialect,

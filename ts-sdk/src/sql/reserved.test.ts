@@ -1,4 +1,4 @@
-/** Each word is asked of the databases' own parsers, bare, in every place where this module writes a name. */
+/** Checks each word with the databases' own parsers, unquoted, in every place where this module writes a name. */
 import { loadModule, parseSync, scanSync } from "libpg-query";
 import { beforeAll, expect, it } from "vitest";
 import { loadSqlite } from "../../test/sql/sqlite.ts";

@@ -1,9 +1,10 @@
 /**
- * Words that must be quoted to be a column or a table. Each list is what the database itself refuses, or reads as something
- * else, when the word stands bare in any place where this module writes a name: `reserved.test.ts` asks both parsers.
+ * Words that must be quoted as a column or a table. Each list has the words that the database refuses, or reads
+ * differently, when they are unquoted in a place where this module writes a name: `reserved.test.ts` checks with both
+ * parsers.
  */
 
-/** PostgreSQL: the keywords that `pg_get_keywords()` calls reserved, with or without "can be function or type". */
+/** PostgreSQL: the keywords that `pg_get_keywords()` reports as reserved, with or without "can be function or type". */
 export const POSTGRES_RESERVED: ReadonlySet<string> = new Set(
   (
     "all analyse analyze and any array as asc asymmetric authorization binary both case cast check collate collation column " +
@@ -16,7 +17,7 @@ export const POSTGRES_RESERVED: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-/** SQLite: the keywords that its grammar does not let fall back to a name, and the three that read as a function. */
+/** SQLite: the keywords that its grammar does not accept as names, and the three that read as a function. */
 export const SQLITE_RESERVED: ReadonlySet<string> = new Set(
   (
     "add all alter and as autoincrement between case cast check collate commit constraint create current_date current_time " +

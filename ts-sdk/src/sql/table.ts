@@ -3,30 +3,30 @@ import type { Kind } from "../schema/schema.ts";
 import { SqlError } from "./errors.ts";
 import { isIdentifier } from "./identifier.ts";
 
-/** What a table's schema says of a column. */
+/** The properties of a column in a table's schema. */
 export interface Column {
   readonly kind: Kind;
-  /** Whether its field is optional or nullable, and so the column may hold NULL. */
+  /** True when its field is optional or nullable, so that the column may have NULL. */
   readonly nullable: boolean;
 }
 
-/** A table whose columns are known, from `table(Type)`: it stands where a table's name does. */
+/** A table with known columns, from `table(Type)`: it can be used instead of a table's name. */
 export interface Table<out Row extends object> {
   readonly name: string;
   readonly columns: ReadonlyMap<string, Column>;
-  /** Never there; carries the row's type. */
+  /** Never set: it carries the row's type. */
   readonly row?: Row;
 }
 
 /**
- * The table in which values of a `Type` are stored, field by column: a statement about it has its columns, filter,
- * values and order checked by the compiler. At run time its schema says which columns may be NULL (those of optional
- * and nullable fields), so that a keyset uses the index, and refuses values of another kind in merged filters and cursors.
+ * The table that stores values of a `Type`, with a column for each field: the compiler checks a statement's columns,
+ * filter, values and order. At run time its schema shows which columns may be NULL (those of optional and nullable
+ * fields), so that a keyset uses the index. Merged filters and cursors refuse values of another kind.
  *
  * @param schema from `Type(…)`
- * @param name the table's name; by default the type's in snake case and the plural: `User` → `users`,
- *   `OrderLine` → `order_lines`, `Category` → `categories`, `Address` → `addresses`
- * @throws {SqlError} `identifier` when the name is none
+ * @param name the table's name; by default the type's in snake case and plural: `User` → `users`, `OrderLine` →
+ *   `order_lines`, `Category` → `categories`, `Address` → `addresses`
+ * @throws {SqlError} `identifier` when the name is invalid
  */
 export function table<Row extends object>(schema: TypeSchema<Row>, name: string = tableName(schema.name)): Table<Row> {
   if (!isIdentifier(name)) throw new SqlError("identifier", "is no identifier", String(name));

@@ -1,4 +1,4 @@
-/** What the compiler rejects: checked by `tsc` over this file, in which each `@ts-expect-error` must be one. */
+/** Uses that the compiler rejects: `tsc` checks this file, in which each `@ts-expect-error` must be one. */
 import { field, list, type Row, Type } from "../index.ts";
 import {
   all,
@@ -35,7 +35,7 @@ const users = table(User);
 const text: string = "x";
 const unsure: string | undefined = undefined;
 
-// What is right compiles, with and without a dialect.
+// Valid uses compile, with and without a dialect.
 const [sql, params]: Statement = sqlRead(users, {
   select: ["id", "tags"],
   filter: {
@@ -108,7 +108,7 @@ sqlCreate(users, { name: "x", onConflict: { columns: ["id"], set: "exclude" } })
 // @ts-expect-error a value is needed
 sqlCreate("users", [{ name: unsure }]);
 
-// Rows and filters that are interfaces, of which TypeScript knows no index signature.
+// Rows and filters whose types are interfaces, which have no index signature.
 interface Person {
   id: number;
   name: string;
@@ -128,7 +128,7 @@ sqlUpdate("people", { set: { name: person.name }, filter: { ...wanted } });
 // @ts-expect-error no such column of the interface
 sqlRead<Person>("people", { filter: { nam: "x" } });
 
-// A column of a nullable field may be NULL.
+// A nullable field's column may have NULL.
 const Note = Type("Note", { id: field.u32(), text: field.string().nullable(), meta: field.json() });
 sqlCreate(table(Note), [{ id: 1, text: null }]);
 sqlUpdate(table(Note), { set: { text: null }, filter: { text: { $ne: null } } });
@@ -221,7 +221,7 @@ sqlDelete("users");
 // @ts-expect-error
 sqlUpdate("users", { set: { a: 1 } });
 
-// What is wrong is what the compiler points at: the column, the option or the value, and not the call as a whole.
+// The compiler points at the wrong column, option or value, and not at the call as a whole.
 sqlRead("users", {
   // @ts-expect-error
   filtre: {},

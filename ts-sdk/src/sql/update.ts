@@ -8,13 +8,13 @@ import type { AnyRow, Assignments, ColumnOf, Filter } from "./filter_types.ts";
 import { print, type Statement } from "./print.ts";
 import { readRequired } from "./where.ts";
 
-/** What `sqlUpdate` changes. */
+/** Options of `sqlUpdate`. */
 export interface UpdateOptions<Row = AnyRow> {
   /** The new values; at least one. */
   readonly set: Assignments<Row>;
-  /** The rows; `all` when every row is meant. */
+  /** The rows to change; `all` for every row. */
   readonly filter: Filter<Row> | All;
-  /** Columns that the statement gives back of each changed row. */
+  /** Columns that the statement returns of each changed row. */
   readonly returning?: readonly ColumnOf<Row>[];
 }
 
@@ -26,7 +26,7 @@ const OPTIONS: ReadonlySet<string> = new Set<keyof UpdateOptions>(["set", "filte
  * @param table a name, or `table(Type)`, which makes the options type-checked
  * @returns the text and its parameters: those of `set` first, then those of `filter`
  * @throws {FilterError} when `filter` is refused
- * @throws {SqlError} `filter` without one, or with an empty one; other codes for other options
+ * @throws {SqlError} `filter` without one, or with an empty one; other codes for other invalid options
  */
 export function sqlUpdate<Row extends object = AnyRow>(
   table: TableArgument<Row>,

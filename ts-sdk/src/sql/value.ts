@@ -1,6 +1,6 @@
 import { SqlError } from "./errors.ts";
 
-/** A parameter, as a database driver takes it. */
+/** A parameter for a database driver. */
 export type Value = string | number | bigint | boolean | null;
 
 const MIN_INT64 = -(2n ** 63n);
@@ -8,7 +8,7 @@ const MAX_INT64 = 2n ** 63n - 1n;
 const DECIMAL_INTEGER = /^[+-]?[0-9]{1,19}$/;
 const DECIMAL_NUMBER = /^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?$/;
 
-/** Whether `value` can be a parameter: no `undefined`, no object, no NaN and no infinity. */
+/** Reports whether `value` can be a parameter: no `undefined`, no object, no NaN and no infinity. */
 export function isValue(value: unknown): value is Value {
   switch (typeof value) {
     case "string":
@@ -23,9 +23,10 @@ export function isValue(value: unknown): value is Value {
 }
 
 /**
- * A text parameter: a string as it is, a finite number, a bigint or a boolean written out. `null` stays `null` (SQL's NULL).
+ * A text parameter: a string as it is, a finite number, a bigint or a boolean written out. `null` stays `null` (SQL's
+ * NULL).
  *
- * @throws {SqlError} `value` for anything else, `undefined` among it
+ * @throws {SqlError} `value` for anything else, including `undefined`
  */
 export function str(value: null): null;
 export function str(value: string | number | bigint | boolean): string;
@@ -89,14 +90,14 @@ export function float(value: string | number | bigint): number;
 export function float(value: string | number | bigint | null): number | null;
 export function float(value: string | number | bigint | null): number | null {
   if (value === null) return null;
-  // Only these: Number() takes lists, dates and whatever has a valueOf too.
+  // Checked by pattern, because Number() also accepts lists, dates and objects with a valueOf.
   const numeric =
     typeof value === "number" || typeof value === "bigint" || (typeof value === "string" && isDecimal(value));
   if (!numeric || !Number.isFinite(Number(value))) throw wrong("float");
   return Number(value);
 }
 
-/** Whether a text is a finite number in decimals, with an exponent or without. */
+/** Reports whether a text is a finite decimal number, with or without an exponent. */
 export function isDecimal(text: string): boolean {
   return DECIMAL_NUMBER.test(text) && Number.isFinite(Number(text));
 }

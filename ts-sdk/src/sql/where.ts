@@ -5,11 +5,11 @@ import { SqlError } from "./errors.ts";
 import { type FilterGuard, readFilter } from "./filter.ts";
 
 /**
- * The trusted `filter` of a read: no option, an empty object and `all` are no condition.
+ * Reads the trusted `filter` of a query: no option, an empty object and `all` are no condition.
  *
- * An option that is there but undefined is refused with the rest: it would show every row to whom it was to hide some.
+ * An undefined option is refused, because it would show rows that it was meant to hide.
  *
- * @param guard sees its conditions, where somebody counts them
+ * @param guard sees its conditions, to count them
  */
 export function readTrusted({ options, dialect }: Call, guard?: FilterGuard): Condition | undefined {
   if (!Object.hasOwn(options, "filter") || options.filter === all) return undefined;
@@ -17,7 +17,7 @@ export function readTrusted({ options, dialect }: Call, guard?: FilterGuard): Co
 }
 
 /**
- * The `filter` of a statement that changes rows.
+ * Reads the `filter` of a statement that changes rows.
  *
  * @returns `undefined` for `filter: all` only
  * @throws {SqlError} `filter` when there is none, or an empty one

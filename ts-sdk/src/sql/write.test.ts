@@ -38,7 +38,7 @@ describe("sqlCreate of many rows", () => {
         { returning: ["id"] },
       ),
     ).toEqual(['INSERT INTO t (a, "order") VALUES (?1, ?2), (?3, ?4) RETURNING id', [1, null, 2n, true]]);
-    // Beside a list of rows the options are columns like any other.
+    // With a list of rows, keys named like options are columns.
     expect(sqlCreate("t", [{ returning: 1, onConflict: 2 }])[0]).toBe(
       'INSERT INTO t ("returning", onConflict) VALUES ($1, $2)',
     );
@@ -62,7 +62,7 @@ describe("sqlCreate of many rows", () => {
       expect(rows(row)).toThrow(error("SqlError", "option", "rows"));
       expect(rows({ a: 1 }, row)).toThrow(error("SqlError", "option", "rows"));
     }
-    // A list with a hole has no row there.
+    // A hole in a list is not a row.
     const holed = [{ a: 1 }];
     holed[2] = { a: 2 };
     expect(rows(...holed)).toThrow(error("SqlError", "option", "rows"));
@@ -99,7 +99,7 @@ describe("sqlCreate of many rows", () => {
       'INSERT INTO t (a, "returning") VALUES (?1, ?2)',
       [1, 2],
     ]);
-    // What stands beside the columns is a column then, and no value of one.
+    // Keys beside the columns are columns then, and their values invalid.
     expect(() => sqlCreate("t", { a: 1, returning: ["id"] }, {})).toThrow(error("SqlError", "value", "returning"));
   });
 });

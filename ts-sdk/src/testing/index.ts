@@ -1,6 +1,6 @@
 /**
  * `@tenon/sdk/testing`: calls an app in plain Node, through the same pipeline that runs in the component. For tests
- * only: it is never part of what is built.
+ * only: it is never part of a component.
  */
 export { type TestApp, type TestOptions, type TestRequest, testApp } from "./test-app.ts";
 export { TestResponse } from "./test-response.ts";

@@ -13,20 +13,20 @@ import {
 } from "../platform.ts";
 import { TestResponse } from "./test-response.ts";
 
-/** How a test calls its app. */
+/** Options of {@link testApp}. */
 export interface TestOptions {
-  /** What `env(name)` reads in handlers. Nothing of the process's own environment is in it. */
+  /** The variables that `env(name)` reads in handlers. The process's own environment is not part of it. */
   readonly env?: Readonly<Record<string, string>>;
-  /** What `secret(name)` reads in handlers. */
+  /** The secrets that `secret(name)` reads in handlers. */
   readonly secrets?: Readonly<Record<string, string>>;
-  /** Check answers against the declared status and body, as `tenon dev` does; on unless it is false. */
+  /** Checks answers against the declared status and body, as `tenon dev` does; on by default. */
   readonly checkResponses?: boolean;
 }
 
 /** A request of a test, besides its method and path. */
 export interface TestRequest {
   readonly headers?: Readonly<Record<string, string>> | Iterable<readonly [name: string, value: string]>;
-  /** The body as it is sent: a text as UTF-8. */
+  /** The body; a text is sent as UTF-8. */
   readonly body?: string | Uint8Array;
   /** A value sent as JSON, with its content type. */
   readonly json?: unknown;
@@ -41,13 +41,13 @@ export interface TestApp {
   put(pathWithQuery: string, request?: TestRequest): Promise<TestResponse>;
   patch(pathWithQuery: string, request?: TestRequest): Promise<TestResponse>;
   delete(pathWithQuery: string, request?: TestRequest): Promise<TestResponse>;
-  /** The same, by the name that routes have for it. */
+  /** DELETE, under the name of the route function. */
   del(pathWithQuery: string, request?: TestRequest): Promise<TestResponse>;
   /** Any method. */
   request(method: string, pathWithQuery: string, request?: TestRequest): Promise<TestResponse>;
 }
 
-/** What a request has of its own: tests run side by side. */
+/** The state of one request, because tests run concurrently. */
 interface OwnState {
   readonly entries: readonly EnvironmentEntry[];
   stream?: StreamStep | undefined;
@@ -58,7 +58,7 @@ const states = new AsyncLocalStorage<OwnState>();
 /**
  * Puts an app under test, in plain Node.
  *
- * @throws TypeError when it is no app: pass the default export of the handler module.
+ * @throws TypeError when it is not an app: pass the default export of the handler module.
  */
 export function testApp(app: App, options: TestOptions = {}): TestApp {
   if (app?.[appKey] !== true) throw new TypeError("testApp: takes the app that routes() gives");
@@ -79,7 +79,7 @@ export function testApp(app: App, options: TestOptions = {}): TestApp {
   async function request(method: string, pathWithQuery: string, given: TestRequest = {}): Promise<TestResponse> {
     checkCall(method, pathWithQuery, given);
     const raw = { method, pathWithQuery, headers: rawHeaders(given), ...rawBody(given) };
-    // Each request sees the environment of its own app, in an array of its own.
+    // Each request sees the environment of its own app, in its own array.
     const state: OwnState = { entries: [...entries] };
     const answer = await states.run(state, () => app.handle(raw, how));
     const { stream } = state;
@@ -99,7 +99,10 @@ export function testApp(app: App, options: TestOptions = {}): TestApp {
   };
 }
 
-/** Tests are often run without a type check: what would be another request than was meant is refused. */
+/**
+ * Checks a call's arguments, because tests often run without a type check, and would send another request than
+ * intended.
+ */
 function checkCall(method: unknown, pathWithQuery: unknown, given: unknown): void {
   if (!isToken(method)) throw new TypeError(`testApp: takes a method and a path: request("GET", "/users")`);
   if (typeof pathWithQuery !== "string" || !/^(?:\/|$|\?)/.test(pathWithQuery)) {
@@ -120,7 +123,7 @@ function rawHeaders({ headers = {}, json }: TestRequest): RawHeader[] {
   const pairs = Symbol.iterator in headers ? [...headers] : Object.entries(headers);
   const raw = pairs.map(([name, value]): RawHeader => {
     const [checked, text] = headerPair(name, value);
-    // As a server reads it (RFC 9112, section 5.1).
+    // Trimmed as a server does (RFC 9112, section 5.1).
     return [checked, encodeValue(text.replace(/^[\t ]+|[\t ]+$/g, ""))];
   });
   if (json !== undefined && !raw.some(([name]) => name === "content-type")) {
@@ -131,7 +134,7 @@ function rawHeaders({ headers = {}, json }: TestRequest): RawHeader[] {
 
 function rawBody({ body, json }: TestRequest): { body?: Uint8Array } {
   const given = json === undefined ? body : JSON.stringify(json);
-  // An empty body is none, as it is in the component.
+  // An empty body counts as none, as in the component.
   if (given === undefined || given.length === 0) return {};
   return { body: typeof given === "string" ? new TextEncoder().encode(given) : given };
 }

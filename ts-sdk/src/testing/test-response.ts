@@ -7,10 +7,10 @@ export class TestResponse {
   readonly status: number;
   readonly headers: Headers;
   /**
-   * The pieces of a streamed body, each asked for when the loop takes it. Leaving the loop early ends the stream, as a client
-   * does that goes away. A whole body is one piece. It can be read once.
+   * The pieces of a streamed body, each requested when the loop takes it. Leaving the loop early ends the stream, like
+   * a client that goes away. A complete body is one piece. It can be read once.
    *
-   * An exception of the generator is thrown here as an `Error` that says that the answer broke off.
+   * After an exception of the generator, reading throws an `Error` that the answer broke off.
    */
   readonly pieces: AsyncIterable<Uint8Array<ArrayBuffer>>;
   #body: Uint8Array<ArrayBuffer> | undefined;
@@ -38,14 +38,14 @@ export class TestResponse {
     return new TextDecoder("utf-8", { fatal: true }).decode(this.bytes());
   }
 
-  /** The body as JSON. @throws SyntaxError when it is none, and TypeError as `text` does. */
-  // biome-ignore lint/suspicious/noExplicitAny: a test reads into a body without proving what it is first
+  /** The body as JSON. @throws SyntaxError when it is not JSON, and TypeError as `text` does. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests read bodies without validating them first
   json(): any {
     return JSON.parse(this.text());
   }
 
   /**
-   * Reads a streamed body to its end, so that `bytes`, `text` and `json` have it. A whole body is there already.
+   * Reads a streamed body to its end, for `bytes`, `text` and `json`. A complete body needs no reading.
    *
    * @throws Error when the answer broke off
    */

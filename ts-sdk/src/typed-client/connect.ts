@@ -4,7 +4,7 @@ import type { TestApp } from "../testing/test-app.ts";
 import type { ClientOptions } from "./index.ts";
 import type { Failed, HeadersInput } from "./types.ts";
 
-/** What a call is given, whatever its route. */
+/** The input of a call, for any route. */
 interface AnyInput {
   readonly path?: Readonly<Record<string, unknown>>;
   readonly query?: Readonly<Record<string, unknown>>;
@@ -13,7 +13,7 @@ interface AnyInput {
   readonly headers?: HeadersInput;
 }
 
-/** What a server answered. */
+/** A server's answer. */
 interface Answer {
   readonly status: number;
   readonly headers: Headers;
@@ -22,7 +22,7 @@ interface Answer {
 
 type Send = (method: string, path: string, headers: HeadersInput, body: RequestBody | undefined) => Promise<Answer>;
 
-/** What calls a route of a server by its name. */
+/** Makes the function that calls a server's route by its name. */
 export function connect(
   target: string | URL | TestApp,
   options: ClientOptions,
@@ -43,7 +43,7 @@ export function connect(
       const found = (await listed).get(name);
       if (found !== undefined) return found;
     } catch (failed) {
-      // Another call asks again.
+      // Reset, so that another call tries again.
       listed = undefined;
       throw failed;
     }
@@ -68,7 +68,7 @@ export function connect(
   };
 }
 
-/** The first of a route's paths for which everything is given. */
+/** The first of a route's paths whose placeholders are all given. */
 function pathOf(name: string, paths: readonly string[], values: Readonly<Record<string, unknown>>): string {
   const path = paths.find((each) => placeholders(each).every((key) => values[key] !== undefined));
   if (path === undefined) {
@@ -90,10 +90,10 @@ function queryOf(query: Readonly<Record<string, unknown>>): string {
   return text === "" ? "" : `?${text}`;
 }
 
-/** A body as it is sent. */
+/** A body in the form in which it is sent. */
 type RequestBody = string | FormData | Blob | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
 
-/** Tells a body that is sent as it is; others are sent as JSON. */
+/** Reports whether a body is sent as it is; others are sent as JSON. */
 function isOctets(body: unknown): body is Exclude<RequestBody, string | FormData> {
   return body instanceof Blob || body instanceof Uint8Array || body instanceof ReadableStream;
 }
@@ -122,7 +122,7 @@ function sendTo(target: string | URL, fetch: ClientOptions["fetch"]): Send {
     if (body !== undefined) init.body = body;
     // A stream is sent while it is read (Fetch, section 5.4).
     if (body instanceof ReadableStream) Object.assign(init, { duplex: "half" });
-    // Looked up now: a test may have replaced it.
+    // Looked up now, because a test may have replaced it.
     const response = await (fetch ?? globalThis.fetch)(at + path, init);
     return { status: response.status, headers: new Headers([...response.headers]), text: await response.text() };
   };
@@ -154,7 +154,7 @@ function resultOf({ status, headers, text }: Answer): object {
   return { ok: false, status, problem, headers } as Failed;
 }
 
-/** The value of JSON, else the text; `undefined` when there is none. */
+/** The parsed value of JSON, else the text; `undefined` when there is none. */
 function parsed(contentType = "", text: string): unknown {
   if (text === "") return undefined;
   return /^application\/(?:[\w.+-]+\+)?json\b/i.test(contentType) ? JSON.parse(text) : text;

@@ -1,6 +1,6 @@
 /**
- * `@tenon/sdk/client`: a typed client of an app, without generated code. It needs the app's type alone, so nothing of the app is
- * in what a browser loads: the methods and paths behind the names come from the server, once.
+ * `@tenon/sdk/client`: a typed client of an app, without generated code. It needs only the app's type, so a browser
+ * loads nothing of the app: the client gets the methods and paths of routes from the server, once.
  */
 import type { App } from "../app/app.ts";
 import type { TestApp } from "../testing/test-app.ts";
@@ -9,11 +9,11 @@ import type { Client, HeadersInput } from "./types.ts";
 
 export type { Call, Client, Failed, HeadersInput, Input, Result, Success } from "./types.ts";
 
-/** How a client reaches its server. */
+/** Options of {@link client}. */
 export interface ClientOptions {
-  /** In the place of the global `fetch`. */
+  /** A replacement for the global `fetch`. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
-  /** Headers of each request, such as `authorization`; or a function that gives them. */
+  /** Headers of each request, such as `authorization`, or a function that returns them. */
   readonly headers?: HeadersInput | (() => HeadersInput | Promise<HeadersInput>);
 }
 
@@ -21,16 +21,16 @@ export interface ClientOptions {
  * Makes a client: `client<typeof app>("https://host/run/shop")`, then `await api.users.list({ query: { page: 2 } })`.
  *
  * @param target where the module is served, or in a test `testApp(app)`
- * @throws TypeError when the target is no http or https URL.
+ * @throws TypeError when the target is not an http or https URL.
  */
 export function client<A extends App>(target: string | URL | TestApp, options: ClientOptions = {}): Client<A> {
   return names(connect(target, options), "") as Client<A>;
 }
 
-/** Members of members, to any depth, each of which can be called. */
+/** A proxy for members of members, to any depth, each of which can be called. */
 function names(call: (name: string, input: object) => Promise<unknown>, name: string): unknown {
   return new Proxy(() => {}, {
-    // A client is no promise, where one is awaited.
+    // A client that is awaited must not look like a promise.
     get: (_target, key) =>
       typeof key !== "string" || (name === "" && key === "then")
         ? undefined

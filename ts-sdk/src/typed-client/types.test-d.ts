@@ -1,4 +1,4 @@
-/** What a client's calls take and give. */
+/** The input and output types of a client's calls. */
 import type { expectTypeOf as expectTypeOfValue } from "vitest";
 import {
   created,
@@ -24,7 +24,7 @@ declare const expectTypeOf: typeof expectTypeOfValue;
 
 const User = Type("User", { id: field.u32(), name: field.string(), note: field.string().optional() });
 const WithDefaults = Type("WithDefaults", { a: field.string(), role: field.enum("x", "y", { default: "x" }) });
-/** A schema of another library: what it takes differs from what it gives. */
+/** A schema of another library whose input differs from its output. */
 declare const Foreign: StandardSchema<{ a: string; b?: number }, { a: string; b: number }>;
 const app = routes({
   index: get("/", () => ok({ a: 1 })),
@@ -114,11 +114,11 @@ await api.users.named();
 await api.users.named({ query: { q: 1 } });
 // @ts-expect-error the required field beside one with a default
 await api.users.defaults({ body: { role: "y" } });
-// @ts-expect-error a word that is none of the enum's
+// @ts-expect-error a word outside the enum
 await api.users.defaults({ body: { a: "x", role: "z" } });
 // @ts-expect-error the field was left out
 await api.users.picked({ body: { a: "x" } });
-// @ts-expect-error what the other library's schema needs
+// @ts-expect-error the other library's schema needs the field
 await api.users.foreign({ query: { b: 1 }, body: { a: "x" } });
 // @ts-expect-error an unknown key of the query
 await api.users.list({ query: { pages: 1 } });

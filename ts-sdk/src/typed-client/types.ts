@@ -9,7 +9,7 @@ import type { FormSchema } from "../schema/form.ts";
 import type { DefaultKey, Fields, OutputOf, PathSchema, QuerySchema, TypeSchema } from "../schema/object.ts";
 import type { Infer, InferInput, StandardSchema } from "../schema/standard.ts";
 
-/** The calls of an app, by the names that its routes and groups have in `routes({ … })`. */
+/** The calls of an app, by the names of its routes and groups in `routes({ … })`. */
 export type Client<A extends App> = A extends App<infer D> ? CallsOf<D> : never;
 
 type CallsOf<D> = {
@@ -20,13 +20,13 @@ type CallsOf<D> = {
       : never;
 };
 
-/** Calls a route: without an argument when it takes nothing that must be given. */
+/** Calls a route; the argument is optional when nothing is required. */
 export type Call<P extends Paths, O> =
   Record<never, never> extends Input<P, O>
     ? (input?: Input<P, O>) => Promise<Result<O>>
     : (input: Input<P, O>) => Promise<Result<O>>;
 
-/** What a call takes: what the route declares, and headers. */
+/** The input of a call: the route's declared inputs, and headers. */
 export type Input<P extends Paths, O> = PathInput<P, O> &
   QueryInput<O> &
   BodyInput<O> & { readonly headers?: HeadersInput };
@@ -38,7 +38,7 @@ type PathInput<P extends Paths, O> = O extends { readonly path: PathSchema<infer
   ? { readonly path: Values }
   : OtherPathInput<P, O>;
 
-/** The same for another library's schema, for fields, and for a path without any. */
+/** The same for another library's schema, for inline fields, and for a path without any. */
 type OtherPathInput<P extends Paths, O> = O extends { readonly path: infer S }
   ? { readonly path: ValueOf<S> }
   : [Placeholders<P extends string ? P : P[number]>] extends [never]
@@ -51,7 +51,7 @@ type QueryInput<O> = O extends { readonly query: QuerySchema<infer Values, infer
     ? Given<QueryOf<S>>
     : unknown;
 
-/** Nothing has to be given where every key may be left out. */
+/** The query, optional when every key may be left out. */
 type Given<Query> = Record<never, never> extends Query ? { readonly query?: Query } : { readonly query: Query };
 
 type QueryOf<S> = S extends StandardSchema
@@ -60,14 +60,14 @@ type QueryOf<S> = S extends StandardSchema
     ? WithoutDefaults<OutputOf<S>, DefaultKey<S>>
     : never;
 
-/** The same object, in which the keys that have a default may be absent. */
+/** The same object, in which the keys with a default may be absent. */
 type WithoutDefaults<Values, Defaults> = [Defaults] extends [never]
   ? Values
   : { readonly [K in keyof Values as K extends Defaults ? never : K]: Values[K] } & {
       readonly [K in keyof Values as K extends Defaults ? K : never]?: Values[K] | undefined;
     };
 
-// Each kind of body by itself, the usual one first: the type checker then asks less of most routes.
+// Each kind of body by itself, the usual one first, so that the type checker does less work for most routes.
 type BodyInput<O> = O extends { readonly body: TypeSchema<infer Values, infer P, infer Defaults> }
   ? GivenAs<"body", WithoutDefaults<Values, Defaults>, P>
   : O extends { readonly body: infer S }
@@ -87,22 +87,25 @@ type GivenAs<Key extends string, Values, P> = P extends "optional"
 
 type FormOf<Values> = { readonly [K in keyof Values]: Sent<Values[K]> };
 
-/** The values that a schema takes: those that it gives, unless it says otherwise. */
+/** The input values of a schema; its outputs if it declares no input. */
 type TakenBy<S> = S extends StandardSchema ? (unknown extends InferInput<S> ? Infer<S> : InferInput<S>) : never;
 
-/** A file goes out as what the platform has for one. */
+/** A file is sent as the platform's own type. */
 type Sent<T> = T extends FormFile ? Blob : T extends readonly FormFile[] ? readonly Blob[] : T;
 
 type ValueOf<S> = S extends StandardSchema ? Infer<S> : S extends Fields ? OutputOf<S> : never;
 
-/** What a call resolves to, whatever the server answers. */
+/** The result of a call, for any answer. */
 export type Result<O> = Success<O> | Failed;
 
 /** The success that the route declares. */
 export interface Success<O> {
   readonly ok: true;
   readonly status: StatusOf<O>;
-  /** The body as JSON: of the declared type where there is one. A text when the answer is no JSON; `undefined` without one. */
+  /**
+   * The body as JSON, of the declared type if there is one; a text when the answer is not JSON; `undefined` without a
+   * body.
+   */
   readonly data: O extends { readonly response: infer S extends StandardSchema } ? Infer<S> : unknown;
   readonly headers: Headers;
 }

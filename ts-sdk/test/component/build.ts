@@ -11,7 +11,7 @@ import { SdkParts } from "../../../cli/dist/build/sdk-parts.js";
 const here = fileURLToPath(new URL(".", import.meta.url));
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const wit = fileURLToPath(new URL("../../../wit", import.meta.url));
-/** Built components, by the hash of what they were built of. */
+/** Built components, by the hash of their bundles. */
 const cache = fileURLToPath(new URL("../../node_modules/.cache/tenon-components", import.meta.url));
 
 /** The entry that the CLI generates, for the module at `modulePath`. */
@@ -50,7 +50,7 @@ export async function bundle(source: string, minify = false): Promise<string> {
   }
 }
 
-/** Makes a component of a bundle; gives the path of its file. The same bundle is built once. */
+/** Makes a component from a bundle, and returns the path of its file. The same bundle is built once. */
 export async function componentize(code: string): Promise<string> {
   const file = join(cache, `${await hash(code)}.wasm`);
   if (existsSync(file)) return file;
@@ -58,7 +58,7 @@ export async function componentize(code: string): Promise<string> {
   const source = file.replace(/\.wasm$/, ".js");
   const unfinished = file.replace(/\.wasm$/, `.${process.pid}.tmp`);
   await writeFile(source, code);
-  // The CLI is compiled, and these tests are not: hence a program of its own.
+  // A program of its own, because the CLI is compiled, and these tests are not.
   const program = join(here, "componentize.mjs");
   await promisify(execFile)(process.execPath, [program, source, unfinished], { maxBuffer: 2 ** 26 });
   await rename(unfinished, file);

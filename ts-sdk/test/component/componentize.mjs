@@ -1,4 +1,4 @@
-// node componentize.mjs <bundle> <output>: a component of a bundle, made as `tenon build` makes one.
+// node componentize.mjs <bundle> <output>: makes a component from a bundle as `tenon build` does.
 import { readFile, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { prepareEngine } from "../../../cli/dist/build/engine.js";

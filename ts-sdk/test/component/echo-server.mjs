@@ -1,4 +1,4 @@
-// A server on a thread of its own: a component that runs through jco blocks the thread it is called on while it waits.
+// A server on a thread of its own, because a component that runs through jco blocks the calling thread while it waits.
 import { createServer } from "node:http";
 import { parentPort } from "node:worker_threads";
 

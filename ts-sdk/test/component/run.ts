@@ -11,7 +11,7 @@ export interface HandlerComponent {
   handle(request: RawRequest): Promise<RawResponse> | RawResponse;
 }
 
-/** Runs a component in this process, through jco, with the environment given. */
+/** Runs a component in this process, through jco, with the given environment. */
 export async function run(file: string, env: Readonly<Record<string, string>>): Promise<HandlerComponent> {
   (cli as unknown as { _setEnv(env: object): void })._setEnv(env);
   const folder = file.replace(/\.wasm$/, ".jco");

@@ -40,7 +40,7 @@ const Odd = Type("Odd", {
 });
 const User = Type("User", { id: field.u32(), name: field.string() });
 
-/** One route for each field in each place, which answers with what it was given. */
+/** One route for each field in each place, which answers with its input. */
 function echoes(): Record<string, Route> {
   const made: Record<string, Route> = {};
   for (const [name, v] of Object.entries(inBody)) {

@@ -2,19 +2,19 @@ import { expect } from "vitest";
 import type { RawHeader, RawRequest, RawResponse } from "../../src/index.ts";
 import type { Asked, Row } from "./row.ts";
 
-/** Sends one request, to wherever the app runs. */
+/** Sends one request to the app, in Node or in a component. */
 export type Send = (request: RawRequest) => Promise<RawResponse>;
 
 const latin1 = (text: string) => new Uint8Array(Buffer.from(text, "latin1"));
 
-/** The request of a row, as the component interface takes it. */
+/** The request of a row, in the component interface's form. */
 export function rawRequest({ method, path, headers = [], body }: Asked): RawRequest {
   const raw = headers.map(([name, value]): RawHeader => [name, latin1(value)]);
   const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
   return { method, pathWithQuery: path, headers: raw, ...(bytes === undefined ? {} : { body: bytes }) };
 }
 
-/** Compares an answer with what the row expects; and every answer must be well-formed. */
+/** Compares an answer with the row's expectation, and checks that it is well-formed. */
 export function checkRow(row: Row, response: RawResponse): void {
   const text = response.body && new TextDecoder().decode(response.body);
   expect({ status: response.status, text }).toMatchObject({ status: row.status });
@@ -28,7 +28,7 @@ export function checkRow(row: Row, response: RawResponse): void {
   for (const [name, values] of Object.entries(row.has ?? {})) expect(valuesOf(response, name)).toEqual(values);
 }
 
-/** What holds for every answer, to whatever request. */
+/** Checks that an answer is well-formed, for any request. */
 export function checkWellFormed({ status, headers, body }: RawResponse): void {
   expect(Number.isInteger(status) && status >= 200 && status <= 599).toBe(true);
   for (const [name, value] of headers) {

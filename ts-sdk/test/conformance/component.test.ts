@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-// Compiled, as everything of the CLI is that these tests use.
+// Compiled, like all code of the CLI that these tests use.
 import { Runtime } from "../../../cli/dist/index.js";
 import type { RawResponse } from "../../src/index.ts";
 import { environmentKey, platform } from "../../src/platform.ts";
@@ -37,7 +37,7 @@ describe("the table, inside a component", () => {
 
 describe("httpClient, inside a component on the runtime", () => {
   const server = new Worker(new URL("../component/echo-server.mjs", import.meta.url));
-  // Asked for at once: a message that nobody waits for is gone.
+  // Listens at once, because a message without a listener is lost.
   const port = new Promise<number>((listening) => server.once("message", listening));
   let runtime: Runtime;
   let base: string;
@@ -75,7 +75,7 @@ describe("httpClient, inside a component on the runtime", () => {
   });
   it("says so whenever it is that the connection fails: its body may be still on its way", async () => {
     for (let round = 0; round < 50; round++) {
-      // After some failures nothing is sent there for a while.
+      // After several failures the runtime sends nothing there for a while.
       const { code } = (await fetched({ url: "http://127.0.0.1:9/" })) as { code: string };
       expect(["refused", "unreachable"]).toContain(code);
     }

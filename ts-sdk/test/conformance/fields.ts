@@ -29,7 +29,7 @@ const Note = Type("Note", {
   author: Person.optional(),
 });
 
-/** Fields that stand in a body, a query and a path; the route's name holds the field's name. */
+/** Fields for a body, a query and a path; the route's name contains the field's name. */
 export const scalars = {
   string: field.string(),
   string2to4: field.string({ min: 2, max: 4 }),
@@ -53,7 +53,7 @@ export const scalars = {
   enum: field.enum("red", "green", "dark blue"),
 } as const;
 
-/** Fields that may be absent, or are many: in a body and a query. */
+/** Optional, defaulted and list fields, for a body and a query. */
 export const others = {
   optionalString: field.string({ min: 2 }).optional(),
   optionalU32: field.u32().optional(),

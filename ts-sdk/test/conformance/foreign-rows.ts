@@ -16,7 +16,7 @@ function outcome(expected: object | readonly ExpectedError[]): Pick<Row, "status
   return Array.isArray(expected) ? { status: 400, errors: expected } : { status: 200, json: expected };
 }
 
-/** Zod's and Valibot's schemas in the place of ours, and ours by the interface that they share. */
+/** Zod's and Valibot's schemas in place of ours, and ours through Standard Schema. */
 export const foreignRows: Row[] = [
   post("/standard", '{"name":"Ada","tags":[1],"extra":1}', { value: { name: "Ada", tags: [1] } }),
   post("/standard", '{"name":"Adalbert","tags":[1,"2"]}', {

@@ -19,7 +19,10 @@ const ada = { id: 1, name: "Ada" };
 const typed = (type: string, status: number): Row =>
   post("/users", user, status, { headers: [["Content-Type", type]], has: status === 201 ? JSON_TYPE : PROBLEM });
 
-/** Deeper than JSON.stringify gets in the component's engine, with what it leaves out and what it writes as null. */
+/**
+ * Deeper than JSON.stringify gets in the component's engine, with values that it omits and values that it writes as
+ * null.
+ */
 const deep = `${'[{"a":'.repeat(500)}"é\\n"${"}]".repeat(500)}`;
 
 /** Routing and methods. */
@@ -64,7 +67,7 @@ export const routingRows: Row[] = [
   get("*", 404),
   get("/users", 405, { has: { allow: ["POST, OPTIONS"], ...PROBLEM } }),
   get("/users/1", 405, { has: { allow: ["PATCH, DELETE, OPTIONS"] } }),
-  // A path of its own, whatever the methods of /route/{name}.
+  // A path without `{name}` has its own methods, whatever those of /route/{name}.
   get("/route/known", 405, { has: { allow: ["POST, OPTIONS"] } }),
   get("/route/kn%6Fwn", 405, { has: { allow: ["POST, OPTIONS"] } }),
   { method: "POST", path: "/route/known", status: 200, json: { route: "known" } },
@@ -102,7 +105,7 @@ export const routingRows: Row[] = [
   { method: "HEAD", path: "/users/1", status: 405, text: "" },
 ];
 
-/** Bodies as a whole: media types, encodings, hostile JSON. */
+/** Complete bodies: media types, encodings, hostile JSON. */
 export const bodyRows: Row[] = [
   post("/users", user, 201, { json: ada, has: { location: ["/users/1"], ...JSON_TYPE } }),
   post("/users", '{"id":1,"name":""}', 400, {
@@ -124,9 +127,9 @@ export const bodyRows: Row[] = [
   typed("multipart/form-data; boundary=application/json", 415),
   post("/users", user, 415, { headers: [...json, ["content-type", "text/plain"]] }),
   post("/users", user, 415, { headers: [["content-type", ""], ...json] }),
-  // As long a name.
+  // A header name of the same length.
   post("/users", user, 201, { headers: [["x-content-is", "text/plain"], ...json] }),
-  // What is not there says nothing.
+  // An absent header counts as none.
   post("/users", undefined, 400, { errors: ["body # required"], headers: [["content-type", "text/plain"]] }),
   post("/users", "", 400, { errors: ["body # required"], headers: [["content-type", "text/plain"]] }),
   post("/users", undefined, 400, { errors: ["body # required"] }),

@@ -1,4 +1,4 @@
-/** An app around which all of the middleware stands, and that uses cookies, forms and redirects. */
+/** An app with all of the middleware around it, and with cookies, forms and redirects. */
 import {
   type App,
   apiKey,
@@ -73,7 +73,7 @@ const token = (options: Partial<JwtOptions>) =>
   use(jwt({ key: () => secret("JWT"), algorithms: ["HS256"], ...options } as JwtOptions));
 const signed = (scheme: SignatureScheme, name: string, tolerance?: number) =>
   use(signature({ scheme, secret: () => secret(name), ...(tolerance === undefined ? {} : { tolerance }) }));
-// The examples of RFC 7515 ended in 2011.
+// The tokens of RFC 7515's examples expired in 2011.
 const leeway = 1e12;
 
 const counted = middleware(async (_req, next) => next({ count: 1 }));

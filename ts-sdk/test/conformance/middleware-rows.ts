@@ -1,9 +1,9 @@
-/** Requests to {@link file://./middleware-app.ts}: what each standard accepts and refuses. */
+/** Requests to {@link file://./middleware-app.ts}: the inputs that each standard accepts and refuses. */
 import { createHmac } from "node:crypto";
 import { EC, RSA } from "./middleware-app.ts";
 import type { Row } from "./row.ts";
 
-/** What `secret` gives. */
+/** The secrets of the app. */
 export const secrets: Readonly<Record<string, string>> = {
   TOKEN: "t.o-k_e~n+/=",
   JWT: "a secret of at least thirty-two bytes!",
@@ -63,7 +63,7 @@ const corsRows: Row[] = [
       vary: ["Access-Control-Request-Headers, Origin"],
     },
   }),
-  // A preflight knows no routes: the request itself is answered 404.
+  // A preflight does not depend on routes; the request itself is answered 404.
   ask("OPTIONS", "/nowhere", [origin, asks], 204, {
     has: { "access-control-allow-origin": allowed["access-control-allow-origin"] },
   }),
@@ -202,7 +202,7 @@ function webhook(at: number, text: string, before = ""): Headers {
     ["webhook-signature", `${before}v1,${digest}`],
   ];
 }
-// What GitHub and Standard Webhooks publish, and Stripe's scheme.
+// The examples that GitHub and Standard Webhooks publish, and Stripe's scheme.
 const github = [
   ["x-hub-signature-256", "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"],
 ] as const;

@@ -1,6 +1,8 @@
-/** The rows of the middleware, cookies and forms: in Node, and inside a component on the runtime, where they answer the same. */
+/**
+ * The rows of the middleware, cookies and forms. They have the same answers in Node and in a component on the runtime.
+ */
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-// Compiled, as everything of the CLI is that these tests use.
+// Compiled, like all code of the CLI that these tests use.
 import { Runtime } from "../../../cli/dist/index.js";
 import type { RawResponse } from "../../src/index.ts";
 import { environmentKey, platform, SECRET_PREFIX } from "../../src/platform.ts";
@@ -27,7 +29,7 @@ afterAll(async () => {
   await runtime?.close();
 });
 
-/** The answer of the component, as the runtime gives it. */
+/** The component's answer, through the runtime. */
 async function served({ method, path, headers = [], body }: Row): Promise<RawResponse> {
   const url = `http://localhost/run/${runtime.modules[0]}${path}`;
   const given = body === undefined ? {} : { body: typeof body === "string" ? new TextEncoder().encode(body) : body };

@@ -6,35 +6,35 @@ export interface Asked {
   readonly body?: string | Uint8Array;
 }
 
-/** What a 400 answer must list: where, and why. */
+/** An error that a 400 answer must list: its place, and its code. */
 export type ExpectedError = `${"path" | "query" | "body"} #${string} ${string}`;
 
-/** One row: what is asked, and what must come back. */
+/** One row: a request, and the expected answer. */
 export interface Row extends Asked {
   readonly status: number;
   /** The JSON of the answer, if it is compared. */
   readonly json?: unknown;
   /** The text of the answer, if it is compared; empty for no body. */
   readonly text?: string;
-  /** The errors of a 400, all of them, in order. */
+  /** All errors of a 400, in order. */
   readonly errors?: readonly ExpectedError[];
   /** Headers that must be there, with all their values. */
   readonly has?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** The row's name in a report: what is asked. */
+/** The row's name in a report: its request. */
 export function rowName({ method, path, headers = [], body }: Row): string {
   const shown = typeof body === "string" ? body : body && `${body.length} bytes`;
   return [method, path, ...headers.map((header) => header.join(": ")), shown ?? ""].join(" ").slice(0, 120);
 }
 
-/** A body row: the JSON text for a field, and the value that comes out, or what is wrong with it. */
+/** A body row: the JSON text for a field, and the resulting value or failure. */
 export function body(field: string, json: string, expected: Expected): Row {
   const text = json === "" ? "{}" : `{"v":${json}}`;
   return { method: "POST", path: `/body/${field}`, body: text, ...outcome("body", expected) };
 }
 
-/** A query row: what stands after the `?`. */
+/** A query row: the text behind the `?`. */
 export function query(field: string, text: string, expected: Expected): Row {
   return { method: "GET", path: `/query/${field}${text === "" ? "" : `?${text}`}`, ...outcome("query", expected) };
 }
@@ -49,12 +49,12 @@ export interface Gives {
   readonly gives: unknown;
 }
 
-/** Accepted: `v` comes out as this value; `undefined` means that it is absent. */
+/** Expects acceptance: `v` is this value in the answer; `undefined` means that it is absent. */
 export function gives(value: unknown): Gives {
   return { gives: value };
 }
 
-/** Accepted, or refused with these codes: `max`, or `/0 type` where it is not the field itself. */
+/** An accepted value, or the codes of a refusal: `max`, or `/0 type` inside the field. */
 export type Expected = Gives | string | readonly string[];
 
 function outcome(kind: "body" | "query" | "path", expected: Expected): Pick<Row, "status" | "json" | "errors"> {

@@ -10,7 +10,7 @@ const post = (path: string, text: string, row: Omit<Row, "method" | "path" | "bo
 });
 const get = (path: string, row: Omit<Row, "method" | "path" | "body">): Row => ({ method: "GET", path, ...row });
 
-/** Null as a value, records, any JSON, unions, Types that are made of others, and fields in the place of a Path or Query. */
+/** Null as a value, records, any JSON, unions, derived Types, and inline fields of a Path or Query. */
 export const schemaRows: Row[] = [
   body("nullableString", "null", gives(null)),
   body("nullableString", '"ab"', gives("ab")),
@@ -56,7 +56,7 @@ export const schemaRows: Row[] = [
   body("record", "null", "type"),
   body("record", '"a"', "type"),
   body("record", "", "required"),
-  // Keys that mean something to JavaScript are data.
+  // Keys with a meaning in JavaScript are plain data.
   post("/body/record", '{"v":{"__proto__":1,"constructor":2}}', {
     status: 200,
     text: '{"v":{"__proto__":1,"constructor":2}}',

@@ -2,7 +2,7 @@ import { body, gives, query, type Row } from "./row.ts";
 
 const address = { street: "Main", zip: "12345" };
 
-/** What may be absent, has a default, is many, or holds other fields. */
+/** Optional, defaulted, list and nested fields. */
 export const shapeRows: Row[] = [
   body("optionalString", "", gives(undefined)),
   body("optionalString", "null", gives(undefined)),

@@ -1,5 +1,5 @@
 /**
- * The table: requests, and what must come back. It runs in plain Node and inside a built component, where the answers
+ * The table of requests and expected answers. It runs in plain Node and inside a built component, where the answers
  * must be the same to the byte.
  */
 import { foreignRows } from "./foreign-rows.ts";

@@ -1,4 +1,4 @@
-/** Whether `@tenon/sdk/engine` declares what the engine has, neither more nor less. */
+/** Checks that `@tenon/sdk/engine` declares exactly the globals of the engine. */
 import { execFile } from "node:child_process";
 import { createHash, createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -13,7 +13,7 @@ import type { Members } from "./globals.ts";
 
 const path = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
-/** What TypeScript's library of ECMAScript declares, or a later one will: it is not for `engine.d.ts`. */
+/** Declarations of TypeScript's ECMAScript library, present or future: `engine.d.ts` does not repeat them. */
 const ECMASCRIPT = new Set(
   `AggregateError Array ArrayBuffer AsyncDisposableStack BigInt BigInt64Array BigUint64Array Boolean DataView Date
    DisposableStack Error EvalError FinalizationRegistry Float16Array Float32Array Float64Array Function Infinity Int16Array
@@ -22,10 +22,10 @@ const ECMASCRIPT = new Set(
    WeakMap WeakRef WeakSet decodeURI decodeURIComponent encodeURI encodeURIComponent escape eval globalThis isFinite isNaN
    parseFloat parseInt undefined unescape`.split(/\s+/),
 );
-/** What the engine has and nobody should use: its own helper, and the address of a page that there is not. */
+/** Globals of the engine that no handler should use: its own helper, and the address of a page that does not exist. */
 const LEFT_OUT = ["MultipartFormData", "WorkerLocation", "location"];
 
-/** What the declarations say: of a class its members and statics, of another interface its members. */
+/** The declared members: for a class its members and statics, for another interface its members. */
 interface Declared {
   readonly globals: readonly string[];
   members(name: string): Members;
@@ -73,12 +73,12 @@ function declared(): Declared {
   };
 }
 
-/** The type of a variable; oxc's own types say nothing of it. */
+/** The type of a variable; oxc's own types lack it. */
 function annotationOf(id: object): unknown {
   return (id as { typeAnnotation?: { typeAnnotation: unknown } }).typeAnnotation?.typeAnnotation;
 }
 
-/** Of every class and every object; or engine's own ways of saying what something is. */
+/** Members of every class and every object. */
 const EVERYWHERE = new Set(["constructor", "[Symbol.toStringTag]", "length", "name", "prototype"]);
 const sorted = (names: readonly string[]) => [...new Set(names)].filter((name) => !EVERYWHERE.has(name)).sort();
 

@@ -7,7 +7,7 @@ export interface Members {
   readonly statics: readonly string[];
 }
 
-/** What ECMAScript's own objects inherit to others. */
+/** Prototypes of ECMAScript, whose members all objects inherit. */
 const ECMASCRIPT: readonly object[] = [Object.prototype, Function.prototype, Error.prototype];
 
 function namesOf(object: object | null | undefined): string[] {
@@ -23,7 +23,7 @@ function members(value: unknown): Members {
   return { instance: namesOf(value.prototype), statics: Reflect.ownKeys(value).map(String) };
 }
 
-/** What a call gives, or the name of its error. */
+/** The result of a call, or the name of its error. */
 async function outcome(call: () => Promise<unknown>): Promise<unknown> {
   try {
     return await call();

@@ -1,4 +1,4 @@
-/** The examples of docs/openapi.md do what the page says. */
+/** Checks the examples of docs/openapi.md. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";

@@ -1,4 +1,4 @@
-/** The documents of whole packages: what they hold, and what others who read OpenAPI say of them. */
+/** The documents of whole packages: their content, and the reports of other OpenAPI tools about them. */
 import { execFile } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -16,7 +16,7 @@ const require = createRequire(import.meta.url);
 const here = fileURLToPath(new URL(".", import.meta.url));
 const scratch = join(here, "../../.tenon/documents");
 
-/** The schema of OpenAPI 3.0 documents that the OpenAPI Initiative publishes, as the validator's package carries it. */
+/** The official schema of OpenAPI 3.0 documents, from the validator's package. */
 const official = JSON.parse(
   readFileSync(
     join(dirname(require.resolve("@seriousme/openapi-schema-validator")), "schemas/v3.0/schema.json"),
@@ -64,7 +64,7 @@ describe.each(Object.entries(documents))("%s", (name, text) => {
     const env = { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" };
     const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: scratch, env });
     const { totals, problems } = JSON.parse(stdout) as { totals: object; problems: { ruleId: string }[] };
-    // What a licence would be taken from, the specification does not say.
+    // The linter wants a licence, which the specification does not require.
     expect({ totals, rules: problems.map(({ ruleId }) => ruleId) }).toEqual({
       totals: { errors: 0, warnings: 1, ignored: 0 },
       rules: ["info-license"],

@@ -1,4 +1,4 @@
-/** What takes null is described as what takes null, and nothing else as it. */
+/** Checks that exactly the schemas that accept null are described as nullable. */
 import { toStandardJsonSchema } from "@valibot/to-json-schema";
 import Ajv from "ajv-draft-04";
 import { type } from "arktype";
@@ -26,7 +26,7 @@ const valibotKind = v.variant("t", [
   v.object({ t: v.literal("b"), n: v.number() }),
 ]);
 
-/** By OpenAPI 3.0's rules: ajv reads "nullable" as 3.0.3 has it, and refuses one that has no type beside it. */
+/** Validates by OpenAPI 3.0's rules: ajv reads "nullable" as in 3.0.3, and refuses one that has no type beside it. */
 function described(schema: StandardSchema): (value: unknown) => boolean {
   const { paths, components } = JSON.parse(
     json(routes({ add: post("/", { body: schema }, () => ok({})) }), { name: "x" }),

@@ -1,4 +1,4 @@
-/** An app of what OpenAPI 3.0 has to be told in other words, for those who read its document. */
+/** An app with types that OpenAPI 3.0 expresses differently, for tools that read its document. */
 import { scope, type } from "arktype";
 import { z } from "zod";
 import { del, field, get, noContent, ok, Path, post, routes, Type } from "../../src/index.ts";

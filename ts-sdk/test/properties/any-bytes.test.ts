@@ -62,5 +62,5 @@ it("answers any request of any bytes with a well-formed response", async () => {
   expect(Object.getOwnPropertyNames(Object.prototype).sort()).toEqual(ownNames);
 });
 
-/** The prototype of all objects, before anything ran: nothing may have been added. */
+/** The initial members of all objects' prototype: nothing may have been added. */
 const ownNames = Object.getOwnPropertyNames(Object.prototype).sort();

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { field, list, oneOf, record, type Schema, Type, type TypeSchema } from "../../src/index.ts";
 
-/** A schema, and values of its type as JSON has them. */
+/** A schema, and values of its type in JSON. */
 export interface Sample {
   readonly schema: Schema<unknown, "required">;
   readonly valid: fc.Arbitrary<unknown>;
@@ -37,7 +37,7 @@ export const scalar: fc.Arbitrary<Sample> = fc.oneof(texts, wholes, fractions, b
 
 const key = fc.string({ unit: "grapheme", minLength: 1, maxLength: 6 }).filter((name) => name !== "__proto__");
 
-/** An object's schema with its values, without what `left` names. */
+/** An object's schema with its values, without the keys in `left`. */
 function objects(
   any: fc.Arbitrary<Sample>,
   left: string,
@@ -76,7 +76,7 @@ export const anySchema: fc.Arbitrary<Sample> = fc.letrec<Record<ShapeName, Sampl
   })),
   object: objects(tie("any"), ""),
   nullable: tie("any").map(({ schema, valid }) => ({ schema: schema.nullable(), valid: fc.option(valid) })),
-  // A key "__proto__" can't be made with a literal of fast-check's own: the tables have it.
+  // "__proto__" is left out, because fast-check makes objects with literals; the tables have it.
   record: tie("any").map(({ schema, valid }) => ({
     schema: record(schema, { max: 3 }),
     valid: fc.dictionary(key, valid, { maxKeys: 3, noNullPrototype: true }),
@@ -100,5 +100,5 @@ export const anySchema: fc.Arbitrary<Sample> = fc.letrec<Record<ShapeName, Sampl
 
 type ShapeName = "any" | "list" | "object" | "nullable" | "record" | "union" | "json";
 
-/** A value of a kind, and its neighbours: what JSON can hold. */
+/** A value of any kind that JSON can have. */
 export const anyJson = fc.jsonValue({ maxDepth: 4 });

@@ -19,7 +19,7 @@ import { Failures, INVALID } from "../../src/schema/failures.ts";
 import { testApp } from "../../src/testing/index.ts";
 import { anyJson, anySchema, scalar } from "./arbitrary.ts";
 
-/** What `Infer` says of a schema, as a predicate written apart from the parsers. */
+/** The type `Infer` of a schema as a predicate, written independently of the parsers. */
 function describes(schema: Schema, value: unknown): boolean {
   if (value === undefined) return schema.presence === "optional";
   if (value === null) return schema.takesNull;
@@ -64,7 +64,7 @@ function describes(schema: Schema, value: unknown): boolean {
 const validate = (schema: Schema, value: unknown) =>
   schema["~standard"].validate(value) as { value?: unknown; issues?: { message: string; path: PropertyKey[] }[] };
 
-/** The same with a key that no schema has, at the top and one level below, and with zeros that have a sign. */
+/** The same value with an unknown key, at the top and one level below, and with negative zeros. */
 function withMore(value: unknown): unknown {
   if (value === 0) return -0;
   if (typeof value !== "object" || value === null) return value;
@@ -182,7 +182,7 @@ describe("a schema", () => {
   });
 });
 
-/** Whether a text has an encoding at all: a lone surrogate has none. */
+/** Reports whether a text has a UTF-8 encoding: a lone surrogate has none. */
 const isWellFormed = (text: string) => new TextDecoder().decode(new TextEncoder().encode(text)) === text;
 
 describe("parse after print is the identity", () => {

@@ -1,4 +1,4 @@
-/** The same values through our schemas and Zod's, on what both can say: accepted by both with one result, or by neither. */
+/** Parses the same values with our schemas and Zod's: both accept a value with the same result, or neither does. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { z } from "zod";
@@ -28,7 +28,7 @@ const leaf: fc.Arbitrary<Pair> = fc.oneof(
   fc.constant({ ours: field.string({ format: "ipv6" }), zods: z.ipv6() }),
 );
 
-// No "constructor" and the like: Zod reads them from the prototype when they are absent, we read own keys only.
+// Without "constructor" and other inherited names: Zod reads them from the prototype, we read own keys only.
 const fieldNames = ["a", "b", "sp ace", "é"];
 
 type ShapeName = "any" | "list" | "object" | "nullable" | "record" | "union";
@@ -69,7 +69,7 @@ const pair: fc.Arbitrary<Pair> = fc.letrec<Record<ShapeName, Pair>>((tie) => ({
       const zods: Record<string, z.ZodType> = {};
       for (const [name, [one, optional]] of Object.entries(entries)) {
         ours[name] = optional ? one.ours.optional() : one.ours;
-        // With us null in a body counts as absent, unless it is a value.
+        // Our schemas read null in a body as absent, unless it is a value.
         const orAbsent = one.ours.takesNull
           ? one.zods.optional()
           : one.zods.nullish().transform((value) => value ?? undefined);
@@ -109,7 +109,7 @@ const value = fc.letrec((tie) => ({
   object: fc.dictionary(fc.constantFrom(...fieldNames, "other"), tie("any"), { maxKeys: 5, noNullPrototype: true }),
 })).any;
 
-/** Values near to what a schema wants, so that about half are accepted. */
+/** Values close to a schema's, so that about half are accepted. */
 function near({ ours }: Pair): fc.Arbitrary<unknown> {
   const wanted = (schema: Schema): fc.Arbitrary<unknown> => {
     const parts = schema as Schema & {
@@ -168,6 +168,6 @@ it("accepts what Zod accepts, with the same result", () => {
     ),
     { numRuns: 3000 },
   );
-  // A comparison that is all of one kind would say little.
+  // Both outcomes must be frequent, or the comparison proves little.
   expect(Math.min(accepted, refused)).toBeGreaterThan(300);
 });

@@ -1,4 +1,7 @@
-/** Random rows and filters over one table of every column type, rich in NULLs, ties and characters that SQL minds. */
+/**
+ * Random rows and filters over one table of every column type, rich in NULLs, ties and characters that are special in
+ * SQL.
+ */
 import type { Dialect, Value } from "../../src/sql/index.ts";
 import type { Database } from "./database.ts";
 import type { Random } from "./random.ts";
@@ -18,7 +21,7 @@ export type ColumnName = keyof Row;
 export const COLUMNS: readonly ColumnName[] = ["id", "age", "score", "name", "title", "active", "order"];
 const TEXT: ReadonlySet<ColumnName> = new Set(["name", "title"]);
 
-/** Most text is of few pieces, so that it matches: in both cases, with all that LIKE minds. */
+/** Most texts have few pieces, so that they match: in both cases, and with LIKE's special characters. */
 const COMMON = ["a", "A", "b", "B", "%", "_", "\\", "é"];
 const PIECES = [
   ...[
@@ -51,7 +54,7 @@ export function randomText(random: Random): string {
   return random.list(random.integer(0, 3), () => random.pick(random.chance(0.7) ? COMMON : PIECES)).join("");
 }
 
-/** A value of the column, never NULL, from a range small enough that rows tie. */
+/** A non-NULL value of the column, from a range small enough for ties. */
 export function randomValue(random: Random, column: ColumnName): Exclude<Value, null> {
   switch (column) {
     case "id":
@@ -83,7 +86,7 @@ export function randomRows(random: Random, count: number): Row[] {
   });
 }
 
-/** Makes the table anew. */
+/** Recreates the table. */
 export async function fill(database: Database, table: string, rows: readonly Row[]): Promise<void> {
   const real = database.name === "postgres" ? "DOUBLE PRECISION" : "REAL";
   await database.query([`DROP TABLE IF EXISTS ${table}`, []]);
@@ -101,7 +104,7 @@ export async function fill(database: Database, table: string, rows: readonly Row
   ]);
 }
 
-/** A filter, as deep as `depth` levels of `$and`, `$or` and `$not`. */
+/** A filter with up to `depth` levels of `$and`, `$or` and `$not`. */
 export function randomFilter(random: Random, dialect: Dialect, depth: number): Record<string, unknown> {
   const filter: Record<string, unknown> = {};
   for (let i = random.pick([1, 1, 1, 2, 3]); i > 0; i--) {

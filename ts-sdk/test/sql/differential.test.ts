@@ -1,4 +1,4 @@
-/** Random filters on random tables: the rows a real database gives are those that SQL's meaning, evaluated here, keeps. */
+/** Random filters on random tables: a real database must return the rows that an evaluator in TypeScript keeps. */
 
 import { Query } from "mingo";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -56,7 +56,7 @@ describeDatabases("differential", ({ dialect, start }) => {
         }
       }
     }
-    // A generator that finds nothing, or everything, would prove little.
+    // Both outcomes must be frequent, or the comparison proves little.
     expect(mergedCases).toBeGreaterThan(CASES / 4);
     expect(matched / possible).toBeGreaterThan(0.1);
     expect(matched / possible).toBeLessThan(0.9);
@@ -98,7 +98,7 @@ describeDatabases("differential", ({ dialect, start }) => {
   });
 });
 
-/** MongoDB and SQL mean the same by these operators, on columns without NULLs. It has `$nor` where SQL has `$not`. */
+/** MongoDB and SQL agree on these operators, on columns without NULLs. It has `$nor` where SQL has `$not`. */
 function mongoFilter(random: Random, depth: number): object {
   if (depth > 0 && random.chance(0.5)) {
     return { [random.pick(["$and", "$or"])]: random.list(random.integer(1, 3), () => mongoFilter(random, depth - 1)) };

@@ -1,4 +1,4 @@
-/** Every example of the guide gives what the guide says, and the bounds it names are those of the code. */
+/** Runs every example of the guide, and compares the limits that it names with the code's. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import * as sdk from "../../src/index.ts";
@@ -16,7 +16,7 @@ describe("docs/sql.md", () => {
       .split(/\n{2,}/)
       .map(readParagraph)
       .join("\n");
-    // The guide is part of the program: its examples are run as they stand.
+    // Runs the guide's examples as they are.
     new Function("check", ...Object.keys(sdk), program)(check, ...Object.values(sdk));
   });
 
@@ -43,7 +43,7 @@ describe("docs/sql.md", () => {
   });
 });
 
-/** Code with `// →` lines after it becomes a check; code without is run as it stands. */
+/** Converts code with `// →` lines after it into a check; other code runs as it is. */
 function readParagraph(paragraph: string): string {
   const lines = paragraph.split("\n").filter((line) => line !== "");
   const code = lines.filter((line) => !/^\/\/ (?:→|throws) /.test(line)).join("\n");

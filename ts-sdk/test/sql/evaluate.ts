@@ -1,12 +1,12 @@
-/** What SQL means, evaluated over rows in memory: three-valued logic, LIKE, and each database's NULL order. */
+/** SQL's semantics over rows in memory: three-valued logic, LIKE, and each database's NULL order. */
 import type { Dialect, Value } from "../../src/sql/index.ts";
 
-/** SQL's truth: `null` is unknown. */
+/** SQL's truth values: `null` is unknown. */
 export type Truth = boolean | null;
 
 type AnyRow = { readonly [column: string]: unknown };
 
-/** Whether WHERE keeps the row: only what is true, not what is unknown. */
+/** Reports whether WHERE keeps the row: only for true, not for unknown. */
 export function keeps(filter: object, row: AnyRow, dialect: Dialect): boolean {
   return test(filter, row, dialect) === true;
 }
@@ -96,7 +96,7 @@ export function order(a: unknown, b: unknown): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-/** Rows in an ORDER BY, with NULLs where the database puts them. */
+/** Rows in an ORDER BY, with NULLs in the database's order. */
 export function sorted<Row extends object>(rows: readonly Row[], terms: readonly string[], dialect: Dialect): Row[] {
   return [...rows].sort((a, b) => {
     for (const term of terms) {

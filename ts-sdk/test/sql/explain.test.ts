@@ -1,6 +1,6 @@
 /**
- * What a page by cursor costs in the middle of 300,000 rows: the databases' own plans must look the place up in an index,
- * and the rows they go through must be about those of the page. The figures are printed.
+ * Measures the cost of a page by cursor in the middle of 300,000 rows: the databases' own plans must look the position
+ * up in an index, and examine about as many rows as the page has. The figures are printed.
  */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { field, Type } from "../../src/index.ts";
@@ -12,7 +12,7 @@ const ROWS = 300_000;
 const LIMIT = 21;
 /** Rows that tie on `created_at`. */
 const TIES = 3;
-/** Rows of the tie that the cursor's row is in may be gone through and left out. */
+/** The rows of the cursor's tie may be examined and left out. */
 const MOST_EXAMINED = LIMIT + TIES;
 
 const Post = Type("Post", {
@@ -27,7 +27,7 @@ interface PlanCase {
   readonly name: string;
   readonly order: readonly ("id" | "created_at" | "rating" | "-id" | "-created_at" | "-rating")[];
   readonly backward?: boolean;
-  /** Only there does the NULL order let an index be used although the column may be NULL. */
+  /** Only this database's NULL order lets an index be used although the column may have NULL. */
   readonly nullable?: "postgres" | "sqlite";
 }
 
@@ -96,10 +96,10 @@ describeDatabases("plans", ({ dialect, start }) => {
 });
 
 interface Plan {
-  /** The condition that the index is looked up with; empty when there is none. */
+  /** The condition of the index lookup; empty when there is none. */
   readonly condition: string;
   readonly sorts: boolean;
-  /** Rows read to give the page. */
+  /** The number of rows read for the page. */
   readonly examined: number;
   readonly text: string;
 }
@@ -113,7 +113,7 @@ interface PlanNode {
 }
 
 async function postgresPlan(database: Database, [sql, params]: Statement): Promise<Plan> {
-  // Literal parameters: EXPLAIN of a statement with parameters would show the generic plan's condition.
+  // Literal parameters, because EXPLAIN of a statement with parameters would show the generic plan's condition.
   const text = sql.replace(/\$(\d+)/g, (_, n) => String(params[Number(n) - 1]));
   const [row] = await database.query([`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, []]);
   const [explained] = Object.values(row ?? {}) as [[{ Plan: PlanNode }]];
@@ -133,7 +133,7 @@ async function postgresPlan(database: Database, [sql, params]: Statement): Promi
   };
 }
 
-/** SQLite does not count, so the rows between the looked-up bound and the last row of the page are counted here. */
+/** Counts the rows between the looked-up bound and the last row of the page, because SQLite does not count them. */
 async function sqlitePlan(database: Database, statement: Statement): Promise<Plan> {
   const [sql, params] = statement;
   const text = (await database.query([`EXPLAIN QUERY PLAN ${sql}`, params]))
@@ -143,7 +143,7 @@ async function sqlitePlan(database: Database, statement: Statement): Promise<Pla
   const condition = /\((.*[<>].*)\)/.exec(text)?.[1] ?? "";
   const ids = rows.map(({ id }) => id);
   const bound = middle.id - (middle.id % TIES);
-  // With a row value the scan starts at the place itself, with a bound on the first column at an end of its tie.
+  // With a row value the scan starts at the position itself, with a bound on the first column at an end of its tie.
   const ascends = (ids[ids.length - 1] ?? 0) > middle.id;
   const first = condition === "" ? (ascends ? 1 : ROWS) : ascends ? bound : bound + TIES - 1;
   const last = ascends ? Math.max(...ids) : Math.min(...ids);

@@ -1,6 +1,6 @@
 /**
- * Hostile names, values, filter texts and cursors: whatever comes in, the statement that comes out is, for the databases'
- * own parsers, one statement of the kind, tables, columns and parameters asked for; or one of the three errors is thrown.
+ * Hostile names, values, filter texts and cursors: by the databases' own parsers, each built statement is one statement
+ * of the requested kind, with only the requested tables, columns and parameters; or one of the three errors is thrown.
  */
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -78,7 +78,7 @@ const scalar = fc.oneof(
   fc.bigInt({ min: -(2n ** 62n), max: 2n ** 62n }),
 );
 
-/** What `build` gives, or `undefined` when it threw one of the three errors. Any other error goes on. */
+/** The result of `build`, or `undefined` when it threw one of the three errors. It rethrows any other error. */
 function attempt<T>(build: () => T): T | undefined {
   try {
     return build();
@@ -88,7 +88,7 @@ function attempt<T>(build: () => T): T | undefined {
   }
 }
 
-/** Every node that the printer can write into a condition, an order and a limit. */
+/** Every node that the printer can write for a condition, an order and a limit. */
 const POSTGRES_NODES = new Set([
   ...[
     "RawStmt",
@@ -111,7 +111,7 @@ describe.each([postgres, sqlite])("$name", (dialect) => {
     shapeOf = await loadParser(dialect);
   });
 
-  /** One SELECT on `t` of these columns only, with all its parameters, and no text of anybody's in it. */
+  /** Expects one SELECT on `t` of these columns only, with all its parameters, and without user text in it. */
   function expectHarmless(statement: Statement): void {
     const shape = shapeOf(statement);
     const what = JSON.stringify(statement[0]);
@@ -212,7 +212,8 @@ describe.each([postgres, sqlite])("$name", (dialect) => {
         for (const build of builds) {
           const statement = attempt(build);
           if (!isName) {
-            // "-a" is a column to order by, "returning" an option of sqlCreate; a descending name is the name without its dash.
+            // "-a" is a column to order by, "returning" an option of sqlCreate; the dash of a descending name is not
+            // part of it.
             if (statement !== undefined && !name.startsWith("-"))
               expect(statement[0]).not.toContain(name === "" ? "\0" : name);
             continue;
@@ -269,7 +270,7 @@ describe.each([postgres, sqlite])("$name", (dialect) => {
         if (statement === undefined) return;
         built++;
         expectHarmless(statement);
-        // The trusted condition comes first and stands apart from all that the user wrote.
+        // The trusted condition comes first, separated from all that the user wrote.
         const mark = dialect.placeholder;
         expect(statement[0]).toMatch(
           mark === "$"
@@ -305,7 +306,7 @@ describe.each([postgres, sqlite])("$name", (dialect) => {
         if (statement === undefined) return;
         built++;
         expectHarmless(statement);
-        // SQLite has as many statements as there are places for NULL in the cursor: two to the third.
+        // SQLite has one statement for each combination of NULLs in the cursor: two to the third.
         expect(statement[0]).toMatch(
           /^SELECT \* FROM t WHERE c = .1 AND .* ORDER BY a (?:ASC|DESC), b (?:ASC|DESC), id (?:ASC|DESC) LIMIT 2$/,
         );

@@ -1,27 +1,27 @@
-/** The databases' own parsers, asked what a statement is. */
+/** Descriptions of statements by the databases' own parsers. */
 import { loadModule, parseSync } from "libpg-query";
 import type { Dialect, Statement } from "../../src/sql/index.ts";
 import { loadSqlite } from "./sqlite.ts";
 
-/** What was found in a statement. */
+/** The parts of a parsed statement. */
 export interface Shape {
-  /** Statements in the text. */
+  /** The number of statements in the text. */
   readonly statements: number;
-  /** Whether it changes anything. */
+  /** True when it changes data. */
   readonly writes: boolean;
   /** Every kind of node (PostgreSQL) or function called (SQLite) in it. */
   readonly kinds: ReadonlySet<string>;
-  /** Columns it names; PostgreSQL only, SQLite's program has none. */
+  /** Columns that it names; PostgreSQL only, SQLite's program has none. */
   readonly columns: ReadonlySet<string>;
-  /** Tables it names, likewise. */
+  /** Tables that it names; PostgreSQL only. */
   readonly tables: ReadonlySet<string>;
   /** The highest parameter. */
   readonly params: number;
-  /** Strings and numbers that stand in the text itself. */
+  /** Strings and numbers in the text itself. */
   readonly constants: readonly unknown[];
 }
 
-/** Loads the parser of a dialect. `t` has the columns a to d and id; statements about it can be looked at. */
+/** Loads the parser of a dialect. `t` has the columns a to d and id; statements about it can be parsed. */
 export async function loadParser({ name }: Dialect): Promise<(statement: Statement) => Shape> {
   if (name === "postgres") {
     await loadModule();
@@ -72,7 +72,7 @@ function postgresShape([sql]: Statement): Shape {
   return { statements: stmts.length, writes: !kinds.has("SelectStmt"), kinds, columns, tables, params, constants };
 }
 
-/** The fields of PostgreSQL's nodes that are looked at. */
+/** The members of PostgreSQL's nodes that are read. */
 interface ParsedFields {
   readonly schemaname?: string;
   readonly relname?: string;

@@ -1,6 +1,6 @@
 /**
- * A PostgreSQL cluster of the test's own: made in a temporary directory, reached by a socket in it, gone at the end.
- * Its locale is C, so that text is ordered by code points, as SQLite's and the tests' own evaluator order it.
+ * A PostgreSQL cluster of the test's own: in a temporary directory, reached by a socket in it, and deleted at the end.
+ * Its locale is C, so that text is ordered by code points, as in SQLite and in the tests' own evaluator.
  */
 import { execFileSync } from "node:child_process";
 import { chownSync, mkdtempSync, rmSync } from "node:fs";

@@ -1,11 +1,11 @@
-/** Random choices that a seed repeats. */
+/** Random choices that are reproducible with a seed. */
 
 const { TENON_SQL_SEED, TENON_SQL_CASES } = process.env;
 
 /** The seed of this run: `TENON_SQL_SEED`, or a new one; each suite prints it. */
 export const seed = Number(TENON_SQL_SEED ?? Math.floor(Math.random() * 2 ** 31));
 
-/** How many cases a dialect gets: `TENON_SQL_CASES`, or what the suite asks for. */
+/** The number of cases for a dialect: `TENON_SQL_CASES`, or the suite's own. */
 export function caseCount(fallback: number): number {
   return Number(TENON_SQL_CASES ?? fallback);
 }
@@ -18,7 +18,7 @@ export class Random {
     this.#state = from | 0;
   }
 
-  /** From 0 up to, but without, 1. */
+  /** A number from 0, inclusive, to 1, exclusive. */
   fraction(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let t = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);

@@ -4,7 +4,7 @@ import type { Database } from "./database.ts";
 
 let engine: SqlJsStatic | undefined;
 
-/** SQLite itself, compiled to WebAssembly: in this process, in memory. */
+/** Loads SQLite, compiled to WebAssembly: in this process, in memory. */
 export async function loadSqlite(): Promise<SqlJsStatic> {
   engine ??= await initSqlJs();
   return engine;

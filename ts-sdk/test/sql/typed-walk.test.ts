@@ -1,6 +1,6 @@
 /**
- * Keyset pagination of `table(Type)` on real databases, over rows as their drivers give them: booleans as 0 and 1 from
- * SQLite, `bigint` and `numeric` as texts from PostgreSQL. Every order gives each row once.
+ * Keyset pagination of `table(Type)` on real databases, over drivers' rows: booleans as 0 and 1 from SQLite, `bigint`
+ * and `numeric` as texts from PostgreSQL. Every order returns each row once.
  */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { field, type Infer, Type } from "../../src/index.ts";
@@ -11,7 +11,7 @@ import { describeDatabases } from "./databases.ts";
 const Task = Type("Task", { id: field.i64(), done: field.bool(), size: field.u32(), price: field.f64() });
 const tasks = table(Task);
 type Order = OrderOf<Infer<typeof Task>>[];
-/** A row of `tasks`, as a driver gives it. */
+/** A row of `tasks` from a driver. */
 interface Given {
   readonly id: unknown;
   readonly done: unknown;
@@ -19,11 +19,11 @@ interface Given {
   readonly price: unknown;
 }
 
-/** The first two differ in a digit that no JavaScript number has. */
+/** The first two differ in a digit beyond the precision of a JavaScript number. */
 const PRICES = ["0.1234567890123456788", "0.1234567890123456789", "1.50", "-2"];
 const LIMIT = 4;
 
-/** Integers as texts: so PostgreSQL's drivers give a `bigint`, and some of SQLite's what may be beyond 2^53. */
+/** Integers as texts, as PostgreSQL's drivers return a `bigint`, and some of SQLite's drivers integers beyond 2^53. */
 const withTexts = (row: Given): Given => ({ ...row, id: String(row.id), size: String(row.size) });
 
 const ORDERS: Order[] = [
@@ -40,7 +40,7 @@ describeDatabases("keyset of table(Type)", ({ dialect, start }) => {
   let database: Database;
   beforeAll(async () => {
     database = await start();
-    // Without a declared type SQLite compares a number with a text as it stands: the number is less.
+    // Without a declared type, SQLite compares a number with a text by type: the number is less.
     const size = dialect.name === "sqlite" ? "size" : "size BIGINT";
     await database.query([`CREATE TABLE tasks (id BIGINT, done BOOLEAN, ${size}, price NUMERIC(40, 19))`, []]);
     const rows: string[] = [];
@@ -53,7 +53,7 @@ describeDatabases("keyset of table(Type)", ({ dialect, start }) => {
 
   const read = async (statement: Statement) => (await database.query(statement)) as unknown as Given[];
 
-  /** The ids of all pages. It ends for an order that goes in circles too. */
+  /** The ids of all pages. It also ends for an order that goes in circles. */
   async function walk(order: Order, seen: (row: Given) => Given): Promise<string[]> {
     const found: string[] = [];
     let after: string | null = null;
@@ -77,7 +77,7 @@ describeDatabases("keyset of table(Type)", ({ dialect, start }) => {
 
   it("is given what makes it hard", async () => {
     const [row] = await read(sqlRead(dialect, tasks, { filter: { id: 0 } }));
-    // As texts: drivers differ in what they make of 64 bits.
+    // As texts, because drivers differ in their types for 64 bits.
     const given = { postgres: ["0", "true", "0", PRICES[0]], sqlite: ["0", "1", "0", String(Number(PRICES[0]))] };
     expect([row?.id, row?.done, row?.size, row?.price].map(String)).toEqual(given[dialect.name]);
   });

@@ -1,6 +1,6 @@
 /**
- * Keyset pagination on real databases: random data, orders and page sizes, walked to the end by `after` and back by
- * `before`, give every row once, in the database's own order.
+ * Keyset pagination on real databases: pages of random data, orders and sizes, read to the end with `after` and back
+ * with `before`, return every row once, in the database's own order.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Dialect, pageInfo, sqlRead } from "../../src/sql/index.ts";

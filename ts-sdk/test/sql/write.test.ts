@@ -1,4 +1,6 @@
-/** Random inserts on real databases: the table then has the rows that an INSERT with its conflicts should leave. */
+/**
+ * Random inserts on real databases: afterwards the table has the rows that the INSERT and its conflicts should leave.
+ */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type OnConflict, sqlCount, sqlCreate, sqlRead, type Value } from "../../src/sql/index.ts";
 import { COLUMNS, type ColumnName, fill, type Row, randomFilter, randomRows, randomValue } from "./data.ts";
@@ -12,7 +14,7 @@ const TIMEOUT_MS = 240_000;
 
 type Given = { [Column in ColumnName]?: Value };
 
-/** A list of rows with the same columns, `id` among them, and what to do where one is there already. */
+/** A list of rows with the same columns, including `id`, and the action for existing ones. */
 interface Insert {
   readonly rows: Given[];
   readonly onConflict: OnConflict | undefined;
@@ -64,10 +66,10 @@ describeDatabases("writes", ({ dialect, start }) => {
         (row) => keeps(filter, { ...row }, dialect) && keeps(merge, { ...row }, dialect),
       );
       const [counted] = await database.query(count);
-      // PostgreSQL's driver gives its 64 bits as a text.
+      // PostgreSQL's driver returns its 64 bits as a text.
       expect(Number(counted?.["count"]), `${count[0]} ${JSON.stringify(count[1])}`).toBe(kept.length);
     }
-    // Each of these has to have happened often enough to prove something.
+    // Each of these must have happened often enough to prove something.
     for (const [what, times] of Object.entries(seen)) expect([what, times > CASES / 20]).toEqual([what, true]);
   });
 
@@ -87,7 +89,7 @@ function randomInsert(random: Random): Insert {
   const ids = random.shuffled(Array.from({ length: 12 }, (_, i) => i + 1)).slice(0, random.integer(1, 5));
   const value = (column: ColumnName) => (random.chance(0.2) ? null : randomValue(random, column));
   const rows = ids.map((id) =>
-    // In another sequence than the first row's.
+    // In another order than the first row's.
     Object.fromEntries(random.shuffled(used).map((column) => [column, column === "id" ? id : value(column)])),
   );
   const set = random.shuffled(columns.slice(1)).slice(0, random.integer(1, 2));
@@ -104,7 +106,9 @@ function randomInsert(random: Random): Insert {
   };
 }
 
-/** What an INSERT leaves and gives back; `undefined` when it fails as a whole. No two of its rows have one `id`. */
+/**
+ * The rows that an INSERT leaves and returns; `undefined` when it fails as a whole. No two of its rows have one `id`.
+ */
 function insertInto(
   before: readonly Row[],
   { rows, onConflict }: Insert,
@@ -134,7 +138,7 @@ function insertInto(
   return { rows: [...after.values()], returned };
 }
 
-/** A row as both databases give it: SQLite has 0 and 1 for booleans. */
+/** A row in the form of both databases: SQLite has 0 and 1 for booleans. */
 function comparable(row: object): Record<string, unknown> {
   const { active, ...rest } = row as Row;
   return { ...rest, active: active === null ? null : Boolean(active) };

@@ -1,6 +1,9 @@
 import { isIP, isIPv6 } from "node:net";
 
-/** Why a text is no address of a sidecar, by the rules of `crates/transport/src/address.rs`; a test compares the two. */
+/**
+ * The reason why a text is not a sidecar's address, by the rules of `crates/transport/src/address.rs`; a test compares
+ * the two.
+ */
 export function sidecarProblem(address: string): string | undefined {
   if (address.startsWith("unix://")) {
     return /^unix:\/\/\/./s.test(address)
@@ -38,7 +41,7 @@ export const sidecarRule = {
 /** An address to listen on: `127.0.0.1:9090`, `[::]:9090` or `localhost:9090`. */
 const LISTEN = /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+)):([0-9]{1,5})$/;
 
-/** Why a text is no address to listen on. */
+/** The reason why a text is not an address to listen on. */
 export function listenProblem(address: string): string | undefined {
   const [, , , port] = LISTEN.exec(address) ?? [];
   return port === undefined || Number(port) > 65_535 ? "must be host:port, such as 0.0.0.0:9090" : undefined;
@@ -53,7 +56,7 @@ export function hostAndPort(address: string): { readonly host: string; readonly 
   return { host: bracketed ?? plain, port: Number(port) };
 }
 
-/** Why a text is no Unix socket to listen on. */
+/** The reason why a text is not a Unix socket to listen on. */
 export function socketProblem(address: string): string | undefined {
   return /^unix:\/\/\/.*[^/]$/s.test(address) ? undefined : "must be unix:///path/to.sock";
 }
@@ -100,8 +103,8 @@ export function sidecarNamesProblem(names: readonly string[]): string | undefine
 }
 
 /**
- * Why a list is none of outbound hosts, by the rules of `crates/transport/src/allow.rs`; a test compares the two. Entries
- * are counted and not repeated: they may come from the environment, and whoever confuses two variables has a secret here.
+ * The reason why a list has an invalid outbound host, by the rules of `crates/transport/src/allow.rs`; a test compares
+ * the two. Entries are counted and not repeated, because a mixed-up environment variable may contain a secret.
  */
 export function outboundProblem(hosts: readonly string[]): string | undefined {
   for (const [index, host] of hosts.entries()) {

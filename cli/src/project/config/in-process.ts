@@ -64,10 +64,10 @@ export function sidecarValueProblem(value: string | InProcessTable): string | un
 }
 
 /**
- * Returns the reason why an object is no sidecar in the server's process.
+ * Returns the reason why an object is not a sidecar in the server's process.
  *
  * @param value with keys in camel case
- * @param shown what a key, in the spelling of `tenon.toml`, is called in the problem
+ * @param shown returns the name of a key, in the spelling of `tenon.toml`, for the problem
  */
 export function inProcessProblem(
   value: Readonly<Record<string, unknown>>,

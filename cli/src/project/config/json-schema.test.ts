@@ -1,4 +1,4 @@
-/** What an editor says of a tenon.toml by its JSON Schema, and what the parser says, is the same. */
+/** An editor's reports about a tenon.toml by its JSON Schema match the parser's. */
 import { readFile } from "node:fs/promises";
 import { Ajv } from "ajv";
 import { expect, test } from "vitest";

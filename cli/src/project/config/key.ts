@@ -1,6 +1,6 @@
 import type { Kind } from "./kinds.ts";
 
-/** A key: what its value may be and what it is for. */
+/** A key: its type of value and its meaning. */
 export interface Key<T, P extends "required" | "default" | "optional" = "required" | "default" | "optional"> {
   readonly kind: Kind<T>;
   readonly presence: P;

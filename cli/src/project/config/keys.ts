@@ -71,7 +71,7 @@ const secretPlace = optional(
 
 const variableNames = {
   placeholder: "NAME",
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is what ends a name for the module
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: NUL ends a name for the module
   pattern: /^[^=\u0000]+$/,
   description: "any text without =",
 };
@@ -103,6 +103,12 @@ export const sections = {
       "request",
       "The requests that share an instance of the component. `request` gives each an instance of its own. `shared` reuses " +
         "instances, one request after another, which is faster, but a request may see the leftovers of earlier ones in memory.",
+    ),
+    trust_compiled: withDefault(
+      flag,
+      false,
+      "Loads files that `tenon compile` wrote (`.cwasm`). They are machine code, which no sandbox bounds. Say `true` only if you " +
+        "have compiled each of them, and nobody else can write to them.",
     ),
     access_log: withDefault(flag, false, "Logs a line for each request."),
     log_format: withDefault(

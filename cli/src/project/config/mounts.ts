@@ -1,6 +1,6 @@
 import { isReference, parseReference } from "../../oci/reference.ts";
 
-/** Returns why a text is no source of a module; undefined when it is one. */
+/** Returns the reason why a text is not a module's source; undefined for a valid one. */
 export function sourceProblem(source: string): string | undefined {
   if (source === "") return "must not be empty";
   if (!isReference(source)) return undefined;
@@ -15,7 +15,10 @@ export function sourceProblem(source: string): string | undefined {
 /** Paths that the server answers itself. */
 const own = ["run", "health", "ready", "metrics"];
 
-/** Returns why a path is no mount, by the rules of `crates/runtime/src/mounts.rs`; undefined when it is one. */
+/**
+ * Returns the reason why a path is not a mount, by the rules of `crates/runtime/src/mounts.rs`; undefined for a valid
+ * one.
+ */
 export function mountProblem(mount: string): string | undefined {
   if (mount === "/") return undefined;
   if (!/^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]+)+$/.test(mount))
@@ -31,7 +34,7 @@ export const mountRule = {
 
 const host = /^(?:(?!\.|.*\.\.)[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])$/;
 
-/** Returns why a text is no host of a module; undefined when it is one. */
+/** Returns the reason why a text is not a module's host; undefined for a valid one. */
 export function hostProblem(text: string): string | undefined {
   return host.test(text) ? undefined : "must be a host name such as shop.example, without scheme and port";
 }

@@ -28,7 +28,7 @@ export function readOverrides(draft: Draft, environment: Environment, report: Re
   }
 }
 
-/** No variable names a key of a table: where the name ends and the key begins can't be told. */
+/** No variable names a key of a table, because the end of the table's name would be ambiguous. */
 function targetOf(
   name: string,
   section: Section | OpenSection | TableSection,

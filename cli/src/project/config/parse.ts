@@ -15,7 +15,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
  * @throws TenonError `CONFIG`, naming of every mistake the file, line and column, and of an unknown key the nearest
  */
 export function parseConfig(content: string, file: string, environment: Environment = {}): Config {
-  // A byte order mark is no part of the text.
+  // A byte order mark is not part of the text.
   const report = new Report(file, content.replace(/^\ufeff/, ""));
   let entries: TomlEntries;
   try {
@@ -31,7 +31,7 @@ export function parseConfig(content: string, file: string, environment: Environm
   return config as unknown as Config;
 }
 
-/** The configuration outside a project: the defaults, and what `environment` says. It has no name. */
+/** The configuration outside a project: the defaults, and the variables of `environment`. It has no name. */
 export function defaultConfig(environment: Environment = {}): Config {
   const report = new Report("", "");
   const config = readSections(new Map(), report, false);
@@ -48,8 +48,8 @@ const CREDENTIALS = /:\/\/[^\s/]*@/;
 const HEADER = /^\s*\[\[?[\w. -]+\]\]?\s*(?:#.*)?$/;
 
 /**
- * Tells whether a line that is no TOML may hold a value of `[secrets]` or `[env]`. It may when it is in one of them, or after
- * one with a text of several lines, which may not end where its author thinks.
+ * Reports whether an invalid line of TOML may contain a value of `[secrets]` or `[env]`. It may when it is in one of
+ * them, or after one with a multi-line text, which may end elsewhere than its author intended.
  */
 function mayHoldSecret(text: string, line: number): boolean {
   let isPrivate = false;

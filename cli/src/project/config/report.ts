@@ -5,7 +5,7 @@ import type { Span } from "./toml.ts";
 /** How much of a problem's line is shown: all of it, all but the texts behind the key, or its place alone. */
 export type Shown = "line" | "key" | "place";
 
-/** Gathers what is wrong with a file, so that all of it is told at once. */
+/** Gathers the problems of a file, so that all are reported at once. */
 export class Report {
   /** The file's text. */
   readonly text: string;
@@ -17,12 +17,12 @@ export class Report {
     this.text = text;
   }
 
-  /** Notes what is wrong, and where; what is missing is nowhere. */
+  /** Adds a problem and its place; a missing key has no place. */
   add(message: string, at: Span | undefined, shown: Shown = "line"): void {
     this.#problems.push({ message: at === undefined ? `${this.#file}: ${message}` : message, at, shown });
   }
 
-  /** Notes what is wrong outside the file, such as a variable of the environment. */
+  /** Adds a problem outside the file, such as in an environment variable. */
   addElsewhere(message: string): void {
     this.#problems.push({ message, at: undefined, shown: "place" });
   }

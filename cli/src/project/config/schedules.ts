@@ -1,11 +1,14 @@
 import { native } from "../../native.ts";
 
-/** Returns why a text is no schedule, by the rules of `crates/services/src/cron/schedule.rs`; undefined when it is one. */
+/**
+ * Returns the reason why a text is not a schedule, by the rules of `crates/services/src/cron/schedule.rs`; undefined
+ * for a valid one.
+ */
 export function scheduleProblem(schedule: string): string | undefined {
   return problemOf(schedule, "UTC");
 }
 
-/** Returns why a text is no time zone, by the same rules; undefined when it is one. */
+/** Returns the reason why a text is not a time zone, by the same rules; undefined for a valid one. */
 export function timezoneProblem(timezone: string): string | undefined {
   return problemOf("@daily", timezone);
 }
@@ -17,7 +20,7 @@ function problemOf(schedule: string, timezone: string): string | undefined {
     ?.replace(/^`[a-z]+` /, "");
 }
 
-/** Returns why a text is no path of a route; undefined when it is one. */
+/** Returns the reason why a text is not a route's path; undefined for a valid one. */
 export function pathProblem(path: string): string | undefined {
   return /^\/(?!\/)/.test(path) ? undefined : "must begin with one /";
 }

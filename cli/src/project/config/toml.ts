@@ -33,7 +33,7 @@ export class TomlMistake extends Error {
 /**
  * Reads TOML 1.0 with the place of each key and value.
  *
- * @throws TomlMistake when it is none
+ * @throws TomlMistake for invalid TOML
  */
 export function readToml(text: string): TomlEntries {
   const root: TomlEntries = new Map();
@@ -56,8 +56,8 @@ function parse(text: string): AST.TOMLProgram | ParseError {
 }
 
 /**
- * The parser looks for what is missing at the end of a line, such as a value or a bracket, on the lines after it, and names
- * the place where it gave up. When the lines before that are wrong by themselves, the mistake is where they end.
+ * The parser looks for a missing value or bracket on the lines after it, and names the place where it gave up. When the
+ * lines before that place are invalid by themselves, the mistake is at their end.
  */
 function mistakeOf({ message, lineNumber, column }: ParseError, text: string): TomlMistake {
   const lines = text.split(/\r?\n/);

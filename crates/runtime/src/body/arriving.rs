@@ -174,7 +174,7 @@ impl Arriving {
         }
     }
 
-    /// Waits for data, and takes what else is there. Nothing is lost when it is dropped before its end.
+    /// Waits for data, and takes all that is buffered. It is cancellation safe.
     async fn gather(&mut self) -> Result<Given, Problem> {
         while self.gathered.is_empty() && !self.is_ended {
             let frame = self.body.frame().await;
@@ -231,7 +231,7 @@ impl Arriving {
         Ok(if before.is_empty() { rest } else { Bytes::from([before, rest.to_vec()].concat()) })
     }
 
-    /// Reads what the module has left, so that a client that is still sending sees the answer.
+    /// Reads the rest, so that a client that is still sending sees the answer.
     pub(crate) async fn leave(mut self) {
         if self.is_left_whole && self.is_begun && !self.is_ended {
             // One that takes too long sees its connection close.

@@ -21,7 +21,7 @@ type Taken = oneshot::Receiver<Infallible>;
 /// The pieces, and the one that is on its way to the client.
 pub(super) struct Streamed {
     pieces: Pieces,
-    /// A piece that waits for room, and what is closed when the client has taken it.
+    /// A piece that waits for its reservation, and the stream's end after the client has taken it.
     pending: Option<(Pending, Taken)>,
     /// The part of the last piece that hyper does not have yet.
     rest: Bytes,
@@ -47,7 +47,7 @@ impl Streamed {
         self.pieces.connect();
     }
 
-    /// Whether the client has yet to take a piece, so that no other one is made.
+    /// Reports whether the client has yet to take a piece, so that no other one is made.
     pub(super) fn waits_for_client(&self) -> bool {
         self.taken.is_some()
     }

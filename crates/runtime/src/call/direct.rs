@@ -35,7 +35,7 @@ use bindings::{Direct, DirectIndices};
 pub(crate) struct Entry {
     pre: InstancePre<Host>,
     indices: DirectIndices,
-    /// What sets its globals to what they were at first.
+    /// The function that resets its globals.
     restore: Option<ComponentExportIndex>,
     /// Its answer to `:streams`, once it was asked.
     takes_pieces: OnceLock<bool>,
@@ -57,7 +57,7 @@ impl Entry {
         self.pre.component()
     }
 
-    /// Whether the globals of an instance can be restored.
+    /// Reports whether the globals of an instance can be restored.
     pub(crate) fn is_restorable(&self) -> bool {
         self.restore.is_some()
     }
@@ -72,7 +72,7 @@ impl Entry {
         let _ = self.takes_pieces.set(takes);
     }
 
-    /// An instance, and what restores its globals.
+    /// An instance, and the function that resets its globals.
     pub(super) async fn instantiate(
         &self,
         store: &mut Store<Host>,
@@ -99,7 +99,7 @@ const PIECE: &str = ":piece";
 const END: &str = ":end";
 const BROKEN: &str = ":broken";
 
-/// What an instance answers a request with.
+/// The result of a call with a request.
 pub(crate) enum Called {
     Whole(Response<Bytes>),
     /// The head of a streamed response, and its first piece if there is one. [`next`] gives the others.
@@ -108,12 +108,12 @@ pub(crate) enum Called {
     Waits(Wanted),
 }
 
-/// What an instance answers with when it is asked for the next piece of a streamed response.
+/// The result of asking for the next piece of a streamed response.
 pub(crate) enum Next {
     Piece(Bytes),
-    /// There is none yet.
+    /// There is no piece yet.
     Later,
-    /// There is none before the instance has more of the request's body.
+    /// The instance needs more of the request's body first.
     Waits(Wanted),
     End,
     /// The response cannot be finished.
@@ -320,7 +320,7 @@ fn lift_head(status: u16, fields: Vec<handler::Header>, limits: &Limits) -> Resu
     Ok(response)
 }
 
-/// Whether a content-length is a number (RFC 9110, section 8.6).
+/// Reports whether a content-length is a number (RFC 9110, section 8.6).
 fn is_number(value: &HeaderValue) -> bool {
     !value.is_empty() && value.as_bytes().iter().all(u8::is_ascii_digit)
 }

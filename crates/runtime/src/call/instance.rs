@@ -19,7 +19,7 @@ pub(crate) struct Instance {
     pub(super) store: Store<Host>,
     pub(super) exports: Exports,
     memory: Option<Live>,
-    /// What sets its globals to what they were at first.
+    /// The function that resets its globals.
     globals: Option<TypedFunc<(), ()>>,
     uses: u64,
     #[cfg(test)]
@@ -73,13 +73,14 @@ impl Instance {
         self.store.set_epoch_deadline(FIRST_YIELD);
     }
 
-    /// Makes it what it was before its first request. False when it cannot be: then it must not serve another one.
+    /// Restores it to its state before the first request. When that fails, it returns false, and the instance must not
+    /// serve another request.
     pub(crate) async fn restore(&mut self) -> bool {
         let (Some(memory), Some(globals)) = (&self.memory, &self.globals) else { return false };
         if !self.store.data_mut().restore() {
             return false;
         }
-        // SAFETY: who has the instance alone has the memory alone, and nothing runs in it.
+        // SAFETY: the instance is owned exclusively, and so is its memory; no code runs in it.
         let restored = unsafe { memory.restore() };
         self.store.set_epoch_deadline(FIRST_YIELD);
         restored && globals.call_async(&mut self.store, ()).await.is_ok()
@@ -109,8 +110,8 @@ impl Instance {
         self.uses
     }
 
-    /// All that it consists of, for a comparison with a fresh one: its store, what the harness has noted of it, how it is called
-    /// and what can be restored.
+    /// All parts of it, for a comparison with a fresh one: its store, the harness's notes, its way of calling and its
+    /// restorable state.
     #[cfg(test)]
     pub(crate) fn observed(&mut self) -> (&mut Store<Host>, &mut crate::isolation::Seen, [bool; 3]) {
         // How often it was used decides when it is dropped, and the slot how many there are.
@@ -129,7 +130,7 @@ impl Instance {
         self.store.data().bounds.memory()
     }
 
-    /// What is wrong with a call that failed, with the limit that the guest had run into.
+    /// The failure of a call, with the limit that the guest had reached.
     pub(super) fn failure(&self, error: wasmtime::Error) -> Failure {
         let host = self.store.data();
         match host.bounds.denied() {

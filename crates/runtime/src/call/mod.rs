@@ -1,5 +1,5 @@
-//! Calling a module: one way for each interface that it may export. Both give a response, or a [`Failure`] that says
-//! what became of the call. `pieces` goes on with a streamed response of `direct`.
+//! Calling a module: one file for each interface that it may export. Each returns a response, or a [`Failure`] with the
+//! outcome of the call. `pieces` continues a streamed response of `direct`.
 
 pub(crate) mod direct;
 mod instance;
@@ -13,13 +13,13 @@ pub(crate) use instance::Instance;
 pub(crate) enum Failure {
     /// The guest trapped, or ended without an answer. The name of the limit that it had run into before, if any.
     Trap(wasmtime::Error, Option<&'static str>),
-    /// The guest's answer is none that HTTP allows.
+    /// HTTP does not allow the guest's answer.
     InvalidResponse(&'static str),
     /// The guest ended, and has neither answered nor failed.
     Unanswered,
-    /// The guest waits for what will never come.
+    /// The guest waits for an event that can never come.
     Stuck,
-    /// The guest has answered, and there is no room to hold its answer for the client.
+    /// The guest has answered, and the buffers have no room for its answer.
     NoRoom,
 }
 

@@ -42,7 +42,7 @@ pub(crate) enum Cut {
     NotCancelled,
 }
 
-/// What the task sends: a piece, or None at the end.
+/// A message of the task: a piece, or None at the end.
 type Sent = Result<Option<Bytes>, String>;
 
 /// The pieces of a streamed response. Nobody asks for more when it is dropped, and the response is cancelled.
@@ -50,7 +50,7 @@ pub(crate) struct Pieces {
     first: Bytes,
     ask: mpsc::Sender<()>,
     sent: mpsc::Receiver<Sent>,
-    /// Whether a piece has been asked for that has not come.
+    /// True when a piece has been asked for that has not come.
     asked: bool,
     over: bool,
     stream: Arc<Stream>,
@@ -68,7 +68,8 @@ pub(crate) struct Maker {
     _stream: Arc<Stream>,
 }
 
-/// The pieces of a response whose first one is there, and what makes the others. `arriving` is the rest of the request's body.
+/// The pieces of a response after its first one, and the task that makes them. `arriving` is the rest of the request's
+/// body.
 pub(crate) fn streamed(
     first: Bytes,
     arriving: Option<Arriving>,
@@ -116,8 +117,8 @@ impl Pieces {
 }
 
 impl Maker {
-    /// Makes pieces until the end of the response, and returns the instance if it can serve another request. `report` is told
-    /// why the response breaks off; a client that goes away is no reason.
+    /// Makes pieces until the end of the response, and returns the instance if it can serve another request. `report`
+    /// gets the reason when the response breaks off, unless the client disconnected.
     pub(crate) async fn run(mut self, mut instance: Instance, report: impl Fn(&Cut) + Sync) -> Option<Instance> {
         loop {
             let wanted = self.asked.recv().await.is_some() && !self.send.is_closed();
@@ -205,14 +206,14 @@ impl Maker {
         }
     }
 
-    /// Breaks the response off. The client is told once.
+    /// Breaks the response off, and reports it to the client once.
     fn cut(&self, cut: &Cut, report: &(impl Fn(&Cut) + Sync)) {
         report(cut);
         let _ = self.send.try_send(Err(cut.to_string()));
     }
 }
 
-/// What becomes of the next piece.
+/// The outcome of asking for the next piece.
 enum Made {
     Piece(Bytes),
     End,

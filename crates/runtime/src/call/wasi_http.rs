@@ -38,7 +38,7 @@ pub(crate) struct GuestBody {
 }
 
 impl GuestBody {
-    /// Whether the guest has been waited for too long.
+    /// Reports whether the guest has been waited for too long.
     fn has_stalled(&mut self, cx: &mut Context<'_>) -> bool {
         let patience = self.patience;
         let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(patience)));
@@ -90,9 +90,9 @@ impl http_body::Body for GuestBody {
     }
 }
 
-/// Calls an instance. `done` is called when the guest has ended, which may be later than this call: with the instance when
-/// the end was a good one, or with what went wrong when nobody waits for the answer any more. It is dropped, called or
-/// not, no earlier than the guest ends. `stalled` is called when its body is cut off because nothing more of it comes.
+/// Calls an instance. `done` is called when the guest has ended, which may be later than this call: with the instance
+/// after a good end, or with the error when no caller awaits the answer any more. It is dropped, called or not, no
+/// earlier than the guest ends. `stalled` is called when its body is cut off because nothing more of it comes.
 pub(crate) async fn call(
     mut instance: Instance,
     request: Request<Bytes>,

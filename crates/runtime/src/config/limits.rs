@@ -1,5 +1,5 @@
-//! The bounds that requests are held to. Each stands here once: its key in `tenon.toml`, its default, the values it may
-//! have and what becomes of a request that hits it are read from here by code, documentation and tests.
+//! The limits of requests. Each is defined here once: code, documentation and tests read its key in `tenon.toml`, its
+//! default, its range and its effect from here.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ pub struct LimitKey {
     /// Its name in `[server]` of `tenon.toml`, which is that of the field of [`Limits`]. The ending says the unit: `_ms`
     /// is milliseconds, `_bytes` bytes, and others count.
     pub name: &'static str,
-    /// What it bounds, and what happens beyond.
+    /// Its meaning, and the effect of exceeding it.
     pub meaning: &'static str,
     /// Its value unless another is given.
     pub default: u64,
@@ -161,14 +161,14 @@ limits! {
     /// Headers that a guest holds on the host, for requests and responses of its own; the guest traps beyond, or its response
     /// is 502. Also the headers of one call (`sdk:core/calls`), and those of its response; the call fails in the guest beyond.
     max_fields_bytes: 128 * KIB, KIB, 16 * MIB;
-    /// What a guest hands to the host in one call; the guest traps beyond: 500. Also the bodies that the host holds for the calls of
-    /// one request (`sdk:core/calls`), all together; a call fails in the guest beyond.
+    /// Bytes that a guest passes to the host in one call; the guest traps beyond: 500. Also the bodies that the host
+    /// holds for the calls of one request (`sdk:core/calls`), all together; a call fails in the guest beyond.
     max_hostcall_bytes: 128 * MIB, 64 * KIB, 4 * GIB;
     /// Resources (streams, requests, timers and such) that a guest holds on the host; the guest traps beyond: 500. Calls
     /// (`sdk:core/calls`) that run or were not taken are counted apart, up to the same number. The JavaScript engine holds one
     /// for each piece of an outbound answer's body until its instance is gone.
     max_resources: 65_536, 16, 1_000_000;
-    /// What a module logs for one request; the rest is left out.
+    /// Bytes that a module logs for one request; the rest is left out.
     max_log_bytes: 256 * KIB, 0, GIB;
     /// Requests that one instance serves, as the last one left it with `isolation = "shared"`, and restored otherwise.
     max_reuse: 10_000, 1, 1_000_000_000;
@@ -189,7 +189,7 @@ limits! {
     /// Time that a server goes on accepting after SIGTERM, while `/ready` answers 503, so that nobody sends requests to it any more
     /// when it closes.
     drain_ms: 0, 0, HOUR;
-    /// Time that requests have to finish once the server is told to stop; they are cut off beyond.
+    /// Time for running requests to finish at the stop; they are cut off beyond.
     shutdown_timeout_ms: 10_000, 0, HOUR;
 }
 
@@ -198,7 +198,7 @@ impl Limits {
     ///
     /// # Errors
     ///
-    /// What is wrong with the name or the value, in words.
+    /// An error text about the name or the value.
     pub fn set(&mut self, name: &str, value: u64) -> Result<(), String> {
         let Some(key) = Self::KEYS.iter().find(|key| key.name == name) else {
             return Err(format!("there is no limit {name}"));
@@ -216,11 +216,11 @@ impl Limits {
         keys.map(|key| (key.name.to_string(), (key.get)(self))).collect()
     }
 
-    /// The limits of a module: these, with the values of its own. `max_concurrent` is how many of its requests run at once.
+    /// The limits of a module: these, with the values of its own. `max_concurrent` limits its concurrent requests.
     ///
     /// # Errors
     ///
-    /// What is wrong with a name or a value, in words.
+    /// An error text about a name or a value.
     pub(crate) fn of_module(&self, own: &[(String, u64)]) -> Result<Self, String> {
         let mut limits = self.clone();
         for (name, value) in own {
@@ -252,7 +252,7 @@ impl Limits {
         Ok(limits)
     }
 
-    /// Whether every limit is within its range; the first that is not, in words.
+    /// Checks that every limit is within its range; the error names the first that is not.
     pub(crate) fn check(&self) -> Result<(), String> {
         let mut copy = self.clone();
         Self::KEYS.iter().try_for_each(|key| copy.set(key.name, (key.get)(self)))?;
@@ -300,7 +300,7 @@ pub(crate) fn ms(value: u64) -> Duration {
     Duration::from_millis(value)
 }
 
-/// A limit of bytes or a count in the machine's own size; one that is larger than that is no limit there.
+/// A limit of bytes or a count as `usize`; a larger value means no limit on this machine.
 pub(crate) fn size(value: u64) -> usize {
     usize::try_from(value).unwrap_or(usize::MAX)
 }

@@ -1,4 +1,4 @@
-//! What a runtime is told. Every default stands here and nowhere else.
+//! The configuration of a runtime, with all defaults.
 
 mod limits;
 mod policy;
@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use bytes::Bytes;
 use tenon_transport::{Allow, Sidecar};
 
 use crate::origin::TrustedProxies;
@@ -15,14 +16,19 @@ pub use limits::{LimitKey, Limits};
 pub(crate) use limits::{count, ms, size};
 pub use policy::ModulePolicy;
 
-/// A component, the name under which it is served, and what it may reach.
+/// Extension of a file of code that was compiled ahead of time.
+const COMPILED: &str = "cwasm";
+
+/// A component, its name, and its policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModuleSource {
     /// The `<module>` of `/run/<module>/*`.
     pub name: String,
-    /// The component's file.
+    /// The component's file, or a name for its bytes in errors.
     pub path: PathBuf,
-    /// What it may reach, what bounds it, and where else it is served.
+    /// The component, when it is not read from the file.
+    pub bytes: Option<Bytes>,
+    /// Its permissions, its limits, and its additional addresses.
     pub policy: ModulePolicy,
 }
 
@@ -30,29 +36,40 @@ impl ModuleSource {
     /// A component that has all that the server has.
     #[must_use]
     pub fn new(name: impl Into<String>, path: impl Into<PathBuf>) -> Self {
-        Self { name: name.into(), path: path.into(), policy: ModulePolicy::default() }
+        Self { name: name.into(), path: path.into(), bytes: None, policy: ModulePolicy::default() }
     }
 
-    /// Names a module after its file: without `.wasm` and without a `-composed` before it.
+    /// A component that is in memory.
+    #[must_use]
+    pub fn of_bytes(name: impl Into<String>, bytes: impl Into<Bytes>) -> Self {
+        Self { bytes: Some(bytes.into()), ..Self::new(name, "the given data") }
+    }
+
+    /// Reports whether the file has code that was compiled ahead of time.
+    pub(crate) fn is_compiled(&self) -> bool {
+        self.bytes.is_none() && self.path.extension().is_some_and(|extension| extension == COMPILED)
+    }
+
+    /// Names a module after its file: without `.wasm` or `.cwasm` and without a `-composed` before it.
     ///
     /// Returns none when nothing is left of the file name, or when it is not UTF-8.
     #[must_use]
     pub fn from_path(path: impl Into<PathBuf>) -> Option<Self> {
         let path = path.into();
         let file = path.file_name()?.to_str()?;
-        let stem = file.strip_suffix(".wasm").unwrap_or(file);
+        let stem = file.strip_suffix(".wasm").or_else(|| file.strip_suffix(".cwasm")).unwrap_or(file);
         let name = stem.strip_suffix("-composed").unwrap_or(stem);
         if name.is_empty() { None } else { Some(Self::new(name.to_string(), path)) }
     }
 }
 
-/// What requests to one module share.
+/// The state that requests to one module share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Isolation {
     /// Nothing: each has an instance of its own, which is dropped behind it.
     #[default]
     Request,
-    /// Instances, one request after another: what a request leaves in an instance's memory, the next one may see. Faster.
+    /// Instances, one request after another: a request may see the memory that an earlier one left. Faster.
     Shared,
 }
 
@@ -89,11 +106,11 @@ pub struct RuntimeConfig {
     /// Environment variables that every module sees, besides those of the sidecars. Nothing of the process's own
     /// environment is ever added.
     pub environment: Vec<(String, String)>,
-    /// What requests to one module share.
+    /// The state that requests to one module share.
     pub isolation: Isolation,
     /// The bounds of a request.
     pub limits: Limits,
-    /// Whether each request is a line in the log (target `access`).
+    /// Logs each request as a line (target `access`).
     pub access_log: bool,
     /// Where traces are sent: the `http://host:port` or `https://host:port` of an OpenTelemetry
     /// collector. None sends none.
@@ -104,6 +121,9 @@ pub struct RuntimeConfig {
     pub tls: Option<TlsFiles>,
     /// Where compiled code is kept. None compiles anew each time.
     pub cache: Option<PathBuf>,
+    /// Loads files of code that was compiled ahead of time (`.cwasm`). Such code is not sandboxed, so set this only for
+    /// trusted files.
+    pub trust_compiled: bool,
     /// Program and arguments of a process that calls [`crate::compile_child`]: components are compiled there, within
     /// `load_timeout_ms` and `compile_memory_bytes`. Empty compiles on a thread of this process, which has no bound of
     /// memory, and which is left behind when its time is over.

@@ -4,10 +4,10 @@ use tenon_transport::{Allow, Sidecar};
 
 use super::Isolation;
 
-/// A module's reach, its limits, and the places where it is served besides `/run/<module>`.
+/// A module's permissions, its limits, and its addresses besides `/run/<module>`.
 ///
-/// A part that is none is the server's. A part that is given takes the place of the server's as a whole: an empty list of
-/// sidecars means that the module has no sidecar.
+/// A missing part is the server's. A given part replaces the server's as a whole: an empty list of sidecars means that
+/// the module has no sidecar.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModulePolicy {
     /// The services that it may call.
@@ -16,7 +16,7 @@ pub struct ModulePolicy {
     pub allow: Option<Vec<Allow>>,
     /// Its environment variables, besides those of its sidecars. Secrets are among them.
     pub environment: Option<Vec<(String, String)>>,
-    /// What its requests share.
+    /// The state that its requests share.
     pub isolation: Option<Isolation>,
     /// Limits by name. `max_concurrent` is how many of its requests run at once.
     pub limits: Vec<(String, u64)>,

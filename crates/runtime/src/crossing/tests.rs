@@ -103,7 +103,7 @@ impl Peer {
     }
 }
 
-/// A server of both modules, and what they call. Everything that belongs to `vault` alone has the canary in it.
+/// A server of both modules, and the hosts that they call. All values that belong to `vault` alone contain the canary.
 struct World {
     runtime: Runtime,
     server: Server,
@@ -167,7 +167,7 @@ impl World {
         run(&self.runtime, module, script).await
     }
 
-    /// Has a module call a URL. Returns the body of the response, or the reason why there is none.
+    /// Makes a module call a URL. Returns the body of the response, or the reason why there is none.
     async fn call(&self, module: &str, url: &str) -> Result<String, String> {
         let (status, body) = self.run(module, Script::default().start(&Call::get(url)).wait(NO_LIMIT).take()).await;
         assert_eq!(status, 200, "{module} {url}");

@@ -33,7 +33,7 @@ const AT_ONCE: usize = 12;
 /// The modules of `tenon_fixtures::streams`, bare and behind the bridge.
 const STREAMS: [&str; 2] = ["streams", "streams-bridged"];
 
-/// What a campaign consists of.
+/// The settings of a campaign.
 #[derive(Clone, Debug)]
 pub(super) struct Campaign {
     /// The same handlers and requests are made of the same seed; their order in time is the system's.
@@ -50,13 +50,13 @@ pub(super) struct Campaign {
     pub(super) leave: Option<Leave>,
 }
 
-/// What came of it.
+/// The result of a campaign.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
     pub(super) requests: u64,
     /// Those that were given up before they were answered.
     pub(super) cancelled: u64,
-    /// Of these, to the component in JavaScript.
+    /// The number of these to the JavaScript component.
     pub(super) javascript: u64,
     /// Answers whose body was streamed, and those of them that the client left before their end.
     pub(super) streamed: u64,
@@ -76,7 +76,7 @@ pub(super) struct Outcome {
     pub(super) modules: u64,
     pub(super) restorable: u64,
     pub(super) unusable: u64,
-    /// What was not as in a fresh instance.
+    /// Differences to a fresh instance.
     pub(super) differences: Vec<String>,
 }
 
@@ -192,7 +192,7 @@ impl Round {
         Self { runtime, modules: usable, _sidecar, _folder: folder }
     }
 
-    /// Sends requests, and adds what comes of them.
+    /// Sends requests, and adds their results.
     pub(super) async fn run(&self, campaign: &Campaign, count: u64, seed: u64, outcome: &mut Outcome) {
         let left = Arc::new(AtomicU64::new(count));
         let statuses = Arc::new(Mutex::new(BTreeMap::<u16, u64>::new()));
@@ -244,7 +244,7 @@ impl Round {
                 outcome.differences.push(format!("{count} handlers found something themselves: {status}"));
             }
         }
-        // What is given back behind an answer is given back now, and looked at once more.
+        // Resources that are released behind an answer are released now, and compared once more.
         let (engine, _, admission) = self.runtime.parts();
         while admission.free() < crate::config::size(limits().max_concurrent) {
             tokio::task::yield_now().await;
@@ -284,7 +284,7 @@ struct Counts {
 struct Answered {
     status: u16,
     streamed: bool,
-    /// Whether the client left before the end of a streamed body.
+    /// True when the client left before the end of a streamed body.
     left: bool,
 }
 

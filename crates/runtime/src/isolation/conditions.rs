@@ -1,4 +1,4 @@
-//! What a campaign runs under besides: no scan of page tables, memory pressure.
+//! Additional conditions of a campaign: no scan of page tables, memory pressure.
 
 use std::fs;
 use std::io;
@@ -96,8 +96,8 @@ impl Drop for Pressure {
     }
 }
 
-/// Asks the system to page out what this process has mapped privately and can write to: memories of guests, and what images
-/// keep, are among it. Without swap space only pages of files go.
+/// Asks the system to page out this process's private writable mappings, including guests' memories and images' pages.
+/// Without swap space only pages of files go.
 fn page_out() {
     for line in fs::read_to_string("/proc/self/maps").unwrap_or_default().lines() {
         let mut fields = line.split(' ');
@@ -105,7 +105,7 @@ fn page_out() {
         let Some((start, end)) = range.split_once('-') else { continue };
         let address = |text| usize::from_str_radix(text, 16).unwrap_or(0);
         let (start, end) = (address(start), address(end));
-        // SAFETY: paging out changes nothing of what the memory holds; of what is unmapped by now the system says so.
+        // SAFETY: paging out changes no content of memory; the system reports ranges that are unmapped by now.
         let _ = unsafe { libc::madvise(start as *mut _, end.saturating_sub(start), libc::MADV_PAGEOUT) };
     }
 }

@@ -31,7 +31,7 @@ pub(crate) enum Leave {
     Field,
 }
 
-/// What is noted of an instance.
+/// Notes about an instance.
 #[derive(Default)]
 pub(crate) struct Seen {
     /// The number of its store.
@@ -40,7 +40,7 @@ pub(crate) struct Seen {
     request_id: Option<Arc<str>>,
 }
 
-/// What was left out.
+/// The part that was left out.
 pub(crate) enum LeftOut {
     Page(usize, Vec<u8>),
     Global(usize, Val),
@@ -61,7 +61,7 @@ pub(crate) struct Probe {
 }
 
 impl Probe {
-    /// Makes an instance of the module by the product's own way, and keeps what it consists of.
+    /// Makes an instance of the module in the product's own way, and keeps its state.
     pub(super) async fn new(module: &Module, engine: &SharedEngine, leave: Option<Leave>) -> Result<Self> {
         let component = match &module.entry {
             Entry::Direct(entry) => entry.component(),
@@ -81,8 +81,8 @@ impl Probe {
         Ok(Self { layout, fresh, used, fuel, kinds, leave, asked, restored, made, differences: Mutex::default() })
     }
 
-    /// Whether the fresh instance is what wasmtime alone makes of the component: without Tenon's memories, and without what
-    /// Tenon adds to the component. That adds globals at an instance's end, and an instance at the end.
+    /// Checks that the fresh instance equals wasmtime's own instance of the component: without Tenon's memories, and
+    /// without Tenon's additions to the component, which are globals at an instance's end, and an instance at the end.
     pub(super) async fn check_fresh(&self, module: &Module, bytes: &[u8]) -> Result<()> {
         let engine = Engine::default();
         let component = Component::new(&engine, bytes)?;
@@ -97,13 +97,13 @@ impl Probe {
         let plain = State::of(&layout, number, &mut store);
         for (name, memory) in &plain.memories {
             let fresh = self.fresh.memories.iter().find(|(other, _)| other == name).map(|(_, memory)| memory);
-            wasmtime::ensure!(fresh == Some(memory), "{name} is not what it is without Tenon");
+            wasmtime::ensure!(fresh == Some(memory), "{name} differs from the one without Tenon");
         }
         for (name, value) in plain.globals.iter().filter(|(name, _)| name.starts_with("global")) {
             let fresh = self.fresh.globals.iter().find(|(other, _)| other == name).map(|(_, value)| value);
             wasmtime::ensure!(
                 fresh.is_some_and(|fresh| is_like(fresh, value)),
-                "{name} is not what it is without Tenon"
+                "{name} differs from the one without Tenon"
             );
         }
         for (name, elements) in &plain.tables {
@@ -111,12 +111,12 @@ impl Probe {
             let fresh = fresh.map_or(&[][..], |(_, elements)| elements);
             let alike =
                 fresh.len() == elements.len() && fresh.iter().zip(elements).all(|(one, other)| is_like(one, other));
-            wasmtime::ensure!(alike, "{name} is not what it is without Tenon");
+            wasmtime::ensure!(alike, "{name} differs from the one without Tenon");
         }
         Ok(())
     }
 
-    /// Whether the first memory is what the component's bytes say, read without wasmtime.
+    /// Checks that the first memory equals the component's data, read without wasmtime.
     pub(super) fn check_memory(&self, bytes: &[u8]) -> Result<()> {
         let (state, _) = tenon_code::EngineModule::find(bytes)?.take_apart()?;
         let mut expected = vec![0; usize::try_from(state.pages)? * 65_536];
@@ -126,7 +126,7 @@ impl Probe {
         }
         wasmtime::ensure!(
             self.fresh.memories.iter().any(|(_, memory)| *memory == expected),
-            "no memory is what the component says"
+            "no memory equals the component's data"
         );
         Ok(())
     }
@@ -171,7 +171,7 @@ impl Probe {
         }
     }
 
-    /// Notes what is to be left out, before an instance is restored.
+    /// Records the part to leave out, before an instance is restored.
     pub(crate) fn leave_out(&self, instance: &mut Instance) -> Option<LeftOut> {
         let (store, seen, _) = instance.observed();
         match self.leave? {
@@ -208,14 +208,14 @@ impl Probe {
         self.asked.load(Ordering::Relaxed)
     }
 
-    /// Comparisons of instances that were restored, and of those that were made, and what differed.
+    /// The numbers of compared restored and new instances, and the differences.
     pub(super) fn outcome(&self) -> (u64, u64, Vec<String>) {
         let differences = self.differences.lock().unwrap_or_else(PoisonError::into_inner).clone();
         (self.restored.load(Ordering::Relaxed), self.made.load(Ordering::Relaxed), differences)
     }
 }
 
-/// Whether values of two engines are the same, as far as that can be said of functions.
+/// Reports whether values of two engines are equal, as far as functions can be compared.
 fn is_like(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Function { instance, .. }, Value::Function { instance: other, .. }) => instance == other,

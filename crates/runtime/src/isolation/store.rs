@@ -1,7 +1,8 @@
-//! All that a guest has in a store: memories, globals and tables of all core instances, and the flags of component instances.
+//! All that a guest has in a store: memories, globals and tables of all core instances, and the flags of component
+//! instances.
 //!
-//! Wasmtime hands out what a component exports, and nothing else. But its handles are plain numbers whose layout is fixed for
-//! its C API, and each access checks them; so the harness makes handles of what is not exported.
+//! Wasmtime hands out only a component's exports. But its handles are plain numbers whose layout is fixed for its C
+//! API, and each access checks them. So the harness makes handles of unexported items.
 
 use std::mem::transmute;
 
@@ -57,7 +58,7 @@ struct Counts {
 }
 
 impl Layout {
-    /// Reads it from what wasmtime has noted beside the component's code.
+    /// Reads it from wasmtime's metadata of the component's code.
     pub(super) fn of(component: &Component) -> Result<Self> {
         let code = component.serialize()?;
         let info = tenon_code::section_of_code(&code, ELF_WASMTIME_INFO);
@@ -116,7 +117,7 @@ impl Layout {
     }
 }
 
-/// A store's number, which all handles of what it has begin with.
+/// A store's number, with which all of its handles begin.
 pub(super) fn number(store: &mut Store<Host>) -> Result<u64> {
     let own = Global::new(store, GlobalType::new(ValType::I32, Mutability::Const), Val::I32(0))?;
     // SAFETY: this is the handle's layout.
@@ -166,7 +167,7 @@ impl Numbered {
     }
 }
 
-/// What a guest has.
+/// The state of a guest.
 pub(super) struct State {
     pub(super) memories: Vec<(String, Vec<u8>)>,
     pub(super) globals: Vec<(String, Value)>,
@@ -190,7 +191,7 @@ impl State {
         Self { memories, globals, tables }
     }
 
-    /// What is different in a store: nothing, or the first difference of each kind.
+    /// The differences of a store: none, or the first one of each kind.
     pub(super) fn differences(&self, layout: &Layout, number: u64, store: &mut Store<Host>) -> Vec<String> {
         let mut found = Vec::new();
         for ((name, expected), (_, memory)) in self.memories.iter().zip(layout.memories(number)) {

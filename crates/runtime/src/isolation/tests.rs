@@ -37,8 +37,10 @@ fn tokio() -> tokio::runtime::Runtime {
 
 fn is_sound(outcome: &Outcome) {
     assert!(outcome.differences.is_empty(), "{:#?}", outcome.differences);
-    assert!(outcome.restored > 0 && outcome.made > 0, "{outcome:?}");
-    assert!(outcome.restored_streams > 0 && outcome.left > 0, "{outcome:?}");
+    assert!(outcome.made > 0 && outcome.left > 0, "{outcome:?}");
+    // Without Linux's own ways every instance is made for its request.
+    let restores = !tenon_memory::is_portable();
+    assert_eq!([outcome.restored > 0, outcome.restored_streams > 0], [restores; 2], "{outcome:?}");
 }
 
 #[test]
@@ -46,7 +48,7 @@ fn each_instance_is_what_a_fresh_one_is() {
     is_sound(&tokio().block_on(short().run()));
 }
 
-/// The comparison finds what it is there to find.
+/// The comparison finds the omitted parts.
 #[test]
 fn a_page_a_global_and_a_field_that_are_not_restored_are_found() {
     for (leave, expected) in [
@@ -112,7 +114,7 @@ fn print(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
-/// What `scripts/isolation.mjs` runs.
+/// The campaign of `scripts/isolation.mjs`.
 #[test]
 #[ignore = "scripts/isolation.mjs runs it, and the tests above do under conditions that hold for a whole process"]
 fn campaign() {
@@ -198,10 +200,10 @@ fn forked(campaign: &Campaign) -> Outcome {
     outcome
 }
 
-/// Whether something goes well in a process that is forked off. No other thread of this process may hold anything that the child
-/// uses: the threads of Tokio are gone, and the test harness waits for its one test.
+/// Runs a check in a forked process. No other thread of this process may hold a lock that the child uses: the threads
+/// of Tokio are gone, and the test harness waits for its one test.
 fn in_a_child(run: impl FnOnce()) -> bool {
-    // SAFETY: see above; the child ends without unwinding into what its parent has made.
+    // SAFETY: see above; the child ends without unwinding into the parent's frames.
     match unsafe { libc::fork() } {
         0 => {
             let sound = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_ok();

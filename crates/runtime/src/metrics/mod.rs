@@ -1,6 +1,7 @@
-//! What the runtime counts, and how it tells Prometheus: in its text format, or as OpenMetrics 1.0 to whom asks for that.
+//! The runtime's metrics for Prometheus: in its text format, or as OpenMetrics 1.0 on request.
 //!
-//! Counters of a module are looked up when it is loaded, so that counting a request touches no table but that of statuses.
+//! Counters of a module are looked up when it is loaded, so that counting a request touches no table but that of
+//! statuses.
 
 mod module;
 mod names;

@@ -40,7 +40,7 @@ const COUNTS: [(&str, &str); 6] = [
     ("outbound_refused", "Outbound calls to a destination that is not allowed"),
 ];
 
-/// What is counted by module, as Prometheus sees it.
+/// The metrics by module, for Prometheus.
 pub(super) struct ByModule {
     counts: [Family<ModuleLabel, Counter>; COUNTS.len()],
     durations: Histograms<ModuleLabel>,

@@ -1,4 +1,4 @@
-//! The labels of what is counted. Values are bounded: names of modules and sidecars, known methods, statuses.
+//! The labels of metrics. Values are bounded: names of modules and sidecars, known methods, statuses.
 
 use http::Method;
 use prometheus_client::encoding::EncodeLabelSet;

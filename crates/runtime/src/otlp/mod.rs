@@ -1,8 +1,8 @@
 //! Traces to a collector over OTLP (HTTP and protobuf): one span for each request.
 //!
-//! Spans go through a queue to a task that sends them in batches, so that no request waits for a collector; what does not
-//! fit in the queue is dropped and counted in the log. The batch processor of the SDK would need a thread of its own and
-//! does not work with a client on tokio.
+//! Spans go through a queue to a task that sends them in batches, so that no request waits for a collector; spans
+//! beyond the queue's limit are dropped and counted in the log. The batch processor of the SDK would need a thread of
+//! its own and does not work with a client on tokio.
 
 mod sender;
 mod span;
@@ -64,7 +64,7 @@ impl Otlp {
     pub(crate) async fn flush(&self) {
         let (done, flushed) = oneshot::channel();
         if self.queue.send(Message::Flush(done)).await.is_ok() {
-            // The task ends only when the runtime is gone, and with it whoever waits here.
+            // The task ends only with the Tokio runtime, and then no caller waits here.
             let _ = flushed.await;
         }
     }

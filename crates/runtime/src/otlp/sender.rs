@@ -20,12 +20,12 @@ const BATCH: usize = 512;
 /// How long a span waits for others.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// How long a collector may take for a batch, with what is tried again.
+/// Time limit of a batch, including retries.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(super) enum Message {
     Span(Box<SpanData>),
-    /// Send what there is, and say so.
+    /// Sends all queued spans, and reports the end.
     Flush(oneshot::Sender<()>),
 }
 
@@ -80,7 +80,7 @@ impl Sender {
         self.lost.clone()
     }
 
-    /// Sends until nobody is left to hand spans over, and then what remains.
+    /// Sends until no sender of spans is left, and then the remaining ones.
     pub(super) async fn run(mut self, mut messages: mpsc::Receiver<Message>) {
         let mut due = None;
         loop {
@@ -107,7 +107,7 @@ impl Sender {
                 Some(Message::Flush(done)) => {
                     self.send().await;
                     due = None;
-                    // Who asked may have gone.
+                    // The caller may be gone.
                     let _ = done.send(());
                 }
                 None => return self.send().await,

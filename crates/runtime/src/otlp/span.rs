@@ -13,12 +13,12 @@ pub(crate) struct Span {
     pub(super) parent: SpanId,
 }
 
-/// What is known of a request at its end.
+/// Facts about a request at its end.
 pub(crate) struct Answered<'a> {
     pub(crate) request_id: &'a str,
     pub(crate) method: &'a Method,
     pub(crate) scheme: &'static str,
-    /// Without the query, which may hold what must not be kept.
+    /// Without the query, which may contain secrets.
     pub(crate) path: &'a str,
     pub(crate) module: Option<&'a str>,
     pub(crate) status: StatusCode,

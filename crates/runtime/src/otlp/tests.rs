@@ -17,7 +17,7 @@ use crate::{Limits, ModuleSource, Runtime, RuntimeConfig};
 
 type Received = Arc<Mutex<Vec<ExportTraceServiceRequest>>>;
 
-/// A collector that takes what OTLP says it must, and keeps it.
+/// A collector that accepts requests as OTLP prescribes, and stores them.
 async fn collector() -> (String, Received) {
     let received = Received::default();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -133,7 +133,7 @@ struct Call {
     started: Duration,
     /// None until there is an answer or an error.
     ended: Option<(Duration, Outcome)>,
-    /// None for a host that is no sidecar, because its body may have credentials that are not declared.
+    /// None for a host that is not a sidecar, because its body may contain undeclared credentials.
     body: Option<Start>,
 }
 
@@ -241,7 +241,7 @@ impl Recording {
         Ok(request)
     }
 
-    /// Whether the request announces a body.
+    /// Reports whether the request announces a body.
     fn has_body(&self) -> bool {
         let headers = &self.headers.kept;
         headers.contains_key(TRANSFER_ENCODING) || headers.get(CONTENT_LENGTH).is_some_and(|length| length != "0")

@@ -49,7 +49,7 @@ pub(crate) struct View {
 #[derive(Serialize)]
 struct Message {
     headers: Vec<(String, String)>,
-    /// Whether these are all headers.
+    /// True when these are all headers.
     complete: bool,
     /// None when it was not read.
     body: Option<Body>,
@@ -59,9 +59,9 @@ struct Message {
 struct Body {
     /// Bytes of the whole body.
     size: u64,
-    /// None when it is no text.
+    /// None when it is not text.
     text: Option<String>,
-    /// Whether the text is all of it.
+    /// True when the text is all of it.
     complete: bool,
 }
 

@@ -33,7 +33,7 @@ use crate::server::Serves;
 use crate::target::{Target, is_host};
 use crate::{health, here, limits, sidecars};
 
-/// What is to answer a request.
+/// The target of a request.
 enum Found {
     Module(Arc<Slot>, Arc<Module>),
     /// The runtime itself, and does.
@@ -101,7 +101,8 @@ impl Runtime {
         compute(module, class, room, call).await
     }
 
-    /// What is to answer a request, by its head. Of one for a module the path is that which the module sees, from here on.
+    /// Finds the target of a request by its head. From here on, the path of a module's request is the one that the
+    /// module sees.
     async fn find(
         &self,
         parts: &mut Parts,
@@ -231,7 +232,8 @@ impl Runtime {
         place: Place,
         room: &mut Room,
     ) -> Result<Response<ResponseBody>, Failure> {
-        // Before its place is free: what is held for slow clients is within the budget, and what runs is within the places.
+        // Reserved before the permit is free, so that bytes for slow clients are within the budget, and running
+        // requests within the permits.
         let held = room.hold(response.body().len()).await;
         let at_once = matches!(module.reuse, Reuse::Shared(_)) || here::is_beginning();
         let module = Arc::clone(module);

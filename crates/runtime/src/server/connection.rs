@@ -32,7 +32,7 @@ use crate::config::{Limits, count, ms, size};
 use crate::limits::AmbiguousLength;
 use crate::origin::Peer;
 
-/// What every HTTP/2 connection begins with (RFC 9113, section 3.4).
+/// The preface of every HTTP/2 connection (RFC 9113, section 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Length of the preface's first line, `PRI * HTTP/2.0`.
@@ -44,7 +44,7 @@ const WINDOW: u32 = 256 * 1024;
 /// Bytes of a response that a stream of HTTP/2 holds before its client takes them.
 const SEND_BUFFER: usize = 64 * 1024;
 
-/// What a connection takes: its task, the socket's, and hyper's first buffer; more with HTTP/2; more with TLS.
+/// Memory of a connection: its task, the socket's, and hyper's first buffer; more with HTTP/2; more with TLS.
 const CONNECTION_BYTES: usize = 16 * 1024;
 const HTTP2_BYTES: usize = 32 * 1024;
 const TLS_BYTES: usize = 32 * 1024;
@@ -61,9 +61,9 @@ pub(super) struct Connections {
     pub(super) limits: Limits,
     pub(super) tls: Option<Tls>,
     pub(super) stopped: watch::Receiver<bool>,
-    /// Whether requests must name this machine.
+    /// Reports whether requests must name this machine.
     pub(super) local: bool,
-    /// Whether it serves more than `/metrics`, `/health` and `/ready`.
+    /// Reports whether it serves more than `/metrics`, `/health` and `/ready`.
     pub(super) is_public: bool,
 }
 
@@ -88,7 +88,7 @@ impl Connections {
         } else {
             match budget.connection(address, size(self.limits.connections_per_client())) {
                 Ok(account) => account,
-                // A client that has too many is not told: it would take a connection more.
+                // A client with too many connections gets no answer, because that would take another connection.
                 Err(TooManyConnections) => return,
             }
         };
@@ -101,11 +101,11 @@ impl Connections {
         });
     }
 
-    /// Serves one connection to its end. What a client does wrong with it is no news.
+    /// Serves one connection to its end. Errors of a client are not worth a warning.
     async fn serve(&self, stream: TcpStream, address: IpAddr, account: &Account) {
         let peer = Peer { address, secure: self.tls.is_some() };
         let (mut stopped, accepted) = (self.stopped.clone(), Instant::now());
-        // What a client has not sent in time is a time-out, and so is what the server has no room for.
+        // Data that a client has not sent in time is a timeout, and so is data without memory for it.
         let begun = async {
             let timeout = ms(self.limits.header_timeout_ms);
             let begin = async {
@@ -167,7 +167,7 @@ impl Connections {
         let buffer = size(self.limits.max_header_bytes + self.limits.max_url_bytes).max(16 * 1024) * 2;
         let mut builder = http1::Builder::new();
         builder.timer(TokioTimer::new()).header_read_timeout(ms(self.limits.header_timeout_ms)).max_buf_size(buffer);
-        // hyper refuses what is beyond these by itself, with an empty answer; the runtime's own limits come first.
+        // hyper refuses larger heads by itself, with an empty answer; the runtime's own limits are lower.
         if size(self.limits.max_headers) > FREE_HEADERS {
             builder.max_headers(size(self.limits.max_headers) + 1);
         }

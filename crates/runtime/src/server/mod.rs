@@ -80,7 +80,7 @@ impl Server {
         self.address
     }
 
-    /// Stops accepting, waits for running requests within the shutdown time, and closes what is left.
+    /// Stops accepting, waits for running requests within the shutdown time, and closes the remaining connections.
     pub async fn close(self) {
         // The receiver is gone only when serving has ended already.
         let _ = self.stop.send(true);
@@ -119,7 +119,7 @@ async fn serve(connections: Arc<Connections>, listener: TcpListener) {
         tracing::warn!("requests were cut off that did not finish within {shutdown_timeout:?}");
     }
     tasks.shutdown().await;
-    // Modules are told that the clients of their streamed responses are gone.
+    // Tells modules that the clients of their streamed responses are gone.
     connections.runtime.streams_ended().await;
 }
 
@@ -133,7 +133,8 @@ fn accepted(listener: &std::net::TcpListener) -> Vec<(TcpStream, SocketAddr)> {
     std::iter::from_fn(next).collect()
 }
 
-/// Running out of descriptors is no reason to spin, nor to stop serving; a client that hung up early is no news.
+/// Pauses after a failed accept: the server must neither spin nor stop without descriptors. A client that hung up early
+/// is not worth a warning.
 async fn pause_after(error: &io::Error) {
     if !matches!(error.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset) {
         tracing::error!("cannot accept a connection: {error}");

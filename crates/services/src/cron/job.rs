@@ -1,4 +1,4 @@
-//! A job as clients see it, and as stores keep it.
+//! A job, in its forms for clients and for stores.
 
 use std::collections::BTreeMap;
 
@@ -9,19 +9,19 @@ use serde_json::{Map, Value};
 use super::MAX_JOBS;
 use super::schedule::Schedule;
 
-/// Names are parts of paths and of log lines.
+/// Limit of a name, which is part of paths and log lines.
 const MAX_NAME_BYTES: usize = 64;
 
-/// Bytes of a path, and of a module's name.
+/// Limit in bytes of a path, and of a module's name.
 const MAX_PATH_BYTES: usize = 2048;
 
-/// Bytes of a body.
+/// Limit in bytes of a body.
 const MAX_BODY_BYTES: usize = 64 * 1024;
 
-/// Bytes of all headers together.
+/// Limit in bytes of all headers together.
 const MAX_HEADER_BYTES: usize = 8 * 1024;
 
-/// Attempts of a run at most.
+/// Limit of a run's attempts.
 const MAX_ATTEMPTS: u64 = 100;
 
 const METHODS: [Method; 6] = [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE];
@@ -29,7 +29,7 @@ const METHODS: [Method; 6] = [Method::GET, Method::HEAD, Method::POST, Method::P
 /// Headers that belong to the connection, or to cron itself.
 const OWN_HEADERS: [&str; 7] = ["connection", "content-length", "expect", "host", "te", "transfer-encoding", "upgrade"];
 
-/// A module route and when it is called. Members that have their default are left out, as in the first edition.
+/// A module route and its schedule. Members with their default value are omitted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Job {
     pub(crate) name: String,
@@ -42,17 +42,17 @@ pub(crate) struct Job {
     /// Names in lower case.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) headers: BTreeMap<String, String>,
-    /// A text is sent as it is, null not at all, and everything else as JSON.
+    /// A text is sent as it is, null as no body, and everything else as JSON.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub(crate) body: Value,
-    /// Whether a time that was missed is made up for, once.
+    /// Makes up for a missed time, once.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) catch_up: bool,
-    /// Attempts of a run; one unless the job says more.
+    /// Attempts of a run; one by default.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub(crate) max_attempts: u32,
     pub(crate) enabled: bool,
-    /// The project whose `tenon.toml` declares it; none when a client has added it.
+    /// The project whose `tenon.toml` declares it; none when a client added it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) owner: Option<String>,
 }
@@ -74,7 +74,7 @@ fn is_one(number: &u32) -> bool {
     *number == 1
 }
 
-/// Reads a job as a store has it. One that other hands have changed is left out.
+/// Reads a stored job. A job that another program has made unreadable is skipped.
 pub(super) fn stored(text: &str) -> Option<Job> {
     let job = serde_json::from_str(text);
     job.inspect_err(|error| tracing::error!("cron: a job in the store cannot be read: {error}")).ok()
@@ -105,7 +105,7 @@ pub(super) fn declared_from_json(mut value: Value) -> Result<(String, Vec<Job>),
 }
 
 impl Job {
-    /// Reads a new job; sentences never repeat a value.
+    /// Reads a new job; errors never repeat a value.
     pub(crate) fn from_json(value: Value) -> Result<Self, String> {
         let empty = Self {
             name: String::new(),
@@ -124,12 +124,12 @@ impl Job {
         empty.with(value, false)
     }
 
-    /// The job as stores keep it.
+    /// The job's stored form.
     pub(super) fn to_text(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// The body as it is sent; none when there is none.
+    /// The body's text; none when there is none.
     pub(super) fn body_text(&self) -> Option<String> {
         match &self.body {
             Value::Null => None,
@@ -138,8 +138,8 @@ impl Job {
         }
     }
 
-    /// The next time of a job that takes the place of another: the same where the schedule is, so that a time that was missed
-    /// is not forgotten.
+    /// The next time of a job that replaces another. It stays when the schedule does, so that a missed time is not
+    /// forgotten.
     pub(super) fn next_after(&self, before: Option<&(Self, Option<i64>)>, now: i64) -> Option<i64> {
         let kept = before.filter(|(before, next)| {
             let same = |job: &Self| (job.schedule.clone(), job.timezone.clone(), job.enabled);
@@ -148,17 +148,17 @@ impl Job {
         kept.map_or_else(|| next_time(self, now), |(_, next)| *next)
     }
 
-    /// Makes it a job of an owner. One that is turned off stays so.
+    /// Makes it a job of an owner. A disabled one stays disabled.
     pub(super) fn declared(self, owner: &str, before: Option<&Self>) -> Self {
         Self { owner: Some(owner.to_string()), enabled: before.is_none_or(|before| before.enabled), ..self }
     }
 
-    /// Whether the owner declares it no more.
+    /// Reports whether the owner no longer declares it.
     pub(super) fn is_dropped(&self, owner: &str, jobs: &[Self]) -> bool {
         self.owner.as_deref() == Some(owner) && jobs.iter().all(|job| job.name != self.name)
     }
 
-    /// Changes what is given and keeps the rest; a name is for good.
+    /// Changes the given members and keeps the rest; a name is permanent.
     pub(crate) fn patched(&self, value: Value) -> Result<Self, String> {
         self.clone().with(value, true)
     }
@@ -258,9 +258,9 @@ fn headers_of(value: Value) -> Result<BTreeMap<String, String>, String> {
     Ok(headers)
 }
 
-/// Whether a text can be a job's name.
+/// Reports whether a text is a valid job name.
 pub(crate) fn is_name(text: &str) -> bool {
-    // Clients take `.` and `..` in a URL for folders, and never ask for them.
+    // Clients resolve `.` and `..` in a URL, and never send them.
     (1..=MAX_NAME_BYTES).contains(&text.len())
         && !matches!(text, "." | "..")
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))

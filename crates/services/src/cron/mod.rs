@@ -1,11 +1,11 @@
 //! Cron: module routes that are called by a schedule, at least once each time.
 //!
-//! A store keeps jobs and runs. Whoever can call modules leases the runs that are due, calls the routes, and says how each
-//! ended. Looking for runs that are due also makes them, so that no clock of its own runs in a store; a run is one row for a
-//! job and a time, so that of several consumers one gets it. A lease ends by itself, and the run of a consumer that was killed
-//! gets its next attempt then.
+//! A store keeps jobs and runs. A consumer, which can call modules, leases due runs, calls the routes, and reports
+//! their outcomes. Leasing also creates the due runs, so a store needs no clock of its own. A run is one row for a job
+//! and a time, so only one of several consumers gets it. A lease expires, and then the run of a killed consumer gets
+//! its next attempt.
 //!
-//! 1. The development services call modules through [`Host`](crate::Host), by the [`runner`].
+//! 1. The development services call modules through [`Host`](crate::Host), with the [`runner`].
 //! 2. For `tenon sidecar cron`, `tenon run` leases runs over HTTP; see `cli/src/cron.ts`.
 
 mod job;
@@ -33,13 +33,13 @@ pub(crate) use service::KIND;
 pub(crate) use sqlite::SqliteCron;
 use tokio::task::JoinHandle;
 
-/// How many runs of a job are remembered.
+/// Number of runs kept for each job.
 pub(crate) const REMEMBERED_RUNS: usize = 100;
 
-/// Jobs of one store at most.
+/// Limit of jobs in a store.
 pub(crate) const MAX_JOBS: usize = 1000;
 
-/// A failure of the store itself; it is logged, and a client is told nothing of it.
+/// A failure of the store itself; it is logged, and hidden from clients.
 pub(crate) type StoreError = String;
 
 /// A job, its next time, and its last run.
@@ -47,12 +47,12 @@ pub(crate) type StoreError = String;
 pub(crate) struct Described {
     #[serde(flatten)]
     pub(crate) job: Job,
-    /// ISO 8601; none while the job is turned off.
+    /// ISO 8601; none while the job is disabled.
     pub(crate) next: Option<String>,
     pub(crate) last: Option<Run>,
 }
 
-/// Where jobs and runs are kept. `now` is in milliseconds since 1970.
+/// A store of jobs and runs. `now` is in milliseconds since 1970.
 pub(crate) trait CronStore: Clone + Send + Sync + 'static {
     /// Lists all jobs by name.
     fn jobs(&self) -> impl Future<Output = Result<Vec<Described>, StoreError>> + Send;
@@ -60,20 +60,20 @@ pub(crate) trait CronStore: Clone + Send + Sync + 'static {
     /// Finds a job.
     fn job(&self, name: String) -> impl Future<Output = Result<Option<Described>, StoreError>> + Send;
 
-    /// Adds a job, unless there is one of its name.
+    /// Adds a job, unless one has its name.
     fn add(&self, job: Job, now: i64) -> impl Future<Output = Result<bool, StoreError>> + Send;
 
-    /// Replaces a job. Its next time stays where the schedule does.
+    /// Replaces a job. Its next time stays when its schedule does.
     fn replace(&self, job: Job, now: i64) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// Makes these the jobs of an owner, all or none: others of the owner are removed, and one of the same name by another is
-    /// replaced. Jobs that are turned off stay so.
+    /// Replaces the jobs of an owner, all or none: removes its others, and replaces another owner's job of the same
+    /// name. Disabled jobs stay disabled.
     fn declare(&self, owner: String, jobs: Vec<Job>, now: i64) -> impl Future<Output = Result<(), StoreError>> + Send;
 
     /// Removes a job with its history.
     fn remove(&self, name: String) -> impl Future<Output = Result<bool, StoreError>> + Send;
 
-    /// Makes a run by hand; with an `Ask` it is leased at once. None when there is no such job.
+    /// Makes a manual run; with an `Ask` it is leased at once. None when the job does not exist.
     fn trigger(
         &self,
         name: String,
@@ -81,13 +81,13 @@ pub(crate) trait CronStore: Clone + Send + Sync + 'static {
         now: i64,
     ) -> impl Future<Output = Result<Option<(Run, Option<Call>)>, StoreError>> + Send;
 
-    /// Returns the earliest time at which there may be something to lease.
+    /// Returns the earliest time at which there may be a run to lease.
     fn wake(&self) -> impl Future<Output = Result<Option<i64>, StoreError>> + Send;
 
-    /// Makes the runs that are due, and leases those that are ready.
+    /// Creates due runs, and leases those that are ready.
     fn lease(&self, ask: Ask, now: i64) -> impl Future<Output = Result<Vec<Call>, StoreError>> + Send;
 
-    /// Ends an attempt. Returns whether the run gets another one; none when the lease has ended.
+    /// Ends an attempt. Returns whether the run gets another one; none when the lease has expired.
     fn finish(
         &self,
         id: i64,
@@ -102,11 +102,11 @@ pub(crate) trait CronStore: Clone + Send + Sync + 'static {
     /// Finds a run.
     fn run(&self, id: i64) -> impl Future<Output = Result<Option<Run>, StoreError>> + Send;
 
-    /// Whether the store answers.
+    /// Checks that the store responds.
     fn ping(&self) -> impl Future<Output = Result<(), StoreError>> + Send;
 }
 
-/// A place for the runtime, which is there only once it has started.
+/// A slot for the runtime, which starts later.
 #[derive(Clone, Default)]
 pub(crate) struct HostSlot(Arc<RwLock<Option<Arc<dyn Host>>>>);
 

@@ -1,5 +1,5 @@
-//! Cron in PostgreSQL. Transactions that write take turns by an advisory lock: there are few of them, each is short, and so
-//! the same steps as in SQLite are right without a lock of their own.
+//! Cron in PostgreSQL. An advisory lock serializes the writing transactions, which are few and short. So the steps that
+//! are right in SQLite are right here without further locks.
 
 use sqlx::postgres::PgRow;
 use sqlx::{PgTransaction, Row};
@@ -17,7 +17,7 @@ use crate::{Limits, ServicesError};
 
 const SCHEMA: &str = schema!("bigserial PRIMARY KEY");
 
-/// The number is that of these tables; locks of other programs have others.
+/// The number identifies these tables among advisory locks.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(5283920441720)";
 
 /// Jobs and runs in a PostgreSQL database.
@@ -76,7 +76,7 @@ fn job_and_next(row: &PgRow) -> Result<Option<(Job, Option<i64>)>, StoreError> {
     Ok(job_at(row, 0)?.map(|job| (job, next)))
 }
 
-/// Reads rows, and leaves out those whose job cannot be read.
+/// Reads rows, and skips those whose job is unreadable.
 fn collect<T>(rows: &[PgRow], read: impl FnMut(&PgRow) -> Result<Option<T>, StoreError>) -> Result<Vec<T>, StoreError> {
     rows.iter().map(read).filter_map(Result::transpose).collect()
 }
@@ -96,7 +96,7 @@ async fn remove(db: &mut PgTransaction<'_>, name: &str) -> Result<bool, StoreErr
     Ok(removed.rows_affected() == 1)
 }
 
-/// Makes a run, leased at once where there is an `Ask`. None when the time has had its run.
+/// Makes a run, leased at once with an `Ask`. None when the time has a run already.
 async fn make(
     db: &mut PgTransaction<'_>,
     job: &str,

@@ -19,7 +19,7 @@ use crate::http::problem::Problem;
 use crate::http::query::Query;
 use crate::lease::receipt;
 
-/// The lease on a run when the request says nothing.
+/// Default length of a lease.
 const LEASE_MS: u64 = 90_000;
 
 /// The longest lease: a day.
@@ -28,12 +28,12 @@ const MAX_LEASE_MS: u64 = 24 * 3600 * 1000;
 /// Runs of one lease.
 const MAX_RUNS: u64 = 100;
 
-/// Bytes of an error that a consumer reports; more is cut off.
+/// Limit in bytes of a reported error; the rest is cut off.
 const MAX_ERROR_BYTES: usize = 1000;
 
 type Shared<S> = State<(Cron<S>, Limits)>;
 
-/// `/cron` and what is below it, and for consumers `/cron-jobs` and `/cron-runs`.
+/// `/cron` and below, and for consumers `/cron-jobs` and `/cron-runs`.
 pub(crate) fn routes<S: CronStore>(cron: Cron<S>, limits: Limits) -> Router {
     Router::new()
         .route("/cron", get(list::<S>).post(add::<S>))
@@ -68,7 +68,7 @@ async fn add<S: CronStore>(
     Ok((StatusCode::CREATED, [(LOCATION, location)], axum::Json(find(&cron, name).await?)).into_response())
 }
 
-/// `{"owner","jobs":[…]}`: the jobs of a project, in the place of those that it had before.
+/// `{"owner","jobs":[…]}`: replaces the jobs of a project.
 async fn declare<S: CronStore>(
     State((cron, limits)): Shared<S>,
     headers: HeaderMap,
@@ -109,15 +109,15 @@ async fn remove<S: CronStore>(State((cron, _)): Shared<S>, Path(name): Path<Stri
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Runs a job now, enabled or not. In development it answers when the job has run; a sidecar leaves the run to a consumer, and
-/// answers 202.
+/// Runs a job now, even a disabled one. In development it answers after the run; a sidecar leaves the run to a
+/// consumer, and answers 202.
 async fn trigger<S: CronStore>(State((cron, _)): Shared<S>, Path(name): Path<String>) -> Result<Response, Problem> {
     if !is_name(&name) {
         return Err(absent());
     }
     let (status, run) = match cron.runner {
         Some(runner) => {
-            // A client that leaves does not cut the run short.
+            // A separate task, so that a client that disconnects does not cancel the run.
             let run = tokio::spawn(async move { runner.trigger(name).await }).await.map_err(Problem::internal)?;
             (StatusCode::OK, run.map_err(Problem::internal)?)
         }
@@ -164,7 +164,8 @@ async fn lease<S: CronStore>(
     Ok(axum::Json(json!({ "runs": runs })))
 }
 
-/// `{"id","receipt","status"}`, or `"error"` where there was no answer → `{"again"}`: whether the run gets another attempt.
+/// `{"id","receipt","status"}`, or `"error"` instead of the status → `{"again"}`: true when the run gets another
+/// attempt.
 async fn done<S: CronStore>(
     State((cron, limits)): Shared<S>,
     headers: HeaderMap,

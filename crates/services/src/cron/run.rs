@@ -1,4 +1,4 @@
-//! Runs of jobs: when one is made, which attempt it gets, and how it ends.
+//! Runs of jobs: their creation, attempts and outcomes.
 
 use std::collections::BTreeMap;
 
@@ -9,26 +9,26 @@ use super::schedule::Schedule;
 use crate::ModuleRequest;
 use crate::lease::{backoff, iso};
 
-/// The lateness in milliseconds within which a run is on time. A time that was missed by more is left out unless its job
-/// catches up: nobody expects yesterday's runs all at once.
+/// The lateness in milliseconds within which a run is on time. A time missed by more is skipped unless its job catches
+/// up, so that yesterday's runs do not all start at once.
 const GRACE_MS: i64 = 60_000;
 
-/// A run that comes of the schedule.
+/// The cause of a scheduled run.
 pub(crate) const SCHEDULED: &str = "schedule";
 
-/// A run that somebody asked for.
+/// The cause of a manual run.
 pub(crate) const MANUAL: &str = "manual";
 
-/// The error of a run whose consumer never said how its last attempt ended.
+/// The error of a run whose consumer never reported its last attempt.
 pub(super) const LOST: &str = "the last attempt ended without an answer";
 
-/// A run of a job, as clients see it.
+/// A run of a job, in its form for clients.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Run {
     pub(crate) id: String,
     /// `schedule` or `manual`.
     pub(crate) cause: String,
-    /// The time of the schedule that it is for.
+    /// The scheduled time.
     pub(crate) due: String,
     pub(crate) state: State,
     /// The attempts so far.
@@ -36,20 +36,20 @@ pub(crate) struct Run {
     /// The start of the last attempt.
     pub(crate) started: String,
     pub(crate) duration_ms: i64,
-    /// The answer of the module; none when there was no answer.
+    /// The status of the module's answer; none without an answer.
     pub(crate) status: Option<u16>,
     pub(crate) error: Option<String>,
 }
 
 impl Run {
-    /// Makes the call of a run that was leased as it was made; none when it was not.
+    /// Makes the call of a run that was leased when it was made; none otherwise.
     pub(super) fn leased(&self, ask: Option<&Ask>, job: Job, id: i64, now: i64) -> Option<Call> {
         let ask = ask.filter(|_| self.state == State::Running)?;
         Some(Ready { id, cause: self.cause.clone(), due_ms: now, attempts: 0, job }.call(&ask.receipt))
     }
 }
 
-/// How far a run is.
+/// State of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum State {
@@ -59,13 +59,13 @@ pub(crate) enum State {
     Running,
     /// The module answered from 200 to 299.
     Done,
-    /// Every attempt has failed.
+    /// Every attempt failed.
     Failed,
-    /// Another run of the job was going on.
+    /// Skipped because another run of the job was in progress.
     Skipped,
 }
 
-/// A run as stores keep it. Times are milliseconds since 1970.
+/// A run in its stored form. Times are milliseconds since 1970.
 #[derive(Clone, Debug)]
 pub(super) struct Stored {
     pub(super) id: i64,
@@ -103,12 +103,12 @@ impl From<Stored> for Run {
     }
 }
 
-/// The jobs whose runs somebody takes.
+/// Selects the jobs whose runs a consumer takes.
 #[derive(Clone, Debug)]
 pub(crate) enum Scope {
-    /// Those of these modules.
+    /// The jobs of these modules.
     Modules(Vec<String>),
-    /// Those of these modules, and all that a client has added.
+    /// The jobs of these modules, and all jobs that clients added.
     Development(Vec<String>),
 }
 
@@ -121,28 +121,28 @@ impl Scope {
     }
 }
 
-/// What a consumer asks for.
+/// A consumer's request for runs.
 #[derive(Clone, Debug)]
 pub(crate) struct Ask {
     pub(crate) scope: Scope,
-    /// Runs at most.
+    /// Limit of runs.
     pub(crate) max: usize,
-    /// How long the runs are the consumer's, in milliseconds.
+    /// Length of the lease in milliseconds.
     pub(crate) lease_ms: i64,
-    /// Names the lease.
+    /// Identifies the lease.
     pub(crate) receipt: String,
 }
 
-/// What a job whose time has come does next.
+/// The next step of a job whose time has come.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Plan {
-    /// The time that a run is made for.
+    /// The time of the run to make.
     pub(super) due: Option<i64>,
     /// The next time.
     pub(super) next: Option<i64>,
 }
 
-/// Plans a job whose time `next` has come. Of several times that have passed meanwhile only the last one counts.
+/// Plans a job whose time `next` has come. Only the last of several missed times counts.
 pub(super) fn plan(job: &Job, next: i64, now: i64) -> Plan {
     let Ok(schedule) = Schedule::parse(&job.schedule, &job.timezone) else { return Plan { due: None, next: None } };
     let latest = schedule.latest(now).map_or(next, |latest| latest.max(next));
@@ -160,7 +160,7 @@ pub(super) struct Ready {
 }
 
 impl Ready {
-    /// Whether it has had its attempts, the last of which ended without a word.
+    /// Reports whether its attempts are used up, the last one without an outcome.
     pub(super) fn is_lost(&self) -> bool {
         self.attempts >= max_attempts(&self.job, &self.cause)
     }
@@ -197,13 +197,13 @@ impl Ready {
     }
 }
 
-/// An attempt that a consumer makes: the request to send, and the lease to settle.
+/// An attempt for a consumer: the request to send, and the lease to settle.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Call {
     pub(crate) id: String,
     pub(crate) job: String,
     pub(crate) due: String,
-    /// Attempts, this one included.
+    /// Number of attempts, including this one.
     pub(crate) attempts: u32,
     pub(crate) module: String,
     pub(crate) method: String,
@@ -224,10 +224,10 @@ impl Call {
     }
 }
 
-/// How an attempt ended: the status that the module answered, or why there is none.
+/// The outcome of an attempt: the module's status, or the reason why there is none.
 pub(crate) type Outcome = Result<u16, String>;
 
-/// A leased run, as its end is decided.
+/// A leased run whose attempt has ended.
 pub(super) struct Attempted {
     pub(super) cause: String,
     pub(super) attempts: i32,
@@ -235,7 +235,7 @@ pub(super) struct Attempted {
     pub(super) job: Job,
 }
 
-/// What is written at the end of an attempt.
+/// The values to write at the end of an attempt.
 pub(super) struct End {
     pub(super) is_finished: bool,
     /// The time of the next attempt.
@@ -246,7 +246,7 @@ pub(super) struct End {
 }
 
 impl Attempted {
-    /// Decides whether the run is over, or has another attempt later.
+    /// Decides whether the run is over, or gets another attempt later.
     pub(super) fn end(&self, outcome: Outcome, now: i64) -> End {
         let is_done = matches!(outcome, Ok(200..=299));
         let delay = backoff(u64::try_from(self.attempts).unwrap_or(1));
@@ -264,7 +264,7 @@ impl Attempted {
     }
 }
 
-/// A run by hand has one attempt: whoever asked for it sees how it ended, and asks again.
+/// A manual run has one attempt, because its caller sees the outcome and can repeat it.
 fn max_attempts(job: &Job, cause: &str) -> i32 {
     if cause == MANUAL { 1 } else { i32::try_from(job.max_attempts).unwrap_or(i32::MAX) }
 }

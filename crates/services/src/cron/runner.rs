@@ -1,4 +1,4 @@
-//! Runs jobs in development: leases what is due, and calls modules through the host.
+//! Runs jobs in development: leases due runs, and calls modules through the host.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,19 +9,19 @@ use super::run::{Ask, Call, Outcome, Run, Scope};
 use super::{CronStore, HostSlot, StoreError, now};
 use crate::lease::receipt;
 
-/// The longest sleep: a clock that was set, or a machine that slept, is noticed after this time.
+/// The longest sleep, after which a changed clock or a suspended machine is noticed.
 const LONGEST_SLEEP_MS: i64 = 20_000;
 
-/// The sleep when something is due that cannot run yet, because its module has not been built.
+/// The sleep while a due run waits for its module's build.
 const SHORTEST_SLEEP_MS: i64 = 500;
 
-/// The time that one call may take.
+/// Time limit of a call.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The lease on a run; the call ends before it.
+/// Length of a lease; the call ends before it.
 const LEASE_MS: i64 = 90_000;
 
-/// Runs of one look at the store.
+/// Limit of runs leased at once.
 const MAX_RUNS: usize = 100;
 
 /// Runs jobs.
@@ -42,7 +42,7 @@ impl<S: CronStore> Runner<S> {
         self.changed.notify_one();
     }
 
-    /// Runs jobs when they are due, for ever.
+    /// Runs due jobs, forever.
     pub(crate) async fn keep_time(&self) {
         loop {
             let sleep = self.look().await.unwrap_or_else(|error| {
@@ -56,7 +56,7 @@ impl<S: CronStore> Runner<S> {
         }
     }
 
-    /// Starts what is due, and returns the milliseconds until there may be more.
+    /// Starts due runs, and returns the milliseconds until there may be more.
     async fn look(&self) -> Result<i64, StoreError> {
         let Some(host) = self.host.get() else { return Ok(SHORTEST_SLEEP_MS) };
         if self.store.wake().await?.is_some_and(|wake| wake <= now()) {
@@ -70,7 +70,7 @@ impl<S: CronStore> Runner<S> {
         Ok(wake.map_or(LONGEST_SLEEP_MS, |wake| (wake - now()).clamp(SHORTEST_SLEEP_MS, LONGEST_SLEEP_MS)))
     }
 
-    /// Runs a job now, and returns the run when it has ended. None when there is no such job.
+    /// Runs a job now, and returns the run when it has ended. None when the job does not exist.
     pub(crate) async fn trigger(&self, name: String) -> Result<Option<Run>, StoreError> {
         let Some((run, call)) = self.store.trigger(name, Some(ask(Scope::Modules(Vec::new()))), now()).await? else {
             return Ok(None);
@@ -85,7 +85,7 @@ impl<S: CronStore> Runner<S> {
         let outcome = self.call(&call).await;
         let Ok(id) = call.id.parse() else { return };
         match self.store.finish(id, call.receipt, outcome, now()).await {
-            // It waits for its next attempt.
+            // The run waits for its next attempt.
             Ok(Some(true)) => self.jobs_changed(),
             Ok(_) => {}
             Err(error) => tracing::error!("cron: {error}"),

@@ -1,8 +1,8 @@
 //! The times of a job: five fields (minute, hour, day, month, weekday), or six with seconds in front, in a time zone.
 //!
-//! Daylight saving is `croner`'s rule, which is that of most crons. A time of the day (`30 2 * * *`) that a day does not have
-//! is due when the clock has moved on, and one that a day has twice is due at the first. A pattern (`*/10 * * * *`) follows
-//! the clock on the wall: nothing in the hour that is missing, and both of the hours that come twice.
+//! Daylight saving follows `croner`, like most crons. A time of day (`30 2 * * *`) that a day lacks is due right after
+//! the gap, and one that a day has twice is due at the first. A pattern (`*/10 * * * *`) follows local time: nothing in
+//! the missing hour, and both of the repeated hours.
 
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
@@ -10,7 +10,7 @@ use croner::Cron;
 use croner::errors::CronError;
 use croner::parser::{CronParser, Year};
 
-/// Bytes of an expression.
+/// Limit in bytes of an expression.
 const MAX_BYTES: usize = 255;
 
 /// A schedule in its time zone. Times are milliseconds since 1970.
@@ -20,10 +20,10 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// Reads an expression; `@hourly` and its like are expressions too. One that never fires is an error.
+    /// Parses an expression, including `@hourly` and the like. One that never fires is an error.
     pub(crate) fn parse(expression: &str, timezone: &str) -> Result<Self, String> {
         let zone = timezone.parse().map_err(|_| "`timezone` must be an IANA name such as Europe/Berlin".to_string())?;
-        // croner has all of the usual names but this one.
+        // croner lacks only this one of the usual names.
         let expression = if expression.eq_ignore_ascii_case("@midnight") { "@daily" } else { expression };
         if expression.len() > MAX_BYTES {
             return Err(format!("`schedule` must not be longer than {MAX_BYTES} bytes"));
@@ -31,7 +31,7 @@ impl Schedule {
         let parser = CronParser::builder().year(Year::Disallowed).build();
         let cron = parser.parse(expression).map_err(|error| match error {
             CronError::EmptyPattern => "`schedule` must not be empty".to_string(),
-            // The error of croner repeats what it was given.
+            // croner's error repeats the expression, so it is dropped.
             _ => "`schedule` is no cron expression: five fields (minute hour day month weekday), or six with seconds in front"
                 .to_string(),
         })?;
@@ -54,13 +54,13 @@ impl Schedule {
         Some(time.timestamp_millis())
     }
 
-    /// Schedules have whole seconds only, and within one croner stands still.
+    /// Drops the milliseconds, because croner makes no progress within a second.
     fn local(&self, millis: i64) -> Option<DateTime<Tz>> {
         Some(DateTime::from_timestamp(millis.div_euclid(1000), 0)?.with_timezone(&self.zone))
     }
 }
 
-/// Returns why an expression and a time zone are no schedule; none when they are one. No value is repeated.
+/// Returns the error of an expression and a time zone; none when they are valid. No value is repeated.
 #[must_use]
 pub fn schedule_problem(expression: &str, timezone: &str) -> Option<String> {
     Schedule::parse(expression, timezone).err()
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(schedule_problem("@daily", "Europe/Berlin"), None);
     }
 
-    /// In Berlin, 02:00 to 03:00 is missing on 29 March 2026, and comes twice on 25 October.
+    /// In Berlin, 02:00 to 03:00 is missing on 29 March 2026, and repeated on 25 October.
     #[test]
     fn a_time_of_the_day_is_due_once_on_days_of_23_and_of_25_hours() {
         assert_eq!(
@@ -150,7 +150,7 @@ mod tests {
         );
     }
 
-    /// The two directions agree: no time is between the latest one and now, and none is passed over.
+    /// The two directions agree: no time lies between the latest one and now, and none is skipped.
     #[test]
     fn the_latest_time_is_the_one_before_the_next() {
         let expressions = ["30 2 * * *", "0 2 29 3 *", "*/10 * * * *", "15 1-3 * * *", "0 0 3 * * *", "@hourly"];

@@ -1,4 +1,4 @@
-//! Cron in a SQLite file. Every transaction that writes begins with the lock, so that two sidecars on one file take turns.
+//! Cron in a SQLite file. Every writing transaction begins with the lock, so that two sidecars on one file take turns.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use crate::sqlite_file::SqliteFile;
 
 const SCHEMA: &str = schema!("integer PRIMARY KEY AUTOINCREMENT");
 
-/// Takes over the jobs of the first edition's development services, whose runs are forgotten.
+/// Takes over the jobs of the first edition's development services, without their runs.
 const ADOPT: &str = "
     INSERT OR IGNORE INTO tenon_cron_jobs
       SELECT name, json_object('name', name, 'schedule', schedule, 'module', module, 'path', path, 'method', method,
@@ -34,7 +34,7 @@ impl SqliteCron {
         SqliteFile::open(path, SCHEMA).map(Self)
     }
 
-    /// For the development services' own file only: elsewhere a table `jobs` is somebody else's.
+    /// For the development services' own file only: in any other, a table `jobs` belongs to another program.
     pub(super) fn adopt_first_edition(&self, path: &Path) -> Result<(), ServicesError> {
         self.0.set_up(path, |db| {
             let find = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'jobs')";
@@ -82,7 +82,7 @@ fn described(row: &Row<'_>) -> rusqlite::Result<Option<Described>> {
     Ok(Some(Described { job, next: row.get::<_, Option<i64>>(1)?.map(iso), last }))
 }
 
-/// Reads rows, and leaves out those whose job cannot be read.
+/// Reads rows, and skips those whose job is unreadable.
 fn collect<T>(
     db: &Connection,
     sql: &str,
@@ -105,7 +105,7 @@ fn put(db: &Connection, job: &Job, next: Option<i64>) -> rusqlite::Result<()> {
     execute(db, PUT, params![job.name, job.to_text(), next]).map(drop)
 }
 
-/// Makes a run, leased at once where there is an `Ask`. None when the time has had its run.
+/// Makes a run, leased at once with an `Ask`. None when the time has a run already.
 fn make(
     db: &Connection,
     job: &str,
@@ -311,7 +311,7 @@ mod tests {
         assert_eq!((&second.id, &second.due, second.attempts), (&first.id, &first.due, 2));
         let id: i64 = first.id.parse().unwrap();
         assert_eq!(store.finish(id, "killed".into(), Ok(200), now + MINUTE).await.unwrap(), None);
-        // The last attempt ends without a word as well.
+        // The last attempt ends without an outcome as well.
         assert!(store.lease(ask("third"), now + 2 * MINUTE).await.unwrap().is_empty());
         let run = store.run(id).await.unwrap().unwrap();
         assert_eq!((run.state, run.error.as_deref()), (State::Failed, Some(run::LOST)));
@@ -362,7 +362,7 @@ mod tests {
         let found = store.job("b".to_string()).await.unwrap().unwrap();
         assert_eq!((found.job.owner.as_deref(), found.next), (Some("shop"), Some(iso(START + HOUR))));
         store.replace(Job { enabled: false, ..found.job }, START).await.unwrap();
-        // As after a pause of some hours: the missed time is not forgotten, and what was turned off stays so.
+        // After a pause of some hours the missed time is not forgotten, and disabled jobs stay disabled.
         let later = START + 4 * HOUR + 5 * MINUTE;
         declare(vec![job("a", json!({ "catch_up": true })), job("b", json!({ "path": "/x" }))], later).await.unwrap();
         let b = store.job("b".to_string()).await.unwrap().unwrap();

@@ -1,5 +1,5 @@
-//! The statements of both stores: SQL that PostgreSQL and SQLite read alike. Parameters first appear in the order of their
-//! numbers, because SQLite takes `$1` for a name and counts names as they come.
+//! The statements of both stores: SQL that PostgreSQL and SQLite read the same. Parameters first appear in the order of
+//! their numbers, because SQLite reads `$1` as a name and numbers names by their appearance.
 
 /// The columns of a run, in the order of `Stored`.
 macro_rules! run_columns {
@@ -42,7 +42,7 @@ pub(super) const ALL: &str = "SELECT job, next_ms FROM tenon_cron_jobs ORDER BY 
 
 pub(super) const NEXT: &str = "UPDATE tenon_cron_jobs SET next_ms = $1 WHERE name = $2";
 
-/// Makes a run, or notes that another one is still going on. A time of the schedule has one run.
+/// Makes a run, or records that another one is in progress. A scheduled time has one run.
 pub(super) const MAKE: &str = "INSERT INTO tenon_cron_runs
   (job, cause, due_ms, started_ms, ready_ms, attempts, receipt, finished, error)
 SELECT CAST($1 AS text), CAST($2 AS text), CAST($3 AS bigint), CAST($4 AS bigint), CAST($5 AS bigint),
@@ -51,7 +51,7 @@ SELECT CAST($1 AS text), CAST($2 AS text), CAST($3 AS bigint), CAST($4 AS bigint
 FROM (SELECT CAST(EXISTS (SELECT 1 FROM tenon_cron_runs WHERE job = $1 AND finished = 0) AS int) AS busy) AS o
 WHERE true ON CONFLICT DO NOTHING RETURNING id";
 
-/// Forgets the oldest runs.
+/// Deletes the oldest runs.
 pub(super) const FORGET: &str = "DELETE FROM tenon_cron_runs WHERE job = $1 AND finished = 1 AND id <= (
   SELECT id FROM tenon_cron_runs WHERE job = $1 ORDER BY id DESC LIMIT 1 OFFSET $2)";
 

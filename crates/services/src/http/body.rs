@@ -14,14 +14,14 @@ use tokio::time::{Instant, timeout_at};
 use super::problem::Problem;
 use crate::Limits;
 
-/// How much more of a body is read and thrown away once it is known to be too large. A client that is still sending when
-/// its connection is closed sees an error instead of the answer.
+/// The rest of an oversized body that is read and discarded. A client that is still sending when its connection closes
+/// would see an error instead of the answer.
 pub(super) const DISCARD_BYTES: usize = 32 * 1024 * 1024;
 
-/// A body that is read piece by piece, within the limits of size and time.
+/// A body read piece by piece, within the limits of size and time.
 pub(crate) struct Incoming {
     body: Body,
-    /// Bytes by the header, if it is there.
+    /// The length from the header, if present.
     declared: Option<usize>,
     limit: usize,
     seen: usize,
@@ -33,7 +33,7 @@ pub(crate) struct Incoming {
 impl Incoming {
     /// # Errors
     ///
-    /// 413 for a client that asks first, and that would send too much.
+    /// 413 for a client that waits for 100 Continue, if its body is too large.
     pub(crate) fn new(headers: &HeaderMap, body: Body, limits: &Limits) -> Result<Self, Problem> {
         let (limit, timeout) = (limits.max_body_bytes, limits.body_timeout);
         let declared = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
@@ -72,7 +72,7 @@ impl Incoming {
         if self.seen > self.limit { Err(too_large(self.limit)) } else { Ok(None) }
     }
 
-    /// Reads on until there are at least so many bytes, or the end.
+    /// Reads until there are at least `bytes` bytes, or the end.
     pub(crate) async fn at_least(&mut self, bytes: usize) -> Result<Bytes, Problem> {
         let mut read = BytesMut::with_capacity(self.declared.unwrap_or(0).min(bytes));
         while read.len() < bytes {
@@ -82,12 +82,12 @@ impl Incoming {
         Ok(read.freeze())
     }
 
-    /// Whether all has been read.
+    /// Reports whether all has been read.
     pub(crate) fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// Reads all that is left.
+    /// Reads the rest.
     pub(crate) async fn rest(&mut self) -> Result<Bytes, Problem> {
         self.at_least(self.limit + 1).await
     }
@@ -102,12 +102,12 @@ pub(crate) async fn read(headers: &HeaderMap, body: Body, limits: &Limits) -> Re
     Incoming::new(headers, body, limits)?.rest().await
 }
 
-/// Reads a body as JSON; it may say nothing of its type, and nothing but JSON.
+/// Reads a body as JSON, with the content type of JSON or none.
 pub(crate) async fn read_json(headers: &HeaderMap, body: Body, limits: &Limits) -> Result<Value, Problem> {
     read_json_with_text(headers, body, limits).await.map(|(value, _)| value)
 }
 
-/// Reads a body as JSON, and gives its text as well.
+/// Reads a body as JSON, and returns its text as well.
 pub(crate) async fn read_json_with_text(
     headers: &HeaderMap,
     body: Body,
@@ -119,9 +119,9 @@ pub(crate) async fn read_json_with_text(
     }
     let bytes = read(headers, body, limits).await?;
     let value = serde_json::from_slice(&bytes).map_err(|error| {
-        // What serde says may repeat what it was given.
+        // serde's message may repeat the value, so it is dropped.
         let (line, column) = (error.line(), error.column());
-        // To skip a value, its numbers and escapes are not read.
+        // Skipping a value does not parse its numbers and escapes.
         let what = match serde_json::from_slice::<IgnoredAny>(&bytes) {
             Ok(_) => "has a number beyond a double, half of a surrogate pair, or more than 127 levels",
             Err(_) => "is no JSON",

@@ -1,5 +1,5 @@
-//! One connection, and the bodies that nobody read: an answer is sent once its request is. Requests of this process have the same
-//! bounds, without a connection.
+//! One connection, and the discarding of unread bodies: an answer is sent after its request. Requests of this process
+//! have the same limits, without a connection.
 
 use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
@@ -30,13 +30,13 @@ use super::problem::Problem;
 use super::serve::Stream;
 use crate::Limits;
 
-/// What a connection and a request on it take besides its bodies: their tasks, and hyper's buffers.
+/// Memory of a connection and its request besides the bodies: tasks, and hyper's buffers.
 const CONNECTION_BYTES: usize = 32 * 1024;
 
-/// Bytes that hyper reads ahead of whoever reads a body.
+/// Bytes that hyper reads ahead of a body's reader.
 const READ_AHEAD: usize = 64 * 1024;
 
-/// Serves a connection to its end; a client has some time for the head of each request.
+/// Serves a connection to its end; the head of each request has a time limit.
 pub(super) async fn serve(
     stream: Box<dyn Stream>,
     app: Router,
@@ -57,10 +57,10 @@ pub(super) async fn serve(
             if !is_sound {
                 return Ok(Problem::ambiguous_length().into_response());
             }
-            // A client that asks first has not begun to send (RFC 9110, section 10.1.1).
+            // A client that waits for 100 Continue has not begun to send (RFC 9110, section 10.1.1).
             let asks_first = request.headers().contains_key(EXPECT);
             let (response, body) = answer(app, request, &account).await;
-            // One that came too slowly is not waited for again.
+            // A body that timed out is not awaited again.
             if !asks_first && response.status() != StatusCode::REQUEST_TIMEOUT {
                 let _ = tokio::time::timeout(patience, discard(body)).await;
             }
@@ -72,7 +72,7 @@ pub(super) async fn serve(
         .header_read_timeout(limits.header_timeout)
         .max_buf_size(READ_AHEAD)
         .serve_connection(TokioIo::new(Timed::new(stream, limits.write_timeout)), service);
-    // What a client does wrong with it is no news.
+    // Errors of a client are not worth a warning.
     if let Err(error) = drive(connection, &account, &Activity::default(), None, stop).await {
         tracing::debug!("a connection ended: {error}");
     }
@@ -90,7 +90,7 @@ impl Local {
         Self { app, account: Budget::new(limits.max_buffered_bytes).unshared() }
     }
 
-    /// Answers a request. A panic becomes 500, since it must not end its caller.
+    /// Answers a request. A panic becomes 500, because it must not end its caller.
     pub(crate) async fn answer<B>(self, request: Request<B>) -> Response
     where
         B: http_body::Body<Data = Bytes> + Send + Unpin + 'static,
@@ -103,7 +103,7 @@ impl Local {
     }
 }
 
-/// Answers a request with an answer that has room. Returns also the body, of which a part may not have been read.
+/// Answers a request, with reserved memory for the answer. Also returns the body, which may be partly unread.
 async fn answer<B>(app: Router, request: Request<B>, account: &Account) -> (Response, Kept<B>)
 where
     B: http_body::Body<Data = Bytes> + Send + Unpin + 'static,
@@ -118,9 +118,9 @@ where
     (hold(response, account), body)
 }
 
-/// A response for whose body there is room until it is sent, or 503.
+/// Reserves memory for a response's body until it is sent, or returns 503.
 fn hold(response: Response, account: &Account) -> Response {
-    // One that is streamed is read as it is sent.
+    // A streamed body is read as it is sent.
     let Some(bytes) = response.body().size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok()) else {
         return response;
     };
@@ -132,7 +132,7 @@ fn hold(response: Response, account: &Account) -> Response {
     response.map(|body| Body::new(Sent { body, room }))
 }
 
-/// A body that is sent. Room for it is kept until hyper has sent the last of its bytes.
+/// A body in transmission. Its reservation lasts until hyper has sent the last byte.
 struct Sent {
     body: Body,
     room: Arc<Reservation>,
@@ -167,12 +167,12 @@ impl http_body::Body for Sent {
     }
 }
 
-/// A body that is still there when whoever was given it has dropped it. There is room for what was read of it.
+/// A body that outlives its reader. Memory is reserved for the bytes that were read.
 struct Kept<B>(Arc<Mutex<State<B>>>);
 
 struct State<B> {
     body: B,
-    /// None once nobody holds what is read.
+    /// None once the read bytes are dropped.
     room: Option<Reservation>,
     found_no_room: bool,
 }
@@ -223,7 +223,8 @@ where
     }
 }
 
-/// A client that is still sending when its connection is closed sees an error instead of the answer.
+/// Reads the rest, because a client that is still sending when its connection closes would see an error instead of the
+/// answer.
 async fn discard(mut body: Kept<Incoming>) {
     let mut left = DISCARD_BYTES;
     while !body.is_end_stream() && left > 0 {

@@ -1,5 +1,5 @@
-//! Keeps web pages out. Services on this machine are within reach of every page that its browser shows: by a request from
-//! another site, and by a name that an attacker lets point to 127.0.0.1 (DNS rebinding).
+//! Refuses web pages. Every page in a browser on this machine can reach local services: with a request from another
+//! site, or with a name that an attacker points at 127.0.0.1 (DNS rebinding).
 
 use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_SECURITY_POLICY, HOST, ORIGIN, X_CONTENT_TYPE_OPTIONS};
@@ -10,12 +10,12 @@ use tenon_connection::names_this_machine;
 
 use super::problem::Problem;
 
-/// Whom a listener answers.
+/// The accepted clients of a listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Guard {
     /// On a loopback address: the request must name this machine, and come from no page but our own.
     Loopback,
-    /// On another address or a socket: any name will do, but no browser.
+    /// On another address or a socket: any name, but no browser.
     NoBrowser,
 }
 
@@ -32,7 +32,7 @@ impl Guard {
                 return Some("pages of other origins may not ask here");
             }
         }
-        // Browsers say where a request comes from even where they send no Origin: a link may lead here, no more.
+        // Browsers name a request's origin even without an Origin header: another site may only link here.
         let is = |name: &str, values: &[&str]| {
             headers.get(name).is_some_and(|value: &HeaderValue| values.iter().any(|each| value == each))
         };
@@ -41,7 +41,7 @@ impl Guard {
     }
 }
 
-/// Refuses with 403.
+/// Answers 403 to refused requests.
 pub(crate) async fn check(State(guard): State<Guard>, request: Request, next: Next) -> Response {
     match guard.refuses(request.headers()) {
         Some(why) => Problem::new(StatusCode::FORBIDDEN, why).into_response(),
@@ -49,8 +49,8 @@ pub(crate) async fn check(State(guard): State<Guard>, request: Request, next: Ne
     }
 }
 
-/// What clients have stored must not act as a page of this address, which may run SQL: a browser that opens it gives it an
-/// origin of its own, and runs nothing of it. Answers that have a policy already keep it.
+/// Sandboxes stored content, because it must not act as a page of this address, which may run SQL: a browser gives it
+/// an opaque origin, and runs no script. Answers with their own policy keep it.
 pub(crate) async fn sandbox(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();

@@ -1,4 +1,4 @@
-//! Requests counted and timed, for Prometheus.
+//! Counts and durations of requests, for Prometheus.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -49,7 +49,7 @@ impl Metrics {
     }
 }
 
-/// Counts and times a request. Routes are counted by their patterns: what a client sends becomes no label.
+/// Counts and times a request. The label is the route's pattern, because the client's text must not become one.
 pub(crate) async fn count(State(metrics): State<Metrics>, request: Request, next: Next) -> Response {
     let started = Instant::now();
     let route =

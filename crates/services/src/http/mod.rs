@@ -1,4 +1,4 @@
-//! HTTP as every route has it: bodies within a limit, texts decoded once, errors as problem details, and who may ask at all.
+//! HTTP for all routes: limited bodies, texts decoded once, errors as problem details, and access checks.
 
 pub(crate) mod body;
 pub(crate) mod connection;

@@ -8,13 +8,13 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// An answer that is an error. Its detail is fit for a client: of what failed inside, nothing is in it.
+/// An error answer. Its detail is for the client, without internal causes.
 #[derive(Debug)]
 pub(crate) struct Problem {
     status: StatusCode,
     detail: String,
     header: Option<(HeaderName, HeaderValue)>,
-    /// Members of its own, besides those of RFC 9457.
+    /// Extension members, besides those of RFC 9457.
     members: Option<Box<Map<String, Value>>>,
 }
 
@@ -23,7 +23,7 @@ impl Problem {
         Self { status, detail: detail.into(), header: None, members: None }
     }
 
-    /// 400: the request is wrong, and `detail` says how.
+    /// 400: an invalid request; `detail` names the error.
     pub(crate) fn bad_request(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, detail)
     }
@@ -39,13 +39,13 @@ impl Problem {
         Self::new(StatusCode::NOT_FOUND, detail)
     }
 
-    /// 500. What happened goes to the log and not to the client.
+    /// 500. The cause goes to the log and not to the client.
     pub(crate) fn internal(error: impl std::fmt::Display) -> Self {
         tracing::error!("{error}");
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "the service failed; its log says why")
     }
 
-    /// 503: no place came free in time.
+    /// 503: no permit became free in time.
     pub(crate) fn busy() -> Self {
         let mut problem = Self::new(StatusCode::SERVICE_UNAVAILABLE, "too many requests are running; try again soon");
         problem.header = Some((RETRY_AFTER, HeaderValue::from_static("1")));
@@ -59,7 +59,7 @@ impl Problem {
         problem
     }
 
-    /// A problem of one statement of a batch, counted from 0; where the statement is at fault the detail says which.
+    /// A problem of one statement of a batch, counted from 0; the detail names the statement if it is at fault.
     pub(crate) fn of_statement(mut self, index: usize) -> Self {
         if self.status.is_client_error() {
             self.detail = format!("statement {index}: {}", self.detail);
@@ -67,13 +67,13 @@ impl Problem {
         self
     }
 
-    /// With a member of its own.
+    /// Adds an extension member.
     pub(crate) fn with_member(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.members.get_or_insert_default().insert(name.to_owned(), value.into());
         self
     }
 
-    /// With one header more.
+    /// Adds a header.
     pub(crate) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.header = Some((name, value));
         self
@@ -83,7 +83,7 @@ impl Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let title = match self.status {
-            // The `http` crate has the phrase of an older RFC.
+            // The `http` crate has an older RFC's phrase.
             StatusCode::PAYLOAD_TOO_LARGE => "Content Too Large",
             status => status.canonical_reason().unwrap_or("Error"),
         };
@@ -109,7 +109,7 @@ struct Details<'a> {
     members: Option<&'a Map<String, Value>>,
 }
 
-/// Gives the router's own answer to a wrong method, which has an `Allow` and no body, the body of a problem.
+/// Adds problem details to the router's own answer to a wrong method, which has an `Allow` and no body.
 pub(crate) async fn explain_methods(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     if response.status() != StatusCode::METHOD_NOT_ALLOWED {
@@ -123,7 +123,7 @@ pub(crate) async fn explain_methods(request: Request, next: Next) -> Response {
     }
 }
 
-/// For every path that has no route.
+/// Answers every path without a route.
 pub(crate) async fn no_such_path() -> Problem {
     Problem::not_found("there is no such path here")
 }

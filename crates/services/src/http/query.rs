@@ -4,7 +4,7 @@ use axum::http::Uri;
 
 use super::problem::Problem;
 
-/// Decodes `%XX`. Nothing is decoded twice, and nothing else is changed: what follows a lone `%` is an error.
+/// Decodes `%XX`, once. A lone `%` is an error.
 pub(crate) fn decode(text: &str) -> Result<Vec<u8>, Problem> {
     let wrong = || Problem::bad_request("the URL has a % without two hexadecimal digits behind it");
     let mut bytes = Vec::with_capacity(text.len());
@@ -48,7 +48,7 @@ impl Query {
         self.bytes(name).map(text).transpose()
     }
 
-    /// `limit`: how many a page may hold.
+    /// `limit`: the size of a page.
     pub(crate) fn limit(&self, default: usize, max: usize) -> Result<usize, Problem> {
         let Some(text) = self.text("limit")? else { return Ok(default) };
         let limit = text.parse::<usize>().ok().filter(|limit| (1..=max).contains(limit));

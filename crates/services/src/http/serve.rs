@@ -1,4 +1,4 @@
-//! Listening: on TCP or a Unix socket, until told to stop.
+//! Listening on TCP or a Unix socket, until the stop.
 
 use std::fs;
 use std::io;
@@ -24,7 +24,7 @@ use super::problem;
 use super::token::{self, Token};
 use crate::{Limits, ServicesError};
 
-/// Wraps routes into what every server here has: guard, token, metrics and `/metrics`, problems.
+/// Adds the layers of every server here: guard, token, metrics and `/metrics`, problems.
 pub(crate) fn app(routes: Router, guard: Guard, token: Option<Token>) -> Router {
     let metrics = Metrics::new();
     let mut app = routes
@@ -39,7 +39,7 @@ pub(crate) fn app(routes: Router, guard: Guard, token: Option<Token>) -> Router 
     app.layer(from_fn_with_state(guard, guard::check))
 }
 
-/// What is listened on.
+/// A listening socket.
 pub(crate) enum Listener {
     Tcp(TcpListener),
     Unix { listener: UnixListener, _file: SocketFile },
@@ -55,7 +55,7 @@ impl Listener {
         Ok(match self {
             Self::Tcp(listener) => {
                 let (stream, _) = listener.accept().await?;
-                // A client that is gone already is seen by whoever reads.
+                // A client that is gone is noticed by the reader.
                 let _ = stream.set_nodelay(true);
                 Box::new(stream)
             }
@@ -63,11 +63,11 @@ impl Listener {
         })
     }
 
-    /// A Unix socket with the given mode. The file of a server that is gone is replaced; one that answers is left alone.
+    /// A Unix socket with the given mode. It replaces the file of a server that is gone, and fails if one answers.
     pub(crate) fn unix(path: &Path, mode: u32) -> Result<Self, ServicesError> {
         let fail = |source| ServicesError::listen(path.display().to_string(), source);
         remove_stale(path).map_err(fail)?;
-        // Bound beside its place and moved there once its mode is right: nobody connects in between.
+        // Bound under another name and moved once its mode is set, so that no client connects in between.
         let beside = path.with_extension(format!("{}.new", std::process::id()));
         let _ = fs::remove_file(&beside);
         let listener = UnixListener::bind(&beside).map_err(fail)?;
@@ -89,7 +89,7 @@ pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
-/// The file of a socket, which goes with it; not if another server has put its own there since.
+/// A socket's file, deleted on drop, unless another server has replaced it.
 pub(crate) struct SocketFile {
     path: PathBuf,
     inode: u64,
@@ -115,7 +115,7 @@ fn remove_stale(path: &Path) -> io::Result<()> {
     }
 }
 
-/// A server that runs.
+/// A running server.
 pub(crate) struct Running {
     stop: watch::Sender<bool>,
     serving: JoinHandle<()>,
@@ -123,7 +123,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Serves `app` on `listener`; on stop, requests have some time to finish.
+    /// Serves `app` on `listener`; at the stop, requests have some time to finish.
     pub(crate) fn start(listener: Listener, app: Router, limits: &Limits) -> Self {
         let (stop, stopped) = watch::channel(false);
         let address = match &listener {
@@ -138,14 +138,14 @@ impl Running {
         self.address
     }
 
-    /// Stops accepting, and returns when running requests have finished or their time is over.
+    /// Stops accepting, and returns when running requests have finished or their time limit has passed.
     pub(crate) async fn close(self) {
         let _ = self.stop.send(true);
         let _ = self.serving.await;
     }
 }
 
-/// How long is waited when no connection can be accepted, as when there are no descriptors left.
+/// The pause after a failed accept, as when no descriptors are left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 async fn serve(listener: Listener, app: Router, mut stopped: watch::Receiver<bool>, limits: Limits) {
@@ -153,7 +153,7 @@ async fn serve(listener: Listener, app: Router, mut stopped: watch::Receiver<boo
     let places = Arc::new(Semaphore::new(limits.max_connections));
     let mut connections = JoinSet::new();
     loop {
-        // A connection beyond the limit waits in the system's queue.
+        // Connections beyond the limit wait in the system's queue.
         let accept = async {
             let place = Arc::clone(&places).acquire_owned().await.ok();
             listener.accept().await.map(|stream| (stream, place))
@@ -165,7 +165,7 @@ async fn serve(listener: Listener, app: Router, mut stopped: watch::Receiver<boo
         };
         match accepted {
             Ok((stream, place)) => {
-                // Clients are runtimes, which share what there is: no one of them has a part of its own.
+                // Clients are runtimes, which share the budget without a share for each.
                 let serving =
                     connection::serve(stream, app.clone(), limits.clone(), budget.unshared(), stopped.clone());
                 connections.spawn(async move {
@@ -179,7 +179,7 @@ async fn serve(listener: Listener, app: Router, mut stopped: watch::Receiver<boo
             }
         }
     }
-    // The name goes first: no new client may find a server that is closing.
+    // The socket's name is removed first, so that no new client finds a closing server.
     drop(listener);
     let ended = async { while connections.join_next().await.is_some() {} };
     if tokio::time::timeout(limits.shutdown_timeout, ended).await.is_err() {
@@ -187,7 +187,7 @@ async fn serve(listener: Listener, app: Router, mut stopped: watch::Receiver<boo
     }
 }
 
-/// `GET /health`: what answers, since when, and whether its store does.
+/// `GET /health`: the service's name, its uptime, and the state of its store.
 #[derive(Clone)]
 pub(crate) struct Health {
     kind: Arc<str>,

@@ -1,8 +1,8 @@
-//! What the routes of a service work on.
+//! Shared state of a service's routes.
 
 use crate::Limits;
 
-/// A store, and the limits that its routes hold requests to.
+/// A store, and the limits of requests.
 #[derive(Clone)]
 pub(crate) struct Shared<S> {
     pub(crate) store: S,

@@ -1,4 +1,4 @@
-//! The bearer token that a sidecar may ask for.
+//! The bearer token of a sidecar.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use subtle::ConstantTimeEq;
 
 use super::problem::Problem;
 
-/// A secret that nothing prints.
+/// A secret that is never printed.
 #[derive(Clone)]
 pub(crate) struct Token(Arc<[u8]>);
 
@@ -19,7 +19,7 @@ impl Token {
         Self(text.as_bytes().into())
     }
 
-    /// Takes as long for a wrong token as for the right one of its length.
+    /// Takes constant time for tokens of one length.
     fn accepts(&self, request: &Request) -> bool {
         let Some(value) = request.headers().get(AUTHORIZATION) else { return false };
         let value = value.as_bytes();
@@ -28,10 +28,10 @@ impl Token {
     }
 }
 
-/// Paths that carry their own permission.
+/// Paths whose signature is the permission.
 const SIGNED: &str = "/storage-url/";
 
-/// Lets through who has the token, who asks whether the sidecar is up, and addresses that carry their own permission.
+/// Passes requests with the token, health checks, and signed URLs.
 pub(crate) async fn check(State(token): State<Token>, request: Request, next: Next) -> Response {
     let path = request.uri().path();
     if path == "/health" || path.starts_with(SIGNED) || token.accepts(&request) {

@@ -1,6 +1,6 @@
-//! Keys are bytes. In JSON, which has text only, a byte that is not UTF-8 is a character of its own.
+//! Keys are bytes. JSON has text only, so a byte outside UTF-8 becomes a private-use character.
 
-/// The private-use character of the byte 0; the bytes 0x80 to 0xFF have U+10FF80 to U+10FFFF.
+/// The private-use character of byte 0; bytes 0x80 to 0xFF have U+10FF80 to U+10FFFF.
 const BASE: u32 = 0x0010_FF00;
 
 /// A key: any bytes.
@@ -8,8 +8,8 @@ const BASE: u32 = 0x0010_FF00;
 pub(crate) struct Key(Vec<u8>);
 
 impl Key {
-    /// The key of bytes out of a URL. The characters that [`Key::to_text`] writes for bytes that are no text are read as those
-    /// bytes, so that what a list showed can be asked for as it was shown.
+    /// Makes a key from a URL's bytes. The characters that [`Key::to_text`] writes for bytes outside UTF-8 are read as
+    /// those bytes, so that a listed key can be requested as it was shown.
     pub(crate) fn new(bytes: &[u8]) -> Self {
         let mut key = Vec::with_capacity(bytes.len());
         for chunk in bytes.utf8_chunks() {
@@ -24,7 +24,7 @@ impl Key {
         Self(key)
     }
 
-    /// A key as a store has it.
+    /// A stored key.
     pub(crate) fn from_store(bytes: Vec<u8>) -> Self {
         Self(bytes)
     }
@@ -43,7 +43,7 @@ impl Key {
         text
     }
 
-    /// The first key behind all that begin with this one; none when there is no such key.
+    /// The first key after all with this prefix; none when there is no such key.
     pub(crate) fn behind_prefix(&self) -> Option<Self> {
         let mut bytes = self.0.clone();
         while let Some(last) = bytes.pop() {

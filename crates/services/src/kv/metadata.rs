@@ -1,4 +1,4 @@
-//! Names and values of one's own that are kept with an entry, and travel as `X-Meta-<name>`.
+//! Metadata: names and values stored with an entry, and sent as `X-Meta-<name>`.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
@@ -7,7 +7,7 @@ use crate::http::problem::Problem;
 
 const PREFIX: &str = "x-meta-";
 
-/// Bytes of an entry's names and values together, as with an object of storage.
+/// Limit in bytes of an entry's names and values together, the same as for objects of storage.
 const MAX_BYTES: usize = 2048;
 
 /// The metadata of an entry, by name in lower case, without the prefix.
@@ -28,7 +28,7 @@ impl Metadata {
         Self(metadata).checked()
     }
 
-    /// Reads `{"name":"value"}`; null is none.
+    /// Reads `{"name":"value"}`; null means no metadata.
     pub(crate) fn of_json(value: &Value) -> Result<Self, Problem> {
         match value {
             Value::Null => Ok(Self::default()),
@@ -56,17 +56,17 @@ impl Metadata {
         Ok(self)
     }
 
-    /// As a store keeps it; none when there is none.
+    /// The stored form; none when there is no metadata.
     pub(crate) fn to_text(&self) -> Option<String> {
         (!self.0.is_empty()).then(|| Value::from(self.0.clone()).to_string())
     }
 
-    /// As a store has kept it.
+    /// Reads the stored form.
     pub(crate) fn of_text(text: Option<String>) -> Self {
         Self(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
     }
 
-    /// Puts it into an answer.
+    /// Adds the headers to an answer.
     pub(crate) fn write(&self, headers: &mut HeaderMap) {
         for (name, value) in &self.0 {
             let name = HeaderName::try_from(format!("{PREFIX}{name}"));

@@ -19,31 +19,31 @@ pub(crate) use routes::routes;
 pub(crate) use service::KIND;
 pub(crate) use sqlite::SqliteKv;
 
-/// What is kept under a key.
+/// A stored value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) value: Bytes,
     pub(crate) content_type: Option<String>,
     pub(crate) metadata: Metadata,
-    /// Another one after every write; without the quotes.
+    /// Changes with every write; without the quotes.
     pub(crate) etag: String,
-    /// The time that is left.
+    /// Remaining time to live.
     pub(crate) ttl: Option<Duration>,
 }
 
-/// What is to be kept under a key.
+/// A value to store.
 #[derive(Clone, Debug)]
 pub(crate) struct Put {
     pub(crate) value: Bytes,
     pub(crate) content_type: Option<String>,
     pub(crate) metadata: Metadata,
-    /// The entry's ETag from now on.
+    /// The entry's new ETag.
     pub(crate) etag: String,
     pub(crate) ttl: Option<Duration>,
     pub(crate) condition: Condition,
 }
 
-/// What must be so for a write (RFC 9110, section 13.1): ETags without quotes, `*` for any.
+/// Preconditions of a write (RFC 9110, section 13.1): ETags without quotes, `*` for any.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Condition {
     pub(crate) if_match: Option<Vec<String>>,
@@ -51,27 +51,27 @@ pub(crate) struct Condition {
 }
 
 impl Condition {
-    /// Whether it holds for the entry with this ETag, or for none.
+    /// Reports whether it holds for the entry with this ETag, or for an absent one.
     pub(crate) fn holds(&self, etag: Option<&str>) -> bool {
         let any = |tags: &[String]| etag.is_some_and(|etag| tags.iter().any(|tag| tag == "*" || tag == etag));
         self.if_match.as_deref().is_none_or(any) && !self.if_none_match.as_deref().is_some_and(any)
     }
 }
 
-/// What is added to a counter.
+/// A change of a counter.
 #[derive(Clone, Debug)]
 pub(crate) struct Increment {
     pub(crate) by: i64,
-    /// The time of a counter that begins; one that counts keeps its own.
+    /// The time to live of a new counter; an existing one keeps its own.
     pub(crate) ttl: Option<Duration>,
     pub(crate) min: Option<i64>,
     pub(crate) max: Option<i64>,
-    /// The entry's ETag from now on.
+    /// The entry's new ETag.
     pub(crate) etag: String,
 }
 
 impl Increment {
-    /// The sum, if it is within the bounds and a number that JSON has exactly.
+    /// The sum, if it is within the bounds and exact in JSON.
     pub(crate) fn applied_to(&self, value: i64) -> Option<i64> {
         let sum = value.checked_add(self.by)?;
         let within = self.min.is_none_or(|min| sum >= min) && self.max.is_none_or(|max| sum <= max);
@@ -79,60 +79,60 @@ impl Increment {
     }
 }
 
-/// What became of a counter.
+/// The result of changing a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Counted {
     Value(i64),
-    /// It would leave its bounds, and is still this.
+    /// It would leave its bounds, and keeps this value.
     Beyond(i64),
-    /// What is kept under the key is no whole number.
+    /// The stored value is not a whole number.
     NoNumber,
 }
 
-/// The largest counter: what every JSON reader has exactly.
+/// The largest counter, which every JSON reader represents exactly.
 pub(crate) const MAX_COUNT: i64 = (1 << 53) - 1;
 
 /// The content type of a counter.
 pub(crate) const COUNTER_TYPE: &str = "text/plain; charset=utf-8";
 
-/// The ETag of entries that an earlier version has written.
+/// The ETag of entries that an earlier version wrote.
 pub(crate) const OLD_ETAG: &str = "0";
 
-/// The whole number that a value spells, as counters are kept.
+/// The whole number in a stored value.
 pub(crate) fn number(value: &[u8]) -> Option<i64> {
     let digits = value.strip_prefix(b"-").unwrap_or(value);
     let number: i64 = std::str::from_utf8(value).ok()?.parse().ok()?;
     (digits.iter().all(u8::is_ascii_digit) && number.abs() <= MAX_COUNT).then_some(number)
 }
 
-/// Where keys are kept. An entry whose time is over is absent, whether or not it was deleted.
+/// A store of keys. An expired entry is absent, even before it is deleted.
 pub(crate) trait KvStore: Clone + Send + Sync + 'static {
-    /// What is kept under a key.
+    /// The value under a key.
     fn get(&self, key: Key) -> impl Future<Output = Result<Option<Entry>, StoreError>> + Send;
 
-    /// What is kept under each of many keys; none when it comes to more than `max_bytes` together.
+    /// The values under each of several keys; none when they exceed `max_bytes` together.
     fn get_many(
         &self,
         keys: Vec<Key>,
         max_bytes: usize,
     ) -> impl Future<Output = Result<Option<Vec<Option<Entry>>>, StoreError>> + Send;
 
-    /// Keeps an entry in place of what was there, if the condition holds.
+    /// Stores an entry in place of the former one, if the condition holds.
     fn put(&self, key: Key, put: Put) -> impl Future<Output = Result<bool, StoreError>> + Send;
 
-    /// Keeps many entries, all or none, whatever was there. Their conditions are not looked at.
+    /// Stores several entries, all or none, without conditions.
     fn put_many(&self, entries: Vec<(Key, Put)>) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// Gives an entry this time from now on; whether there is one.
+    /// Sets an entry's time to live; returns whether the entry exists.
     fn touch(&self, key: Key, ttl: Duration) -> impl Future<Output = Result<bool, StoreError>> + Send;
 
-    /// Adds to a counter, which is 0 where nothing is kept.
+    /// Adds to a counter, which is 0 when absent.
     fn increment(&self, key: Key, by: Increment) -> impl Future<Output = Result<Counted, StoreError>> + Send;
 
-    /// Whether there was something to delete.
+    /// Deletes a key; returns whether it existed.
     fn delete(&self, key: Key) -> impl Future<Output = Result<bool, StoreError>> + Send;
 
-    /// At most `limit` keys that begin with `prefix` and stand behind `after`, in the order of their bytes.
+    /// At most `limit` keys with `prefix` and after `after`, in the order of their bytes.
     fn list(
         &self,
         prefix: Key,
@@ -140,7 +140,7 @@ pub(crate) trait KvStore: Clone + Send + Sync + 'static {
         limit: usize,
     ) -> impl Future<Output = Result<Vec<Key>, StoreError>> + Send;
 
-    /// Whether the store answers.
+    /// Checks that the store responds.
     fn ping(&self) -> impl Future<Output = Result<(), String>> + Send;
 }
 

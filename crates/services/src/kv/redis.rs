@@ -1,6 +1,6 @@
-//! Keys in Redis: an entry is one hash of value (`v`), content type (`t`), ETag (`e`) and metadata (`m`), so that eviction and expiry leave
-//! nothing behind. Every write is one script, which Redis runs as a whole, and whose first write is one that
-//! `maxmemory` can refuse.
+//! Keys in Redis: an entry is one hash of value (`v`), content type (`t`), ETag (`e`) and metadata (`m`), so that
+//! eviction and expiry remove it as a whole. Every write is one script, which Redis runs atomically, and whose first
+//! write `maxmemory` can refuse.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::{COUNTER_TYPE, Counted, Entry, Increment, Key, KvStore, MAX_COUNT, Me
 use crate::redis_link::{RedisLink, slot_of};
 use crate::store_error::StoreError;
 
-/// KEYS: entries. For each the fields, and the milliseconds that are left.
+/// KEYS: entries. Returns each one's fields and remaining milliseconds.
 const READ: &str = r"
 local read = {}
 for i, key in ipairs(KEYS) do
@@ -21,7 +21,7 @@ for i, key in ipairs(KEYS) do
 end
 return read";
 
-/// KEYS: entries. The bytes of their values together.
+/// KEYS: entries. Returns the total bytes of their values.
 const LENGTH: &str = r"
 local sum = 0
 for _, key in ipairs(KEYS) do sum = sum + redis.call('HSTRLEN', key, 'v') end
@@ -46,8 +46,8 @@ if ARGV[4] == '' then redis.call('PERSIST', KEYS[1]) else redis.call('PEXPIRE', 
 if ARGV[5] == '' then redis.call('HDEL', KEYS[1], 'm') else redis.call('HSET', KEYS[1], 'm', ARGV[5]) end
 return 1";
 
-/// KEYS: entries. ARGV: for each its value, content type, ETag, lifetime in ms or "", and metadata or "". Redis refuses the first
-/// write when its memory is used up, and none after it, so that all or none are kept.
+/// KEYS: entries. ARGV: for each its value, content type, ETag, lifetime in ms or "", and metadata or "". When its
+/// memory is used up, Redis refuses the first write or none, so that all or none are stored.
 const PUT_MANY: &str = r"
 for i, key in ipairs(KEYS) do
   local at = 5 * (i - 1)
@@ -57,8 +57,8 @@ for i, key in ipairs(KEYS) do
 end
 return 1";
 
-/// KEYS: entry. ARGV: increment, lifetime in ms or "", smallest or "", largest or "", largest of all, ETag, content type.
-/// Numbers of Lua are doubles, which have counters exactly.
+/// KEYS: entry. ARGV: increment, lifetime in ms or "", smallest or "", largest or "", largest of all, ETag, content
+/// type. Lua's numbers are doubles, which represent counters exactly.
 const INCREMENT: &str = r"
 local v = redis.call('HGET', KEYS[1], 'v')
 if v and not (string.match(v, '^%-?%d+$') and math.abs(tonumber(v)) <= tonumber(ARGV[5])) then return {'none', ''} end
@@ -76,18 +76,18 @@ else
 end
 return {'value', text}";
 
-/// Slots of a cluster that are asked at once.
+/// Slots of a cluster that are read at once.
 const SLOTS_AT_ONCE: usize = 16;
 
-/// Keys in Redis, all of them under one prefix.
+/// Keys in Redis, under one prefix.
 #[derive(Clone)]
 pub(crate) struct RedisKv {
     link: RedisLink,
-    /// What the names of entries begin with.
+    /// The prefix of entries' names.
     prefix: Vec<u8>,
 }
 
-/// The fields, and the milliseconds that are left.
+/// The fields, and the remaining milliseconds.
 type Read = ((Option<Vec<u8>>, Option<String>, Option<String>, Option<String>), i64);
 
 impl RedisKv {
@@ -105,7 +105,7 @@ impl RedisKv {
         Ok(read.into_iter().map(entry_of).collect())
     }
 
-    /// Sorts entries by the servers that have them: each group has those that one script may name, by their places.
+    /// Groups entries by server: one script may name the entries of a group, which are indexes.
     fn groups(&self, entries: &[Vec<u8>]) -> Vec<Vec<usize>> {
         if !self.link.has_slots() {
             return vec![(0..entries.len()).collect()];
@@ -221,7 +221,7 @@ impl KvStore for RedisKv {
     }
 
     async fn list(&self, prefix: Key, after: Option<Key>, limit: usize) -> Result<Vec<Key>, StoreError> {
-        // Redis has names in no order: the first ones of a page are kept while all are looked at, some at a time.
+        // Redis scans names in no order, so the first ones of a page are kept during the whole scan.
         let pattern = [escape(&self.entry(&prefix)), b"*".to_vec()].concat();
         let mut found = BTreeSet::new();
         let visit = |name: Vec<u8>| {
@@ -244,7 +244,7 @@ impl KvStore for RedisKv {
     }
 }
 
-/// Bytes as a pattern of `MATCH` that stands for nothing but them.
+/// Escapes bytes for `MATCH`, so that the pattern matches only them.
 fn escape(bytes: &[u8]) -> Vec<u8> {
     let mut pattern = Vec::with_capacity(bytes.len());
     for byte in bytes {

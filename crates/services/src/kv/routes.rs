@@ -25,7 +25,7 @@ const MAX_TTL_SECONDS: u64 = 100 * 365 * 24 * 3600;
 
 const TTL_HEADER: HeaderName = HeaderName::from_static("x-cache-ttl");
 
-/// `/kv` and `/kv/:key`. A key is all that follows `/kv/`, slashes included, percent-decoded once.
+/// `/kv` and `/kv/:key`. A key is the text after `/kv/`, including slashes, percent-decoded once.
 pub(crate) fn routes<S: KvStore>(store: S, limits: Limits) -> Router {
     let one = get(read::<S>).put(write::<S>).patch(touch::<S>).post(count::<S>).delete(remove::<S>);
     Router::new()
@@ -90,7 +90,7 @@ async fn touch<S: KvStore>(
     if there { Ok(StatusCode::NO_CONTENT) } else { Err(absent()) }
 }
 
-/// `{"incr":n,"ttl":s,"min":a,"max":b}`; all but the first may be left out.
+/// `{"incr":n,"ttl":s,"min":a,"max":b}`; all but the first are optional.
 async fn count<S: KvStore>(
     State(shared): State<Shared<S>>,
     uri: Uri,
@@ -136,7 +136,8 @@ async fn many<S: KvStore>(
     }
 }
 
-/// `{"set":[{"key","value","base64","content_type","ttl","metadata"}]}` → the ETags of the entries, which are all kept, or none.
+/// `{"set":[{"key","value","base64","content_type","ttl","metadata"}]}` → the ETags of the entries; all are stored, or
+/// none.
 async fn write_many<S: KvStore>(shared: &Shared<S>, asked: &Value) -> Result<axum::Json<Value>, Problem> {
     let wrong = || Problem::bad_request("`set` must be a list of entries with `key`, and `value` or `base64`");
     let given = asked["set"].as_array().ok_or_else(wrong)?;
@@ -177,7 +178,7 @@ async fn write_many<S: KvStore>(shared: &Shared<S>, asked: &Value) -> Result<axu
     Ok(axum::Json(json!({ "etags": etags })))
 }
 
-/// `{"get":[…]}`: an entry for each of the keys, `null` where nothing is kept.
+/// `{"get":[…]}`: an entry for each of the keys, or `null`.
 async fn read_many<S: KvStore>(shared: &Shared<S>, asked: &Value) -> Result<axum::Json<Value>, Problem> {
     let wrong = || Problem::bad_request("`get` must be a list of keys");
     let names = asked["get"].as_array().ok_or_else(wrong)?;
@@ -227,7 +228,7 @@ async fn list<S: KvStore>(State(shared): State<Shared<S>>, uri: Uri) -> Result<a
     let limit = query.limit(shared.limits.list_page, shared.limits.max_list_page)?;
     let prefix = Key::new(query.bytes("prefix").unwrap_or_default());
     let after = query.bytes("after").map(Key::new);
-    // One more than asked for tells whether there is a next page.
+    // One more than the limit shows whether there is a next page.
     let mut keys = shared.store.list(prefix, after, limit + 1).await?;
     let more = keys.len() > limit;
     keys.truncate(limit);
@@ -257,7 +258,7 @@ fn check_key(bytes: &[u8], limits: &Limits) -> Result<Key, Problem> {
     Ok(Key::new(bytes))
 }
 
-/// `?ttl=<seconds>`, or the header; none keeps the entry for good.
+/// `?ttl=<seconds>`, or the header; without either the entry never expires.
 fn ttl_of(uri: &Uri, headers: &HeaderMap) -> Result<Option<Duration>, Problem> {
     let query = Query::of(uri)?;
     let text = match (query.text("ttl")?, headers.get(TTL_HEADER)) {
@@ -274,12 +275,12 @@ fn lifetime(seconds: Option<u64>) -> Result<Duration, Problem> {
     seconds.filter(|seconds| (1..=MAX_TTL_SECONDS).contains(seconds)).map(Duration::from_secs).ok_or_else(wrong)
 }
 
-/// Seconds that are left, the one that runs included.
+/// Remaining seconds, rounded up.
 fn seconds_of(ttl: Duration) -> u64 {
     u64::try_from(ttl.as_millis().div_ceil(1000)).unwrap_or(u64::MAX)
 }
 
-/// The ETags of a condition, without quotes. Weak ones are no ETags of this store.
+/// The ETags of a condition, without quotes. Weak ones never match.
 fn tags_of(headers: &HeaderMap, name: &HeaderName) -> Option<Vec<String>> {
     let mut values = headers.get_all(name).iter().peekable();
     values.peek()?;
@@ -291,7 +292,7 @@ fn quoted(etag: &str) -> HeaderValue {
     HeaderValue::try_from(format!("\"{etag}\"")).unwrap_or(HeaderValue::from_static("\"\""))
 }
 
-/// An ETag that no other entry has: 128 bits of the system's randomness, by way of the keys of hash maps.
+/// A unique ETag: 128 bits of the system's randomness, from the keys of hash maps.
 fn fresh_etag() -> String {
     let half = || RandomState::new().hash_one(0);
     format!("{:016x}{:016x}", half(), half())

@@ -18,7 +18,7 @@ const SCHEMA: &str = "
     ) WITHOUT ROWID;
     CREATE INDEX IF NOT EXISTS entries_by_expiry ON entries (expires_ms) WHERE expires_ms IS NOT NULL;";
 
-/// How many entries whose time is over a write clears away: more than it makes, so that they do not pile up.
+/// Number of expired entries that a write deletes: more than it makes, so that they do not accumulate.
 const CLEARED_BY_A_WRITE: i64 = 16;
 
 /// Keys in a SQLite file.
@@ -48,7 +48,7 @@ fn now() -> i64 {
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// When an entry with this time is over.
+/// The expiry of an entry with this time to live.
 fn end_of(ttl: Option<Duration>) -> Option<i64> {
     ttl.map(|ttl| now().saturating_add(i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX)))
 }
@@ -87,7 +87,7 @@ impl KvStore for SqliteKv {
 
     async fn get_many(&self, keys: Vec<Key>, max_bytes: usize) -> Result<Option<Vec<Option<Entry>>>, StoreError> {
         let get = self.0.call(move |db| {
-            // One state of the file for all of them.
+            // A transaction, so that all entries are of one state of the file.
             let transaction = db.transaction()?;
             let (mut entries, mut bytes) = (Vec::with_capacity(keys.len()), 0);
             for key in &keys {
@@ -191,7 +191,7 @@ impl KvStore for SqliteKv {
                 ORDER BY key LIMIT ?5";
             let mut statement = db.prepare_cached(sql)?;
             let end = prefix.behind_prefix();
-            // What stands behind `after` begins there: the index is entered at the later of the two.
+            // The scan starts at the later of the prefix and `after`.
             let begin = after.as_ref().map_or(&prefix, |after| after.max(&prefix));
             let rows = statement.query_map(
                 params![

@@ -1,4 +1,4 @@
-//! The page of the development services: one file without a framework, which asks the same routes as everybody.
+//! The page of the development services: one file without a framework, which uses the public routes.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::{Host, SentAgain};
 
 const PAGE: &str = include_str!("page.html");
 
-/// Scripts and styles of the page itself, requests to where it came from, and nothing else.
+/// Allows the page's own scripts and styles, and requests to its origin.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; \
     img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -36,7 +36,7 @@ async fn page() -> Response {
     (headers, PAGE).into_response()
 }
 
-/// The modules and the last requests; without a runtime there are none.
+/// The modules and the last requests; empty without a runtime.
 async fn runtime(State(host): State<HostSlot>) -> axum::Json<Value> {
     axum::Json(match host.get() {
         Some(host) => json!({ "url": host.url(), "modules": host.modules(), "requests": host.recent_requests() }),
@@ -44,14 +44,14 @@ async fn runtime(State(host): State<HostSlot>) -> axum::Json<Value> {
     })
 }
 
-/// One of the last requests with all that was recorded of it.
+/// One of the last requests with its recording.
 async fn recorded(State(host): State<HostSlot>, Path(recording): Path<String>) -> Result<Response, Problem> {
     let (host, recording) = find(&host, &recording)?;
     let json = host.recorded_request(recording).ok_or_else(gone)?;
     Ok(([(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "no-store")], json).into_response())
 }
 
-/// Sends one of the last requests again.
+/// Replays one of the last requests.
 async fn send_again(
     State(host): State<HostSlot>,
     Path(recording): Path<String>,

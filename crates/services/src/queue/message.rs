@@ -9,27 +9,27 @@ use serde_json::value::RawValue;
 use crate::Limits;
 use crate::http::problem::Problem;
 
-/// The longest delay of a message: a year.
+/// Limit of a message's delay: a year.
 const MAX_DELAY_SECONDS: f64 = 365.0 * 24.0 * 3600.0;
 
-/// Bytes of a message's key.
+/// Limit in bytes of a message's key.
 const MAX_KEY_BYTES: usize = 255;
 
-/// Messages of one request, and of one lease.
+/// Limit of messages in one request, and in one lease.
 pub(super) const MAX_MESSAGES: usize = 100;
 
-/// A message that is sent.
+/// A message to send.
 #[derive(Clone, Debug)]
 pub(crate) struct NewMessage {
     /// As JSON.
     pub(crate) body: String,
     pub(crate) delay: Duration,
-    /// Messages of one key are delivered one after the other.
+    /// The key, which orders messages: those of one key are delivered one after the other.
     pub(crate) key: Option<String>,
 }
 
 impl NewMessage {
-    /// Reads `{"messages":[{"body","delay","key"}]}`; all but the body may be left out, the delay is in seconds.
+    /// Reads `{"messages":[{"body","delay","key"}]}`; all but the body are optional, the delay is in seconds.
     pub(super) fn all_from_json(mut asked: Value, limits: &Limits) -> Result<Vec<Self>, Problem> {
         let Some(Value::Array(messages)) = asked.get_mut("messages").map(Value::take) else {
             return Err(Problem::bad_request("`messages` must be a list"));
@@ -65,57 +65,57 @@ impl NewMessage {
     }
 }
 
-/// What a consumer asks for.
+/// A consumer's request for messages.
 #[derive(Clone, Debug)]
 pub(crate) struct Lease {
-    /// Messages at most.
+    /// Limit of messages.
     pub(crate) max: usize,
-    /// How long the messages are the consumer's.
+    /// Length of the lease.
     pub(crate) visibility: Duration,
-    /// Deliveries of a message, after which it is dead.
+    /// Deliveries of a message before it is dead.
     pub(crate) max_attempts: u32,
-    /// Names the lease.
+    /// Identifies the lease.
     pub(crate) receipt: String,
 }
 
-/// A message that is delivered.
+/// A delivered message.
 #[derive(Debug, Serialize)]
 pub(crate) struct Leased {
     #[serde(serialize_with = "as_text")]
     pub(crate) id: i64,
     pub(crate) body: Box<RawValue>,
     pub(crate) key: Option<String>,
-    /// Deliveries, this one included.
+    /// Number of deliveries, including this one.
     pub(crate) attempts: u32,
     /// ISO 8601.
     pub(crate) sent_at: String,
     pub(crate) receipt: String,
 }
 
-/// Ids are texts: nobody computes with them.
+/// Ids are texts, because clients do not compute with them.
 fn as_text<S: serde::Serializer>(id: &i64, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(id)
 }
 
-/// What became of a message that was not handled.
+/// The result of reporting an unhandled message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Settled {
     /// It is delivered again.
     Again,
-    /// It is among the dead letters.
+    /// It is a dead letter.
     Dead,
-    /// The lease has ended, and the message is another consumer's.
+    /// The lease has expired, and another consumer may have the message.
     Lost,
 }
 
-/// What a queue has in it.
+/// The content of a queue.
 #[derive(Debug, Serialize)]
 pub(crate) struct Counts {
     pub(crate) name: String,
-    /// Messages that are due, and not leased.
+    /// Messages that are due and not leased.
     pub(crate) ready: i64,
     /// Messages that are delayed, or wait for their next attempt.
     pub(crate) delayed: i64,
-    /// Messages that a consumer has.
+    /// Messages that are leased.
     pub(crate) leased: i64,
 }

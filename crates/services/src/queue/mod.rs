@@ -1,8 +1,8 @@
-//! Queues: messages that are delivered at least once, in order where they have a key, and laid aside when nobody can handle
-//! them.
+//! Queues: messages that are delivered at least once, in order within a key, and become dead letters when no consumer
+//! can handle them.
 //!
-//! A store keeps messages and leases; whoever consumes asks for some, handles them, and says what became of each. A lease ends
-//! by itself, so that the messages of a consumer that was killed are delivered again.
+//! A store keeps messages and leases. A consumer leases messages, handles them, and reports each outcome. A lease
+//! expires, so that the messages of a killed consumer are delivered again.
 
 mod message;
 mod postgres;
@@ -22,26 +22,26 @@ pub(crate) use sqlite::SqliteQueue;
 
 use crate::store_error::StoreError;
 
-/// What follows the name of a queue in that of its dead letters.
+/// The suffix of a dead letter queue's name.
 pub(crate) const DEAD: &str = ".dead";
 
-/// Where messages are kept.
+/// A store of messages.
 pub(crate) trait QueueStore: Clone + Send + Sync + 'static {
-    /// Keeps messages, all or none, and gives their ids.
+    /// Stores messages, all or none, and returns their ids.
     fn send(
         &self,
         queue: String,
         messages: Vec<NewMessage>,
     ) -> impl Future<Output = Result<Vec<i64>, StoreError>> + Send;
 
-    /// Leases messages that are due, the oldest first. Of those with one key only the oldest is given, and the next one when
-    /// that is done or dead. A message whose last attempt has ended without a word is dead.
+    /// Leases due messages, the oldest first. Of those with one key only the oldest is leased, and the next one when
+    /// that is done or dead. A message whose last attempt ended without an outcome is dead.
     fn lease(&self, queue: String, lease: Lease) -> impl Future<Output = Result<Vec<Leased>, StoreError>> + Send;
 
-    /// Deletes a message that was handled; whether the lease was still this one.
+    /// Deletes a handled message; returns whether the lease was still valid.
     fn done(&self, queue: String, id: i64, receipt: String) -> impl Future<Output = Result<bool, StoreError>> + Send;
 
-    /// Delivers a message again after a delay, or lays it aside when it has had `max_attempts`.
+    /// Delivers a message again after a delay, or makes it a dead letter after `max_attempts`.
     fn retry(
         &self,
         queue: String,
@@ -51,9 +51,9 @@ pub(crate) trait QueueStore: Clone + Send + Sync + 'static {
         max_attempts: u32,
     ) -> impl Future<Output = Result<Settled, StoreError>> + Send;
 
-    /// What every queue has in it, by name.
+    /// The content of every queue, by name.
     fn counts(&self) -> impl Future<Output = Result<Vec<Counts>, StoreError>> + Send;
 
-    /// Whether the store answers.
+    /// Checks that the store responds.
     fn ping(&self) -> impl Future<Output = Result<(), String>> + Send;
 }

@@ -1,5 +1,4 @@
-//! Queues in PostgreSQL. Consumers pass over the rows that another one is just taking (`SKIP LOCKED`); times are the
-//! server's own.
+//! Queues in PostgreSQL. Consumers skip rows that another one is leasing (`SKIP LOCKED`); times are the server's own.
 
 use std::time::Duration;
 
@@ -25,7 +24,7 @@ SELECT $1, m.body, m.key, clock_timestamp() + m.delay * interval '1 millisecond'
 FROM unnest($2::text[], $3::text[], $4::float8[]) WITH ORDINALITY AS m(body, key, delay, place) ORDER BY m.place
 RETURNING id";
 
-/// Leases the rows of `due`. A message that has had its attempts and comes up again was its consumer's end: it is dead.
+/// Leases the rows of `due`. A message whose attempts are used up is dead: its consumer ended during the last one.
 macro_rules! lease {
     ($due:literal) => {
         concat!(
@@ -42,8 +41,8 @@ RETURNING m.id, m.body, m.key, m.attempts, (extract(epoch FROM m.sent) * 1000)::
     };
 }
 
-/// Looks at the messages that have been due the longest. Only the oldest of a key is found. Times are compared with `now()`,
-/// which an index can find.
+/// Finds the messages that have been due the longest, only the oldest of each key. Times are compared with `now()`, so
+/// that an index is used.
 const LEASE: &str = lease!(
     "oldest AS (
   SELECT id, key FROM tenon_queue WHERE queue = $1 AND due <= now() ORDER BY due, id LIMIT 500),
@@ -55,11 +54,11 @@ due AS (
   ORDER BY due, id LIMIT $2 FOR UPDATE SKIP LOCKED)"
 );
 
-/// Reports whether [`LEASE`] may have left out messages.
+/// Reports whether [`LEASE`] may have missed messages.
 const IS_MORE: &str = "SELECT count(*) = 500 FROM (
   SELECT FROM tenon_queue WHERE queue = $1 AND due <= now() ORDER BY due, id LIMIT 500) AS oldest";
 
-/// Looks at all messages without a key, and at the oldest one of each key: what waits behind others of its key is passed over.
+/// Finds all messages without a key, and the oldest one of each key, and skips those waiting behind it.
 const LEASE_HEADS: &str = lease!(
     "heads AS (
   (SELECT id, key FROM tenon_queue WHERE queue = $1 AND key IS NOT NULL ORDER BY key, id LIMIT 1)
@@ -154,7 +153,7 @@ impl QueueStore for PostgresQueue {
         if taken.len() < lease.max && self.is_more(&queue).await? {
             taken.extend(self.take(LEASE_HEADS, &queue, &lease, lease.max - taken.len()).await?);
         }
-        // An UPDATE gives rows in no order.
+        // An UPDATE returns rows in no order.
         taken.sort_by_key(|message| message.id);
         Ok(taken)
     }

@@ -1,16 +1,17 @@
-//! Queues in Redis, and why not in its streams.
+//! Queues in Redis, and the reasons against its streams.
 //!
-//! A message is in one hash, and in the sorted set of its state: ready, delayed or leased. Messages with a key are in the order
-//! of their keys as well. Each step is one script, which Redis runs as a whole, so that a killed sidecar leaves no step half
-//! done. All names of a queue and of its dead letters have one hash tag, and so one slot of a cluster.
+//! A message is in one hash, and in the sorted set of its state: ready, delayed or leased. Messages with a key are in
+//! the order of their keys as well. Each step is one script, which Redis runs atomically, so that a killed sidecar
+//! leaves no step half done. All names of a queue and of its dead letters have one hash tag, and so one slot of a
+//! cluster.
 //!
-//! A stream with a consumer group keeps less than a queue promises. It delivers in the order of the stream, whatever the key.
-//! It knows when an entry was delivered and not until when, so neither a time-out for each lease nor a delay for each retry
-//! fits in. It takes an acknowledgement from a consumer whose lease is another's by now. And the ids of a stream only grow,
-//! whereas dead letters keep theirs.
+//! A stream with a consumer group guarantees less than a queue. It delivers in the order of the stream, whatever the
+//! key. It knows when an entry was delivered and not until when, so neither a timeout for each lease nor a delay for
+//! each retry fits in. It accepts an acknowledgement from a consumer whose lease another one has by now. And the ids of
+//! a stream only grow, whereas dead letters keep theirs.
 //!
-//! The first write of a script is one that `maxmemory` can refuse when messages are sent, and one that it cannot when they
-//! are consumed: a full Redis refuses messages as a whole, and gives those that it has.
+//! `maxmemory` can refuse the first write of a script that sends messages, but not of one that consumes them: a full
+//! Redis refuses new messages, and delivers those that it has.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -25,17 +26,17 @@ use crate::redis_link::RedisLink;
 use crate::store_error::StoreError;
 use crate::{Limits, ServicesError};
 
-/// How long an empty queue is listed among those to count.
+/// Time that an empty queue is listed for counting.
 const REMEMBERED: Duration = Duration::from_secs(24 * 3600);
 
-/// Queues that are counted at once.
+/// Number of queues counted at once.
 const COUNTED_AT_ONCE: usize = 16;
 
-/// The beginning of all scripts of a queue. KEYS: those of [`Names::keys`].
+/// The prelude of all scripts of a queue. KEYS: those of [`Names::keys`].
 ///
-/// A message has a number of its own in its queue, in the order of sending. Its entry in `messages` is id, time and body; in
-/// `leases` it is the number of deliveries, a space, and id and receipt while there is a lease. `order` has members of key,
-/// NUL and number, so that the first one of a key is found by its bytes.
+/// A message has a number in its queue, in the order of sending. Its entry in `messages` is id, time and body; in
+/// `leases` it is the number of deliveries, a space, and id and receipt while there is a lease. `order` has members of
+/// key, NUL and number, so that the first one of a key is found by its bytes.
 const PRELUDE: &str = r"
 local own = {messages = KEYS[2], keys = KEYS[3], leases = KEYS[4], ready = KEYS[5], delayed = KEYS[6], leased = KEYS[7],
   order = KEYS[8], numbers = KEYS[1]}
@@ -100,8 +101,8 @@ for i = 1, count do
 end
 return count";
 
-/// ARGV: messages, bytes of them together (the first may have more), visibility in ms, attempts, receipt, steps.
-/// For each message its number, message, key or "", and deliveries.
+/// ARGV: limit of messages, of their total bytes (the first may have more), visibility in ms, attempts, receipt, steps.
+/// Returns for each message its number, message, key or "", and deliveries.
 const LEASE: &str = r"
 local max, bytes, visibility, attempts, steps = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[6])
 for _, number in ipairs(redis.call('ZRANGEBYSCORE', own.delayed, '-inf', now, 'LIMIT', 0, steps)) do
@@ -135,7 +136,7 @@ for _ = 1, steps do
 end
 return taken";
 
-/// ARGV: number, id and receipt. Returns whether the lease was this one.
+/// ARGV: number, id and receipt. Returns whether the lease was valid.
 const DONE: &str = r"
 local lease = redis.call('HGET', own.leases, ARGV[1]) or ''
 if string.match(lease, '^%d+ (.+)$') ~= ARGV[2] then return 0 end
@@ -159,7 +160,8 @@ if delay > 0 then redis.call('ZADD', own.delayed, now + delay, number)
 else redis.call('ZADD', own.ready, number, number) end
 return 'again'";
 
-/// Messages, those that are delayed and those that are leased, of a queue and of its dead letters. An empty queue leaves nothing.
+/// Counts the ready, delayed and leased messages of a queue and of its dead letters. Deletes the names of an empty
+/// queue.
 const COUNTS: &str = r"
 local counts = {}
 for i, q in ipairs({own, dead}) do
@@ -171,8 +173,8 @@ return counts";
 
 /// KEYS: names of queues, last id. ARGV: number of ids, name of the queue. The first of the ids.
 ///
-/// Ids are microseconds since 1970, or follow on the last one where that is more. So none comes twice, though Redis forgets
-/// the last one: a handler may have stored it.
+/// Ids are microseconds since 1970, or the last id plus one if that is larger. So none is repeated even when Redis
+/// loses the last one, which matters because a handler may have stored an id.
 const REGISTER: &str = r"
 local time = redis.call('TIME')
 local first = math.max(time[1] * 1000000 + time[2], tonumber(redis.call('GET', KEYS[2]) or 0) + 1)
@@ -180,13 +182,13 @@ redis.call('SET', KEYS[2], string.format('%.0f', first + ARGV[1] - 1))
 redis.call('ZADD', KEYS[1], time[1], ARGV[2])
 return string.format('%.0f', first)";
 
-/// KEYS: names of queues. ARGV: name of an empty queue, seconds for which it is remembered.
+/// KEYS: names of queues. ARGV: name of an empty queue, seconds until it is forgotten.
 const FORGET: &str = r"
 local last = redis.call('ZSCORE', KEYS[1], ARGV[1])
 if last and last + ARGV[2] < tonumber(redis.call('TIME')[1]) then redis.call('ZREM', KEYS[1], ARGV[1]) end
 return 0";
 
-/// Messages that one lease looks at, beside those that it takes: those of a key that has another message out, and dead ones.
+/// Limit of messages that one lease skips: dead ones, and those of a key with a leased message.
 const STEPS: usize = 1000;
 
 /// A script of a queue.
@@ -200,16 +202,16 @@ static DONE_SCRIPT: LazyLock<String> = LazyLock::new(|| script(DONE));
 static RETRY_SCRIPT: LazyLock<String> = LazyLock::new(|| script(RETRY));
 static COUNTS_SCRIPT: LazyLock<String> = LazyLock::new(|| script(COUNTS));
 
-/// Queues in Redis, all their names under one prefix.
+/// Queues in Redis, under one prefix.
 #[derive(Clone)]
 pub(crate) struct RedisQueue {
     link: RedisLink,
     names: Names,
-    /// Bytes of the messages of one lease.
+    /// Limit in bytes of the messages of one lease.
     max_bytes: usize,
 }
 
-/// The names of everything in Redis.
+/// All names in Redis.
 #[derive(Clone)]
 struct Names {
     prefix: String,
@@ -221,7 +223,7 @@ impl Names {
         ["names", "id"].map(|what| format!("{}{{queues}}:{what}", self.prefix))
     }
 
-    /// The names of a queue, and those of its dead letters. Dead letters have none of their own, and stay where they are.
+    /// The names of a queue, and those of its dead letters. A dead letter queue has no dead letters of its own.
     fn keys(&self, queue: &str) -> [String; 16] {
         let own = own_of(queue);
         let base = |dead: &str| format!("{}queue:{{{own}}}{dead}", self.prefix);
@@ -234,7 +236,7 @@ impl Names {
     }
 }
 
-/// The name of a queue without that of dead letters.
+/// The name of a queue without the suffix of dead letters.
 fn own_of(queue: &str) -> &str {
     queue.strip_suffix(DEAD).unwrap_or(queue)
 }
@@ -243,16 +245,16 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// A receipt has the number of the message in front, by which the message is found.
+/// A receipt begins with the message's number, with which the message is found.
 fn receipt_of(number: &str, receipt: &str) -> String {
     format!("{number}.{receipt}")
 }
 
-/// A message as [`LEASE`] gives it.
+/// A message that [`LEASE`] returns.
 type Taken = (String, Vec<u8>, String, u32);
 
 impl RedisQueue {
-    /// Connects, and refuses a Redis that deletes what it has not been told to delete.
+    /// Connects, and refuses a Redis that evicts names.
     pub(crate) async fn connect(link: RedisLink, prefix: &str, limits: &Limits) -> Result<Self, ServicesError> {
         match link.info("memory").await {
             Ok(servers) => servers.iter().try_for_each(|info| check_policy(info))?,
@@ -277,7 +279,7 @@ impl RedisQueue {
         self.link.ask(&command).await
     }
 
-    /// Lays a message aside that is no JSON any more: it was changed by other hands, and can't be delivered.
+    /// Makes a message a dead letter when it is not valid JSON: another program changed it, and it can't be delivered.
     async fn bury(&self, queue: &str, number: &str, lease: String) -> Result<(), StoreError> {
         let args = |command: &mut Cmd| {
             command.arg(number).arg(lease).arg(0).arg(if queue.ends_with(DEAD) { u32::MAX } else { 0 });
@@ -299,7 +301,7 @@ impl RedisQueue {
     }
 }
 
-/// Refuses the policies that evict names without a time to live. The others evict nothing of a queue.
+/// Refuses the policies that evict names without a time to live. The others keep queues intact.
 fn check_policy(info: &str) -> Result<(), ServicesError> {
     let policy = info.lines().find_map(|line| line.trim().strip_prefix("maxmemory_policy:")).unwrap_or_default();
     if !policy.starts_with("allkeys") {

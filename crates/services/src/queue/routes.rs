@@ -19,16 +19,16 @@ use crate::http::problem::Problem;
 use crate::http::shared::Shared;
 use crate::lease::{backoff, receipt};
 
-/// How long a lease may be: half a day.
+/// The longest lease: half a day.
 const MAX_VISIBILITY_MS: u64 = 12 * 3600 * 1000;
 
-/// A lease when the request says nothing.
+/// Default length of a lease.
 const VISIBILITY_MS: u64 = 30_000;
 
-/// Deliveries of a message when the request says nothing.
+/// Default number of deliveries.
 const MAX_ATTEMPTS: u32 = 5;
 
-/// `/queue` and what is below it.
+/// `/queue` and below.
 pub(crate) fn routes<S: QueueStore>(store: S, limits: Limits) -> Router {
     Router::new()
         .route("/queue", get(list::<S>))
@@ -58,7 +58,7 @@ async fn send<S: QueueStore>(
     Ok(axum::Json(json!({ "ids": ids })))
 }
 
-/// `{"max","visibility_ms","max_attempts"}` → `{"messages":[…]}`; all may be left out.
+/// `{"max","visibility_ms","max_attempts"}` → `{"messages":[…]}`; all are optional.
 async fn lease<S: QueueStore>(
     State(shared): State<Shared<S>>,
     Path(name): Path<String>,
@@ -125,7 +125,7 @@ fn lost() -> Problem {
     Problem::new(StatusCode::CONFLICT, "the lease has ended: the message is another consumer's, or was handled")
 }
 
-/// Dead letters stay where they are: nothing lies behind their queue.
+/// Dead letters stay in their queue, which has none of its own.
 fn attempts(name: &str, asked: &Value) -> Result<u32, Problem> {
     let given = number(asked, "max_attempts", 1, 1000)?;
     if name.ends_with(DEAD) {
@@ -134,7 +134,7 @@ fn attempts(name: &str, asked: &Value) -> Result<u32, Problem> {
     Ok(given.and_then(|given| u32::try_from(given).ok()).unwrap_or(MAX_ATTEMPTS))
 }
 
-/// Letters, digits, `_` and `-`; the queue of dead letters is one as well.
+/// Letters, digits, `_` and `-`, with or without the suffix of dead letters.
 fn check_name(name: String) -> Result<String, Problem> {
     let own = name.strip_suffix(DEAD).unwrap_or(&name);
     let is_name =

@@ -24,17 +24,17 @@ const SCHEMA: &str = "
 
 const BURY: &str = "UPDATE messages SET queue = queue || ?, receipt = NULL, due_ms = ? WHERE id = ?";
 
-/// Looks at the messages that have been due the longest. Only the oldest of a key is found.
+/// Finds the messages that have been due the longest, only the oldest of each key.
 const DUE: &str = "SELECT id, body, key, attempts, sent_ms FROM (
         SELECT * FROM messages WHERE queue = ?1 AND due_ms <= ?2 ORDER BY due_ms, id LIMIT 500) AS m
     WHERE key IS NULL OR NOT EXISTS (
         SELECT 1 FROM messages AS e WHERE e.queue = m.queue AND e.key = m.key AND e.id < m.id)
     LIMIT ?3";
 
-/// Reports whether [`DUE`] may have left out messages.
+/// Reports whether [`DUE`] may have missed messages.
 const IS_MORE: &str = "SELECT count(*) = 500 FROM (SELECT 1 FROM messages WHERE queue = ? AND due_ms <= ? LIMIT 500)";
 
-/// Looks at all messages without a key, and at the oldest one of each key: what waits behind others of its key is passed over.
+/// Finds all messages without a key, and the oldest one of each key, and skips those waiting behind it.
 const DUE_HEADS: &str = "WITH RECURSIVE keys(key) AS (
         SELECT min(key) FROM messages WHERE queue = ?1 AND key IS NOT NULL
         UNION ALL
@@ -64,7 +64,7 @@ fn millis(time: Duration) -> i64 {
     i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// A message that is due, before it is leased.
+/// A due message, before it is leased.
 struct Due {
     id: i64,
     body: String,
@@ -81,7 +81,7 @@ fn bury(db: &Connection, id: i64) -> rusqlite::Result<()> {
     db.prepare_cached(BURY)?.execute(params![DEAD, now(), id]).map(drop)
 }
 
-/// Leases what a query finds.
+/// Leases the messages that a query finds.
 fn take(db: &Connection, query: &str, queue: &str, lease: &Lease, max: usize) -> rusqlite::Result<Vec<Leased>> {
     let now = now();
     let due: Vec<Due> = {
@@ -91,7 +91,7 @@ fn take(db: &Connection, query: &str, queue: &str, lease: &Lease, max: usize) ->
     };
     let mut taken = Vec::with_capacity(due.len());
     for Due { id, body, key, attempts, sent_ms } in due {
-        // A body that is no JSON any more was changed by other hands, and can't be delivered.
+        // Another program made this body invalid JSON, so it can't be delivered.
         let body = match RawValue::from_string(body) {
             Ok(body) if attempts < lease.max_attempts => body,
             _ => {

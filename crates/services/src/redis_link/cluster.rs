@@ -1,4 +1,4 @@
-//! A cluster: each key is on the master of its slot, and slots move while the cluster works.
+//! A cluster: each key is on the master of its slot, and slots move during operation.
 
 use ::redis::cluster::ClusterClientBuilder;
 use ::redis::cluster_async::ClusterConnection;
@@ -12,14 +12,14 @@ use super::{failed, scan_step};
 use crate::Limits;
 use crate::store_error::StoreError;
 
-/// How often a scan begins anew because slots have moved meanwhile.
+/// Number of scans when slots move in between.
 const MAX_SCANS: usize = 5;
 
 /// A cluster. Cloning shares its connections.
 #[derive(Clone)]
 pub(super) struct Cluster(ClusterConnection);
 
-/// A master: one of its slots, by which commands reach it, and the slots that it has and moves, in its own words.
+/// A master: one of its slots, through which commands reach it, and its owned and moving slots as reported.
 #[derive(PartialEq, Eq)]
 struct Master {
     slot: u16,
@@ -29,8 +29,8 @@ struct Master {
 impl Cluster {
     pub(super) async fn connect(place: ClusterPlace, limits: &Limits) -> RedisResult<Self> {
         let ClusterPlace { nodes, tls, login } = place;
-        // The client sends again what may have run already, such as an increment: its retries are off, and those of the link
-        // stand in for them.
+        // The client would resend a command that may have run, such as an increment. So its retries are off, and the
+        // link's replace them.
         let mut builder = ClusterClientBuilder::new(nodes)
             .retries(0)
             .connection_timeout(limits.queue_timeout)
@@ -48,7 +48,7 @@ impl Cluster {
         builder.build()?.get_async_connection().await.map(Self)
     }
 
-    /// Sends a command to the master of its keys' slot, and where that refers to for a slot that is being moved.
+    /// Sends a command to the master of its keys' slot, and follows the redirection of a moving slot.
     pub(super) async fn send(&self, command: &Cmd) -> RedisResult<Value> {
         let sent = command.query_async(&mut self.0.clone()).await;
         let Err(error) = &sent else { return sent };
@@ -80,8 +80,8 @@ impl Cluster {
 
     /// Visits the names of all masters.
     ///
-    /// A name moves with its slot from a master that is not visited yet to one that was. When slots have moved meanwhile all
-    /// are visited again, and while slots are moving all are visited twice: a name moves once.
+    /// A name may move with its slot from a master that is still to be visited to one that was. So after a move all are
+    /// visited again, and during moves all are visited twice, because a name moves once.
     pub(super) async fn scan(
         &self,
         pattern: &[u8],
@@ -130,7 +130,7 @@ impl Cluster {
         Ok(masters)
     }
 
-    /// The first slot of each master that has one, in order: each node lists the nodes in an order of its own.
+    /// The first slot of each master that has one, sorted, because each node lists the nodes in another order.
     async fn slots(&self) -> Result<Vec<u16>, StoreError> {
         let anyone = RoutingInfo::SingleNode(SingleNodeRoutingInfo::RandomPrimary);
         let nodes = self.0.clone().route_command(cluster_nodes(), anyone).await.map_err(failed)?;

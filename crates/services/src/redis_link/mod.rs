@@ -1,7 +1,7 @@
 //! The link to Redis: one server, the master that sentinels name, or a cluster.
 //!
-//! A command that was refused and so has not run (its slot moved, its master became a replica or has not been replaced yet)
-//! is sent again, for as long as a request may wait. A command whose connection broke is not, since it may have run.
+//! A refused command has not run (its slot moved, its master became a replica or has not been replaced yet), so it is
+//! sent again, for as long as a request may wait. A command whose connection broke is not, because it may have run.
 
 mod cluster;
 mod sentinel;
@@ -21,20 +21,20 @@ use url::Place;
 use crate::store_error::StoreError;
 use crate::{Limits, ServicesError};
 
-/// The first pause before a refused command is sent again; it doubles.
+/// The first pause before resending a refused command; it doubles.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// The longest such pause.
 const MAX_PAUSE: Duration = Duration::from_millis(320);
 
-/// Names that Redis looks at for one step of a scan.
+/// Number of names that Redis visits in one step of a scan.
 const SCANNED_AT_ONCE: usize = 1000;
 
 /// Redis. Cloning shares the connections.
 #[derive(Clone)]
 pub(crate) struct RedisLink {
     servers: Servers,
-    /// How long a refused command is sent again.
+    /// Time for resending a refused command.
     wait: Duration,
 }
 
@@ -46,7 +46,7 @@ enum Servers {
 }
 
 impl RedisLink {
-    /// Connects to the servers of a URL, and asks one of them.
+    /// Connects to the servers of a URL, and pings one of them.
     pub(crate) async fn connect(url: &str, limits: &Limits) -> Result<Self, ServicesError> {
         install_cryptography();
         let servers = match Place::parse(url).map_err(ServicesError::Config)? {
@@ -80,7 +80,7 @@ impl RedisLink {
         }
     }
 
-    /// Visits each name that matches a pattern and stays throughout, at least once.
+    /// Visits each name that matches a pattern and exists throughout the scan, at least once.
     pub(crate) async fn scan(&self, pattern: &[u8], mut visit: impl FnMut(Vec<u8>) + Send) -> Result<(), StoreError> {
         if let Servers::Cluster(cluster) = &self.servers {
             return cluster.scan(pattern, &mut visit).await;
@@ -96,7 +96,7 @@ impl RedisLink {
         }
     }
 
-    /// A section of `INFO`, of each server that has keys.
+    /// A section of `INFO`, from each server that has keys.
     pub(crate) async fn info(&self, section: &str) -> Result<Vec<String>, StoreError> {
         let mut command = cmd("INFO");
         command.arg(section);
@@ -140,9 +140,9 @@ impl RedisLink {
     }
 }
 
-/// Clients of Redis and S3 bring no cryptography of their own.
+/// The clients of Redis and S3 come without a cryptography provider.
 pub(crate) fn install_cryptography() {
-    // An error means that there is a provider already.
+    // An error means that a provider is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 

@@ -1,4 +1,4 @@
-//! The master that sentinels name, which is another one after a failover.
+//! The master that sentinels name, which changes with a failover.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -22,7 +22,7 @@ struct Inner {
     wait: Duration,
 }
 
-/// The connection to the master, and a number that tells it from those before.
+/// The connection to the master, and a number that distinguishes it from earlier ones.
 #[derive(Default)]
 struct Current {
     number: u64,
@@ -56,8 +56,8 @@ impl Sentinels {
         Ok(Self(Arc::new(Inner { client, current: Mutex::default(), config, wait: limits.queue_timeout })))
     }
 
-    /// Sends a command to the master. After an error of the connection, and one of a master that became a replica, the
-    /// sentinels are asked anew for the next command.
+    /// Sends a command to the master. After an error of the connection, or of a master that became a replica, the next
+    /// command asks the sentinels again.
     pub(super) async fn send(&self, command: &Cmd) -> RedisResult<Value> {
         let (number, mut connection) = self.master().await?;
         let sent = command.query_async(&mut connection).await;
@@ -83,7 +83,7 @@ impl Sentinels {
             return Ok(found);
         }
         let asked = timeout(self.0.wait, client.get_async_connection_with_config(&self.0.config)).await;
-        // Nothing was sent to the master, whatever was wrong: the command may be sent again.
+        // Nothing was sent to the master, so the command may be sent again.
         let connection = asked.map_err(|_| no_master("they do not answer"))?.map_err(|error| {
             if error.kind() == ErrorKind::AuthenticationFailed { error } else { no_master(&error.to_string()) }
         })?;

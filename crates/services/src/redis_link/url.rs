@@ -1,20 +1,20 @@
-//! URLs of Redis: one server as the client reads it, and the forms for sentinels and clusters that other tools have, too:
+//! URLs of Redis: one server in the client's form, and the common forms for sentinels and clusters:
 //! `redis+sentinel://host:26379,host2:26379/mymaster/0` and `redis+cluster://host:6379,host2:6379`.
 
 use ::redis::ConnectionAddr;
 
 use crate::http::query::decode;
 
-/// The port of a sentinel when the URL has none.
+/// The default port of a sentinel.
 const SENTINEL_PORT: u16 = 26379;
 
-/// The port of a server when the URL has none.
+/// The default port of a server.
 const PORT: u16 = 6379;
 
-/// Hosts of one URL at most.
+/// Limit of hosts in a URL.
 const MAX_HOSTS: usize = 100;
 
-/// Where Redis is.
+/// The address of Redis.
 pub(super) enum Place {
     /// One server; the client reads its URL.
     One,
@@ -32,7 +32,7 @@ pub(super) struct Login {
 #[derive(Debug, PartialEq)]
 pub(super) struct SentinelPlace {
     pub(super) sentinels: Vec<ConnectionAddr>,
-    /// The name that the sentinels have for the master.
+    /// The master's name in the sentinels.
     pub(super) master: String,
     pub(super) database: i64,
     pub(super) tls: bool,
@@ -49,7 +49,7 @@ pub(super) struct ClusterPlace {
 }
 
 impl Place {
-    /// Reads a URL. An error repeats nothing of it, as it may have a password.
+    /// Parses a URL. An error does not repeat it, because it may contain a password.
     pub(super) fn parse(url: &str) -> Result<Self, String> {
         let Some((scheme, rest)) = url.split_once("://") else { return Ok(Self::One) };
         match scheme {

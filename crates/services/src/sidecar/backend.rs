@@ -7,21 +7,21 @@ use crate::{Limits, ServicesError, SqlAccess, SqlParser};
 pub struct Backend {
     kind: &'static Kind,
     store: &'static Store,
-    /// It may hold a password; nothing prints it.
+    /// The URL, which may contain a password and is never printed.
     url: String,
     options: BackendOptions,
 }
 
 /// The options of a kind of service besides its URL. A kind ignores those of others.
 pub struct BackendOptions {
-    /// `sql`: what statements may do.
+    /// `sql`: the statements that are allowed.
     pub access: SqlAccess,
     /// `sql`: PostgreSQL's grammar.
     pub parser: SqlParser,
-    /// `kv` and `queue`: what every name in Redis begins with.
+    /// `kv` and `queue`: the prefix of all names in Redis.
     pub prefix: String,
-    /// `storage` on a folder: where clients outside reach the sidecar, such as `https://files.example.com`, for the URLs that it
-    /// signs.
+    /// `storage` on a folder: the sidecar's address for outside clients, such as `https://files.example.com`, for
+    /// signed URLs.
     pub public_url: Option<String>,
 }
 
@@ -41,7 +41,7 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// A kind that there is not, or a URL that the kind does not take. The error repeats nothing of the URL.
+    /// An unknown kind, or a URL that the kind does not support. The error does not repeat the URL.
     pub fn new(kind: &str, url: String, options: BackendOptions) -> Result<Self, ServicesError> {
         let kind = Kind::named(kind)?;
         Ok(Self { kind, store: kind.store(&url)?, url, options })

@@ -1,4 +1,4 @@
-//! Where a sidecar listens.
+//! Addresses of sidecars.
 
 use std::path::PathBuf;
 
@@ -9,10 +9,10 @@ use crate::ServicesError;
 use crate::http::guard::Guard;
 use crate::http::serve::Listener;
 
-/// Who shares the socket's group may connect, and nobody else.
+/// Members of the socket's group may connect, and no other users.
 const SOCKET_MODE: u32 = 0o660;
 
-/// Where a sidecar listens.
+/// The address of a sidecar.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Listen {
     /// A Unix socket, at an absolute path.
@@ -26,7 +26,7 @@ impl Listen {
     ///
     /// # Errors
     ///
-    /// A sentence that says what to write.
+    /// An invalid address; the error shows valid ones.
     pub fn parse(text: &str) -> Result<Self, ServicesError> {
         let wrong = || {
             ServicesError::Config(format!("`{text}` is nowhere to listen: write unix:///run/db.sock or 127.0.0.1:7001"))
@@ -47,7 +47,7 @@ impl Listen {
         Ok(Self::Tcp(address.to_string()))
     }
 
-    /// Listens. Gives also who may ask there, and the address as `tenon.toml` has it.
+    /// Listens. Also returns the guard, and the address in the form of `tenon.toml`.
     pub(crate) async fn bind(self) -> Result<(Listener, Guard, String), ServicesError> {
         match self {
             Self::Unix(path) => {

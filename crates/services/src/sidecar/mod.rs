@@ -21,22 +21,22 @@ use crate::{Limits, ServicesError};
 pub use backend::{Backend, BackendOptions};
 pub use listen::Listen;
 
-/// How long `/health` waits for the store.
+/// Time that `/health` waits for the store.
 const PING_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What a sidecar is told.
+/// Options of a sidecar.
 pub struct SidecarOptions {
-    /// What it serves, and from where.
+    /// Its kind and store.
     pub backend: Backend,
-    /// Where it listens.
+    /// Its address.
     pub listen: Listen,
-    /// The bearer token that every request but `/health` must have; none asks for none.
+    /// The bearer token that every request but `/health` must have; none requires none.
     pub token: Option<String>,
-    /// The bounds of a request.
+    /// The limits of a request.
     pub limits: Limits,
 }
 
-/// A sidecar, while it runs.
+/// A running sidecar.
 pub struct Sidecar {
     running: Running,
     address: String,
@@ -47,7 +47,7 @@ impl Sidecar {
     ///
     /// # Errors
     ///
-    /// A store that cannot be reached, or an address that cannot be listened on. No error has a password in it.
+    /// An unreachable store, or an address that cannot be used. No error contains a password.
     pub async fn start(options: SidecarOptions) -> Result<Self, ServicesError> {
         let SidecarOptions { backend, listen, token, limits } = options;
         if token.as_ref().is_some_and(String::is_empty) {
@@ -64,19 +64,19 @@ impl Sidecar {
         Ok(Self { running, address })
     }
 
-    /// Where it listens, as `tenon.toml` names it: `http://127.0.0.1:7001` or `unix:///run/db.sock`.
+    /// Its address in the form of `tenon.toml`: `http://127.0.0.1:7001` or `unix:///run/db.sock`.
     #[must_use]
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// Stops, when running requests have finished or their time is over. A socket's file is gone then.
+    /// Stops, after running requests have finished or their time limit has passed. A socket's file is deleted.
     pub async fn close(self) {
         self.running.close().await;
     }
 }
 
-/// A sidecar in this process, which listens nowhere. Cloning shares it; its store is left with the last clone.
+/// A sidecar in this process, which does not listen. Cloning shares it; the last clone closes its store.
 #[derive(Clone)]
 pub struct InProcessSidecar(Local);
 
@@ -85,7 +85,7 @@ impl InProcessSidecar {
     ///
     /// # Errors
     ///
-    /// A store that cannot be reached. No error has a password in it.
+    /// An unreachable store. No error contains a password.
     pub async fn open(backend: Backend, limits: Limits) -> Result<Self, ServicesError> {
         let routes = open(backend, &limits).await?;
         Ok(Self(Local::new(app(routes, guard_of(false), None), &limits)))
@@ -126,7 +126,7 @@ fn unavailable() -> Response {
     Problem::new(StatusCode::SERVICE_UNAVAILABLE, "the store behind this sidecar does not answer").into_response()
 }
 
-/// The guard of a listener: names matter where a browser can reach.
+/// The guard of a listener: host names matter where a browser can reach it.
 fn guard_of(loopback: bool) -> Guard {
     if loopback { Guard::Loopback } else { Guard::NoBrowser }
 }

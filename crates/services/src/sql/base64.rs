@@ -1,9 +1,9 @@
-//! Base64 (RFC 4648, section 4), in which bytes travel in JSON.
+//! Base64 (RFC 4648, section 4), the form of bytes in JSON.
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// The bytes that `{"base64":"…"}` stands for, which is how a parameter of bytes is written. None for every other value; an
-/// error when the text is no base64.
+/// The bytes in `{"base64":"…"}`, the form of a parameter of bytes. None for every other value; an error when the text
+/// is not base64.
 pub(crate) fn of_parameter(value: &serde_json::Value) -> Option<Result<Vec<u8>, ()>> {
     text_of_parameter(value).map(|text| decode(text).ok_or(()))
 }
@@ -27,7 +27,7 @@ pub(crate) fn encode(bytes: &[u8]) -> String {
     text
 }
 
-/// With or without padding; none when it is no base64.
+/// With or without padding; none when it is not base64.
 pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     let digits = text.trim_end_matches('=');
     if text.len() - digits.len() > 2 || digits.len() % 4 == 1 {

@@ -1,41 +1,42 @@
-//! Why statements have no result, and the problem details that say so.
+//! Errors of statements, and their problem details.
 
 use axum::http::header::RETRY_AFTER;
 use axum::http::{HeaderValue, StatusCode};
 
 use crate::http::problem::Problem;
 
-/// Why statements have no result.
+/// The reason why statements have no result.
 #[derive(Debug)]
 pub(crate) enum SqlError {
-    /// The statement does not fit its parameters, or is none: 400 with this text.
+    /// The statement is invalid, or does not fit its parameters: 400 with this text.
     Statement(String),
     /// The sidecar does not allow the statement: 403 with this text.
     Forbidden(String),
     /// The database refused the statement.
     Database(Box<Reported>),
-    /// More rows, or more bytes, than one answer may have: 400 with this text.
+    /// The answer would exceed its limit of rows or bytes: 400 with this text.
     TooMuch(String),
-    /// A statement came to another number of rows than the request expects: 409 with this text.
+    /// A statement affected another number of rows than the request expects: 409 with this text.
     Unexpected(String),
     /// The idempotency key belongs to another request: 422.
     KeyReused,
     /// There is no such transaction, or it has ended: 404.
     Ended,
-    /// The request has a transaction that is open: 409.
+    /// The request has an open transaction: 409.
     Nested,
     /// It took longer than allowed: 504.
     TimedOut,
     /// No connection came free in time: 503.
     Busy,
-    /// The connection was lost before anything was committed: 503.
+    /// The connection was lost before the commit: 503.
     Lost,
-    /// The connection was lost during the commit, which may have happened: 503, retryable only with an idempotency key.
+    /// The connection was lost during the commit, which may have succeeded: 503, retryable only with an idempotency
+    /// key.
     Unknown {
-        /// Whether the request has an idempotency key.
+        /// True when the request has an idempotency key.
         keyed: bool,
     },
-    /// Anything else; it is logged, and a client is told of none of it: 500.
+    /// Any other error; it is logged, and hidden from the client: 500.
     Internal(String),
 }
 
@@ -49,12 +50,12 @@ pub(crate) struct Reported {
     pub(crate) constraint: Option<String>,
     pub(crate) table: Option<String>,
     pub(crate) column: Option<String>,
-    /// The same request may pass when it is sent again: nothing of it has happened.
+    /// The same request may succeed when it is sent again: it had no effect.
     pub(crate) retryable: bool,
 }
 
 impl Reported {
-    /// An error of the client's, 400, about which nothing but a message is known.
+    /// A client's error, 400, with only a message.
     pub(crate) fn of(message: String) -> Self {
         Self {
             status: StatusCode::BAD_REQUEST,
@@ -116,7 +117,7 @@ fn of_reported(reported: Reported) -> Problem {
     problem.with_member("retryable", retryable)
 }
 
-/// A statement of a batch that failed, and why. Statements are counted from 0.
+/// A failed statement of a batch, counted from 0, and its error.
 #[derive(Debug)]
 pub(crate) struct Failed {
     pub(crate) statement: usize,
@@ -124,7 +125,7 @@ pub(crate) struct Failed {
 }
 
 impl Failed {
-    /// For what concerns all statements alike.
+    /// An error that concerns all statements.
     pub(crate) fn before(error: SqlError) -> Self {
         Self { statement: 0, error }
     }

@@ -1,10 +1,10 @@
-//! Numbers of parameters, as they were written. A JSON reader makes doubles of them, and not always the nearest ones.
+//! The text of numeric parameters. A JSON reader converts them to doubles, and not always to the nearest ones.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Number, Value};
 
-/// The texts of parameters, for those whose parsed value is not all that was written.
+/// The texts of parameters, where a parsed value may lose something.
 pub(crate) type Texts = Vec<Box<RawValue>>;
 
 #[derive(Deserialize)]
@@ -18,8 +18,8 @@ struct Batch {
     statements: Vec<Parameters>,
 }
 
-/// Whether a parsed value may differ from its text: a number that is not whole, or too large, and what may be bound as JSON,
-/// which has blanks, an order of members, and names that are there twice.
+/// Reports whether a parsed value may differ from its text: a number that is fractional or too large, and values that
+/// are bound as JSON, which have blanks, an order of members, and repeated names.
 pub(super) fn needs_text(value: &Value) -> bool {
     match value {
         Value::Number(_) => has_fraction(value),
@@ -29,7 +29,7 @@ pub(super) fn needs_text(value: &Value) -> bool {
     }
 }
 
-/// Whether a number, or a list of them, has one that is not whole, or too large.
+/// Reports whether a number, or a list of them, has one that is fractional or too large.
 pub(crate) fn has_fraction(value: &Value) -> bool {
     match value {
         Value::Number(number) => !number.is_i64(),
@@ -38,16 +38,17 @@ pub(crate) fn has_fraction(value: &Value) -> bool {
     }
 }
 
-/// The nearest float of a decimal text. None when it is no number, or is beyond the range of the type, as `1e999` and `1e-999`.
+/// The nearest float of a decimal text. None when it is not a number, or is beyond the range of the type, as `1e999`
+/// and `1e-999`.
 pub(crate) fn float<F: std::str::FromStr + Copy + Into<f64>>(text: &str) -> Option<F> {
     let float: F = text.parse().ok()?;
     let wide: f64 = float.into();
-    // Infinity has to be spelled, and only zeros are 0.
+    // Only a spelled infinity is infinite, and only zeros are 0.
     let is_spelled = text.trim_start_matches(['+', '-']).starts_with(['i', 'I']);
     ((wide.is_finite() || wide.is_nan() || is_spelled) && (wide != 0.0 || digits(text).is_empty())).then_some(float)
 }
 
-/// The texts of the parameters of a statement. None when the body is no statement, which is found out elsewhere.
+/// The texts of the parameters of a statement. None when the body is not a statement, which is reported elsewhere.
 pub(super) fn of_statement(body: &[u8]) -> Option<Texts> {
     serde_json::from_slice::<Parameters>(body).ok()?.params
 }
@@ -57,7 +58,7 @@ pub(super) fn of_batch(body: &[u8]) -> Option<Vec<Option<Texts>>> {
     Some(serde_json::from_slice::<Batch>(body).ok()?.statements.into_iter().map(|each| each.params).collect())
 }
 
-/// The value of a text, with a text for each number that has more digits than a double.
+/// The value of a text, in which numbers with more digits than a double are texts.
 pub(crate) fn decimals_of(text: &RawValue) -> Value {
     let raw = text.get().trim();
     match raw.as_bytes().first() {
@@ -71,13 +72,13 @@ pub(crate) fn decimals_of(text: &RawValue) -> Value {
     }
 }
 
-/// The texts of a list's items; none when it is no list.
+/// The texts of a list's items; none when it is not a list.
 pub(crate) fn items_of(text: &RawValue) -> Option<Texts> {
     serde_json::from_str(text.get()).ok()
 }
 
 fn number(raw: &str) -> Value {
-    // `-0` is a float: no integer has its sign.
+    // `-0` is a float, because integers have no negative zero.
     if let Some(whole) = raw.parse::<i64>().ok().filter(|whole| *whole != 0 || !raw.starts_with('-')) {
         return whole.into();
     }
@@ -92,7 +93,7 @@ fn is_rounded(raw: &str, float: f64) -> bool {
     digits(raw) != digits(&format!("{float:e}"))
 }
 
-/// The numbers of a JSON text that a reader of JSON rounds, in their order.
+/// The numbers of a JSON text that a JSON reader rounds, in their order.
 pub(super) fn rounded(text: &[u8]) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -157,7 +158,7 @@ mod tests {
         assert_eq!(float::<f64>("-0").map(f64::to_bits), Some((-0.0_f64).to_bits()));
         assert_eq!((float("-Infinity"), float("inf")), (Some(f64::NEG_INFINITY), Some(f64::INFINITY)));
         assert_eq!((float("5e-324"), float("0e-999")), (Some(5e-324), Some(0.0)));
-        // By way of a double it would be 16777216.
+        // Rounding twice, through a double, would give 16777216.
         assert_eq!(float("16777217.0000000001"), Some(16_777_218_f32));
         assert!(float::<f64>("NaN").is_some_and(f64::is_nan));
         for wrong in ["1e999", "-1e-999", "", "0x1", " 1"] {

@@ -23,21 +23,21 @@ pub(crate) use statement::Statement;
 
 use tokio::time::Instant;
 
-/// The text of `{"float":"…"}`, which is how a parameter is written that JSON has no number for. None for every other value.
+/// The text of `{"float":"…"}`, the form of a parameter that is not a JSON number. None for every other value.
 fn float_of_parameter(value: &serde_json::Value) -> Option<&str> {
     value.as_object().filter(|object| object.len() == 1)?.get("float")?.as_str()
 }
 
-/// What is said of blanks and comments, which databases take for a statement in ways of their own.
+/// The error of blanks and comments, which each database treats differently.
 const NO_STATEMENT: &str = "there is no statement in this text";
 
 /// A database.
 pub(crate) trait SqlStore: Clone + Send + Sync + 'static {
-    /// Parameters that the database takes in one statement.
+    /// Limit of parameters in one statement.
     const MAX_PARAMS: usize;
 
-    /// Runs the statements of a request one after the other on one connection. Nothing that they write stays unless there is
-    /// an answer.
+    /// Runs the statements of a request one after the other on one connection. Their changes are committed only if
+    /// there is an answer.
     fn run(&self, request: SqlRequest) -> impl Future<Output = Result<Answer, Failed>> + Send;
 
     /// A transaction that is open between requests. Dropping it rolls back.
@@ -63,6 +63,6 @@ pub(crate) trait SqlStore: Clone + Send + Sync + 'static {
     /// Rolls a transaction back.
     fn roll_back(&self, transaction: Self::Transaction) -> impl Future<Output = ()> + Send;
 
-    /// Whether the database answers.
+    /// Checks that the database responds.
     fn ping(&self) -> impl Future<Output = Result<(), String>> + Send;
 }

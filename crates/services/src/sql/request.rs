@@ -1,4 +1,4 @@
-//! What a request asks of a database, and its answer.
+//! A request of a database, and its answer.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -10,15 +10,15 @@ use sha2::{Digest, Sha256};
 use super::{Outcome, Statement, exact};
 use crate::http::problem::Problem;
 
-/// How long an answer is kept.
+/// Time that an answer is kept.
 pub(crate) const KEPT: Duration = Duration::from_secs(24 * 3600);
 
-/// Characters of an idempotency key.
+/// Limit of characters of an idempotency key.
 const MAX_KEY: usize = 255;
 
 pub(crate) const KEY_HEADER: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// Whether statements stand alone or all or none of them happen.
+/// The mode of a request's statements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// One statement.
@@ -27,7 +27,7 @@ pub(crate) enum Mode {
     Transaction,
 }
 
-/// How far a transaction is kept apart from others that run at the same time.
+/// The isolation level of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Isolation {
     ReadUncommitted,
@@ -57,7 +57,7 @@ impl Isolation {
         }))
     }
 
-    /// As SQL writes it.
+    /// The level in SQL.
     pub(crate) fn sql(self) -> &'static str {
         match self {
             Self::ReadUncommitted => "READ UNCOMMITTED",
@@ -68,11 +68,11 @@ impl Isolation {
     }
 }
 
-/// An idempotency key, and the request that it stands for.
+/// An idempotency key, and its request.
 #[derive(Clone, Debug)]
 pub(crate) struct Keyed {
     pub(crate) key: String,
-    /// SHA-256 of the route, the body, and its numbers that a double rounds, in hexadecimal digits.
+    /// SHA-256 of the route, the body, and the text of numbers that a double rounds, in hexadecimal digits.
     pub(crate) request: String,
 }
 
@@ -102,7 +102,7 @@ impl Keyed {
     }
 }
 
-/// A request of a database.
+/// The statements of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct SqlRequest {
     pub(crate) statements: Vec<Statement>,
@@ -117,6 +117,6 @@ pub(crate) struct SqlRequest {
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) body: String,
-    /// An earlier request of the same idempotency key was answered so; this one did nothing.
+    /// The answer is that of an earlier request with the same idempotency key; this one changed nothing.
     pub(crate) replayed: bool,
 }

@@ -1,15 +1,15 @@
-//! Results as JSON, written as the rows come, so that no more is held than is sent.
+//! Results as JSON, written as the rows arrive, so that no more is buffered than is sent.
 
 use serde_json::Value;
 
 use super::SqlError;
 use crate::Limits;
 
-/// What a statement came to.
+/// The outcome of a statement.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
     pub(crate) columns: Vec<String>,
-    /// The rows as JSON objects, with commas between.
+    /// The rows as JSON objects, with commas in between.
     pub(crate) rows: String,
     pub(crate) row_count: u64,
     pub(crate) rows_affected: u64,
@@ -19,20 +19,20 @@ pub(crate) struct Outcome {
 pub(crate) enum Cell {
     /// A value of JSON.
     Value(Value),
-    /// JSON as the database has it, number by number and key by key.
+    /// JSON in the database's own text, with its digits and order of keys.
     Json(String),
 }
 
-/// The integers that every JSON reader has exactly: ±(2^53 − 1).
+/// The integers that every JSON reader represents exactly: ±(2^53 − 1).
 const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
 
 impl Cell {
-    /// A number, or a text beyond what a double holds exactly.
+    /// A number, or a text when a double is not exact.
     pub(crate) fn integer(value: i64) -> Self {
         Self::Value(if value.unsigned_abs() <= MAX_SAFE_INTEGER { value.into() } else { value.to_string().into() })
     }
 
-    /// A number; what JSON has no number for becomes a text, as PostgreSQL writes it.
+    /// A number, or PostgreSQL's text when JSON has no such number.
     pub(crate) fn float(value: f64) -> Self {
         Self::Value(match serde_json::Number::from_f64(value) {
             Some(number) => Value::Number(number),
@@ -59,17 +59,17 @@ impl Cell {
 /// Collects rows within the limits.
 pub(crate) struct ResultWriter {
     outcome: Outcome,
-    /// For each column of the statement its key as JSON with a colon; none where a later column has the same name.
+    /// For each column of the statement its key as JSON with a colon; none when a later column has the same name.
     keys: Vec<Option<String>>,
     count: usize,
     max_rows: usize,
     max_bytes: usize,
-    /// Bytes of the results before it in the same answer.
+    /// Bytes of the earlier results in the same answer.
     taken: usize,
 }
 
 impl ResultWriter {
-    /// `taken` is how many bytes the results before it have, in the same answer.
+    /// `taken` is the number of bytes of the earlier results in the same answer.
     pub(crate) fn new(names: &[String], limits: &Limits, taken: usize) -> Self {
         let last = |index: usize, name: &String| !names[index + 1..].contains(name);
         let keys = names
@@ -87,12 +87,12 @@ impl ResultWriter {
         }
     }
 
-    /// Whether a value of so many bytes, as the database has it, may be part of the result: asked before it is copied.
+    /// Checks, before it is copied, that a value of so many bytes fits in a result.
     pub(crate) fn require_room(bytes: usize, limits: &Limits) -> Result<(), SqlError> {
         if bytes > limits.max_result_bytes { Err(too_large(limits.max_result_bytes)) } else { Ok(()) }
     }
 
-    /// Adds a row; `cell` is asked for each column by its index.
+    /// Adds a row; `cell` returns each column by its index.
     pub(crate) fn push(&mut self, mut cell: impl FnMut(usize) -> Result<Cell, SqlError>) -> Result<(), SqlError> {
         if self.count == self.max_rows {
             return Err(SqlError::TooMuch(format!("the result has more than {} rows; use LIMIT", self.max_rows)));
@@ -126,7 +126,7 @@ impl ResultWriter {
     }
 }
 
-/// A result of more bytes than it may have.
+/// The error of a result that is too large.
 pub(crate) fn too_large(limit: usize) -> SqlError {
     SqlError::TooMuch(format!("the result is larger than {limit} bytes; use LIMIT"))
 }

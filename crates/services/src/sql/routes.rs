@@ -17,7 +17,7 @@ use crate::Limits;
 use crate::http::body;
 use crate::http::problem::Problem;
 
-/// Set on an answer that an earlier request of the same idempotency key had.
+/// Set on the stored answer of an idempotency key.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
 struct Shared<S: SqlStore> {
@@ -33,7 +33,7 @@ impl<S: SqlStore> Clone for Shared<S> {
 }
 
 impl<S: SqlStore> Shared<S> {
-    /// Runs a request in the transaction that its headers name, or else by itself.
+    /// Runs a request in the transaction that its headers name, or else on its own.
     async fn run(&self, headers: &HeaderMap, request: SqlRequest) -> Result<Answer, Problem> {
         let is_batch = request.mode == Mode::Transaction;
         let ran = match headers.get(TRANSACTION) {
@@ -62,7 +62,7 @@ pub(crate) fn routes<S: SqlStore>(store: S, limits: Limits) -> Router {
         .with_state(Shared { transactions: Transactions::new(store.clone(), limits.clone()), store, limits })
 }
 
-/// `{"isolation"}`, or nothing → 201 with the id of a transaction.
+/// `{"isolation"}`, or an empty body → 201 with the id of a transaction.
 async fn begin<S: SqlStore>(
     State(shared): State<Shared<S>>,
     headers: HeaderMap,
@@ -156,7 +156,7 @@ fn first(outcomes: &[Outcome]) -> &Outcome {
     outcomes.first().unwrap_or(&NONE)
 }
 
-/// An answer; one that was given before says so.
+/// An answer; a header marks a replayed one.
 fn answered(answer: Answer) -> Response {
     let mut response = in_json(answer.body);
     if answer.replayed {

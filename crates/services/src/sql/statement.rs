@@ -1,4 +1,4 @@
-//! Statements as a client sends them.
+//! Statements from clients.
 
 use serde_json::Value;
 
@@ -12,14 +12,14 @@ use crate::http::problem::Problem;
 pub(crate) struct Statement {
     pub(crate) sql: String,
     pub(crate) params: Vec<Value>,
-    /// The texts of the parameters, when one of them needs its text; else none.
+    /// The texts of the parameters, if one of them needs its text; else none.
     pub(crate) texts: Texts,
-    /// The number of rows that it must come to, for the transaction to be committed.
+    /// The number of affected rows that the commit requires.
     pub(crate) expected_rows: Option<u64>,
 }
 
 impl Statement {
-    /// Checks `expect`: the rows of a result, or those that were changed where there is no result.
+    /// Checks `expect` against the rows of a result, or the changed rows without a result.
     pub(crate) fn check(&self, outcome: &Outcome) -> Result<(), SqlError> {
         let rows = if outcome.columns.is_empty() { outcome.rows_affected } else { outcome.row_count };
         match self.expected_rows {
@@ -30,7 +30,8 @@ impl Statement {
         }
     }
 
-    /// Reads `{"sql":"…","params":[…],"expect":{"rows":n}}`; all but the text may be left out. Problems never repeat a value.
+    /// Reads `{"sql":"…","params":[…],"expect":{"rows":n}}`; all but the text are optional. Problems never repeat a
+    /// value.
     fn from_json(value: Value, limits: &Limits) -> Result<Self, Problem> {
         let Value::Object(mut object) = value else {
             return Err(Problem::bad_request("a statement is an object with `sql` and `params`"));
@@ -101,7 +102,7 @@ impl Statement {
     }
 }
 
-/// Two readers of JSON take one of two members of one name, not always the same.
+/// JSON readers differ in which of two members of one name they take.
 fn ambiguous() -> Problem {
     Problem::bad_request("the body has a name twice")
 }

@@ -1,9 +1,9 @@
 //! Transactions that stay open between requests, each on a connection of its own.
 //!
 //! `POST /sql/transaction` begins one and answers its id. Statements name it in the header `tenon-transaction`, and
-//! `POST /sql/transaction/commit` or `DELETE /sql/transaction` ends it. An id is 128 random bits, and good only with the bearer
-//! token that began it. A transaction is rolled back when a statement of it fails, when its client leaves in the middle of a
-//! statement, and when one of two limits of time has passed: between two statements, and in all.
+//! `POST /sql/transaction/commit` or `DELETE /sql/transaction` ends it. An id is 128 random bits, and good only with
+//! the bearer token that began it. A transaction is rolled back when a statement fails, when its client disconnects
+//! during a statement, and when a time limit has passed: between two statements, or in total.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -18,10 +18,10 @@ use super::{Answer, Failed, Isolation, SqlError, SqlRequest, SqlStore};
 use crate::Limits;
 use crate::lease::secret_id;
 
-/// Names the transaction of a statement, and on the answer to a beginning the one that has begun.
+/// Names the transaction of a statement, and in the answer a newly begun one.
 pub(super) const TRANSACTION: HeaderName = HeaderName::from_static("tenon-transaction");
 
-/// Names on an answer the transaction that has ended.
+/// Names the ended transaction in an answer.
 pub(super) const ENDED: HeaderName = HeaderName::from_static("tenon-transaction-ended");
 
 /// The open transactions. Cloning shares them.
@@ -66,8 +66,8 @@ impl<S: SqlStore> Transactions<S> {
         Self(Arc::new(Inner { store, limits, permits, open: Mutex::default() }))
     }
 
-    /// Begins a transaction, and returns its id. The runtime names in the headers the one that the same request has begun: while
-    /// that one is open, this is an error.
+    /// Begins a transaction, and returns its id. The runtime's headers name the one that the same request has begun:
+    /// while that one is open, this is an error.
     pub(super) async fn begin(&self, isolation: Option<Isolation>, headers: &HeaderMap) -> Result<String, SqlError> {
         let inner = &self.0;
         let outer = headers.get(TRANSACTION).and_then(|id| id.to_str().ok());
@@ -95,7 +95,7 @@ impl<S: SqlStore> Transactions<S> {
         let inner = &self.0;
         let entry = self.find(id, headers).map_err(Failed::before)?;
         let mut slot = entry.slot.lock().await;
-        // While it is taken out, this request has it: when its client leaves, the transaction goes with it.
+        // Taken out while it runs, so that it is dropped when the client disconnects.
         let Held { transaction, _permit } = slot.take().ok_or_else(|| Failed::before(SqlError::Ended))?;
         let deadline = entry.expires.min(Instant::now() + inner.limits.statement_timeout);
         match inner.store.run_in(transaction, request, deadline).await {
@@ -130,7 +130,7 @@ impl<S: SqlStore> Transactions<S> {
         found.map(|open| Arc::clone(&open.entry)).ok_or(SqlError::Ended)
     }
 
-    /// Takes a transaction out when no statement of it runs any more.
+    /// Takes a transaction out after its running statement.
     async fn take(&self, id: &str, headers: &HeaderMap) -> Result<Held<S>, SqlError> {
         let entry = self.find(id, headers)?;
         let held = entry.slot.lock().await.take();
@@ -156,14 +156,14 @@ impl<S: SqlStore> Entry<S> {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    /// When its time is over, unless another statement comes.
+    /// The time of its expiry, unless another statement comes.
     fn ends(&self, limits: &Limits) -> Instant {
         let last = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
         self.expires.min(last + limits.transaction_idle)
     }
 }
 
-/// Rolls a transaction back when its time is over.
+/// Rolls a transaction back at its expiry.
 async fn watch<S: SqlStore>(inner: Weak<Inner<S>>, entry: Weak<Entry<S>>, id: String) {
     loop {
         let ends = match (inner.upgrade(), entry.upgrade()) {
@@ -172,7 +172,7 @@ async fn watch<S: SqlStore>(inner: Weak<Inner<S>>, entry: Weak<Entry<S>>, id: St
         };
         sleep_until(ends).await;
         let (Some(inner), Some(entry)) = (inner.upgrade(), entry.upgrade()) else { return };
-        // A statement that runs ends by its own deadline.
+        // A running statement ends by its own deadline.
         let mut slot = entry.slot.lock().await;
         if slot.is_some() && Instant::now() < entry.ends(&inner.limits) {
             continue;

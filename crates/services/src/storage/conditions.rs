@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 
 use super::Meta;
 
-/// What a request wants to be so, or not to be so, of the object.
+/// The preconditions of a request on the object.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Conditions {
     if_match: Option<Vec<String>>,
@@ -16,7 +16,7 @@ pub(crate) struct Conditions {
     if_range: Option<String>,
 }
 
-/// What is to become of a read.
+/// The decision about a read.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ReadAnswer {
     Proceed,
@@ -43,7 +43,7 @@ impl Conditions {
             && self.if_range.is_none()
     }
 
-    /// Whether a write may happen where `current` is, or nothing.
+    /// Reports whether a write may replace `current`, or create the object.
     pub(crate) fn allow_write(&self, current: Option<&Meta>) -> bool {
         let matches = |tags: &[String]| current.is_some_and(|meta| any_strong(tags, &meta.etag));
         self.if_match.as_deref().is_none_or(matches)
@@ -54,7 +54,7 @@ impl Conditions {
                     .is_none_or(|since| current.is_none_or(|meta| seconds(meta.modified) <= since)))
     }
 
-    /// In the order of section 13.2.2.
+    /// Evaluates in the order of section 13.2.2.
     pub(crate) fn of_read(&self, meta: &Meta) -> ReadAnswer {
         let failed = match (&self.if_match, self.if_unmodified_since) {
             (Some(tags), _) => !any_strong(tags, &meta.etag),
@@ -73,7 +73,7 @@ impl Conditions {
         }
     }
 
-    /// Whether `Range` is to be heeded: an `If-Range` names the object that the client has the rest of.
+    /// Reports whether `Range` applies: an `If-Range` must name this object.
     pub(crate) fn allow_range(&self, meta: &Meta) -> bool {
         self.if_range.as_ref().is_none_or(|given| {
             (*given == meta.etag && !given.starts_with("W/"))
@@ -110,7 +110,7 @@ fn parse_date(text: &str) -> Option<DateTime<Utc>> {
     DateTime::parse_from_rfc2822(text).ok().map(|date| date.to_utc())
 }
 
-/// A date as HTTP writes it.
+/// A date in HTTP's format.
 pub(crate) fn http_date(time: DateTime<Utc>) -> String {
     time.format("%a, %d %b %Y %H:%M:%S GMT").to_string()
 }

@@ -1,4 +1,4 @@
-//! Content types of objects in S3, whose lists have none: what HEAD has said of an object is kept for the next list.
+//! Content types of objects in S3, whose lists lack them: the answer to a HEAD is cached for the next list.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -6,17 +6,18 @@ use chrono::{DateTime, TimeDelta, Utc};
 use hashlink::LruCache;
 use object_store::ObjectMeta;
 
-/// Objects whose content types are kept.
+/// Limit of cached objects.
 const CAPACITY: usize = 20_000;
 
-/// The longest path and type that are kept.
+/// Limit in bytes of a cached path and type.
 const MAX_BYTES: usize = 1024;
 
-/// Another write of the same bytes, with another type, has the same ETag, and the same time if it is of the same second. So an object
-/// is kept only when its time is past. The clock of S3 is within 15 minutes of this one, since it refuses signatures beyond.
+/// Another write of the same bytes with another type has the same ETag, and within the same second the same time. So an
+/// object is cached only after this time. The clocks of S3 and this machine differ by at most 15 minutes, because S3
+/// refuses signatures beyond.
 const SETTLED: TimeDelta = TimeDelta::minutes(16);
 
-/// An object as a list shows it, and its content type.
+/// A listed object, and its content type.
 struct Known {
     etag: Option<String>,
     modified: DateTime<Utc>,
@@ -34,7 +35,7 @@ impl Default for ContentTypes {
 }
 
 impl ContentTypes {
-    /// The content type of an object that a list shows; none when it is not known of this very object.
+    /// The content type of a listed object; none when it is not cached for this version.
     pub(super) fn get(&self, listed: &ObjectMeta) -> Option<String> {
         let mut types = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = types.get(listed.location.as_ref())?;
@@ -42,7 +43,7 @@ impl ContentTypes {
         is_same.then(|| known.content_type.clone())
     }
 
-    /// Keeps what HEAD says of an object, unless it is too new.
+    /// Caches a HEAD's result, unless the object is too new.
     pub(super) fn set(&self, object: &ObjectMeta, content_type: &str) {
         let path = object.location.as_ref();
         if path.len() + content_type.len() > MAX_BYTES || Utc::now() - object.last_modified < SETTLED {

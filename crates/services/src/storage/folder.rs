@@ -20,13 +20,13 @@ use crate::http::body::Incoming;
 
 const IS_FOLDER: &str = "this path is a folder of other objects";
 
-/// The age at which a file of an upload counts as left behind by a process that was killed.
+/// The age at which a file of an upload counts as abandoned by a killed process.
 const ABANDONED: Duration = Duration::from_secs(3600);
 
-/// Bytes of an upload that are held; a larger one goes to a file of its own first.
+/// Limit in bytes of an upload in memory; a larger one goes to a temporary file first.
 const HELD_BYTES: usize = 1024 * 1024;
 
-/// How many writes to different paths may go on at once.
+/// Limit of concurrent writes to different paths.
 const STRIPES: usize = 64;
 
 /// A folder. One process at a time may write to it through this.
@@ -36,17 +36,18 @@ pub(crate) struct FolderStore {
     files: Arc<LocalFileSystem>,
     types: Types,
     pub(super) uploads: Uploads,
-    /// Addresses are signed with it.
+    /// The key that signs addresses.
     key: Arc<[u8]>,
     locks: Arc<Locks>,
-    /// Keeps other sidecars out of the folder, until it is dropped.
+    /// Locks the folder against other sidecars, until it is dropped.
     _lock: Option<Arc<File>>,
 }
 
 struct Locks {
-    /// Writers share it; who deletes has it alone, since that clears empty folders away, in which another may just write.
+    /// Writers share it; a delete has it exclusively, because it removes empty folders into which another request may
+    /// just write.
     folders: RwLock<()>,
-    /// One writer a path, so that what a condition looks at stays so, and a file and its type belong together.
+    /// One writer for each path, so that a checked condition stays true, and a file matches its type.
     paths: [Mutex<()>; STRIPES],
 }
 
@@ -62,7 +63,7 @@ fn stripe(path: &ObjectPath) -> usize {
 }
 
 impl FolderStore {
-    /// Opens a folder that no other sidecar serves, and makes it if need be.
+    /// Opens or creates a folder that no other sidecar serves.
     pub(crate) fn open_alone(root: &Path) -> Result<Self, ServicesError> {
         let fail = |reason: String| ServicesError::Folder { path: root.to_path_buf(), reason };
         fs::create_dir_all(root).map_err(|error| fail(error.to_string()))?;
@@ -74,7 +75,7 @@ impl FolderStore {
         }
     }
 
-    /// Opens a folder, and makes it if need be.
+    /// Opens or creates a folder.
     pub(crate) fn open(root: &Path) -> Result<Self, ServicesError> {
         let fail = |reason: String| ServicesError::Folder { path: root.to_path_buf(), reason };
         fs::create_dir_all(root).map_err(|error| fail(error.to_string()))?;
@@ -103,7 +104,7 @@ impl FolderStore {
         Ok((meta, is_known))
     }
 
-    /// The object that a write takes the place of, if the conditions hold of it.
+    /// The object that a write replaces, if it meets the conditions.
     async fn allowed(&self, path: &ObjectPath, conditions: &Conditions) -> Result<Option<Meta>, StorageError> {
         let current = match self.head_unlocked(path).await {
             Ok((meta, _)) => Some(meta),
@@ -117,7 +118,7 @@ impl FolderStore {
         &self.root
     }
 
-    /// Makes an object of a complete file.
+    /// Makes an object from a complete file.
     pub(super) async fn publish(
         &self,
         path: &ObjectPath,
@@ -141,7 +142,7 @@ impl BlobStore for FolderStore {
         if known {
             return Ok(meta);
         }
-        // The file may be in its place and its type on the way: that is waited for.
+        // Waits for a writer that has stored the file and not yet its type.
         let _writer = self.locks.path(path).lock().await;
         self.head_unlocked(path).await.map(|(meta, _)| meta)
     }
@@ -183,7 +184,7 @@ impl BlobStore for FolderStore {
         let mode = if current.is_some() { PutMode::Overwrite } else { PutMode::Create };
         let options = PutOptions { mode, ..PutOptions::default() };
         let put = self.files.put_opts(path.as_path(), first.into(), options).await.map_err(|error| match error {
-            // There is no such object, and yet there is something.
+            // There is no such object, but a folder of that name.
             object_store::Error::AlreadyExists { .. } => StorageError::Conflict(IS_FOLDER),
             other => conflict(other),
         })?;
@@ -204,7 +205,7 @@ impl BlobStore for FolderStore {
 
     async fn copy(&self, from: &ObjectPath, to: &ObjectPath, conditions: &Conditions) -> Result<Written, StorageError> {
         let _folders = self.locks.folders.read().await;
-        // In one order for all, so that two copies never wait for each other.
+        // In one order for all, so that two copies never deadlock.
         let (first, second) = (stripe(from).min(stripe(to)), stripe(from).max(stripe(to)));
         let _first = self.locks.paths[first].lock().await;
         let _second = if first == second { None } else { Some(self.locks.paths[second].lock().await) };
@@ -238,8 +239,8 @@ impl BlobStore for FolderStore {
     }
 }
 
-/// Deletes files of uploads whose process was killed: those named `object#1`, or in the folder of large uploads, written between
-/// the two times. Older files were in the folder before it was a store, and newer ones may be uploads of another process.
+/// Deletes abandoned files of uploads: those named `object#1`, or in the folder of large uploads, written between the
+/// two times. Older files were in the folder before it was a store, and newer ones may be uploads of another process.
 fn sweep(folder: &Path, since: SystemTime, before: SystemTime) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
@@ -255,7 +256,7 @@ fn sweep(folder: &Path, since: SystemTime, before: SystemTime) {
     }
 }
 
-/// A file cannot be where a folder is, nor the other way round.
+/// A file cannot replace a folder, nor the other way round.
 pub(super) fn conflict(error: impl Into<StorageError>) -> StorageError {
     let error = error.into();
     if let StorageError::Internal(text) = &error {

@@ -1,4 +1,4 @@
-//! Uploads in parts to a folder: each part is a file beside the objects, and the database beside has what they belong to.
+//! Uploads in parts to a folder: each part is a file beside the objects, and the database maps it to its upload.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -20,13 +20,13 @@ use crate::http::problem::Problem;
 use crate::lease::secret_id;
 use crate::sqlite_file::SqliteFile;
 
-/// The folder with a folder for each upload, which no list shows.
+/// The folder with a folder for each upload, which lists omit.
 const PARTS: &str = ".tenon-parts";
 
-/// Uploads that are open at the same time.
+/// Limit of open uploads.
 const MAX_UPLOADS: i64 = 1000;
 
-/// Seconds after its last part for which an upload is kept.
+/// Seconds after its last part until an upload expires.
 const KEPT_SECONDS: i64 = 24 * 3600;
 
 pub(super) const SCHEMA: &str = "
@@ -50,7 +50,7 @@ impl Uploads {
         Self { file, folder: root.join(PARTS) }
     }
 
-    /// The folder of an upload's parts. The id is one of the database.
+    /// The folder of an upload's parts. The id comes from the database.
     fn folder_of(&self, id: &str) -> PathBuf {
         self.folder.join(id)
     }
@@ -62,7 +62,7 @@ impl Uploads {
         self.file.call(work).await.map_err(StorageError::Internal)
     }
 
-    /// What is to be kept with the object of an upload.
+    /// The properties for the object of an upload.
     async fn find(&self, path: &ObjectPath, id: &UploadId) -> Result<Kept, StorageError> {
         let (path, id) = (path.as_str().to_owned(), id.as_str().to_owned());
         let found = self.call(move |db| {
@@ -88,7 +88,7 @@ impl Uploads {
         .await
     }
 
-    /// Forgets an upload, and deletes its parts.
+    /// Deletes an upload and its parts.
     async fn remove(&self, path: &ObjectPath, id: &UploadId) -> Result<(), StorageError> {
         let (path, upload) = (path.as_str().to_owned(), id.as_str().to_owned());
         let removed = self.call(move |db| {
@@ -109,9 +109,9 @@ impl Uploads {
         Ok(())
     }
 
-    /// Deletes what is left of uploads that are over, at the start.
+    /// Deletes the rest of ended uploads, at the start.
     pub(super) fn clear(&self, db: &Connection) -> rusqlite::Result<()> {
-        // Before the uploads are looked at: another process may begin one.
+        // Listed before the uploads, because another process may begin one.
         let folders: Vec<_> = fs::read_dir(&self.folder).into_iter().flatten().flatten().collect();
         forget_abandoned(db)?;
         let mut find = db.prepare("SELECT 1 FROM uploads WHERE id = ?")?;
@@ -124,7 +124,7 @@ impl Uploads {
     }
 }
 
-/// Forgets the uploads that no part has come for in a day, and gives their ids.
+/// Deletes the uploads without a part in the last day, and returns their ids.
 fn forget_abandoned(db: &Connection) -> rusqlite::Result<Vec<String>> {
     let forgotten: Vec<String> = db
         .prepare_cached("DELETE FROM uploads WHERE touched < ? RETURNING id")?
@@ -199,7 +199,7 @@ impl UploadStore for FolderStore {
         let kept = self.uploads.call(move |db| {
             let transaction = db.transaction()?;
             let (upload, part) = (&row.0, row.1);
-            // Meanwhile it may have been completed, or given up.
+            // The upload may have been completed or aborted since.
             let is_open =
                 transaction.execute("UPDATE uploads SET touched = ? WHERE id = ?", params![now(), upload])? == 1;
             let find = "SELECT file FROM parts WHERE upload = ? AND part = ?";
@@ -243,7 +243,7 @@ impl UploadStore for FolderStore {
         let mut files: HashMap<Part, String> = self.uploads.parts(id).await?.into_iter().collect();
         let files: Option<Vec<PathBuf>> =
             parts.iter().map(|part| files.remove(part).map(|file| folder.join(file))).collect();
-        // A part was replaced since it was looked at.
+        // A part was replaced since it was checked.
         let files = files.ok_or(StorageError::Conflict("the parts have changed meanwhile"))?;
         let staged = Staged::joined(self.root(), files).await?;
         let written = self.publish(path, staged, &kept, conditions).await?;
@@ -268,7 +268,7 @@ pub(super) fn join(files: &[PathBuf], to: &Path) -> io::Result<()> {
     joined.sync_all()
 }
 
-/// The error of a file of an upload: it may have been ended by another request.
+/// The error of an upload's file, which another request may have deleted.
 pub(super) fn gone(error: io::Error) -> StorageError {
     if error.kind() == io::ErrorKind::NotFound { StorageError::NoUpload } else { failed(error) }
 }

@@ -1,4 +1,4 @@
-//! The headers that are kept with an object, and sent with it.
+//! The headers that are stored and sent with an object.
 
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_TYPE, EXPIRES,
@@ -11,13 +11,13 @@ use crate::http::problem::Problem;
 /// The content type of an object that was stored without one.
 const DEFAULT_TYPE: &str = "application/octet-stream";
 
-/// What the names of metadata begin with.
+/// The prefix of metadata headers.
 const METADATA: &str = "x-meta-";
 
-/// Bytes of an object's metadata, names and values; as S3 has it.
+/// Limit in bytes of an object's metadata, names and values; the same as S3's.
 const MAX_METADATA: usize = 2048;
 
-/// What is kept with an object.
+/// The properties stored with an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Kept {
     pub(crate) content_type: String,
@@ -32,9 +32,9 @@ impl Default for Kept {
 }
 
 impl Kept {
-    /// Out of the headers of a request that stores an object.
+    /// Reads the headers of a request that stores an object.
     pub(crate) fn of(headers: &HeaderMap) -> Result<Self, Problem> {
-        // Not every store keeps it.
+        // Not every store supports it.
         if headers.contains_key(EXPIRES) {
             return Err(Problem::bad_request("the header expires is not kept with an object: use cache-control"));
         }
@@ -68,7 +68,7 @@ impl Kept {
         Ok(kept)
     }
 
-    /// Puts them into an answer.
+    /// Adds them to an answer.
     pub(crate) fn write(&self, headers: &mut HeaderMap) {
         for (name, value) in &self.headers {
             if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
@@ -77,12 +77,12 @@ impl Kept {
         }
     }
 
-    /// As a folder keeps them; none when there are none.
+    /// The stored form in a folder; none when there are none.
     pub(crate) fn headers_json(&self) -> Option<String> {
         (!self.headers.is_empty()).then(|| serde_json::json!(self.headers).to_string())
     }
 
-    /// As S3 keeps them.
+    /// The stored form in S3.
     pub(crate) fn to_attributes(&self) -> Attributes {
         let mut attributes = Attributes::from_iter([(Attribute::ContentType, self.content_type.clone())]);
         for (name, value) in &self.headers {
@@ -98,7 +98,7 @@ impl Kept {
         attributes
     }
 
-    /// As S3 has kept them.
+    /// Reads S3's form.
     pub(crate) fn from_attributes(attributes: &Attributes) -> Self {
         let mut kept = Self::default();
         for (attribute, value) in attributes {

@@ -35,46 +35,46 @@ use crate::http::body::Incoming;
 use crate::http::problem::Problem;
 use axum::http::StatusCode;
 
-/// What is known of an object.
+/// Metadata of an object.
 #[derive(Clone, Debug)]
 pub(crate) struct Meta {
     pub(crate) path: String,
     pub(crate) size: u64,
     pub(crate) kept: Kept,
-    /// With its quotes, as in the header.
+    /// With quotes, as in the header.
     pub(crate) etag: String,
     pub(crate) modified: DateTime<Utc>,
 }
 
-/// An object, or the part of it that was asked for.
+/// An object, or its requested part.
 pub(crate) struct Object {
     pub(crate) meta: Meta,
     pub(crate) body: BoxStream<'static, Result<Bytes, object_store::Error>>,
 }
 
-/// What became of a write.
+/// The result of a write.
 pub(crate) struct Written {
     pub(crate) created: bool,
     pub(crate) etag: String,
 }
 
-/// Which page of a list.
+/// Selects a page of a list.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ListOf<'a> {
-    /// What paths begin with.
+    /// The prefix of paths.
     pub(crate) prefix: &'a str,
-    /// The entry that the page stands behind.
+    /// The entry before the page.
     pub(crate) after: Option<&'a str>,
-    /// Objects and prefixes of the page.
+    /// Limit of objects and prefixes in the page.
     pub(crate) limit: usize,
-    /// What stands behind the next slash is one entry, a prefix.
+    /// Groups paths by the prefix up to the next slash.
     pub(crate) by_folder: bool,
-    /// The objects need their content types, which S3 has to be asked for one by one.
+    /// The objects need their content types, which S3 returns only one by one.
     pub(crate) with_types: bool,
 }
 
 impl ListOf<'_> {
-    /// The entry that stands for an object: its path, or the prefix up to the next slash. None when it is not of this page.
+    /// The entry of an object: its path, or the prefix up to the next slash. None when it is not in this page.
     pub(crate) fn entry(&self, path: &str) -> Option<String> {
         let rest = path.strip_prefix(self.prefix)?;
         let folder = if self.by_folder { rest.find('/') } else { None };
@@ -89,24 +89,24 @@ pub(crate) struct Page {
     pub(crate) objects: Vec<Meta>,
     /// With a slash at the end.
     pub(crate) prefixes: Vec<String>,
-    /// The last entry, when there are more.
+    /// The last entry, if there are more.
     pub(crate) next: Option<String>,
 }
 
-/// Why an object is not there, or not written.
+/// The reason why an object is missing or was not written.
 #[derive(Debug)]
 pub(crate) enum StorageError {
     /// No object has this path.
     NotFound,
     /// No upload in parts has this id and this path.
     NoUpload,
-    /// The object is not as the request's conditions want it.
+    /// The object does not meet the request's conditions.
     Precondition,
-    /// The path cannot be an object beside those that are there.
+    /// The path conflicts with existing objects.
     Conflict(&'static str),
-    /// The upload itself is wrong, or did not come to its end.
+    /// The upload is invalid, or broke off.
     Upload(Problem),
-    /// Anything else; it is logged, and a client is told of none of it.
+    /// Any other error; it is logged, and hidden from the client.
     Internal(String),
 }
 
@@ -143,12 +143,12 @@ impl From<object_store::Error> for StorageError {
     }
 }
 
-/// Where objects are kept.
+/// A store of objects.
 pub(crate) trait BlobStore: UploadStore + Clone + Send + Sync + 'static {
-    /// What is known of an object.
+    /// The metadata of an object.
     fn head(&self, path: &ObjectPath) -> impl Future<Output = Result<Meta, StorageError>> + Send;
 
-    /// An object's bytes, all or those of `range`; with `etag`, only of the object that has it.
+    /// An object's bytes, all or those of `range`; with `etag`, only if the object has it.
     fn read(
         &self,
         path: &ObjectPath,
@@ -156,8 +156,8 @@ pub(crate) trait BlobStore: UploadStore + Clone + Send + Sync + 'static {
         etag: Option<String>,
     ) -> impl Future<Output = Result<Object, StorageError>> + Send;
 
-    /// Keeps an object in place of what was there, if the conditions hold of that. Nobody ever sees half of it. A large one is
-    /// never held as a whole.
+    /// Stores an object, if the former one meets the conditions. It appears as a whole. A large one is never in memory
+    /// as a whole.
     fn write(
         &self,
         path: &ObjectPath,
@@ -166,7 +166,7 @@ pub(crate) trait BlobStore: UploadStore + Clone + Send + Sync + 'static {
         conditions: &Conditions,
     ) -> impl Future<Output = Result<Written, StorageError>> + Send;
 
-    /// Keeps a copy of an object, with all that is kept with it, if the conditions hold of what was there.
+    /// Copies an object with its properties, if the former one meets the conditions.
     fn copy(
         &self,
         from: &ObjectPath,
@@ -174,7 +174,7 @@ pub(crate) trait BlobStore: UploadStore + Clone + Send + Sync + 'static {
         conditions: &Conditions,
     ) -> impl Future<Output = Result<Written, StorageError>> + Send;
 
-    /// Deletes an object, if the conditions hold of it.
+    /// Deletes an object, if it meets the conditions.
     fn delete(
         &self,
         path: &ObjectPath,
@@ -184,17 +184,17 @@ pub(crate) trait BlobStore: UploadStore + Clone + Send + Sync + 'static {
     /// A page of a list.
     fn list(&self, page: ListOf<'_>) -> impl Future<Output = Result<Page, StorageError>> + Send;
 
-    /// How an object is reached without credentials.
+    /// The way to access an object without credentials.
     fn signer(&self) -> Signer<'_>;
 
-    /// Whether the store answers.
+    /// Checks that the store responds.
     fn ping(&self) -> impl Future<Output = Result<(), String>> + Send;
 }
 
-/// How a store makes URLs that carry their own permission.
+/// The way in which a store makes presigned URLs.
 pub(crate) enum Signer<'a> {
-    /// The store signs URLs of its own.
+    /// The store signs its own URLs.
     Store(&'a object_store::aws::AmazonS3),
-    /// The service signs addresses of its own with this key.
+    /// The service signs its own addresses with this key.
     Service(&'a [u8]),
 }

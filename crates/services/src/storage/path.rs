@@ -1,16 +1,16 @@
-//! Paths of objects: text of segments, none of which leads anywhere else.
+//! Paths of objects: text of segments, none of which leads out of the store.
 
 use object_store::path::Path;
 
 use crate::http::problem::Problem;
 
-/// The longest segment: file systems take 255 bytes, some of which are needed while a file is being written.
+/// The longest segment: file systems allow 255 bytes, some of which are needed while a file is written.
 const MAX_SEGMENT_BYTES: usize = 240;
 
-/// What our own files in a folder begin with.
+/// The prefix of the store's own files in a folder.
 pub(crate) const RESERVED: &str = ".tenon-";
 
-/// Whether a file has the name of an upload that is being written, such as `a.png#1`.
+/// Reports whether a file has the name of an unfinished upload, such as `a.png#1`.
 pub(crate) fn is_staged(name: &str) -> bool {
     name.rsplit_once('#')
         .is_some_and(|(_, digits)| !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit()))

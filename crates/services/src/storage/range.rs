@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-/// What `Range` asks for.
+/// The request of a `Range` header.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum AskedRange {
-    /// The whole object: no range, several, or one that is none.
+    /// The whole object: no range, several, or an invalid one.
     Whole,
     /// A part.
     Part(Range<u64>),
-    /// A part that the object does not have.
+    /// A part beyond the object's end.
     Unsatisfiable,
 }
 
@@ -22,7 +22,7 @@ pub(crate) fn parse(header: Option<&str>, size: u64) -> AskedRange {
     }
     let number = |text: &str| {
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        // One beyond what 64 bits hold is beyond every object, too.
+        // A position beyond 64 bits is beyond every object, too.
         digits.then(|| text.parse::<u64>().unwrap_or(u64::MAX))
     };
     let range = match (number(first), number(last)) {

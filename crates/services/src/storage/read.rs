@@ -1,4 +1,4 @@
-//! What folder and S3 have in common: both are stores of the crate `object_store`.
+//! The common code of folder and S3, which are both stores of the crate `object_store`.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use object_store::{GetOptions, GetRange, GetResult, ObjectMeta, ObjectStore};
 
 use super::{Kept, ListOf, Meta, ObjectPath, StorageError};
 
-/// Gets an object, or a part of it, or (with `head`) nothing but what is known of it.
+/// Gets an object, or a part of it, or (with `head`) only its metadata.
 pub(crate) async fn get(
     store: &impl ObjectStore,
     path: &ObjectPath,
@@ -20,7 +20,7 @@ pub(crate) async fn get(
     Ok(store.get_opts(path.as_path(), options).await?)
 }
 
-/// What `object_store` knows, with the headers.
+/// Metadata from `object_store`, with the headers.
 pub(crate) fn meta(meta: &ObjectMeta, kept: Kept) -> Meta {
     Meta {
         path: meta.location.to_string(),
@@ -37,7 +37,7 @@ pub(crate) fn meta(meta: &ObjectMeta, kept: Kept) -> Meta {
 /// Entries of a list by name: an object, or none for a prefix.
 pub(crate) type Entries = BTreeMap<String, Option<ObjectMeta>>;
 
-/// Adds an object to the first entries of a page; one more than its limit is kept, which shows that there are more.
+/// Adds an object to the first entries of a page. One more than its limit is kept, which shows that there are more.
 pub(crate) fn collect(entries: &mut Entries, meta: ObjectMeta, page: &ListOf<'_>) {
     let Some(entry) = page.entry(meta.location.as_ref()) else { return };
     let is_object = entry == meta.location.as_ref();
@@ -47,7 +47,7 @@ pub(crate) fn collect(entries: &mut Entries, meta: ObjectMeta, page: &ListOf<'_>
     }
 }
 
-/// Cuts the entries to their page; the last of them, when there are more.
+/// Cuts the entries to their page, and returns the last of them if there are more.
 pub(crate) fn cut(entries: &mut Entries, limit: usize) -> Option<String> {
     if entries.len() <= limit {
         return None;
@@ -61,13 +61,13 @@ pub(crate) fn prefixes(entries: Entries) -> Vec<String> {
     entries.into_iter().filter(|(_, object)| object.is_none()).map(|(name, _)| name).collect()
 }
 
-/// The entries of a page out of a store that lists in no order.
+/// The entries of a page from a store that lists in no order.
 pub(crate) async fn list(
     store: &impl ObjectStore,
     page: &ListOf<'_>,
     is_own: impl Fn(&Path) -> bool,
 ) -> Result<Entries, StorageError> {
-    // Stores know prefixes of whole segments only; the rest of it is looked at here.
+    // Stores support only prefixes of whole segments; the rest is compared here.
     let folder = page.prefix.rsplit_once('/').map_or("", |(folder, _)| folder);
     let mut entries = Entries::new();
     let Ok(folder) = Path::parse(folder) else { return Ok(entries) };

@@ -30,7 +30,7 @@ use crate::http::problem::Problem;
 use crate::http::query::{Query, decode};
 use crate::http::shared::Shared;
 
-/// `/storage` and `/storage/*path`. A path is all that follows `/storage/`, percent-decoded once.
+/// `/storage` and `/storage/*path`. A path is the text after `/storage/`, percent-decoded once.
 ///
 /// `public_url` is the base of the URLs that the service signs; without one it is the `Host` of the request.
 pub(crate) fn routes<S: BlobStore>(store: S, public_url: Option<String>, limits: Limits) -> Router {
@@ -96,7 +96,7 @@ async fn send<S: BlobStore>(
             return Err(problem.with_header(CONTENT_RANGE, header(format!("bytes */{}", meta.size))));
         }
     };
-    // Of this very object: were it another by now, conditions and range would not be about it.
+    // Reads this very version, because conditions and range were checked against it.
     let object = shared.store.read(path, part.clone(), Some(meta.etag.clone())).await?;
     let body = Body::from_stream(object.body);
     let Some(part) = part else { return Ok(answer(StatusCode::OK, &meta, meta.size, body)) };
@@ -126,7 +126,7 @@ async fn keep<S: BlobStore>(
     headers: &HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    // To take a part for the whole would lose the rest (RFC 9110, section 14.5).
+    // Storing a part as the whole would lose the rest (RFC 9110, section 14.5).
     if headers.contains_key(CONTENT_RANGE) {
         return Err(Problem::bad_request("an object is written whole, without Content-Range"));
     }
@@ -145,8 +145,7 @@ pub(super) fn answer_written(written: Written, uri: &Uri) -> Response {
     }
 }
 
-/// `POST /storage/*to?copy=<from>`: the object of the query becomes the object of the path as well. With `upload`, an upload in
-/// parts.
+/// `POST /storage/*to?copy=<from>`: copies the object of the query to the path. With `upload`, an upload in parts.
 async fn copy<S: BlobStore>(
     State(shared): State<Shared<S>>,
     uri: Uri,
@@ -167,8 +166,7 @@ async fn copy<S: BlobStore>(
     Ok(answer_written(written, &uri))
 }
 
-/// `{"path","method","expires"}` → `{"url","expires"}`: an address that carries its own permission. `{"upload","part"}` makes it
-/// one for a part.
+/// `{"path","method","expires"}` → `{"url","expires"}`: a presigned address. With `{"upload","part"}` it is for a part.
 async fn sign<S: BlobStore>(
     State(shared): State<Shared<S>>,
     Extension(PublicUrl(public_url)): Extension<PublicUrl>,
@@ -243,7 +241,7 @@ async fn write_signed<S: BlobStore>(
     }
 }
 
-/// The path of a signed address and the part of an upload that it is for, if it is good for this method.
+/// The path of a signed address and its upload part, if it is valid for this method.
 fn permitted<S: BlobStore>(
     shared: &Shared<S>,
     method: &str,
@@ -327,7 +325,7 @@ fn answer(status: StatusCode, meta: &Meta, length: u64, body: Body) -> Response 
     response
 }
 
-/// A header's value of what came out of headers, or is ours.
+/// A header's value that came from headers, or is ours.
 pub(super) fn header(text: String) -> HeaderValue {
     HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static(""))
 }

@@ -1,4 +1,4 @@
-//! Objects in S3, or in what speaks its protocol.
+//! Objects in S3, or in a compatible store.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,13 +20,13 @@ use super::content_types::ContentTypes;
 use super::{BlobStore, Conditions, Kept, ListOf, Meta, Object, ObjectPath, Page, Signer, StorageError, Written, read};
 use crate::http::body::Incoming;
 
-/// How many objects of a list are asked for their content types at once; lists have none.
+/// Limit of concurrent HEAD requests for content types, which lists lack.
 const CONCURRENT_HEADS: usize = 16;
 
-/// The time for a request that `object_store` has no call for. To join the parts of a large object takes S3 minutes.
+/// Time limit of a request that `object_store` does not support. Joining the parts of a large object takes S3 minutes.
 const REQUEST_TIME: Duration = Duration::from_secs(300);
 
-/// The largest object that a conditional copy reads and writes, since S3 itself copies without conditions.
+/// Size limit of a conditional copy, which is a read and a write, because S3 copies without conditions.
 const MAX_CONDITIONAL_COPY: u64 = 8 * 1024 * 1024;
 
 /// Bytes of each part of an upload; a smaller upload is one request. S3 has 10,000 parts at most, of 5 MiB or more.
@@ -36,7 +36,7 @@ const PART_BYTES: usize = 8 * 1024 * 1024;
 #[derive(Clone)]
 pub(crate) struct S3Store {
     pub(super) store: Arc<AmazonS3>,
-    /// For requests that `object_store` has no call for.
+    /// The client for requests that `object_store` does not support.
     http: reqwest::Client,
     types: ContentTypes,
 }
@@ -44,13 +44,13 @@ pub(crate) struct S3Store {
 impl S3Store {
     /// # Errors
     ///
-    /// The reason why there is no HTTP client, such as missing certificate authorities.
+    /// Fails when there is no HTTP client, for example without certificate authorities.
     pub(crate) fn new(store: AmazonS3) -> Result<Self, String> {
         let http = reqwest::Client::builder().timeout(REQUEST_TIME).build().map_err(|error| error.to_string())?;
         Ok(Self { store: Arc::new(store), http, types: ContentTypes::default() })
     }
 
-    /// Keeps an object in place of `current`. With conditions, S3 itself makes sure that the object is still that one.
+    /// Stores an object in place of `current`. With conditions, S3 itself checks that the object is still that one.
     async fn put(
         &self,
         path: &ObjectPath,
@@ -83,7 +83,7 @@ impl S3Store {
         match send_parts(&mut *parts, first, upload).await {
             Ok(put) => Ok(Written { created: current.is_none(), etag: put.e_tag.unwrap_or_default() }),
             Err(error) => {
-                // S3 keeps the parts otherwise, and they cost money.
+                // Otherwise S3 keeps the parts, and they cost money.
                 if let Err(left) = parts.abort().await {
                     tracing::warn!("storage: an upload in parts could not be given up: {left}");
                 }
@@ -105,7 +105,7 @@ impl S3Store {
         }
     }
 
-    /// Sends a signed request that `object_store` has no call for; its status and body.
+    /// Sends a signed request that `object_store` does not support, and returns its status and body.
     pub(super) async fn send(
         &self,
         method: Method,
@@ -123,18 +123,18 @@ impl S3Store {
             headers.insert(name, value);
         }
         let url = self.store.signed_url_opts(method.clone(), path.as_path(), REQUEST_TIME, &options).await?;
-        // The URL has a signature, which is not for the log.
+        // The URL has a signature, which must not be logged.
         let failed = |error: reqwest::Error| StorageError::Internal(format!("storage: {}", error.without_url()));
         let answer = self.http.request(method, url).headers(headers).body(body).send().await.map_err(failed)?;
         Ok((answer.status(), answer.text().await.map_err(failed)?))
     }
 }
 
-/// Keys of one answer of S3.
+/// Limit of keys in one answer of S3.
 const MAX_KEYS: usize = 1000;
 
 impl S3Store {
-    /// The object that a write takes the place of, if the conditions hold of it.
+    /// The object that a write replaces, if it meets the conditions.
     pub(super) async fn allowed(
         &self,
         path: &ObjectPath,
@@ -148,7 +148,8 @@ impl S3Store {
         if conditions.allow_write(current.as_ref()) { Ok(current) } else { Err(StorageError::Precondition) }
     }
 
-    /// The entries of a page, and one more when there are more. S3 lists in order, from any key on, and prefixes of any text.
+    /// The entries of a page, and one more if there are more. S3 lists in order, from any key on, and prefixes of any
+    /// text.
     async fn entries(&self, page: &ListOf<'_>) -> Result<read::Entries, StorageError> {
         let mut entries = read::Entries::new();
         let mut offset = page.after.map(|after| behind(after, page.by_folder));
@@ -166,8 +167,8 @@ impl S3Store {
             let listed = match self.store.list_paginated(prefix, options).await {
                 Ok(listed) => listed,
                 Err(object_store::Error::InvalidPath { source }) => {
-                    // A key that is no path, such as `a//b`: what stands before it is asked for in smaller pieces, and then
-                    // it is passed over.
+                    // A key that is not a path, such as `a//b`: the keys before it are requested in smaller pages, and
+                    // then it is skipped.
                     let key = foreign_key(&source)
                         .ok_or_else(|| StorageError::Internal(format!("storage: a key of the bucket: {source}")))?;
                     if keys > 1 {
@@ -213,12 +214,12 @@ async fn send_parts(
     Ok(parts.complete().await?)
 }
 
-/// The key that a list begins behind: all keys of a folder are behind its name, and are one entry of it.
+/// The key after which a list begins. All keys of a folder sort after its name, and are one entry.
 fn behind(after: &str, by_folder: bool) -> String {
     if by_folder && after.ends_with('/') { format!("{after}{}", char::MAX) } else { after.to_owned() }
 }
 
-/// The key that other hands have put into the bucket, and that is no path.
+/// The key of another program in the bucket that is not a path.
 fn foreign_key(error: &PathError) -> Option<String> {
     match error {
         PathError::EmptySegment { path } | PathError::BadSegment { path, .. } => Some(path.clone()),
@@ -258,7 +259,7 @@ impl BlobStore for S3Store {
             return self.put(path, first, kept, conditions, current).await;
         }
         if !conditions.are_none() {
-            // S3 looks at conditions of one request only.
+            // S3 checks the conditions of single requests only.
             let bytes = [first, upload.rest().await?].concat();
             let current = self.allowed(path, conditions).await?;
             return self.put(path, bytes.into(), kept, conditions, current).await;
@@ -310,7 +311,7 @@ impl BlobStore for S3Store {
                     self.types.set(&got.meta, &meta.kept.content_type);
                     Ok(Some(meta))
                 }
-                // Deleted since: the page has one less, and the list goes on behind it.
+                // Deleted since: the page has one entry less, and the list continues after it.
                 Err(object_store::Error::NotFound { .. }) => Ok(None),
                 Err(error) => Err(StorageError::from(error)),
             }

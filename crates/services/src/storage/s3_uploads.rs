@@ -14,7 +14,7 @@ use super::uploads::{MAX_PARTS, Part, UploadId, UploadStore};
 use super::{Conditions, Kept, ObjectPath, StorageError, Written};
 use crate::http::body::Incoming;
 
-/// The query that names an upload.
+/// The query parameter of an upload.
 const UPLOAD: &str = "uploadId";
 
 /// A page of the parts of an upload.
@@ -118,7 +118,7 @@ impl UploadStore for S3Store {
         conditions: &Conditions,
     ) -> Result<Written, StorageError> {
         let current = self.allowed(path, conditions).await?;
-        // S3 itself makes sure that the object is still the one that was looked at.
+        // S3 itself checks that the object is still the one that was checked.
         let header = match &current {
             _ if conditions.are_none() => None,
             None => Some((IF_NONE_MATCH, "*")),

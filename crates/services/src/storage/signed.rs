@@ -1,4 +1,4 @@
-//! Addresses that carry their own permission: for one method, one path, and until a time.
+//! Presigned addresses: for one method, one path, and until a time.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -8,16 +8,16 @@ use sha2::Sha256;
 use super::ObjectPath;
 use super::uploads::UploadId;
 
-/// The longest time that an address may be good for; as S3 has it.
+/// The longest lifetime of an address; the same as S3's.
 pub(crate) const MAX_LIFETIME: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// The time of an address when the request says none.
+/// The default lifetime of an address.
 pub(crate) const LIFETIME: Duration = Duration::from_secs(15 * 60);
 
-/// What the addresses of the service begin with.
+/// The prefix of the service's addresses.
 pub(crate) const PREFIX: &str = "/storage-url/";
 
-/// What an address is good for.
+/// The permission of an address.
 #[derive(Clone, Copy)]
 pub(crate) struct Permission<'a> {
     pub(crate) method: &'a str,
@@ -40,12 +40,12 @@ pub(crate) fn sign(key: &[u8], permission: &Permission<'_>, lifetime: Duration) 
     }
     let signature = mac(key, permission, expires).finalize().into_bytes();
     let signature: String = signature.iter().map(|byte| format!("{byte:02x}")).collect();
-    // An id of the service has digits and letters only.
+    // The service's ids have digits and letters only.
     let part = part.map(|(id, number)| format!("&upload={}&part={number}", id.as_str())).unwrap_or_default();
     format!("{encoded}?method={method}{part}&expires={expires}&signature={signature}")
 }
 
-/// Whether an address is good for this now.
+/// Reports whether an address is valid now.
 pub(crate) fn is_good(key: &[u8], permission: &Permission<'_>, expires: &str, signature: &str) -> bool {
     let Some(expires) = expires.parse::<u64>().ok().filter(|expires| *expires > now()) else { return false };
     let bytes = (0..signature.len() / 2).map(|at| u8::from_str_radix(signature.get(at * 2..at * 2 + 2)?, 16).ok());
@@ -56,7 +56,7 @@ pub(crate) fn is_good(key: &[u8], permission: &Permission<'_>, expires: &str, si
 
 fn mac(key: &[u8], Permission { method, path, part }: &Permission<'_>, expires: u64) -> Hmac<Sha256> {
     let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("a key may have any length");
-    // None of them has a line break.
+    // None of the parts has a line break.
     let part = part.map(|(id, number)| format!("\n{}\n{number}", id.as_str())).unwrap_or_default();
     mac.update(format!("{method}\n{expires}\n{}{part}", path.as_str()).as_bytes());
     mac

@@ -1,4 +1,4 @@
-//! Files that are written beside the objects of a folder before they are part of one: large uploads, and parts of uploads.
+//! Files beside the objects of a folder that are not yet part of one: large uploads, and parts of uploads.
 
 use std::fs::File;
 use std::io;
@@ -12,14 +12,15 @@ use super::folder_uploads::{gone, join};
 use crate::http::body::Incoming;
 use crate::lease::receipt;
 
-/// The folder of large uploads, which no list shows.
+/// The folder of large uploads, which lists omit.
 pub(super) const UPLOADS: &str = ".tenon-uploads";
 
 /// A complete file. Dropping it deletes the file, unless it was published or kept.
 pub(super) struct Staged(Option<PathBuf>);
 
 impl Staged {
-    /// Writes the first bytes of a body and all that follow to a file of the folder, and shows each piece that follows.
+    /// Writes a body to a file of the folder: its first bytes, and then each further piece, which is also passed to a
+    /// callback.
     pub(super) async fn of(
         folder: &Path,
         first: &[u8],
@@ -37,7 +38,7 @@ impl Staged {
         }
         file.flush().await.map_err(failed)?;
         file.sync_all().await.map_err(failed)?;
-        // Its name outlives a crash, too.
+        // Makes its name survive a crash, too.
         tokio::fs::File::open(folder).await.map_err(failed)?.sync_all().await.map_err(failed)?;
         Ok(staged)
     }
@@ -65,13 +66,13 @@ impl Staged {
         self.0 = None;
     }
 
-    /// Puts the file in the place of an object.
+    /// Moves the file to an object's path.
     pub(super) async fn publish(self, to: PathBuf) -> Result<(), StorageError> {
         let moved = tokio::task::spawn_blocking(move || {
             let parent = to.parent().unwrap_or(Path::new("/"));
             std::fs::create_dir_all(parent)?;
             std::fs::rename(self.0.as_deref().unwrap_or(Path::new("")), &to)?;
-            // The new name outlives a crash, too.
+            // Makes the new name survive a crash, too.
             File::open(parent)?.sync_all()
         });
         moved.await.map_err(|error| StorageError::Internal(error.to_string()))?.map_err(|error| conflict(failed(error)))
@@ -80,7 +81,7 @@ impl Staged {
 
 impl Drop for Staged {
     fn drop(&mut self) {
-        // Once published, there is none of this name.
+        // After publishing, the old name does not exist.
         if let Some(path) = &self.0 {
             let _ = std::fs::remove_file(path);
         }

@@ -1,4 +1,4 @@
-//! What is kept with a folder's objects: a file system keeps no headers, so they are in a small database beside.
+//! The properties of a folder's objects, in a small database beside them, because a file system stores no headers.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -18,16 +18,16 @@ const SCHEMA: &str = "
     ) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS keys (name TEXT PRIMARY KEY, key BLOB NOT NULL) WITHOUT ROWID;";
 
-/// Bytes of the key that addresses are signed with.
+/// Bytes of the key that signs addresses.
 const KEY_BYTES: usize = 32;
 
 /// Headers by path, each with the ETag of the object that they were stored with.
 #[derive(Clone)]
 pub(crate) struct Types(SqliteFile);
 
-/// Facts of the folder itself that the database keeps.
+/// Facts about the folder, from the database.
 pub(crate) struct Opened {
-    /// The key that addresses are signed with.
+    /// The key that signs addresses.
     pub(crate) key: Vec<u8>,
     /// The time at which the folder became a store.
     pub(crate) since: SystemTime,
@@ -53,7 +53,7 @@ impl Types {
         Ok((Self(file), opened))
     }
 
-    /// What is kept with an object; none when it was put there by other hands.
+    /// The properties of an object; none when another program wrote it.
     pub(crate) async fn get(&self, path: &str, etag: &str) -> Result<Option<Kept>, StorageError> {
         let (path, etag) = (path.to_owned(), etag.to_owned());
         let get = self.0.call(move |db| {
@@ -64,7 +64,7 @@ impl Types {
         get.await.map_err(StorageError::Internal)
     }
 
-    /// What is kept with many objects, with their ETags.
+    /// The properties of several objects, with their ETags.
     pub(crate) async fn all(&self, paths: Vec<String>) -> Result<HashMap<String, (String, Kept)>, StorageError> {
         let all = self.0.call(move |db| {
             let mut statement = db.prepare_cached("SELECT etag, content_type, headers FROM types WHERE path = ?")?;
@@ -97,7 +97,7 @@ impl Types {
     }
 }
 
-/// Out of the columns `content_type` and `headers`, from `first` on.
+/// Reads the columns `content_type` and `headers`, from `first` on.
 pub(super) fn kept(row: &Row<'_>, first: usize) -> rusqlite::Result<Kept> {
     let headers: Option<String> = row.get(first + 1)?;
     let headers = headers.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();

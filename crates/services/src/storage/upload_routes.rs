@@ -14,23 +14,23 @@ use crate::http::problem::Problem;
 use crate::http::query::Query;
 use crate::http::shared::Shared;
 
-/// What the query of a request says of an upload.
+/// The upload in the query of a request.
 pub(super) struct Asked {
-    /// Empty for one that is to begin.
+    /// Empty to begin one.
     upload: String,
     part: Option<String>,
     completes: bool,
 }
 
 impl Asked {
-    /// None for a request that is about an object.
+    /// None for a request about an object.
     pub(super) fn of(uri: &Uri) -> Result<Option<Self>, Problem> {
         let query = Query::of(uri)?;
         let text = |name| query.text(name).map(|text| text.map(str::to_owned));
         let (upload, part, completes) = (text("upload")?, text("part")?, text("complete")?.is_some());
         match upload {
             Some(upload) => Ok(Some(Self { upload, part, completes })),
-            // To forget the id must not store a part as the object.
+            // A forgotten id must not store a part as the object.
             None if part.is_some() || completes => Err(Problem::bad_request("`upload` must be the id of an upload")),
             None => Ok(None),
         }
@@ -42,7 +42,7 @@ impl Asked {
     }
 }
 
-/// `GET ?upload=<id>`: the parts that are there.
+/// `GET ?upload=<id>`: the stored parts.
 pub(super) async fn list<S: BlobStore>(
     shared: &Shared<S>,
     path: &ObjectPath,
@@ -98,7 +98,7 @@ pub(super) async fn post<S: BlobStore>(
     Ok(answer_written(written, uri))
 }
 
-/// `DELETE ?upload=<id>`: gives the upload up.
+/// `DELETE ?upload=<id>`: aborts the upload.
 pub(super) async fn delete<S: BlobStore>(
     shared: &Shared<S>,
     path: &ObjectPath,

@@ -1,4 +1,5 @@
-//! Uploads in parts, which outlive broken connections and restarts: begun, sent part by part in any order, and completed.
+//! Uploads in parts, which survive broken connections and restarts: begun, sent part by part in any order, and
+//! completed.
 
 use std::collections::HashMap;
 
@@ -9,21 +10,21 @@ use super::{Conditions, Kept, ObjectPath, StorageError, Written};
 use crate::http::body::Incoming;
 use crate::http::problem::Problem;
 
-/// Parts of an upload; as S3 has it.
+/// Limit of parts of an upload; the same as S3's.
 pub(crate) const MAX_PARTS: u16 = 10_000;
 
-/// Bytes of every part but the last; as S3 has it.
+/// Minimum bytes of every part but the last; the same as S3's.
 const MIN_PART_BYTES: u64 = 5 * 1024 * 1024;
 
-/// The longest id. S3 does not bound its ids; those of its servers have up to 200 characters.
+/// The longest id. S3 does not limit its ids; those of its servers have up to 200 characters.
 const MAX_ID_BYTES: usize = 1024;
 
-/// A part that is there.
+/// A stored part.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Part {
-    /// From 1 on.
+    /// The number, from 1 on.
     pub(crate) number: u16,
-    /// With its quotes.
+    /// The ETag, with quotes.
     pub(crate) etag: String,
     pub(crate) size: u64,
 }
@@ -46,19 +47,19 @@ impl UploadId {
     }
 }
 
-/// The number of a part that a client sent.
+/// The number of a part in a request.
 pub(crate) fn part_number(text: Option<&str>) -> Result<u16, Problem> {
     let number = text.and_then(|text| text.parse().ok()).filter(|number| (1..=MAX_PARTS).contains(number));
     number.ok_or_else(|| Problem::bad_request(format!("`part` must be a number from 1 to {MAX_PARTS}")))
 }
 
-/// Where uploads in parts are kept. An id belongs to one path; with another path it is [`StorageError::NoUpload`].
+/// A store of uploads in parts. An id belongs to one path; with another path it is [`StorageError::NoUpload`].
 pub(crate) trait UploadStore {
     /// Begins an upload.
     fn begin_upload(&self, path: &ObjectPath, kept: &Kept)
     -> impl Future<Output = Result<String, StorageError>> + Send;
 
-    /// Keeps a part in place of an earlier one of its number; its ETag.
+    /// Stores a part, replacing an earlier one of its number, and returns its ETag.
     fn put_part(
         &self,
         path: &ObjectPath,
@@ -67,10 +68,10 @@ pub(crate) trait UploadStore {
         body: Incoming,
     ) -> impl Future<Output = Result<String, StorageError>> + Send;
 
-    /// The parts that are there, in order.
+    /// The stored parts, in order.
     fn parts(&self, path: &ObjectPath, id: &UploadId) -> impl Future<Output = Result<Vec<Part>, StorageError>> + Send;
 
-    /// Makes an object of these parts, if the conditions hold of what was there, and ends the upload.
+    /// Makes an object from these parts, if the former one meets the conditions, and ends the upload.
     fn complete_upload(
         &self,
         path: &ObjectPath,
@@ -79,11 +80,11 @@ pub(crate) trait UploadStore {
         conditions: &Conditions,
     ) -> impl Future<Output = Result<Written, StorageError>> + Send;
 
-    /// Gives an upload up, with its parts.
+    /// Aborts an upload and deletes its parts.
     fn abort_upload(&self, path: &ObjectPath, id: &UploadId) -> impl Future<Output = Result<(), StorageError>> + Send;
 }
 
-/// The parts that `{"parts":[{"part","etag"},…]}` names: those from 1 on, each as it is there.
+/// The parts in `{"parts":[{"part","etag"},…]}`: numbered from 1 without gaps, each with its current ETag.
 pub(crate) fn chosen(asked: &Value, there: Vec<Part>) -> Result<Vec<Part>, Problem> {
     let wrong =
         || Problem::bad_request("`parts` must be the parts from 1 on, in order: [{\"part\": 1, \"etag\": \"…\"}, …]");

@@ -12,21 +12,21 @@ export interface Stream {
   tee(): [Stream, Stream];
 }
 
-/** The engine's own classes, before others stood in their place: they convert what is rarely used. */
+/** The engine's own classes, before ours replaced them: they convert rare types of body. */
 export const native = { Request: platform.Request, Response: platform.Response, Headers: platform.Headers };
 
-/** Where the bytes of a body are. */
+/** The source of a body's bytes. */
 type Source =
   | { readonly kind: "whole"; readonly value: Uint8Array | string }
-  /** Given to the engine when it is read: a `Blob` or a `FormData`. */
+  /** A `Blob` or a `FormData`, which the engine reads on demand. */
   | { readonly kind: "native"; readonly value: object }
   | { readonly kind: "upload"; readonly value: Upload }
   | { readonly kind: "stream"; readonly value: Stream };
 
-/** Streams that were made here, for a body to become that of another message as it is. */
+/** Streams that were made here, so that a body can move to another message. */
 const made = new WeakMap<object, Body>();
 
-/** A body (Fetch, section 2.2.4): whole bytes are a stream only when somebody asks for one. */
+/** A body (Fetch, section 2.2.4): whole bytes become a stream only when a stream is asked for. */
 export class Body {
   #source: Source;
   #stream: Stream | undefined;
@@ -37,17 +37,17 @@ export class Body {
     if (source.kind === "stream") this.#stream = source.value;
   }
 
-  /** True once somebody has read of it. */
+  /** True once the body has been read from. */
   get isUsed(): boolean {
     return this.#isUsed;
   }
 
-  /** Bytes of a body that is there as a whole. */
+  /** The length of a body whose bytes are known. */
   get length(): number | undefined {
     return this.#source.kind === "whole" ? bytesOf(this.#source.value).length : undefined;
   }
 
-  /** The text or the bytes, when they are there and nobody has begun to read them; they are used up. */
+  /** Takes the text or the bytes, if they are known and unread; the body is used then. */
   take(): Uint8Array | string | undefined {
     if (this.#source.kind !== "whole" || this.#isUsed || this.#stream?.locked) return undefined;
     this.#use();
@@ -62,7 +62,7 @@ export class Body {
     return stream;
   }
 
-  /** All bytes, or the text that they would be decoded to. @throws TypeError when it is used, or locked */
+  /** Reads all bytes, or the text that they would be decoded to. @throws TypeError when the body is used or locked */
   async read(what: string): Promise<Uint8Array | string> {
     this.#check(what);
     const { kind, value } = this.#source;
@@ -86,7 +86,7 @@ export class Body {
     return joinBytes(pieces, length);
   }
 
-  /** A copy, for a message that is read by itself. @throws TypeError when it is used, or locked */
+  /** A copy, for a message of its own. @throws TypeError when the body is used or locked */
   copy(what: string): Body {
     this.#check(what);
     if (this.#source.kind === "whole" || this.#source.kind === "native") return new Body(this.#source);
@@ -96,7 +96,7 @@ export class Body {
     return new Body({ kind: "stream", value: other });
   }
 
-  /** The same body for another message; this one is used. @throws TypeError when it is used already, or locked */
+  /** Moves the body to another message, and marks this one as used. @throws TypeError when it is used or locked */
   move(what: string): Body {
     this.#check(what);
     this.#isUsed = true;
@@ -107,7 +107,7 @@ export class Body {
     if (this.#isUsed || this.#stream?.locked) throw new TypeError(`${what}: the body is used already`);
   }
 
-  /** Uses the body up; a stream that was made of it cannot be read any more. */
+  /** Marks the body as used; a stream made from it can't be read any more. */
   #use(): void {
     this.#isUsed = true;
     this.#stream?.getReader();
@@ -148,14 +148,14 @@ export function textOf(whole: Uint8Array | string): string {
   return typeof whole === "string" ? whole : decodeUtf8Leniently(whole);
 }
 
-/** Tells a value of one of the engine's classes. */
+/** Reports whether a value is of one of the engine's classes. */
 function isOf(name: "Blob" | "FormData" | "URLSearchParams", value: object): boolean {
   const Class = (platform as unknown as Record<string, (new () => object) | undefined>)[name];
   return Class !== undefined && value instanceof Class;
 }
 
 /**
- * Makes a body of what a message is given (Fetch, section 5.2), and the content type that comes with it.
+ * Makes a body from a message's argument (Fetch, section 5.2), and the content type that fits it.
  *
  * @throws TypeError for a stream that is used or locked
  */
@@ -183,7 +183,7 @@ function whole(value: Uint8Array | string, type?: string) {
   return { body: new Body({ kind: "whole", value }), type };
 }
 
-/** A form, whose boundary the engine chooses. */
+/** Encodes a form, whose boundary the engine chooses. */
 function extractForm(form: object) {
   const response = new native.Response(form, {} as never) as unknown as {
     readonly headers: { get(name: string): string | null };

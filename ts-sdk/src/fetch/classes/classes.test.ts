@@ -1,14 +1,14 @@
-/** The classes of the Fetch standard beside Node's, which pass the standard's own tests. */
+/** Compares our Fetch classes with Node's, which pass the standard's own tests. */
 import { describe, expect, it } from "vitest";
 import { Headers as OwnHeaders } from "./headers.ts";
 import { Request as OwnRequest } from "./request.ts";
 import { Response as OwnResponse } from "./response.ts";
 
-// Before `installFetchClasses`, which this file does not call, the globals are Node's.
+// The globals are Node's, because this file does not call `installFetchClasses`.
 const node = { Headers, Request, Response };
 const own = { Headers: OwnHeaders, Request: OwnRequest, Response: OwnResponse } as unknown as typeof node;
 
-/** The result of a use, or the class of its exception. */
+/** The result of a function, or the class of its exception. */
 async function outcome(use: (of: typeof node) => unknown, of: typeof node): Promise<unknown> {
   try {
     return await use(of);
@@ -204,7 +204,7 @@ describe("does as Node's does", () => {
     const use = uses[name] as (of: typeof node) => unknown;
     const expected = await outcome(use, node);
     const actual = await outcome(use, own);
-    // A message of an own class is not a plain value.
+    // A message is converted, because it is not a plain value.
     const plain = (value: unknown) =>
       typeof value === "object" && value !== null && !Array.isArray(value) ? JSON.stringify(value) : value;
     expect(plain(actual)).toEqual(plain(expected));

@@ -9,18 +9,18 @@ const OUTER_SPACE = /^[\t\n\r ]+|[\t\n\r ]+$/g;
 const UNSAFE = /[\0\n\r]|[^\0-\xff]/;
 const COOKIE = "set-cookie";
 
-// Properties by symbol: a private field makes more work for the engine's interpreter.
+// Properties by symbol, because a private field is slower in the engine's interpreter.
 const VALUES = Symbol();
 const COOKIES = Symbol();
 const SOURCE = Symbol();
 
-/** Reads the headers that a host gives, when they are first asked for. */
+/** Reads a host's headers, when they are first asked for. */
 export type HeaderSource = () => Iterable<readonly [name: string, value: string]>;
 
-/** Names that were checked before, with their lower-case form. */
+/** Checked names, with their lower-case form. */
 const known = new Map<string, string>();
 
-/** `Headers` of the Fetch standard (section 5.1), without the host's resources that the engine's own has. */
+/** `Headers` of the Fetch standard (section 5.1). It holds no host resource, unlike the engine's own. */
 export class Headers {
   declare [VALUES]: Map<string, string>;
   declare [COOKIES]: string[];
@@ -99,7 +99,7 @@ export class Headers {
   }
 
   *entries(): IterableIterator<[string, string]> {
-    // A change meanwhile shows, as the standard has it.
+    // A change during iteration is visible, as the standard demands.
     for (let i = 0; ; i++) {
       const entry = sorted(this)[i];
       if (entry === undefined) return;
@@ -124,14 +124,14 @@ export class Headers {
   }
 }
 
-/** The headers of a request, which are read when they are first asked for. */
+/** The headers of a request, read when they are first asked for. */
 export function headersOf(source: HeaderSource): Headers {
   const headers = new Headers();
   headers[SOURCE] = source;
   return headers;
 }
 
-/** The headers themselves, read from the host if they were not. */
+/** Returns the headers after reading them from the host. */
 function loaded(headers: Headers): Headers {
   const source = headers[SOURCE];
   if (source === undefined) return headers;
@@ -149,12 +149,12 @@ function join(values: Map<string, string>, name: string, value: string): void {
   values.set(name, before === undefined ? value : `${before}, ${value}`);
 }
 
-/** Reads the headers from the host now, because it takes them back. */
+/** Reads the headers from the host now, because it takes their memory back. */
 export function keepHeaders(headers: Headers): void {
   loaded(headers);
 }
 
-/** All names and values in any order; each cookie is by itself. */
+/** All names and values in any order; each cookie is separate. */
 export function unsorted(headers: Headers): [name: string, value: string][] {
   const { [VALUES]: values, [COOKIES]: cookies } = loaded(headers);
   const all = [...values];

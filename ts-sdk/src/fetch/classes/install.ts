@@ -6,8 +6,8 @@ import { Request, type RequestInit } from "./request.ts";
 import { fetchedResponse, type NativeResponse, Response } from "./response.ts";
 
 /**
- * Puts `Headers`, `Request` and `Response` in the place of the engine's. The engine's own are handles of the host: each costs
- * several calls, and an instance that had one cannot be restored. `fetch` takes and returns these.
+ * Replaces the engine's `Headers`, `Request` and `Response`. The engine's own are handles of the host: each costs
+ * several calls, and an instance that used one can't be restored. `fetch` takes and returns these.
  */
 export function installFetchClasses(): void {
   const engineFetch = platform.fetch as unknown as (url: string, init: object) => Promise<NativeResponse>;

@@ -4,7 +4,7 @@ import type { Headers } from "./headers.ts";
 
 export const BODY: unique symbol = Symbol() as never;
 
-/** The part of `Request` and `Response` that is about their bodies (Fetch, section 5.3). */
+/** The body methods of `Request` and `Response` (Fetch, section 5.3). */
 export abstract class Message {
   declare [BODY]: Body | null;
   abstract headers: Headers;
@@ -28,7 +28,7 @@ export abstract class Message {
 
   async bytes(): Promise<Uint8Array> {
     const whole = await read(this, "bytes");
-    // A copy, unless it was made now: the reader may change it.
+    // A copy, unless it was made now: the caller may change it.
     return typeof whole === "string" ? bytesOf(whole) : whole.slice();
   }
 

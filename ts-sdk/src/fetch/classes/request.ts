@@ -17,7 +17,7 @@ export interface RequestInit {
 
 const NORMALIZED = /^(?:delete|get|head|options|post|put)$/i;
 const FORBIDDEN = /^(?:connect|trace|track)$/i;
-/** The other properties that are kept, with their defaults. */
+/** The other properties, with their defaults. */
 const KEPT = {
   cache: "default",
   credentials: "same-origin",
@@ -112,7 +112,7 @@ for (const [name, fallback] of Object.entries(KEPT)) {
   Object.defineProperty(Request.prototype, name, { get, configurable: true, enumerable: true });
 }
 
-/** Makes the request of a host, whose URL is composed when it is first asked for. */
+/** Makes a request from the host's, whose URL is composed when it is first asked for. */
 export function requestOf(method: string, url: () => string, headers: Headers, body: Body | null): Request {
   const request = Object.create(Request.prototype) as Request;
   request[URL_TEXT] = url;
@@ -124,7 +124,7 @@ export function requestOf(method: string, url: () => string, headers: Headers, b
   return request;
 }
 
-/** The properties that are kept of what a request is given. */
+/** The properties that a request takes from its arguments. */
 function kept(before: Request[typeof INIT], init: RequestInit): Request[typeof INIT] {
   let all = before;
   for (const name in KEPT) {

@@ -20,8 +20,8 @@ interface State {
   readonly url: string;
   readonly redirected: boolean;
   /**
-   * The response whose status and headers this one has, without its body: so Hono answers HEAD. Its body has the length that GET
-   * would have.
+   * The response whose status and headers this one has, without its body, as Hono answers HEAD. Its body has the length
+   * that GET would have.
    */
   readonly complete?: Response | undefined;
 }
@@ -127,7 +127,7 @@ function responseOf(state: State, headers: Headers, body: Body | null): Response
   return response;
 }
 
-/** The answer of the engine's `fetch`. */
+/** A response of the engine's `fetch`. */
 export interface NativeResponse {
   readonly status: number;
   readonly statusText: string;
@@ -137,7 +137,7 @@ export interface NativeResponse {
   readonly body: Stream | null;
 }
 
-/** Makes the response that the engine has fetched one of this class. */
+/** Converts a response of the engine's `fetch` to this class. */
 export function fetchedResponse({ status, statusText, url, redirected, headers, body }: NativeResponse): Response {
   const state: State = { status, statusText, type: "basic", url, redirected: redirected ?? false };
   return responseOf(state, new Headers([...headers]), body === null ? null : extractBody(body).body);

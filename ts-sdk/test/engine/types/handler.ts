@@ -1,4 +1,4 @@
-/** What a handler may use, and what `@tenon/sdk/engine` does not promise. */
+/** Uses that `@tenon/sdk/engine` allows a handler, and uses that it refuses. */
 import { get, ok, post, respond, routes } from "@tenon/sdk";
 
 const encoder = new TextEncoder();
@@ -28,7 +28,7 @@ export default routes({
 new WebSocket("ws://a");
 // @ts-expect-error there is no such global
 caches.open("a");
-// What the build adds to components that name it.
+// Added by the build to components that name it.
 navigator.userAgent;
 new URLPattern({ pathname: "/:id" }).exec("https://a.example/1")?.pathname.groups["id"];
 new ReadableStream<Uint8Array>().pipeThrough(new TextDecoderStream());

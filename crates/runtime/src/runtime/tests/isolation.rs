@@ -1,4 +1,4 @@
-//! What modules and requests have of each other: nothing.
+//! Modules and requests share no state.
 
 use super::*;
 use crate::config::Isolation;
@@ -15,7 +15,7 @@ async fn no_byte_of_memory_outlives_its_request() {
         ("echo.wasm", fixtures::echo(200)),
     ];
     let (runtime, _folder) = runtime(&modules, small()).await.unwrap();
-    // Slots of the pool go around among modules: what one leaves there, another would find.
+    // Slots of the pool circulate among modules: one would find another's leftovers.
     for round in 0..25 {
         for module in ["bare", "full", "other", "small"] {
             assert_eq!(get(&runtime, &format!("/run/{module}/")).await.status, 204, "{module}, round {round}");
@@ -24,7 +24,7 @@ async fn no_byte_of_memory_outlives_its_request() {
     }
 }
 
-/// The scan finds what is there: this is what makes the test above mean something.
+/// The scan finds existing content, which gives the test above its meaning.
 #[tokio::test]
 async fn a_shared_instance_keeps_its_memory() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What becomes of a request that hits a limit.
+//! Requests that exceed a limit.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Modules with policies of their own: what one has, no other finds.
+//! Modules with policies of their own, which no other module shares.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -320,7 +320,7 @@ async fn modules_are_replaced_all_at_once_and_a_list_that_cannot_be_served_chang
     };
     let health = || async { String::from_utf8(get(&runtime, "/health").await.body.to_vec()).unwrap() };
 
-    // Nothing has changed, whether a policy repeats what the server has or leaves it out.
+    // A policy that repeats the server's settings equals one that omits them.
     let before = module("one");
     let repeated = ModulePolicy { sidecars: Some(Vec::new()), isolation: Some(Isolation::Request), ..nothing() };
     runtime.update(vec![ModuleSource { policy: repeated, ..one.clone() }, two.clone()]).await.unwrap();

@@ -61,7 +61,7 @@ async fn an_instance_that_has_grown_or_idles_is_dropped() {
 
 #[tokio::test]
 async fn idle_instances_give_way_to_modules_that_need_their_slot() {
-    // Of a number of its own, so that nobody else uses its places.
+    // A unique number, so that no other test uses its slots.
     let limits = Limits { max_concurrent: 3, ..Limits::default() };
     let counter = fixtures::count();
     let names: Vec<String> = (0..8).map(|i| format!("m{i}.wasm")).collect();

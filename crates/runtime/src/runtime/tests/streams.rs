@@ -1,4 +1,4 @@
-//! Responses that a module streams: `fixtures::streams` says what each path does.
+//! Responses that a module streams: `fixtures::streams` documents its paths.
 
 use std::net::SocketAddr;
 

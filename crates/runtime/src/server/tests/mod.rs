@@ -116,7 +116,7 @@ async fn stalled_uploads_on_one_connection_stay_within_the_budget() {
             tokio::spawn(async move { sender.send_request(request).await.map(|response| response.into_parts().0) })
         })
         .collect();
-    // One connection gets a third; what comes next waits, then is refused.
+    // One connection gets a third; further data waits, and is then refused.
     until("uploads are refused", || metric(&runtime, "tenon_buffer_refusals_total") >= 50).await;
     let held = metric(&runtime, "tenon_buffered_bytes");
     assert!((900 << 10..=2 * MIB).contains(&held), "{held}");

@@ -49,7 +49,7 @@ const TWO_READINGS: &[&str] = &[
     "POST /run/echo/ HTTP/1.1\r\nhost: x\r\ncontent-length : 1\r\n\r\n",
     "POST /run/echo/ HTTP/1.1\r\nhost: x\r\ntransfer_encoding: chunked\r\n\r\n",
     "GET /run/echo/ HTTP/1.1\r\nhost: x\r\nno colon\r\n\r\n",
-    // Two lengths, or one that is no number.
+    // Two lengths, or an invalid one.
     "POST /run/echo/ HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 1\r\n\r\nx",
     "POST /run/echo/ HTTP/1.1\r\nhost: x\r\ncontent-length: +1\r\n\r\nx",
     "POST /run/echo/ HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",

@@ -8,16 +8,16 @@ use super::encode::is_json;
 use super::{numeric, time};
 use crate::sql::{Cell, SqlError, too_large};
 
-/// Why a value has no form in JSON.
+/// The reason why a value has no form in JSON.
 #[derive(Debug)]
 pub(crate) enum Unreadable {
-    /// Its type has none.
+    /// Its type has no form in JSON.
     Type,
-    /// An array that lists do not stand for.
+    /// An array that lists cannot represent.
     Bounds,
-    /// The bytes are not what they should be.
+    /// The bytes are invalid.
     Bytes,
-    /// It is larger than a result may be, which has this many bytes.
+    /// It is larger than a result may be, which has this limit of bytes.
     TooLarge(usize),
 }
 
@@ -38,11 +38,11 @@ impl Unreadable {
     }
 }
 
-/// A value that is not NULL, unless it comes to more than `most` bytes, which is seen before it is copied.
+/// Decodes a non-NULL value. A value of more than `most` bytes is refused before it is copied.
 pub(crate) fn cell(bytes: &[u8], info: &PgTypeInfo, most: usize) -> Result<Cell, Unreadable> {
     match info.kind() {
         PgTypeKind::Domain(inner) => cell(bytes, inner, most),
-        // Shorter as JSON or longer, as its elements are.
+        // Its JSON may be shorter or longer, depending on its elements.
         PgTypeKind::Array(element) => array(bytes, element, most),
         _ if bytes.len() > most => Err(Unreadable::TooLarge(most)),
         PgTypeKind::Enum(_) => text(bytes),
@@ -57,7 +57,7 @@ fn scalar(bytes: &[u8], name: &str) -> Result<Cell, Unreadable> {
         "INT4" => Cell::integer(i32::from_be_bytes(fixed(bytes)?).into()),
         "INT8" => Cell::integer(i64::from_be_bytes(fixed(bytes)?)),
         "OID" => Cell::integer(u32::from_be_bytes(fixed(bytes)?).into()),
-        // By way of its shortest text: 0.1 of four bytes is 0.1, and not 0.10000000149011612.
+        // Through its shortest text, so that 0.1 of four bytes is not 0.10000000149011612.
         "FLOAT4" => Cell::float(f32::from_be_bytes(fixed(bytes)?).to_string().parse().map_err(|_| Unreadable::Bytes)?),
         "FLOAT8" => Cell::float(f64::from_be_bytes(fixed(bytes)?)),
         "NUMERIC" => Cell::text(numeric::decode(bytes).ok_or(Unreadable::Bytes)?),
@@ -93,7 +93,7 @@ fn array(bytes: &[u8], element: &PgTypeInfo, most: usize) -> Result<Cell, Unread
             return Err(Unreadable::Bounds);
         }
     }
-    // A list within a list of JSON is an element.
+    // A nested list in JSON would look like an element.
     if lengths.len() > 1 && is_json(element) {
         return Err(Unreadable::Bounds);
     }
@@ -105,7 +105,7 @@ fn array(bytes: &[u8], element: &PgTypeInfo, most: usize) -> Result<Cell, Unread
     Ok(Cell::Json(list.json))
 }
 
-/// An array that is being read.
+/// An array in decoding.
 struct List<'a> {
     reader: Reader<'a>,
     element: &'a PgTypeInfo,
@@ -199,7 +199,7 @@ mod tests {
     fn too_large_values_are_refused_before_they_are_copied() {
         let (text, bytes) = (<str as Type<Postgres>>::type_info(), <[u8] as Type<Postgres>>::type_info());
         assert!(cell(b"12345", &text, 5).is_ok());
-        // Were it looked at, it would be no UTF-8.
+        // A decoder that looked at it would report invalid UTF-8.
         assert!(matches!(cell(&[0xff; 6], &text, 5), Err(Unreadable::TooLarge(5))));
         assert!(matches!(cell(&[0; 6], &bytes, 5), Err(Unreadable::TooLarge(5))));
     }

@@ -1,4 +1,4 @@
-//! JSON values as parameters, each of the type that the statement gives it.
+//! JSON values as parameters, each of the type that the statement requires.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -57,13 +57,13 @@ pub(crate) fn arguments(statement: &Statement, types: &[PgTypeInfo]) -> Result<P
     Ok(arguments)
 }
 
-/// Why a value cannot be bound.
+/// The reason why a value cannot be bound.
 enum Wrong {
-    /// The value is none of the type.
+    /// The value is not of the type.
     Value,
     /// The type has no form in JSON.
     Type,
-    /// JSON has no form of the number.
+    /// The number has no form in JSON.
     NoJson,
 }
 
@@ -84,7 +84,7 @@ impl Wrong {
 
 type Encoded = Result<Option<Vec<u8>>, Wrong>;
 
-/// `text` is how the value was written, where its parsed form may differ.
+/// `text` is the value's original text, where the parsed form may differ.
 fn encode(value: &Value, text: Option<&RawValue>, info: &PgTypeInfo) -> Encoded {
     if let PgTypeKind::Domain(inner) = info.kind() {
         return encode(value, text, inner);
@@ -103,7 +103,7 @@ fn encode(value: &Value, text: Option<&RawValue>, info: &PgTypeInfo) -> Encoded 
 fn scalar(value: &Value, raw: Option<&RawValue>, name: &str) -> Result<Vec<u8>, Wrong> {
     let is_json = matches!(name, "JSON" | "JSONB");
     let spelled = match sql::float_of_parameter(value) {
-        // A client writes it for every column, since its own writer of JSON makes a 0 of it.
+        // A client sends this for any column, because its own JSON writer would send 0.
         Some("-0") => Some(if is_json { Value::from("-0") } else { Value::from(-0.0) }),
         Some("Infinity" | "-Infinity" | "NaN") if is_json => return Err(Wrong::NoJson),
         Some(text) if matches!(name, "FLOAT4" | "FLOAT8" | "NUMERIC") => Some(Value::from(text)),
@@ -141,12 +141,13 @@ fn scalar(value: &Value, raw: Option<&RawValue>, name: &str) -> Result<Vec<u8>, 
     })
 }
 
-/// The most dimensions that an array of PostgreSQL has.
+/// PostgreSQL's limit of an array's dimensions.
 const MAX_DIMENSIONS: usize = 6;
 
-/// Lists of lists as an array of as many dimensions, each from 1 on. Lists in an array of JSON are its elements.
+/// Converts nested lists to an array of as many dimensions, with lower bounds of 1. In an array of JSON, inner lists
+/// are elements.
 fn array(value: &Value, text: Option<&RawValue>, element: &PgTypeInfo) -> Result<Vec<u8>, Wrong> {
-    // Of JSON there is one dimension.
+    // An array of JSON has one dimension.
     let texts = text.filter(|_| is_json(element)).and_then(exact::items_of).unwrap_or_default();
     let mut lengths = Vec::new();
     let mut inner = value;
@@ -215,12 +216,12 @@ fn boolean(value: &Value) -> Option<bool> {
     }
 }
 
-/// A whole number, or one as a text, which is how those come that JSON has no number for.
+/// A whole number, or a text of one, which is the form of integers beyond JSON's numbers.
 fn integer(value: &Value) -> Option<i64> {
     match value {
         Value::Number(number) => number.as_i64().or_else(|| {
             let float = number.as_f64()?;
-            // 5.0 is a whole number too; beyond 2^53 a double says nothing exact.
+            // 5.0 is a whole number too; beyond 2^53 a double is not exact.
             #[allow(clippy::cast_possible_truncation, reason = "checked to be whole and small")]
             (float.fract() == 0.0 && float.abs() <= 9_007_199_254_740_991.0).then_some(float as i64)
         }),
@@ -231,7 +232,7 @@ fn integer(value: &Value) -> Option<i64> {
 
 fn float<F: std::str::FromStr + Copy + Into<f64>>(value: &Value) -> Option<F> {
     match value {
-        // The shortest text of a double: a float of four bytes is the nearest to it.
+        // The nearest four-byte float to the double's shortest text.
         Value::Number(number) => exact::float(&number.to_string()),
         Value::String(text) => exact::float(text.trim()),
         _ => None,
@@ -260,7 +261,7 @@ fn plain(value: &Value) -> Option<String> {
     }
 }
 
-/// Whether a type, or the one beneath a domain, is JSON.
+/// Reports whether a type, or the base type of a domain, is JSON.
 pub(super) fn is_json(info: &PgTypeInfo) -> bool {
     match info.kind() {
         PgTypeKind::Domain(inner) => is_json(inner),
@@ -268,7 +269,7 @@ pub(super) fn is_json(info: &PgTypeInfo) -> bool {
     }
 }
 
-/// A text is JSON as it is; everything else becomes JSON, number by number as it was written.
+/// A text is JSON already; any other value is written as JSON, with each number's original digits.
 fn json(value: &Value, raw: Option<&RawValue>) -> String {
     match raw.map(|raw| raw.get().trim()).filter(|raw| !raw.starts_with('"')) {
         Some(raw) => raw.to_owned(),
@@ -276,7 +277,7 @@ fn json(value: &Value, raw: Option<&RawValue>) -> String {
     }
 }
 
-/// One byte, as PostgreSQL writes the type `"char"`: nothing for 0, and `\\ooo` beyond ASCII.
+/// A single byte in PostgreSQL's form of the type `"char"`: empty for 0, and `\\ooo` beyond ASCII.
 fn character(text: &str) -> Option<u8> {
     match text.as_bytes() {
         [] => Some(0),
@@ -288,7 +289,7 @@ fn character(text: &str) -> Option<u8> {
     }
 }
 
-/// 32 hexadecimal digits, with a dash behind any four of them, as PostgreSQL reads them.
+/// 32 hexadecimal digits, with a dash after any group of four, as PostgreSQL accepts them.
 fn uuid(text: &str) -> Option<Vec<u8>> {
     let mut digits = String::with_capacity(32);
     let mut may_be_dash = false;

@@ -1,16 +1,16 @@
-//! PostgreSQL's errors: what a client is told, and whether the request is run once more.
+//! PostgreSQL's errors: their problem details, and the decision to run a request again.
 
 use axum::http::StatusCode;
 
 use crate::sql::{Reported, SqlError};
 
-/// Why a request did not come to its end, with what there is to do about it.
+/// The failure of a request, with its possible remedies.
 #[derive(Debug)]
 pub(super) struct Trouble {
     pub(super) error: SqlError,
-    /// The reason may be that a statement was prepared before a change of the schema.
+    /// The cause may be a statement that was prepared before a change of the schema.
     pub(super) may_be_stale: bool,
-    /// The statement does not run inside of a transaction.
+    /// The statement does not run inside a transaction.
     pub(super) refuses_transaction: bool,
     /// The table of idempotency keys is missing.
     pub(super) misses_keys: bool,
@@ -23,7 +23,7 @@ impl Trouble {
         matches!(&self.error, SqlError::Database(reported) if reported.sqlstate.as_deref().is_some_and(is_of))
     }
 
-    /// The transaction would have to see what another has written since it began.
+    /// The transaction conflicts with another one's changes.
     pub(super) fn is_conflict(&self) -> bool {
         matches!(&self.error, SqlError::Database(reported) if reported.sqlstate.as_deref() == Some("40001"))
     }
@@ -41,27 +41,28 @@ impl From<sqlx::Error> for Trouble {
         Self {
             error: sql_error(&error),
             may_be_stale: is_of_stale_statements(&code),
-            // `VACUUM` and its like; procedures that commit.
+            // `VACUUM` and the like; procedures that commit.
             refuses_transaction: matches!(code.as_str(), "25001" | "2D000"),
             misses_keys: false,
         }
     }
 }
 
-/// Whether an error with this SQLSTATE may come of a statement that was prepared before a change of the schema: unsuitable
-/// values, wrong types, vanished objects, and internal errors such as "cache lookup failed for type".
+/// Reports whether an error with this SQLSTATE may come from a statement that was prepared before a change of the
+/// schema: unsuitable values, wrong types, vanished objects, and internal errors such as "cache lookup failed for
+/// type".
 fn is_of_stale_statements(code: &str) -> bool {
-    // A syntax error and a missing right have nothing to do with it.
+    // Syntax errors and missing rights have other causes.
     let other = matches!(code, "42601" | "42501");
     !other && (matches!(code, "0A000" | "26000") || ["22", "42", "XX"].iter().any(|class| code.starts_with(class)))
 }
 
-/// What the database says is the client's, unless it speaks of itself.
+/// Passes the database's message to the client, unless it is about the server itself.
 pub(super) fn sql_error(error: &sqlx::Error) -> SqlError {
     let database = match error {
         sqlx::Error::Database(database) => database,
         sqlx::Error::Io(_) => return SqlError::Lost,
-        // The columns of sqlx's own query for types, which knows no multiranges, and no enum with the label `NULL`.
+        // Columns of sqlx's own query for types, which does not support multiranges, nor an enum with the label `NULL`.
         sqlx::Error::ColumnDecode { index, .. } if matches!(index.trim_matches('"'), "typtype" | "enum_labels") => {
             return SqlError::Statement(
                 "the statement has a type that JSON has no form for, such as a multirange: select it as column::text, and bind it \
@@ -77,7 +78,7 @@ pub(super) fn sql_error(error: &sqlx::Error) -> SqlError {
         "57014" => return SqlError::TimedOut,
         // The server ends the connection.
         "57P01" | "57P02" | "57P03" | "57P05" => return SqlError::Lost,
-        // A deadlock, or rows that another transaction has just changed: the same again may well pass.
+        // A deadlock, or rows that another transaction has just changed: a retry may well succeed.
         "40001" | "40P01" | "55P03" => StatusCode::SERVICE_UNAVAILABLE,
         "25006" | "42501" => StatusCode::FORBIDDEN,
         // Connection exceptions, exhausted resources, failures of the system, errors of PostgreSQL itself.

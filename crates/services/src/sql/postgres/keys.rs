@@ -1,4 +1,4 @@
-//! Answers under idempotency keys, in a table of the database itself: written in the transaction that they answer.
+//! Answers under idempotency keys, in a table of the database itself: written in the transaction of the request.
 
 use sqlx::PgConnection;
 
@@ -10,7 +10,7 @@ const CREATE: &str = "CREATE TABLE IF NOT EXISTS tenon_idempotency (
   key text PRIMARY KEY, request text NOT NULL, answer text, at timestamptz NOT NULL);
 CREATE INDEX IF NOT EXISTS tenon_idempotency_at ON tenon_idempotency (at)";
 
-/// Waits for a transaction that has claimed the key and still runs. An answer is kept for a day.
+/// Waits for a running transaction that has claimed the key. An answer is kept for a day.
 const CLAIM: &str = "INSERT INTO tenon_idempotency AS kept (key, request, at) VALUES ($1, $2, now())
 ON CONFLICT (key) DO UPDATE SET request = excluded.request, answer = NULL, at = excluded.at
 WHERE kept.at <= now() - interval '1 day'";
@@ -24,7 +24,7 @@ UPDATE tenon_idempotency SET answer = $2 WHERE key = $1";
 
 const UNDEFINED_TABLE: &str = "42P01";
 
-/// Claims a key for the transaction that runs; the answer, when an earlier one has it.
+/// Claims a key for the current transaction, or returns the answer of an earlier one.
 pub(super) async fn claim(connection: &mut PgConnection, keyed: &Keyed) -> Result<Option<Answer>, Trouble> {
     let claimed = sqlx::query(CLAIM).bind(&keyed.key).bind(&keyed.request).execute(&mut *connection).await;
     let claimed = claimed.map_err(|error| {
@@ -39,7 +39,7 @@ pub(super) async fn claim(connection: &mut PgConnection, keyed: &Keyed) -> Resul
     if request == keyed.request { Ok(Some(Answer { body, replayed: true })) } else { Err(SqlError::KeyReused.into()) }
 }
 
-/// Keeps the answer of the transaction that runs, and clears some away whose time is over.
+/// Stores the answer of the current transaction, and deletes some expired ones.
 pub(super) async fn keep(connection: &mut PgConnection, keyed: &Keyed, answer: &str) -> Result<(), Trouble> {
     sqlx::query(KEEP).bind(&keyed.key).bind(answer).execute(connection).await?;
     Ok(())
@@ -49,7 +49,7 @@ pub(super) async fn keep(connection: &mut PgConnection, keyed: &Keyed, answer: &
 ///
 /// # Errors
 ///
-/// Where the user or role may not, with the way out.
+/// A missing right, with the remedy.
 pub(super) async fn create(connection: &mut PgConnection) -> Result<(), SqlError> {
     let Err(error) = postgres_tables::make(connection, CREATE).await else { return Ok(()) };
     match sql_error(&error) {

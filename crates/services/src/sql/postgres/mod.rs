@@ -1,7 +1,7 @@
 //! SQL on PostgreSQL.
 //!
-//! Statements are prepared, so that the database says of which types their parameters are and JSON values can be bound as
-//! those. Values travel in PostgreSQL's binary format, in `encode` and `decode`.
+//! Statements are prepared, so that the database reports the types of their parameters and JSON values are bound with
+//! these types. Values are sent in PostgreSQL's binary format, in `encode` and `decode`.
 
 mod access;
 mod decode;
@@ -31,13 +31,13 @@ use pool::Pool;
 use session::Session;
 use transaction::Transaction;
 
-/// How much longer than the database's own time-out is waited before the connection is given up.
+/// Time beyond the database's own timeout after which the connection is abandoned.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// How often an idempotency key is claimed anew that another request is just using.
+/// Number of attempts to claim an idempotency key that another request is using.
 const CLAIMS: u32 = 3;
 
-/// How often a request is run once more because the schema has changed.
+/// Number of reruns of a request because the schema has changed.
 const RENEWALS: u32 = 3;
 
 /// A PostgreSQL database.
@@ -50,7 +50,7 @@ pub(crate) struct PostgresSql {
 }
 
 impl PostgresSql {
-    /// Connects once, so that a wrong address, password or role is known at the start.
+    /// Connects once, so that a wrong address, password or role is reported at the start.
     pub(crate) async fn connect(
         url: &str,
         access: SqlAccess,
@@ -58,7 +58,7 @@ impl PostgresSql {
         limits: Limits,
     ) -> Result<Self, ServicesError> {
         let fail = |reason: String| ServicesError::Backend { what: "PostgreSQL", reason };
-        // What a URL that does not parse has in it is not to be shown.
+        // The parse error may repeat the URL, so it is dropped.
         let options: PgConnectOptions = url.parse().map_err(|_| fail("this is no URL of a database".into()))?;
         let grammar = access::load(parser).await?;
         let decisions = Decisions::new(grammar, access.clone());
@@ -66,12 +66,12 @@ impl PostgresSql {
         let mut options = options.application_name("tenon-sidecar").options([
             ("statement_timeout", limits.statement_timeout.as_millis().to_string().as_str()),
             ("default_transaction_read_only", read_only),
-            // The texts of statements mean what the parser read in them.
+            // The parser assumes these settings when it reads texts.
             ("standard_conforming_strings", "on"),
             ("TimeZone", "UTC"),
         ]);
         if let Some(role) = &access.role {
-            // A setting of the start: RESET comes back to it, too.
+            // A startup setting, which RESET restores.
             options = options.options([("role", role)]);
         }
         match Pool::connect(options, decisions.clone(), &limits).await {
@@ -96,7 +96,7 @@ impl PostgresSql {
         if transaction {
             session.execute(AssertSqlSafe(self.begin_sql(request.isolation)).into_sql_str()).await?;
         }
-        // Nothing is applied where nothing can be written.
+        // A read-only request changes nothing, so it needs no key.
         let keyed = request.keyed.as_ref().filter(|_| !self.access.read_only);
         if let Some(keyed) = keyed
             && let Some(answer) = keys::claim(session, keyed).await?
@@ -131,9 +131,10 @@ impl PostgresSql {
         format!("BEGIN{isolation}{read_only}")
     }
 
-    /// Whether the request runs in a transaction: all that may write does, so that it is committed only when there is an answer.
+    /// Reports whether the request runs in a transaction. Every request that may write does, so that it is committed
+    /// only when there is an answer.
     fn needs_transaction(&self, request: &SqlRequest, runs: &[Run]) -> bool {
-        // With a list or a role, settings that a statement makes end with the transaction.
+        // With a list or a role, settings that a statement changes end with the transaction.
         let guarded = self.access.read_only || self.access.is_guarded();
         let writes = runs.iter().any(|run| run.writes());
         guarded || writes || request.mode == Mode::Transaction || request.keyed.is_some()
@@ -143,7 +144,8 @@ impl PostgresSql {
         Session::of(self.pool.acquire().await?, runs).await.map_err(|error| sql_error(&error))
     }
 
-    /// Whether a statement that no transaction takes, such as `VACUUM`, may run without one. It has no result to be refused.
+    /// Reports whether a statement that transactions refuse, such as `VACUUM`, may run without one. It has no result
+    /// that could be refused.
     fn may_leave_transaction(&self, request: &SqlRequest) -> bool {
         let guarded = self.access.read_only || self.access.is_guarded();
         !guarded && request.mode == Mode::Single && request.keyed.is_none()
@@ -162,7 +164,7 @@ impl PostgresSql {
         let was_prepared = connection.cached_statements_size() == known;
         let ran = self.run_prepared(connection, &prepared, statement, run, taken).await;
         ran.map_err(|trouble| {
-            // The names and types of one that was prepared a moment ago were right then, so they have changed since.
+            // A statement that was just prepared had the right names and types then, so the schema has changed since.
             let may_be_stale = trouble.may_be_stale && (was_prepared || trouble.is_of_names_and_types());
             Trouble { may_be_stale, ..trouble }
         })
@@ -193,12 +195,12 @@ impl PostgresSql {
             }
         }
         drop(rows);
-        // The count of a SELECT is that of its rows, which were not affected.
+        // A SELECT's count is that of its rows, which it did not affect.
         let reads = !names.is_empty() && !run.changes_rows;
         Ok(writer.finish(if reads { 0 } else { affected }))
     }
 
-    /// How each statement runs; the first that may not is an error.
+    /// Decides how each statement runs; the first refused one is an error.
     async fn decide(&self, statements: &[Statement]) -> Result<Vec<Run>, Failed> {
         let mut runs = Vec::with_capacity(statements.len());
         for (index, statement) in statements.iter().enumerate() {
@@ -242,7 +244,7 @@ impl SqlStore for PostgresSql {
                 if at.stage == Stage::Commit {
                     return failed(SqlError::Unknown { keyed: request.keyed.is_some() });
                 }
-                // Nothing has happened yet: the server may have been started anew since the connection was used.
+                // Nothing has happened yet: the server may have restarted since the connection's last use.
                 if reconnected || !(reads || at.stage == Stage::Begin) {
                     return failed(SqlError::Lost);
                 }
@@ -251,21 +253,21 @@ impl SqlStore for PostgresSql {
                 continue;
             }
             let renews = trouble.may_be_stale && renewals < RENEWALS;
-            // There may be rows that nobody has read; the connection is closed, and what it did is rolled back.
+            // There may be unread rows, so the connection is closed, and its changes are rolled back.
             let unknown =
                 matches!(trouble.error, SqlError::TooMuch(_) | SqlError::TimedOut | SqlError::Internal(_)) && !renews;
             if unknown || (transaction && session.execute("ROLLBACK").await.is_err()) {
                 return failed(trouble.error);
             }
             if renews {
-                // A table may have changed under a statement that was prepared before.
+                // The schema may have changed after a statement was prepared.
                 renewals += 1;
                 session.clear_cached_statements().await.map_err(|error| Failed::before(sql_error(&error)))?;
             } else if trouble.misses_keys && !keys_made {
                 keys_made = true;
                 keys::create(&mut session).await.map_err(Failed::before)?;
             } else if trouble.is_conflict() && at.stage == Stage::Begin && claims < CLAIMS {
-                // Another request of the same key has just been committed: a transaction that begins now sees its answer.
+                // Another request with the same key has just committed: a transaction that begins now sees its answer.
                 claims += 1;
             } else if trouble.refuses_transaction && transaction && self.may_leave_transaction(&request) {
                 transaction = false;
@@ -315,7 +317,7 @@ impl SqlStore for PostgresSql {
     }
 }
 
-/// How far an attempt has come.
+/// The progress of an attempt.
 struct At {
     statement: usize,
     stage: Stage,
@@ -327,7 +329,7 @@ enum Stage {
     Begin,
     /// Statements run.
     Run,
-    /// The commit is on its way.
+    /// The commit was sent.
     Commit,
 }
 

@@ -6,11 +6,11 @@ const NAN: u16 = 0xC000;
 const INFINITY: u16 = 0xD000;
 const NEGATIVE_INFINITY: u16 = 0xF000;
 
-/// The largest exponent that is read: `numeric` itself ends at 131,072 digits before the point and 16,383 behind it, and the
+/// The largest accepted exponent: `numeric` has at most 131,072 digits before the point and 16,383 after it, and the
 /// digits may begin at either end.
 const MAX_EXPONENT: i32 = 131_072 + 16_383;
 
-/// From a decimal such as `-12.50` or `1.5e-7`; none when it is no number.
+/// Encodes a decimal such as `-12.50` or `1.5e-7`; none when it is not a number.
 pub(crate) fn encode(text: &str) -> Option<Vec<u8>> {
     match text {
         "NaN" => return Some(header(0, 0, NAN, 0)),
@@ -31,11 +31,11 @@ pub(crate) fn encode(text: &str) -> Option<Vec<u8>> {
     if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) || exponent.abs() > MAX_EXPONENT {
         return None;
     }
-    // How many of the digits stand before the point; it may lie outside of them.
+    // The number of digits before the point, which may lie outside them.
     let point = i32::try_from(whole.len()).ok()? + exponent;
     let scale =
         u16::try_from((i32::try_from(digits.len()).ok()? - point).max(0)).ok().filter(|scale| *scale < 0x4000)?;
-    // The point falls between two groups of four: zeros are put in front and behind for that.
+    // Zeros are added in front and behind, so that the point falls between two groups of four.
     let front = usize::try_from((-point).rem_euclid(4)).ok()?;
     let mut padded = "0".repeat(front) + &digits;
     padded.push_str(&"0".repeat((4 - padded.len() % 4) % 4));
@@ -65,7 +65,7 @@ fn header(count: u16, weight: i16, sign: u16, scale: u16) -> Vec<u8> {
     [count, weight, sign, scale].concat()
 }
 
-/// To the text that PostgreSQL itself would write.
+/// Decodes to PostgreSQL's own text.
 pub(crate) fn decode(bytes: &[u8]) -> Option<String> {
     let word = |at: usize| Some(u16::from_be_bytes(bytes.get(at * 2..at * 2 + 2)?.try_into().ok()?));
     let count = usize::from(word(0)?);
@@ -89,7 +89,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<String> {
         }
     }
     if scale > 0 {
-        // From the first group behind the point on; groups of zeros in front of all others are not sent.
+        // From the first group after the point on; leading zero groups are not sent.
         let mut fraction = String::new();
         let mut at = weight + 1;
         while fraction.len() < scale {

@@ -1,8 +1,7 @@
 //! Connections to the database, each used by one request at a time.
 //!
-//! A pool of our own, because of three things: what is prepared on a connection is prepared anew once the schema may have
-//! changed, a connection that is in use all the time is not asked whether it is alive, and one that a request has left
-//! is closed without being waited for.
+//! A pool of our own, for three reasons: it prepares statements again once the schema may have changed, it does not
+//! ping a connection in constant use, and it closes an abandoned connection without waiting.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,13 +23,13 @@ use crate::sql::{Reported, SqlError};
 /// statement's parameters whatever becomes of the columns.
 const PREPARED_FOR: Duration = Duration::from_secs(1);
 
-/// The age at which a connection is closed, since a server's session grows.
+/// The age at which a connection is closed, because a server's session grows.
 const LIFETIME: Duration = Duration::from_secs(30 * 60);
 
-/// The first pause before a server that refuses connections is asked again; it doubles.
+/// The first pause before reconnecting to a server that refuses connections; it doubles.
 const PAUSE: Duration = Duration::from_millis(25);
 
-/// A backend looks every 500 ms whether its client is still there, and ends its statement when it is not (PostgreSQL 14).
+/// A backend checks every 500 ms whether its client is connected, and ends its statement if not (PostgreSQL 14).
 const CHECK_CLIENT: &str = "SELECT pg_catalog.set_config('client_connection_check_interval', '500', false)";
 
 /// The first version that has that setting.
@@ -55,7 +54,7 @@ struct Inner {
 struct Member {
     connection: PgConnection,
     made: Instant,
-    /// When the oldest of the prepared statements may have been prepared, and at which schema.
+    /// The time and schema at which the oldest of the prepared statements may have been prepared.
     prepared: Instant,
     schema: u64,
 }
@@ -65,7 +64,7 @@ impl Pool {
     ///
     /// # Errors
     ///
-    /// The reason why there is no connection after [`Limits::queue_timeout`], or none that can be used.
+    /// No usable connection within [`Limits::queue_timeout`]; the error has the reason.
     pub(super) async fn connect(
         options: PgConnectOptions,
         decisions: Decisions,
@@ -88,7 +87,7 @@ impl Pool {
         Ok(pool)
     }
 
-    /// A connection of one's own, when one comes free in time.
+    /// An exclusive connection, if one becomes free in time.
     pub(super) async fn acquire(&self) -> Result<Pooled, SqlError> {
         let deadline = Instant::now() + self.0.wait;
         let place = Arc::clone(&self.0.places).acquire_owned();
@@ -110,7 +109,7 @@ impl Pool {
         self.0.health.is_replica().await
     }
 
-    /// Has every idle connection looked at before it is used, and what is prepared on it prepared anew.
+    /// Makes every idle connection be checked before its next use, and its statements be prepared again.
     pub(super) fn distrust(&self) {
         self.0.schema.fetch_add(1, Ordering::Relaxed);
     }
@@ -123,7 +122,7 @@ impl Pool {
         self.idle().pop()
     }
 
-    /// The connection, if it can be used, with nothing prepared that may be out of date.
+    /// The connection, if it is usable, without statements that may be stale.
     async fn current(&self, mut member: Member) -> Option<Member> {
         let schema = self.0.schema.load(Ordering::Relaxed);
         if member.made.elapsed() > LIFETIME {
@@ -132,7 +131,7 @@ impl Pool {
         if member.schema == schema && member.prepared.elapsed() < PREPARED_FOR {
             return Some(member);
         }
-        // Either of them shows whether the connection is alive.
+        // Either query shows whether the connection is alive.
         let alive = if member.connection.cached_statements_size() > 0 {
             member.connection.clear_cached_statements().await
         } else {
@@ -142,7 +141,7 @@ impl Pool {
         Some(Member { prepared: Instant::now(), schema, ..member })
     }
 
-    /// A new connection. A server that is starting, or has no connection left, is asked again until the deadline.
+    /// A new connection. It retries until the deadline while a server is starting, or has no free connection.
     async fn member_before(&self, deadline: Instant) -> Result<Member, sqlx::Error> {
         let mut pause = PAUSE;
         loop {
@@ -162,7 +161,7 @@ impl Pool {
         let mut connection = PgConnection::connect_with(&self.0.options).await?;
         self.0.mark.check(&mut connection).await?;
         if connection.server_version_num().is_some_and(|version| version >= CHECKS_CLIENTS) {
-            // Not every system can tell.
+            // Not every system supports it.
             let _ = connection.execute(CHECK_CLIENT).await;
         }
         self.0.decisions.connected(&mut connection).await?;
@@ -187,7 +186,7 @@ impl Pooled {
         &mut self.member.as_mut().expect("it is taken on the way out only").connection
     }
 
-    /// Gives the connection to the next request.
+    /// Returns the connection to the pool.
     pub(super) fn give_back(mut self) {
         if let Some(member) = self.member.take() {
             self.pool.idle().push(member);
@@ -213,7 +212,7 @@ fn is_transient(error: &sqlx::Error) -> bool {
     }
 }
 
-/// Why there is no connection: for the log when it will stay so.
+/// The error of a missing connection; logged when a retry is unlikely to help.
 fn unreachable(error: &sqlx::Error) -> SqlError {
     if !is_transient(error) && !matches!(error, sqlx::Error::PoolTimedOut) {
         return SqlError::Internal(format!("PostgreSQL: {error}"));

@@ -1,4 +1,4 @@
-//! Connections are shared by requests, but for those whose session may not be as it was.
+//! Requests share connections, except those with a changed session.
 
 use std::ops::{Deref, DerefMut};
 
@@ -7,20 +7,20 @@ use sqlx::{Connection, Executor, PgConnection};
 use super::access::Run;
 use super::pool::Pooled;
 
-/// A connection of the pool. It is closed when it is dropped, unless [`Session::give_back`] was called: a request whose client
-/// has left, or whose statement did not end well, leaves a session that nobody knows the state of.
+/// A connection of the pool. It is closed on drop, unless [`Session::give_back`] was called: after a disconnected
+/// client or a failed statement, the session's state is unknown.
 pub(super) struct Session {
     pooled: Pooled,
     shared: bool,
 }
 
 impl Session {
-    /// Prepares a connection for statements. Those that could read what earlier requests left in the session, such as the
-    /// texts of prepared statements and the last value of a sequence, find none of it.
+    /// Prepares a connection for statements. Those that could read an earlier request's session state, such as the
+    /// texts of prepared statements and the last value of a sequence, get a new session.
     ///
     /// # Errors
     ///
-    /// The database's.
+    /// The database's error.
     pub(super) async fn of(pooled: Pooled, runs: &[Run]) -> Result<Self, sqlx::Error> {
         if runs.iter().all(|run| run.shares_session) {
             return Ok(Self { pooled, shared: true });
@@ -32,7 +32,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// The database's.
+    /// The database's error.
     pub(super) async fn fresh(pooled: Pooled) -> Result<Self, sqlx::Error> {
         let mut session = Self { pooled, shared: true };
         session.clear_cached_statements().await?;
@@ -40,12 +40,12 @@ impl Session {
         Ok(session)
     }
 
-    /// Notes that a statement runs: one that may leave something in the session keeps it from other requests.
+    /// Records that a statement runs. If it may leave session state behind, the connection is not reused.
     pub(super) fn note(&mut self, run: Run) {
         self.shared &= run.shares_session;
     }
 
-    /// Gives the connection to the next request, if its statements certainly left nothing in the session.
+    /// Returns the connection to the pool, if its statements left no session state.
     pub(super) fn give_back(self) {
         if self.shared {
             self.pooled.give_back();

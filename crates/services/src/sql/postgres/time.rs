@@ -1,7 +1,7 @@
 //! Dates and times: ISO 8601 in JSON, days or microseconds since 2000 in PostgreSQL.
 //!
-//! All that PostgreSQL holds has a text here, and the text is read as the same value again: years beyond 9999 have a sign
-//! (`+10000-01-01`), and the year 0 is 1 BC, as ISO 8601 has it. PostgreSQL's own texts are read as well.
+//! Every value of PostgreSQL has a text, which reads back as the same value: years beyond 9999 have a sign
+//! (`+10000-01-01`), and the year 0 is 1 BC, as in ISO 8601. PostgreSQL's own texts are accepted as well.
 
 /// PostgreSQL's "infinity", later than every other.
 const INFINITY: i64 = i64::MAX;
@@ -9,7 +9,7 @@ const NEGATIVE_INFINITY: i64 = i64::MIN;
 
 const DAY: i64 = 86_400_000_000;
 
-/// The days of the first and behind the last date, and the microseconds of timestamps, that PostgreSQL has.
+/// PostgreSQL's ranges of dates in days, and of timestamps in microseconds.
 const DATES: std::ops::Range<i64> = -2_451_545..2_145_031_949;
 const TIMESTAMPS: std::ops::Range<i64> = -211_813_488_000_000_000..9_223_371_331_200_000_000;
 
@@ -40,7 +40,7 @@ pub(crate) fn decode_time(bytes: [u8; 8]) -> String {
     write_time(i64::from_be_bytes(bytes))
 }
 
-/// With a zone, a text without one is in UTC; without one, what a text says of a zone is left out, as PostgreSQL does.
+/// With a zone, a text without one is in UTC; without a zone, one in the text is ignored, as in PostgreSQL.
 pub(crate) fn encode_timestamp(text: &str, zone: bool) -> Option<Vec<u8>> {
     let micros = match text {
         "infinity" => INFINITY,
@@ -68,11 +68,11 @@ pub(crate) fn decode_timestamp(bytes: [u8; 8], zone: bool) -> String {
 
 /// A date with or without a time and a zone.
 struct Moment {
-    /// Since 2000-01-01.
+    /// Days since 2000-01-01.
     days: i64,
-    /// Since midnight.
+    /// Microseconds since midnight.
     micros: i64,
-    /// How far the zone is ahead of UTC, in microseconds.
+    /// The zone's offset from UTC, in microseconds.
     offset: i64,
 }
 
@@ -110,14 +110,14 @@ impl Moment {
     }
 }
 
-/// A number of so many digits, and what follows it.
+/// A number of `min` to `max` digits, and the rest of the text.
 fn number(text: &str, min: usize, max: usize) -> Option<(i64, &str)> {
     let length = text.bytes().take_while(u8::is_ascii_digit).count();
     let (digits, rest) = text.split_at(length);
     ((min..=max).contains(&length)).then_some((digits.parse().ok()?, rest))
 }
 
-/// `10:05`, `10:05:30.25` or `24:00:00` in microseconds, and what follows it.
+/// `10:05`, `10:05:30.25` or `24:00:00` in microseconds, and the rest of the text.
 fn parse_time(text: &str) -> Option<(i64, &str)> {
     let (hours, rest) = number(text, 2, 2)?;
     let (minutes, mut rest) = number(rest.strip_prefix(':')?, 2, 2)?;
@@ -130,7 +130,7 @@ fn parse_time(text: &str) -> Option<(i64, &str)> {
             let fraction: f64 = format!("0.{digits}").parse().ok().filter(|_| length > 0)?;
             #[allow(clippy::cast_possible_truncation, reason = "from 0 to a million")]
             {
-                // A half to the even one, as PostgreSQL does.
+                // Rounds half to even, as PostgreSQL does.
                 micros = (fraction * 1_000_000.0).round_ties_even() as i64;
             }
             rest = behind;

@@ -18,7 +18,7 @@ impl Transaction {
     pub(super) async fn begin(store: &PostgresSql, isolation: Option<Isolation>) -> Result<Self, SqlError> {
         let mut reconnected = false;
         loop {
-            // With nothing prepared: what is prepared in a transaction cannot be prepared anew once it has failed.
+            // Without prepared statements, because they cannot be prepared again in a failed transaction.
             let session = Session::fresh(store.pool.acquire().await?).await;
             let begun = match session {
                 Ok(mut session) => {
@@ -29,7 +29,7 @@ impl Transaction {
             };
             match begun.map_err(|error| sql_error(&error)) {
                 Ok(session) => return Ok(Self { session, changes_schema: false }),
-                // The server may have been started anew since the connection was used.
+                // The server may have restarted since the connection's last use.
                 Err(SqlError::Lost) if !reconnected => {
                     store.pool.distrust();
                     reconnected = true;
@@ -75,7 +75,7 @@ impl Transaction {
             Ok(Err(trouble)) => trouble.error,
             Err(_) => SqlError::TimedOut,
         };
-        // There may be rows that nobody has read: dropping the session closes the connection.
+        // There may be unread rows: dropping the session closes the connection.
         if !matches!(error, SqlError::TooMuch(_) | SqlError::TimedOut | SqlError::Internal(_) | SqlError::Lost) {
             self.roll_back().await;
         }

@@ -1,4 +1,4 @@
-//! What SQLite itself is told to refuse, statement by statement, while it compiles them.
+//! The rules by which SQLite refuses actions when it compiles a statement.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,7 +7,7 @@ use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 
 use crate::sql::SqlAccess;
 
-/// Pragmas that read, whatever their argument.
+/// Pragmas that only read, with any argument.
 const READING_PRAGMAS: [&str; 13] = [
     "collation_list",
     "compile_options",
@@ -24,41 +24,41 @@ const READING_PRAGMAS: [&str; 13] = [
     "table_xinfo",
 ];
 
-/// Pragmas that are a number in the file: read without an argument, written with one.
+/// Pragmas of a number in the file: read without an argument, written with one.
 const NUMBER_PRAGMAS: [&str; 2] = ["application_id", "user_version"];
 
-/// Functions that look like tables and reach no other data than their arguments.
+/// Table-valued functions that read only their arguments.
 const TABLE_FUNCTIONS: [&str; 2] = ["json_each", "json_tree"];
 
-/// Functions that give what an earlier statement of the connection has left.
+/// Functions that return the state that an earlier statement left in the connection.
 const SESSION_FUNCTIONS: [&str; 3] = ["changes", "last_insert_rowid", "total_changes"];
 
-/// The schema that only its connection has; its tables hide those of the file.
+/// The schema of the connection alone; its tables hide those of the file.
 const TEMPORARY: &str = "temp";
 
-/// What the authorizer and the pool say to each other about one connection.
+/// Shared state of the authorizer and the pool about one connection.
 #[derive(Clone, Default)]
 pub(crate) struct Notes {
-    /// Set while the sidecar runs statements of its own.
+    /// Set while the sidecar runs its own statements.
     pub(crate) own: Arc<AtomicBool>,
-    /// Why the last statement was refused, which SQLite itself does not say.
+    /// The reason for the last refusal, which SQLite does not report.
     pub(crate) reason: Reason,
-    /// Set once a statement names the temporary schema: the connection is not for other requests.
+    /// Set once a statement names the temporary schema: the connection is not reused then.
     pub(crate) temporary: Arc<AtomicBool>,
     /// Set once the connection has served a request.
     pub(crate) used: Arc<AtomicBool>,
-    /// Set when a statement is refused because it would read what an earlier request has left.
+    /// Set when a statement is refused because it would read an earlier request's state.
     pub(crate) wants_fresh: Arc<AtomicBool>,
 }
 
-/// Decides what statements may do.
+/// Decides which statements are allowed.
 #[derive(Clone)]
 pub(crate) struct Authorizer {
     access: SqlAccess,
     notes: Notes,
 }
 
-/// A place for a reason.
+/// A slot for a reason.
 pub(crate) type Reason = Arc<Mutex<&'static str>>;
 
 impl Authorizer {
@@ -88,7 +88,7 @@ impl Authorizer {
         let unlisted = |table| (!self.names(table)).then_some("a table is not among those that are allowed");
         let listed = self.access.is_listed().then_some("only statements that read or change rows are allowed");
         match context.action {
-            // In a trigger it gives what the statement itself has just done.
+            // In a trigger it returns the result of the statement itself.
             A::Function { function_name } if context.accessor.is_none() && self.is_of_session(function_name) => {
                 self.notes.wants_fresh.store(true, Ordering::Relaxed);
                 Some("a fresh connection is needed")
@@ -98,9 +98,9 @@ impl Authorizer {
             A::Insert { table_name } | A::Delete { table_name } | A::Update { table_name, .. } => {
                 read_only.or_else(|| unlisted(table_name))
             }
-            // A transaction of the client's own would stay open on a connection that others use; batches are transactions.
+            // A client's own transaction would stay open on a shared connection; batches are transactions.
             A::Transaction { .. } | A::Savepoint { .. } => Some("a transaction is a /sql/batch"),
-            // Other files are none of a statement's business. VACUUM INTO attaches one, too.
+            // Statements may not open other files. VACUUM INTO attaches one, too.
             A::Attach { .. } | A::Detach { .. } | A::Unknown { .. } => Some("other databases cannot be attached"),
             A::Pragma { pragma_name, pragma_value } => {
                 let name = pragma_name.to_ascii_lowercase();
@@ -108,19 +108,19 @@ impl Authorizer {
                 let known = number || READING_PRAGMAS.contains(&name.as_str());
                 listed.or((!known).then_some("this pragma is not allowed"))
             }
-            // What is left changes the schema.
+            // All other actions change the schema.
             _ => read_only.or(listed),
         }
     }
 
-    /// Whether a function reads what an earlier request has left.
+    /// Reports whether a function reads an earlier request's state.
     fn is_of_session(&self, function: &str) -> bool {
         self.notes.used.load(Ordering::Relaxed)
             && SESSION_FUNCTIONS.iter().any(|name| name.eq_ignore_ascii_case(function))
     }
 
-    /// Whatever the way to a table, it has to be listed: SQLite also says through which view or trigger it is reached, but
-    /// calls a part of the client's own `WITH` by its name there, too.
+    /// Reports whether a table is listed. Every table has to be, even behind a view or trigger: SQLite reports the name
+    /// of a view or trigger, but also that of a part of the client's own `WITH`.
     fn names(&self, table: &str) -> bool {
         self.access.allows_in_any_case(table) || (self.access.is_listed() && TABLE_FUNCTIONS.contains(&table))
     }

@@ -1,11 +1,11 @@
-//! SQLite's errors, with the codes of the SQL standard where they have one.
+//! SQLite's errors, with the SQL standard's codes where they have one.
 
 use axum::http::StatusCode;
 use rusqlite::{ErrorCode, ffi};
 
 use crate::sql::{NO_STATEMENT, Reported, SqlError};
 
-/// An error of the client's, unless the database itself is not well.
+/// Converts an error: it is the client's, unless the database itself has failed.
 pub(super) fn sql_error(error: rusqlite::Error) -> SqlError {
     let message = match &error {
         rusqlite::Error::SqliteFailure(_, Some(message)) => message.clone(),
@@ -16,7 +16,7 @@ pub(super) fn sql_error(error: rusqlite::Error) -> SqlError {
     let extended = error.sqlite_error().map_or(0, |error| error.extended_code);
     match error.sqlite_error_code() {
         Some(ErrorCode::OperationInterrupted) => SqlError::TimedOut,
-        // SQLite's answer when it is asked to run a statement made of blanks and comments.
+        // SQLite's error for a statement of blanks and comments.
         Some(ErrorCode::ApiMisuse) => SqlError::Statement(NO_STATEMENT.to_owned()),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => SqlError::Database(Box::new(Reported {
             status: StatusCode::SERVICE_UNAVAILABLE,
@@ -62,7 +62,7 @@ fn violation(extended: i32, message: String) -> Reported {
             let mut columns = place.split(", ").filter_map(|name| name.split_once('.'));
             if let Some((first, name)) = columns.next() {
                 table = Some(first.to_owned());
-                // Several columns are no column.
+                // No column is named when there are several.
                 column = columns.next().is_none().then(|| name.to_owned());
             }
         }

@@ -1,4 +1,4 @@
-//! Answers under idempotency keys, in a table of the database itself: written in the transaction that they answer.
+//! Answers under idempotency keys, in a table of the database itself: written in the transaction of the request.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,16 +11,16 @@ const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS tenon_idempotency (
     key TEXT PRIMARY KEY, request TEXT NOT NULL, answer TEXT NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS tenon_idempotency_at ON tenon_idempotency (at)";
 
-/// Answers whose time is over that a request clears away: more than it adds.
+/// Number of expired answers that a request deletes: more than it adds.
 const CLEARED: i64 = 16;
 
-/// An answer that was given.
+/// A stored answer.
 pub(super) struct Found {
     pub(super) request: String,
     pub(super) answer: String,
 }
 
-/// The answer under a key, unless its time is over.
+/// The answer under a key, unless it has expired.
 pub(super) fn find(db: &Connection, key: &str) -> rusqlite::Result<Option<Found>> {
     db.execute_batch(SCHEMA)?;
     let sql = "SELECT request, answer FROM tenon_idempotency WHERE key = ? AND at > ?";
@@ -30,7 +30,7 @@ pub(super) fn find(db: &Connection, key: &str) -> rusqlite::Result<Option<Found>
     read.optional()
 }
 
-/// Keeps an answer.
+/// Stores an answer.
 pub(super) fn keep(db: &Connection, keyed: &Keyed, answer: &str) -> rusqlite::Result<()> {
     let sql = "DELETE FROM tenon_idempotency WHERE key IN (SELECT key FROM tenon_idempotency WHERE at <= ? LIMIT ?)";
     db.execute(sql, params![oldest(), CLEARED])?;
@@ -43,7 +43,7 @@ fn now() -> i64 {
     i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }
 
-/// An answer of this second, in seconds since 1970, is kept no longer.
+/// The oldest time, in seconds since 1970, whose answers are still kept.
 fn oldest() -> i64 {
     now().saturating_sub(i64::try_from(KEPT.as_secs()).unwrap_or(i64::MAX))
 }

@@ -1,7 +1,7 @@
-//! SQL on a SQLite file, for development and for what needs no server.
+//! SQL on a SQLite file, for development and for services without a server.
 //!
-//! Write-ahead log, synchronized on every commit: what was acknowledged is on the disk. Statements run on threads that may
-//! block, each on a connection of its own out of a pool.
+//! Write-ahead log, synchronized on every commit, so that acknowledged changes are on the disk. Statements run on
+//! blocking threads, each on a connection from a pool.
 
 mod authorizer;
 mod errors;
@@ -37,7 +37,7 @@ impl SqliteSql {
 }
 
 impl SqlStore for SqliteSql {
-    /// As many as SQLite takes unless it is built otherwise (`SQLITE_MAX_VARIABLE_NUMBER`).
+    /// SQLite's default limit (`SQLITE_MAX_VARIABLE_NUMBER`).
     const MAX_PARAMS: usize = 32_766;
 
     async fn run(&self, request: SqlRequest) -> Result<Answer, Failed> {
@@ -86,7 +86,7 @@ impl SqlStore for SqliteSql {
 fn run(mut pooled: Pooled, request: &SqlRequest, limits: &Limits) -> Result<Answer, Failed> {
     let result = run_on(&mut pooled, request, limits);
     if result.is_err() && pooled.wants_fresh() {
-        // Nothing has happened: what ran before the refused statement was rolled back with it.
+        // Nothing has happened: statements before the refused one were rolled back with it.
         pooled.refresh().map_err(|error| Failed::before(SqlError::Internal(error.to_string())))?;
         return run_on(&mut pooled, request, limits);
     }
@@ -97,7 +97,7 @@ fn run_on(pooled: &mut Pooled, request: &SqlRequest, limits: &Limits) -> Result<
     pooled.set_deadline(Instant::now() + limits.statement_timeout);
     let transaction = needs_transaction(pooled, request)?;
     if transaction {
-        // At once a writer: one that reads first and then cannot write would have to start over.
+        // Begins as a writer, because a reader that later fails to become one would have to start over.
         let begin = if pooled.is_read_only() { "BEGIN" } else { "BEGIN IMMEDIATE" };
         pooled.control(begin).map_err(|error| Failed::before(sql_error(error)))?;
     }
@@ -115,7 +115,7 @@ fn run_on(pooled: &mut Pooled, request: &SqlRequest, limits: &Limits) -> Result<
     result
 }
 
-/// Whether the request runs in a transaction, so that it is committed only when there is an answer.
+/// Reports whether the request runs in a transaction, so that it is committed only when there is an answer.
 fn needs_transaction(pooled: &Pooled, request: &SqlRequest) -> Result<bool, Failed> {
     if request.mode == Mode::Transaction || request.keyed.is_some() {
         return Ok(true);
@@ -132,7 +132,7 @@ fn needs_transaction(pooled: &Pooled, request: &SqlRequest) -> Result<bool, Fail
 }
 
 fn run_all(pooled: &mut Pooled, request: &SqlRequest, limits: &Limits) -> Result<Answer, Failed> {
-    // Nothing is applied where nothing can be written.
+    // A read-only request changes nothing, so it needs no key.
     let keyed = request.keyed.as_ref().filter(|_| !pooled.is_read_only());
     if let Some(keyed) = keyed {
         let found = pooled.own(|db| keys::find(db, &keyed.key)).map_err(|error| Failed::before(sql_error(error)))?;
@@ -166,7 +166,7 @@ fn run_all(pooled: &mut Pooled, request: &SqlRequest, limits: &Limits) -> Result
     Ok(Answer { body, replayed: false })
 }
 
-/// An error with the reason of a refusal, which SQLite itself does not say.
+/// Adds the reason of a refusal to an error, because SQLite does not report it.
 fn explained(pooled: &Pooled, error: SqlError) -> SqlError {
     match error {
         SqlError::Forbidden(text) if text == "not authorized" => SqlError::Forbidden(pooled.refusal().to_owned()),
@@ -178,7 +178,7 @@ fn run_one(connection: &Connection, statement: &Statement, limits: &Limits, take
     let before = connection.total_changes();
     let mut prepared = connection.prepare_cached(&statement.sql).map_err(sql_error)?;
     bind(&mut prepared, statement)?;
-    // A statement whose table has changed since is compiled anew by its first step, and has other columns then.
+    // A statement whose table has changed is compiled again by its first step, and may have other columns then.
     let mut shape: Option<(ResultWriter, Vec<bool>)> = None;
     let mut rows = prepared.raw_query();
     while let Some(row) = rows.next().map_err(sql_error)? {
@@ -203,7 +203,7 @@ fn shape_of(statement: &rusqlite::Statement<'_>, limits: &Limits, taken: usize) 
     (ResultWriter::new(&names, limits, taken), booleans)
 }
 
-/// Binds by position, and `$1` as `?1`: what is written for PostgreSQL means the same here.
+/// Binds by position, and `$1` as `?1`, so that statements for PostgreSQL work here.
 fn bind(prepared: &mut CachedStatement<'_>, statement: &Statement) -> Result<(), SqlError> {
     let wrong = |text: String| Err(SqlError::Statement(text));
     let mut used = 0;

@@ -14,10 +14,10 @@ use super::authorizer::{Authorizer, Notes};
 use crate::sql::{SqlAccess, SqlError};
 use crate::{Limits, ServicesError, sqlite_file};
 
-/// How many steps of a statement pass between two looks at the clock: some 10 µs.
+/// Number of a statement's steps between two checks of the clock: some 10 µs.
 const STEPS_BETWEEN_LOOKS: i32 = 1000;
 
-/// Compiled statements that a connection keeps.
+/// Limit of cached statements of a connection.
 const CACHED_STATEMENTS: usize = 128;
 
 /// The connections. Cloning shares them.
@@ -29,7 +29,7 @@ struct Inner {
     access: SqlAccess,
     wait: Duration,
     timeout: Duration,
-    /// Bytes of a value or a row.
+    /// Limit in bytes of a value or a row.
     most: i32,
     places: Arc<Semaphore>,
     idle: Mutex<Vec<Member>>,
@@ -45,7 +45,7 @@ struct Member {
 #[derive(Default)]
 struct Watch {
     deadline: Option<Instant>,
-    /// Set once the client of the current request has left.
+    /// Set once the client of the current request has disconnected.
     left: Option<Arc<AtomicBool>>,
 }
 
@@ -78,7 +78,7 @@ impl Pool {
         Ok(pool)
     }
 
-    /// A connection of one's own, when one comes free in time.
+    /// An exclusive connection, if one becomes free in time.
     pub(crate) async fn acquire(&self) -> Result<Pooled, SqlError> {
         let place = Arc::clone(&self.0.places).acquire_owned();
         let Ok(Ok(place)) = tokio::time::timeout(self.0.wait, place).await else { return Err(SqlError::Busy) };
@@ -99,7 +99,7 @@ impl Pool {
         self.0.access.read_only
     }
 
-    /// Reads the file on a connection of its own, since all others may be in use.
+    /// Reads the file on a connection of its own, because all others may be in use.
     pub(crate) fn ping(&self) -> Result<(), String> {
         let connection = sqlite_file::open(&self.0.path).map_err(|error| error.to_string())?;
         let read = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
@@ -121,7 +121,8 @@ impl Pool {
             connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, *most)?;
             connection.pragma_update(None, "foreign_keys", true)?;
             connection.pragma_update(None, "query_only", access.read_only)?;
-            // What is no name must not pass as a text, nor a statement corrupt the file or the schema call what it likes.
+            // An unknown name must not count as a text, and a statement must not corrupt the file, nor the schema call
+            // unsafe functions.
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DDL, false)?;
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
@@ -139,7 +140,7 @@ impl Pool {
     }
 }
 
-/// A connection that goes back when it is dropped, unless something is left open or made on it.
+/// A connection that returns to the pool on drop, unless it has leftover state.
 pub(crate) struct Pooled {
     member: Option<Member>,
     pool: Pool,
@@ -159,12 +160,12 @@ impl Pooled {
         self.pool.0.access.read_only
     }
 
-    /// Why the last statement that was refused was so.
+    /// The reason for the last refusal.
     pub(crate) fn refusal(&self) -> &'static str {
         *self.member().notes.reason.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a statement was refused that a connection which has served nobody would run.
+    /// Reports whether a statement was refused that a fresh connection would run.
     pub(crate) fn wants_fresh(&self) -> bool {
         self.member().notes.wants_fresh.swap(false, Ordering::Relaxed)
     }
@@ -177,7 +178,7 @@ impl Pooled {
         Ok(())
     }
 
-    /// Whether the connection has served a request.
+    /// Reports whether the connection has served a request.
     pub(crate) fn is_used(&self) -> bool {
         self.member().notes.used.load(Ordering::Relaxed)
     }
@@ -189,17 +190,17 @@ impl Pooled {
         Interrupter(Some(left))
     }
 
-    /// Whether the time of the request is over, or its client has left.
+    /// Reports whether the request's time limit has passed, or its client has disconnected.
     pub(crate) fn is_over(&self) -> bool {
         self.member().watch().is_over()
     }
 
-    /// When statements are interrupted.
+    /// Sets the time at which statements are interrupted.
     pub(crate) fn set_deadline(&mut self, deadline: Instant) {
         self.member().watch().deadline = Some(deadline);
     }
 
-    /// Runs statements of the sidecar's own, which nothing is refused to.
+    /// Runs the sidecar's own statements, without the authorizer's rules.
     pub(crate) fn own<T>(&mut self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
         let member = self.member();
         member.notes.own.store(true, Ordering::Relaxed);
@@ -213,7 +214,7 @@ impl Pooled {
         self.own(|connection| connection.execute_batch(sql))
     }
 
-    /// Ends a transaction if one is open; SQLite has ended it by itself after some failures.
+    /// Ends a transaction if one is open; after some failures SQLite has ended it already.
     pub(crate) fn roll_back(&mut self) {
         if self.connection().is_autocommit() {
             return;
@@ -225,11 +226,11 @@ impl Pooled {
     }
 }
 
-/// Interrupts the statements of one request when it is dropped, because nobody waits for them any more.
+/// Interrupts the statements of one request on drop, when no caller awaits them any more.
 pub(crate) struct Interrupter(Option<Arc<AtomicBool>>);
 
 impl Interrupter {
-    /// Lets them be: they have ended.
+    /// Disarms it after the statements have ended.
     pub(crate) fn defuse(mut self) {
         self.0 = None;
     }

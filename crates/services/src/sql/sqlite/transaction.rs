@@ -12,7 +12,7 @@ use crate::sql::{Answer, Failed, SqlError, SqlRequest};
 pub(crate) struct Transaction(Pooled);
 
 impl Transaction {
-    /// Begins at once as a writer. The connection has served nobody, so that `changes()` and its like are the transaction's own.
+    /// Begins as a writer. The connection is fresh, so that `changes()` and the like refer to the transaction.
     pub(super) async fn begin(mut pooled: Pooled) -> Result<Self, SqlError> {
         let work = move || {
             if pooled.is_used() {

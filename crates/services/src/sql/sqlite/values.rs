@@ -5,22 +5,23 @@ use serde_json::Value;
 
 use crate::sql::{Cell, SqlError, base64, exact};
 
-/// A parameter, or the end of the sentence "parameter 1 …". `text` is how it was written, where a number in it may be rounded.
+/// A parameter, or the end of the sentence "parameter 1 …". `text` is its original text, where a number in it may be
+/// rounded.
 ///
-/// Booleans are 0 and 1. `{"base64":"…"}` is a BLOB, and `{"float":"Infinity"}` a REAL. Every other list or object is JSON text,
-/// which SQLite's own functions read.
+/// Booleans are 0 and 1. `{"base64":"…"}` is a BLOB, and `{"float":"Infinity"}` a REAL. Every other list or object is
+/// JSON text, which SQLite's own functions read.
 pub(crate) fn from_json(value: &Value, text: Option<&str>) -> Result<Bound, &'static str> {
     Ok(match value {
         Value::Null => Bound::Null,
         Value::Bool(value) => Bound::Integer((*value).into()),
         Value::Number(number) => match (number.as_i64(), text) {
             (Some(integer), _) => Bound::Integer(integer),
-            // No integer has its sign.
+            // Integers have no negative zero.
             (None, Some("-0")) => Bound::Real(-0.0),
             (None, Some(text)) if text.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit()) => {
                 return Err("is a whole number beyond 64 bits: write it as a text, or with an exponent");
             }
-            // The reader of JSON does not always find the nearest double.
+            // The JSON reader does not always find the nearest double.
             (None, Some(text)) => Bound::Real(exact::float(text).ok_or("is too small a number for a double")?),
             (None, None) => Bound::Real(number.as_f64().ok_or("is no number that SQLite has")?),
         },
@@ -33,14 +34,14 @@ pub(crate) fn from_json(value: &Value, text: Option<&str>) -> Result<Bound, &'st
     })
 }
 
-/// The number that `{"float":"…"}` stands for: it may be infinite, which JSON has no number for. SQLite has no NaN.
+/// The number in `{"float":"…"}`, which may be infinite, unlike JSON's numbers. SQLite has no NaN.
 fn float_of(value: &Value) -> Option<Option<f64>> {
     let text = crate::sql::float_of_parameter(value)?;
     let is_spelled = matches!(text, "Infinity" | "-Infinity");
     Some(exact::float(text).filter(|float: &f64| float.is_finite() || is_spelled))
 }
 
-/// SQLite has no booleans; a column that was declared as one shows them.
+/// SQLite has no booleans; a column's declared type reveals them.
 pub(crate) fn is_boolean(declared: Option<&str>) -> bool {
     declared.is_some_and(|name| name.eq_ignore_ascii_case("boolean") || name.eq_ignore_ascii_case("bool"))
 }

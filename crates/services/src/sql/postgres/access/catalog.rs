@@ -1,7 +1,7 @@
-//! What the database itself defines, as far as decisions depend on it.
+//! The parts of the database's own catalog on which decisions depend.
 //!
-//! A name in a statement is looked up by the server in its catalog. Functions and operators that the database's owner has
-//! made take part in that, and may do anything. So a connection asks for their names when it is made.
+//! The server resolves a statement's names in its catalog, which includes functions and operators of the database's
+//! owner, and these may do anything. So each new connection reads their names.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,27 +9,27 @@ use sqlx::{PgConnection, Row};
 
 use super::functions;
 
-/// The names of functions and operators that decisions depend on.
+/// The names of functions and operators on which decisions depend.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Catalog {
     functions: HashMap<String, Function>,
     operators: HashSet<String>,
 }
 
-/// What the functions of one name have in common.
+/// The common properties of the functions of one name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Function {
-    /// One of them is of another schema than `pg_catalog`, and is not known to compute only.
+    /// One of them is in another schema than `pg_catalog`, and is not known to be pure.
     pub(super) own: bool,
     /// All of them are immutable functions of extensions: by definition they compute from their arguments only.
     pub(super) computes: bool,
     /// One of them, or a cast to a type of this name, can be called as if it were a column: `(expression).name`.
     pub(super) as_column: bool,
-    /// One of those takes a row: `alias.name`.
+    /// One of them takes a row: `alias.name`.
     pub(super) of_row: bool,
 }
 
-/// Functions by name: those that are not in `pg_catalog`, and of the others those that are called as columns.
+/// Functions by name: those outside `pg_catalog`, and built-in ones that can be called as columns.
 const FUNCTIONS: &str = "
 SELECT f.proname::text, bool_or(f.elsewhere AND NOT f.computes), bool_and(f.computes),
   bool_or(f.unary), bool_or(f.unary AND f.of_row)
@@ -48,10 +48,10 @@ FROM (
 GROUP BY f.proname
 HAVING bool_or(f.elsewhere) OR bool_or(f.unary)";
 
-/// Types, each table's among them: `(expression).name` is a cast where there is no such column and no such function.
+/// Types, including each table's: `(expression).name` is a cast where there is no such column and no such function.
 const TYPES: &str = "SELECT DISTINCT t.typname::text FROM pg_catalog.pg_type t";
 
-/// Operators outside of `pg_catalog` that no extension brought.
+/// Operators outside `pg_catalog` that no extension brought.
 const OPERATORS: &str = "
 SELECT DISTINCT o.oprname::text FROM pg_catalog.pg_operator o
 WHERE o.oprnamespace OPERATOR(pg_catalog.<>) 'pg_catalog'::pg_catalog.regnamespace AND NOT EXISTS (
@@ -59,7 +59,7 @@ WHERE o.oprnamespace OPERATOR(pg_catalog.<>) 'pg_catalog'::pg_catalog.regnamespa
   WHERE d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_operator'::pg_catalog.regclass
     AND d.objid OPERATOR(pg_catalog.=) o.oid AND d.deptype OPERATOR(pg_catalog.=) 'e')";
 
-/// The first schema that names are looked up in, except for that of temporary tables.
+/// The first schema of the search path, except that of temporary tables.
 const FIRST_SCHEMA: &str = "SELECT s::text FROM pg_catalog.unnest(pg_catalog.current_schemas(true)) s
 WHERE s::text NOT LIKE 'pg\\_temp%' LIMIT 1";
 
@@ -68,7 +68,7 @@ impl Catalog {
     ///
     /// # Errors
     ///
-    /// The database's.
+    /// The database's error.
     pub(super) async fn read(connection: &mut PgConnection) -> Result<Self, sqlx::Error> {
         let mut functions = HashMap::<String, Function>::new();
         for row in sqlx::query(FUNCTIONS).fetch_all(&mut *connection).await? {
@@ -80,7 +80,7 @@ impl Catalog {
                 as_column: row.try_get::<Option<bool>, _>(3)?.unwrap_or_default(),
                 of_row: row.try_get::<Option<bool>, _>(4)?.unwrap_or_default(),
             };
-            // A built-in function that only computes may as well be called as a column.
+            // A built-in pure function may also be called as a column.
             if function.own || function.computes || !functions::computes(&name) {
                 functions.insert(name, function);
             }
@@ -98,12 +98,12 @@ impl Catalog {
         self.functions.get(name).copied().unwrap_or_default()
     }
 
-    /// Whether the database has an operator of its own with this name.
+    /// Reports whether the database has its own operator with this name.
     pub(super) fn has_operator(&self, name: &str) -> bool {
         self.operators.contains(name)
     }
 
-    /// For tests: names of functions of the database's own, and of those that are called as columns.
+    /// For tests: names of the database's own functions, and of functions that are called as columns.
     #[cfg(test)]
     pub(super) fn of(own: &[&str], as_column: &[&str]) -> Self {
         let own = own.iter().map(|name| {
@@ -115,11 +115,11 @@ impl Catalog {
     }
 }
 
-/// Refuses a `search_path` that names other schemas before `pg_catalog`: built-in types would not be what their names say.
+/// Refuses a `search_path` that names other schemas before `pg_catalog`, which could replace built-in types.
 ///
 /// # Errors
 ///
-/// The database's, and such a path.
+/// The database's error, and such a path.
 pub(super) async fn check_search_path(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
     let first: Option<String> = sqlx::query_scalar(FIRST_SCHEMA).fetch_optional(connection).await?;
     if first.as_deref() == Some("pg_catalog") {
@@ -128,11 +128,12 @@ pub(super) async fn check_search_path(connection: &mut PgConnection) -> Result<(
     Err(sqlx::Error::Configuration("search_path must not put other schemas before pg_catalog".into()))
 }
 
-/// Whether statements have the rights of this role: a proxy in front of the server may have dropped the setting.
+/// Checks that statements run with the rights of this role, because a proxy in front of the server may have dropped the
+/// setting.
 ///
 /// # Errors
 ///
-/// The database's, and another role.
+/// The database's error, and another role.
 pub(super) async fn check_role(connection: &mut PgConnection, role: &str) -> Result<(), sqlx::Error> {
     let current: String = sqlx::query_scalar("SELECT current_user::text").fetch_one(connection).await?;
     if current == role {

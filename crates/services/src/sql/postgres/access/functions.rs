@@ -1,8 +1,8 @@
 //! PostgreSQL's own functions and types that statements may use, by name.
 //!
-//! The measure for [`COMPUTING`] is that every function of the name, in every version from 13 on, computes from its arguments
-//! (and the clock, the time zone, random bits, text search configurations) and reaches no other data. PostgreSQL marks nearly
-//! all of them `IMMUTABLE`. Not on the list are functions that run SQL which they are given as a text (`query_to_xml`,
+//! A name is in [`COMPUTING`] if every function of the name, in every version from 13 on, computes from its arguments
+//! (and the clock, the time zone, random bits, text search configurations) and reaches no other data. PostgreSQL marks
+//! nearly all of them `IMMUTABLE`. Not on the list are functions that run SQL in a text argument (`query_to_xml`,
 //! `ts_stat`, `ts_rewrite`), read files, catalogs or settings, or resolve names of tables.
 
 use std::collections::HashSet;
@@ -56,8 +56,8 @@ const COMPUTING: &str = "
   var_pop var_samp varbit varchar variance websearch_to_tsquery width width_bucket
 ";
 
-/// Functions that read the catalog, settings and sequences, or wait. They leave nothing in a session that another statement
-/// could observe: what `nextval` leaves is read by `currval` and `lastval`, which are not here.
+/// Functions that read the catalog, settings and sequences, or wait. They leave nothing in a session that another
+/// statement could observe: `nextval` affects only `currval` and `lastval`, which are not listed.
 const READING: &str = "
   col_description current_catalog current_database current_schema current_schemas current_setting format_type
   has_any_column_privilege has_column_privilege has_database_privilege has_function_privilege has_schema_privilege
@@ -69,8 +69,8 @@ const READING: &str = "
   to_regclass to_regtype txid_current version
 ";
 
-/// Types that a value may be cast to with `--tables`: their input reads the text and nothing else. Types such as `regclass`,
-/// whose input looks names up, and `xml` are left out.
+/// Types that a value may be cast to with `--tables`: their input reads only the text. Types such as `regclass`, whose
+/// input resolves names, and `xml` are left out.
 const TYPES: &str = "
   bit bool box bpchar bytea char cidr circle date datemultirange daterange float4 float8 inet int2 int4 int4multirange int4range
   int8 int8multirange int8range interval json jsonb jsonpath line lseg macaddr macaddr8 name numeric nummultirange numrange
@@ -84,17 +84,17 @@ static COMPUTES: Names = LazyLock::new(|| COMPUTING.split_whitespace().collect()
 static READS: Names = LazyLock::new(|| READING.split_whitespace().collect());
 static IS_TYPE: Names = LazyLock::new(|| TYPES.split_whitespace().collect());
 
-/// Whether the functions of this name in `pg_catalog` compute from their arguments only.
+/// Reports whether the functions of this name in `pg_catalog` compute from their arguments only.
 pub(super) fn computes(name: &str) -> bool {
     COMPUTES.contains(name)
 }
 
-/// Whether they read what belongs to the server, and leave nothing in the session.
+/// Reports whether they read server data, and leave nothing in the session.
 pub(super) fn reads(name: &str) -> bool {
     READS.contains(name)
 }
 
-/// Whether a value may be cast to this type of `pg_catalog`.
+/// Reports whether a value may be cast to this type of `pg_catalog`.
 pub(super) fn is_type(name: &str) -> bool {
     IS_TYPE.contains(name)
 }

@@ -1,13 +1,13 @@
-//! Decides what a statement may do from PostgreSQL's own parse tree, and sends its text as it came.
+//! Decides from PostgreSQL's own parse tree whether a statement is allowed, and sends its text unchanged.
 //!
 //! ```text
-//!  text ─► cache of verdicts ─► tenon_pg_grammar ─► tree ─► command: refused for all, or a session of its own
-//!                                                      └─► walk: is every node of it understood?
+//!  text ─► cache of verdicts ─► tenon_pg_grammar ─► tree ─► command: refused, or in a session of its own
+//!                                                      └─► walk: is every node understood?
 //! ```
 //!
-//! One walk over the tree answers three questions, because all three need the same property: that the statement does nothing
-//! but compute, and read and change rows. With `--tables` and with `--role` a statement without that property is refused. With
-//! neither, it runs in a session that no other request had before or gets afterwards.
+//! One walk over the tree answers three questions, because all three need the same property: that the statement does
+//! nothing but compute, and read and change rows. With `--tables` and with `--role` a statement without that property
+//! is refused. With neither, it runs in a session that no other request had before or gets afterwards.
 
 mod catalog;
 mod functions;
@@ -28,24 +28,25 @@ use crate::{ServicesError, SqlParser};
 use catalog::Catalog;
 use walk::Walk;
 
-/// Bytes of the statements whose verdicts are kept, and of the longest of them. Handlers repeat their statements.
+/// Limit in bytes of the statements whose verdicts are cached, and of the longest of them. Handlers repeat their
+/// statements.
 const KEPT_BYTES: usize = 16 << 20;
 const KEPT_STATEMENT: usize = 1 << 20;
 
-/// What an entry of the cache costs besides its text.
+/// Size of a cache entry besides its text.
 const ENTRY: usize = 256;
 
-/// How old the catalog may be when a connection is made.
+/// The age up to which a new connection reuses the catalog.
 const CATALOG_AGE: Duration = Duration::from_secs(1);
 
-/// Statements that are parsed at the same time.
+/// Limit of statements that are parsed at once.
 const PARSERS: usize = 2;
 
 const ONE_AT_A_TIME: &str = "one statement at a time; use /sql/batch for several";
 const OF_THE_SESSION: &str = "a transaction is a /sql/batch, and commands that concern the session are not allowed";
 const ROWS_ONLY: &str = "only statements that read or change rows are allowed";
 
-/// Commands that begin or end transactions, or concern the session that the next request gets.
+/// Commands that begin or end transactions, or affect the session of the next request.
 const REFUSED: [&str; 19] = [
     "CheckPointStmt",
     "ClosePortalStmt",
@@ -68,28 +69,28 @@ const REFUSED: [&str; 19] = [
     "ReturnStmt",
 ];
 
-/// Commands, besides those that change rows, that leave the schema alone.
+/// Commands, besides changes of rows, that do not change the schema.
 const KEEPS_SCHEMA: [&str; 5] = ["SelectStmt", "ExplainStmt", "CallStmt", "VacuumStmt", "VariableShowStmt"];
 
-/// How a statement runs.
+/// The way in which a statement runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run {
-    /// The rows of its result are rows that it changed.
+    /// Its result has the rows that it changed.
     pub(super) changes_rows: bool,
-    /// It certainly leaves nothing in its session, and reads nothing that another left there.
+    /// It leaves nothing in its session, and reads nothing that another statement left there.
     pub(super) shares_session: bool,
-    /// It may change the schema, so that what is prepared elsewhere is out of date.
+    /// It may change the schema, so that statements prepared elsewhere become stale.
     pub(super) changes_schema: bool,
 }
 
 impl Run {
-    /// Whether it may write anything that a transaction can take back.
+    /// Reports whether it may write data within a transaction.
     pub(super) fn writes(self) -> bool {
         self.changes_rows || !self.shares_session
     }
 }
 
-/// What is decided about a statement.
+/// The decision about a statement.
 #[derive(Clone, Debug)]
 enum Verdict {
     Runs(Run),
@@ -122,12 +123,12 @@ impl Decisions {
         Self(Arc::new(Inner { grammar, access, parsers, known: Mutex::default() }))
     }
 
-    /// Prepares a new connection: checks its role, and reads the catalog, unless another connection has done so a moment
-    /// ago. Where the catalog has changed, every verdict is made anew.
+    /// Prepares a new connection: checks its role, and reads the catalog, unless another connection has done so a
+    /// moment ago. A changed catalog invalidates all verdicts.
     ///
     /// # Errors
     ///
-    /// The database's, and a role or a `search_path` that decisions cannot rely on.
+    /// The database's error, and a role or a `search_path` on which decisions cannot rely.
     pub(super) async fn connected(&self, connection: &mut PgConnection) -> Result<(), sqlx::Error> {
         if let Some(role) = &self.0.access.role {
             catalog::check_role(connection, role).await?;
@@ -201,7 +202,7 @@ impl Known {
     }
 }
 
-/// Decides about a text by its tree.
+/// Decides about a parsed text.
 fn judge(parsed: Result<Vec<Value>, ParseError>, access: &SqlAccess, catalog: &Catalog) -> Verdict {
     let statements = match parsed {
         Ok(statements) => statements,
@@ -228,7 +229,7 @@ fn judge(parsed: Result<Vec<Value>, ParseError>, access: &SqlAccess, catalog: &C
     }
 }
 
-/// Loads the parser, on a thread that may block: compiling takes about a second.
+/// Loads the parser, on a blocking thread, because compiling takes about a second.
 pub(super) async fn load(parser: &SqlParser) -> Result<Grammar, ServicesError> {
     let wrong = |reason: String| ServicesError::Config(format!("PostgreSQL needs its grammar: {reason}"));
     let SqlParser { file: Some(file), cache } = parser.clone() else {

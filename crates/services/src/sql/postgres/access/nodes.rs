@@ -1,18 +1,17 @@
-//! The node types of a parse tree that are understood, with the fields of each.
+//! The known node types of a parse tree, with the fields of each.
 //!
-//! Everything else is refused: a node type that is not here, and a field that is not listed with its node type. The names are
-//! those of PostgreSQL's `parsenodes.h` and `primnodes.h`.
+//! Any other node type or field is refused. The names are those of PostgreSQL's `parsenodes.h` and `primnodes.h`.
 
 use serde_json::Value;
 
-/// What a field holds.
+/// The content of a field.
 #[derive(Clone, Copy)]
 pub(super) enum Field {
-    /// A number, a flag, a name that nothing is looked up by, or a constant.
+    /// A number, a flag, a name that is never resolved, or a constant.
     Plain,
-    /// A node, or a list of nodes, each with its type's name.
+    /// A node, or a list of nodes, each tagged with its type.
     Nodes,
-    /// A node of this type, without the name.
+    /// A node of this type, without a tag.
     Of(&'static str),
 }
 
@@ -24,7 +23,7 @@ pub(super) fn tagged(node: &Value) -> Option<(&str, &Value)> {
     object.iter().next().map(|(name, fields)| (name.as_str(), fields))
 }
 
-/// The fields of a node type; none for one that is not understood.
+/// The fields of a node type; none for an unknown one.
 pub(super) fn fields(node: &str) -> Option<&'static [(&'static str, Field)]> {
     Some(match node {
         "SelectStmt" => &[
@@ -187,7 +186,7 @@ pub(super) fn fields(node: &str) -> Option<&'static [(&'static str, Field)]> {
         "A_ArrayExpr" => &[("elements", Nodes), ("list_start", Plain), ("list_end", Plain), ("location", Plain)],
         "A_Indices" => &[("is_slice", Plain), ("lidx", Nodes), ("uidx", Nodes)],
         "TypeCast" => &[("arg", Nodes), ("typeName", Of("TypeName")), ("location", Plain)],
-        // A collation computes nothing of its own: its name may be any.
+        // A collation computes nothing, so any name is allowed.
         "CollateClause" => &[("arg", Nodes), ("collname", Plain), ("location", Plain)],
         "FuncCall" => &[
             ("args", Nodes),
@@ -260,7 +259,7 @@ pub(super) fn fields(node: &str) -> Option<&'static [(&'static str, Field)]> {
     })
 }
 
-/// Names that the grammar of PostgreSQL 18 gives to a syntax, and that an older server takes for a function of the database.
+/// Names that the grammar of PostgreSQL 18 parses as syntax, and an older server resolves as functions.
 pub(super) fn name_in_older_servers(node: &str) -> &'static [&'static str] {
     match node {
         "JsonObjectConstructor" => &["json_object"],
@@ -271,14 +270,14 @@ pub(super) fn name_in_older_servers(node: &str) -> &'static [&'static str] {
     }
 }
 
-/// Whether a statement that is not understood changes rows: its own kind says so, or that of a part of its `WITH`.
+/// Reports whether a statement that is not understood changes rows, by its own kind or that of a part of its `WITH`.
 pub(super) fn changes_rows(statement: &Value) -> bool {
     let Some((kind, fields)) = tagged(statement) else { return false };
     let parts = fields["withClause"]["ctes"].as_array().map_or(&[][..], Vec::as_slice);
     is_change(kind) || parts.iter().any(|part| changes_rows(&part["CommonTableExpr"]["ctequery"]))
 }
 
-/// Whether a node changes rows.
+/// Reports whether a node changes rows.
 pub(super) fn is_change(node: &str) -> bool {
     matches!(node, "InsertStmt" | "UpdateStmt" | "DeleteStmt" | "MergeStmt")
 }

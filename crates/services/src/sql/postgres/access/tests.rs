@@ -28,7 +28,7 @@ fn of_role() -> SqlAccess {
     SqlAccess { role: Some("reader".into()), ..SqlAccess::default() }
 }
 
-/// Statements that `--tables users,app.orders` lets pass.
+/// Statements that `--tables users,app.orders` allows.
 const HONEST: &[&str] = &[
     "SELECT u.id, count(*) FROM users u JOIN app.orders o ON o.user_id = u.id WHERE u.name = $1 GROUP BY u.id",
     "INSERT INTO users (name) VALUES ($1) ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING id",
@@ -73,7 +73,7 @@ const HONEST: &[&str] = &[
     "VALUES (1, 2), (3, 4)",
 ];
 
-/// Statements that no list of tables and no role lets pass.
+/// Statements that are refused with any list of tables or role.
 const NEVER: &[&str] = &[
     "SELECT pg_read_file('/etc/passwd')",
     "SELECT set_config('role', 'none', false)",

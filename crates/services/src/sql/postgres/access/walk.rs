@@ -1,4 +1,4 @@
-//! The walk over a parse tree that decides whether all of it is understood.
+//! The walk over a parse tree, which finds parts that are not understood.
 
 use std::collections::BTreeSet;
 
@@ -8,23 +8,23 @@ use super::catalog::Catalog;
 use super::nodes::{self, Field};
 use super::{ROWS_ONLY, functions};
 
-/// Why a statement is not understood, as its client is told.
+/// The reason why a statement is not understood, for the client.
 type Walked = Result<(), String>;
 
-/// Relations that show what a session holds.
+/// Relations that show the state of a session.
 const OF_THE_SESSION: [&str; 2] = ["pg_cursors", "pg_prepared_statements"];
 
-/// Values that SQL writes like a function without parentheses, and that are a time.
+/// SQL's functions without parentheses whose value is a time.
 const TIMES: [&str; 5] = ["DATE", "LOCALTIMESTAMP", "LOCALTIME", "CURRENT_TIMESTAMP", "CURRENT_TIME"];
 
 /// One statement's walk.
 pub(super) struct Walk<'a> {
-    /// The tables that may be named; none for all.
+    /// The tables that may be named; none allows all.
     tables: Option<&'a BTreeSet<String>>,
     catalog: &'a Catalog,
     /// Names of `WITH` that are in scope.
     scope: Vec<&'a str>,
-    /// Aliases of functions in `FROM`, wherever in the statement, with the columns that their alias names.
+    /// Aliases of functions in `FROM`, anywhere in the statement, with the columns of each alias.
     functions: Vec<Aliased<'a>>,
     changes_rows: bool,
 }
@@ -58,7 +58,7 @@ impl<'a> Walk<'a> {
         Self { tables, catalog, scope: Vec::new(), functions, changes_rows: false }
     }
 
-    /// Whether rows are changed, once the walk has ended well.
+    /// Reports whether rows are changed, after a successful walk.
     pub(super) fn changes_rows(&self) -> bool {
         self.changes_rows
     }
@@ -75,7 +75,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A node or a list of nodes. An empty object is a place in a list that holds nothing.
+    /// Walks a node or a list of nodes. An empty object is an empty entry of a list.
     fn node(&mut self, node: &'a Value) -> Walked {
         match node {
             Value::Array(nodes) => nodes.iter().try_for_each(|node| self.node(node)),
@@ -140,7 +140,7 @@ impl<'a> Walk<'a> {
                 self.indirection(&fields["indirection"])
             }
             "ResTarget" => {
-                // Fields and elements that are assigned to: no function has such a place.
+                // Assigned fields and elements, which are never function calls.
                 for part in items(&fields["indirection"]) {
                     if part.get("String").is_none() {
                         self.node(part)?;
@@ -169,7 +169,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Walks the fields of a node, except for those that were looked at.
+    /// Walks the fields of a node, except those that were checked.
     fn fields(&mut self, kind: &str, fields: &'a Value, looked_at: &[&str]) -> Walked {
         let (Some(known), Some(fields)) = (nodes::fields(kind), fields.as_object()) else {
             return refuse(format!("a part of the statement is not understood ({kind})"));
@@ -185,7 +185,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Walks a statement with the names that its `WITH` gives. Each part sees the names before it, and with `RECURSIVE` all.
+    /// Walks a statement with the names of its `WITH`. Each part sees the earlier names, and with `RECURSIVE` all.
     fn in_scope(&mut self, fields: &'a Value, walk: impl FnOnce(&mut Self) -> Walked) -> Walked {
         let outer = self.scope.len();
         if let Some(with) = fields.get("withClause") {
@@ -207,7 +207,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// What is read from: a name of `WITH`, which has no schema, or a table.
+    /// Checks the source of a read: a name of `WITH`, which has no schema, or a table.
     fn table(&self, table: &Value) -> Walked {
         let name = table["relname"].as_str().unwrap_or_default();
         let schema = table.get("schemaname").and_then(Value::as_str);
@@ -220,7 +220,7 @@ impl<'a> Walk<'a> {
         self.listed(table, schema, name)
     }
 
-    /// What is written to: a table, even where `WITH` has given its name to something else.
+    /// Checks the target of a write: a table, even if `WITH` defines its name.
     fn target(&self, table: &Value) -> Walked {
         let name = table["relname"].as_str().unwrap_or_default();
         let schema = table.get("schemaname").and_then(Value::as_str);
@@ -250,7 +250,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A function that is called: one of PostgreSQL's own, whose name no function of the database shares.
+    /// Checks a called function: it must be built-in, and no function of the database may share its name.
     fn function(&self, name: &Value) -> Walked {
         let names = strings(name).unwrap_or_default();
         let (built_in, name) = match names[..] {
@@ -271,7 +271,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A column. PostgreSQL takes `a.b` for the call `b(a)` where `a` has no column `b`.
+    /// Checks a column. PostgreSQL reads `a.b` as the call `b(a)` if `a` has no column `b`.
     fn column(&self, fields: &Value) -> Walked {
         let names = items(fields);
         let [qualifiers @ .., last] = names else { return refuse("a column has a name that is not understood") };
@@ -292,7 +292,7 @@ impl<'a> Walk<'a> {
         if found.of_row && found.as_column {
             return refuse(format!("{alias}.{name} may be a call of the function {name}"));
         }
-        // Behind the alias of a function may be a value of any type.
+        // The alias of a function may stand for a value of any type.
         let of_function = |aliased: &&Aliased<'_>| aliased.name == alias;
         let is_column = |aliased: &Aliased<'_>| {
             if aliased.columns.is_empty() { aliased.name == name } else { aliased.columns.contains(&name) }
@@ -303,7 +303,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// What stands behind an expression: elements, all columns, or a column's name, which may be a function's.
+    /// Checks the suffix of an expression: elements, all columns, or a column's name, which may be a function's.
     fn indirection(&mut self, parts: &'a Value) -> Walked {
         for part in items(parts) {
             match part["String"]["sval"].as_str() {
@@ -364,7 +364,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// `CURRENT_DATE` and its like; with a list of tables those that are a time.
+    /// Checks `CURRENT_DATE` and the like; a list of tables allows those whose value is a time.
     fn value(&self, fields: &Value) -> Walked {
         let kind = fields["op"].as_str().unwrap_or_default();
         let kind = kind.trim_start_matches("SVFOP_");
@@ -373,12 +373,12 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Whether a name reads the same in every encoding and has no separator in it.
+/// Reports whether a name reads the same in every encoding and has no separator.
 fn is_plain(name: &str) -> bool {
     name.is_ascii() && !name.contains('.') && !name.is_empty()
 }
 
-/// Finds the functions in `FROM`, and what they are called there.
+/// Finds the functions in `FROM`, and their aliases.
 fn aliased_functions<'a>(node: &'a Value, found: &mut Vec<Aliased<'a>>) {
     match node {
         Value::Array(nodes) => nodes.iter().for_each(|node| aliased_functions(node, found)),
@@ -394,7 +394,7 @@ fn aliased_functions<'a>(node: &'a Value, found: &mut Vec<Aliased<'a>>) {
     }
 }
 
-/// Without an alias, what a function gives is called as the function.
+/// Without an alias, a function's result has the function's name.
 fn aliased(function: &Value) -> Vec<Aliased<'_>> {
     if let Some(name) = function["alias"]["aliasname"].as_str() {
         let mut columns = strings(&function["alias"]["colnames"]).unwrap_or_default();

@@ -1,0 +1,32 @@
+// The package `@tenon/build`: a copy of the command's code, the WIT, the API reference's viewer, and the digests of the engines.
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const build = join(root, "build");
+
+execFileSync("npm", ["run", "build"], { cwd: root, stdio: ["ignore", 2, 2] });
+for (const folder of ["dist", "viewer", "wit"]) rmSync(join(build, folder), { recursive: true, force: true });
+cpSync(join(root, "../wit"), join(build, "wit"), { recursive: true });
+cpSync(join(root, "dist"), join(build, "dist"), {
+  recursive: true,
+  filter: (from) => !/\.(map|d\.ts|tsbuildinfo)$/.test(from),
+});
+
+// Only the viewer's files, with their licence, and not the package with its dependencies.
+const viewer = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
+for (const file of ["swagger-ui-bundle.js", "swagger-ui.css", "LICENSE", "NOTICE"])
+  cpSync(join(viewer, file), join(build, "viewer", file));
+
+const engines = join(root, "engine/engines");
+const packed = existsSync(engines) ? readdirSync(engines).filter((file) => file.endsWith(".br")) : [];
+const digest = (file) =>
+  createHash("sha256")
+    .update(readFileSync(join(engines, file)))
+    .digest("hex");
+const digests = Object.fromEntries(packed.sort().map((file) => [file, digest(file)]));
+writeFileSync(join(build, "engines.json"), `${JSON.stringify(digests, null, 2)}\n`);

@@ -1,0 +1,231 @@
+// Packs every package as it would be published, installs it into an empty folder with nothing of Rust on the PATH, and goes a
+// newcomer's way there. Prints what it came to: installed sizes, packages, and times of the first build and the first start.
+//
+//   npm run release:check -- [--dist] [--keep] [--record]
+//
+// `--dist` builds the addon and the engine as a release has them first; otherwise those that are there are packed. `--keep` leaves
+// the tarballs in target/release-check/, and `--record` writes what was measured into bench/RESULTS.md.
+import { execFileSync, spawn } from "node:child_process";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { parseArgs } from "node:util";
+import { conditions, record } from "../bench/results.mjs";
+import { fail, root, run, say, setUp } from "./setup.mjs";
+import { changesOf, currentVersion, disagreements, published } from "./version.mjs";
+
+const { values } = parseArgs({
+  options: {
+    dist: { type: "boolean", default: false },
+    keep: { type: "boolean", default: false },
+    record: { type: "boolean", default: false },
+  },
+});
+
+/** The most that may be installed, in MB. */
+const most = { serving: 58, building: 110 };
+
+/** The longest that a first build and a first start of compiled code may take, in milliseconds. */
+const longest = { build: 3000, start: 1000 };
+
+const version = currentVersion();
+const wrong = disagreements(version);
+if (wrong.length > 0) fail(`not all is ${version}:\n  ${wrong.join("\n  ")}`);
+if (!changesOf(version)) fail(`CHANGELOG.md says nothing about ${version}`);
+
+if (values.dist) run("npm", ["run", "build:dist", "--silent", "-w", "@tenon/native"]);
+else setUp();
+run("npm", ["run", "build", "--silent"]);
+const engine = `cli/engine/engines/${process.platform}-${process.arch}.br`;
+if (values.dist || !existsSync(join(root, engine))) {
+  say("Preparing the engine that is shipped");
+  run(process.execPath, ["cli/scripts/pack-engine.mjs"]);
+}
+
+say("Packing");
+const packed = join(root, "target/release-check");
+rmSync(packed, { recursive: true, force: true });
+mkdirSync(packed, { recursive: true });
+for (const folder of published)
+  run("npm", ["pack", "--silent", "--pack-destination", packed], { cwd: join(root, folder), stdio: ["ignore", 2, 2] });
+const tarball = (name) => join(packed, `${name.replace("@", "").replace("/", "-")}-${version}.tgz`);
+const tarballs = Object.fromEntries(
+  ["tenon", "@tenon/native", "@tenon/sdk", "@tenon/build", "@tenon/engine"].map((name) => [name, tarball(name)]),
+);
+
+const folder = mkdtempSync(join(tmpdir(), "tenon-release-"));
+const PATH = pathWithoutRust();
+const { HOME, NODE_EXTRA_CA_CERTS } = process.env;
+// The same sources give the same bytes when the time of the build is the same.
+const SOURCE_DATE_EPOCH = "1700000000";
+const environment = { PATH, HOME, NODE_EXTRA_CA_CERTS, SOURCE_DATE_EPOCH, TENON_CACHE_DIR: join(folder, "cache") };
+const report = {};
+try {
+  const serving = install("serving", ["tenon", "@tenon/native"]);
+  const refused = failureOf(() => tenon(serving, ["build"], serving));
+  expect(refused.includes("npm install --save-dev @tenon/build"), `without @tenon/build it says: ${refused}`);
+  expect(tenon(serving, ["--version"], serving).includes(version), "--version");
+
+  const building = install("building", Object.keys(tarballs));
+  tenon(building, ["new", "demo"], building);
+  const project = join(building, "demo");
+  const manifest = JSON.parse(readFileSync(join(project, "package.json"), "utf8"));
+  expect("@tenon/build" in manifest.devDependencies, "a new project depends on @tenon/build");
+
+  say("Building, and serving what was built with what only serves");
+  report.firstBuildMs = time(() => tenon(building, ["build", "-r"], project));
+  report.secondBuildMs = time(() => tenon(building, ["build", "-r"], project));
+  const component = join(project, "dist/demo.wasm");
+  const fromPackage = readFileSync(component);
+  tenon(serving, ["compile", component, "-o", join(serving, "demo.cwasm")], serving);
+  rmSync(environment.TENON_CACHE_DIR, { recursive: true, force: true });
+  const starts = [];
+  for (let i = 0; i < 5; i++) starts.push(await serve(serving, ["run", "demo.cwasm", "--trust-compiled"]));
+  report.firstStartMs = starts.sort((one, other) => one - other)[2];
+  report.firstStartCompilingMs = await serve(serving, ["run", component]);
+
+  say("Building with an engine that is made from its source");
+  const args = [join(root, "cli/bin/tenon.js"), "build", "-r", "--from-source"];
+  run(process.execPath, args, { cwd: project, env: { ...process.env, SOURCE_DATE_EPOCH } });
+  expect(readFileSync(component).equals(fromPackage), "an engine from its source gives the same component");
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+  if (!values.keep) rmSync(packed, { recursive: true, force: true });
+}
+
+const row = (what, { megabytes, packages, milliseconds }) =>
+  `| ${what} | ${megabytes} | ${packages} | ${milliseconds / 1000} |`;
+const measured = [
+  `${conditions}. The addon takes ${addonMegabytes()} MB; the caches are empty.`,
+  "",
+  "| installed | MB | packages | s |",
+  "|---|---:|---:|---:|",
+  row("`tenon`, which serves", report.serving),
+  row("`tenon`, `@tenon/sdk` and `@tenon/build`", report.building),
+  "",
+  "| | ms |",
+  "|---|---:|",
+  `| first build | ${report.firstBuildMs} |`,
+  `| second build | ${report.secondBuildMs} |`,
+  `| first start to first answer, compiled ahead of time (median of five) | ${report.firstStartMs} |`,
+  `| first start to first answer, compiling | ${report.firstStartCompilingMs} |`,
+].join("\n");
+if (values.record) record("release-check", measured);
+else console.log(measured);
+const over = [
+  ...(values.dist ? Object.entries(most).filter(([what, megabytes]) => report[what].megabytes > megabytes) : []),
+  ...(report.firstBuildMs > longest.build ? ["the first build"] : []),
+  ...(report.firstStartMs > longest.start ? ["the first start"] : []),
+];
+if (over.length > 0) fail(`too much: ${over.join("; ")}`);
+
+function addonMegabytes() {
+  const [addon] = readdirSync(join(root, "bindings")).filter((file) => file.endsWith(".node"));
+  return Math.round(size(join(root, "bindings", addon)) / 1e6);
+}
+
+/** Installs packages from their tarballs into a folder of their own, and records sizes and times. */
+function install(name, packages) {
+  say(`Installing ${packages.join(", ")}`);
+  const place = join(folder, name);
+  mkdirSync(place);
+  writeFileSync(join(place, "package.json"), '{ "private": true }');
+  const files = packages.map((each) => tarballs[each]);
+  const milliseconds = time(() =>
+    command("npm", ["install", "--no-audit", "--no-fund", "--loglevel=error", ...files], place),
+  );
+  const lock = JSON.parse(readFileSync(join(place, "node_modules/.package-lock.json"), "utf8"));
+  report[name] = {
+    megabytes: Math.round(size(join(place, "node_modules")) / 1e5) / 10,
+    packages: Object.keys(lock.packages).length,
+    milliseconds,
+  };
+  return place;
+}
+
+/** Starts a server, asks it once, and gives the milliseconds until it has answered. */
+async function serve(place, args) {
+  const began = performance.now();
+  const server = spawn(process.execPath, [bin(place), ...args, "--port", "0", "--json", "-q"], {
+    cwd: place,
+    env: environment,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  try {
+    const { urls } = JSON.parse(await firstLine(server.stdout));
+    const answer = await fetch(`${urls[0]}hello/Ada`);
+    expect((await answer.json()).greeting === "Hello, Ada!", "the handler answers");
+    return Math.round(performance.now() - began);
+  } finally {
+    server.kill();
+  }
+}
+
+async function firstLine(stream) {
+  for await (const line of createInterface(stream)) return line;
+  throw new Error("the server ended");
+}
+
+function tenon(place, args, cwd) {
+  return command(process.execPath, [bin(place), ...args], cwd);
+}
+
+function bin(place) {
+  return join(place, "node_modules/tenon/bin/tenon.js");
+}
+
+function command(program, args, cwd) {
+  return execFileSync(program, args, { cwd, env: environment, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+}
+
+function failureOf(act) {
+  try {
+    act();
+  } catch (error) {
+    return error.stderr;
+  }
+  return "nothing";
+}
+
+function expect(holds, what) {
+  if (!holds) throw new Error(`this does not hold: ${what}`);
+}
+
+function time(act) {
+  const began = performance.now();
+  act();
+  return Math.round(performance.now() - began);
+}
+
+function size(path) {
+  // Links are counted where they lead.
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) return 0;
+  if (!stats.isDirectory()) return stats.size;
+  return readdirSync(path).reduce((sum, name) => sum + size(join(path, name)), 0);
+}
+
+/** A folder with everything on the PATH except Rust's programs. */
+function pathWithoutRust() {
+  const bin = join(folder, "bin");
+  mkdirSync(bin);
+  const seen = new Set();
+  for (const from of [dirname(process.execPath), "/usr/bin", "/bin"])
+    for (const name of readdirSync(from)) {
+      if (seen.has(name) || /^(cargo|rust|clippy|wasm)/.test(name)) continue;
+      seen.add(name);
+      symlinkSync(join(from, name), join(bin, name));
+    }
+  return bin;
+}
