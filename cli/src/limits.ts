@@ -3,220 +3,315 @@
 /** The limits of the runtime, by their keys in `tenon.toml`. The ending is the unit. */
 export const limits = {
   request_timeout_ms: {
-    min: 1, max: 3600000, default: 30000, ofModule: true,
+    min: 1,
+    max: 3600000,
+    default: 30000,
+    ofModule: true,
     meaning:
       "Time from the whole request to the head of its response, whether the guest computes or waits; 504 beyond. " +
       "One that is streamed breaks off when it takes as long until the next piece of its body.",
   },
   max_body_bytes: {
-    min: 0, max: 4294967296, default: 10485760, ofModule: true,
-    meaning:
-      "A request's body; 413 beyond.",
+    min: 0,
+    max: 4294967296,
+    default: 10485760,
+    ofModule: true,
+    meaning: "A request's body; 413 beyond.",
   },
   max_response_bytes: {
-    min: 0, max: 4294967296, default: 67108864, ofModule: true,
-    meaning:
-      "A response's body; 502 beyond. One that is streamed breaks off.",
+    min: 0,
+    max: 4294967296,
+    default: 67108864,
+    ofModule: true,
+    meaning: "A response's body; 502 beyond. One that is streamed breaks off.",
   },
   memory_limit_bytes: {
-    min: 1048576, max: 4294967296, default: 268435456, ofModule: true,
+    min: 1048576,
+    max: 4294967296,
+    default: 268435456,
+    ofModule: true,
     meaning:
       "All linear memories of an instance together; growing fails beyond, which most guests answer with a trap: " +
       "500. Below 128 MiB the JavaScript engine traps before it collects garbage.",
   },
   max_table_elements: {
-    min: 1, max: 1000000, default: 65536, ofModule: true,
-    meaning:
-      "Elements of all tables of an instance together; growing fails beyond.",
+    min: 1,
+    max: 1000000,
+    default: 65536,
+    ofModule: true,
+    meaning: "Elements of all tables of an instance together; growing fails beyond.",
   },
   max_concurrent: {
-    min: 1, max: 10000, default: 128, ofModule: false,
-    meaning:
-      "Requests that run at once; one more waits in the queue.",
+    min: 1,
+    max: 10000,
+    default: 128,
+    ofModule: false,
+    meaning: "Requests that run at once; one more waits in the queue.",
   },
   max_concurrent_per_module: {
-    min: 0, max: 10000, default: 0, ofModule: false,
-    meaning:
-      "Requests that run at once in one module; one more waits in the queue. 0 is as many as in all.",
+    min: 0,
+    max: 10000,
+    default: 0,
+    ofModule: false,
+    meaning: "Requests that run at once in one module; one more waits in the queue. 0 is as many as in all.",
   },
   max_queued: {
-    min: 0, max: 100000, default: 1024, ofModule: false,
-    meaning:
-      "Requests that wait for a place; 503 with `Retry-After` beyond.",
+    min: 0,
+    max: 100000,
+    default: 1024,
+    ofModule: false,
+    meaning: "Requests that wait for a place; 503 with `Retry-After` beyond.",
   },
   queue_timeout_ms: {
-    min: 0, max: 3600000, default: 1000, ofModule: false,
+    min: 0,
+    max: 3600000,
+    default: 1000,
+    ofModule: false,
     meaning:
-      "Time that a request waits for a place, or for room in `max_buffered_bytes`; 503 with `Retry-After` " +
-      "beyond.",
+      "Time that a request waits for a place, or for room in `max_buffered_bytes`; 503 with `Retry-After` " + "beyond.",
   },
   max_connections: {
-    min: 1, max: 1000000, default: 4096, ofModule: false,
-    meaning:
-      "Connections; one more waits to be accepted.",
+    min: 1,
+    max: 1000000,
+    default: 4096,
+    ofModule: false,
+    meaning: "Connections; one more waits to be accepted.",
   },
   max_connections_per_client: {
-    min: 0, max: 1000000, default: 0, ofModule: false,
+    min: 0,
+    max: 1000000,
+    default: 0,
+    ofModule: false,
     meaning:
       "Connections of one client (an IPv4 address, or the /64 network of an IPv6 address); one more is closed. 0 " +
       "is three quarters of `max_connections`.",
   },
   max_streams: {
-    min: 1, max: 10000, default: 100, ofModule: false,
-    meaning:
-      "Requests at once on one HTTP/2 connection; the client waits with one more, or has it refused.",
+    min: 1,
+    max: 10000,
+    default: 100,
+    ofModule: false,
+    meaning: "Requests at once on one HTTP/2 connection; the client waits with one more, or has it refused.",
   },
   max_buffered_bytes: {
-    min: 0, max: 68719476736, default: 0, ofModule: false,
+    min: 0,
+    max: 68719476736,
+    default: 0,
+    ofModule: false,
     meaning:
       "Bytes that are held for clients: requests that are read, responses that are sent, connections. A request " +
       "that finds no room waits for `queue_timeout_ms`; 503 with `Retry-After` beyond. One connection gets a " +
       "third at most, one client half. 0 is four times the larger of `max_body_bytes` and `max_response_bytes`.",
   },
   max_headers: {
-    min: 1, max: 1000, default: 64, ofModule: false,
-    meaning:
-      "Headers of a request; 431 beyond.",
+    min: 1,
+    max: 1000,
+    default: 64,
+    ofModule: false,
+    meaning: "Headers of a request; 431 beyond.",
   },
   max_header_bytes: {
-    min: 256, max: 1048576, default: 32768, ofModule: false,
-    meaning:
-      "Names and values of a request's headers together; 431 beyond.",
+    min: 256,
+    max: 1048576,
+    default: 32768,
+    ofModule: false,
+    meaning: "Names and values of a request's headers together; 431 beyond.",
   },
   max_url_bytes: {
-    min: 16, max: 65536, default: 8192, ofModule: false,
-    meaning:
-      "Path and query of a request; 414 beyond.",
+    min: 16,
+    max: 65536,
+    default: 8192,
+    ofModule: false,
+    meaning: "Path and query of a request; 414 beyond.",
   },
   header_timeout_ms: {
-    min: 1, max: 3600000, default: 30000, ofModule: false,
+    min: 1,
+    max: 3600000,
+    default: 30000,
+    ofModule: false,
     meaning:
       "Time that a client takes to send the head of a request, or to begin the next one; the connection is " +
       "closed beyond.",
   },
   body_timeout_ms: {
-    min: 1, max: 3600000, default: 30000, ofModule: false,
-    meaning:
-      "Time that a client takes to send the body of a request; 408 beyond.",
+    min: 1,
+    max: 3600000,
+    default: 30000,
+    ofModule: false,
+    meaning: "Time that a client takes to send the body of a request; 408 beyond.",
   },
   write_timeout_ms: {
-    min: 1, max: 3600000, default: 30000, ofModule: false,
+    min: 1,
+    max: 3600000,
+    default: 30000,
+    ofModule: false,
     meaning:
       "Time in which a client that is being answered takes nothing at all, or with HTTP/2 less than 32 KiB of a " +
       "response; the connection is closed beyond.",
   },
   max_outbound_calls: {
-    min: 0, max: 100000, default: 64, ofModule: true,
-    meaning:
-      "Outbound calls of one request; one more fails in the guest.",
+    min: 0,
+    max: 100000,
+    default: 64,
+    ofModule: true,
+    meaning: "Outbound calls of one request; one more fails in the guest.",
   },
   max_outbound_body_bytes: {
-    min: 0, max: 4294967296, default: 10485760, ofModule: true,
-    meaning:
-      "The body of an outbound call; the call fails in the guest beyond.",
+    min: 0,
+    max: 4294967296,
+    default: 10485760,
+    ofModule: true,
+    meaning: "The body of an outbound call; the call fails in the guest beyond.",
   },
   connect_timeout_ms: {
-    min: 1, max: 3600000, default: 1000, ofModule: true,
-    meaning:
-      "Time until an outbound connection stands; the call fails in the guest beyond.",
+    min: 1,
+    max: 3600000,
+    default: 1000,
+    ofModule: true,
+    meaning: "Time until an outbound connection stands; the call fails in the guest beyond.",
   },
   outbound_timeout_ms: {
-    min: 1, max: 3600000, default: 30000, ofModule: true,
+    min: 1,
+    max: 3600000,
+    default: 30000,
+    ofModule: true,
     meaning:
       "Time from an outbound call to the head of its response, and between two pieces of its body; the call " +
       "fails in the guest beyond. A guest may ask for less.",
   },
   max_concurrent_per_sidecar: {
-    min: 1, max: 10000, default: 64, ofModule: true,
+    min: 1,
+    max: 10000,
+    default: 64,
+    ofModule: true,
     meaning:
       "Calls at once of one module to one sidecar or outbound host; one more waits, and fails in the guest when " +
       "that takes as long as connecting may.",
   },
   breaker_failures: {
-    min: 1, max: 1000, default: 5, ofModule: true,
-    meaning:
-      "Failures in a row after which a sidecar is left alone for a while: calls fail in the guest at once.",
+    min: 1,
+    max: 1000,
+    default: 5,
+    ofModule: true,
+    meaning: "Failures in a row after which a sidecar is left alone for a while: calls fail in the guest at once.",
   },
   breaker_pause_ms: {
-    min: 1, max: 30000, default: 1000, ofModule: true,
+    min: 1,
+    max: 30000,
+    default: 1000,
+    ofModule: true,
     meaning:
       "Time that such a sidecar is left alone before one call may try again; doubled each time that fails, up to " +
       "30 s.",
   },
   max_fields_bytes: {
-    min: 1024, max: 16777216, default: 131072, ofModule: true,
+    min: 1024,
+    max: 16777216,
+    default: 131072,
+    ofModule: true,
     meaning:
       "Headers that a guest holds on the host, for requests and responses of its own; the guest traps beyond, or " +
       "its response is 502. Also the headers of one call (`sdk:core/calls`), and those of its response; the call " +
       "fails in the guest beyond.",
   },
   max_hostcall_bytes: {
-    min: 65536, max: 4294967296, default: 134217728, ofModule: true,
+    min: 65536,
+    max: 4294967296,
+    default: 134217728,
+    ofModule: true,
     meaning:
       "What a guest hands to the host in one call; the guest traps beyond: 500. Also the bodies that the host " +
       "holds for the calls of one request (`sdk:core/calls`), all together; a call fails in the guest beyond.",
   },
   max_resources: {
-    min: 16, max: 1000000, default: 65536, ofModule: true,
+    min: 16,
+    max: 1000000,
+    default: 65536,
+    ofModule: true,
     meaning:
       "Resources (streams, requests, timers and such) that a guest holds on the host; the guest traps beyond: " +
       "500. Calls (`sdk:core/calls`) that run or were not taken are counted apart, up to the same number. The " +
       "JavaScript engine holds one for each piece of an outbound answer's body until its instance is gone.",
   },
   max_log_bytes: {
-    min: 0, max: 1073741824, default: 262144, ofModule: true,
-    meaning:
-      "What a module logs for one request; the rest is left out.",
+    min: 0,
+    max: 1073741824,
+    default: 262144,
+    ofModule: true,
+    meaning: "What a module logs for one request; the rest is left out.",
   },
   max_reuse: {
-    min: 1, max: 1000000000, default: 10000, ofModule: true,
+    min: 1,
+    max: 1000000000,
+    default: 10000,
+    ofModule: true,
     meaning:
-      "Requests that one instance serves, as the last one left it with `isolation = \"shared\"`, and restored " +
+      'Requests that one instance serves, as the last one left it with `isolation = "shared"`, and restored ' +
       "otherwise.",
   },
   max_reuse_memory_bytes: {
-    min: 1048576, max: 4294967296, default: 134217728, ofModule: true,
-    meaning:
-      "With `isolation = \"shared\"`: memory of an instance beyond which it serves no further request.",
+    min: 1048576,
+    max: 4294967296,
+    default: 134217728,
+    ofModule: true,
+    meaning: 'With `isolation = "shared"`: memory of an instance beyond which it serves no further request.',
   },
   warm_instances: {
-    min: 0, max: 1000, default: 1, ofModule: true,
-    meaning:
-      "With `isolation = \"shared\"`: instances of a module that are kept ready, from before its first request.",
+    min: 0,
+    max: 1000,
+    default: 1,
+    ofModule: true,
+    meaning: 'With `isolation = "shared"`: instances of a module that are kept ready, from before its first request.',
   },
   idle_timeout_ms: {
-    min: 1, max: 86400000, default: 60000, ofModule: false,
+    min: 1,
+    max: 86400000,
+    default: 60000,
+    ofModule: false,
     meaning:
       "Time after which the code of a module that nobody calls is let go of, and an idle instance is dropped, " +
       "unless it is one of these.",
   },
   load_timeout_ms: {
-    min: 1, max: 3600000, default: 120000, ofModule: false,
-    meaning:
-      "Time that loading a module may take, compiling included; the module is `failed` beyond, and answers 503.",
+    min: 1,
+    max: 3600000,
+    default: 120000,
+    ofModule: false,
+    meaning: "Time that loading a module may take, compiling included; the module is `failed` beyond, and answers 503.",
   },
   compile_memory_bytes: {
-    min: 67108864, max: 68719476736, default: 2147483648, ofModule: false,
+    min: 67108864,
+    max: 68719476736,
+    default: 2147483648,
+    ofModule: false,
     meaning:
       "Memory that compiling a module may take, in the process that compiles; the module is `failed` beyond. " +
       "Linux only.",
   },
   startup_timeout_ms: {
-    min: 0, max: 3600000, default: 30000, ofModule: false,
+    min: 0,
+    max: 3600000,
+    default: 30000,
+    ofModule: false,
     meaning:
       "Time that a start waits for all modules once one of them is ready. Those that still load then are " +
       "`loading` and answer 503 with `Retry-After` until they are ready or `failed`.",
   },
   drain_ms: {
-    min: 0, max: 3600000, default: 0, ofModule: false,
+    min: 0,
+    max: 3600000,
+    default: 0,
+    ofModule: false,
     meaning:
       "Time that a server goes on accepting after SIGTERM, while `/ready` answers 503, so that nobody sends " +
       "requests to it any more when it closes.",
   },
   shutdown_timeout_ms: {
-    min: 0, max: 3600000, default: 10000, ofModule: false,
-    meaning:
-      "Time that requests have to finish once the server is told to stop; they are cut off beyond.",
+    min: 0,
+    max: 3600000,
+    default: 10000,
+    ofModule: false,
+    meaning: "Time that requests have to finish once the server is told to stop; they are cut off beyond.",
   },
 } as const;
 
