@@ -71,7 +71,22 @@ const programs = {
     probe: ["--help"],
     install: "pip install 'moto[server]==5.*', or name it in MOTO_SERVER",
   },
+  "node-22": javascript("node-22/bin/node"),
+  "node-24": javascript("node-24/bin/node"),
+  bun: javascript("@oven/bun-linux-x64/bin/bun"),
+  deno: javascript("@deno/linux-x64-glibc/deno"),
+  pnpm: javascript("pnpm/bin/pnpm.cjs"),
+  webpack: javascript("webpack-cli/bin/cli.js"),
 } satisfies Record<string, Program>;
+
+/** A program of the packages in `.ci/javascript`. Others of the same name, with other versions, are not used. */
+function javascript(file: string): Program {
+  const folder = join(kept, "javascript");
+  return {
+    places: [join(folder, "node_modules", file)],
+    install: `cp .ci/javascript/*.json ${folder} && npm ci --ignore-scripts --prefix ${folder}`,
+  };
+}
 
 export type ProgramName = keyof typeof programs;
 

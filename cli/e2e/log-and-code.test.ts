@@ -102,7 +102,7 @@ test("a program that is busy loses records and is told how many; nothing waits f
     await runtime.close();
     const { length } = records;
     expect(length).toBe(2_001);
-    expect(records.at(-1)).toMatchObject({ level: "warn", target: "log", fields: { left_out: 500 } });
+    expect(records.at(-1)).toMatchObject({ level: "warn", target: "log", fields: { dropped: 500 } });
     await expect.poll(() => thrown).toEqual([new Error("of the function")]);
   } finally {
     process.removeListener("uncaughtException", onThrown);
@@ -145,7 +145,7 @@ test("modules are served from bytes, alone and with options, and are reloaded so
     code: "MODULE_COMPILE",
     message: expect.stringContaining("module a: the given data is not a component"),
   });
-  await expect(runtime.reload("a", { source: Buffer.from("(component)") })).rejects.toThrow("it is no WebAssembly");
+  await expect(runtime.reload("a", { source: Buffer.from("(component)") })).rejects.toThrow("it is not WebAssembly");
   expect((await runtime.fetch(get("/run/a/hello/Ada"))).status).toBe(200);
   await runtime.close();
   await expect(Runtime.create({ modules: [bytes as never] })).rejects.toThrow(
@@ -174,11 +174,11 @@ test("compiled code that is damaged or foreign is refused with what to do", asyn
   await writeFile(wrong, content);
   await expect(refused()).rejects.toThrow("it is damaged");
   await copyFile(hello, wrong);
-  await expect(refused()).rejects.toThrow("it is no file that `tenon compile` wrote");
+  await expect(refused()).rejects.toThrow("it is not a file that `tenon compile` wrote");
 });
 
 test("tenon compile says what it cannot do", async () => {
-  expect(failureOf("compile", hello, "--target-cpu", "i386")).toMatch(/`i386` is no processor.*known are native, /);
+  expect(failureOf("compile", hello, "--target-cpu", "i386")).toMatch(/`i386` is not a known processor.*known are native, /);
   expect(failureOf("compile", hello, "-o", join(folder, "a.wasm"))).toContain(
     "the name of compiled code ends in .cwasm",
   );

@@ -1,91 +1,127 @@
 /** The recipes of `docs/embedding.md`, run as they stand there but for the port. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { testWith } from "../../testing/needs.ts";
+import { findProgram } from "../../testing/programs.ts";
 import { freePort } from "./develop.ts";
-import { helloProject, root } from "./servers.ts";
+import { expectAnswers, greeting, program, RecipeFolder } from "./recipes.ts";
+import { root, tenon } from "./servers.ts";
 
-let folder: string;
-let recipes: Map<string, string>;
+let folder: RecipeFolder;
 let server: ChildProcess | undefined;
 
 beforeAll(async () => {
-  // Inside the clone, where recipes find the packages.
-  await mkdir(join(root, "cli/e2e/.tenon"), { recursive: true });
-  folder = await mkdtemp(join(root, "cli/e2e/.tenon/recipes-"));
-  await writeFile(join(folder, "package.json"), '{ "name": "app", "version": "9.9.9", "type": "module" }');
-  await mkdir(join(folder, "dist"));
-  await cp(join(helloProject, "dist/hello.wasm"), join(folder, "dist/hello.wasm"));
-  const page = await readFile(join(root, "docs/embedding.md"), "utf8");
-  recipes = new Map(
-    [...page.matchAll(/```js\n(\/\/ (\S+\.js).*\n[\s\S]*?)```/g)].map(([, text = "", file = ""]) => [file, text]),
-  );
+  folder = await RecipeFolder.create("recipes");
 });
 afterEach(() => server?.kill("SIGKILL"));
-afterAll(() => rm(folder, { recursive: true }));
+afterAll(() => folder.delete());
 
-const recipe = (file: string) => {
-  const text = recipes.get(file);
-  if (text === undefined) throw new Error(`docs/embedding.md has no ${file}`);
-  return text;
-};
+const bin = (name: string) => join(root, "node_modules/.bin", name);
 
-/** Starts a program in the folder, and resolves to its base URL. */
-async function started(file: string, port: number): Promise<string> {
-  server = spawn(process.execPath, [file], { cwd: folder, stdio: "inherit" });
-  const base = `http://127.0.0.1:${port}`;
-  await expect.poll(() => fetch(base).then(() => "serves", String)).toBe("serves");
-  return base;
+function run(command: string, args: string[], cwd = folder.folder): string {
+  return execFileSync(command, args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
 }
 
-async function expectAnswers(base: string): Promise<void> {
-  const answer = await fetch(`${base}/run/hello/hello/Ada`);
-  expect([answer.status, answer.headers.get("content-type"), await answer.json()]).toEqual([
-    200,
-    "application/json",
-    { greeting: "Hello, Ada!" },
-  ]);
-  const body = JSON.stringify({ name: "Ada" });
-  const headers = { "content-type": "application/json" };
-  expect(await fetch(`${base}/run/hello/users`, { method: "POST", headers, body })).toMatchObject({ status: 201 });
+/** Starts a program in the folder. Resolves to the base address of its server. */
+async function started(command: string, args: string[], port: number): Promise<string> {
+  server = spawn(command, args, { cwd: folder.folder, stdio: "inherit" });
+  const base = `http://127.0.0.1:${port}`;
+  await expect.poll(() => fetch(base).then(() => "serves", String), { timeout: 20_000 }).toBe("serves");
+  return base;
 }
 
 test.each(["express.js", "fastify.js", "hono.js", "cluster.js"])("%s serves modules, and ends", async (file) => {
   const port = await freePort();
-  await writeFile(join(folder, "to-request.js"), recipe("to-request.js"));
-  expect(recipe(file)).toContain("3000");
-  await writeFile(join(folder, file), recipe(file).replace("3000", String(port)));
-  const base = await started(file, port);
+  await folder.write("to-request.js", folder.recipe("to-request.js"));
+  await folder.writeServer(file, port);
+  const base = await started(process.execPath, [file], port);
   await expectAnswers(base);
   const ended = new Promise((resolve) => server?.once("exit", resolve));
   server?.kill("SIGTERM");
   expect(await ended).toBe(0);
 });
 
-const program = `
-import { Runtime } from "tenon";
-const runtime = await Runtime.create({ modules: ["dist/hello.wasm"] });
-console.log(await (await runtime.fetch("http://localhost/run/hello/hello/Ada")).text());
-await runtime.close();
-`;
-
-test("bundles of esbuild and Vite run with tenon external", async () => {
-  await mkdir(join(folder, "src"), { recursive: true });
-  await writeFile(join(folder, "src/app.js"), program);
-  await writeFile(join(folder, "vite.config.js"), recipe("vite.config.js"));
-  const page = await readFile(join(root, "docs/embedding.md"), "utf8");
-  const [, esbuild = ""] = /`esbuild (src\/app\.js [^`]*)`/.exec(page) ?? [];
-  const run = (command: string, args: string[]) =>
-    execFileSync(command, args, { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
-  const bin = (name: string) => join(root, "node_modules/.bin", name);
-  for (const bundle of [
-    () => run(bin("esbuild"), [...esbuild.split(" "), "--log-level=warning"]),
-    () => run(bin("vite"), ["build", "--ssr", "src/app.js", "--emptyOutDir", "false", "--logLevel", "warn"]),
-  ]) {
-    await rm(join(folder, "dist/app.js"), { force: true });
+describe("bundles with tenon external", () => {
+  /** Bundles the program, and runs the bundle. */
+  async function expectRuns(bundle: () => void): Promise<void> {
+    await folder.write("src/app.js", program);
+    await rm(join(folder.folder, "dist/app.js"), { force: true });
     bundle();
-    expect(await readFile(join(folder, "dist/app.js"), "utf8")).toContain('from "tenon"');
-    expect(run(process.execPath, [join("dist", "app.js")])).toBe('{"greeting":"Hello, Ada!"}\n');
+    expect(await readFile(join(folder.folder, "dist/app.js"), "utf8")).toMatch(/from ?"tenon"/);
+    expect(run(process.execPath, [join("dist", "app.js")])).toBe(`${greeting}\n`);
   }
+
+  test("esbuild", async () => {
+    const [, options = ""] = /`esbuild (src\/app\.js [^`]*)`/.exec(folder.page) ?? [];
+    await expectRuns(() => run(bin("esbuild"), [...options.split(" "), "--log-level=warning"]));
+  });
+
+  test("Vite", async () => {
+    await folder.write("vite.config.js", folder.recipe("vite.config.js"));
+    await expectRuns(() =>
+      run(bin("vite"), ["build", "--ssr", "src/app.js", "--emptyOutDir", "false", "--logLevel", "warn"]),
+    );
+  });
+
+  testWith("webpack", "webpack", async () => {
+    await folder.write("webpack.config.js", folder.recipe("webpack.config.js"));
+    await expectRuns(() => run(process.execPath, [found("webpack"), "--mode", "production"]));
+  });
 });
+
+describe("other JavaScript runtimes", () => {
+  for (const name of ["node-22", "node-24"] as const) {
+    testWith(name, name, async () => {
+      await folder.write("program.js", program);
+      expect(run(found(name), ["program.js"])).toBe(`${greeting}\n`);
+      const port = await freePort();
+      await folder.write("to-request.js", folder.recipe("to-request.js"));
+      await folder.writeServer("hono.js", port);
+      await expectAnswers(await started(found(name), ["hono.js"], port));
+    });
+  }
+
+  testWith("bun", "Bun", async () => {
+    const port = await freePort();
+    await folder.writeServer("bun.js", port);
+    await expectAnswers(await started(found("bun"), ["bun.js"], port));
+  });
+
+  testWith("deno", "Deno", async () => {
+    const port = await freePort();
+    await folder.writeServer("deno.js", port);
+    await expectAnswers(await started(found("deno"), ["run", "--allow-all", "deno.js"], port));
+  });
+});
+
+testWith("pnpm", "tenon builds the projects of a pnpm workspace from its root", async () => {
+  const workspace = join(folder.folder, "workspace");
+  const link = (path: string) => `link:${join(root, path)}`;
+  const project = { name: "shop", private: true, type: "module", dependencies: { "@tenon/sdk": link("ts-sdk") } };
+  const rootPackage = { name: "root", private: true, devDependencies: { tenon: link("cli") } };
+  const handler =
+    'import { get, ok, routes } from "@tenon/sdk";\n\nexport default routes({ hello: get("/hello", () => ok("Hello")) });\n';
+  await mkdir(workspace);
+  for (const [file, text] of [
+    ["package.json", JSON.stringify(rootPackage)],
+    ["pnpm-workspace.yaml", "packages: ['apps/*']\n"],
+    ["apps/shop/package.json", JSON.stringify(project)],
+    ["apps/shop/tenon.toml", '[project]\nname = "shop"\nversion = "1.0.0"\n'],
+    ["apps/shop/src/handler.ts", handler],
+  ] as const) {
+    await folder.write(join("workspace", file), text);
+  }
+  const pnpm = (...args: string[]) => run(process.execPath, [found("pnpm"), "--silent", ...args], workspace);
+  pnpm("install", "--offline", "--ignore-scripts");
+  pnpm("exec", "tenon", "build");
+  await expect(readFile(join(workspace, "apps/shop/dist/shop.wasm"))).resolves.toBeDefined();
+  expect(run(process.execPath, [tenon, "--version"], workspace)).toMatch(/^tenon /);
+});
+
+function found(name: Parameters<typeof findProgram>[0]): string {
+  const file = findProgram(name);
+  if (file === undefined) throw new Error(`${name} is not installed`);
+  return file;
+}

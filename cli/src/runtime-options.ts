@@ -61,7 +61,7 @@ export interface RuntimeOptions extends Limits {
   /**
    * Gets each record of the log, in the place of standard error. The log is that of the process: with several runtimes, each
    * function gets the records of all. Records wait for Node's thread, and nothing waits for the function; when some 2,000 wait,
-   * further ones are left out, and a record says how many.
+   * further ones are dropped, and a record tells how many.
    */
   readonly onLog?: (record: LogRecord) => void;
   /** True when each request is a line in the log, whatever the level. */
