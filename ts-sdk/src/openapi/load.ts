@@ -97,7 +97,14 @@ export function evaluate(source: string, bundled: Bundled): App {
 
 /** An app of another library that writes its document itself, such as `OpenAPIHono` of `@hono/zod-openapi`. */
 export interface DocumentedApp {
-  getOpenAPIDocument(config: { openapi: string; info: Readonly<Record<string, string>> }): unknown;
+  getOpenAPIDocument(config: DocumentConfig): unknown;
+  /** Writes the document of OpenAPI 3.1. */
+  getOpenAPI31Document?(config: DocumentConfig): unknown;
+}
+
+interface DocumentConfig {
+  readonly openapi: string;
+  readonly info: Readonly<Record<string, string>>;
 }
 
 /** Does what {@link evaluate} does, and also returns an app that writes its document itself. */
