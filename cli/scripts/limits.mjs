@@ -1,5 +1,6 @@
 // Writes cli/src/limits.ts and the table in docs/runtime.md from the runtime's own table
-// (crates/runtime/src/config/limits.rs), which the addon reports. `npm run format` afterwards.
+// (crates/runtime/src/config/limits.rs), which the addon reports.
+import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
@@ -65,6 +66,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const { limitKeys } = createRequire(import.meta.url)("@tenon/native");
   const path = fileURLToPath(new URL("../src/limits.ts", import.meta.url));
   writeFileSync(path, limitsSource(limitKeys()));
+  execFileSync("npx", ["biome", "format", "--write", path], { stdio: "ignore" });
   const page = fileURLToPath(new URL("../../docs/runtime.md", import.meta.url));
   const between = /(<!-- limits: [^\n]*\n)[\s\S]*(<!-- \/limits -->)/;
   const text = readFileSync(page, "utf8").replace(
