@@ -12,9 +12,9 @@ export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-was
 /** Calls of one runtime. Node stays alive while one runs. */
 export declare class Calls {
   /**
-   * `settle` is called with the number of each call that has ended, and its response or a failure: `REQUEST` when the
-   * request is none that HTTP allows, `RESPONSE` when the module's answer breaks off. It is also called for calls that
-   * were cancelled.
+   * `settle` is called with the number of each call that has ended, and its response or a failure: `REQUEST` when
+   * HTTP does not allow the request, `RESPONSE` when the module's answer breaks off. It is also called for calls
+   * that were cancelled.
    */
   constructor(runtime: Runtime, settle: (call: number, response: NativeResponse | null, failure: NativeFailure | null) => void)
   /**
@@ -24,11 +24,26 @@ export declare class Calls {
    * no other runs.
    */
   begin(head: string, body: Buffer | undefined | null, here: boolean): number | NativeResponse
+  /**
+   * Begins a call whose body is sent by `push` and `end_upload`, with the call's number, which this returns. `head` is that
+   * of `begin`.
+   */
+  beginUpload(head: string): number
+  /**
+   * Adds a piece to the body of a call, when there is room for it; one is added at a time. False when nobody reads the body any
+   * more.
+   */
+  push(call: number, piece: Buffer): Promise<boolean>
+  /** Ends the body of a call; `failed` breaks it off. */
+  endUpload(call: number, failed: boolean): void
+  /** Resolves when nobody reads the body of a call any more: its end was read, or the request is over. */
+  uploadEnded(call: number): Promise<void>
   /** Ends a call. */
   cancel(call: number): void
   /**
-   * The next piece of a streamed response, which the module makes now; null at the end, or when there is no such stream.
-   * One piece is asked for at a time. Rejects with `RESPONSE` when the response breaks off; the stream has ended then.
+   * The next piece of a streamed response, which the module makes now; null at the end, or when there is no such
+   * stream. Only one piece may be requested at a time. Rejects with `RESPONSE` when the response breaks off; the
+   * stream has ended then.
    */
   piece(stream: number): Promise<Buffer<ArrayBuffer> | null>
   /**
@@ -42,7 +57,7 @@ export declare class Calls {
 export declare class Log {
   /** `wake` is called on Node's thread when records wait. Throws for a level that does not exist. */
   constructor(level: string, wake: () => void)
-  /** Takes the waiting records. If some were dropped, the last record tells how many. */
+  /** Takes the waiting records. If some were dropped, the last record has their number. */
   take(): Array<NativeLogRecord>
   /** Ends the log. Waiting records are lost. */
   close(): void
@@ -70,7 +85,7 @@ export declare class Runtime {
   noteFailedUpdate(): void
   /** Has `/ready` answer 503, and resolves after `drain_ms`; requests are accepted meanwhile. */
   drain(): Promise<undefined>
-  /** What has been counted, in the text format of Prometheus. */
+  /** The metrics so far, in the text format of Prometheus. */
   metrics(): string
   /** Resolves when no request runs, which waits for a second at most, and the traces of all are sent, if they are sent anywhere. */
   flush(): Promise<undefined>
@@ -124,8 +139,8 @@ export declare class Sidecar {
   /** The address, as `tenon.toml` names it. A sidecar that listens nowhere has one that only runtimes of this process take. */
   get address(): string
   /**
-   * Asks a sidecar that listens nowhere, with JSON in the body. Rejects with `BACKEND` when there is none, or no answer that
-   * can be read.
+   * Sends a request with JSON to a sidecar of this process. Rejects with `BACKEND` when there is none, or no
+   * readable answer.
    */
   ask(method: string, path: string, json: string): Promise<SidecarAnswer>
   /** Gives a sidecar that listens nowhere to no further runtime. It closes with the last one that was given it. */
@@ -146,19 +161,19 @@ export declare class SnapshotEngine {
   static open(folder: string, key: string): Promise<SnapshotEngine | undefined | null>
   /** Prepares an engine and keeps it under `key`: seconds of computing. Rejects with `ENGINE` or `WRITE`. */
   static prepare(folder: string, key: string, ingredients: EngineIngredients): Promise<undefined>
-  /** The same for any processor of this architecture: what the package `@tenon/engine` ships. */
+  /** Prepares an engine for any processor of this architecture, for the package `@tenon/engine`. */
   static prepareShipped(folder: string, key: string, ingredients: EngineIngredients): Promise<undefined>
-  /** Copies what `prepareShipped` kept in the folder `from`, whose content was checked. Rejects with `ENGINE` or `WRITE`. */
-  static install(folder: string, key: string, from: string): Promise<undefined>
   /**
-   * Compiles what all components of this engine share into the cache that runtimes load code from. Rejects with
-   * `ENGINE`.
+   * Copies the result of `prepareShipped` from the folder `from`, whose content was checked. Rejects with `ENGINE`
+   * or `WRITE`.
    */
+  static install(folder: string, key: string, from: string): Promise<undefined>
+  /** Compiles the code that all components of this engine share into the cache of runtimes. Rejects with `ENGINE`. */
   precompile(cacheDir: string): Promise<undefined>
   /**
-   * Runs the top level of a bundle and makes a component of the engine as it then is. `name` is the file name by which
-   * stack traces call the bundle; `tools`, names and versions, are noted in the component. Rejects with `TOP_LEVEL` (and
-   * what the engine printed), `TOP_LEVEL_CALL`, `TOP_LEVEL_ENDLESS` or `TOP_LEVEL_MEMORY`.
+   * Runs the top level of a bundle and makes a component from the resulting engine. `name` is the file name of the
+   * bundle in stack traces; the component records `tools`, names and versions. Rejects with `TOP_LEVEL` (and the
+   * engine's output), `TOP_LEVEL_CALL`, `TOP_LEVEL_ENDLESS` or `TOP_LEVEL_MEMORY`.
    */
   build(name: string, bundle: Buffer, tools: Array<[string, string]>): Promise<BuiltComponent>
 }
@@ -174,24 +189,27 @@ export declare class SpecializableEngine {
   static prepare(folder: string, key: string, ingredients: EngineIngredients): Promise<undefined>
   /** Runs the top level of a bundle, whose file name is `name`. Rejects as `SnapshotEngine.build` does. */
   snapshot(name: string, bundle: Buffer): Promise<EngineSnapshot>
-  /** Makes a component of what weval made of a snapshot's module. Rejects with `ENGINE`. */
+  /** Makes a component from the module that weval made from a snapshot's. Rejects with `ENGINE`. */
   component(specialized: Buffer): Promise<Buffer>
 }
 
 /** The bridge that `compose` uses: a component for a manual `wac plug bridge.wasm --plug handler.wasm`. */
 export declare function bridge(): Buffer
 
-/** A component and what it came to. */
+/** A component and the figures of its build. */
 export interface BuiltComponent {
   /** The component. */
   component: Buffer
   /** Bytes of it that are the handler's; the rest is the engine. */
   stateBytes: number
-  /** What the top level printed. */
+  /** The output of the top level. */
   printed: string
 }
 
-/** Compiles a component for a processor, ahead of time. Rejects with `CONFIG` when there is no processor of this name, or `ENGINE`. */
+/**
+ * Compiles a component for a processor, ahead of time. Rejects with `CONFIG` when no processor has this name, or
+ * `ENGINE`.
+ */
 export declare function compileAhead(component: Buffer, cpu: string): Promise<Buffer>
 
 /**
@@ -200,7 +218,7 @@ export declare function compileAhead(component: Buffer, cpu: string): Promise<Bu
  */
 export declare function compileChild(): void
 
-/** The names of what a component imports and exports. */
+/** The names of a component's imports and exports. */
 export interface ComponentInterfaces {
   imports: Array<string>
   exports: Array<string>
@@ -219,11 +237,11 @@ export declare function compose(handler: Buffer, bridge?: Buffer | undefined | n
  */
 export declare function enclose(handler: Buffer): Promise<Buffer>
 
-/** What the splicer of componentize-js makes of a hollow engine, and what belongs to it. */
+/** The result of componentize-js' splicer for a hollow engine, and its metadata. */
 export interface EngineIngredients {
   /** The file of the engine of componentize-js. */
   engine: string
-  /** What `hollowEngine` makes of it, with the world's imports and exports spliced in. */
+  /** The result of `hollowEngine`, with the world's imports and exports spliced in. */
   spliced: Buffer
   /** The same with the imports stubbed that the world does not have. */
   stubbed: Buffer
@@ -235,28 +253,31 @@ export interface EngineIngredients {
   environment: Array<string>
 }
 
-/** Identifies the code that prepares engines, in hexadecimal: what another revision prepared is prepared anew. */
+/**
+ * Identifies the code that prepares engines, in hexadecimal: an engine that another revision prepared is prepared
+ * again.
+ */
 export declare function engineRevision(): string
 
-/** What weval specializes to a handler. */
+/** The module that weval specializes to a handler. */
 export interface EngineSnapshot {
   /** A core module. */
   module: Buffer
-  /** What the top level printed. */
+  /** The output of the top level. */
   printed: string
 }
 
-/** The engine for the splicer: what splicing does not look into is hollow. Rejects with `ENGINE`. */
+/** The engine for the splicer, with the parts hollow that splicing does not read. Rejects with `ENGINE`. */
 export declare function hollowEngine(engine: Buffer): Promise<Buffer>
 
-/** Reads the names of what a component imports and exports. Rejects with `NOT_A_COMPONENT`. */
+/** Reads the names of a component's imports and exports. Rejects with `NOT_A_COMPONENT`. */
 export declare function interfacesOf(component: Buffer): Promise<ComponentInterfaces>
 
 /** A limit of the runtime. */
 export interface LimitKey {
   /** Its key in `[server]` of `tenon.toml`; the ending is the unit. */
   name: string
-  /** What it bounds, and what happens beyond. */
+  /** Its meaning, and the effect of exceeding it. */
   meaning: string
   /** Its value unless another is given. */
   default: number
@@ -271,7 +292,7 @@ export interface LimitKey {
 /** Every limit of the runtime, in the order of the documentation. */
 export declare function limitKeys(): Array<LimitKey>
 
-/** A failure as `Calls` tells it. */
+/** A failure that `Calls` reports. */
 export interface NativeFailure {
   /** For programs. */
   code: string
@@ -299,7 +320,7 @@ export interface NativeLogRecord {
  * the runtime's as a whole.
  */
 export interface NativeModule {
-  /** What it is called; left out, it is called after its file, without `.wasm` and `-composed`. */
+  /** Its name; by default that of its file, without `.wasm` and `-composed`. */
   name?: string
   /** The file; left out when there are bytes. */
   path?: string
@@ -315,9 +336,9 @@ export interface NativePage {
   status?: number
   /** Its `Content-Type`. */
   contentType: string
-  /** What is sent. */
+  /** The body. */
   body: Buffer
-  /** Whether requests for it are left out of the recent ones; false when left out. */
+  /** True when requests for it are left out of the recent ones; false when left out. */
   unlisted?: boolean
 }
 
@@ -377,7 +398,7 @@ export interface RecentRequest {
   duration_ms: number
 }
 
-/** What a runtime is told; what is left out has the default of `crates/runtime/src/config`. */
+/** Options of a runtime; omitted ones have the defaults of `crates/runtime/src/config`. */
 export interface RuntimeOptions {
   /** The components. */
   modules: Array<NativeModule>
@@ -391,7 +412,7 @@ export interface RuntimeOptions {
   tls?: NativeTls
   /** Where compiled code is kept; left out, it is compiled anew each time. */
   cacheDir?: string
-  /** Whether files of code that was compiled ahead of time (`.cwasm`) are loaded; false when left out. */
+  /** True when files of code that was compiled ahead of time (`.cwasm`) are loaded; false when left out. */
   trustCompiled?: boolean
   /** Program and arguments of a process that calls `compileChild`; left out, components are compiled in this process. */
   compiler?: Array<string>
@@ -399,11 +420,14 @@ export interface RuntimeOptions {
   isolation?: string
   /** Limits by their names in `tenon.toml` (see `limitKeys`). */
   limits?: Record<string, number>
-  /** `off`, `error`, `warn`, `info` or `debug`: what is logged to standard error; left out, nothing unless another runtime does. */
+  /**
+   * `off`, `error`, `warn`, `info` or `debug`: the level of lines logged to standard error; if omitted, none unless
+   * another runtime logs.
+   */
   logLevel?: string
   /** `readable` (the default) or `json`. */
   logFormat?: string
-  /** Whether each request is a line in the log, whatever the level. */
+  /** True when each request is a line in the log, whatever the level. */
   accessLog?: boolean
   /** Where traces are sent: `http://host:port` of an OpenTelemetry collector. */
   otlpEndpoint?: string
@@ -411,10 +435,10 @@ export interface RuntimeOptions {
   trustedProxies?: Array<string>
 }
 
-/** Why an expression and a time zone are no schedule of a cron job; `null` when they are one. No value is repeated. */
+/** The error of a cron job's schedule and time zone; `null` when they are valid. No value is repeated. */
 export declare function scheduleProblem(expression: string, timezone: string): string | null
 
-/** What the development services are told. */
+/** Options of the development services. */
 export interface ServicesOptions {
   /** Where everything is kept; it is made when it is not there. */
   folder: string
@@ -434,7 +458,7 @@ export interface SidecarAnswer {
   body: Buffer
 }
 
-/** What a sidecar is told; what is left out has the default of `crates/services/src/limits.rs`. */
+/** Options of a sidecar; omitted ones have the defaults of `crates/services/src/limits.rs`. */
 export interface SidecarOptions {
   /** `sql`, `kv`, `storage`, `queue` or `cron`. */
   kind: string
@@ -454,7 +478,7 @@ export interface SidecarOptions {
   parser?: string
   /** The folder that compiled code is kept in; nothing is kept without one. */
   cacheDir?: string
-  /** `kv` and `queue`: what every name in Redis begins with. */
+  /** `kv` and `queue`: the prefix of all names in Redis. */
   prefix?: string
   /** `storage` on a folder: the base of the URLs that it signs, such as `https://files.example.com`. */
   publicUrl?: string
@@ -470,7 +494,7 @@ export interface SidecarOptions {
   maxRows?: number
   /** Bytes of a request's body. */
   maxBodyBytes?: number
-  /** `off`, `error`, `warn`, `info` (the default) or `debug`; what is logged goes to standard error. */
+  /** `off`, `error`, `warn`, `info` (the default) or `debug`: the level of lines logged to standard error. */
   logLevel?: string
   /** `readable` (the default) or `json`. */
   logFormat?: string

@@ -77,6 +77,17 @@ describe("in a package", () => {
     expect(stderr).toContain("hint: run `tenon schema` to write it anew");
   });
 
+  test("--openapi 3.1 writes that version, and --check compares it", async () => {
+    const at = await files("version", { "package.json": manifest("version"), "src/handler.ts": handler("/one") });
+    expect(run(["schema", "--openapi", "3.1"], at).status).toBe(0);
+    expect(JSON.parse(await readFile(join(at, "openapi.json"), "utf8"))).toMatchObject({ openapi: "3.1.0" });
+    expect(run(["schema", "--check", "--openapi", "3.1"], at)).toMatchObject({ status: 0, stdout: "" });
+    const { status, stdout } = run(["schema", "--check"], at);
+    expect([status, stdout]).toEqual([1, expect.stringContaining('-  "openapi": "3.1.0",')]);
+    const wrong = run(["schema", "--openapi", "2.0"], at);
+    expect(wrong).toMatchObject({ status: 2, stderr: expect.stringContaining("3.0, 3.1") });
+  });
+
   test("says what can't be expressed, and where there is nothing to express", async () => {
     const at = await files("wrong", { "package.json": manifest("wrong"), "src/handler.ts": "export default {};\n" });
     expect(run(["schema"], at)).toMatchObject({

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { systemReason, TenonError } from "../errors.ts";
 import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
@@ -8,6 +8,7 @@ import type { Terminal } from "../terminal.ts";
 interface Options extends CommonOptions {
   readonly check?: boolean;
   readonly workspaces?: boolean;
+  readonly openapi: "3.0" | "3.1";
   readonly json?: boolean;
 }
 
@@ -17,22 +18,27 @@ export function schemaCommand(program: Command): void {
     .command("schema")
     .summary("write the OpenAPI document")
     .description(
-      "Writes openapi.json beside package.json, the OpenAPI 3.0.0 document of the routes in src/handler.ts. At the root of " +
+      "Writes openapi.json beside package.json, the OpenAPI document of the routes in src/handler.ts. At the root of " +
         "a workspace it does so for every package that has routes.",
     )
     .option("--check", "write nothing; fail when the file is out of date, and print the difference")
     .option("-w, --workspaces", "all packages of the workspace, from within one of them too")
-    .option("--json", "print what was written, or what was found, as JSON");
+    .addOption(
+      new Option("--openapi <version>", "the version of OpenAPI; 3.1 has JSON Schema 2020-12")
+        .choices(["3.0", "3.1"])
+        .default("3.0"),
+    )
+    .option("--json", "print the written files, or the differences, as JSON");
   withCommonOptions(command).action(async (options: Options) => {
     const terminal = terminalFor(options);
     const { packageDocument, schemaFile } = await import("../schema/document.ts");
     const { packagesFrom } = await import("../schema/packages.ts");
     const folders = packagesFrom(process.cwd(), options.workspaces === true);
-    if (options.check) return check(folders, terminal, options.json === true);
+    if (options.check) return check(folders, terminal, options);
     const written: { path: string; bytes: number }[] = [];
     for (const folder of folders) {
       const path = relative(process.cwd(), join(folder, schemaFile));
-      const text = packageDocument(folder);
+      const text = packageDocument(folder, options.openapi);
       await write(path, text);
       const bytes = Buffer.byteLength(text);
       written.push({ path, bytes });
@@ -59,13 +65,13 @@ interface Checked {
 }
 
 /** @throws TenonError `SCHEMA_OUTDATED` after all differences are on standard output */
-async function check(folders: readonly string[], terminal: Terminal, json: boolean): Promise<void> {
+async function check(folders: readonly string[], terminal: Terminal, { json, openapi }: Options): Promise<void> {
   const { createTwoFilesPatch } = await import("diff");
   const { packageDocument, schemaFile } = await import("../schema/document.ts");
   const checked: Checked[] = [];
   for (const folder of folders) {
     const path = relative(process.cwd(), join(folder, schemaFile));
-    const wanted = packageDocument(folder);
+    const wanted = packageDocument(folder, openapi);
     const found = await readIfThere(path);
     const same = found === wanted;
     const difference = same ? "" : createTwoFilesPatch(path, path, found ?? "", wanted, "on disk", "of the routes");
@@ -79,7 +85,7 @@ async function check(folders: readonly string[], terminal: Terminal, json: boole
     throw new TenonError(
       "SCHEMA_OUTDATED",
       `out of date: ${outdated.join(", ")}`,
-      "run `tenon schema` to write it anew",
+      `run \`tenon schema${openapi === "3.0" ? "" : ` --openapi ${openapi}`}\` to write it anew`,
     );
   }
 }

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { moduleJson, OpenApiError, packageJson } from "@tenon/sdk/openapi";
+import { moduleJson, OpenApiError, type OpenApiVersion, packageJson } from "@tenon/sdk/openapi";
 import { TenonError } from "../errors.ts";
 import type { Project } from "../project/project.ts";
 
@@ -11,7 +11,7 @@ export const schemaFile = "openapi.json";
  * Returns the OpenAPI document of a project as JSON text. Its title comes from the project's `package.json`, or from
  * its `tenon.toml` if that is missing.
  *
- * @throws TenonError `SCHEMA` when the handler module can't be loaded, or OpenAPI 3.0 can't express it
+ * @throws TenonError `SCHEMA` when the handler module can't be loaded, or OpenAPI can't express it
  */
 export async function documentFor({ folder, source, config }: Project): Promise<string> {
   if (existsSync(join(folder, "package.json"))) return packageDocument(folder);
@@ -20,8 +20,8 @@ export async function documentFor({ folder, source, config }: Project): Promise<
 }
 
 /** Returns the OpenAPI document of the package in a folder; throws like {@link documentFor}. */
-export function packageDocument(folder: string): string {
-  return asTenonError(() => packageJson(folder));
+export function packageDocument(folder: string, version?: OpenApiVersion): string {
+  return asTenonError(() => packageJson(folder, version));
 }
 
 /** Runs code that reads or describes a package, and converts its errors to a TenonError `SCHEMA`. */

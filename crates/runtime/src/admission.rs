@@ -24,7 +24,7 @@ pub(crate) struct Admission {
     /// How many there are of each.
     most: [usize; 2],
     held: Arc<Held>,
-    patience: Duration,
+    timeout: Duration,
     metrics: Arc<Metrics>,
 }
 
@@ -129,7 +129,7 @@ impl Admission {
             uploads: Arc::new(Semaphore::new(most[0].div_ceil(2))),
             most,
             held: Arc::default(),
-            patience: ms(limits.queue_timeout_ms),
+            timeout: ms(limits.queue_timeout_ms),
             metrics,
         }
     }
@@ -144,11 +144,11 @@ impl Admission {
         if let Some(place) = self.at_once(module) {
             return Ok(place);
         }
-        let ends = Instant::now() + self.patience;
+        let ends = Instant::now() + self.timeout;
         let (Ok(_of_module), Ok(_waiting)) = (module.waiting.try_acquire(), self.queue.try_acquire()) else {
             return Err(Problem::Overloaded);
         };
-        if self.wait(module) > self.patience {
+        if self.wait(module) > self.timeout {
             return Err(Problem::Overloaded);
         }
         let _queued = Counted::new(&self.metrics.queued);

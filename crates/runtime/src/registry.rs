@@ -179,14 +179,14 @@ impl Registry {
         Mounts::of(&modules)?;
         let surroundings = modules.iter().map(|source| loader.inherited.surroundings(source));
         let surroundings = surroundings.collect::<Result<Vec<_>, _>>()?;
-        let patience = ms(loader.inherited.limits.startup_timeout_ms);
+        let timeout = ms(loader.inherited.limits.startup_timeout_ms);
         let shelf = Arc::new(Shelf { loader: Arc::new(loader), table: RwLock::default() });
         let mut loading = Loading::default();
         for (source, surroundings) in modules.into_iter().zip(surroundings) {
             loading.start(&shelf, source, surroundings)?;
         }
         let mut failures = Vec::new();
-        let ends = Instant::now() + patience;
+        let ends = Instant::now() + timeout;
         loop {
             // Without a module that serves there is nothing to start with.
             let next = if shelf.ready().is_empty() {

@@ -22,7 +22,7 @@ pub(crate) struct Warm {
     /// True when no instance is kept any more.
     closed: AtomicBool,
     kept: usize,
-    patience: Duration,
+    timeout: Duration,
 }
 
 impl Warm {
@@ -36,9 +36,9 @@ impl Warm {
             max_resources: size(limits.max_resources) / 16,
             closed: AtomicBool::new(false),
             kept: size(kept),
-            patience: ms(limits.idle_timeout_ms),
+            timeout: ms(limits.idle_timeout_ms),
         });
-        watch(&warm, (warm.patience / 2).max(Duration::from_millis(1)), Self::reap);
+        watch(&warm, (warm.timeout / 2).max(Duration::from_millis(1)), Self::reap);
         warm
     }
 
@@ -88,7 +88,7 @@ impl Warm {
     fn reap(&self) {
         loop {
             let mut idle = self.idle();
-            let old = idle.front().is_some_and(|(since, _)| since.elapsed() >= self.patience);
+            let old = idle.front().is_some_and(|(since, _)| since.elapsed() >= self.timeout);
             if !old || idle.len() <= self.kept {
                 return;
             }

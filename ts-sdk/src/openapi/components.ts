@@ -1,6 +1,7 @@
+import type { Dialect } from "./dialect.ts";
 import { OpenApiError } from "./errors.ts";
 
-/** A Schema Object or a Reference Object of OpenAPI 3.0. */
+/** A Schema Object or a Reference Object. */
 export type SchemaObject = Readonly<Record<string, unknown>>;
 
 /** The error body that the specification prescribes; extension members are allowed. */
@@ -19,9 +20,12 @@ const PROBLEM_DETAILS: SchemaObject = {
 
 /** `components.schemas`: every named type that the routes use, once. */
 export class Components {
+  readonly dialect: Dialect;
   readonly #schemas = new Map<string, { readonly shape: string; readonly schema: SchemaObject; readonly at: string }>();
 
-  constructor() {
+  /** @param dialect the version of OpenAPI that the document is written for */
+  constructor(dialect: Dialect) {
+    this.dialect = dialect;
     this.add("ProblemDetails", PROBLEM_DETAILS, "error answers");
   }
 

@@ -22,6 +22,7 @@ import {
   Type,
   use,
 } from "../index.ts";
+import { openapi30 } from "./dialect-3.0.ts";
 import { createDocument, type Document } from "./document.ts";
 import { OpenApiError } from "./errors.ts";
 import { json } from "./json.ts";
@@ -187,7 +188,7 @@ it.each<[string, Record<string, Route>, RegExp]>([
   [
     "one path with two names for a placeholder",
     { one: get("/a/{x}", anything), two: del("/a/{y}", anything) },
-    /^two \(DELETE \/a\/\{y\}\) and one \(GET \/a\/\{x\}\) are one path to OpenAPI 3\.0/,
+    /^two \(DELETE \/a\/\{y\}\) and one \(GET \/a\/\{x\}\) are one path to OpenAPI/,
   ],
   [
     'both "" and "/"',
@@ -230,7 +231,7 @@ describe("groups and middleware", () => {
     },
     { prefix: "/shop/v2" },
   );
-  const made = createDocument(app, manifest, new Map([["users.list", { summary: "List users." }]]));
+  const made = createDocument(app, manifest, new Map([["users.list", { summary: "List users." }]]), openapi30);
 
   it("names operations behind their groups, and tags them by the path behind the app's prefix", () => {
     expect(made.paths["/shop/v2/users"]?.get).toMatchObject({
@@ -259,6 +260,6 @@ describe("groups and middleware", () => {
 
   it("of middleware around the app, too", () => {
     const all = routes({ a: get("/a", () => ok({})) }, { use: [bearer(user)] });
-    expect(createDocument(all, manifest, new Map()).paths["/a"]?.get?.security).toEqual([{ bearer: [] }]);
+    expect(createDocument(all, manifest, new Map(), openapi30).paths["/a"]?.get?.security).toEqual([{ bearer: [] }]);
   });
 });

@@ -1,5 +1,6 @@
 import type { App } from "../app/app.ts";
 import { Components, type SchemaObject } from "./components.ts";
+import type { Dialect } from "./dialect.ts";
 import type { DocComments } from "./doc-comment.ts";
 import type { Manifest } from "./manifest.ts";
 import { type PathItem, paths } from "./paths.ts";
@@ -7,7 +8,7 @@ import { Security, type SecuritySchemeObject } from "./security.ts";
 
 /** An OpenAPI document, limited to the members that Tenon writes. */
 export interface Document {
-  readonly openapi: "3.0.0";
+  readonly openapi: Dialect["openapi"];
   readonly info: { readonly title: string; readonly version: string; readonly description?: string };
   readonly servers: readonly { readonly url: string; readonly description: string }[];
   readonly security: readonly never[];
@@ -22,14 +23,14 @@ export interface Document {
  * Makes the document of an app. Paths, methods and components are sorted, and the order of declaration has no effect: a
  * document under version control changes only when the API does.
  */
-export function createDocument(app: App, manifest: Manifest, comments: DocComments): Document {
+export function createDocument(app: App, manifest: Manifest, comments: DocComments, dialect: Dialect): Document {
   const { name, version = "0.0.0", description } = manifest;
-  const components = new Components();
+  const components = new Components(dialect);
   const security = new Security(app);
   const items = paths(app, name, comments, components, security);
   const securitySchemes = security.toJSON();
   return {
-    openapi: "3.0.0",
+    openapi: dialect.openapi,
     info: { title: name, version, ...(description === undefined ? {} : { description }) },
     servers: [{ url: "/", description: "The component runs on any WASI Preview 2 compliant runtime" }],
     // An operation with authenticating middleware lists its own requirement; all others need none.

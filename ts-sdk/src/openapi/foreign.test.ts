@@ -259,7 +259,7 @@ it.each<[string, object, RegExp]>([
   [
     "a bound",
     { items: { exclusiveMinimum: "1" }, type: "array" },
-    /in OpenAPI 3\.0 "exclusiveMinimum" is true or false/,
+    /OpenAPI 3\.0 has only true or false for "exclusiveMinimum"/,
   ],
   ["a reference", { anyOf: [{ $ref: "#/definitions/Gone" }] }, /the reference #\/definitions\/Gone leads nowhere/],
   ["a reference to a field", { anyOf: [{ $ref: "#/properties/a" }] }, /the reference #\/properties\/a leads nowhere/],

@@ -1,5 +1,6 @@
 import type { StandardSchema } from "../schema/standard.ts";
 import type { Components, SchemaObject } from "./components.ts";
+import type { Dialect } from "./dialect.ts";
 import { OpenApiError } from "./errors.ts";
 import { translate } from "./keywords.ts";
 
@@ -13,9 +14,6 @@ interface ConverterOptions {
   readonly target: string;
   readonly libraryOptions?: object | undefined;
 }
-
-/** The targets to try, in this order; the drafts' keywords are converted. */
-const TARGETS = ["openapi-3.0", "draft-07", "draft-2020-12"];
 
 /** Options for single libraries. */
 const OPTIONS: Readonly<Record<string, object>> = {
@@ -45,18 +43,20 @@ export function foreignSchema(
   }
   let converted: SchemaObject;
   try {
-    converted = convert(converter, vendor, direction);
+    converted = convert(converter, vendor, direction, components.dialect);
   } catch (error) {
-    const where = `${at} ${pointerOf(culprit(schema, vendor, direction))}`;
-    throw new OpenApiError(`${where}: ${vendor} can't write it for OpenAPI 3.0: ${(error as Error).message}`);
+    const where = `${at} ${pointerOf(culprit(schema, vendor, direction, components.dialect))}`;
+    throw new OpenApiError(
+      `${where}: ${vendor} can't write it for ${components.dialect.name}: ${(error as Error).message}`,
+    );
   }
   return translate(converted, { direction, vendor }, components, at);
 }
 
 /** @throws Error with the library's reasons when it can write it for no target */
-function convert(converter: Converter, vendor: string, direction: "input" | "output"): SchemaObject {
+function convert(converter: Converter, vendor: string, direction: "input" | "output", dialect: Dialect): SchemaObject {
   const reasons = new Set<string>();
-  for (const target of TARGETS) {
+  for (const target of dialect.targets) {
     try {
       return converter[direction]({ target, libraryOptions: OPTIONS[vendor] });
     } catch (error) {
@@ -104,13 +104,13 @@ function converterOf(schema: unknown): Converter | undefined {
 }
 
 /** The path of the field that can't be converted, as far as the library exposes its fields. */
-function culprit(schema: unknown, vendor: string, direction: "input" | "output"): string[] {
+function culprit(schema: unknown, vendor: string, direction: "input" | "output", dialect: Dialect): string[] {
   for (const [key, field] of fieldsOf(schema)) {
     const converter = converterOf(field);
     try {
-      if (converter !== undefined) convert(converter, vendor, direction);
+      if (converter !== undefined) convert(converter, vendor, direction, dialect);
     } catch {
-      return [key, ...culprit(field, vendor, direction)];
+      return [key, ...culprit(field, vendor, direction, dialect)];
     }
   }
   return [];

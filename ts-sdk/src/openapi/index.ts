@@ -1,8 +1,9 @@
 /**
- * `@tenon/sdk/openapi`: writes the OpenAPI 3.0.0 document of an app. It contains everything that only the document
+ * `@tenon/sdk/openapi`: writes the OpenAPI document of an app. It contains everything that only the document
  * needs: the mapping of routes and schemas, and the reader of doc comments in TypeScript. It runs in Node, in tests and
  * for `tenon schema`, and is never part of a component.
  */
+export { DEFAULT_VERSION, type OpenApiVersion, openApiVersions } from "./dialects.ts";
 export type { Document } from "./document.ts";
 export { OpenApiError } from "./errors.ts";
 export { type JsonOptions, json } from "./json.ts";

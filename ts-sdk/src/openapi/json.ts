@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type App, appKey } from "../app/app.ts";
 import type { Operation } from "../routing/operation.ts";
+import { dialectOf, type OpenApiVersion } from "./dialects.ts";
 import type { DocComments } from "./doc-comment.ts";
 import { createDocument } from "./document.ts";
 import { OpenApiError } from "./errors.ts";
@@ -18,26 +19,28 @@ export interface JsonOptions {
    * name, if the working directory is in it, or in a workspace that has it; else operations have no summary.
    */
   readonly source?: string | URL;
+  /** The version of OpenAPI; `3.0` by default. */
+  readonly openapi?: OpenApiVersion;
 }
 
 /**
- * The OpenAPI 3.0.0 document of an app, as JSON text that ends with a line break: the content of `openapi.json`.
+ * The OpenAPI document of an app, as JSON text that ends with a line break: the content of `openapi.json`.
  *
  * @param app the default export of a handler module
  * @param manifest `package.json`, or its relevant members
- * @throws OpenApiError naming the route and field that OpenAPI 3.0 can't express, or the manifest's key that is not a
+ * @throws OpenApiError naming the route and field that OpenAPI can't express, or the manifest's key that is not a
  *   text
  * @throws TypeError when the first argument is not an app
  */
 export function json(app: App, manifest: Manifest, options: JsonOptions = {}): string {
   if (app?.[appKey] !== true) throw new TypeError("json: takes the app that routes() gives");
   checkManifest(manifest, "json: the manifest");
-  return serialize(app, manifest, comments(app, manifest, options));
+  return serialize(app, manifest, comments(app, manifest, options), options.openapi);
 }
 
 /** The document's text. */
-export function serialize(app: App, manifest: Manifest, docs: DocComments): string {
-  return `${JSON.stringify(createDocument(app, manifest, docs), null, 2)}\n`;
+export function serialize(app: App, manifest: Manifest, docs: DocComments, version?: OpenApiVersion): string {
+  return `${JSON.stringify(createDocument(app, manifest, docs, dialectOf(version)), null, 2)}\n`;
 }
 
 function comments(app: App, manifest: Manifest, { source }: JsonOptions): DocComments {

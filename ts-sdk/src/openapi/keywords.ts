@@ -1,35 +1,17 @@
 import { type Components, reference, type SchemaObject } from "./components.ts";
-import { fromDraft } from "./drafts.ts";
+import type { Dialect } from "./dialect.ts";
 import { OpenApiError } from "./errors.ts";
-
-/** The keywords of a Schema Object (OpenAPI 3.0.0, section 4.7.24), and the schemas in their values. */
-const KEYWORDS: Readonly<Record<string, "schema" | "schemas" | "named" | "schema or boolean" | "value">> = {
-  ...all("value", "title", "multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength"),
-  ...all("value", "minLength", "pattern", "maxItems", "minItems", "uniqueItems", "maxProperties", "minProperties"),
-  ...all("value", "required", "enum", "type", "description", "format", "default", "nullable", "discriminator"),
-  ...all("value", "readOnly", "writeOnly", "xml", "externalDocs", "example", "deprecated"),
-  ...all("schemas", "allOf", "oneOf", "anyOf"),
-  ...all("schema", "not", "items"),
-  properties: "named",
-  additionalProperties: "schema or boolean",
-};
 
 /** Keywords of a converted schema as a whole, which do not change its meaning or were read before. */
 const LEFT_OUT = new Set(["$schema", "$id", "id", "$comment", "definitions", "$defs"]);
-
-const TYPES = new Set(["string", "number", "integer", "boolean", "array", "object"]);
-
-function all<Kind extends string>(kind: Kind, ...names: string[]): Record<string, Kind> {
-  return Object.fromEntries(names.map((name) => [name, kind]));
-}
 
 /** The names that libraries make up for unnamed definitions: `__schema0`, and ArkType's `intersection262`. */
 const MADE_UP = /^__/;
 const MADE_UP_BY: Readonly<Record<string, RegExp>> = { arktype: /^[a-z]+\d+$/i };
 
 /**
- * Adds a schema that a library wrote for OpenAPI 3.0 to a document: its definitions become components, and references
- * point there. A keyword unknown to 3.0 is an error, because readers of the document would ignore it.
+ * Adds a schema that a library wrote to a document: its definitions become components, and references point there. A
+ * keyword that the document's version does not know is an error, because readers would ignore it.
  *
  * @param at the schema's place, for names and errors: `createUser (POST /users), body`
  */
@@ -39,6 +21,7 @@ export function translate(
   components: Components,
   at: string,
 ): SchemaObject {
+  const { dialect } = components;
   const { definitions, $defs } = root as { definitions?: object; $defs?: object };
   const defined = new Map<string, SchemaObject>(Object.entries({ ...definitions, ...$defs }));
   const own = nameFor(at);
@@ -58,10 +41,9 @@ export function translate(
   function visit(schema: SchemaObject | boolean, where: string): SchemaObject {
     if (typeof schema === "boolean") return schema ? {} : { not: {} };
     const meant = Object.entries(schema).filter(([key, value]) => !LEFT_OUT.has(key) && !promises(key, value));
-    const translated = fromDraft(Object.fromEntries(meant));
-    const ref = translated["$ref"];
-    if (ref !== undefined) return refer(String(ref), where);
-    return Object.fromEntries(Object.entries(translated).map(([key, value]) => [key, keyword(key, value, where)]));
+    const { $ref, ...translated } = dialect.fromTarget(Object.fromEntries(meant));
+    const entries = Object.entries(translated).map(([key, value]) => [key, keyword(key, value, where)] as const);
+    return { ...($ref === undefined ? {} : refer(String($ref), where)), ...Object.fromEntries(entries) };
   }
 
   /**
@@ -82,8 +64,8 @@ export function translate(
   }
 
   function keyword(key: string, value: unknown, where: string): unknown {
-    check(key, value, where);
-    switch (KEYWORDS[key]) {
+    check(dialect, key, value, where);
+    switch (dialect.keywords[key]) {
       case "schema":
         return visit(value as SchemaObject, where);
       case "schema or boolean":
@@ -117,19 +99,10 @@ export function translate(
   return refersToRoot(root) ? components.add(own, schema, at) : schema;
 }
 
-function check(key: string, value: unknown, where: string): void {
-  if (!Object.hasOwn(KEYWORDS, key) && !key.startsWith("x-")) {
-    throw new OpenApiError(`${where}: OpenAPI 3.0 has no "${key}"`);
-  }
-  if (key === "items" && Array.isArray(value)) {
-    throw new OpenApiError(`${where}: OpenAPI 3.0 has no tuples: "items" is one schema for all`);
-  }
-  if (key === "type" && !TYPES.has(value as string)) {
-    throw new OpenApiError(`${where}: OpenAPI 3.0 has no type ${JSON.stringify(value)}`);
-  }
-  if ((key === "exclusiveMinimum" || key === "exclusiveMaximum") && typeof value !== "boolean") {
-    throw new OpenApiError(`${where}: in OpenAPI 3.0 "${key}" is true or false`);
-  }
+function check({ name, keywords, problem }: Dialect, key: string, value: unknown, where: string): void {
+  const known = Object.hasOwn(keywords, key) || key.startsWith("x-");
+  const wrong = known ? problem(key, value) : `has no "${key}"`;
+  if (wrong !== undefined) throw new OpenApiError(`${where}: ${name} ${wrong}`);
 }
 
 /** The path to the definition that a reference names: a JSON pointer (RFC 6901), which libraries escape or not. */

@@ -7,7 +7,7 @@ import { OpenApiError } from "./errors.ts";
 import { foreignProperties } from "./foreign.ts";
 import { parameterSchema } from "./schema.ts";
 
-/** A Parameter Object of OpenAPI 3.0. */
+/** A Parameter Object. */
 export interface ParameterObject {
   readonly name: string;
   readonly in: "path" | "query";

@@ -16,14 +16,14 @@ import { type ParameterObject, parameters } from "./parameters.ts";
 import { type ResponseObject, responses } from "./responses.ts";
 import type { Security, SecurityRequirement } from "./security.ts";
 
-/** A Media Type Object of OpenAPI 3.0. */
+/** A Media Type Object. */
 interface MediaTypeObject {
   readonly schema: SchemaObject;
   /** The media types of the files of a form, by their fields. */
   readonly encoding?: Readonly<Record<string, { readonly contentType: string }>>;
 }
 
-/** An Operation Object of OpenAPI 3.0. */
+/** An Operation Object. */
 export interface OperationObject {
   readonly tags: readonly string[];
   readonly summary?: string;
@@ -41,7 +41,7 @@ export interface OperationObject {
 
 type Verb = Lowercase<Method>;
 
-/** A Path Item Object of OpenAPI 3.0. */
+/** A Path Item Object. */
 export type PathItem = { readonly [V in Verb]?: OperationObject };
 
 const VERBS: readonly Verb[] = ["get", "put", "post", "delete", "patch"];
@@ -107,7 +107,7 @@ function refuseClashes(places: readonly Place[]): void {
     bySlots.set(slots, namesake);
     if (namesake.path !== place.path) {
       throw new OpenApiError(
-        `${place.at} and ${namesake.at} are one path to OpenAPI 3.0: call their placeholders the same`,
+        `${place.at} and ${namesake.at} are one path to OpenAPI: call their placeholders the same`,
       );
     }
     const key = `${place.operation.method} ${place.path}`;
@@ -130,8 +130,7 @@ function requestOf(
   // GET and DELETE may have a body: 3.0.0 permits it, and only "consumers" may ignore it (section 4.7.10).
   const octets = body && (body as Partial<OctetStreamSchema>).octets;
   if (octets) {
-    const schema = { type: "string", format: "binary" } as const;
-    const content = Object.fromEntries(octets.map((type) => [type, { schema }]));
+    const content = Object.fromEntries(octets.map((type) => [type, { schema: components.dialect.bytes }]));
     return { ...(given.length === 0 ? {} : { parameters: given }), requestBody: { required: true, content } };
   }
   const schema = body && contentSchema(body, "input", components, `${at}, body`);

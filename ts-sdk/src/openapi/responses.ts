@@ -2,7 +2,7 @@ import type { Operation } from "../routing/operation.ts";
 import { type Components, reference, type SchemaObject } from "./components.ts";
 import { contentSchema } from "./content.ts";
 
-/** A Response Object of OpenAPI 3.0. */
+/** A Response Object. */
 export interface ResponseObject {
   readonly description: string;
   readonly content?: Readonly<Record<string, { readonly schema: SchemaObject }>>;

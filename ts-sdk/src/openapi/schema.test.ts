@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { Form, field, list, oneOf, partial, pick, record, type Schema, Type } from "../index.ts";
 import { Components } from "./components.ts";
+import { openapi30 } from "./dialect-3.0.ts";
 import { bodySchema, parameterSchema } from "./schema.ts";
 
 const Zip = Type("Zip", { code: field.string() });
@@ -71,15 +72,15 @@ it.each<[Schema, object]>([
     { type: "object", anyOf: [union, { type: "string", nullable: true, enum: [null] }], nullable: true },
   ],
 ])("%#: %o", (schema, expected) => {
-  expect(bodySchema(schema, new Components(), "here")).toEqual(expected);
+  expect(bodySchema(schema, new Components(openapi30), "here")).toEqual(expected);
 });
 
 it("knows no null in a path or query", () => {
-  expect(parameterSchema(field.string().optional(), new Components(), "here")).toEqual({ type: "string" });
+  expect(parameterSchema(field.string().optional(), new Components(openapi30), "here")).toEqual({ type: "string" });
 });
 
 it("lists as required what has neither a default nor is optional; nested types are components", () => {
-  const components = new Components();
+  const components = new Components(openapi30);
   const Person = Type("Person", {
     name: field.string(),
     age: field.u32().optional(),
@@ -95,7 +96,7 @@ it("lists as required what has neither a default nor is optional; nested types a
 });
 
 it("requires of a variant its tag, which leads to it", () => {
-  const components = new Components();
+  const components = new Components(openapi30);
   bodySchema(shape, components, "here");
   expect(components.get("ZipWithKind")).toEqual({
     type: "object",
@@ -106,7 +107,7 @@ it("requires of a variant its tag, which leads to it", () => {
 });
 
 it("has Types that are made of others as components of their own, what may be null being required", () => {
-  const components = new Components();
+  const components = new Components(openapi30);
   const Person = Type("Person", {
     name: field.string(),
     note: field.string().nullable(),
@@ -129,7 +130,7 @@ it("has Types that are made of others as components of their own, what may be nu
 });
 
 it("refuses two shapes of one name, and names where each is used", () => {
-  const components = new Components();
+  const components = new Components(openapi30);
   bodySchema(Zip, components, "one (GET /a), response #");
   bodySchema(Type("Zip", { code: field.string() }), components, "the same shape again");
   const Other = Type("Outer", { zip: Type("Zip", { code: field.u32() }) });
@@ -142,7 +143,7 @@ it("refuses two shapes of one name, and names where each is used", () => {
 });
 
 it("has no null in a form, where what is optional is absent", () => {
-  const components = new Components();
+  const components = new Components(openapi30);
   bodySchema(Form("Up", { name: field.string().optional(), file: field.file().optional() }), components, "body");
   expect(components.get("Up")).toEqual({
     type: "object",

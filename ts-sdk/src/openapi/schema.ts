@@ -6,28 +6,18 @@ import type { UnionSchema } from "../schema/one-of.ts";
 import type { RecordSchema } from "../schema/record.ts";
 import type { Schema } from "../schema/schema.ts";
 import type { Components, SchemaObject } from "./components.ts";
-import { NULL } from "./drafts.ts";
 
 /** The schema of a value in a JSON body: an optional or nullable one may be null. Types become components. */
 export function bodySchema(schema: Schema, components: Components, at: string): SchemaObject {
   const value = valueSchema(schema, components, at);
   const orNull = (schema.takesNull || schema.nullIsAbsent) && schema.kind !== "json";
   if (!orNull) return { ...value, ...annotations(schema.attributes) };
-  // In OpenAPI 3.0 keywords beside a $ref have no effect, and a branch has to accept the null that "nullable" adds to
-  // the type.
-  const branches = "$ref" in value || "oneOf" in value;
-  const { enum: words, ...rest }: Value = branches ? { type: "object", anyOf: [value, NULL] } : value;
-  const nullable = words === undefined ? { nullable: true } : { enum: [...words, null], nullable: true };
-  return { ...rest, ...nullable, ...annotations(schema.attributes) };
+  return { ...components.dialect.orNull(value), ...annotations(schema.attributes) };
 }
 
 /** The schema of a value in a path, a query or a form, where there is no null. */
 export function parameterSchema(schema: Schema, components: Components, at: string): SchemaObject {
   return { ...valueSchema(schema, components, at), ...annotations(schema.attributes) };
-}
-
-interface Value extends SchemaObject {
-  readonly enum?: readonly unknown[];
 }
 
 function valueSchema(schema: Schema, components: Components, at: string): SchemaObject {
@@ -56,7 +46,7 @@ function valueSchema(schema: Schema, components: Components, at: string): Schema
     case "json":
       return {};
     case "file":
-      return { type: "string", format: "binary" };
+      return components.dialect.bytes;
     default:
       return numberSchema(schema.kind, min, max);
   }

@@ -3,10 +3,10 @@ import type { SecurityScheme } from "../middleware/security.ts";
 import type { Middleware } from "../middleware/types.ts";
 import type { Operation } from "../routing/operation.ts";
 
-/** A Security Requirement Object of OpenAPI 3.0: all listed schemes are needed. */
+/** A Security Requirement Object: all listed schemes are needed. */
 export type SecurityRequirement = Readonly<Record<string, readonly never[]>>;
 
-/** A Security Scheme Object of OpenAPI 3.0. */
+/** A Security Scheme Object. */
 export type SecuritySchemeObject = Readonly<Record<string, string>>;
 
 /** The credentials that the middleware of an app and of its operations requires. */

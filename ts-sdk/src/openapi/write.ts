@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { dialectOf, type OpenApiVersion } from "./dialects.ts";
 import { OpenApiError } from "./errors.ts";
 import { serialize } from "./json.ts";
 import { bundle, type DocumentedApp, evaluateAny } from "./load.ts";
@@ -16,27 +17,29 @@ export interface WrittenSchema {
 }
 
 /** Makes the document of the package in a folder: of its `src/handler.ts`, with the title in its `package.json`. */
-export function packageJson(folder: string): string {
+export function packageJson(folder: string, version?: OpenApiVersion): string {
   const { source, manifest } = openPackage(resolve(folder));
-  return moduleJson(source, manifest);
+  return moduleJson(source, manifest, version);
 }
 
 /**
  * Makes the document of a handler module, which is bundled and run. An app with its own generator writes it itself.
  *
- * @throws OpenApiError when the module can't be loaded or OpenAPI 3.0 can't express it
+ * @throws OpenApiError when the module can't be loaded or OpenAPI can't express it
  */
-export function moduleJson(source: string, manifest: Manifest): string {
+export function moduleJson(source: string, manifest: Manifest, version?: OpenApiVersion): string {
+  const { openapi } = dialectOf(version);
   const bundled = bundle(source);
   const app = evaluateAny(source, bundled);
-  if ("getOpenAPIDocument" in app) return ownDocument(app, manifest);
-  return serialize(app, manifest, routeComments(bundled.graph));
+  if ("getOpenAPIDocument" in app) return ownDocument(app, manifest, openapi);
+  return serialize(app, manifest, routeComments(bundled.graph), version);
 }
 
-function ownDocument(app: DocumentedApp, { name, version, description }: Manifest): string {
+function ownDocument(app: DocumentedApp, { name, version, description }: Manifest, openapi: string): string {
   const info = { title: name, version: version ?? "0.0.0", ...(description === undefined ? {} : { description }) };
   try {
-    return `${JSON.stringify(app.getOpenAPIDocument({ openapi: "3.0.0", info }), null, 2)}\n`;
+    const write = openapi === "3.0.0" ? app.getOpenAPIDocument : (app.getOpenAPI31Document ?? app.getOpenAPIDocument);
+    return `${JSON.stringify(write.call(app, { openapi, info }), null, 2)}\n`;
   } catch (error) {
     throw new OpenApiError(`the app cannot write its OpenAPI document: ${(error as Error)?.message}`, { cause: error });
   }

@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { Validator } from "@seriousme/openapi-schema-validator";
+import Ajv2020 from "ajv/dist/2020.js";
 import Ajv from "ajv-draft-04";
 import addFormats from "ajv-formats";
 import { describe, expect, it } from "vitest";
@@ -16,13 +17,11 @@ const require = createRequire(import.meta.url);
 const here = fileURLToPath(new URL(".", import.meta.url));
 const scratch = join(here, "../../.tenon/documents");
 
-/** The official schema of OpenAPI 3.0 documents, from the validator's package. */
-const official = JSON.parse(
-  readFileSync(
-    join(dirname(require.resolve("@seriousme/openapi-schema-validator")), "schemas/v3.0/schema.json"),
-    "utf8",
-  ),
-);
+/** The official schema of a version's documents, from the validator's package. */
+function official(version: "3.0" | "3.1"): { readonly id?: string; readonly $id?: string } {
+  const folder = dirname(require.resolve("@seriousme/openapi-schema-validator"));
+  return JSON.parse(readFileSync(join(folder, `schemas/v${version}/schema.json`), "utf8"));
+}
 
 const documents = {
   hello: packageJson(join(here, "../../../examples/hello")),
@@ -40,10 +39,11 @@ it.each([
 
 describe.each(Object.entries(documents))("%s", (name, text) => {
   it("is valid by the official JSON schema", () => {
-    expect(official.id).toMatch(/^https:\/\/spec\.openapis\.org\/oas\/3\.0\/schema\//);
+    const schema = official("3.0");
+    expect(schema.id).toMatch(/^https:\/\/spec\.openapis\.org\/oas\/3\.0\/schema\//);
     const ajv = new Ajv.default({ strict: false });
     addFormats.default(ajv);
-    const validate = ajv.compile(official);
+    const validate = ajv.compile(schema);
     validate(JSON.parse(text));
     expect(validate.errors).toBeNull();
   });
@@ -70,4 +70,49 @@ describe.each(Object.entries(documents))("%s", (name, text) => {
       rules: ["info-license"],
     });
   });
+});
+
+const documents31 = {
+  hello: packageJson(join(here, "../../../examples/hello"), "3.1"),
+  "every feature": packageJson(join(here, "every"), "3.1"),
+  shop: packageJson(join(here, "../../../examples/shop"), "3.1"),
+  unusual: json(unusual, { name: "unusual", version: "1.0.0" }, { source: join(here, "unusual.ts"), openapi: "3.1" }),
+};
+
+describe.each(Object.entries(documents31))("%s in OpenAPI 3.1", (_name, text) => {
+  it("is valid by the official JSON schema", () => {
+    const schema = official("3.1");
+    expect(schema.$id).toMatch(/^https:\/\/spec\.openapis\.org\/oas\/3\.1\/schema\//);
+    const ajv = new Ajv2020.default({ strict: false });
+    addFormats.default(ajv);
+    const validate = ajv.compile(schema);
+    validate(JSON.parse(text));
+    expect(validate.errors).toBeNull();
+  });
+
+  it("is valid by @seriousme/openapi-schema-validator, references and all", async () => {
+    const validator = new Validator();
+    expect(await validator.validate(text)).toEqual({ valid: true });
+    expect(validator.version).toBe("3.1");
+    expect(() => validator.resolveRefs()).not.toThrow();
+  });
+
+  it("has schemas that are valid by the meta-schema of JSON Schema 2020-12", () => {
+    const { components, paths } = JSON.parse(text);
+    expect(text).not.toContain('"nullable"');
+    const ajv = new Ajv2020.default({ strict: false });
+    const found = [...Object.values(components.schemas as object), ...schemasIn(paths)];
+    expect(found.length).toBeGreaterThan(3);
+    for (const schema of found) expect([ajv.validateSchema(schema), ajv.errors]).toEqual([true, null]);
+  });
+});
+
+/** The values of all members `schema` in a part of a document. */
+function schemasIn(part: unknown): object[] {
+  if (typeof part !== "object" || part === null) return [];
+  return Object.entries(part).flatMap(([key, value]) => (key === "schema" ? [value] : schemasIn(value)));
+}
+
+it("differs from OpenAPI 3.0 in null, bytes and bounds only where it has to", async () => {
+  await expect(documents31["every feature"]).toMatchFileSnapshot(join(here, "every/openapi-3.1.json"));
 });

@@ -29,7 +29,7 @@ use crate::module::Module;
 pub(crate) struct GuestBody {
     body: WasiBody,
     left: u64,
-    patience: Duration,
+    timeout: Duration,
     waiting: Option<Pin<Box<Sleep>>>,
     /// Set when the guest trapped before it had finished a body, which then ends as if it were whole.
     cut_off: Arc<AtomicBool>,
@@ -40,8 +40,8 @@ pub(crate) struct GuestBody {
 impl GuestBody {
     /// Reports whether the guest has been waited for too long.
     fn has_stalled(&mut self, cx: &mut Context<'_>) -> bool {
-        let patience = self.patience;
-        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(patience)));
+        let timeout = self.timeout;
+        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(timeout)));
         waiting.as_mut().poll(cx).is_ready()
     }
 }
@@ -136,7 +136,7 @@ pub(crate) async fn call(
         Ok(Ok(response)) => Ok(response.map(|body| GuestBody {
             body,
             left: limits.max_response_bytes,
-            patience: ms(limits.request_timeout_ms),
+            timeout: ms(limits.request_timeout_ms),
             waiting: None,
             cut_off,
             stalled: Some(Box::new(stalled)),

@@ -47,7 +47,7 @@ pub(super) async fn serve(
     let Some(_room) = account.reserve(CONNECTION_BYTES, limits.queue_timeout).await else {
         return tracing::warn!("a connection was closed: too many bytes are held for clients");
     };
-    let patience = limits.body_timeout;
+    let timeout = limits.body_timeout;
     let (stream, framing) = Framed::new(Strict::new(stream), &account);
     let owner = account.clone();
     let service = service_fn(move |request: Request<Incoming>| {
@@ -62,7 +62,7 @@ pub(super) async fn serve(
             let (response, body) = answer(app, request, &account).await;
             // A body that timed out is not awaited again.
             if !asks_first && response.status() != StatusCode::REQUEST_TIMEOUT {
-                let _ = tokio::time::timeout(patience, discard(body)).await;
+                let _ = tokio::time::timeout(timeout, discard(body)).await;
             }
             Ok::<_, Infallible>(response)
         }
@@ -274,9 +274,9 @@ mod tests {
 
     #[tokio::test]
     async fn slow_clients_are_not_waited_for() {
-        let patience = Duration::from_millis(50);
+        let timeout = Duration::from_millis(50);
         let (_running, address) =
-            server(Limits { header_timeout: patience, body_timeout: patience, ..Limits::default() }).await;
+            server(Limits { header_timeout: timeout, body_timeout: timeout, ..Limits::default() }).await;
         for silent in ["", "GET /kv HTTP/1.1\r\n"] {
             let answer = answer(connected(address, silent.as_bytes()).await).await;
             assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 408"), "{answer}");

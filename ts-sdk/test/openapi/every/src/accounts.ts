@@ -56,7 +56,7 @@ export const accounts = group("/accounts", {
   pictures: group(
     "/pictures",
     {
-      /** Reports whether a picture is there. */
+      /** Whether a picture is there. */
       find: get("/{id}", { path: { id: field.u32({ min: 1 }) }, status: 204 }, () => noContent()),
       /** Put a picture in its place. */
       replace: put(
