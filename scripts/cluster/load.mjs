@@ -8,6 +8,8 @@ const [url, rate] = [process.argv[2], Number(process.argv[3])];
 const agents = [new Agent({ keepAlive: true, maxSockets: 32 }), new Agent({ keepAlive: false, maxSockets: 256 })];
 /** A request without an answer for this long has failed. */
 const TIMEOUT_MS = 10_000;
+/** Characters of an answer that tell why it failed. */
+const MAX_REASON = 1000;
 
 let phase = begin();
 let sent = 0;
@@ -15,6 +17,12 @@ const began = performance.now();
 
 function begin() {
   return { sent: 0, open: 0, failed: 0, reasons: {}, times: [] };
+}
+
+/** The status with the detail of a problem document, without its request id. */
+function reasonOf(status, text) {
+  const detail = /"detail":"([^"]*)"/.exec(text)?.[1] ?? text;
+  return `status ${status} ${detail}`.slice(0, 200);
 }
 
 function send(of) {
@@ -34,8 +42,11 @@ function send(of) {
   };
   const outgoing = get(url, { agent: agents[sent % agents.length], timeout: TIMEOUT_MS }, (answer) => {
     answer.once("error", (error) => end(`body: ${error.code ?? error.message}`));
-    answer.once("end", () => end(answer.statusCode === 200 ? undefined : `status ${answer.statusCode}`));
-    answer.resume();
+    let text = "";
+    answer.setEncoding("utf8").on("data", (piece) => {
+      if (answer.statusCode !== 200 && text.length < MAX_REASON) text += piece;
+    });
+    answer.once("end", () => end(answer.statusCode === 200 ? undefined : reasonOf(answer.statusCode, text)));
   });
   outgoing.once("timeout", () => outgoing.destroy(new Error(`no answer within ${TIMEOUT_MS} ms`)));
   outgoing.once("error", (error) => end(error.code ?? error.message));
