@@ -324,7 +324,7 @@ export interface NativePage {
   contentType: string
   /** The body. */
   body: Buffer
-  /** Whether requests for it are left out of the recent ones; false when left out. */
+  /** True when requests for it are left out of the recent ones; false when left out. */
   unlisted?: boolean
 }
 
@@ -398,7 +398,7 @@ export interface RuntimeOptions {
   tls?: NativeTls
   /** Where compiled code is kept; left out, it is compiled anew each time. */
   cacheDir?: string
-  /** Whether files of code that was compiled ahead of time (`.cwasm`) are loaded; false when left out. */
+  /** True when files of code that was compiled ahead of time (`.cwasm`) are loaded; false when left out. */
   trustCompiled?: boolean
   /** Program and arguments of a process that calls `compileChild`; left out, components are compiled in this process. */
   compiler?: Array<string>
@@ -413,7 +413,7 @@ export interface RuntimeOptions {
   logLevel?: string
   /** `readable` (the default) or `json`. */
   logFormat?: string
-  /** Whether each request is a line in the log, whatever the level. */
+  /** True when each request is a line in the log, whatever the level. */
   accessLog?: boolean
   /** Where traces are sent: `http://host:port` of an OpenTelemetry collector. */
   otlpEndpoint?: string

@@ -16,7 +16,16 @@ export const limits = {
     max: 4294967296,
     default: 10485760,
     ofModule: true,
-    meaning: "A request's body; 413 beyond.",
+    meaning: "A request's body that is held as a whole; 413 beyond.",
+  },
+  max_upload_bytes: {
+    min: 0,
+    max: 1099511627776,
+    default: 1073741824,
+    ofModule: true,
+    meaning:
+      "A request's body that the module takes piece by piece; 413 beyond, or the answer breaks off that has " +
+      "begun.",
   },
   max_response_bytes: {
     min: 0,
@@ -138,7 +147,9 @@ export const limits = {
     max: 3600000,
     default: 30000,
     ofModule: false,
-    meaning: "Time that a client takes to send the body of a request; 408 beyond.",
+    meaning:
+      "Time that a client takes to send the body of a request, or between two pieces of one that the module " +
+      "takes piece by piece; 408 beyond.",
   },
   write_timeout_ms: {
     min: 1,
@@ -220,8 +231,9 @@ export const limits = {
     default: 134217728,
     ofModule: true,
     meaning:
-      "What a guest hands to the host in one call; the guest traps beyond: 500. Also the bodies that the host " +
-      "holds for the calls of one request (`sdk:core/calls`), all together; a call fails in the guest beyond.",
+      "Bytes that a guest passes to the host in one call; the guest traps beyond: 500. Also the bodies that the " +
+      "host holds for the calls of one request (`sdk:core/calls`), all together; a call fails in the guest " +
+      "beyond.",
   },
   max_resources: {
     min: 16,
@@ -238,7 +250,7 @@ export const limits = {
     max: 1073741824,
     default: 262144,
     ofModule: true,
-    meaning: "What a module logs for one request; the rest is left out.",
+    meaning: "Bytes that a module logs for one request; the rest is left out.",
   },
   max_reuse: {
     min: 1,
@@ -311,19 +323,24 @@ export const limits = {
     max: 3600000,
     default: 10000,
     ofModule: false,
-    meaning: "Time that requests have to finish once the server is told to stop; they are cut off beyond.",
+    meaning: "Time for running requests to finish at the stop; they are cut off beyond.",
   },
 } as const;
 
-/** The limits of a runtime. The ending is the unit; what is left out has its default. */
+/** The limits of a runtime. The ending is the unit; an omitted one has its default. */
 export interface Limits {
   /**
    * Time from the whole request to the head of its response, whether the guest computes or waits; 504 beyond. One
    * that is streamed breaks off when it takes as long until the next piece of its body. Default: 30000.
    */
   readonly requestTimeoutMs?: number;
-  /** A request's body; 413 beyond. Default: 10485760. */
+  /** A request's body that is held as a whole; 413 beyond. Default: 10485760. */
   readonly maxBodyBytes?: number;
+  /**
+   * A request's body that the module takes piece by piece; 413 beyond, or the answer breaks off that has begun.
+   * Default: 1073741824.
+   */
+  readonly maxUploadBytes?: number;
   /** A response's body; 502 beyond. One that is streamed breaks off. Default: 67108864. */
   readonly maxResponseBytes?: number;
   /**
@@ -370,7 +387,10 @@ export interface Limits {
    * beyond. Default: 30000.
    */
   readonly headerTimeoutMs?: number;
-  /** Time that a client takes to send the body of a request; 408 beyond. Default: 30000. */
+  /**
+   * Time that a client takes to send the body of a request, or between two pieces of one that the module takes piece
+   * by piece; 408 beyond. Default: 30000.
+   */
   readonly bodyTimeoutMs?: number;
   /**
    * Time in which a client that is being answered takes nothing at all, or with HTTP/2 less than 32 KiB of a
@@ -407,8 +427,9 @@ export interface Limits {
    */
   readonly maxFieldsBytes?: number;
   /**
-   * What a guest hands to the host in one call; the guest traps beyond: 500. Also the bodies that the host holds for
-   * the calls of one request (`sdk:core/calls`), all together; a call fails in the guest beyond. Default: 134217728.
+   * Bytes that a guest passes to the host in one call; the guest traps beyond: 500. Also the bodies that the host
+   * holds for the calls of one request (`sdk:core/calls`), all together; a call fails in the guest beyond. Default:
+   * 134217728.
    */
   readonly maxHostcallBytes?: number;
   /**
@@ -417,7 +438,7 @@ export interface Limits {
    * engine holds one for each piece of an outbound answer's body until its instance is gone. Default: 65536.
    */
   readonly maxResources?: number;
-  /** What a module logs for one request; the rest is left out. Default: 262144. */
+  /** Bytes that a module logs for one request; the rest is left out. Default: 262144. */
   readonly maxLogBytes?: number;
   /**
    * Requests that one instance serves, as the last one left it with `isolation = "shared"`, and restored otherwise.
@@ -459,7 +480,7 @@ export interface Limits {
    * it any more when it closes. Default: 0.
    */
   readonly drainMs?: number;
-  /** Time that requests have to finish once the server is told to stop; they are cut off beyond. Default: 10000. */
+  /** Time for running requests to finish at the stop; they are cut off beyond. Default: 10000. */
   readonly shutdownTimeoutMs?: number;
 }
 
