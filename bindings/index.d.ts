@@ -24,6 +24,20 @@ export declare class Calls {
    * no other runs.
    */
   begin(head: string, body: Buffer | undefined | null, here: boolean): number | NativeResponse
+  /**
+   * Begins a call whose body is sent by `push` and `end_upload`, with the call's number, which this returns. `head` is that
+   * of `begin`.
+   */
+  beginUpload(head: string): number
+  /**
+   * Adds a piece to the body of a call, when there is room for it; one is added at a time. False when nobody reads the body any
+   * more.
+   */
+  push(call: number, piece: Buffer): Promise<boolean>
+  /** Ends the body of a call; `failed` breaks it off. */
+  endUpload(call: number, failed: boolean): void
+  /** Resolves when nobody reads the body of a call any more: its end was read, or the request is over. */
+  uploadEnded(call: number): Promise<void>
   /** Ends a call. */
   cancel(call: number): void
   /**

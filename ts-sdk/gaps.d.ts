@@ -71,3 +71,15 @@ declare var URLPattern: {
 };
 
 declare var navigator: { readonly userAgent: string };
+
+/** The event of a request, in an app that adds a listener of `fetch` (`docs/fetch.md`). */
+interface FetchEvent {
+  readonly type: "fetch";
+  readonly request: Request;
+  respondWith(response: Response | Promise<Response>): void;
+  waitUntil(promise: Promise<unknown>): void;
+  passThroughOnException(): void;
+}
+type FetchListener = ((event: FetchEvent) => unknown) | { handleEvent(event: FetchEvent): unknown };
+declare function addEventListener(type: "fetch", listener: FetchListener): void;
+declare function removeEventListener(type: "fetch", listener: FetchListener): void;

@@ -1,13 +1,13 @@
 // Serves the handler of examples/hello with several servers, side by side in one run on one machine:
 //   (cd examples/hello && npx tenon build -rc) && npm --prefix bench/serve ci && node bench/serve/run.mjs
 // Needs wrk, wasmtime 48 (or WASMTIME with its path) and weval 0.5.1 (or TENON_WEVAL). A server without its program is
-// skipped. Prints a table and writes it into bench/RESULTS.md.
+// skipped. With names of servers as arguments it starts these alone, and records nothing. Prints a table and writes it into bench/RESULTS.md.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { connections, wrk } from "../programs.mjs";
 import { conditions, record } from "../results.mjs";
-import { root, servers, stop } from "./servers.mjs";
+import { honoBaseline, root, servers, stop } from "./servers.mjs";
 
 const seconds = Number(process.env.SECONDS ?? 5);
 /** Number of starts of each server; the first start fills the caches for the others. */
@@ -20,7 +20,9 @@ const routes = {
 };
 
 const rows = [];
+const wanted = process.argv.slice(2);
 for (const [name, start] of Object.entries(servers)) {
+  if (wanted.length > 0 && !wanted.includes(name)) continue;
   const times = [];
   let server;
   try {
@@ -92,8 +94,9 @@ function resident({ child, group }) {
 }
 
 function report(measured) {
-  const base = measured.find(({ name }) => name === "wasmtime serve");
-  const node = measured.find(({ name }) => name === "Node + Hono");
+  const find = (wanted) => measured.find(({ name }) => name === wanted);
+  const baseOf = ({ name }) => find(name.startsWith("Hono on Tenon") ? honoBaseline : "wasmtime serve");
+  const node = find("Node + Hono");
   const lines = [];
   for (const route of Object.keys(routes)) {
     lines.push(
@@ -106,7 +109,7 @@ function report(measured) {
       const { rate, p50, p99 } = row[route];
       const ratio = (to) => (to === undefined ? "" : (rate / to[route].rate).toFixed(2));
       lines.push(
-        `| ${row.name} | ${Math.round(rate)} | ${ratio(base)} | ${ratio(node)} | ${p50.toFixed(2)} | ${p99.toFixed(2)} |`,
+        `| ${row.name} | ${Math.round(rate)} | ${ratio(baseOf(row))} | ${ratio(node)} | ${p50.toFixed(2)} | ${p99.toFixed(2)} |`,
       );
     }
     lines.push("");
@@ -117,6 +120,7 @@ function report(measured) {
   );
   for (const { name, memory, first } of measured)
     lines.push(`| ${name} | ${Math.round(memory)} | ${Math.round(first)} |`);
+  if (wanted.length > 0) return console.log(lines.join("\n"));
   record(
     "bench/serve",
     `${connections} connections, ${seconds} s each, ${conditions}. The load generator runs on the same processors.\n\n${lines.join("\n")}`,

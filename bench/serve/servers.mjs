@@ -3,7 +3,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { firstLine } from "../programs.mjs";
 
@@ -26,21 +26,28 @@ const tenon =
 
 const builds = new Set();
 
-/** Builds the example with other options, once per run, and returns the folder. */
-function built(name, ...options) {
+/** Builds a copy of a project with other options, once per run, and returns the folder. */
+function built(project, name, ...options) {
   const copy = join(here, ".tenon", name);
   const output = join(copy, "dist");
   if (!builds.has(name)) {
     builds.add(name);
     rmSync(copy, { recursive: true, force: true });
-    cpSync(join(root, "examples/hello"), copy, { recursive: true, filter: (path) => !/node_modules|dist/.test(path) });
+    cpSync(project, copy, {
+      recursive: true,
+      filter: (path) => !/node_modules|dist|\.tenon$/.test(relative(project, path)),
+    });
     execFileSync(process.execPath, [cli, "build", ...options], { cwd: copy, stdio: ["ignore", "ignore", "inherit"] });
   }
   return output;
 }
 
+const example = join(root, "examples/hello");
+const hono = join(here, "hono");
 /** Builds with weval, which specializes the engine to the functions of the handler. */
-const specialized = () => join(built("aot", "-r", "--aot"), "hello.wasm");
+const specialized = () => join(built(example, "aot", "-r", "--aot"), "hello.wasm");
+const honoOnTenon = () => join(built(hono, "hono", "-r"), "hello.wasm");
+const honoSpecialized = () => join(built(hono, "hono-aot", "-r", "--aot"), "hello.wasm");
 
 const onPort = (command, args) => async () => {
   const port = await freePort();
@@ -67,12 +74,15 @@ const serve = (port, folder) => [
   join(folder, "hello-composed.wasm"),
 ];
 
-/** All servers, the baseline first. */
+/** The baseline of the rows that begin with "Hono on Tenon". */
+export const honoBaseline = "Hono on wasmtime serve, built by componentize-js";
+
+/** All servers, the baseline of the others first. */
 export const servers = {
   "wasmtime serve": onPort(wasmtime, (port) => serve(port, hello)),
   // The handler without Tenon's way of building.
   "wasmtime serve, built by componentize-js": onPort(wasmtime, (port) =>
-    serve(port, built("reference", "-rc", "--reference")),
+    serve(port, built(example, "reference", "-rc", "--reference")),
   ),
   "jco serve": onPort(join(root, "node_modules/.bin/jco"), (port) => [
     "serve",
@@ -84,6 +94,11 @@ export const servers = {
   "Tenon, request, --aot": tenon("request", specialized),
   "Tenon, shared": tenon("shared"),
   "Tenon, shared, --aot": tenon("shared", specialized),
+  // The same app on Hono, as `export default app`.
+  [honoBaseline]: onPort(wasmtime, (port) => serve(port, built(hono, "hono-reference", "-rc", "--reference"))),
+  "Hono on Tenon, request": tenon("request", honoOnTenon),
+  "Hono on Tenon, shared": tenon("shared", honoOnTenon),
+  "Hono on Tenon, shared, --aot": tenon("shared", honoSpecialized),
   "Node + Hono": telling(process.execPath, join(here, "hono.mjs")),
   "bare hyper": telling(join(profile, "examples/bare_hyper")),
 };

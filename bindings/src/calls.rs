@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 
+use bytes::Bytes;
 use http_body_util::BodyExt;
 use napi::bindgen_prelude::{
     BufferSlice, Either, FnArgs, Function, Latin1String, PromiseRaw, spawn, within_runtime_if_available,
@@ -17,10 +18,11 @@ use napi_derive::napi;
 use tenon_runtime::Here;
 
 use crate::failure::{Failure, NativeFailure, promise};
-use crate::request::{Answer, AnswerBody, NativeResponse, Whole, lift, lower};
+use crate::request::{Answer, AnswerBody, NativeResponse, RequestBody, Whole, lift, lower, whole};
 use crate::running::Running;
 use crate::runtime::{Runtime, Shared};
 use crate::streams::Streams;
+use crate::uploads::Uploads;
 
 /// The outcome of a call.
 type Outcome = std::result::Result<Answer, Failure>;
@@ -41,6 +43,7 @@ pub struct Calls {
     way: Arc<Way>,
     running: Arc<Running>,
     streams: Arc<Streams>,
+    uploads: Arc<Uploads>,
     here: Here,
     last: u32,
 }
@@ -72,7 +75,7 @@ impl Calls {
         })?;
         running.keep_awake_by(&way.handle);
         let (runtime, way) = (runtime.runtime.clone(), Arc::new(way));
-        Ok(Self { runtime, way, running, streams, here: Here::default(), last: 0 })
+        Ok(Self { runtime, way, running, streams, uploads: Arc::default(), here: Here::default(), last: 0 })
     }
 
     /// Begins a call, and returns its response when it has been answered already, or else its number. `head` is the
@@ -87,16 +90,7 @@ impl Calls {
         body: Option<BufferSlice<'_>>,
         here: bool,
     ) -> Either<u32, NativeResponse> {
-        let request = lower(&head, body.as_deref());
-        let runtime = self.runtime.get();
-        let mut call: Call = Box::pin(async move {
-            let (parts, body) = runtime?.handle(request?).await.into_parts();
-            if body.is_streamed() {
-                return Ok((parts, AnswerBody::Streamed(body)));
-            }
-            let body = body.collect().await.map_err(|error| Failure::new("RESPONSE", error.to_string()))?;
-            Ok((parts, AnswerBody::Whole(body.to_bytes())))
-        });
+        let mut call = self.call(&head, whole(body.as_deref()));
         if here
             && self.running.is_empty()
             && let Poll::Ready(outcome) = within_runtime_if_available(|| self.here.begin(call.as_mut()))
@@ -107,10 +101,47 @@ impl Calls {
             }
         }
         self.last = self.last.wrapping_add(1);
-        let end = End { call: self.last, way: Arc::clone(&self.way), outcome: None };
-        let task = spawn(async move { end.tell(call.await) });
-        self.running.add(env, self.last, task.abort_handle());
+        self.go_on(env, call);
         Either::A(self.last)
+    }
+
+    /// Begins a call whose body is sent by `push` and `end_upload`, with the call's number, which this returns. `head` is that
+    /// of `begin`.
+    #[napi]
+    pub fn begin_upload(&mut self, env: Env, head: Latin1String) -> u32 {
+        self.last = self.last.wrapping_add(1);
+        let body = self.uploads.begin(self.last);
+        let call = self.call(&head, http_body_util::Either::Right(body));
+        self.go_on(env, call);
+        self.last
+    }
+
+    /// Adds a piece to the body of a call, when there is room for it; one is added at a time. False when nobody reads the body any
+    /// more.
+    #[napi(ts_return_type = "Promise<boolean>")]
+    pub fn push<'env>(&self, env: &'env Env, call: u32, piece: BufferSlice<'_>) -> Result<PromiseRaw<'env, bool>> {
+        let (uploads, piece) = (Arc::clone(&self.uploads), Bytes::copy_from_slice(&piece));
+        promise(env, async move { Ok(uploads.push(call, piece).await) }, |taken| taken)
+    }
+
+    /// Ends the body of a call; `failed` breaks it off.
+    #[napi]
+    pub fn end_upload(&self, call: u32, failed: bool) {
+        self.uploads.end(call, failed);
+    }
+
+    /// Resolves when nobody reads the body of a call any more: its end was read, or the request is over.
+    #[napi(ts_return_type = "Promise<void>")]
+    pub fn upload_ended<'env>(&self, env: &'env Env, call: u32) -> Result<PromiseRaw<'env, ()>> {
+        let uploads = Arc::clone(&self.uploads);
+        promise(
+            env,
+            async move {
+                uploads.ended(call).await;
+                Ok(())
+            },
+            |()| (),
+        )
     }
 
     /// Ends a call.
@@ -135,6 +166,28 @@ impl Calls {
     #[napi]
     pub fn end_stream(&self, stream: u32) {
         self.streams.end(stream);
+    }
+}
+
+impl Calls {
+    fn call(&self, head: &[u8], body: RequestBody) -> Call {
+        let request = lower(head, body);
+        let runtime = self.runtime.get();
+        Box::pin(async move {
+            let (parts, body) = runtime?.handle(request?).await.into_parts();
+            if body.is_streamed() {
+                return Ok((parts, AnswerBody::Streamed(body)));
+            }
+            let body = body.collect().await.map_err(|error| Failure::new("RESPONSE", error.to_string()))?;
+            Ok((parts, AnswerBody::Whole(body.to_bytes())))
+        })
+    }
+
+    /// Runs a call, whose number is the last one, off Node's thread.
+    fn go_on(&self, env: Env, call: Call) {
+        let end = End { call: self.last, way: Arc::clone(&self.way), outcome: None };
+        let task = spawn(async move { end.tell(call.await) });
+        self.running.add(env, self.last, task.abort_handle());
     }
 }
 

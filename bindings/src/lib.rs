@@ -22,3 +22,4 @@ mod services;
 mod sidecar;
 mod snapshot;
 mod streams;
+mod uploads;

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::response::Parts;
-use http_body_util::Full;
+use http_body_util::{Either, Full};
 use napi::bindgen_prelude::{Buffer, BufferSlice, ToNapiValue};
 use napi::{Env, Result, sys};
 use napi_derive::napi;
@@ -10,6 +10,7 @@ use tenon_runtime::ResponseBody;
 
 use crate::failure::Failure;
 use crate::streams::Streams;
+use crate::uploads::Upload;
 
 /// A response of the `http` crate with its body.
 pub(crate) type Answer = (Parts, AnswerBody);
@@ -35,16 +36,24 @@ pub struct NativeResponse {
     pub stream: Option<u32>,
 }
 
+/// The body of a request.
+pub(crate) type RequestBody = Either<Full<Bytes>, Upload>;
+
+/// A whole body; empty when there is none.
+pub(crate) fn whole(body: Option<&[u8]>) -> RequestBody {
+    Either::Left(Full::new(body.map_or_else(Bytes::new, Bytes::copy_from_slice)))
+}
+
 /// A request of the `http` crate, from lines as `Calls.begin` takes them.
-pub(crate) fn lower(head: &[u8], body: Option<&[u8]>) -> std::result::Result<http::Request<Full<Bytes>>, Failure> {
+pub(crate) fn lower(head: &[u8], body: RequestBody) -> std::result::Result<http::Request<RequestBody>, Failure> {
     let mut lines = head.split(|byte| *byte == b'\n');
     let (method, url) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
-    let mut builder = http::Request::builder().method(method).uri(url);
+    // As on a connection of HTTP/2, nobody has to send a body that is not read.
+    let mut builder = http::Request::builder().version(http::Version::HTTP_2).method(method).uri(url);
     while let (Some(name), Some(value)) = (lines.next(), lines.next()) {
         builder = builder.header(name, value);
     }
-    let body = body.map_or_else(Bytes::new, Bytes::copy_from_slice);
-    builder.body(Full::new(body)).map_err(|error| Failure::new("REQUEST", error.to_string()))
+    builder.body(body).map_err(|error| Failure::new("REQUEST", error.to_string()))
 }
 
 /// A response for JavaScript. The body of a streamed one is kept in `streams`.

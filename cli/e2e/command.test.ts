@@ -233,7 +233,7 @@ describe("errors in a handler are shown where they are in the TypeScript", () =>
       'import { readFile } from "node:fs/promises";\nexport default readFile;\n',
       /src\/handler\.ts:1:26: "node:fs\/promises" is a module of Node/,
     ],
-    ["exported", "export const app = 1;\n", /src\/handler\.ts: it has no default export/],
+    ["exported", "export const app = 1;\n", /src\/handler\.ts: .*it has no default export/],
   ])("%s", async (name, handler, message) => {
     const at = await project(handler, name);
     const { status, stderr } = run(["build"], at);

@@ -178,7 +178,9 @@ test("compiled code that is damaged or foreign is refused with what to do", asyn
 });
 
 test("tenon compile says what it cannot do", async () => {
-  expect(failureOf("compile", hello, "--target-cpu", "i386")).toMatch(/`i386` is not a known processor.*known are native, /);
+  expect(failureOf("compile", hello, "--target-cpu", "i386")).toMatch(
+    /`i386` is not a known processor.*known are native, /,
+  );
   expect(failureOf("compile", hello, "-o", join(folder, "a.wasm"))).toContain(
     "the name of compiled code ends in .cwasm",
   );

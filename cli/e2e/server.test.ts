@@ -1,7 +1,7 @@
 /** `tenon build --server`, and the program `tenon-server`, which serves the folder without Node. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
@@ -18,11 +18,15 @@ const program = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"]
   .find((file) => existsSync(file)) as string;
 
 const handler = `
-import { cache, env, get, ok, routes, secret } from "@tenon/sdk";
+import { cache, env, get, ok, post, routes, secret } from "@tenon/sdk";
 
 export default routes({
   who: get("/who", () => ok([env("MODE") ?? null, secret("KEY").length])),
   count: get("/count", async () => ok(await cache.incr("n"))),
+  mail: post("/mail", async () => ok(await cache.incr("mail"))),
+  mails: get("/mails", async () => ok((await cache.get("mail"))?.text() ?? null)),
+  night: get("/night", async () => ok(await cache.incr("night"))),
+  nights: get("/nights", async () => ok((await cache.get("night"))?.text() ?? null)),
 });
 `;
 
@@ -45,15 +49,24 @@ MODE = "server"
 KEY = "env:APP_KEY"
 [sidecars]
 cache = { run = "kv", url = "env:CACHE_URL" }
+queue = { run = "queue", url = "env:QUEUE_URL" }
+cron = { run = "cron", url = "env:QUEUE_URL" }
+db = { run = "sql", url = "env:DATABASE_URL" }
 [modules.other]
 source = "dist/app.wasm"
 mount = "/other"
 env = { MODE = "other" }
 [queues.mail]
 module = "app"
-path = "/who"
+path = "/mail"
+[cron.night]
+schedule = "* * * * * *"
+module = "app"
+path = "/night"
 `,
   );
+  await mkdir(join(at, "migrations"));
+  await writeFile(join(at, "migrations/0001_tables.sql"), "CREATE TABLE a (b TEXT);\n");
 });
 afterEach(() => {
   for (const child of running.splice(0)) child.kill("SIGKILL");
@@ -79,6 +92,11 @@ async function start(args: readonly string[], environment: NodeJS.ProcessEnv = {
 
 const configuration = () => join(at, "dist/server/server.json");
 const secrets = { APP_KEY: "canary-app-key" };
+const stores = () => ({
+  CACHE_URL: `sqlite:${join(folder, "cache.db")}`,
+  QUEUE_URL: `sqlite:${join(folder, "queue.db")}`,
+  DATABASE_URL: `sqlite:${join(folder, "app.db")}`,
+});
 
 test("the folder has the components and the configuration, and no secret", async () => {
   const built = spawnSync(process.execPath, [tenon, "build", "--server"], {
@@ -87,7 +105,7 @@ test("the folder has the components and the configuration, and no secret", async
     env: { ...process.env, ...secrets },
   });
   expect(built.status, built.stderr).toBe(0);
-  expect(built.stderr).toContain("warning: tenon-server does not serve [queues]");
+  expect(built.stderr).not.toContain("warning");
   const text = await readFile(configuration(), "utf8");
   expect(text).not.toContain("canary");
   const { modules, limits } = JSON.parse(text) as { modules: object; limits: { drain_ms: number } };
@@ -105,7 +123,7 @@ test("it compiles, serves modules with a sidecar in its process, drains, and log
   const port = await freePort();
   const server = await start(["run", configuration(), "--port", "0", "--json"], {
     ...secrets,
-    CACHE_URL: `sqlite:${join(folder, "cache.db")}`,
+    ...stores(),
     // As the Helm chart sets it.
     TENON_SERVER_METRICS_ADDRESS: `127.0.0.1:${port}`,
   });
@@ -114,7 +132,7 @@ test("it compiles, serves modules with a sidecar in its process, drains, and log
   expect(await ask(url, "/run/app/who")).toEqual(["server", secrets.APP_KEY.length]);
   expect(await ask(url, "/other/who")).toEqual(["other", secrets.APP_KEY.length]);
   expect([await ask(url, "/run/app/count"), await ask(url, "/run/app/count")]).toEqual([1, 2]);
-  expect(await ask(url, "/health")).toMatchObject({ status: "ok", sidecars: { cache: "up" } });
+  expect(await ask(url, "/health")).toMatchObject({ status: "ok", sidecars: { cache: "up", queue: "up" } });
   expect((await send(url, { path: "/ready" })).status).toBe(200);
   expect((await send(url, { path: "/metrics" })).status).toBe(404);
   expect((await send(`http://127.0.0.1:${port}`, { path: "/metrics" })).status).toBe(200);
@@ -127,6 +145,64 @@ test("it compiles, serves modules with a sidecar in its process, drains, and log
   const steps = lines.flatMap((line) => (JSON.parse(line) as { step?: string }).step ?? []);
   expect(steps).toEqual(["Metrics", "Serve", "Serve", "Stop"]);
   expect(server.errors()).not.toContain("canary");
+});
+
+test("it handles messages, runs jobs, and takes another configuration over without a lost request", async () => {
+  const server = await start(["run", configuration(), "--port", "0", "--json"], { ...secrets, ...stores() });
+  const { url } = server.told;
+  const ask = async (path: string) => (await send(url, { path })).json();
+  // A sidecar of its own process on the same store takes the message.
+  const options = ["--listen", "127.0.0.1:0", "--url", stores().QUEUE_URL, "--pool-size", "2", "--json"];
+  const queue = await start(["sidecar", "queue", ...options, "--prefix", "app:"]);
+  const sent = await send(queue.told.address, {
+    method: "POST",
+    path: "/queue/mail",
+    headers: [["content-type", "application/json"]],
+    body: '{ "messages": [{ "body": 1 }] }',
+  });
+  expect(sent.status).toBe(200);
+  await vi.waitFor(async () => expect(await ask("/run/app/mails")).toBe("1"), { timeout: 10_000 });
+  await vi.waitFor(async () => expect(Number(await ask("/run/app/nights"))).toBeGreaterThan(0), { timeout: 10_000 });
+
+  const text = await readFile(configuration(), "utf8");
+  const statuses: number[] = [];
+  let isOver = false;
+  const asking = (async () => {
+    while (!isOver) statuses.push((await send(url, { path: "/run/app/who" })).status);
+  })();
+  const reload = async (next: string, said: string) => {
+    await writeFile(configuration(), next);
+    server.child.kill("SIGHUP");
+    await vi.waitFor(() => expect(server.errors()).toContain(said), { timeout: 20_000 });
+  };
+  const next = JSON.parse(text) as { env: object; limits: object };
+  await reload(
+    JSON.stringify({ ...next, env: { MODE: "next" }, limits: { ...next.limits, max_queued: 7 } }),
+    "Restart",
+  );
+  expect(server.errors()).toContain("is needed for limits.max_queued");
+  expect(await ask("/run/app/who")).toEqual(["next", secrets.APP_KEY.length]);
+  await reload(JSON.stringify({ ...next, isolation: "none" }), "the former configuration goes on serving");
+  expect(await ask("/run/app/who")).toEqual(["next", secrets.APP_KEY.length]);
+  isOver = true;
+  await asking;
+  expect(statuses.length).toBeGreaterThan(10);
+  expect(statuses.filter((status) => status !== 200)).toEqual([]);
+  await writeFile(configuration(), text);
+  server.child.kill("SIGTERM");
+  expect(await server.exited).toBe(0);
+});
+
+test("it migrates the database of its configuration", () => {
+  const migrate = () =>
+    spawnSync(program, ["migrate", "--configuration", configuration(), "--json"], {
+      encoding: "utf8",
+      env: { ...secrets, ...stores() },
+    });
+  expect(JSON.parse(migrate().stdout)).toEqual({ dialect: "sqlite", applied: ["0001_tables.sql"], before: [] });
+  const again = migrate();
+  expect(JSON.parse(again.stdout)).toEqual({ dialect: "sqlite", applied: [], before: ["0001_tables.sql"] });
+  expect(again.stderr).toContain("nothing to do: 1 files are applied");
 });
 
 test("it does not start without its secrets, or with a file that is not its own", async () => {

@@ -3,6 +3,7 @@ import { Answer, headersOf } from "./answer.ts";
 import { type ErrorCode, TenonError } from "./errors.ts";
 import { fromNative, native } from "./native.ts";
 import { takenResponse } from "./platform.ts";
+import { type BodyRest, sendBody } from "./request-body.ts";
 import { streamedBody } from "./streamed-body.ts";
 
 interface Waiting {
@@ -35,18 +36,22 @@ export class Calls {
   }
 
   /**
-   * Sends a request with the body that has been read from it.
+   * Sends a request with the body that has been read from it, or as far as it has. The rest is read while the module answers.
    *
    * @param ended called at the end of a streamed answer, which is a `Response` of Node
    */
-  send(request: Request, body: Buffer | undefined, ended: () => void): Promise<Answer | Response> {
+  send(request: Request, body: Buffer | BodyRest | undefined, ended: () => void): Promise<Answer | Response> {
     return new Promise((taken, reject) => {
       const { signal } = request;
       const resolve = (response: NativeResponse) => {
         if (response.stream === undefined) taken(new Answer(response.status, response.head, response.body));
         else taken(this.#streamed(response, response.stream, signal, ended));
       };
-      const call = this.#native.begin(head(request), body, !this.#answered);
+      const rest = body !== undefined && "reader" in body ? body : undefined;
+      const call =
+        rest === undefined
+          ? this.#native.begin(head(request), body as Buffer | undefined, !this.#answered)
+          : this.#native.beginUpload(head(request));
       if (typeof call !== "number") {
         this.#answered = true;
         // Yield first: a tight loop would starve the event loop.
@@ -66,7 +71,32 @@ export class Calls {
       };
       this.#waiting.set(call, { resolve, reject, request, aborted });
       signal.addEventListener("abort", aborted, { once: true });
+      if (rest !== undefined) void this.#upload(call, rest, signal);
     });
+  }
+
+  /** Sends the rest of a body. When its stream fails before the answer is there, so does the call. */
+  async #upload(call: number, rest: BodyRest, signal: AbortSignal): Promise<void> {
+    const { reader } = rest;
+    const over = new TenonError("REQUEST", "the request was answered before its body had been read");
+    // A read that waits ends with this, however long the stream itself takes to be cancelled.
+    const ended = fromNative(this.#native.uploadEnded(call)).then(() => {
+      reader.cancel(signal.aborted ? signal.reason : over).catch(() => {});
+    });
+    try {
+      await sendBody(rest, (piece) => fromNative(this.#native.push(call, asBuffer(piece))));
+      this.#native.endUpload(call, false);
+    } catch (error) {
+      this.#native.endUpload(call, true);
+      const waits = this.#waiting.get(call);
+      if (waits !== undefined) {
+        waits.request.signal.removeEventListener("abort", waits.aborted);
+        this.#waiting.delete(call);
+        this.#native.cancel(call);
+        waits.reject(error);
+      }
+    }
+    await ended;
   }
 
   #streamed({ status, head }: NativeResponse, stream: number, signal: AbortSignal, ended: () => void): Response {
@@ -78,6 +108,10 @@ export class Calls {
     const body = streamedBody(source, signal, ended) as ReadableStream<Uint8Array<ArrayBuffer>>;
     return new Response(body, { status, headers: headersOf(head) });
   }
+}
+
+function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
 }
 
 /** The lines of a request's head, as the addon takes them. The host is in the URL. */

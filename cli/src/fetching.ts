@@ -1,21 +1,18 @@
-import { randomBytes } from "node:crypto";
 import type { Runtime as NativeRuntime } from "@tenon/native";
 import { Answer } from "./answer.ts";
 import { Calls } from "./calls.ts";
 import { TenonError } from "./errors.ts";
 import { type Fetched, takenRequest } from "./platform.ts";
-import { type Abortable, type BodyLimits, BodyTimedOut, readBody } from "./request-body.ts";
+import { type Abortable, beginBody } from "./request-body.ts";
 
 /** The requests of this process in progress: the code of `Runtime.fetch`, and its end. */
 export class Fetching {
   readonly #calls: Calls;
-  readonly #limits: BodyLimits;
   readonly #running = new Set<Exchange>();
   #idle: (() => void) | undefined;
 
-  constructor(runtime: NativeRuntime, limits: BodyLimits) {
+  constructor(runtime: NativeRuntime) {
     this.#calls = new Calls(runtime);
-    this.#limits = limits;
   }
 
   /** As `Runtime.fetch` has it. */
@@ -30,16 +27,16 @@ export class Fetching {
     let streams = false;
     try {
       if (exchange.aborted) throw exchange.reason;
-      const body = request.body === null ? undefined : await readBody(request, exchange, this.#limits);
-      if (exchange.aborted) throw exchange.reason;
+      const body = request.body === null ? undefined : await beginBody(request);
+      if (exchange.aborted) {
+        if (body !== undefined && "reader" in body) body.reader.cancel(exchange.reason).catch(() => {});
+        throw exchange.reason;
+      }
       const answer = await this.#calls.send(exchange as unknown as Request, body, ended);
       streams = !(answer instanceof Answer);
       // Modules may answer HEAD as they answer GET. The sender of the answer omits the body (RFC 9110, section 9.3.2),
       // which hyper does on a connection.
       return answer instanceof Answer && request.method === "HEAD" ? answer.withoutBody() : answer;
-    } catch (error) {
-      if (error instanceof BodyTimedOut) return timedOut(request, this.#limits.bodyTimeoutMs);
-      throw error;
     } finally {
       if (!streams) ended();
     }
@@ -99,9 +96,7 @@ class Exchange implements Abortable {
     return this.#ended ?? this.#request.signal.reason;
   }
 
-  /**
-   * There is one listener at a time: the reader of the body, then the waiting for the answer, then a streamed answer.
-   */
+  /** There is one listener at a time: of who waits for the answer, then of a streamed answer. */
   addEventListener(event: string, listener: () => void): void {
     this.#listener = listener;
     this.#request.signal.addEventListener(event, listener, { once: true });
@@ -141,20 +136,4 @@ function partsOf(request: Request, init: RequestInit): RequestInit {
     signal: init.signal === undefined ? request.signal : init.signal,
     duplex: "half",
   };
-}
-
-/** The server's answer to a timeout. */
-function timedOut(request: Request, timeoutMs: number): Response {
-  // As `crates/runtime/src/request_id.rs` has it.
-  const given = request.headers.get("x-request-id") ?? "";
-  const id = /^[!-~]{1,128}$/.test(given) ? given : randomBytes(16).toString("hex");
-  const problem = {
-    type: "about:blank",
-    title: "Request Timeout",
-    status: 408,
-    detail: `the request body did not come within ${timeoutMs} ms`,
-    request_id: id,
-  };
-  const head = ["content-type", "application/problem+json", "x-request-id", id];
-  return new Answer(problem.status, head.join("\n"), new TextEncoder().encode(JSON.stringify(problem)));
 }

@@ -1,65 +1,89 @@
 import { types } from "node:util";
-import { TenonError } from "./errors.ts";
-
-/** The limits of reading a body: bytes, and milliseconds. */
-export interface BodyLimits {
-  readonly maxBodyBytes: number;
-  readonly bodyTimeoutMs: number;
-}
 
 /** An `AbortSignal`, or an object that is used like one. */
 export type Abortable = Pick<AbortSignal, "aborted" | "reason" | "addEventListener" | "removeEventListener">;
 
-/** The body did not come in time. */
-export class BodyTimedOut extends Error {}
+type Read = Awaited<ReturnType<ReadableStreamDefaultReader<Uint8Array>["read"]>>;
+
+/** A body that is not there as a whole: what has been read of it, and the rest. */
+export interface BodyRest {
+  readonly pieces: readonly Uint8Array[];
+  /** The read that waits. */
+  readonly waiting: Promise<Read> | undefined;
+  readonly reader: ReadableStreamDefaultReader<Uint8Array>;
+}
+
+/** The most bytes that are read before a request is sent; a server reads as many before it calls a module (`STREAMED_BYTES`). */
+const MAX_AHEAD = 256 * 1024;
+/** The largest piece that is given to the runtime at once. */
+const MAX_PIECE = 256 * 1024;
 
 /**
- * Reads the body of a request. It returns one byte more than the limit for a body beyond it, and reads no further: the
- * runtime refuses that. @internal
+ * Reads the body of a request as far as it is there.
  *
- * The body's stream is cancelled when it is not read to its end.
- *
- * @throws BodyTimedOut
+ * @returns the whole body, or its beginning when it is larger or has to be waited for
  * @throws TypeError when it was read before, or has pieces other than bytes
- * @throws the signal's reason, or the error of the body's stream
+ * @throws what the body's stream fails with
  */
-export async function readBody(
-  { body, bodyUsed }: Request,
-  signal: Abortable,
-  { maxBodyBytes, bodyTimeoutMs }: BodyLimits,
-): Promise<Buffer> {
+export async function beginBody({ body, bodyUsed }: Request): Promise<Buffer | BodyRest> {
   if (body === null) return Buffer.alloc(0);
   if (bodyUsed || body.locked) throw new TypeError("Body is unusable: Body has already been read");
   const reader = body.getReader();
-  let stopped = undefined as { readonly reason: unknown } | undefined;
-  // A read that waits ends with this, however long the stream itself takes to be cancelled.
-  const stop = (reason: unknown) => {
-    stopped ??= { reason };
-    reader.cancel(reason).catch(() => {});
-  };
-  const aborted = () => stop(signal.reason);
-  signal.addEventListener("abort", aborted);
-  const late = setTimeout(() => stop(new BodyTimedOut(`the body did not come in ${bodyTimeoutMs} ms`)), bodyTimeoutMs);
-  try {
-    const pieces: Uint8Array[] = [];
-    let length = 0;
-    while (length <= maxBodyBytes) {
-      const { done, value } = await reader.read();
-      if (stopped !== undefined) throw stopped.reason;
-      if (done) return joined(pieces, length);
-      if (!types.isUint8Array(value)) {
-        stop(new TypeError("a body consists of Uint8Arrays"));
-        continue;
-      }
-      pieces.push(value);
-      length += value.byteLength;
-    }
-    stop(new TenonError("REQUEST", `the body is larger than ${maxBodyBytes} bytes`));
-    return joined(pieces, maxBodyBytes + 1);
-  } finally {
-    clearTimeout(late);
-    signal.removeEventListener("abort", aborted);
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  while (length <= MAX_AHEAD) {
+    const waiting = reader.read();
+    const read = await atOnce(waiting);
+    if (read === undefined) return { pieces, waiting, reader };
+    if (read.done) return joined(pieces, length);
+    pieces.push(checked(read.value, reader));
+    length += read.value.byteLength;
   }
+  return { pieces, waiting: undefined, reader };
+}
+
+/**
+ * Sends the rest of a body, each piece when there is room for it. The body's stream is cancelled when it is not read to its end.
+ *
+ * @param push takes a piece, and resolves to false when nobody reads the body any more
+ * @throws what {@link beginBody} throws
+ */
+export async function sendBody(
+  { pieces, waiting, reader }: BodyRest,
+  push: (piece: Uint8Array) => Promise<boolean>,
+): Promise<void> {
+  const pushAll = async (bytes: Uint8Array) => {
+    for (let at = 0; at < bytes.byteLength; at += MAX_PIECE) {
+      if (!(await push(bytes.subarray(at, at + MAX_PIECE)))) return false;
+    }
+    return true;
+  };
+  for (const piece of pieces) {
+    if (!(await pushAll(piece))) return;
+  }
+  for (let read = await (waiting ?? reader.read()); !read.done; read = await reader.read()) {
+    if (!(await pushAll(checked(read.value, reader)))) return;
+  }
+}
+
+/** What a promise resolves to in this turn of the event loop. */
+async function atOnce<T>(promise: Promise<T>): Promise<T | undefined> {
+  let turn: NodeJS.Immediate | undefined;
+  const later = new Promise<undefined>((resolve) => {
+    turn = setImmediate(resolve, undefined);
+  });
+  try {
+    return await Promise.race([promise, later]);
+  } finally {
+    clearImmediate(turn);
+  }
+}
+
+function checked(piece: unknown, reader: BodyRest["reader"]): Uint8Array {
+  if (types.isUint8Array(piece)) return piece;
+  const error = new TypeError("a body consists of Uint8Arrays");
+  reader.cancel(error).catch(() => {});
+  throw error;
 }
 
 function joined(pieces: readonly Uint8Array[], length: number): Buffer {

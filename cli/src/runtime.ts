@@ -11,7 +11,6 @@ import { compilerCommand, fromNative, native } from "./native.ts";
 import type { Fetched } from "./platform.ts";
 import "./platform.ts";
 import { isReference } from "./oci/reference.ts";
-import type { BodyLimits } from "./request-body.ts";
 import {
   type InProcessSidecar,
   type ListenOptions,
@@ -73,7 +72,6 @@ export class Runtime {
   /** The options that are served: those of `create`, or of the last update. */
   #options: RuntimeOptions;
   readonly #scheme: "http" | "https";
-  readonly #bodyLimits: BodyLimits;
   readonly #shutdownTimeoutMs: number;
   readonly #cacheFolder: RuntimeOptions["cacheFolder"];
   #loading: Promise<Fetching> | undefined;
@@ -96,10 +94,6 @@ export class Runtime {
     this.#log = log;
     this.#options = options;
     this.#scheme = options.tls === undefined ? "http" : "https";
-    this.#bodyLimits = {
-      maxBodyBytes: options.maxBodyBytes ?? limits.max_body_bytes.default,
-      bodyTimeoutMs: options.bodyTimeoutMs ?? limits.body_timeout_ms.default,
-    };
     this.#cacheFolder = options.cacheFolder;
     this.#shutdownTimeoutMs = options.shutdownTimeoutMs ?? limits.shutdown_timeout_ms.default;
   }
@@ -226,8 +220,13 @@ export class Runtime {
    * A streamed answer resolves with its head; each read of its `body` makes the module produce the next piece.
    * Cancelling the body ends the stream in the module, and so does collecting it as garbage.
    *
+   * The body of the request may be a `ReadableStream` (with `duplex: "half"`). Beyond 256 KiB, and where it has to be waited for,
+   * it is read while the module answers: a piece when the module asks for it, or all of it up to `maxBodyBytes` for a module
+   * that takes bodies as a whole. It need not be there when the answer is. When the module reads no more of it, its stream is
+   * cancelled.
+   *
    * Aborting the request's signal cancels it in the module, too. The limits of bodies hold here as well: after 413 (too
-   * large) or 408 (timeout) the rest is not read, and the body's stream is cancelled.
+   * large (413) or does not come in time (408) the rest is not read.
    *
    * @throws TenonError `RESPONSE` when the module's answer breaks off, or the runtime is closed and its time is over
    * @throws TenonError `REQUEST` when HTTP does not allow such a request, or the runtime was closed before
@@ -309,7 +308,7 @@ export class Runtime {
   /** Loaded when it is wanted: Node's `Response` alone takes a fifth of the time in which a server starts. */
   #load(): Promise<Fetching> {
     this.#loading ??= import("./fetching.ts").then(({ Fetching }) => {
-      this.#fetching = new Fetching(this.#runtime, this.#bodyLimits);
+      this.#fetching = new Fetching(this.#runtime);
       return this.#fetching;
     });
     return this.#loading;

@@ -12,9 +12,7 @@ export function bundleError(project: Project, messages: readonly Message[]): Ten
     const remarks = remarksOn(message).map((remark) => `\n  ${remark}`);
     if (!isInSource(location)) {
       const source = relative(process.cwd(), project.source);
-      return text.endsWith('for import "default"')
-        ? `${source}: it has no default export; export what routes() gives: export default routes({ … })`
-        : [`${source}: ${text}`, ...remarks].join("");
+      return [`${source}: ${text}`, ...remarks].join("");
     }
     const { line, lineText } = location;
     const [column, length] = inCharacters(location);
@@ -23,6 +21,15 @@ export function bundleError(project: Project, messages: readonly Message[]): Ten
     return [`${place}\n${codeFrame(lineText, line, column, length)}`, ...remarks].join("");
   });
   return new TenonError("BUILD", shown.join("\n"));
+}
+
+/** Whether bundling failed only because the handler module has no default export. */
+export function lacksDefault(error: unknown): boolean {
+  const { errors = [] } = Object(error) as { readonly errors?: readonly Message[] };
+  return (
+    errors.length === 1 &&
+    errors.every(({ text, location }) => !isInSource(location) && text.endsWith('for import "default"'))
+  );
 }
 
 /** Reports whether a place is in a source file, not in generated code. */

@@ -258,11 +258,6 @@ test.each([
       "  write the text with code of your own or with a package that brings its own tables",
     ],
   ],
-  [
-    "no default export",
-    { "handler.ts": "export const a = 1;" },
-    ["src/handler.ts: it has no default export; export what routes() gives: export default routes({ … })"],
-  ],
 ])("%s", async (name, files: Readonly<Record<string, string>>, lines) => {
   const at = join(folder, name.replaceAll(/\W+/g, "-"));
   await mkdir(join(at, "src"), { recursive: true });

@@ -3,8 +3,8 @@ import { dirname, join, relative } from "node:path";
 import { type BuildResult, build, type Message, type Metafile } from "esbuild";
 import type { Project } from "../project/project.ts";
 import { browserForms, emptyModules } from "./browser-forms.ts";
-import { bundleError } from "./bundle-error.ts";
-import { entryModule, entryName, fetchEntryModule, prologue } from "./entry.ts";
+import { bundleError, lacksDefault } from "./bundle-error.ts";
+import { entryModule, entryName, fetchEntryModule, prologue, refuseListeners } from "./entry.ts";
 import { Needs } from "./needs.ts";
 import { isOfNode, nodeModules } from "./node-modules.ts";
 import { sources } from "./sources.ts";
@@ -46,11 +46,18 @@ export async function bundle(project: Project, options: BundleOptions): Promise<
     const handler = `./${relative(project.folder, project.source)}`;
     const needs = new Needs(options.seed);
     // It contains most of the names that an app uses; an unreadable file is reported later, with its place.
-    needs.sdkParts.addFrom(await readFile(project.source, "utf8").catch(() => ""));
-    let entry = entryModule(handler, options.checkResponses);
-    let result = await bundled(project, file, entry, options, needs);
-    if (!hasRoutes(result.metafile)) {
-      entry = fetchEntryModule(handler);
+    const text = await readFile(project.source, "utf8").catch(() => "");
+    needs.sdkParts.addFrom(text);
+    let entry: Entry = {
+      contents: entryModule(handler, options.checkResponses),
+      prologue: text.includes("addEventListener") ? prologue + refuseListeners : prologue,
+    };
+    let result = await bundled(project, file, entry, options, needs).catch((error) => {
+      // It may be an app by a listener of `fetch`.
+      if (!lacksDefault(error)) throw error;
+    });
+    if (result === undefined || !hasRoutes(result.metafile)) {
+      entry = { contents: fetchEntryModule(handler), prologue };
       result = await bundled(project, file, entry, options, needs);
     }
     while (await needs.add(project.folder, file, result.metafile))
@@ -69,19 +76,25 @@ export async function bundle(project: Project, options: BundleOptions): Promise<
   }
 }
 
+/** The generated module, and what runs before all modules. */
+interface Entry {
+  readonly contents: string;
+  readonly prologue: string;
+}
+
 /** Bundles with the needs found so far, and with the browser form of packages that need it. */
 async function bundled(
   project: Project,
   file: string,
-  contents: string,
+  entry: Entry,
   options: BundleOptions,
   needs: Needs,
 ): Promise<BuildResult<{ metafile: true }>> {
   try {
-    return await bundleOnce(project, file, contents, options, needs);
+    return await bundleOnce(project, file, entry, options, needs);
   } catch (error) {
     if (!needs.addBrowserForms()) throw error;
-    return bundled(project, file, contents, options, needs);
+    return bundled(project, file, entry, options, needs);
   }
 }
 
@@ -92,7 +105,7 @@ const globalsFile = (file: string) => file.replace(/\.js$/, ".globals.mjs");
 async function bundleOnce(
   project: Project,
   file: string,
-  contents: string,
+  { contents, prologue }: Entry,
   { minify, checkResponses }: BundleOptions,
   needs: Needs,
 ): Promise<BuildResult<{ metafile: true }>> {

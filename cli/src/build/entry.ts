@@ -94,13 +94,36 @@ warmUp(app);
 `;
 }
 
-/** Writes the same for a module whose default export may speak `fetch`, as Hono's does, instead of being an app of `routes`. */
+/**
+ * Has a listener of `fetch` end the build of a module that has routes: it would never be called. It stands in the prologue of
+ * bundles whose handler module names `addEventListener`.
+ */
+export const refuseListeners = `(${refuseFetchListeners})();`;
+
+function refuseFetchListeners(): void {
+  const target = globalThis as unknown as Record<
+    "addEventListener",
+    ((type: string, ...rest: unknown[]) => void) | undefined
+  >;
+  const before = target.addEventListener;
+  target.addEventListener = (type, ...rest) => {
+    if (type === "fetch") {
+      throw new TypeError(
+        'it has routes and a listener of fetch, and only one of them can answer: remove the call of addEventListener("fetch", …)',
+      );
+    }
+    before?.call(globalThis, type, ...rest);
+  };
+}
+
+/** Writes the same for a module that may speak `fetch`, as Hono's apps do, instead of exporting an app of `routes`. */
 export function fetchEntryModule(source: string): string {
   return `
 import { getEnvironment } from "wasi:cli/environment@0.2.10";
-import { fetchHandler, rehearse } from "@tenon/sdk/fetch";
-import app from ${JSON.stringify(source)};
+import { appOf, fetchHandler, rehearse } from "@tenon/sdk/fetch";
+import * as handlerModule from ${JSON.stringify(source)};
 
+const app = appOf(handlerModule.default);
 // A library may bring the SDK inside its own bundle.
 const isApp = app?.[Symbol.for("tenon.app")] === true;
 ${refuseUnless('isApp || typeof app?.fetch === "function"')}

@@ -19,6 +19,8 @@ declare const $memory: { readonly buffer: ArrayBuffer };
  */
 declare const $realloc: (old: number, was: number, align: number, size: number) => number;
 declare const $dealloc: (at: number, size?: number, align?: number) => void;
+/** `get-environment` as a function of the core module (canonical ABI); gives the address of a list. */
+declare const $getEnvironment: () => number;
 /** The global object of the bundle, with the engine's additions. */
 declare const contentGlobal: {
   setTimeout(callback: () => void, milliseconds: number): number;
@@ -204,6 +206,29 @@ function glueFree(call: GlueCall): void {
   if (call[6]) free(call[7], call[8], 1);
 }
 
+/** The environment, as pairs: `getEnvironment` of `wasi:cli/environment`. */
+function glueEnvironment(): [name: string, value: string][] {
+  const at = $getEnvironment();
+  if (at + 8 > glue.size) glueView();
+  const list = glue.words[at >> 2] as number;
+  const count = glue.words[(at >> 2) + 1] as number;
+  if (list + 16 * count > glue.size) glueView();
+  const { words } = glue;
+  const entries: [string, string][] = [];
+  for (let index = 0, word = list >> 2; index < count; index++, word += 4) {
+    const nameAt = words[word] as number;
+    const nameLength = words[word + 1] as number;
+    const valueAt = words[word + 2] as number;
+    const valueLength = words[word + 3] as number;
+    entries.push([glueText(nameAt, nameLength), glueText(valueAt, valueLength)]);
+    if (nameLength !== 0) $dealloc(nameAt, nameLength, 1);
+    if (valueLength !== 0) $dealloc(valueAt, valueLength, 1);
+  }
+  if (count !== 0) $dealloc(list, 16 * count, 4);
+  $dealloc(at);
+  return entries;
+}
+
 /** A header's name, or a method, as bytes. */
 function glueName(name: string): Uint8Array {
   const known = glue.names.get(name);
@@ -321,6 +346,7 @@ const functions = [
   glueContentType,
   glueEnd,
   glueFree,
+  glueEnvironment,
   glueName,
   glueList,
   glueRespond,
@@ -342,7 +368,9 @@ ${functions.map((each) => each.toString()).join("\n")}
 contentGlobal[Symbol.for("tenon.calls")] = glueStart;
 `
     .replaceAll("glueHandle", "export_handler_0_1_0$handle")
-    .replaceAll(/\$(start|take|cancel)\b/g, "$$import_sdk_core_calls_0_1_0$$$1");
+    .replaceAll(/\$(start|take|cancel)\b/g, "$$import_sdk_core_calls_0_1_0$$$1")
+    .replaceAll("$getEnvironment", "$$import_wasi_cli_environment_0_2_10$$getEnvironment")
+    .replaceAll("glueEnvironment", "import_wasi_cli_environment_0_2_10$$getEnvironment");
 
 /**
  * Puts these functions in the place of the generated ones.
@@ -352,7 +380,13 @@ contentGlobal[Symbol.for("tenon.calls")] = glueStart;
  */
 export function withGlue(bindings: string): string {
   const generated = /async function export_handler_0_1_0\$handle\([\s\S]*?\n}\n/;
+  const environment = /function import_wasi_cli_environment_0_2_10\$getEnvironment\([\s\S]*?\n}\n/;
   const bound = /handler010Handle = __iface\.handle;\n[^\n]*\n/;
-  if (!generated.test(bindings) || !bound.test(bindings)) throw new Error("the generated bindings have another form");
-  return bindings.replace(generated, () => glueSource).replace(bound, (found) => `${found}    warmUpGlue();\n`);
+  if (![generated, environment, bound].every((each) => each.test(bindings))) {
+    throw new Error("the generated bindings have another form");
+  }
+  return bindings
+    .replace(environment, "")
+    .replace(generated, () => glueSource)
+    .replace(bound, (found) => `${found}    warmUpGlue();\n`);
 }

@@ -1,6 +1,8 @@
 /** The folder that `tenon-server` serves without Node: the components, and the configuration as JSON. */
-import { copyFile, mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { copyFile, cp, mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { declarationOf } from "../cron.ts";
 import { systemReason, TenonError } from "../errors.ts";
 import { limits } from "../limits.ts";
 import { pullModule } from "../oci/pull.ts";
@@ -20,8 +22,8 @@ export interface ServerFolder {
 }
 
 /**
- * Replaces `folder`: `server.json`, and `<module>.wasm` for each module. Secrets and the URLs of stores stay
- * references.
+ * Replaces `folder`: `server.json`, `<module>.wasm` for each module, and the project's `migrations/`. Secrets and the
+ * URLs of stores stay references.
  *
  * @throws TenonError `CONFIG` for modules that cannot be served, `NOT_BUILT`, `WRITE`, and the errors of pulling from a
  *   registry
@@ -35,6 +37,8 @@ export async function writeServerFolder(project: Project, folder: string): Promi
     for (const [name, file] of modules) await copyFile(file, join(partial, `${name}.wasm`));
     const text = `${JSON.stringify(serverConfiguration(project.config, [...modules.keys()]), null, 2)}\n`;
     await writeFile(join(partial, "server.json"), text);
+    const migrations = join(project.folder, "migrations");
+    if (existsSync(migrations)) await cp(migrations, join(partial, "migrations"), { recursive: true });
     await rm(folder, { recursive: true, force: true });
     await rename(partial, folder);
   } catch (error) {
@@ -68,6 +72,8 @@ export function serverConfiguration(config: Config, modules: readonly string[]):
     env: config.env,
     secrets: config.secrets,
     modules: Object.fromEntries(modules.map((name) => [name, moduleOf(name, config.modules[name])])),
+    queues: config.queues,
+    cron: declarationOf(config),
   };
 }
 
@@ -85,13 +91,7 @@ function limitsOf(options: object): Record<string, number> {
   return Object.fromEntries(given.filter((each): each is [string, number] => typeof each[1] === "number"));
 }
 
-function leftOut({ queues, cron, server }: Config): string[] {
-  const section = (name: string, entries: object) => (Object.keys(entries).length > 0 ? [`[${name}]`] : []);
+function leftOut({ server }: Config): string[] {
   const admin = server.admin === undefined ? [] : ["server.admin"];
-  return [
-    ...section("queues", queues),
-    ...section("cron", cron),
-    ...admin,
-    ...(server.refreshMs > 0 ? ["server.refresh_ms"] : []),
-  ];
+  return [...admin, ...(server.refreshMs > 0 ? ["server.refresh_ms"] : [])];
 }

@@ -201,10 +201,13 @@ impl Runtime {
         self.shared.registry.states().into_iter().map(|(name, _)| name).collect()
     }
 
-    /// How many modules serve.
+    /// The names of the modules that serve, sorted.
     #[must_use]
-    pub fn ready_modules(&self) -> usize {
-        self.shared.registry.ready().len()
+    pub fn ready_modules(&self) -> Vec<String> {
+        let mut names: Vec<_> =
+            self.shared.registry.ready().iter().map(|module| module.info.name.to_string()).collect();
+        names.sort();
+        names
     }
 
     /// Loads a module anew, from another file when one is given, while the old one serves; then puts the new one in its

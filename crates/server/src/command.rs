@@ -23,6 +23,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Serve the modules of a configuration until a signal
     Run(RunOptions),
+    /// Apply the migrations of a folder to the database behind a sidecar
+    Migrate(MigrateOptions),
     /// Compile the modules of a configuration into the cache folder, so that a server starts at once
     Compile {
         /// The file that `tenon build --server` writes
@@ -94,9 +96,49 @@ pub(crate) enum SidecarKind {
         public_url: Option<String>,
     },
     /// Serve queues in PostgreSQL, Redis or SQLite
-    Queue(SidecarOptions),
+    Queue {
+        #[command(flatten)]
+        common: SidecarOptions,
+        /// Prefix of every name in Redis
+        #[arg(long)]
+        prefix: Option<String>,
+        #[command(flatten)]
+        pool: Pool,
+    },
     /// Serve cron jobs in PostgreSQL or SQLite
-    Cron(SidecarOptions),
+    Cron {
+        #[command(flatten)]
+        common: SidecarOptions,
+        #[command(flatten)]
+        pool: Pool,
+    },
+}
+
+/// The option of sidecars that connect to a database.
+#[derive(Args)]
+pub(crate) struct Pool {
+    /// Connections to the database
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) pool_size: Option<u32>,
+}
+
+/// The options of `migrate`.
+#[derive(Args)]
+pub(crate) struct MigrateOptions {
+    /// The sidecar: unix:///run/db.sock or http://127.0.0.1:7001; the sidecar `db` of the configuration when left out
+    pub(crate) address: Option<String>,
+    /// The file that `tenon build --server` writes
+    #[arg(long, default_value = CONFIGURATION)]
+    pub(crate) configuration: PathBuf,
+    /// The folder of the files; `migrations` beside the configuration when left out
+    #[arg(long)]
+    pub(crate) folder: Option<PathBuf>,
+    /// File with the sidecar's bearer token; without it the token is in TENON_SIDECAR_TOKEN, if any
+    #[arg(long)]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Print a line {"dialect", "applied", "before"}
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Options that all sidecars have.
@@ -145,9 +187,8 @@ pub(crate) struct SqlOptions {
     /// The file libpg-query.wasm, which PostgreSQL needs; without it, the one beside this program
     #[arg(long)]
     pub(crate) parser: Option<PathBuf>,
-    /// Connections to the database
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) pool_size: Option<u32>,
+    #[command(flatten)]
+    pub(crate) pool: Pool,
     /// Milliseconds that a request's statements may take
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) statement_timeout: Option<u32>,

@@ -3,13 +3,14 @@
 //! Secrets and the URLs of stores stand in it as references (`env:NAME`, `file:path`), so the file can be in an image. Paths are
 //! relative to its folder.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::Value;
 use tenon_runtime::{Isolation, Limits, ModulePolicy, ModuleSource, RuntimeConfig, TlsFiles, TrustedProxies};
 use tenon_transport::{Allow, Sidecar};
+use tenon_work::{Declaration, QueueOptions};
 
 use crate::error::ServerError;
 use crate::in_process::{InProcessSidecars, SidecarValue};
@@ -50,9 +51,17 @@ pub(crate) struct Configuration {
     env: BTreeMap<String, String>,
     secrets: BTreeMap<String, String>,
     modules: BTreeMap<String, Module>,
+    /// The routes that handle messages, by the names of queues.
+    #[serde(default)]
+    pub(crate) queues: BTreeMap<String, QueueOptions>,
+    /// The jobs of the project.
+    pub(crate) cron: Option<Declaration>,
     /// The folder of the file.
     #[serde(skip)]
-    folder: PathBuf,
+    pub(crate) folder: PathBuf,
+    /// The values of the file that hold for the whole process, and so until it ends.
+    #[serde(skip)]
+    fixed: BTreeMap<String, Value>,
 }
 
 #[derive(Deserialize)]
@@ -102,11 +111,14 @@ impl Configuration {
         let variables =
             std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
         overrides::apply(&mut values, variables).map_err(ServerError::Usage)?;
-        let mut configuration: Self = serde_json::from_value(values).map_err(|error| wrong(error.to_string()))?;
+        let fixed = fixed(&values);
+        let mut configuration: Self = serde_path_to_error::deserialize(values)
+            .map_err(|error| wrong(format!("{}: {}", error.path(), error.inner())))?;
         if configuration.version != VERSION {
             let version = configuration.version;
             return Err(wrong(format!("its version is {version}, and this server reads version {VERSION}")));
         }
+        configuration.fixed = fixed;
         configuration.folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
         Ok(configuration)
     }
@@ -116,15 +128,37 @@ impl Configuration {
         self.tls.is_some()
     }
 
+    /// The keys whose values differ from those of another configuration, and hold only after a restart.
+    pub(crate) fn fixed_changes(&self, other: &Self) -> Vec<String> {
+        let keys: BTreeSet<_> = self.fixed.keys().chain(other.fixed.keys()).collect();
+        let changed = keys.into_iter().filter(|key| self.fixed.get(*key) != other.fixed.get(*key));
+        changed.cloned().collect()
+    }
+
     /// Reads no secrets, and connects to no sidecar: for a server that only compiles.
     pub(crate) fn without_reach(mut self) -> Self {
         self.sidecars.clear();
         self.secrets.clear();
         self.tls = None;
+        (self.queues, self.cron) = (BTreeMap::new(), None);
         for module in self.modules.values_mut() {
             (module.sidecars, module.secrets) = (None, None);
         }
         self
+    }
+
+    /// One sidecar, started if it is one of this process.
+    ///
+    /// # Errors
+    ///
+    /// As [`InProcessSidecars::place`], and [`ServerError::Usage`] when there is none of this name.
+    pub(crate) async fn sidecar(&self, name: &str, sidecars: &mut InProcessSidecars) -> Result<Sidecar, ServerError> {
+        let one = self.sidecars.get_key_value(name).map(|(name, value)| (name.clone(), value.clone()));
+        let one = BTreeMap::from_iter(one);
+        let placed = sidecars.place(&one, "sidecars", &self.folder).await?.pop();
+        placed.ok_or_else(|| {
+            ServerError::Usage(format!("there is no sidecar `{name}` in the configuration: give an address"))
+        })
     }
 
     /// The runtime's configuration, with sidecars in this process started.
@@ -151,16 +185,16 @@ impl Configuration {
         let mut modules = Vec::new();
         for (name, module) in &self.modules {
             let own = match &module.sidecars {
-                Some(own) => Some(sidecars.place(own, &self.folder).await?),
+                Some(own) => Some(sidecars.place(own, &format!("modules.{name}.sidecars"), &self.folder).await?),
                 None => None,
             };
             let policy = module.policy(own, environments.remove(name));
-            let policy = policy.map_err(|wrong| ServerError::Usage(format!("module {name}: {wrong}")))?;
+            let policy = policy.map_err(|wrong| ServerError::Usage(format!("modules.{name}.{wrong}")))?;
             modules.push(ModuleSource { policy, ..ModuleSource::new(name.clone(), self.folder.join(&module.source)) });
         }
         let mut limits = Limits::default();
         for (name, value) in &self.limits {
-            limits.set(name, *value).map_err(ServerError::Usage)?;
+            limits.set(name, *value).map_err(|wrong| ServerError::Usage(format!("limits: {wrong}")))?;
         }
         let tls = self.tls.as_ref().map(|Tls { certificate, key }| TlsFiles {
             certificate: self.folder.join(certificate),
@@ -168,14 +202,16 @@ impl Configuration {
         });
         Ok(RuntimeConfig {
             modules,
-            sidecars: sidecars.place(&self.sidecars, &self.folder).await?,
-            allow: allow(&self.outbound_allow).map_err(ServerError::Usage)?,
+            sidecars: sidecars.place(&self.sidecars, "sidecars", &self.folder).await?,
+            allow: allow(&self.outbound_allow)
+                .map_err(|wrong| ServerError::Usage(format!("outboundAllow: {wrong}")))?,
             environment: environment(&self.env, &secrets),
             isolation: self.isolation.parse().map_err(ServerError::Usage)?,
             limits,
             access_log: self.access_log,
             otlp_endpoint: self.otlp_endpoint.clone(),
-            trusted_proxies: TrustedProxies::parse(&self.trusted_proxies).map_err(ServerError::Usage)?,
+            trusted_proxies: TrustedProxies::parse(&self.trusted_proxies)
+                .map_err(|wrong| ServerError::Usage(format!("trustedProxies: {wrong}")))?,
             tls,
             trust_compiled: self.trust_compiled,
             cache: crate::cache_folder(),
@@ -192,7 +228,11 @@ impl Module {
     ) -> Result<ModulePolicy, String> {
         Ok(ModulePolicy {
             sidecars,
-            allow: self.outbound.as_ref().map(|outbound| allow(&outbound.allow)).transpose()?,
+            allow: self
+                .outbound
+                .as_ref()
+                .map(|outbound| allow(&outbound.allow).map_err(|wrong| format!("outbound.allow: {wrong}")))
+                .transpose()?,
             environment,
             isolation: self.isolation.as_deref().map(str::parse::<Isolation>).transpose()?,
             limits: self.limits.iter().map(|(name, value)| (name.clone(), *value)).collect(),
@@ -200,6 +240,16 @@ impl Module {
             host: self.host.clone(),
         })
     }
+}
+
+/// The values that the process reads once: where it listens, how it logs, and the limits that are no module's.
+fn fixed(values: &Value) -> BTreeMap<String, Value> {
+    const KEYS: [&str; 8] =
+        ["host", "port", "metricsAddress", "logFormat", "accessLog", "otlpEndpoint", "trustedProxies", "tls"];
+    let of_server = KEYS.iter().filter_map(|key| Some(((*key).to_string(), values.get(*key)?.clone())));
+    let limits = values.get("limits").and_then(Value::as_object).into_iter().flatten();
+    let limits = limits.filter(|(name, _)| Limits::KEYS.iter().any(|key| key.name == **name && !key.is_of_module()));
+    of_server.chain(limits.map(|(name, value)| (format!("limits.{name}"), value.clone()))).collect()
 }
 
 fn allow(entries: &[String]) -> Result<Vec<Allow>, String> {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use tenon_log::LogError;
 use tenon_runtime::RuntimeError;
 use tenon_services::ServicesError;
+use tenon_work::{AskError, MigrateError};
 use thiserror::Error;
 
 /// The reason why the server does not start. No message has the value of a secret or a URL with a password.
@@ -26,9 +27,9 @@ pub(crate) enum ServerError {
     #[error("{0}")]
     Usage(String),
     /// A sidecar in this process.
-    #[error("sidecars.{name}: {source}")]
+    #[error("{name}: {source}")]
     Sidecar {
-        /// Its name.
+        /// Its place in the configuration.
         name: String,
         /// The reason.
         source: ServicesError,
@@ -36,6 +37,12 @@ pub(crate) enum ServerError {
     /// A sidecar of its own process.
     #[error(transparent)]
     Services(#[from] ServicesError),
+    /// A sidecar that is asked for work.
+    #[error(transparent)]
+    Ask(#[from] AskError),
+    /// Migrations that were not applied.
+    #[error(transparent)]
+    Migrate(#[from] MigrateError),
     /// The runtime or one of its modules.
     #[error(transparent)]
     Runtime(#[from] RuntimeError),

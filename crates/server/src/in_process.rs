@@ -13,7 +13,7 @@ use crate::error::ServerError;
 use crate::values;
 
 /// A sidecar of the configuration: an address, or the settings of one in this process.
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum SidecarValue {
     /// `http://host:port` or `unix:///path`.
@@ -24,9 +24,23 @@ pub(crate) enum SidecarValue {
 
 /// The sidecars in this process. Those that are defined alike are one.
 #[derive(Default)]
-pub(crate) struct InProcessSidecars(BTreeMap<String, InProcess>);
+pub(crate) struct InProcessSidecars {
+    placed: BTreeMap<String, InProcess>,
+    /// Those of the former configuration.
+    former: BTreeMap<String, InProcess>,
+}
 
 impl InProcessSidecars {
+    /// An empty set, which takes over what runs here and is defined alike.
+    pub(crate) fn next(&self) -> Self {
+        Self { placed: BTreeMap::new(), former: self.placed.clone() }
+    }
+
+    /// Leaves what only the former configuration has. Its requests finish.
+    pub(crate) fn leave_former(&mut self) {
+        self.former.clear();
+    }
+
     /// The sidecars of a section, sorted by name. Those in this process are started unless they run.
     ///
     /// # Errors
@@ -35,16 +49,17 @@ impl InProcessSidecars {
     pub(crate) async fn place(
         &mut self,
         values: &BTreeMap<String, SidecarValue>,
+        section: &str,
         folder: &Path,
     ) -> Result<Vec<Sidecar>, ServerError> {
         let mut sidecars = Vec::new();
         for (name, value) in values {
-            let wrong = |reason: String| ServerError::Values(format!("sidecars.{name}: {reason}"));
+            let wrong = |reason: String| ServerError::Values(format!("{section}.{name}: {reason}"));
             let address = match value {
                 SidecarValue::Address(text) => Address::parse(text).map_err(|error| wrong(error.to_string()))?,
                 SidecarValue::InProcess(table) => {
                     let settings = settings(table, folder).map_err(wrong)?;
-                    Address::InProcess(self.started(name, table, settings).await?)
+                    Address::InProcess(self.started(&format!("{section}.{name}"), table, settings).await?)
                 }
             };
             sidecars.push(Sidecar::new(name, address).map_err(|error| wrong(error.to_string()))?);
@@ -60,12 +75,14 @@ impl InProcessSidecars {
     ) -> Result<InProcess, ServerError> {
         // The keys of a map are sorted.
         let key = Value::Object(table.clone()).to_string();
-        if let Some(running) = self.0.get(&key) {
+        if let Some(running) = self.placed.get(&key) {
             return Ok(running.clone());
         }
-        let started = start(settings).await;
-        let started = started.map_err(|source| ServerError::Sidecar { name: name.to_string(), source })?;
-        self.0.insert(key, started.clone());
+        let started = match self.former.get(&key) {
+            Some(running) => running.clone(),
+            None => start(settings).await.map_err(|source| ServerError::Sidecar { name: name.to_string(), source })?,
+        };
+        self.placed.insert(key, started.clone());
         Ok(started)
     }
 }

@@ -5,7 +5,9 @@
 //!
 //! ```text
 //!  tenon-server run server.json      ─► configuration ─► sidecars in this process ─► tenon_runtime::Runtime
+//!                                        └─► tenon_work: consumers of queues and cron
 //!  tenon-server compile server.json  ─► the same without listening: fills the cache of machine code
+//!  tenon-server migrate              ─► tenon_work::migrate
 //!  tenon-server sidecar sql …        ─► tenon_services::Sidecar
 //! ```
 
@@ -14,11 +16,14 @@ mod configuration;
 mod error;
 mod health;
 mod in_process;
+mod live;
+mod migrate;
 mod overrides;
 mod serve;
 mod sidecar;
 mod signals;
 mod values;
+mod work;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -59,6 +64,7 @@ fn main() -> ExitCode {
 async fn run(command: Command) -> Result<ExitCode, ServerError> {
     match command {
         Command::Run(options) => serve::run(options).await,
+        Command::Migrate(options) => migrate::run(options).await,
         Command::Compile { configuration } => serve::compile(&configuration).await,
         Command::Sidecar(Sidecars::Health { address, timeout }) => health::check(&address, timeout).await,
         Command::Sidecar(Sidecars::Serve(options)) => sidecar::run(options).await,

@@ -13,7 +13,8 @@ use crate::command::RunOptions;
 use crate::configuration::Configuration;
 use crate::error::ServerError;
 use crate::in_process::InProcessSidecars;
-use crate::signals::{End, Signals};
+use crate::live::Live;
+use crate::signals::{End, HangUp, Signals};
 
 /// Time for a start that compiles, in milliseconds.
 const COMPILE_MS: u64 = 3_600_000;
@@ -23,10 +24,13 @@ pub(crate) async fn run(options: RunOptions) -> Result<ExitCode, ServerError> {
     let configuration = Configuration::read(&options.configuration)?;
     tenon_log::start(options.log_level.name(), &configuration.log_format)?;
     let mut signals = Signals::new()?;
-    let mut sidecars = InProcessSidecars::default();
+    let mut hang_up = HangUp::new()?;
+    let (host, port) = (configuration.host.clone(), configuration.port);
+    let (metrics_address, scheme) = (configuration.metrics_address.clone(), configuration.scheme());
     let starting = async {
-        let runtime = Runtime::new(configuration.runtime(&mut sidecars).await?).await?;
-        let operations = match &configuration.metrics_address {
+        let live = Live::start(options.configuration.clone(), configuration).await?;
+        let runtime = live.runtime().clone();
+        let operations = match &metrics_address {
             Some(address) => {
                 let server = runtime.listen_for_operations(listener(address).await?);
                 note("Metrics", &format!("{}/metrics", shown("http", server.address())));
@@ -34,28 +38,43 @@ pub(crate) async fn run(options: RunOptions) -> Result<ExitCode, ServerError> {
             }
             None => None,
         };
-        let host = options.host.as_ref().unwrap_or(&configuration.host);
-        let port = options.port.unwrap_or(configuration.port);
+        let host = options.host.as_ref().unwrap_or(&host);
+        let port = options.port.unwrap_or(port);
         let server = runtime.listen(listener(&format!("{}:{port}", bracketed(host))).await?);
-        Ok::<_, ServerError>((runtime, server, operations))
+        Ok::<_, ServerError>((live, runtime, server, operations))
     };
-    let (runtime, server, operations) = tokio::select! {
+    let (mut live, runtime, server, operations) = tokio::select! {
         started = starting => started?,
         end = signals.next() => return Ok(ExitCode::from(end.code())),
     };
-    let url = shown(configuration.scheme(), server.address());
+    let url = shown(scheme, server.address());
     for name in runtime.modules() {
         note("Serve", &format!("{url}/run/{name}/"));
     }
     if options.json {
         print(&json!({ "url": url, "modules": runtime.modules() }).to_string());
     }
-    let end = signals.next().await;
+    live.consume()?;
+    let end = loop {
+        let gone = tokio::select! {
+            end = signals.next() => break end,
+            gone = hang_up.next() => gone,
+        };
+        if let Some(end) = gone {
+            break end;
+        }
+        tokio::select! {
+            end = signals.next() => break end,
+            () = live.reload() => {}
+        }
+    };
     let steps = async {
+        let closing = tokio::spawn(live.close());
         if end == End::Terminate {
             runtime.drain().await;
         }
         note("Stop", "after running requests");
+        let _ = closing.await;
         server.close().await;
         if let Some(operations) = operations {
             operations.close().await;
@@ -81,7 +100,7 @@ pub(crate) async fn compile(configuration: &Path) -> Result<ExitCode, ServerErro
     let modules = config.modules.len();
     let runtime = Runtime::new(config).await?;
     // A module that could not be compiled is in the log, and an image must not lack it.
-    let ready = runtime.ready_modules();
+    let ready = runtime.ready_modules().len();
     drop(runtime);
     open_for_reading(&cache)?;
     note("Compile", &format!("{ready} of {modules} modules, into {}", cache.display()));

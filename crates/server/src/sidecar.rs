@@ -1,6 +1,6 @@
 //! `tenon-server sidecar sql|kv|storage|queue|cron`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ pub(crate) async fn run(kind: SidecarKind) -> Result<ExitCode, ServerError> {
     settings.max_body_bytes = common.max_body;
     let options = Options {
         listen: Listen::parse(&common.listen)?,
-        token: token(&common)?,
+        token: token(common.token_file.as_deref())?,
         limits: settings.limits(),
         backend: settings.backend()?,
     };
@@ -54,15 +54,14 @@ fn settings(kind: SidecarKind) -> (&'static str, SidecarOptions, SidecarSettings
     let plain = |kind| SidecarSettings::new(kind, "");
     match kind {
         SidecarKind::Sql(options) => {
-            let SqlOptions { common, read_only, role, tables, parser: file, pool_size, statement_timeout, .. } =
-                options;
+            let SqlOptions { common, read_only, role, tables, parser: file, pool, statement_timeout, .. } = options;
             let settings = SidecarSettings {
                 read_only,
                 role,
                 tables: tables.map(|tables| tables.into_iter().map(|name| name.trim().to_lowercase()).collect()),
                 parser: parser(file),
                 cache: crate::cache_folder(),
-                pool_size,
+                pool_size: pool.pool_size,
                 statement_timeout_ms: statement_timeout,
                 transaction_idle_ms: options.transaction_idle,
                 transaction_timeout_ms: options.transaction_timeout,
@@ -75,8 +74,12 @@ fn settings(kind: SidecarKind) -> (&'static str, SidecarOptions, SidecarSettings
         SidecarKind::Storage { common, public_url } => {
             ("storage", common, SidecarSettings { public_url, ..plain("storage") })
         }
-        SidecarKind::Queue(common) => ("queue", common, plain("queue")),
-        SidecarKind::Cron(common) => ("cron", common, plain("cron")),
+        SidecarKind::Queue { common, prefix, pool } => {
+            ("queue", common, SidecarSettings { prefix, pool_size: pool.pool_size, ..plain("queue") })
+        }
+        SidecarKind::Cron { common, pool } => {
+            ("cron", common, SidecarSettings { pool_size: pool.pool_size, ..plain("cron") })
+        }
     }
 }
 
@@ -101,7 +104,7 @@ fn url(kind: &str, options: &SidecarOptions) -> Result<String, ServerError> {
         ))),
         (Some(url), _) => Ok(url.clone()),
         (None, Some(file)) => values::text_of(file).map_err(ServerError::Values),
-        (None, None) => values::value_at(&format!("env:{variable}"), std::path::Path::new(""))
+        (None, None) => values::value_at(&format!("env:{variable}"), Path::new(""))
             .map_err(|why| ServerError::Usage(format!("{why}: set it, or give --url-file or --url"))),
     }
 }
@@ -115,9 +118,9 @@ fn has_password(url: &str) -> bool {
     user.contains(':') || query.split('&').any(|pair| pair.starts_with("password="))
 }
 
-/// The bearer token that requests must have.
-fn token(options: &SidecarOptions) -> Result<Option<String>, ServerError> {
-    match &options.token_file {
+/// The bearer token of requests.
+pub(crate) fn token(file: Option<&Path>) -> Result<Option<String>, ServerError> {
+    match file {
         Some(file) => values::text_of(file).map(Some).map_err(ServerError::Values),
         None => match std::env::var("TENON_SIDECAR_TOKEN") {
             Ok(token) if token.is_empty() => Err(ServerError::Usage("TENON_SIDECAR_TOKEN is empty".to_string())),

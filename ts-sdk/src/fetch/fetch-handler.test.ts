@@ -1,6 +1,8 @@
+import { Hono } from "hono";
 import { afterEach, expect, it, vi } from "vitest";
 import type { RawResponse } from "../app/app.ts";
 import { platform, streamKey } from "../platform.ts";
+import { rehearse } from "../rehearse.ts";
 import { fetchHandler } from "./fetch-handler.ts";
 
 afterEach(() => vi.restoreAllMocks());
@@ -12,7 +14,7 @@ interface Context {
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
 /** Answers a request as a component does. */
-function answer(app: (context: Context) => unknown, method = "GET"): Promise<RawResponse> {
+async function answer(app: (context: Context) => unknown, method = "GET"): Promise<RawResponse> {
   const fetch = (_request: object, _env: object, context: object) => app(context as Context);
   return fetchHandler({ fetch: fetch as never })({ method, pathWithQuery: "/", headers: [] });
 }
@@ -115,4 +117,34 @@ it("answers 500 when the body fails at once, and breaks off when it fails later"
     "Error: no body",
     "Error: half a body",
   ]);
+});
+
+it("rehearses an app without its handlers and middleware", async () => {
+  const called: string[] = [];
+  class Derived extends Hono {
+    constructor() {
+      super();
+      called.push("constructor");
+    }
+  }
+  for (const App of [Hono, Derived]) {
+    const app = new App();
+    app.use(async (_, next) => {
+      called.push("middleware");
+      await next();
+    });
+    app.all("/a/:id", (c) => c.text(c.req.param("id") ?? ""));
+    const handle = fetchHandler(app as never);
+    await rehearse();
+    // The routes are compiled, which Hono does at the first request otherwise.
+    expect(app.router.name).toBe("SmartRouter + RegExpRouter");
+    const raw = { method: "GET", pathWithQuery: "/a/b", headers: [] };
+    expect(decode((await handle(raw)).body)).toBe("b");
+  }
+  expect(called).toEqual(["middleware", "constructor", "middleware"]);
+});
+
+it("needs no promise for an answer that is there", () => {
+  const handle = fetchHandler({ fetch: () => new Response("a") as never });
+  expect(handle({ method: "GET", pathWithQuery: "/", headers: [] })).toMatchObject({ status: 200 });
 });

@@ -11,14 +11,17 @@ import { takeUploads } from "../http/upload.ts";
 import { environmentKey, isReserved, platform } from "../platform.ts";
 import { partialBody, readAhead } from "./answer-body.ts";
 import { Body, bytesOf } from "./classes/body.ts";
-import { headersOf, keepHeaders, unsorted } from "./classes/headers.ts";
+import { type Headers, headersOf, keepHeaders, onlyType, unsorted } from "./classes/headers.ts";
 import { installFetchClasses } from "./classes/install.ts";
 import { BODY } from "./classes/message.ts";
 import { type Request, requestOf } from "./classes/request.ts";
 import { lengthOf, Response } from "./classes/response.ts";
-import type { Fetch, FetchResponse } from "./types.ts";
+import { installListeners } from "./listeners.ts";
+import { rehearseApp } from "./rehearse-app.ts";
+import type { App, FetchResponse } from "./types.ts";
 
 installFetchClasses();
+installListeners();
 
 /** Fields that belong to one connection (RFC 9110, section 7.6.1), and the length, which comes from the body. */
 const HOP = /^(?:connection|content-length|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade)$/;
@@ -28,30 +31,84 @@ const HOP = /^(?:connection|content-length|keep-alive|proxy-connection|te|traile
  * environment as its second argument, and `{ waitUntil }` as its third. Bodies are streamed, unless they are short or
  * complete at once.
  *
- * @param app the default export of a handler module
+ * @param app the app of a handler module, as `appOf` gives it
  */
-export function fetchHandler(app: { readonly fetch: Fetch }): (raw: RawRequest) => Promise<RawResponse> {
+export function fetchHandler(app: App): (raw: RawRequest) => RawResponse | Promise<RawResponse> {
   takeUploads();
-  return async (raw) => {
-    // No code of the user's runs while a component is built.
-    if (raw.method === WARM_UP) return send(problemResponse(problem(404)), raw.method);
-    const pending: Promise<unknown>[] = [];
-    variables = undefined;
-    try {
-      const context = {
-        waitUntil: (promise: unknown) => void pending.push(Promise.resolve(promise)),
-        passThroughOnException: () => {},
-        props: {},
-      };
-      const request = requestFrom(raw);
-      const response = await app.fetch(request, environment, context);
-      return await answerOf(response, request, () => settled(pending));
-    } catch (thrown) {
-      reportError("fetch", thrown);
-      await settled(pending);
-      return send(problemResponse(problem(500)), raw.method);
-    }
-  };
+  rehearseApp(app, answer);
+  // Nothing of the user's runs while a component is built.
+  return (raw) => (raw.method === WARM_UP ? send(problemResponse(problem(404)), raw.method) : answer(app, raw));
+}
+
+function answer(app: App, raw: RawRequest): RawResponse | Promise<RawResponse> {
+  const pending: Promise<unknown>[] = [];
+  variables = undefined;
+  try {
+    const request = requestFrom(raw);
+    const response = app.fetch(request, environment, contextOf(pending));
+    // Without a promise where none is needed: each is work of the engine's.
+    return (
+      wholeAnswer(response, request, pending) ??
+      Promise.resolve(response)
+        .then((given) => wholeAnswer(given, request, pending) ?? answerOf(given, request, () => settled(pending)))
+        .catch((thrown) => failed(thrown, raw, pending))
+    );
+  } catch (thrown) {
+    return failed(thrown, raw, pending);
+  }
+}
+
+/** The third argument of an app. */
+function contextOf(pending: Promise<unknown>[]): object {
+  const waitUntil = (promise: unknown) => void pending.push(Promise.resolve(promise));
+  return { waitUntil, passThroughOnException, props: {} };
+}
+
+function passThroughOnException(): void {}
+
+async function failed(thrown: unknown, raw: RawRequest, pending: readonly Promise<unknown>[]): Promise<RawResponse> {
+  reportError("fetch", thrown);
+  await settled(pending);
+  return send(problemResponse(problem(500)), raw.method);
+}
+
+/** The answer of a response that is there as a whole, when nothing is to be waited for. */
+function wholeAnswer(
+  response: unknown,
+  { method }: Request,
+  pending: readonly Promise<unknown>[],
+): RawResponse | undefined {
+  if (!(response instanceof Response) || method === "HEAD" || pending.length > 0) return undefined;
+  const content = response[BODY];
+  const whole = content?.take();
+  if (content !== null && whole === undefined) return undefined;
+  const { status } = response;
+  const headers = encodedHeaders(response.headers);
+  return whole === undefined ? { status, headers } : { status, headers, body: bytesOf(whole) };
+}
+
+type EncodedHeaders = RawResponse["headers"];
+
+/** Lists of headers that are nothing but a content type. They are frozen, so the bindings keep what they write of them. */
+const ofTypes = new Map<string, EncodedHeaders>();
+
+function encodedHeaders(headers: Headers): EncodedHeaders {
+  const type = onlyType(headers);
+  if (type === undefined) return encoded(unsorted(headers));
+  const known = ofTypes.get(type);
+  if (known !== undefined) return known;
+  const list = Object.freeze(encoded([["content-type", type]]));
+  if (ofTypes.size < 16) ofTypes.set(type, list);
+  return list;
+}
+
+function encoded(fields: readonly (readonly [name: string, value: string])[]): [string, Uint8Array][] {
+  const headers: [string, Uint8Array][] = [];
+  for (let i = 0; i < fields.length; i++) {
+    const field = fields[i] as (typeof fields)[number];
+    if (!HOP.test(field[0])) headers.push([field[0], encodeValue(field[1])]);
+  }
+  return headers;
 }
 
 /** Waits for the promises given to `waitUntil`, which may add more. */
@@ -62,17 +119,21 @@ async function settled(pending: readonly Promise<unknown>[]): Promise<void> {
 }
 
 function requestFrom(raw: RawRequest): Request {
-  const given = new TenonRequest(raw);
-  const { method, upload } = raw;
+  let read: TenonRequest | undefined;
+  const given = () => {
+    read ??= new TenonRequest(raw);
+    return read;
+  };
+  const { method } = raw;
   let body: Body | null = null;
   if (method !== "GET" && method !== "HEAD") {
-    if (upload) body = new Body({ kind: "upload", value: upload });
-    else if (given.body !== undefined) body = new Body({ kind: "whole", value: given.body });
+    if (raw.upload) body = new Body({ kind: "upload", value: raw.upload });
+    else if (raw.body !== undefined) body = new Body({ kind: "whole", value: given().body as Uint8Array });
   }
   return requestOf(
     method,
-    () => given.url,
-    headersOf(() => given.headers),
+    () => given().url,
+    headersOf(() => given().headers),
     body,
   );
 }
@@ -85,12 +146,7 @@ async function answerOf(response: FetchResponse, request: Request, waited: () =>
   }
   const { method } = request;
   const { status } = response;
-  const headers: (readonly [string, Uint8Array])[] = [];
-  const fields = own ? unsorted(own.headers) : fieldsOf(response);
-  for (let i = 0; i < fields.length; i++) {
-    const [name, value] = fields[i] as [string, string];
-    if (!HOP.test(name)) headers.push([name, encodeValue(value)]);
-  }
+  const headers = encoded(own ? unsorted(own.headers) : fieldsOf(response));
   const whole = own?.[BODY]?.take();
   let read: Awaited<ReturnType<typeof readAhead>> | undefined;
   if (whole !== undefined) read = bytesOf(whole);
@@ -100,7 +156,7 @@ async function answerOf(response: FetchResponse, request: Request, waited: () =>
   else if (method !== "HEAD" && !isBodiless(status)) {
     // The host takes the request's memory back when it asks for the first piece.
     keepHeaders(request.headers);
-    return { status, headers: headers.concat(streamOf(partialBody(read, waited))(true)) };
+    return { status, headers: [...headers, ...streamOf(partialBody(read, waited))(true)] };
   } else await read.reader.cancel();
   await waited();
   if (method === "HEAD") {

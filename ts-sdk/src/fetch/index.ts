@@ -1,2 +1,3 @@
 export { rehearse } from "../rehearse.ts";
 export { fetchHandler } from "./fetch-handler.ts";
+export { appOf } from "./listeners.ts";

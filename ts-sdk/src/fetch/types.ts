@@ -24,3 +24,8 @@ export interface FetchReader {
 
 /** The `fetch` method of an app. */
 export type Fetch = (request: object, env: object, context: object) => FetchResponse | Promise<FetchResponse>;
+
+/** An app that speaks `fetch`. */
+export interface App {
+  readonly fetch: Fetch;
+}

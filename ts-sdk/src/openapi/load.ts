@@ -123,6 +123,9 @@ export function evaluateAny(source: string, bundled: Bundled): App | DocumentedA
   );
 }
 
+/** Takes an app's listener of `fetch`, which has no routes to describe. */
+function addEventListener(): void {}
+
 /** Returns the default export. */
 function topLevel(source: string, { code, map, awaits }: Bundled): App | undefined {
   const module: { exports: { default?: App } } = { exports: {} };
@@ -133,7 +136,7 @@ function topLevel(source: string, { code, map, awaits }: Bundled): App | undefin
     done = runTopLevel(() => {
       if (awaits !== undefined) return runAwaiting(code, module, absent, source);
       // Kept after this run, for later promise callbacks of the module.
-      const contextExtensions = [{ console, setTimeout, setInterval, setImmediate }];
+      const contextExtensions = [{ console, setTimeout, setInterval, setImmediate, addEventListener }];
       const run = compileFunction(code, ["module", "exports", "require"], { filename: source, contextExtensions });
       run(module, module.exports, absent);
       return true;

@@ -210,6 +210,12 @@ impl Limits {
         Ok(())
     }
 
+    /// The values that modules have unless they have their own, by name.
+    pub(crate) fn for_modules(&self) -> Vec<(String, u64)> {
+        let keys = Self::KEYS.iter().filter(|key| key.is_of_module());
+        keys.map(|key| (key.name.to_string(), (key.get)(self))).collect()
+    }
+
     /// The limits of a module: these, with the values of its own. `max_concurrent` limits its concurrent requests.
     ///
     /// # Errors

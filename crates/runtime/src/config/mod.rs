@@ -133,9 +133,45 @@ pub struct RuntimeConfig {
     pub(crate) without: Option<crate::crossing::Fence>,
 }
 
+impl RuntimeConfig {
+    /// Gives each module the parts of its policy that it would inherit, so that an update to another configuration changes them as well.
+    /// Limits of the server that a module cannot have stay what they are while it runs.
+    #[must_use]
+    pub fn with_whole_policies(mut self) -> Self {
+        let inherited = self.limits.for_modules();
+        for ModuleSource { policy, .. } in &mut self.modules {
+            policy.sidecars.get_or_insert_with(|| self.sidecars.clone());
+            policy.allow.get_or_insert_with(|| self.allow.clone());
+            policy.environment.get_or_insert_with(|| self.environment.clone());
+            policy.isolation.get_or_insert(self.isolation);
+            let own = std::mem::take(&mut policy.limits);
+            policy.limits.extend(inherited.iter().filter(|(name, _)| own.iter().all(|(one, _)| one != name)).cloned());
+            policy.limits.extend(own);
+        }
+        self
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_whole_policy_has_the_servers_parts_and_its_own() {
+        let mut module = ModuleSource::new("a", "a.wasm");
+        module.policy.limits = vec![("request_timeout_ms".to_string(), 7)];
+        let environment = vec![("A".to_string(), "1".to_string())];
+        let config =
+            RuntimeConfig { modules: vec![module], environment: environment.clone(), ..RuntimeConfig::default() };
+        let policy = config.with_whole_policies().modules.remove(0).policy;
+        assert_eq!((policy.environment, policy.isolation), (Some(environment), Some(Isolation::Request)));
+        let values = |name: &str| {
+            policy.limits.iter().filter(|(one, _)| one == name).map(|(_, value)| *value).collect::<Vec<_>>()
+        };
+        assert_eq!(values("request_timeout_ms"), [7]);
+        assert_eq!(values("memory_limit_bytes"), [Limits::default().memory_limit_bytes]);
+        assert!(values("max_queued").is_empty(), "a limit of the server is none of a module");
+    }
 
     #[test]
     fn modules_are_named_after_their_files() {

@@ -5,6 +5,11 @@ export type HeadersInit = Headers | Iterable<readonly [string, string]> | Readon
 
 type Callback = (value: string, name: string, headers: Headers) => void;
 
+const { ownKeys } = Reflect;
+const isEnumerable = Object.prototype.propertyIsEnumerable;
+
+/** Values that need no change and no error, as nearly all are. */
+const CLEAN = /^[!-~](?:[ -~]*[!-~])?$/;
 const OUTER_SPACE = /^[\t\n\r ]+|[\t\n\r ]+$/g;
 const UNSAFE = /[\0\n\r]|[^\0-\xff]/;
 const COOKIE = "set-cookie";
@@ -48,18 +53,18 @@ export class Headers {
       }
       return;
     }
-    for (const name of Reflect.ownKeys(init)) {
-      if (!Object.prototype.propertyIsEnumerable.call(init, name)) continue;
+    // By index: the engine takes ten times as long for `for…of`.
+    const names = ownKeys(init);
+    for (let i = 0; i < names.length; i++) {
+      const name = names[i] as string | symbol;
+      if (!isEnumerable.call(init, name)) continue;
       if (typeof name === "symbol") throw new TypeError("Headers: a name is a text, and no symbol");
-      this.append(name, (init as Record<string, string>)[name] as string);
+      add(this, name, (init as Record<string, string>)[name] as string);
     }
   }
 
   append(name: string, value: string): void {
-    const [key, text] = [checkName(name), checkValue(name, value)];
-    const { [VALUES]: values, [COOKIES]: cookies } = loaded(this);
-    if (key === COOKIE) cookies.push(text);
-    else join(values, key, text);
+    add(loaded(this), name, value);
   }
 
   delete(name: string): void {
@@ -87,7 +92,8 @@ export class Headers {
   }
 
   set(name: string, value: string): void {
-    const [key, text] = [checkName(name), checkValue(name, value)];
+    const key = checkName(name);
+    const text = checkValue(name, value);
     const { [VALUES]: values } = loaded(this);
     if (key === COOKIE) this[COOKIES] = [text];
     else values.set(key, text);
@@ -124,6 +130,13 @@ export class Headers {
   }
 }
 
+function add(headers: Headers, name: string, value: string): void {
+  const key = checkName(name);
+  const text = checkValue(name, value);
+  if (key === COOKIE) headers[COOKIES].push(text);
+  else join(headers[VALUES], key, text);
+}
+
 /** The headers of a request, read when they are first asked for. */
 export function headersOf(source: HeaderSource): Headers {
   const headers = new Headers();
@@ -147,6 +160,19 @@ function loaded(headers: Headers): Headers {
 function join(values: Map<string, string>, name: string, value: string): void {
   const before = values.get(name);
   values.set(name, before === undefined ? value : `${before}, ${value}`);
+}
+
+/** Sets `content-type` where there is none, to a value that needs no check. */
+export function setType(headers: Headers, type: string): void {
+  const { [VALUES]: values } = headers;
+  if (!values.has("content-type")) values.set("content-type", type);
+}
+
+/** The one header of those that have a content type and nothing else. */
+export function onlyType(headers: Headers): string | undefined {
+  const { [VALUES]: values } = headers;
+  if (headers[SOURCE] !== undefined || values.size !== 1 || headers[COOKIES].length > 0) return undefined;
+  return values.get("content-type");
 }
 
 /** Reads the headers from the host now, because it takes their memory back. */
@@ -177,6 +203,7 @@ function checkName(name: string): string {
 }
 
 function checkValue(name: string, value: string): string {
+  if (typeof value === "string" && CLEAN.test(value)) return value;
   const text = String(value).replace(OUTER_SPACE, "");
   if (UNSAFE.test(text)) {
     throw new TypeError(`Headers: the value of "${name}" may hold no line break, no NUL, and nothing above U+00FF`);

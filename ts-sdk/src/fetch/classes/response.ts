@@ -1,7 +1,7 @@
 import { isBodiless, isRedirect } from "../../http/status.ts";
 import { platform } from "../../platform.ts";
 import { type Body, extractBody, type Stream } from "./body.ts";
-import { Headers, type HeadersInit } from "./headers.ts";
+import { Headers, type HeadersInit, setType } from "./headers.ts";
 import { BODY, Message } from "./message.ts";
 
 /** The argument of `new Response()` beside the body (Fetch, section 5.5). */
@@ -27,6 +27,7 @@ interface State {
 }
 
 const STATE = Symbol();
+const FINE: State = { status: 200, statusText: "", type: "default", url: "", redirected: false };
 
 /** `Response` of the Fetch standard (section 5.5). */
 export class Response extends Message {
@@ -35,23 +36,18 @@ export class Response extends Message {
 
   constructor(body?: unknown, init?: ResponseInit) {
     super();
-    const status = init?.status === undefined ? 200 : Math.trunc(Number(init.status));
-    const statusText = init?.statusText === undefined ? "" : String(init.statusText);
-    if (!(status >= 200 && status <= 599)) throw new RangeError("Response: the status is 200 to 599");
-    if (!REASON.test(statusText)) throw new TypeError("Response: the status text may hold no control character");
-    this[STATE] = { status, statusText, type: "default", url: "", redirected: false };
+    this[STATE] = init === undefined || init === null ? FINE : stateOf(init);
     this.headers = new Headers(init?.headers);
     if (body === undefined || body === null) {
       this[BODY] = null;
       if (init instanceof Response) this[STATE] = { ...this[STATE], complete: init };
       return;
     }
-    if (isBodiless(status)) throw new TypeError(`Response: one with status ${status} has no body`);
+    const { status } = this[STATE];
+    if (status !== 200 && isBodiless(status)) throw new TypeError(`Response: one with status ${status} has no body`);
     const extracted = extractBody(body);
     this[BODY] = extracted.body;
-    if (extracted.type !== undefined && !this.headers.has("content-type")) {
-      this.headers.append("content-type", extracted.type);
-    }
+    if (extracted.type !== undefined) setType(this.headers, extracted.type);
   }
 
   static error(): Response {
@@ -112,6 +108,16 @@ export class Response extends Message {
   get [Symbol.toStringTag](): string {
     return "Response";
   }
+}
+
+function stateOf(init: ResponseInit): State {
+  const { status: givenStatus, statusText: givenText } = init;
+  if (givenText === undefined && (givenStatus === undefined || givenStatus === 200)) return FINE;
+  const status = givenStatus === undefined ? 200 : Math.trunc(Number(givenStatus));
+  const statusText = givenText === undefined ? "" : String(givenText);
+  if (!(status >= 200 && status <= 599)) throw new RangeError("Response: the status is 200 to 599");
+  if (!REASON.test(statusText)) throw new TypeError("Response: the status text may hold no control character");
+  return { status, statusText, type: "default", url: "", redirected: false };
 }
 
 /** The length of the body that a response to GET would have; `undefined` when it is not known. */

@@ -1,0 +1,151 @@
+//! Requests to a sidecar.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, CONTENT_TYPE};
+use http::{HeaderValue, Method, Request, StatusCode};
+use http_body_util::{BodyExt, Full, Limited};
+use serde_json::Value;
+use tenon_transport::{SendError, Sidecar, Transport, TransportConfig};
+use thiserror::Error;
+
+/// Prefix of secrets' names in a module's environment.
+const SECRET_PREFIX: &str = "TENON_SECRET_";
+
+/// Bytes of an answer that are read; a lease of a queue has 100 messages at most.
+const MAX_ANSWER_BYTES: usize = 256 * 1024 * 1024;
+
+/// Time limit to connect.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// Requests at once.
+const MAX_CONCURRENT: usize = 256;
+
+/// Failures after which a sidecar is left alone, and for how long.
+const BREAKER: (u32, Duration) = (10, Duration::from_millis(500));
+
+/// A sidecar of a configuration, and the bearer token that its requests have.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The sidecar.
+    pub sidecar: Sidecar,
+    /// Its token.
+    pub token: Option<String>,
+}
+
+impl Place {
+    /// Finds a sidecar by its name. Its token is the secret or the variable `SIDECAR_<NAME>_TOKEN` of modules.
+    #[must_use]
+    pub fn find(name: &str, sidecars: &[Sidecar], environment: &[(String, String)]) -> Option<Self> {
+        let same = |one: &str| one.replace('-', "_").eq_ignore_ascii_case(&name.replace('-', "_"));
+        let sidecar = sidecars.iter().find(|sidecar| same(sidecar.name()))?.clone();
+        let variable = format!("SIDECAR_{}_TOKEN", name.to_ascii_uppercase().replace('-', "_"));
+        let secret = format!("{SECRET_PREFIX}{variable}");
+        let value = |wanted: &str| environment.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.clone());
+        Some(Self { sidecar, token: value(&secret).or_else(|| value(&variable)) })
+    }
+}
+
+/// A sidecar that this process asks.
+pub struct Service {
+    transport: Transport<Full<Bytes>>,
+    base: String,
+    token: Option<HeaderValue>,
+}
+
+/// An answer, with any status.
+#[derive(Debug)]
+pub struct Answer {
+    /// Its status.
+    pub status: StatusCode,
+    /// Its body.
+    pub body: Bytes,
+}
+
+/// A request without an answer.
+#[derive(Debug, Error)]
+pub enum AskError {
+    /// The sidecar has not answered.
+    #[error(transparent)]
+    Send(#[from] SendError),
+    /// The answer broke off, or is too large.
+    #[error("its answer cannot be read: {0}")]
+    Body(String),
+    /// The path, or the token, does not fit into a request.
+    #[error("it cannot be asked: {0}")]
+    Request(#[from] http::Error),
+    /// The sidecar refused.
+    #[error("{0}")]
+    Refused(String),
+}
+
+impl Service {
+    /// Makes the way to a sidecar. `timeout` limits the time for an answer.
+    ///
+    /// # Errors
+    ///
+    /// [`AskError::Request`] for a token that no header can have.
+    pub fn new(Place { sidecar, token }: Place, timeout: Duration) -> Result<Self, AskError> {
+        let token = token.map(|token| HeaderValue::from_str(&format!("Bearer {token}"))).transpose();
+        let mut token = token.map_err(http::Error::from)?;
+        if let Some(token) = &mut token {
+            token.set_sensitive(true);
+        }
+        let config = TransportConfig {
+            connect_timeout: CONNECT.min(timeout),
+            response_timeout: timeout,
+            max_concurrent: MAX_CONCURRENT,
+            breaker_failures: BREAKER.0,
+            breaker_pause: BREAKER.1,
+        };
+        let transport = Transport::new(vec![sidecar], Vec::new(), config);
+        let base = transport.environment().pop().map(|(_, url)| url).unwrap_or_default();
+        Ok(Self { transport, base, token })
+    }
+
+    /// Sends a request, with JSON if there is any, and reads the answer.
+    ///
+    /// # Errors
+    ///
+    /// [`AskError`] when there is no whole answer.
+    pub async fn ask(&self, method: Method, path: &str, json: Option<&Value>) -> Result<Answer, AskError> {
+        let mut request = Request::builder().method(method).uri(format!("{}{path}", self.base));
+        if let Some(token) = &self.token {
+            request = request.header(AUTHORIZATION, token);
+        }
+        if json.is_some() {
+            request = request.header(CONTENT_TYPE, "application/json");
+        }
+        let request = request.body(Full::from(json.map(Value::to_string).unwrap_or_default()))?;
+        let route = self.transport.route(request.uri())?;
+        let (head, body) = self.transport.send(&route, request, None).await?.into_parts();
+        let body = Limited::new(body, MAX_ANSWER_BYTES).collect().await;
+        let body = body.map_err(|error| AskError::Body(error.to_string()))?.to_bytes();
+        Ok(Answer { status: head.status, body })
+    }
+
+    /// Sends JSON, and reads the JSON of the answer. 204 has none, and neither has 409, which means that a lease has ended.
+    ///
+    /// # Errors
+    ///
+    /// [`AskError`] when there is no answer, or another one.
+    pub(crate) async fn work(&self, method: Method, path: &str, json: &Value) -> Result<Option<Bytes>, AskError> {
+        let answer = self.ask(method, path, Some(json)).await?;
+        match answer.status {
+            StatusCode::NO_CONTENT | StatusCode::CONFLICT => Ok(None),
+            StatusCode::OK => Ok(Some(answer.body)),
+            _ => Err(AskError::Refused(answer.detail())),
+        }
+    }
+}
+
+impl Answer {
+    /// The sentence of a problem document, or the status of another answer.
+    #[must_use]
+    pub fn detail(&self) -> String {
+        let json = serde_json::from_slice::<Value>(&self.body).ok();
+        let detail = json.as_ref().and_then(|json| json["detail"].as_str());
+        detail.map_or_else(|| format!("it answered {}", self.status.as_u16()), ToString::to_string)
+    }
+}
