@@ -121,7 +121,7 @@ describeWith("chromium", "a browser's EventSource", () => {
               let opened = 0;
               source.addEventListener("open", () => opened++);
               source.addEventListener(name, (event) => {
-                const message = event as MessageEvent<string>;
+                const message = event as MessageEvent;
                 ids.push(message.lastEventId);
                 data.push(message.data);
                 if (ids.length < wanted) return;
