@@ -123,7 +123,7 @@ describeWith("chromium", "a browser's EventSource", () => {
               source.addEventListener(name, (event) => {
                 const message = event as MessageEvent;
                 ids.push(message.lastEventId);
-                data.push(message.data);
+                data.push(message.data as string);
                 if (ids.length < wanted) return;
                 source.close();
                 resolve([ids, data, opened]);
