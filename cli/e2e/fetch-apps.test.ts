@@ -11,7 +11,7 @@ const build = (cwd: string) => spawnSync(process.execPath, [tenon, "build", "-r"
 
 interface App extends AsyncDisposable {
   ask(path: string, init?: RequestInit): Promise<Response>;
-  /** What it has logged so far. */
+  /** Its log so far. */
   logged(): string;
 }
 

@@ -66,7 +66,7 @@ export async function sendBody(
   }
 }
 
-/** What a promise resolves to in this turn of the event loop. */
+/** The result of a promise in this turn of the event loop. */
 async function atOnce<T>(promise: Promise<T>): Promise<T | undefined> {
   let turn: NodeJS.Immediate | undefined;
   const later = new Promise<undefined>((resolve) => {

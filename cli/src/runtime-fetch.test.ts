@@ -1,4 +1,4 @@
-/** What `Runtime.fetch` takes, and how `close` ends it. */
+/** Tests of `Runtime.fetch`: its arguments, and its end by `close`. */
 import { expect, test } from "vitest";
 import { Runtime } from "./runtime.ts";
 

@@ -23,7 +23,7 @@ export function bundleError(project: Project, messages: readonly Message[]): Ten
   return new TenonError("BUILD", shown.join("\n"));
 }
 
-/** Whether bundling failed only because the handler module has no default export. */
+/** Reports whether bundling failed only because the handler module has no default export. */
 export function lacksDefault(error: unknown): boolean {
   const { errors = [] } = Object(error) as { readonly errors?: readonly Message[] };
   return (

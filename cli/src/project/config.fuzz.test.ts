@@ -98,7 +98,7 @@ test("a text is a configuration, or an error that names places of the text", { t
   report(run, `${accepted} of them accepted`);
 });
 
-/** What the rest of the program relies on. */
+/** The properties on which the rest of the program relies. */
 function checkAll(config: Config): void {
   expect(config.project.name).not.toBe("");
   expect(Object.hasOwn(Object.prototype, "polluted")).toBe(false);

@@ -57,7 +57,7 @@ impl Memories {
     /// Nothing is kept.
     pub fn trim(&self) {}
 
-    /// What is known: nothing.
+    /// The default, because this system does not report usage.
     #[must_use]
     pub fn usage(&self) -> Usage {
         Usage::default()

@@ -53,14 +53,14 @@ pub use {
     stacks::Stacks,
 };
 
-/// What memories take.
+/// Usage of memories.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Memories of instances that exist.
     pub used: usize,
     /// Slots that wait to be used again.
     pub waiting: usize,
-    /// What these keep resident, in bytes.
+    /// Resident bytes of idle memories.
     pub resident: usize,
 }
 

@@ -1,6 +1,6 @@
-//! Places for requests that run: a number in all, a number in each module, and a short queue before them.
+//! Permits for running requests: limits in total and for each module, and a short queue before them.
 //!
-//! A place is taken per request and given back with it; a connection that is idle has none. A request that would not get one in
+//! A permit is taken per request and given back with it; a connection that is idle has none. A request that would not get one in
 //! time is refused as it arrives: a client that knows at once can try another server.
 
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use crate::config::{Limits, ms, size};
 use crate::metrics::Metrics;
 use crate::problem::Problem;
 
-/// The places of a runtime.
+/// The permits of a runtime.
 pub(crate) struct Admission {
     all: Arc<Semaphore>,
     queue: Arc<Semaphore>,
-    /// Half of the places: requests whose bodies arrive while they run take no more, because their clients decide how long they
+    /// Half of the permits: requests whose bodies arrive while they run take no more, because their clients decide how long they
     /// run.
     uploads: Arc<Semaphore>,
     /// How many there are of each.
@@ -28,7 +28,7 @@ pub(crate) struct Admission {
     metrics: Arc<Metrics>,
 }
 
-/// How long requests hold a place.
+/// The mean time that requests hold a permit.
 #[derive(Default)]
 struct Held {
     /// A mean in nanoseconds in which the last ones weigh most.
@@ -50,15 +50,15 @@ impl Held {
         self.requests.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How long the last of `queued` requests waits for one of `places`.
-    fn wait(&self, queued: usize, places: usize) -> Duration {
-        let nanos = u128::from(self.mean.load(Ordering::Relaxed)) * queued as u128 / places.max(1) as u128;
+    /// How long the last of `queued` requests waits for one of `permits`.
+    fn wait(&self, queued: usize, permits: usize) -> Duration {
+        let nanos = u128::from(self.mean.load(Ordering::Relaxed)) * queued as u128 / permits.max(1) as u128;
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 }
 
-/// The places of one module.
-pub(crate) struct Places {
+/// The permits of one module.
+pub(crate) struct ModulePermits {
     running: Arc<Semaphore>,
     waiting: Semaphore,
     /// How many there are of each.
@@ -66,8 +66,8 @@ pub(crate) struct Places {
     held: Arc<Held>,
 }
 
-impl Places {
-    /// The places of a module with these limits: those of the module before it when there are as many.
+impl ModulePermits {
+    /// The permits of a module with these limits: those of the module before it when there are as many.
     ///
     /// A module that may run less than the server has the same share of the queue, so that its requests do not fill the
     /// queue for others.
@@ -87,8 +87,8 @@ impl Places {
     }
 }
 
-/// A place in the runtime and one in the module. Both are free again when it is dropped.
-pub(crate) struct Place {
+/// Permission to run a request: a permit of the runtime and one of the module. Dropping it releases both.
+pub(crate) struct Permit {
     _all: OwnedSemaphorePermit,
     _module: OwnedSemaphorePermit,
     _running: Counted,
@@ -97,7 +97,7 @@ pub(crate) struct Place {
     since: Instant,
 }
 
-impl Drop for Place {
+impl Drop for Permit {
     fn drop(&mut self) {
         let duration = self.since.elapsed();
         self.held.iter().for_each(|held| held.add(duration));
@@ -134,15 +134,15 @@ impl Admission {
         }
     }
 
-    /// A place for a request to the module whose places are `module`. The module's place is taken first, so that requests
-    /// that wait for a busy module leave the server's places to others.
+    /// A permit for a request to the module whose permits are `module`. The module's permit is taken first, so that requests
+    /// that wait for a busy module leave the server's permits to others.
     ///
     /// # Errors
     ///
-    /// [`Problem::Overloaded`] when the queue is full or too slow, or when no place came free in time.
-    pub(crate) async fn admit(&self, module: &Places) -> Result<Place, Problem> {
-        if let Some(place) = self.at_once(module) {
-            return Ok(place);
+    /// [`Problem::Overloaded`] when the queue is full or too slow, or when no permit came free in time.
+    pub(crate) async fn admit(&self, module: &ModulePermits) -> Result<Permit, Problem> {
+        if let Some(permit) = self.at_once(module) {
+            return Ok(permit);
         }
         let ends = Instant::now() + self.timeout;
         let (Ok(_of_module), Ok(_waiting)) = (module.waiting.try_acquire(), self.queue.try_acquire()) else {
@@ -155,43 +155,43 @@ impl Admission {
         let both = async {
             let running = Arc::clone(&module.running).acquire_owned().await.ok()?;
             let all = Arc::clone(&self.all).acquire_owned().await.ok()?;
-            Some(self.place(all, running, module))
+            Some(self.permit(all, running, module))
         };
         match tokio::time::timeout_at(ends.into(), both).await {
-            Ok(Some(place)) => Ok(place),
+            Ok(Some(permit)) => Ok(permit),
             _ => Err(Problem::Overloaded),
         }
     }
 
-    /// A place for a request whose body arrives while it runs.
+    /// A permit for a request whose body arrives while it runs.
     ///
     /// # Errors
     ///
-    /// [`Problem::Overloaded`] as for any request, and when such requests have half of the places
-    pub(crate) async fn admit_upload(&self, module: &Places) -> Result<Place, Problem> {
+    /// [`Problem::Overloaded`] as for any request, and when such requests have half of the permits
+    pub(crate) async fn admit_upload(&self, module: &ModulePermits) -> Result<Permit, Problem> {
         let upload = Arc::clone(&self.uploads).try_acquire_owned().map_err(|_| Problem::Overloaded)?;
-        let mut place = self.admit(module).await?;
-        place.upload = Some(upload);
-        Ok(place)
+        let mut permit = self.admit(module).await?;
+        permit.upload = Some(upload);
+        Ok(permit)
     }
 
     /// How long a request is likely to wait that is the last in the queue.
-    fn wait(&self, module: &Places) -> Duration {
+    fn wait(&self, module: &ModulePermits) -> Duration {
         let queued = |all: usize, queue: &Semaphore| all - queue.available_permits().min(all);
         let of_module = module.held.wait(queued(module.all[1], &module.waiting), module.all[0]);
         let of_all = self.held.wait(queued(self.most[1], &self.queue), self.most[0]);
-        // Where the server has places left, only the module's own count.
+        // Where the server has permits left, only the module's own count.
         if self.all.available_permits() > 0 { of_module } else { of_module.max(of_all) }
     }
 
-    fn at_once(&self, module: &Places) -> Option<Place> {
+    fn at_once(&self, module: &ModulePermits) -> Option<Permit> {
         let running = Arc::clone(&module.running).try_acquire_owned().ok()?;
         let all = Arc::clone(&self.all).try_acquire_owned().ok()?;
-        Some(self.place(all, running, module))
+        Some(self.permit(all, running, module))
     }
 
-    fn place(&self, all: OwnedSemaphorePermit, running: OwnedSemaphorePermit, module: &Places) -> Place {
-        Place {
+    fn permit(&self, all: OwnedSemaphorePermit, running: OwnedSemaphorePermit, module: &ModulePermits) -> Permit {
+        Permit {
             _all: all,
             _module: running,
             _running: Counted::new(&self.metrics.running),
@@ -207,16 +207,16 @@ impl Admission {
         is_idle.then(|| self.held.requests.load(Ordering::Relaxed))
     }
 
-    /// How many places are free.
+    /// The number of free permits.
     #[cfg(test)]
     pub(crate) fn free(&self) -> usize {
         self.all.available_permits()
     }
 
-    /// Takes places away until the result is dropped.
+    /// Takes permits away until the result is dropped.
     #[cfg(test)]
-    pub(crate) fn occupy(&self, places: u32) -> OwnedSemaphorePermit {
-        Arc::clone(&self.all).try_acquire_many_owned(places).unwrap()
+    pub(crate) fn occupy(&self, permits: u32) -> OwnedSemaphorePermit {
+        Arc::clone(&self.all).try_acquire_many_owned(permits).unwrap()
     }
 }
 
@@ -228,13 +228,13 @@ mod tests {
     async fn a_request_that_would_not_be_served_in_time_is_refused_as_it_arrives() {
         let limits = Limits { max_concurrent: 2, max_queued: 100, queue_timeout_ms: 60_000, ..Limits::default() };
         let admission = Admission::new(&limits, Arc::new(Metrics::new()));
-        let places = Places::of(&limits, None);
-        let running = [admission.admit(&places).await.unwrap(), admission.admit(&places).await.unwrap()];
-        // A place comes free once in half an hour.
-        places.held.add(Duration::from_secs(3_600));
-        assert_eq!(admission.admit(&places).await.err(), Some(Problem::Overloaded));
+        let permits = ModulePermits::of(&limits, None);
+        let running = [admission.admit(&permits).await.unwrap(), admission.admit(&permits).await.unwrap()];
+        // A permit comes free once in half an hour.
+        permits.held.add(Duration::from_secs(3_600));
+        assert_eq!(admission.admit(&permits).await.err(), Some(Problem::Overloaded));
         // Nothing is known of a module that has not served yet, and a module that serves fast waits.
-        for fast in [Places::of(&limits, None), places] {
+        for fast in [ModulePermits::of(&limits, None), permits] {
             fast.held.mean.store(1_000, Ordering::Relaxed);
             let mut waiting = std::pin::pin!(admission.admit(&fast));
             let mut context = std::task::Context::from_waker(std::task::Waker::noop());

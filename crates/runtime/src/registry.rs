@@ -13,7 +13,7 @@ use tokio::task::{AbortHandle, Id, JoinSet};
 use tokio::time::{Instant, timeout_at};
 use wasmtime::component::Linker;
 
-use crate::admission::Places;
+use crate::admission::ModulePermits;
 use crate::config::{ModuleSource, ms};
 use crate::engine::SharedEngine;
 use crate::error::RuntimeError;
@@ -80,8 +80,8 @@ pub(crate) struct Slot {
     stamp: Option<Stamp>,
     pub(crate) surroundings: Arc<Surroundings>,
     pub(crate) state: State,
-    /// A module that replaces another takes its places over.
-    pub(crate) places: Arc<Places>,
+    /// A module that replaces another takes over its permits.
+    pub(crate) permits: Arc<ModulePermits>,
 }
 
 /// The identity of a file's content. Another file, and one that was written to, has another.
@@ -378,9 +378,9 @@ impl Shelf {
         let before = table.slots.get(&source.name);
         #[cfg(test)]
         let before = crate::crossing::before(before, table.slots.values().next(), &surroundings);
-        let places = Places::of(&surroundings.limits, before.map(|slot| &slot.places));
+        let permits = ModulePermits::of(&surroundings.limits, before.map(|slot| &slot.permits));
         let name = source.name.clone();
-        let slot = Arc::new(Slot { source, stamp, surroundings, state, places });
+        let slot = Arc::new(Slot { source, stamp, surroundings, state, permits });
         table.slots.insert(name, Arc::clone(&slot));
         Ok(slot)
     }
@@ -400,8 +400,8 @@ impl Shelf {
                 (None, Some(before)) if before.source == source => Arc::clone(before),
                 (state, before) => {
                     let state = state.or_else(|| Some(before?.state.clone())).unwrap_or(State::Failed);
-                    let places = Places::of(&surroundings.limits, before.map(|slot| &slot.places));
-                    Arc::new(Slot { source, stamp, surroundings, state, places })
+                    let permits = ModulePermits::of(&surroundings.limits, before.map(|slot| &slot.permits));
+                    Arc::new(Slot { source, stamp, surroundings, state, permits })
                 }
             };
             slots.insert(name, slot);

@@ -14,7 +14,7 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tempfile::TempDir;
-use tenon_fixtures::calls::{Call, Gave, NO_LIMIT, Script, Taken};
+use tenon_fixtures::calls::{Call, NO_LIMIT, Script, StepResults, Taken};
 use tenon_transport::{Address, Allow, Sidecar};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener};
@@ -171,10 +171,10 @@ impl World {
     async fn call(&self, module: &str, url: &str) -> Result<String, String> {
         let (status, body) = self.run(module, Script::default().start(&Call::get(url)).wait(NO_LIMIT).take()).await;
         assert_eq!(status, 200, "{module} {url}");
-        let mut gave = Gave(&body);
-        gave.number();
-        gave.number();
-        match gave.taken() {
+        let mut results = StepResults(&body);
+        results.number();
+        results.number();
+        match results.taken() {
             Taken::Response { body, .. } => Ok(String::from_utf8_lossy(&body).into_owned()),
             Taken::Failure { detail, .. } => Err(detail),
             Taken::None => panic!("{module} {url}: nothing to take"),
@@ -187,7 +187,7 @@ impl World {
         let mut crossings = BTreeSet::new();
 
         let (_, body) = self.run("spy", Script::default().environment()).await;
-        let variables = Gave(&body).pairs();
+        let variables = StepResults(&body).pairs();
         assert!(variables.iter().any(|(name, _)| name == "SIDECAR_COMMON_URL"), "{variables:?}");
         if format!("{variables:?}").contains(canary) {
             crossings.insert("environment");
@@ -284,7 +284,7 @@ async fn no_attempt_succeeds() {
     assert!(world.call("vault", "sidecar:store/").await.unwrap().contains(&world.canary));
     assert!(world.call("vault", &format!("http://{}/", world.outside)).await.unwrap().contains(&world.canary));
     let (_, variables) = world.run("vault", Script::default().environment()).await;
-    assert!(format!("{:?}", Gave(&variables).pairs()).contains(&format!("{}-secret", world.canary)));
+    assert!(format!("{:?}", StepResults(&variables).pairs()).contains(&format!("{}-secret", world.canary)));
     assert_eq!(world.crossings().await, BTreeSet::new());
 }
 

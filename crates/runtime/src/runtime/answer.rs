@@ -12,7 +12,7 @@ use http_body::Body;
 
 use super::Runtime;
 use super::report::{ended, log, report, report_cut, stalled};
-use crate::admission::Place;
+use crate::admission::Permit;
 use crate::body::arriving::{self, Arriving};
 use crate::body::{self, ResponseBody};
 use crate::call::direct::Called;
@@ -89,13 +89,13 @@ impl Runtime {
         if let Some(recording) = &exchange.recording {
             recording.request_body(&body);
         }
-        let place = admitted(module, self.shared.admission.admit(&slot.places)).await?;
+        let permit = admitted(module, self.shared.admission.admit(&slot.permits)).await?;
         let caller = caller_of(exchange, origin);
         let class = Class::of(&parts.method, parts.uri.path());
         let request = Request::from_parts(parts, body);
         let (runtime, its_module) = (self.clone(), Arc::clone(module));
         let call = |mut room| async move {
-            let answered = runtime.call_in_time(&its_module, caller, request, place, &mut room).await;
+            let answered = runtime.call_in_time(&its_module, caller, request, permit, &mut room).await;
             (answered, room)
         };
         compute(module, class, room, call).await
@@ -177,10 +177,10 @@ impl Runtime {
         module: &Arc<Module>,
         caller: Caller,
         request: Request<Bytes>,
-        place: Place,
+        permit: Permit,
         room: &mut Room,
     ) -> Result<Response<ResponseBody>, Problem> {
-        let called = self.call(module, &caller, request, place, room);
+        let called = self.call(module, &caller, request, permit, room);
         in_time(module, &caller, called).await
     }
 
@@ -189,12 +189,12 @@ impl Runtime {
         module: &Arc<Module>,
         caller: &Caller,
         request: Request<Bytes>,
-        place: Place,
+        permit: Permit,
         room: &mut Room,
     ) -> Result<Response<ResponseBody>, Failure> {
         match &module.entry {
-            Entry::Direct(_) => self.call_directly(module, caller, request, place, room).await,
-            Entry::WasiHttp(_) => self.call_by_http(module, caller, request, place, room).await,
+            Entry::Direct(_) => self.call_directly(module, caller, request, permit, room).await,
+            Entry::WasiHttp(_) => self.call_by_http(module, caller, request, permit, room).await,
         }
     }
 
@@ -203,7 +203,7 @@ impl Runtime {
         module: &Arc<Module>,
         caller: &Caller,
         request: Request<Bytes>,
-        place: Place,
+        permit: Permit,
         room: &mut Room,
     ) -> Result<Response<ResponseBody>, Failure> {
         let head = request.method() == Method::HEAD;
@@ -213,7 +213,7 @@ impl Runtime {
             Called::Streamed(start) => {
                 // The request's body is the guest's now, and each piece of the response gets room of its own.
                 room.clear();
-                return Ok(self.stream(module, caller, start, head, (instance, place, None)));
+                return Ok(self.stream(module, caller, start, head, (instance, permit, None)));
             }
             Called::Waits(_) => {
                 return Err(Failure::InvalidResponse(
@@ -221,7 +221,7 @@ impl Runtime {
                 ));
             }
         };
-        Self::finish_whole(module, response, instance, place, room).await
+        Self::finish_whole(module, response, instance, permit, room).await
     }
 
     /// Takes the instance back that has given a whole response, and keeps room for that.
@@ -229,7 +229,7 @@ impl Runtime {
         module: &Arc<Module>,
         response: Response<Bytes>,
         instance: Instance,
-        place: Place,
+        permit: Permit,
         room: &mut Room,
     ) -> Result<Response<ResponseBody>, Failure> {
         // Reserved before the permit is free, so that bytes for slow clients are within the budget, and running
@@ -239,7 +239,7 @@ impl Runtime {
         let module = Arc::clone(module);
         let take_back = async move {
             module.take_back(instance).await;
-            drop(place);
+            drop(permit);
         };
         if at_once {
             // To wake another thread for it, which fetches the memory from this one's caches, takes longer.
@@ -252,14 +252,14 @@ impl Runtime {
         Ok(response.map(ResponseBody::from))
     }
 
-    /// Goes on with a streamed response. A task has the instance, the place, and the rest of the request's body until its end.
+    /// Goes on with a streamed response. A task has the instance, the permit, and the rest of the request's body until its end.
     pub(super) fn stream(
         &self,
         module: &Arc<Module>,
         caller: &Caller,
         start: Response<Bytes>,
         head: bool,
-        (instance, place, arriving): (Instance, Place, Option<Arriving>),
+        (instance, permit, arriving): (Instance, Permit, Option<Arriving>),
     ) -> Response<ResponseBody> {
         let (parts, first) = start.into_parts();
         let (pieces, maker) = pieces::streamed(first, arriving, &module.surroundings.limits, &self.shared.streams);
@@ -269,7 +269,7 @@ impl Runtime {
             if let Some(instance) = instance {
                 module.take_back(instance).await;
             }
-            drop(place);
+            drop(permit);
         }));
         // Where there can be no content (RFC 9110, section 6.4.1), the response is cancelled at once.
         let bodyless = head || matches!(parts.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
@@ -282,13 +282,13 @@ impl Runtime {
         module: &Arc<Module>,
         caller: &Caller,
         request: Request<Bytes>,
-        place: Place,
+        permit: Permit,
         room: &mut Room,
     ) -> Result<Response<ResponseBody>, Failure> {
         let request = request.map(|body| body::held(body, room.body()));
         let limits = &module.surroundings.limits;
-        let place = Arc::new(place);
-        let done = || ended(module, caller, &place);
+        let permit = Arc::new(permit);
+        let done = || ended(module, caller, &permit);
         let stalled = || stalled(module, caller, limits.request_timeout_ms);
         let instance = self.instance(module, caller.clone()).await?;
         let again = (instance.uses() > 0).then(|| request.clone());
@@ -357,12 +357,12 @@ pub(super) fn caller_of(exchange: &Exchange, origin: Origin) -> Caller {
     }
 }
 
-/// Waits for a place, and counts a refusal.
+/// Waits for a permit, and counts a refusal.
 pub(super) async fn admitted(
     module: &Module,
-    place: impl Future<Output = Result<Place, Problem>>,
-) -> Result<Place, Problem> {
-    place.await.inspect_err(|_| module.info.metrics.count(Count::Overloaded))
+    permit: impl Future<Output = Result<Permit, Problem>>,
+) -> Result<Permit, Problem> {
+    permit.await.inspect_err(|_| module.info.metrics.count(Count::Overloaded))
 }
 
 /// Runs a call on the thread that computes for its module. The call has the room for as long as it lasts.

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
-use crate::admission::Place;
+use crate::admission::Permit;
 use crate::call::pieces::Cut;
 use crate::call::{Failure, Instance};
 use crate::host::Caller;
@@ -12,13 +12,13 @@ use crate::module::{Module, ModuleInfo};
 use crate::problem::Problem;
 use crate::recording::Level;
 
-/// Makes the end of a guest that streams its answer: it frees the place in the module.
+/// Makes the end of a guest that streams its answer: it frees the permit in the module.
 pub(super) fn ended(
     module: &Arc<Module>,
     caller: &Caller,
-    place: &Arc<Place>,
+    permit: &Arc<Permit>,
 ) -> impl FnOnce(Result<Instance, Failure>) + Send + 'static {
-    let (module, caller, place) = (Arc::clone(module), caller.clone(), Arc::clone(place));
+    let (module, caller, permit) = (Arc::clone(module), caller.clone(), Arc::clone(permit));
     move |ended| {
         match ended {
             Ok(instance) => module.keep(instance),
@@ -27,7 +27,7 @@ pub(super) fn ended(
                 report(&module.info, &caller, &failure);
             }
         }
-        drop(place);
+        drop(permit);
     }
 }
 

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use super::Runtime;
 use super::answer::{admitted, caller_of, compute, in_time};
-use crate::admission::Place;
+use crate::admission::Permit;
 use crate::body::arriving::{Arriving, Given};
 use crate::body::{self, ResponseBody};
 use crate::call::direct::{self, Called};
@@ -36,7 +36,7 @@ impl Runtime {
         if let Some(takes) = entry.takes_pieces() {
             return Ok(takes);
         }
-        let place = admitted(module, self.shared.admission.admit(&slot.places)).await?;
+        let permit = admitted(module, self.shared.admission.admit(&slot.permits)).await?;
         let caller = caller_of(exchange, Origin::default());
         let (runtime, its_module) = (self.clone(), Arc::clone(module));
         let asking = async move {
@@ -46,7 +46,7 @@ impl Runtime {
             };
             let (takes, instance) = in_time(&its_module, &caller, asked).await?;
             its_module.take_back(instance).await;
-            drop(place);
+            drop(permit);
             Ok::<_, Problem>(takes)
         };
         let takes = module.compute.run(Class::STREAM, asking).await?;
@@ -77,8 +77,8 @@ impl Runtime {
                 return Err(problem);
             }
         };
-        let place = match admitted(module, self.shared.admission.admit_upload(&slot.places)).await {
-            Ok(place) => place,
+        let permit = match admitted(module, self.shared.admission.admit_upload(&slot.permits)).await {
+            Ok(permit) => permit,
             Err(problem) => {
                 arriving.leave().await;
                 return Err(problem);
@@ -88,7 +88,7 @@ impl Runtime {
         let request = Request::from_parts(parts, ());
         let (runtime, its_module) = (self.clone(), Arc::clone(module));
         let call = |mut room| async move {
-            let called = runtime.call_upload(&its_module, &caller, request, arriving, place, &mut room).await;
+            let called = runtime.call_upload(&its_module, &caller, request, arriving, permit, &mut room).await;
             (called, room)
         };
         compute(module, Class::STREAM, room, call).await
@@ -102,7 +102,7 @@ impl Runtime {
         caller: &Caller,
         request: Request<()>,
         mut arriving: Arriving,
-        place: Place,
+        permit: Permit,
         room: &mut Room,
     ) -> Result<Response<ResponseBody>, Problem> {
         let limits = &module.surroundings.limits;
@@ -116,10 +116,10 @@ impl Runtime {
             let wanted = match called {
                 Called::Waits(wanted) => wanted,
                 Called::Streamed(start) => {
-                    return Ok(self.stream(module, caller, start, head, (instance, place, Some(arriving))));
+                    return Ok(self.stream(module, caller, start, head, (instance, permit, Some(arriving))));
                 }
                 Called::Whole(response) => {
-                    let finished = Self::finish_whole(module, response, instance, place, room);
+                    let finished = Self::finish_whole(module, response, instance, permit, room);
                     let response = in_time(module, caller, finished).await;
                     arriving.leave().await;
                     return response;
@@ -133,7 +133,7 @@ impl Runtime {
                     if let Ok(Ok(Called::Whole(_))) = timeout(WIND_UP, broken).await {
                         module.take_back(instance).await;
                     }
-                    drop(place);
+                    drop(permit);
                     arriving.leave().await;
                     return Err(problem);
                 }

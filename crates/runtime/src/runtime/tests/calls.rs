@@ -13,7 +13,7 @@ use http_body_util::combinators::UnsyncBoxBody;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use tenon_fixtures::calls::{Call, Gave, NO_LIMIT, Script, Taken};
+use tenon_fixtures::calls::{Call, NO_LIMIT, Script, StepResults, Taken};
 use tenon_fixtures::random::Numbers;
 use tenon_transport::{Address, Sidecar};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -179,9 +179,9 @@ async fn failing(runtime: &Runtime, calls: &[Call<'_>]) -> Vec<(u32, String)> {
     let mut failures = Vec::new();
     for call in calls {
         let given = answered(runtime, Script::default().start(call).wait(NO_LIMIT).take()).await;
-        let mut gave = Gave(&given);
-        assert_eq!((gave.number(), gave.number()), (1, 1));
-        match gave.taken() {
+        let mut results = StepResults(&given);
+        assert_eq!((results.number(), results.number()), (1, 1));
+        match results.taken() {
             Taken::Failure { call: 1, reason, detail } => failures.push((reason, detail)),
             other => panic!("{call:?}: {other:?}"),
         }
@@ -221,15 +221,15 @@ async fn calls_run_at_once_and_are_taken_in_the_order_of_their_ends() {
     script.start(&Call::get(&open)).wait(NO_LIMIT).take().wait(NO_LIMIT).take();
     script.wait(NO_LIMIT).wait(1_000).take();
     let given = answered(&runtime, &script).await;
-    let mut gave = Gave(&given);
-    assert_eq!([(); 3].map(|()| gave.number()), [1, 2, 3]);
-    let take = |gave: &mut Gave| {
-        assert_eq!(gave.number(), 1, "a call has ended");
-        gave.taken()
+    let mut results = StepResults(&given);
+    assert_eq!([(); 3].map(|()| results.number()), [1, 2, 3]);
+    let take = |results: &mut StepResults| {
+        assert_eq!(results.number(), 1, "a call has ended");
+        results.taken()
     };
-    assert_eq!([(); 2].map(|()| number_of(&take(&mut gave))).iter().sum::<u32>(), 5);
-    assert_eq!(gave.number(), 4);
-    let echoed = take(&mut gave);
+    assert_eq!([(); 2].map(|()| number_of(&take(&mut results))).iter().sum::<u32>(), 5);
+    assert_eq!(results.number(), 4);
+    let echoed = take(&mut results);
     let Taken::Response { call: 4, status: 203, headers, .. } = &echoed else { panic!("{echoed:?}") };
     let twice: Vec<_> = headers.iter().filter(|(name, _)| name == "x-twice").map(|(_, value)| value.as_str()).collect();
     assert_eq!(twice, ["1", "2"]);
@@ -245,12 +245,12 @@ async fn calls_run_at_once_and_are_taken_in_the_order_of_their_ends() {
     }
     assert!(!told.contains("tenon-egress"), "{told}");
     // Nothing else has ended.
-    assert_eq!((gave.number(), gave.taken()), (0, Taken::None));
-    assert_eq!(gave.number(), 5);
-    let rest: HashSet<_> = [(); 2].map(|()| number_of(&take(&mut gave))).into();
+    assert_eq!((results.number(), results.taken()), (0, Taken::None));
+    assert_eq!(results.number(), 5);
+    let rest: HashSet<_> = [(); 2].map(|()| number_of(&take(&mut results))).into();
     assert_eq!(rest, HashSet::from([1, 5]));
-    assert_eq!((gave.number(), gave.number(), gave.taken()), (0, 0, Taken::None));
-    assert!(gave.0.is_empty());
+    assert_eq!((results.number(), results.number(), results.taken()), (0, 0, Taken::None));
+    assert!(results.0.is_empty());
 }
 
 #[tokio::test]
@@ -352,17 +352,17 @@ async fn the_calls_of_a_request_are_limited_in_number_and_in_bytes() {
     script.start(&call).wait(NO_LIMIT).start(&post).cancel(1).take();
     script.start(&post).wait(NO_LIMIT).take().start(&post).take();
     let first = answered(&runtime, &script).await;
-    let mut gave = Gave(&first);
-    assert_eq!([(); 3].map(|()| gave.number()), [1, 1, 2]);
+    let mut results = StepResults(&first);
+    assert_eq!([(); 3].map(|()| results.number()), [1, 1, 2]);
     let failed = |taken| match taken {
         Taken::Failure { call, reason: UNREACHABLE, detail } => (call, detail),
         other => panic!("{other:?}"),
     };
-    assert_eq!(failed(gave.taken()), (2, "its calls hold more than max_hostcall_bytes".to_string()));
-    assert_eq!((gave.number(), gave.number()), (3, 1));
-    assert!(matches!(gave.taken(), Taken::Response { call: 3, .. }));
-    assert_eq!(gave.number(), 4);
-    let (call_number, detail) = failed(gave.taken());
+    assert_eq!(failed(results.taken()), (2, "its calls hold more than max_hostcall_bytes".to_string()));
+    assert_eq!((results.number(), results.number()), (3, 1));
+    assert!(matches!(results.taken(), Taken::Response { call: 3, .. }));
+    assert_eq!(results.number(), 4);
+    let (call_number, detail) = failed(results.taken());
     assert_eq!((call_number, detail.contains("max_outbound_calls")), (4, true), "{detail}");
 
     let mut greedy = Script::default();
@@ -379,11 +379,11 @@ async fn the_calls_of_a_request_are_limited_in_number_and_in_bytes() {
         script.start(&call).wait(NO_LIMIT).cancel(number);
     }
     let given = answered(&runtime, script.start(&Call::get(&smaller)).wait(NO_LIMIT).take()).await;
-    let mut gave = Gave(&given);
+    let mut results = StepResults(&given);
     for number in 1..=20 {
-        assert_eq!((gave.number(), gave.number()), (number, 1));
+        assert_eq!((results.number(), results.number()), (number, 1));
     }
-    assert!(matches!(gave.taken(), Taken::Response { call: 20, body, .. } if body.len() == 20_000));
+    assert!(matches!(results.taken(), Taken::Response { call: 20, body, .. } if body.len() == 20_000));
 }
 
 #[tokio::test]
@@ -394,11 +394,11 @@ async fn a_call_is_cancelled_wherever_it_is() {
     script.start(&Call::get(&hang)).start(&Call::get(&echo)).cancel(1).cancel(77).wait(NO_LIMIT).take();
     script.start(&Call::get(&echo)).wait(NO_LIMIT).cancel(3).cancel(2).wait(NO_LIMIT).take();
     let given = answered(&runtime, &script).await;
-    let mut gave = Gave(&given);
-    assert_eq!([(); 3].map(|()| gave.number()), [1, 2, 1]);
-    assert_eq!(number_of(&gave.taken()), 2);
-    assert_eq!([(); 3].map(|()| gave.number()), [3, 1, 0]);
-    assert_eq!(gave.taken(), Taken::None);
+    let mut results = StepResults(&given);
+    assert_eq!([(); 3].map(|()| results.number()), [1, 2, 1]);
+    assert_eq!(number_of(&results.taken()), 2);
+    assert_eq!([(); 3].map(|()| results.number()), [3, 1, 0]);
+    assert_eq!(results.taken(), Taken::None);
     // It may have been cancelled before it was sent.
     until(|| peer.given_up() == peer.seen().iter().filter(|asked| asked.ends_with("/hang")).count()).await;
 }
@@ -421,9 +421,13 @@ async fn what_a_request_leaves_ends_with_it_and_its_instance_goes_on() {
                 left += 1;
                 until(|| peer.given_up() == left && runtime.shared.admission.free() == 4).await;
                 let given = answered(&runtime, &looking).await;
-                let mut gave = Gave(&given);
-                assert_eq!((gave.number(), gave.taken()), (0, Taken::None), "{isolation:?}");
-                assert_eq!((gave.number(), gave.number(), number_of(&gave.taken())), (1, 1, 1), "{isolation:?}");
+                let mut results = StepResults(&given);
+                assert_eq!((results.number(), results.taken()), (0, Taken::None), "{isolation:?}");
+                assert_eq!(
+                    (results.number(), results.number(), number_of(&results.taken())),
+                    (1, 1, 1),
+                    "{isolation:?}"
+                );
                 until(|| runtime.shared.admission.free() == 4).await;
             }
         }
@@ -470,9 +474,9 @@ async fn a_sidecar_at_a_socket_sees_transactions_end_and_recordings_have_the_cal
     let (runtime, _folder) = runtime_of(&format!("unix://{}", socket.display()), small(), Isolation::Request).await;
     let begin = Call { method: "POST", body: Some(b"{}"), ..Call::get("http://db.sidecar.internal/sql/transaction") };
     let given = answered(&runtime, Script::default().start(&begin).wait(NO_LIMIT).take()).await;
-    let mut gave = Gave(&given);
-    assert_eq!((gave.number(), gave.number()), (1, 1));
-    assert!(matches!(gave.taken(), Taken::Response { status: 201, .. }));
+    let mut results = StepResults(&given);
+    assert_eq!((results.number(), results.number()), (1, 1));
+    assert!(matches!(results.taken(), Taken::Response { status: 201, .. }));
     until(|| peer.seen() == ["POST /sql/transaction", "DELETE /sql/transaction"]).await;
     let metrics = runtime.metrics();
     let line = r#"tenon_sidecar_calls_total{module="c",sidecar="db",outcome="ok"} 1"#;
@@ -514,6 +518,6 @@ async fn arguments_at_random_fail_in_the_guest_alone() {
     }
     assert_eq!(statuses, HashSet::from([200, 500]));
     let given = answered(&runtime, Script::default().start(&Call::get(&echo)).wait(NO_LIMIT).take()).await;
-    let mut gave = Gave(&given);
-    assert_eq!((gave.number(), gave.number(), number_of(&gave.taken())), (1, 1, 1));
+    let mut results = StepResults(&given);
+    assert_eq!((results.number(), results.number(), number_of(&results.taken())), (1, 1, 1));
 }
