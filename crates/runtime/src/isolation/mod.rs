@@ -12,6 +12,7 @@
 mod campaign;
 mod conditions;
 mod probe;
+mod requests;
 mod store;
 mod tests;
 

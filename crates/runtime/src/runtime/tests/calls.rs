@@ -1,28 +1,18 @@
 //! Calls and log lines by `sdk:core/calls` and `sdk:core/log`.
 
-use std::collections::HashSet;
-use std::convert::Infallible;
-use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+mod peer;
 
-use futures::{Stream, StreamExt, stream};
-use http_body::Frame;
-use http_body_util::StreamBody;
-use http_body_util::combinators::UnsyncBoxBody;
-use hyper::body::Incoming;
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
+use std::collections::HashSet;
+
 use tenon_fixtures::calls::{Call, NO_LIMIT, Script, StepResults, Taken};
 use tenon_fixtures::random::Numbers;
 use tenon_transport::{Address, Sidecar};
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, UnixListener};
-use tokio::sync::{Barrier, Semaphore};
+use tokio::net::UnixListener;
 
 use super::isolation::created;
 use super::*;
 use crate::config::Isolation;
+use peer::Peer;
 
 const REFUSED: u32 = 0;
 const UNREACHABLE: u32 = 1;
@@ -30,114 +20,6 @@ const TIMEOUT: u32 = 2;
 const TOO_LARGE: u32 = 3;
 const INVALID: u32 = 4;
 const BROKEN: u32 = 5;
-
-/// A server that calls go to.
-struct Peer {
-    seen: Mutex<Vec<String>>,
-    /// Requests that were given up before they were answered.
-    given_up: AtomicUsize,
-    pair: Barrier,
-    gate: Semaphore,
-}
-
-/// Counts a request as given up, unless it is answered.
-struct Unanswered<'a>(&'a Peer);
-
-impl Drop for Unanswered<'_> {
-    fn drop(&mut self) {
-        self.0.given_up.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-type PeerBody = UnsyncBoxBody<Bytes, io::Error>;
-
-/// A body of unknown length.
-fn in_pieces(pieces: impl Stream<Item = io::Result<&'static str>> + Send + 'static) -> PeerBody {
-    StreamBody::new(pieces.map(|piece| piece.map(|text| Frame::data(Bytes::from(text))))).boxed_unsync()
-}
-
-impl Peer {
-    fn new() -> Arc<Self> {
-        let (seen, given_up) = (Mutex::default(), AtomicUsize::new(0));
-        Arc::new(Self { seen, given_up, pair: Barrier::new(2), gate: Semaphore::new(0) })
-    }
-
-    fn seen(&self) -> Vec<String> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn given_up(&self) -> usize {
-        self.given_up.load(Ordering::Relaxed)
-    }
-
-    async fn answer(&self, request: Request<Incoming>) -> Response<PeerBody> {
-        let (parts, body) = request.into_parts();
-        let whole = |bytes: Vec<u8>| Full::new(Bytes::from(bytes)).map_err(|never| match never {}).boxed_unsync();
-        let token = parts.headers.get("authorization").map(|value| value.to_str().unwrap());
-        let asked =
-            format!("{} {}{}", parts.method, parts.uri, token.map(|token| format!(" {token}")).unwrap_or_default());
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).push(asked.clone());
-        let size = || parts.uri.query().unwrap().parse().unwrap();
-        let response = Response::builder();
-        match parts.uri.path() {
-            "/hang" => {
-                let _unanswered = Unanswered(self);
-                std::future::pending::<()>().await;
-            }
-            "/pair" => {
-                self.pair.wait().await;
-            }
-            "/gate" => self.gate.acquire().await.unwrap().forget(),
-            "/open" => self.gate.add_permits(1),
-            "/size" => return response.body(whole(vec![b'x'; size()])).unwrap(),
-            "/pieces" => return response.body(in_pieces(stream::iter((0..size()).map(|_| Ok("piece"))))).unwrap(),
-            "/broken" => {
-                // Once the head and the first piece are sent.
-                let error = stream::once(async {
-                    tokio::task::yield_now().await;
-                    Err(io::Error::other("meant"))
-                });
-                return response.body(in_pieces(stream::iter([Ok("piece")]).chain(error))).unwrap();
-            }
-            "/stall" => {
-                let stalled = stream::iter([Ok("piece")]).chain(stream::pending());
-                return response.body(in_pieces(stalled)).unwrap();
-            }
-            "/fields" => return response.header("x-large", "x".repeat(size())).body(whole(Vec::new())).unwrap(),
-            "/sql/transaction" => {
-                return response.status(201).header("tenon-transaction", "t1").body(whole(Vec::new())).unwrap();
-            }
-            _ => {}
-        }
-        let body = body.collect().await.unwrap().to_bytes();
-        let mut told = format!("{asked}\n").into_bytes();
-        for (name, value) in &parts.headers {
-            told.extend([name.as_str().as_bytes(), b": ", value.as_bytes(), b"\n"].concat());
-        }
-        told.extend(body);
-        response.status(203).header("x-twice", "1").header("x-twice", "2").body(whole(told)).unwrap()
-    }
-
-    async fn serve(self: Arc<Self>, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
-        let peer = &self;
-        let answer = service_fn(|request| async move { Ok::<_, Infallible>(peer.answer(request).await) });
-        // A call that is given up ends the connection.
-        let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), answer).await;
-    }
-
-    /// Listens on loopback, and returns its URL.
-    async fn listen(self: &Arc<Self>) -> String {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let peer = Arc::clone(self);
-        tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(Arc::clone(&peer).serve(stream));
-            }
-        });
-        url
-    }
-}
 
 /// A runtime of the fixture that reaches a peer by TCP, and its URL.
 async fn calling(limits: Limits, isolation: Isolation) -> (Runtime, Arc<Peer>, String, TempDir) {
