@@ -1,26 +1,8 @@
 /** The contract of SQL, on everything that keeps to it. */
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { describeEach } from "../../../testing/needs.ts";
-import type { Answer } from "./ask.ts";
-import { type Started, sqlTargets } from "./targets.ts";
+import { expect, it } from "vitest";
+import { describeSql } from "./sql-suite.ts";
 
-describeEach("SQL: $name", sqlTargets, (target) => {
-  let started: Started;
-  const run = (route: string, json: unknown): Promise<Answer> => started.ask("POST", `/sql/${route}`, { json });
-  const query = (sql: string, ...params: unknown[]) => run("query", { sql, params });
-  const execute = (sql: string, ...params: unknown[]) => run("execute", { sql, params });
-  const postgres = target.dialect === "postgres";
-
-  beforeAll(async () => {
-    started = await target.start();
-    const id = postgres ? "id serial PRIMARY KEY" : "id INTEGER PRIMARY KEY";
-    const made = await execute(
-      `CREATE TABLE users (${id}, name TEXT NOT NULL UNIQUE, age INTEGER, active BOOLEAN, score DOUBLE PRECISION)`,
-    );
-    expect([made.status, made.text]).toEqual([200, '{"rows_affected":0}']);
-  });
-  afterAll(() => started.stop());
-
+describeSql("SQL: $name", ({ postgres, ask, run, query, execute }) => {
   it("has nothing to do in an empty batch", async () => {
     expect((await run("batch", { statements: [] })).json).toEqual({ results: [] });
   });
@@ -89,7 +71,7 @@ describeEach("SQL: $name", sqlTargets, (target) => {
 
   it("answers what is no request with 400, 413 or 415, and repeats nothing of it", async () => {
     const send = (body: string, type = "application/json") =>
-      started.ask("POST", "/sql/query", { body, headers: { "content-type": type } });
+      ask("POST", "/sql/query", { body, headers: { "content-type": type } });
     for (const body of [
       "",
       "{",
@@ -105,11 +87,9 @@ describeEach("SQL: $name", sqlTargets, (target) => {
       expect([problem.status, problem.text.includes("hunter2")], body).toEqual([400, false]);
     }
     expect((await send('{"sql":"SELECT 1"}', "text/plain")).status).toBe(415);
-    expect((await started.ask("POST", "/sql/query", { body: '{"sql":"SELECT 1 AS a"}' })).json.rows).toEqual([
-      { a: 1 },
-    ]);
+    expect((await ask("POST", "/sql/query", { body: '{"sql":"SELECT 1 AS a"}' })).json.rows).toEqual([{ a: 1 }]);
     expect((await send(JSON.stringify({ sql: "SELECT 1", params: ["x".repeat(11_000_000)] }))).status).toBe(413);
-    expect((await started.ask("GET", "/sql/query")).headers["allow"]).toBe("POST");
+    expect((await ask("GET", "/sql/query")).headers["allow"]).toBe("POST");
     for (const statements of [undefined, {}, Array(101).fill({ sql: "SELECT 1" })]) {
       expect((await run("batch", { statements })).status).toBe(400);
     }
@@ -127,7 +107,7 @@ describeEach("SQL: $name", sqlTargets, (target) => {
   it("binds numbers as they are written", async () => {
     const body = (sql: string, params: string) => `{"sql":${JSON.stringify(sql)},"params":${params}}`;
     const run = async (sql: string, params: string) =>
-      (await started.ask("POST", "/sql/query", { body: body(sql, params) })).json.rows;
+      (await ask("POST", "/sql/query", { body: body(sql, params) })).json.rows;
     const float = postgres ? "$1::float8 AS a, $2::float8 AS b" : "$1 AS a, typeof($2) AS b";
     expect(await run(`SELECT ${float}`, "[4.683689251375931e-187, 1.0000000000000000001]")).toEqual([
       { a: 4.683689251375931e-187, b: postgres ? 1 : "real" },
@@ -137,7 +117,7 @@ describeEach("SQL: $name", sqlTargets, (target) => {
       expect(await run("SELECT $1 AS a, $2 AS b", `[${json}, [1, 18446744073709551617]]`)).toEqual([
         { a: json, b: "[1, 18446744073709551617]" },
       ]);
-      const beyond = await started.ask("POST", "/sql/query", { body: body("SELECT $1", "[18446744073709551617]") });
+      const beyond = await ask("POST", "/sql/query", { body: body("SELECT $1", "[18446744073709551617]") });
       expect([beyond.status, beyond.json.detail]).toEqual([400, expect.stringMatching(/^parameter 1 .* 64 bits/)]);
       expect(await run("SELECT typeof($1) AS a", "[1e19]")).toEqual([{ a: "real" }]);
       return;
@@ -180,10 +160,10 @@ describeEach("SQL: $name", sqlTargets, (target) => {
     const sql = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c";
     // As many as there are connections.
     const asked = Array.from({ length: 8 }, () =>
-      started.ask("POST", "/sql/query", { json: { sql }, signal: left.signal }).catch(({ name }) => name),
+      ask("POST", "/sql/query", { json: { sql }, signal: left.signal }).catch(({ name }) => name),
     );
     // Requests that come after them are answered, so they have come in.
-    for (let n = 0; n < 20; n++) await started.ask("GET", "/metrics");
+    for (let n = 0; n < 20; n++) await ask("GET", "/metrics");
     left.abort();
     expect(await Promise.all(asked)).toEqual(Array(8).fill("AbortError"));
     expect((await query("SELECT 1 AS a")).json.rows).toEqual([{ a: 1 }]);
@@ -317,122 +297,6 @@ describeEach("SQL: $name", sqlTargets, (target) => {
     expect((await query("SELECT $1::mood AS a", "ugly")).status).toBe(400);
   });
 
-  it.runIf(postgres)("gives the next request a session as the last one found it", async () => {
-    await query("SELECT set_config('statement_timeout', '1', false)");
-    await execute("CREATE TEMP TABLE gone (a int)");
-    const answers = await Promise.all(
-      Array.from({ length: 12 }, () => query("SELECT current_setting('statement_timeout') AS a")),
-    );
-    for (const answer of answers) expect(answer.json.rows).toEqual([{ a: "10s" }]);
-    expect((await query("SELECT * FROM gone")).status).toBe(400);
-    expect((await query("SET statement_timeout = 0")).status).toBe(403);
-  });
-
-  it.runIf(postgres)("a statement that may leave something in its session costs the connection", async () => {
-    await execute(
-      "CREATE FUNCTION own_setting() RETURNS text LANGUAGE sql AS $$ SELECT set_config('a.b', 'c', false) $$",
-    );
-    const session =
-      "SELECT current_setting('a.b', true) AS a, current_setting('TimeZone') AS b, " +
-      "to_regclass('pg_temp.left_behind') IS NULL AS c";
-    for (const sql of [
-      "SELECT U&\"set\\005fconfig\"('a.b', 'c', false)",
-      "SELECT \"set_config\"('a.b', 'c', false)",
-      "SELECT (query_to_xml('SELECT set_config(''a.b'', ''c'', false)', true, true, ''))::text",
-      "SELECT own_setting()",
-      "UPDATE pg_settings SET setting = 'UTC+7' WHERE name = 'TimeZone'",
-      "DO $$ BEGIN PERFORM set_config('a.b', 'c', false); END $$",
-      "EXPLAIN ANALYZE SELECT set_config('a.b', 'c', false)",
-      "CREATE TABLE pg_temp.left_behind AS SELECT 1",
-      "SELECT 1 AS a INTO TEMPORARY left_behind",
-      "SELECT pg_advisory_lock(9)",
-    ]) {
-      const before = await query(sql);
-      expect([200, 400], `${sql} ${before.text}`).toContain(before.status);
-      const sessions = await Promise.all(Array.from({ length: 12 }, () => query(session)));
-      for (const { json } of sessions) expect(json.rows, sql).toEqual([{ a: null, b: "UTC", c: true }]);
-    }
-    // A statement that leaves no session state keeps its connection.
-    const sessions = new Set<number>();
-    for (let n = 0; n < 30; n++) sessions.add((await query("SELECT pg_backend_pid() AS pid")).json.rows[0].pid);
-    expect(sessions.size).toBeLessThanOrEqual(8);
-  });
-
-  it.runIf(postgres)("shows nothing that an earlier request left in a session", async () => {
-    await execute("INSERT INTO users (name) VALUES ('before lastval')");
-    expect((await query("SELECT lastval()")).json.detail).toMatch(/not yet defined/);
-    const texts = "SELECT statement FROM pg_prepared_statements WHERE statement LIKE '%before%'";
-    expect((await query(texts)).json.rows).toHaveLength(1);
-    const both = await run("batch", {
-      statements: [{ sql: "INSERT INTO users (name) VALUES ('with lastval')" }, { sql: "SELECT lastval() > 0 AS a" }],
-    });
-    expect(both.json.results[1].rows).toEqual([{ a: true }]);
-  });
-
-  it.runIf(postgres)("closes the connection of a client that leaves in the middle of a statement", async () => {
-    const waiting = async () => {
-      const sql = "SELECT count(*)::int AS n FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
-      return (await query(sql)).json.rows[0].n;
-    };
-    const left = new AbortController();
-    const json = { sql: "SELECT pg_backend_pid() AS pid, pg_sleep(2)" };
-    const asked = started.ask("POST", "/sql/query", { json, signal: left.signal });
-    await expect.poll(waiting).toBe(1);
-    const find = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
-    const pid: number = (await query(find)).json.rows[0].pid;
-    left.abort();
-    await expect(asked).rejects.toThrow();
-    const alive = async () => (await query("SELECT FROM pg_stat_activity WHERE pid = $1", pid)).json.rows;
-    await expect.poll(alive).toEqual([]);
-  });
-
-  it.runIf(!postgres)("keeps what only a connection has from other requests", async () => {
-    for (const sql of [
-      "CREATE TABLE notes (a TEXT)",
-      "INSERT INTO notes VALUES ('mine')",
-      "CREATE VIRTUAL TABLE found USING fts5(text)",
-      "INSERT INTO found VALUES ('a word')",
-    ]) {
-      expect((await execute(sql)).status, sql).toBe(200);
-    }
-    for (const sql of [
-      "CREATE VIRTUAL TABLE temp.notes USING fts5vocab('main', 'found', 'row')",
-      "CREATE VIRTUAL TABLE Temp.notes USING fts5(a)",
-      'CREATE VIRTUAL TABLE "temp"."notes" USING fts5(a)',
-      "CREATE TABLE temp.notes (a TEXT)",
-      "CREATE TEMP VIEW notes AS SELECT 'not mine' AS a",
-      "CREATE TEMPORARY TABLE notes AS SELECT 'not mine' AS a",
-      "CREATE TEMP TRIGGER t AFTER INSERT ON main.notes BEGIN DELETE FROM main.notes; END",
-    ]) {
-      expect((await execute(sql)).status, sql).toBe(200);
-      const answers = await Promise.all(Array.from({ length: 12 }, () => query("SELECT a FROM notes")));
-      for (const { json } of answers) expect(json.rows, sql).toEqual([{ a: "mine" }]);
-      expect((await execute("INSERT INTO notes VALUES ('mine')")).status).toBe(200);
-      expect((await execute("DELETE FROM notes WHERE rowid > 1")).json, sql).toEqual({ rows_affected: 1 });
-    }
-    for (const sql of [
-      "PRAGMA case_sensitive_like = 1",
-      "PRAGMA temp_store = 2",
-      "PRAGMA recursive_triggers = 1",
-      "PRAGMA defer_foreign_keys = 1",
-      "PRAGMA query_only(1)",
-    ]) {
-      expect((await query(sql)).status, sql).toBe(403);
-    }
-  });
-
-  it.runIf(!postgres)("gives the count and the row id of a request's own statements only", async () => {
-    await execute("CREATE TABLE counted (a TEXT)");
-    await execute("INSERT INTO counted VALUES ('a'), ('b')");
-    const counts = "SELECT changes() AS a, total_changes() AS b, last_insert_rowid() AS c";
-    const none = { a: 0, b: 0, c: 0 };
-    expect((await query(counts)).json.rows).toEqual([none]);
-    expect((await query(`SELECT * FROM (${counts})`)).json.rows).toEqual([none]);
-    const batch = await run("batch", { statements: [{ sql: "INSERT INTO counted VALUES ('c')" }, { sql: counts }] });
-    expect(batch.json.results[1].rows).toEqual([{ a: 1, b: 1, c: 3 }]);
-    expect((await query("SELECT count(*) AS n FROM counted")).json.rows).toEqual([{ n: 3 }]);
-  });
-
   it("is not confused by a table that changes", async () => {
     await execute("CREATE TABLE changing (a INTEGER)");
     await execute("INSERT INTO changing VALUES (1)");
@@ -505,38 +369,38 @@ describeEach("SQL: $name", sqlTargets, (target) => {
   it("answers a retry with the same idempotency key what it answered, and applies it once", async () => {
     await execute("CREATE TABLE paid (id TEXT, amount INTEGER NOT NULL CHECK (amount > 0))");
     const count = async () => (await query("SELECT count(*) AS n FROM paid")).json.rows[0].n;
-    const ask = (route: string, key: string, json: unknown) =>
-      started.ask("POST", `/sql/${route}`, { json, headers: { "idempotency-key": key } });
+    const keyed = (route: string, key: string, json: unknown) =>
+      ask("POST", `/sql/${route}`, { json, headers: { "idempotency-key": key } });
     const statements = [{ sql: "INSERT INTO paid VALUES ($1, $2) RETURNING id", params: ["a", 5] }];
-    const first = await ask("batch", "pay-1", { statements });
-    const again = await ask("batch", "pay-1", { statements });
+    const first = await keyed("batch", "pay-1", { statements });
+    const again = await keyed("batch", "pay-1", { statements });
     expect([first.status, first.headers["idempotent-replayed"]]).toEqual([200, undefined]);
     expect([again.status, again.text, again.headers["idempotent-replayed"]]).toEqual([200, first.text, "true"]);
     expect(await count()).toBe(1);
-    const another = await ask("batch", "pay-1", { statements: [...statements, ...statements] });
+    const another = await keyed("batch", "pay-1", { statements: [...statements, ...statements] });
     expect([another.status, another.json.retryable]).toEqual([422, false]);
     // Sixteen at once are one.
     const insert = { sql: "INSERT INTO paid VALUES ($1, $2)", params: ["b", 7] };
-    const answers = await Promise.all(Array.from({ length: 16 }, () => ask("execute", "pay-2", insert)));
+    const answers = await Promise.all(Array.from({ length: 16 }, () => keyed("execute", "pay-2", insert)));
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`))).toEqual(
       new Set(['200 {"rows_affected":1}']),
     );
     expect(answers.filter(({ headers }) => headers["idempotent-replayed"] === undefined)).toHaveLength(1);
     expect(await count()).toBe(2);
-    expect((await ask("batch", "pay-2", { statements })).status).toBe(422);
+    expect((await keyed("batch", "pay-2", { statements })).status).toBe(422);
     // A request that was not applied can be retried.
     const wrong = { sql: "INSERT INTO paid VALUES ($1, $2)", params: ["c", -1] };
-    expect((await ask("execute", "pay-3", wrong)).status).toBe(400);
-    expect((await ask("execute", "pay-3", { ...wrong, params: ["c", 1] })).json).toEqual({ rows_affected: 1 });
+    expect((await keyed("execute", "pay-3", wrong)).status).toBe(400);
+    expect((await keyed("execute", "pay-3", { ...wrong, params: ["c", 1] })).json).toEqual({ rows_affected: 1 });
     const serializable = { statements, isolation: "serializable" };
-    const both = await Promise.all([ask("batch", "pay-4", serializable), ask("batch", "pay-4", serializable)]);
+    const both = await Promise.all([keyed("batch", "pay-4", serializable), keyed("batch", "pay-4", serializable)]);
     expect(both.map(({ text }) => text)).toEqual([first.text, first.text]);
     expect(await count()).toBe(4);
-    for (const key of ["", "x".repeat(256)]) expect((await ask("execute", key, insert)).status).toBe(400);
+    for (const key of ["", "x".repeat(256)]) expect((await keyed("execute", key, insert)).status).toBe(400);
     // After a day the key is free.
     const dayOld = postgres ? "now() - interval '25 hours'" : "0";
     await execute(`UPDATE tenon_idempotency SET at = ${dayOld} WHERE key IN ('pay-1', 'pay-2')`);
-    expect((await ask("execute", "pay-2", insert)).headers["idempotent-replayed"]).toBeUndefined();
+    expect((await keyed("execute", "pay-2", insert)).headers["idempotent-replayed"]).toBeUndefined();
     expect(await count()).toBe(5);
     expect((await query("SELECT count(*) AS n FROM tenon_idempotency WHERE key = 'pay-1'")).json.rows).toEqual([
       { n: 0 },
@@ -550,7 +414,7 @@ describeEach("SQL: $name", sqlTargets, (target) => {
       await execute("DROP TABLE IF EXISTS tenon_idempotency");
       const answers = await Promise.all(
         Array.from({ length: 16 }, (_, n) =>
-          started.ask("POST", "/sql/execute", { json: insert, headers: { "idempotency-key": `first-${round}-${n}` } }),
+          ask("POST", "/sql/execute", { json: insert, headers: { "idempotency-key": `first-${round}-${n}` } }),
         ),
       );
       expect(new Set(answers.map(({ text }) => text))).toEqual(new Set(['{"rows_affected":1}']));
