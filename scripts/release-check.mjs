@@ -7,7 +7,6 @@
 // the tarballs in target/release-check/, and `--record` writes what was measured into bench/RESULTS.md.
 import { execFileSync, spawn } from "node:child_process";
 import {
-  existsSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -47,11 +46,8 @@ if (!changesOf(version)) fail(`CHANGELOG.md says nothing about ${version}`);
 if (values.dist) run("npm", ["run", "build:dist", "--silent", "-w", "@tenon/native"]);
 else setUp();
 run("npm", ["run", "build", "--silent"]);
-const engine = `cli/engine/engines/${process.platform}-${process.arch}.br`;
-if (values.dist || !existsSync(join(root, engine))) {
-  say("Preparing the engine that is shipped");
-  run(process.execPath, ["cli/scripts/pack-engine.mjs"]);
-}
+say("Preparing the engine that is shipped");
+run(process.execPath, ["cli/scripts/pack-engine.mjs", ...(values.dist ? [] : ["--if-stale"])]);
 
 say("Packing");
 const packed = join(root, "target/release-check");

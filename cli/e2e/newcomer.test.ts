@@ -3,12 +3,10 @@
  * machine without Rust, at a terminal. Each session's transcript is kept in `cli/e2e/.tenon/newcomer/`, to be read.
  */
 import { execFileSync } from "node:child_process";
-import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { engineFile } from "../src/build/engine-package.ts";
 import { send } from "./http.ts";
 import { Pty } from "./pty.ts";
 import { root } from "./servers.ts";
@@ -29,8 +27,7 @@ beforeAll(async () => {
   place = join(folder, "place");
   await mkdir(packed);
   await mkdir(place);
-  if (!existsSync(join(root, "cli/engine/engines", engineFile)))
-    run("node", [join(root, "cli/scripts/pack-engine.mjs")], root);
+  run("node", [join(root, "cli/scripts/pack-engine.mjs"), "--if-stale"], root);
   for (const workspace of ["ts-sdk", "bindings", "cli", "cli/build", "cli/engine"]) {
     execFileSync("npm", ["pack", "--silent", "--pack-destination", packed], { cwd: join(root, workspace) });
   }

@@ -1,21 +1,26 @@
 // Prepares the engine for the package `@tenon/engine` and packs it: engine/engines/<platform>-<arch>.br. It is made from
 // componentize-js, for any processor of this architecture, and the same sources give the same bytes.
 //
-//   node cli/scripts/pack-engine.mjs [--check]    --check: compare with the file that is there, and write nothing
+//   node cli/scripts/pack-engine.mjs [--check | --if-stale]
+//
+// `--check` compares with the file that is there, and writes nothing. `--if-stale` does nothing when that file was made
+// from the present sources.
 import { createHash } from "node:crypto";
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { prepareShipped } from "../dist/build/engine.js";
-import { engineFile, packEngine } from "../dist/build/engine-package.js";
+import { prepareShipped, shippedKey } from "../dist/build/engine.js";
+import { engineFile, packEngine, packedKey } from "../dist/build/engine-package.js";
 import { Terminal } from "../dist/terminal.js";
 
 const file = join(dirname(fileURLToPath(import.meta.url)), "../engine/engines", engineFile);
+const key = await shippedKey();
+if (process.argv.includes("--if-stale") && existsSync(file) && (await packedKey(file)) === key) process.exit();
 const folder = mkdtempSync(join(tmpdir(), "tenon-pack-engine-"));
 try {
   chmodSync(folder, 0o700);
-  const key = await prepareShipped(folder, new Terminal());
+  await prepareShipped(folder, new Terminal());
   const packed = await packEngine(key, folder);
   const digest = (bytes) => createHash("sha256").update(bytes).digest("hex");
   if (process.argv.includes("--check")) {

@@ -57,16 +57,14 @@ export async function useShippedEngine(key: string, use: (folder: string) => Pro
       "remove node_modules and install again, or build with --from-source",
     );
   }
-  const whole = await promisify(brotliDecompress)(packed, { maxOutputLength: MAX_BYTES });
-  const end = whole.indexOf("\n");
-  const head = JSON.parse(whole.subarray(0, end).toString()) as Head;
+  const { head, contents } = await unpacked(packed);
   if (head.key !== key) return false;
   const folder = await mkdtemp(join(tmpdir(), "tenon-engine-"));
   try {
     await mkdir(folder, { recursive: true });
-    let at = end + 1;
+    let at = 0;
     for (const [name, length] of head.files) {
-      await writeFile(join(folder, basename(name)), whole.subarray(at, at + length));
+      await writeFile(join(folder, basename(name)), contents.subarray(at, at + length));
       at += length;
     }
     await use(folder);
@@ -74,6 +72,17 @@ export async function useShippedEngine(key: string, use: (folder: string) => Pro
     await rm(folder, { recursive: true, force: true });
   }
   return true;
+}
+
+/** Returns the key of a packed engine. */
+export async function packedKey(file: string): Promise<string> {
+  return (await unpacked(await readFile(file))).head.key;
+}
+
+async function unpacked(packed: Buffer): Promise<{ head: Head; contents: Buffer }> {
+  const whole = await promisify(brotliDecompress)(packed, { maxOutputLength: MAX_BYTES });
+  const end = whole.indexOf("\n");
+  return { head: JSON.parse(whole.subarray(0, end).toString()) as Head, contents: whole.subarray(end + 1) };
 }
 
 function shippedFile(): string | undefined {

@@ -154,11 +154,14 @@ function libraryOf(name: string): URL {
   }
 }
 
-/** Prepares the engine that `@tenon/engine` ships, for any processor of this architecture, in a folder; returns its key. */
-export async function prepareShipped(folder: string, terminal: Terminal): Promise<string> {
-  const key = await engineKey("snapshot");
-  await prepare("shipped", folder, key, terminal, 2);
-  return key;
+/** Returns the key of the engine that `@tenon/engine` ships: a digest of all that it is made from. */
+export function shippedKey(): Promise<string> {
+  return engineKey("snapshot");
+}
+
+/** Prepares the engine that `@tenon/engine` ships, for any processor of this architecture, in a folder. */
+export async function prepareShipped(folder: string, terminal: Terminal): Promise<void> {
+  await prepare("shipped", folder, await shippedKey(), terminal, 2);
 }
 
 async function splice(engine: string): Promise<Spliced> {
