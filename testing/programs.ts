@@ -84,7 +84,7 @@ function javascript(file: string): Program {
   const folder = join(kept, "javascript");
   return {
     places: [join(folder, "node_modules", file)],
-    install: `cp .ci/javascript/*.json ${folder} && npm ci --ignore-scripts --prefix ${folder}`,
+    install: `mkdir -p ${folder} && cp .ci/javascript/*.json ${folder} && npm ci --ignore-scripts --prefix ${folder}`,
   };
 }
 
