@@ -28,9 +28,9 @@ use wasmtime_wasi_http::{Error, WasiBody};
 use crate::config::{Limits, ms, size};
 use crate::egress::{self, EXPLAIN, Egress, Outbound, is_forbidden};
 use crate::engine::FIRST_YIELD;
+use crate::environment::{sidecar_token, sidecar_variable, variable};
 use crate::guest_log::Stream;
 use crate::host::{Host, whole};
-use crate::masks::SECRET_PREFIX;
 
 #[allow(missing_docs, reason = "generated")]
 mod bindings {
@@ -421,11 +421,9 @@ fn reason(code: &Error) -> Reason {
 /// sidecar does not exist.
 fn at_sidecar(text: &str, environment: &[(String, String)]) -> Option<(String, Option<String>)> {
     let (name, path) = text.split_at(text.find('/')?);
-    let variable = format!("SIDECAR_{}", name.to_ascii_uppercase().replace('-', "_"));
-    let find = |name: String| environment.iter().find(|(given, _)| *given == name).map(|(_, value)| value.clone());
-    let base = find(format!("{variable}_URL"))?;
-    let token = find(format!("{SECRET_PREFIX}{variable}_TOKEN")).or_else(|| find(format!("{variable}_TOKEN")));
-    Some((base.strip_suffix('/').unwrap_or(&base).to_string() + path, token))
+    let base = variable(environment, &format!("{}_URL", sidecar_variable(name)))?;
+    let token = sidecar_token(name, environment).map(ToString::to_string);
+    Some((base.strip_suffix('/').unwrap_or(base).to_string() + path, token))
 }
 
 /// Converts a record to a request. The error describes an invalid one, without values of the guest's.

@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-/// The prefix of secrets' names in a module's environment (`cli/src/runtime-options.ts`).
-pub(crate) const SECRET_PREFIX: &str = "TENON_SECRET_";
+use crate::environment::SECRET_PREFIX;
 
 /// The shortest value that is masked: shorter ones occur in ordinary words.
 const MIN_BYTES: usize = 8;

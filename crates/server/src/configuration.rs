@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::Value;
-use tenon_runtime::{Isolation, Limits, ModulePolicy, ModuleSource, RuntimeConfig, TlsFiles, TrustedProxies};
+use tenon_runtime::{
+    Isolation, Limits, ModulePolicy, ModuleSource, RuntimeConfig, SECRET_PREFIX, TlsFiles, TrustedProxies,
+};
 use tenon_transport::{Allow, Sidecar};
 use tenon_work::{Declaration, QueueOptions};
 
@@ -21,9 +23,6 @@ const VERSION: u32 = 1;
 
 /// The largest file that is read, in bytes.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
-
-/// The prefix of secrets' names in a module's environment (`cli/src/runtime-options.ts`).
-const SECRET_PREFIX: &str = "TENON_SECRET_";
 
 /// The whole file.
 #[derive(Deserialize)]

@@ -7,11 +7,9 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderValue, Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full, Limited};
 use serde_json::Value;
+use tenon_runtime::sidecar_token;
 use tenon_transport::{SendError, Sidecar, Transport, TransportConfig};
 use thiserror::Error;
-
-/// Prefix of secrets' names in a module's environment.
-const SECRET_PREFIX: &str = "TENON_SECRET_";
 
 /// Bytes of an answer that are read; a lease of a queue has 100 messages at most.
 const MAX_ANSWER_BYTES: usize = 256 * 1024 * 1024;
@@ -40,10 +38,7 @@ impl Place {
     pub fn find(name: &str, sidecars: &[Sidecar], environment: &[(String, String)]) -> Option<Self> {
         let same = |one: &str| one.replace('-', "_").eq_ignore_ascii_case(&name.replace('-', "_"));
         let sidecar = sidecars.iter().find(|sidecar| same(sidecar.name()))?.clone();
-        let variable = format!("SIDECAR_{}_TOKEN", name.to_ascii_uppercase().replace('-', "_"));
-        let secret = format!("{SECRET_PREFIX}{variable}");
-        let value = |wanted: &str| environment.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.clone());
-        Some(Self { sidecar, token: value(&secret).or_else(|| value(&variable)) })
+        Some(Self { sidecar, token: sidecar_token(name, environment).map(ToString::to_string) })
     }
 }
 

@@ -1,0 +1,21 @@
+//! Names of variables in the environment of modules.
+
+/// Prefix of secrets' names (`cli/src/runtime-options.ts`).
+pub const SECRET_PREFIX: &str = "TENON_SECRET_";
+
+/// Returns the value of a variable.
+pub(crate) fn variable<'a>(environment: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    environment.iter().find(|(given, _)| given == name).map(|(_, value)| value.as_str())
+}
+
+/// Returns the start of the names of a sidecar's variables.
+pub(crate) fn sidecar_variable(name: &str) -> String {
+    format!("SIDECAR_{}", name.to_ascii_uppercase().replace('-', "_"))
+}
+
+/// Returns the bearer token of a sidecar: the secret `SIDECAR_<NAME>_TOKEN`, or else the variable of that name.
+#[must_use]
+pub fn sidecar_token<'a>(name: &str, environment: &'a [(String, String)]) -> Option<&'a str> {
+    let name = format!("{}_TOKEN", sidecar_variable(name));
+    variable(environment, &format!("{SECRET_PREFIX}{name}")).or_else(|| variable(environment, &name))
+}
