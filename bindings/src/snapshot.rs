@@ -1,7 +1,7 @@
 //! `tenon_snapshot` for Node.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use napi::bindgen_prelude::{Buffer, PromiseRaw};
@@ -42,6 +42,18 @@ impl TryFrom<EngineIngredients> for Ingredients {
             environment: ingredients.environment,
         })
     }
+}
+
+/// Prepares an engine in one of the ways that there are.
+fn prepared(
+    env: &Env,
+    folder: String,
+    key: String,
+    ingredients: EngineIngredients,
+    prepare: fn(&Path, &str, Ingredients) -> std::result::Result<(), SnapshotError>,
+) -> Result<PromiseRaw<'_, ()>> {
+    let work = compute(move || Ok(prepare(Path::new(&folder), &key, ingredients.try_into()?)?));
+    promise(env, work, |()| ())
 }
 
 /// The engine for the splicer, with the parts hollow that splicing does not read. Rejects with `ENGINE`.
@@ -92,9 +104,7 @@ impl SnapshotEngine {
         key: String,
         ingredients: EngineIngredients,
     ) -> Result<PromiseRaw<'env, ()>> {
-        let prepare =
-            compute(move || Ok(tenon_snapshot::prepare(&PathBuf::from(folder), &key, ingredients.try_into()?)?));
-        promise(env, prepare, |()| ())
+        prepared(env, folder, key, ingredients, tenon_snapshot::prepare)
     }
 
     /// Prepares an engine for any processor of this architecture, for the package `@tenon/engine`.
@@ -105,10 +115,7 @@ impl SnapshotEngine {
         key: String,
         ingredients: EngineIngredients,
     ) -> Result<PromiseRaw<'env, ()>> {
-        let prepare = compute(move || {
-            Ok(tenon_snapshot::prepare_shipped(&PathBuf::from(folder), &key, ingredients.try_into()?)?)
-        });
-        promise(env, prepare, |()| ())
+        prepared(env, folder, key, ingredients, tenon_snapshot::prepare_shipped)
     }
 
     /// Copies the result of `prepareShipped` from the folder `from`, whose content was checked. Rejects with `ENGINE`
@@ -186,10 +193,7 @@ impl SpecializableEngine {
         key: String,
         ingredients: EngineIngredients,
     ) -> Result<PromiseRaw<'env, ()>> {
-        let prepare = compute(move || {
-            Ok(tenon_snapshot::prepare_specializable(&PathBuf::from(folder), &key, ingredients.try_into()?)?)
-        });
-        promise(env, prepare, |()| ())
+        prepared(env, folder, key, ingredients, tenon_snapshot::prepare_specializable)
     }
 
     /// Runs the top level of a bundle, whose file name is `name`. Rejects as `SnapshotEngine.build` does.
