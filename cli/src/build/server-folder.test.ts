@@ -2,10 +2,19 @@ import { expect, test } from "vitest";
 import { parseConfig } from "../project/config.ts";
 import { serverConfiguration } from "./server-folder.ts";
 
-const written = (toml: string, modules: readonly string[]) =>
-  JSON.parse(
-    JSON.stringify(serverConfiguration(parseConfig(`[project]\nname = "app"\n${toml}`, "tenon.toml"), modules)),
+const written = (toml: string, modules: readonly string[], extension = "wasm") => {
+  const files = new Map(modules.map((name) => [name, `dist/${name}.${extension}`]));
+  return JSON.parse(
+    JSON.stringify(serverConfiguration(parseConfig(`[project]\nname = "app"\n${toml}`, "tenon.toml"), files)),
   );
+};
+
+test("compiled code keeps its extension, and the operator's trust", () => {
+  expect(written("[server]\ntrust_compiled = true", ["app"], "cwasm")).toMatchObject({
+    trustCompiled: true,
+    modules: { app: { source: "app.cwasm" } },
+  });
+});
 
 test("references stay references, and limits have their names in tenon.toml", () => {
   const config = written(

@@ -1,7 +1,7 @@
 /** The folder that `tenon-server` serves without Node: the components, and the configuration as JSON. */
 import { existsSync } from "node:fs";
 import { copyFile, cp, mkdir, rename, rm, writeFile } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, extname, join } from "node:path";
 import { declarationOf } from "../cron.ts";
 import { systemReason, TenonError } from "../errors.ts";
 import { limits } from "../limits.ts";
@@ -22,7 +22,7 @@ export interface ServerFolder {
 }
 
 /**
- * Replaces `folder`: `server.json`, `<module>.wasm` for each module, and the project's `migrations/`. Secrets and the
+ * Replaces `folder`: `server.json`, `<module>.wasm` (or `.cwasm`) for each module, and the project's `migrations/`. Secrets and the
  * URLs of stores stay references.
  *
  * @throws TenonError `CONFIG` for modules that cannot be served, `NOT_BUILT`, `WRITE`, and the errors of pulling from a
@@ -34,8 +34,8 @@ export async function writeServerFolder(project: Project, folder: string): Promi
   const partial = join(dirname(folder), `.${basename(folder)}.${process.pid}.part`);
   try {
     await mkdir(partial, { recursive: true });
-    for (const [name, file] of modules) await copyFile(file, join(partial, `${name}.wasm`));
-    const text = `${JSON.stringify(serverConfiguration(project.config, [...modules.keys()]), null, 2)}\n`;
+    for (const [name, file] of modules) await copyFile(file, join(partial, name + extname(file)));
+    const text = `${JSON.stringify(serverConfiguration(project.config, modules), null, 2)}\n`;
     await writeFile(join(partial, "server.json"), text);
     const migrations = join(project.folder, "migrations");
     if (existsSync(migrations)) await cp(migrations, join(partial, "migrations"), { recursive: true });
@@ -49,7 +49,7 @@ export async function writeServerFolder(project: Project, folder: string): Promi
 }
 
 /** The configuration of `tenon-server`. */
-export function serverConfiguration(config: Config, modules: readonly string[]): object {
+export function serverConfiguration(config: Config, modules: ReadonlyMap<string, string>): object {
   const { server } = config;
   if ((server.tlsCertificate === undefined) !== (server.tlsKey === undefined)) {
     throw new TenonError("CONFIG", "server.tls_certificate and server.tls_key belong together: one of them is missing");
@@ -71,14 +71,15 @@ export function serverConfiguration(config: Config, modules: readonly string[]):
     outboundAllow: config.outbound.allow,
     env: config.env,
     secrets: config.secrets,
-    modules: Object.fromEntries(modules.map((name) => [name, moduleOf(name, config.modules[name])])),
+    modules: Object.fromEntries(
+      [...modules].map(([name, file]) => [name, moduleOf(name + extname(file), config.modules[name])]),
+    ),
     queues: config.queues,
     cron: declarationOf(config),
   };
 }
 
-function moduleOf(name: string, policy: Config["modules"][string] | undefined): object {
-  const source = `${name}.wasm`;
+function moduleOf(source: string, policy: Config["modules"][string] | undefined): object {
   if (policy === undefined) return { source };
   const { mount, host, isolation, env, secrets, sidecars, outbound } = policy;
   return { source, mount, host, isolation, env, secrets, sidecars, outbound, limits: limitsOf(policy) };
