@@ -19,21 +19,18 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { fail, root, run, say } from "./setup.mjs";
-import { changesOf, currentVersion, disagreements, published } from "./version.mjs";
+import { published, releasable } from "./version.mjs";
 
 const { values, positionals } = parseArgs({
   options: { "dry-run": { type: "boolean", default: false }, notes: { type: "boolean", default: false } },
   allowPositionals: true,
 });
 
-const version = currentVersion();
-const changes = changesOf(version) ?? fail(`CHANGELOG.md says nothing about ${version}`);
+const { version, changes } = releasable();
 if (values.notes) {
   console.log(changes);
   process.exit();
 }
-const wrong = disagreements(version);
-if (wrong.length > 0) fail(`not all is ${version}:\n  ${wrong.join("\n  ")}`);
 const [folder] = positionals;
 if (folder === undefined) fail("name the folder with what the platforms' jobs made");
 

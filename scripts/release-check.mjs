@@ -22,7 +22,7 @@ import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import { conditions, record } from "../bench/results.mjs";
 import { fail, root, run, say, setUp } from "./setup.mjs";
-import { changesOf, currentVersion, disagreements, published } from "./version.mjs";
+import { published, releasable } from "./version.mjs";
 
 const { values } = parseArgs({
   options: {
@@ -38,10 +38,7 @@ const most = { serving: 58, building: 110 };
 /** The longest that a first build and a first start of compiled code may take, in milliseconds. */
 const longest = { build: 3000, start: 1000 };
 
-const version = currentVersion();
-const wrong = disagreements(version);
-if (wrong.length > 0) fail(`not all is ${version}:\n  ${wrong.join("\n  ")}`);
-if (!changesOf(version)) fail(`CHANGELOG.md says nothing about ${version}`);
+const { version } = releasable();
 
 if (values.dist) run("npm", ["run", "build:dist", "--silent", "-w", "@tenon/native"]);
 else setUp();

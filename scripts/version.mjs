@@ -16,12 +16,12 @@ const examples = readdirSync(join(root, "examples")).map((name) => `examples/${n
 const own = /^(tenon|@tenon\/.*)$/;
 
 /** The version in the root's manifest. */
-export function currentVersion() {
+function currentVersion() {
   return readJson("package.json").version;
 }
 
 /** Places with another version, as `file: its version`. */
-export function disagreements(version) {
+function disagreements(version) {
   const found = [];
   for (const folder of [".", ...published, ...platforms]) {
     const manifest = readJson(join(folder, "package.json"));
@@ -41,12 +41,25 @@ export function disagreements(version) {
 }
 
 /** The part of CHANGELOG.md about a version; undefined when there is none. */
-export function changesOf(version) {
+function changesOf(version) {
   const parts = read("CHANGELOG.md").split(/^## /m).slice(1);
   return parts
     .find((part) => part.startsWith(`${version} `))
     ?.replace(/^.*\n/, "")
     .trim();
+}
+
+/** The version that can be released, and the part of CHANGELOG.md about it. Ends the process when there is none. */
+export function releasable() {
+  const version = currentVersion();
+  const changes = changesOf(version) ?? fail(`CHANGELOG.md says nothing about ${version}`);
+  refuseDisagreements(version);
+  return { version, changes };
+}
+
+function refuseDisagreements(version) {
+  const found = disagreements(version);
+  if (found.length > 0) fail(`not all is ${version}:\n  ${found.join("\n  ")}`);
 }
 
 function eachOwn(manifest, visit) {
@@ -89,8 +102,7 @@ function write(file, change) {
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   const [wanted] = process.argv.slice(2);
   if (wanted === "--check") {
-    const found = disagreements(currentVersion());
-    if (found.length > 0) fail(`not all is ${currentVersion()}:\n  ${found.join("\n  ")}`);
+    refuseDisagreements(currentVersion());
   } else if (/^\d+\.\d+\.\d+(-[a-z0-9.]+)?$/.test(wanted ?? "")) setVersion(wanted);
   else fail("name a version such as 0.2.0, or --check");
 }
