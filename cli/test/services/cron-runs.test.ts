@@ -1,10 +1,10 @@
 /** Cron of `tenon sidecar cron`, on each store: jobs are declared, and consumers lease their runs. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { describeEach } from "../../../testing/needs.ts";
 import { CronConsumer, type CronRun } from "../../src/cron.ts";
 import { askAt } from "../../src/sidecar-service.ts";
 import type { Ask } from "./ask.ts";
-import { cronTargets, type Started } from "./targets.ts";
+import { cronTargets, startForTests } from "./targets.ts";
 
 const job = { name: "nightly", schedule: "0 3 * * *", module: "shop", path: "/report?full=1", method: "POST" };
 const everySecond = { ...job, schedule: "* * * * * *" };
@@ -21,13 +21,8 @@ const client = (ask: Ask) => ({
 });
 
 describeEach("cron: $name", cronTargets, (target) => {
-  let started: Started;
-  let cron: ReturnType<typeof client>;
-  beforeAll(async () => {
-    started = await target.start();
-    cron = client(started.ask);
-  });
-  afterAll(() => started.stop());
+  const started = startForTests(target);
+  const cron = client(started.ask);
 
   it("has the routes of the development services", async () => {
     const own = { ...job, name: "tick" };

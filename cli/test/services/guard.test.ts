@@ -2,18 +2,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Services } from "../../src/services.ts";
 import { Sidecar } from "../../src/sidecar.ts";
-import { type Ask, askAt } from "./ask.ts";
+import { askAt } from "./ask.ts";
 import { folder } from "./stores.ts";
-import { development, type Started } from "./targets.ts";
+import { development, startForTests } from "./targets.ts";
 
 describe("the development services", () => {
-  let started: Started;
-  let ask: Ask;
-  beforeAll(async () => {
-    started = await development.start();
-    ask = started.ask;
-  });
-  afterAll(() => started.stop());
+  const started = startForTests(development);
+  const { ask } = started;
 
   it("answer this machine's own names only", async () => {
     for (const host of ["evil.example", "evil.example:9919", "10.0.0.1", "127.0.0.1.evil.example"]) {

@@ -7,16 +7,10 @@ import { Sidecar } from "../../src/sidecar.ts";
 import { type Ask, askAt } from "./ask.ts";
 import { startProcess } from "./sidecar-process.ts";
 import { folder, type RedisStore, redisCommand, startRedis, startRedisTls } from "./stores.ts";
-import { kvTargets, type Started } from "./targets.ts";
+import { kvTargets, startForTests } from "./targets.ts";
 
 describeEach("key-value: $name", kvTargets, (target) => {
-  let started: Started;
-  let ask: Ask;
-  beforeAll(async () => {
-    started = await target.start();
-    ask = started.ask;
-  });
-  afterAll(() => started.stop());
+  const { ask } = startForTests(target);
 
   it("keeps bytes with their content type, and forgets them when told to", async () => {
     const body = Buffer.from([0, 255, 10, 13]);

@@ -4,7 +4,7 @@ import { describeEach } from "../../../testing/needs.ts";
 import { QueueConsumer } from "../../src/queues.ts";
 import { askAt } from "../../src/sidecar-service.ts";
 import type { Ask } from "./ask.ts";
-import { development, queueTargets, type Started } from "./targets.ts";
+import { development, queueTargets, type Started, startForTests } from "./targets.ts";
 
 /** A message as it is delivered. */
 interface Delivered {
@@ -26,11 +26,7 @@ const client = (ask: Ask, name: string) => {
 };
 
 describeEach("queues: $name", queueTargets, (target) => {
-  let started: Started;
-  beforeAll(async () => {
-    started = await target.start();
-  });
-  afterAll(() => started.stop());
+  const started = startForTests(target);
 
   it("delivers what was sent, until it is done", async () => {
     const queue = client(started.ask, "plain");

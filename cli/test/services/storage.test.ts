@@ -1,18 +1,11 @@
 /** The contract of storage, on everything that keeps to it. */
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { describeEach } from "../../../testing/needs.ts";
-import type { Ask } from "./ask.ts";
 import { s3Target } from "./s3.ts";
-import { type Started, storageTargets } from "./targets.ts";
+import { startForTests, storageTargets } from "./targets.ts";
 
 describeEach("storage: $name", [...storageTargets, s3Target], (target) => {
-  let started: Started;
-  let ask: Ask;
-  beforeAll(async () => {
-    started = await target.start();
-    ask = started.ask;
-  });
-  afterAll(() => started.stop());
+  const { ask } = startForTests(target);
 
   it("keeps objects with their content type, and tells a new one from a changed one", async () => {
     const made = await ask("PUT", "/storage/a/b.txt", { body: "hello", headers: { "content-type": "text/x" } });

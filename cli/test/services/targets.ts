@@ -1,6 +1,7 @@
 /** All that keeps to the contract: the development services, and sidecars over each store and each transport. */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
+import { afterAll, beforeAll } from "vitest";
 import type { ProgramName } from "../../../testing/programs.ts";
 import { Services } from "../../src/services.ts";
 import { Sidecar, type SidecarOptions } from "../../src/sidecar.ts";
@@ -23,6 +24,21 @@ export interface Target {
   /** The programs of its store. */
   readonly needs?: ProgramName;
   start(): Promise<Started>;
+}
+
+/** Starts a target before the tests of a suite, and stops it after them. The result can be used from then on. */
+export function startForTests(target: Target): Omit<Started, "stop"> {
+  let started: Started;
+  beforeAll(async () => {
+    started = await target.start();
+  });
+  afterAll(() => started.stop());
+  return {
+    ask: (...args) => started.ask(...args),
+    get address() {
+      return started.address;
+    },
+  };
 }
 
 /** The development services. */

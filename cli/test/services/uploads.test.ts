@@ -4,7 +4,7 @@ import { existsSync, readdirSync, rmSync } from "node:fs";
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { describeEach, describeWith } from "../../../testing/needs.ts";
 import { findProgram } from "../../../testing/programs.ts";
 import { get, ok, routes, storage } from "../../../ts-sdk/src/index.ts";
@@ -14,7 +14,7 @@ import { type Ask, askAt } from "./ask.ts";
 import { s3Target, startS3 } from "./s3.ts";
 import { startProcess } from "./sidecar-process.ts";
 import { folder } from "./stores.ts";
-import { type Started, storageTargets } from "./targets.ts";
+import { startForTests, storageTargets } from "./targets.ts";
 
 const MIB = 1024 * 1024;
 /** Parts as large as they have to be, and a last one that is small. */
@@ -42,13 +42,8 @@ const complete = (ask: Ask, path: string, id: string, parts: unknown, headers: R
 
 describeEach("uploads in parts: $name", [...storageTargets.slice(0, 2), s3Target], (target) => {
   const isS3 = target.name.includes("S3");
-  let started: Started;
-  let ask: Ask;
-  beforeAll(async () => {
-    started = await target.start();
-    ask = started.ask;
-  });
-  afterAll(() => started.stop());
+  const started = startForTests(target);
+  const { ask } = started;
 
   it("makes an object of parts that come in any order, with its headers", async () => {
     const headers = { "content-type": "video/mp4", "x-meta-owner": "Ann", "cache-control": "max-age=5" };

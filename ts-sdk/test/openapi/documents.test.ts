@@ -10,6 +10,7 @@ import Ajv2020 from "ajv/dist/2020.js";
 import Ajv from "ajv-draft-04";
 import addFormats from "ajv-formats";
 import { describe, expect, it } from "vitest";
+import type { OpenApiVersion } from "../../src/openapi/dialects.ts";
 import { json, packageJson } from "../../src/openapi/index.ts";
 import unusual from "./unusual.ts";
 
@@ -18,30 +19,34 @@ const here = fileURLToPath(new URL(".", import.meta.url));
 const scratch = join(here, "../../.tenon/documents");
 
 /** The official schema of a version's documents, from the validator's package. */
-function official(version: "3.0" | "3.1"): { readonly id?: string; readonly $id?: string } {
+function official(version: OpenApiVersion): { readonly id?: string; readonly $id?: string } {
   const folder = dirname(require.resolve("@seriousme/openapi-schema-validator"));
   return JSON.parse(readFileSync(join(folder, `schemas/v${version}/schema.json`), "utf8"));
 }
 
-const documents = {
-  hello: packageJson(join(here, "../../../examples/hello")),
-  "every feature": packageJson(join(here, "every")),
-  shop: packageJson(join(here, "../../../examples/shop")),
-  unusual: json(unusual, { name: "unusual", version: "1.0.0" }, { source: join(here, "unusual.ts") }),
-};
+const documentsOf = (version: OpenApiVersion) => ({
+  hello: packageJson(join(here, "../../../examples/hello"), version),
+  "every feature": packageJson(join(here, "every"), version),
+  shop: packageJson(join(here, "../../../examples/shop"), version),
+  unusual: json(unusual, { name: "unusual", version: "1.0.0" }, { source: join(here, "unusual.ts"), openapi: version }),
+});
+const documents = documentsOf("3.0");
+const documents31 = documentsOf("3.1");
 
-it.each([
-  ["hello", join(here, "../../../examples/hello/openapi.json")],
-  ["every feature", join(here, "every/openapi.json")],
-] as const)("%s is what was read line by line against the specification's table", async (name, snapshot) => {
-  await expect(documents[name]).toMatchFileSnapshot(snapshot);
+it("is OpenAPI 3.0, unless another version is asked for", () => {
+  expect(packageJson(join(here, "every"))).toBe(documents["every feature"]);
+  const source = join(here, "unusual.ts");
+  expect(json(unusual, { name: "unusual", version: "1.0.0" }, { source })).toBe(documents.unusual);
 });
 
-describe.each(Object.entries(documents))("%s", (name, text) => {
+/** Declares the tests that a document of any version passes. */
+function isValid(text: string, version: OpenApiVersion): void {
   it("is valid by the official JSON schema", () => {
-    const schema = official("3.0");
-    expect(schema.id).toMatch(/^https:\/\/spec\.openapis\.org\/oas\/3\.0\/schema\//);
-    const ajv = new Ajv.default({ strict: false });
+    const schema = official(version);
+    expect(schema.id ?? schema.$id).toMatch(
+      new RegExp(`^https://spec\\.openapis\\.org/oas/${version.replace(".", "\\.")}/schema/`),
+    );
+    const ajv = version === "3.0" ? new Ajv.default({ strict: false }) : new Ajv2020.default({ strict: false });
     addFormats.default(ajv);
     const validate = ajv.compile(schema);
     validate(JSON.parse(text));
@@ -51,9 +56,20 @@ describe.each(Object.entries(documents))("%s", (name, text) => {
   it("is valid by @seriousme/openapi-schema-validator, references and all", async () => {
     const validator = new Validator();
     expect(await validator.validate(text)).toEqual({ valid: true });
-    expect(validator.version).toBe("3.0");
+    expect(validator.version).toBe(version);
     expect(() => validator.resolveRefs()).not.toThrow();
   });
+}
+
+it.each([
+  ["hello", join(here, "../../../examples/hello/openapi.json")],
+  ["every feature", join(here, "every/openapi.json")],
+] as const)("%s is what was read line by line against the specification's table", async (name, snapshot) => {
+  await expect(documents[name]).toMatchFileSnapshot(snapshot);
+});
+
+describe.each(Object.entries(documents))("%s", (name, text) => {
+  isValid(text, "3.0");
 
   it("passes redocly lint, with its recommended rules", async () => {
     mkdirSync(scratch, { recursive: true });
@@ -72,30 +88,8 @@ describe.each(Object.entries(documents))("%s", (name, text) => {
   });
 });
 
-const documents31 = {
-  hello: packageJson(join(here, "../../../examples/hello"), "3.1"),
-  "every feature": packageJson(join(here, "every"), "3.1"),
-  shop: packageJson(join(here, "../../../examples/shop"), "3.1"),
-  unusual: json(unusual, { name: "unusual", version: "1.0.0" }, { source: join(here, "unusual.ts"), openapi: "3.1" }),
-};
-
 describe.each(Object.entries(documents31))("%s in OpenAPI 3.1", (_name, text) => {
-  it("is valid by the official JSON schema", () => {
-    const schema = official("3.1");
-    expect(schema.$id).toMatch(/^https:\/\/spec\.openapis\.org\/oas\/3\.1\/schema\//);
-    const ajv = new Ajv2020.default({ strict: false });
-    addFormats.default(ajv);
-    const validate = ajv.compile(schema);
-    validate(JSON.parse(text));
-    expect(validate.errors).toBeNull();
-  });
-
-  it("is valid by @seriousme/openapi-schema-validator, references and all", async () => {
-    const validator = new Validator();
-    expect(await validator.validate(text)).toEqual({ valid: true });
-    expect(validator.version).toBe("3.1");
-    expect(() => validator.resolveRefs()).not.toThrow();
-  });
+  isValid(text, "3.1");
 
   it("has schemas that are valid by the meta-schema of JSON Schema 2020-12", () => {
     const { components, paths } = JSON.parse(text);
