@@ -148,16 +148,21 @@ describeWith("chromium", "a browser's EventSource", () => {
     const page = await browser.newPage();
     await page.goto(`${first.base}/`);
     const events: string[] = [];
+    let isLost = false;
     await page.exposeFunction("seen", (id: string) => void events.push(id));
+    await page.exposeFunction("lost", () => {
+      isLost = true;
+    });
     await page.evaluate((url) => {
       const source = new EventSource(url);
-      const { seen } = globalThis as unknown as { seen(id: string): void };
+      const { seen, lost } = globalThis as unknown as { seen(id: string): void; lost(): void };
       source.addEventListener("message", (event) => seen(event.lastEventId));
+      source.addEventListener("error", () => lost());
     }, `${first.base}/again`);
     await expect.poll(() => events.length).toBeGreaterThan(2);
     first.process.kill("SIGKILL");
     await once(first.process, "exit");
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await expect.poll(() => isLost).toBe(true);
     const before = events.length;
     const second = await startTenon(["--port", port, join(at, "dist/hono.wasm")], "hono", at);
     try {

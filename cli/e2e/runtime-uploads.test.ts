@@ -124,14 +124,20 @@ test("a stream that fails ends the request with its error, and aborting cancels 
 
 /** A body that never comes, not even when it is cancelled. */
 function stalled() {
-  const seen = { cancelled: undefined as unknown };
-  const stream = new ReadableStream<Uint8Array>({
-    pull: () => new Promise(() => {}),
-    cancel(reason) {
-      seen.cancelled = reason;
-      return new Promise(() => {});
+  const seen = { isRead: false, cancelled: undefined as unknown };
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      pull() {
+        seen.isRead = true;
+        return new Promise(() => {});
+      },
+      cancel(reason) {
+        seen.cancelled = reason;
+        return new Promise(() => {});
+      },
     },
-  });
+    { highWaterMark: 0 },
+  );
   return { stream, seen };
 }
 
@@ -147,7 +153,7 @@ test("aborting ends the reading of a body", async () => {
   const { stream, seen } = stalled();
   const abort = new AbortController();
   const answered = post("fetch/upload/count", stream, { signal: abort.signal });
-  await new Promise((resolve) => setTimeout(resolve, 20));
+  await expect.poll(() => seen.isRead).toBe(true);
   const reason = new Error("changed my mind");
   abort.abort(reason);
   await expect(answered).rejects.toBe(reason);
@@ -174,6 +180,7 @@ test("closing waits for what is being answered, and nothing begins after it", as
     message: "the runtime is closed",
   });
   await expect(runtime.listen()).rejects.toMatchObject({ code: "LISTEN", message: "the runtime is closed" });
+  // No condition tells that it still waits. One that does not wait would have ended by now.
   await new Promise((resolve) => setTimeout(resolve, 20));
   expect(isClosed).toBe(false);
   finish();
