@@ -225,8 +225,8 @@ export class Runtime {
    * that takes bodies as a whole. It need not be there when the answer is. When the module reads no more of it, its stream is
    * cancelled.
    *
-   * Aborting the request's signal cancels it in the module, too. The limits of bodies hold here as well: after 413 (too
-   * large (413) or does not come in time (408) the rest is not read.
+   * Aborting the request's signal cancels it in the module, too. The limits of bodies hold here as well: when a body
+   * is too large (413) or does not come in time (408), the rest is not read.
    *
    * @throws TenonError `RESPONSE` when the module's answer breaks off, or the runtime is closed and its time is over
    * @throws TenonError `REQUEST` when HTTP does not allow such a request, or the runtime was closed before

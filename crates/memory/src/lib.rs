@@ -67,8 +67,8 @@ pub struct Usage {
 /// The variable that has a process do without what only Linux has.
 const PORTABLE: &str = "TENON_PORTABLE";
 
-/// Reports whether memories and stacks are wasmtime's own, and each instance a fresh one. What this crate does relies
-/// on Linux: there, `MADV_DONTNEED` gives back the bytes of the file, and `PAGEMAP_SCAN` tells what was written. With
+/// Reports whether memories and stacks are wasmtime's own, and each instance a fresh one. This crate's own
+/// ways rely on Linux: there, `MADV_DONTNEED` gives back the bytes of the file, and `PAGEMAP_SCAN` tells what was written. With
 /// `TENON_PORTABLE=1` Linux does without as well.
 #[must_use]
 pub fn is_portable() -> bool {

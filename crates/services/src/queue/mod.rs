@@ -34,7 +34,7 @@ pub(crate) trait QueueStore: Clone + Send + Sync + 'static {
         messages: Vec<NewMessage>,
     ) -> impl Future<Output = Result<Vec<i64>, StoreError>> + Send;
 
-    /// Leases due messages, the oldest first. Of those with one key only the oldest is leased, and the next one when
+    /// Leases due messages, the oldest first. A key has at most one leased message, the oldest; the next one follows when
     /// that is done or dead. A message whose last attempt ended without an outcome is dead.
     fn lease(&self, queue: String, lease: Lease) -> impl Future<Output = Result<Vec<Leased>, StoreError>> + Send;
 
