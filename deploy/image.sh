@@ -4,9 +4,10 @@
 #
 #   deploy/image.sh <program> <project>/dist/server <image> [libpg-query.wasm]
 #
-# <image> is a name for the local store, or oci:<folder>:<tag> for an image in a folder.
+# <image> is a name for the local store, or oci:<folder>:<tag> for an image in a folder. The code runs on processors from TARGET_CPU on:
+# x86-64-v2 or armv8-a by default, or a later one of `tenon compile --target-cpu`.
 set -eu
-[ $# -ge 3 ] || { sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 3 ] || { sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 program=$1 server=$2 image=$3 parser=${4:-}
 
 root=$(mktemp -d)
@@ -28,10 +29,11 @@ cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
 echo 'tenon:x:1000:1000::/:/sbin/nologin' > "$root/etc/passwd"
 chmod -R go=rX "$root"
 mkdir -m 1777 "$root/tmp"
-TENON_CACHE_DIR="$root/srv/code" "$program" compile "$root/srv/server/server.json"
+case $(uname -m) in x86_64) oldest=x86-64-v2 ;; *) oldest=armv8-a ;; esac
+"$program" compile --in-place --target-cpu "${TARGET_CPU:-$oldest}" "$root/srv/server/server.json"
 
 container=$(buildah from scratch)
 buildah copy -q "$container" "$root" / > /dev/null
-buildah config --user 1000:1000 --port 3000 --stop-signal SIGTERM --env TENON_CACHE_DIR=/srv/code \
+buildah config --user 1000:1000 --port 3000 --stop-signal SIGTERM \
   --entrypoint '["/usr/bin/tenon-server"]' --cmd 'run --host 0.0.0.0 --port 3000' "$container"
 buildah commit -q "$container" "$image"

@@ -1,7 +1,7 @@
 /** `tenon build --server`, and the program `tenon-server`, which serves the folder without Node. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
@@ -111,6 +111,36 @@ test("the folder has the components and the configuration, and no secret", async
   const { modules, limits } = JSON.parse(text) as { modules: object; limits: { drain_ms: number } };
   expect(modules).toMatchObject({ app: { source: "app.wasm" }, other: { source: "other.wasm", mount: "/other" } });
   expect(limits.drain_ms).toBe(1500);
+});
+
+test("code in place of the components is served without a cache", async () => {
+  const served = join(folder, "in-place");
+  await cp(join(at, "dist/server"), served, { recursive: true });
+  const compile = (...args: string[]) => {
+    const { status, stderr } = spawnSync(program, ["compile", ...args, join(served, "server.json")], {
+      encoding: "utf8",
+      env: {},
+    });
+    return { status, stderr };
+  };
+  expect(compile("--in-place", "--target-cpu", "i386")).toEqual({
+    status: 1,
+    stderr: expect.stringContaining("`i386` is not a known processor; known are native"),
+  });
+  expect(await readdir(served)).toContain("app.wasm");
+  expect(compile("--in-place").status).toBe(0);
+  expect((await readdir(served)).filter((name) => /app|other/.test(name)).sort()).toEqual(["app.cwasm", "other.cwasm"]);
+  const server = await start(["run", join(served, "server.json"), "--port", "0", "--json"], {
+    ...secrets,
+    ...stores(),
+    TENON_CACHE_DIR: join(folder, "unused"),
+  });
+  expect(await (await send(server.told.url, { path: "/other/who" })).json()).toEqual(["other", secrets.APP_KEY.length]);
+  expect(existsSync(join(folder, "unused"))).toBe(false);
+  server.child.kill("SIGKILL");
+  await server.exited;
+  // The folder is as it was: there is nothing left to replace.
+  expect(compile("--in-place").status).toBe(0);
 });
 
 test("it compiles, serves modules with a sidecar in its process, drains, and logs JSON", async () => {

@@ -69,10 +69,7 @@ pub(crate) fn with_state(code: &[u8], module: u32, state: &State<'_>) -> Option<
     // An image apart is mapped by `tenon-memory`; otherwise wasmtime initializes the memory.
     let apart = !tenon_memory::is_portable();
     let parts = parts(code, &info, &data, module, state, apart)?;
-    let mut made = Vec::with_capacity(code.len() + parts.info.len() + parts.data.len() + 65_536);
-    made.extend_from_slice(code);
-    elf::replace(&mut made, &data, &parts.data)?;
-    elf::replace(&mut made, &info, &parts.info)?;
+    let mut made = elf::with_contents(code, &[(&data, &parts.data), (&info, &parts.info)])?;
     if !apart {
         return Some(made);
     }
@@ -96,9 +93,7 @@ pub(crate) fn without_images(code: &[u8]) -> Option<Vec<u8>> {
     for (_, info) in &mut artifacts.static_modules {
         info.module.memory_initialization = MemoryInitialization::Segmented;
     }
-    let mut made = code.to_vec();
-    elf::replace(&mut made, &info, &postcard::to_allocvec(&artifacts).ok()?)?;
-    Some(made)
+    elf::with_contents(code, &[(&info, &postcard::to_allocvec(&artifacts).ok()?)])
 }
 
 /// Returns whether compiled code exports [`RESTORE`].

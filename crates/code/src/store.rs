@@ -21,7 +21,7 @@ use crate::compile::{Compiled, taken_apart};
 use crate::compiler::Compiler;
 
 /// Cache format version; bump it when code generation or validation changes.
-pub(crate) const FORMAT_VERSION: u32 = 4;
+pub(crate) const FORMAT_VERSION: u32 = 5;
 
 /// Extension of a component's code, and the number kept beyond those that a server uses. Each save in `tenon dev` makes
 /// one of 40 MB.

@@ -69,6 +69,8 @@ fn engine(slots: Arc<Slots>) -> wasmtime::Result<SharedEngine> {
 fn compiler() -> Config {
     let mut config = Config::new();
     config.epoch_interruption(true).wasm_component_model(true);
+    // Offsets in backtraces, and tables for debuggers: a fifth of the code's size. Windows unwinds by these tables.
+    config.generate_address_map(false).native_unwind_info(cfg!(windows));
     config
 }
 

@@ -26,16 +26,26 @@ pub(crate) enum Command {
     /// Apply the migrations of a folder to the database behind a sidecar
     Migrate(MigrateOptions),
     /// Compile the modules of a configuration into the cache folder, so that a server starts at once
-    Compile {
-        /// The file that `tenon build --server` writes
-        configuration: PathBuf,
-    },
+    Compile(CompileOptions),
     /// Serve a database, a cache or a store to modules, or ask one how it is
     #[command(subcommand)]
     Sidecar(Sidecars),
     /// Compile one component for another process
     #[command(name = COMPILE_CHILD, hide = true)]
     CompileChild,
+}
+
+/// The options of `compile`.
+#[derive(Args)]
+pub(crate) struct CompileOptions {
+    /// The file that `tenon build --server` writes
+    pub(crate) configuration: PathBuf,
+    /// Replace the components in the folder by their code, for a folder that needs no cache
+    #[arg(long)]
+    pub(crate) in_place: bool,
+    /// The oldest processor that must run the code: native, or for example x86-64-v3
+    #[arg(long, value_name = "NAME", default_value = "native", requires = "in_place")]
+    pub(crate) target_cpu: String,
 }
 
 /// The options of `run`.

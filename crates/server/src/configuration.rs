@@ -134,6 +134,11 @@ impl Configuration {
         changed.cloned().collect()
     }
 
+    /// The names of the modules, and their files relative to the folder.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = (&str, &Path)> {
+        self.modules.iter().map(|(name, module)| (name.as_str(), module.source.as_path()))
+    }
+
     /// Reads no secrets, and connects to no sidecar: for a server that only compiles.
     pub(crate) fn without_reach(mut self) -> Self {
         self.sidecars.clear();

@@ -66,12 +66,12 @@ pub(crate) enum ServerError {
     /// The system refuses to announce signals.
     #[error("signals cannot be received: {0}")]
     Signals(io::Error),
-    /// The cache of machine code cannot be filled.
-    #[error("{}: {reason}", path.display())]
-    Cache {
-        /// The folder, or a file in it.
+    /// A file or folder that cannot be read or written.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file or folder.
         path: PathBuf,
-        /// The reason.
-        reason: String,
+        /// The system's reason.
+        source: io::Error,
     },
 }

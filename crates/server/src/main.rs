@@ -7,11 +7,13 @@
 //!  tenon-server run server.json      ─► configuration ─► sidecars in this process ─► tenon_runtime::Runtime
 //!                                        └─► tenon_work: consumers of queues and cron
 //!  tenon-server compile server.json  ─► the same without listening: fills the cache of machine code
+//!    --in-place                        ─► the folder gets the code in place of the components
 //!  tenon-server migrate              ─► tenon_work::migrate
 //!  tenon-server sidecar sql …        ─► tenon_services::Sidecar
 //! ```
 
 mod command;
+mod compile;
 mod configuration;
 mod error;
 mod health;
@@ -65,7 +67,8 @@ async fn run(command: Command) -> Result<ExitCode, ServerError> {
     match command {
         Command::Run(options) => serve::run(options).await,
         Command::Migrate(options) => migrate::run(options).await,
-        Command::Compile { configuration } => serve::compile(&configuration).await,
+        Command::Compile(options) if options.in_place => compile::in_place(&options.configuration, &options.target_cpu),
+        Command::Compile(options) => compile::into_cache(&options.configuration).await,
         Command::Sidecar(Sidecars::Health { address, timeout }) => health::check(&address, timeout).await,
         Command::Sidecar(Sidecars::Serve(options)) => sidecar::run(options).await,
         Command::CompileChild => Ok(ExitCode::SUCCESS),

@@ -1,23 +1,17 @@
-//! `tenon-server run` and `tenon-server compile`.
+//! `tenon-server run`.
 
 use std::io::Write;
 use std::net::SocketAddr;
-use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::json;
-use tenon_runtime::Runtime;
 use tokio::net::{TcpListener, lookup_host};
 
 use crate::command::RunOptions;
 use crate::configuration::Configuration;
 use crate::error::ServerError;
-use crate::in_process::InProcessSidecars;
 use crate::live::Live;
 use crate::signals::{End, HangUp, Signals};
-
-/// Time for a start that compiles, in milliseconds.
-const COMPILE_MS: u64 = 3_600_000;
 
 /// Serves until a signal.
 pub(crate) async fn run(options: RunOptions) -> Result<ExitCode, ServerError> {
@@ -84,48 +78,6 @@ pub(crate) async fn run(options: RunOptions) -> Result<ExitCode, ServerError> {
     };
     signals.ending(steps).await;
     Ok(ExitCode::from(end.code()))
-}
-
-/// Compiles the modules into the cache folder, which other users may read then.
-pub(crate) async fn compile(configuration: &Path) -> Result<ExitCode, ServerError> {
-    let configuration = Configuration::read(configuration)?.without_reach();
-    tenon_log::start("info", &configuration.log_format)?;
-    let mut config = configuration.runtime(&mut InProcessSidecars::default()).await?;
-    let Some(cache) = config.cache.clone() else {
-        return Err(ServerError::Usage("set TENON_CACHE_DIR to the folder for machine code".to_string()));
-    };
-    for name in ["startup_timeout_ms", "load_timeout_ms"] {
-        config.limits.set(name, COMPILE_MS).map_err(ServerError::Usage)?;
-    }
-    let modules = config.modules.len();
-    let runtime = Runtime::new(config).await?;
-    // A module that could not be compiled is in the log, and an image must not lack it.
-    let ready = runtime.ready_modules().len();
-    drop(runtime);
-    open_for_reading(&cache)?;
-    note("Compile", &format!("{ready} of {modules} modules, into {}", cache.display()));
-    Ok(if ready == modules { ExitCode::SUCCESS } else { ExitCode::from(crate::FAILED) })
-}
-
-/// Lets other users read a cache. They may not write, so its content stays trusted. Code that only further compiling
-/// would use is removed.
-fn open_for_reading(cache: &Path) -> Result<(), ServerError> {
-    use std::os::unix::fs::PermissionsExt;
-    let failed =
-        |path: &Path, error: std::io::Error| ServerError::Cache { path: path.into(), reason: error.to_string() };
-    let set = |path: &Path, mode| {
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).map_err(|error| failed(path, error))
-    };
-    for entry in std::fs::read_dir(cache).map_err(|error| failed(cache, error))? {
-        let path = entry.map_err(|error| failed(cache, error))?.path();
-        let is_shared = path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.contains(".shared"));
-        if is_shared {
-            std::fs::remove_file(&path).map_err(|error| failed(&path, error))?;
-        } else if path.is_file() {
-            set(&path, 0o644)?;
-        }
-    }
-    set(cache, 0o755)
 }
 
 impl Configuration {
