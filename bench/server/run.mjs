@@ -1,23 +1,24 @@
-// The program `tenon-server`: the time from its start to the first answer, with compiled code in a cache that it cannot write to, as in
-// an image; its resident memory; and the sizes of what an image has.
+// The program `tenon-server`: the time from its start to the first answer, with code in place of the component, as in an image; its
+// resident memory; and the sizes of what an image has.
 //   cargo build --profile dist -p tenon-server
 //   (cd examples/hello && node ../../cli/bin/tenon.js build -r --server)
 //   node bench/server/run.mjs target/x86_64-unknown-linux-gnu/dist/tenon-server examples/hello/dist/server /run/hello/hello/Ada
 import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { request } from "node:http";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { conditions, record } from "../results.mjs";
 
 const [program, server, path] = process.argv.slice(2);
 if (path === undefined) throw new Error("usage: run.mjs <program> <folder with server.json> <path of a request>");
-const configuration = resolve(server, "server.json");
 const folder = mkdtempSync(join(tmpdir(), "tenon-bench-"));
-const cache = join(folder, "code");
-const env = { TENON_CACHE_DIR: cache };
+cpSync(server, folder, { recursive: true });
+const configuration = join(folder, "server.json");
+/** Nothing is set in an image, either. */
+const env = {};
 
 function freePort() {
   return new Promise((done) => {
@@ -63,14 +64,16 @@ const median = (numbers) => numbers.toSorted((one, other) => one - other)[number
 const mb = (bytes) => (bytes / 1e6).toFixed(1);
 
 try {
-  execFileSync(program, ["compile", configuration], { env, stdio: ["ignore", "ignore", "inherit"] });
+  execFileSync(program, ["compile", "--in-place", "--target-cpu", "x86-64-v2", configuration], {
+    env,
+    stdio: ["ignore", "ignore", "inherit"],
+  });
   await start();
   const runs = [];
   for (let i = 0; i < 21; i++) runs.push(await start());
   const files = [
     ["the program", [program]],
-    ["the components and the configuration", readdirSync(server).map((name) => join(server, name))],
-    ["their compiled code", readdirSync(cache).map((name) => join(cache, name))],
+    ["the compiled component and the configuration", readdirSync(folder).map((name) => join(folder, name))],
   ];
   const rows = files.map(([what, paths]) => {
     const packed = paths.reduce((sum, file) => sum + gzipSync(readFileSync(file), { level: 6 }).length, 0);

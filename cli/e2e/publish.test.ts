@@ -1,5 +1,5 @@
 /** A component's way through a registry: `tenon publish`, `tenon run oci://…`, and the registry gone. */
-import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,8 +7,10 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { describeWith, testWith } from "../../testing/needs.ts";
 import { findProgram } from "../../testing/programs.ts";
 import { Runtime } from "../src/index.ts";
+import { cosignKey } from "../src/oci/cosign-key.testing.ts";
+import { startRegistry } from "../src/oci/registry.testing.ts";
 import { send } from "./http.ts";
-import { echoProject, freePort, helloProject, startTenon, startWasmtime, tenon } from "./servers.ts";
+import { echoProject, helloProject, startTenon, startWasmtime, tenon } from "./servers.ts";
 
 let folder: string;
 beforeAll(async () => {
@@ -26,23 +28,13 @@ describeWith("docker-registry", "a registry", () => {
   };
 
   beforeAll(async () => {
-    host = `127.0.0.1:${await freePort()}`;
-    const config = join(folder, "registry.yml");
-    await writeFile(
-      config,
-      `version: 0.1
-log: {level: error, accesslog: {disabled: true}}
-storage: {filesystem: {rootdirectory: ${join(folder, "registry")}}}
-http: {addr: "${host}", secret: test}
-`,
-    );
-    const child = spawn(findProgram("docker-registry") as string, ["serve", config], { stdio: "ignore" });
-    const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+    const registry = await startRegistry(folder, "registry");
+    host = registry.host;
+    const ended = new Promise<void>((resolve) => registry.child.once("exit", () => resolve()));
     stop = async () => {
-      child.kill();
+      registry.child.kill();
       await ended;
     };
-    await vi.waitFor(() => fetch(`http://${host}/v2/`), { timeout: 20_000 });
     await mkdir(cacheFolder(), { mode: 0o700 });
   });
   afterAll(() => stop?.());
@@ -74,6 +66,39 @@ http: {addr: "${host}", secret: test}
     publish(join(helloProject, "dist/hello-composed.wasm"));
     await using runtime = await Runtime.create({ modules: [reference], cacheFolder: cacheFolder() });
     expect((await runtime.fetch("http://localhost/run/app/hello/you")).status).toBe(200);
+  });
+
+  test("with verify_key a server takes over what is signed, and goes on without what is not", async () => {
+    await writeFile(join(folder, "cosign.key"), cosignKey.private);
+    await writeFile(join(folder, "cosign.pub"), cosignKey.public);
+    const reference = `oci://${host}/team/signed:latest`;
+    const publish = (file: string, ...options: string[]) => {
+      const env = { ...process.env, DOCKER_CONFIG: folder, COSIGN_PASSWORD: cosignKey.password };
+      const args = [tenon, "publish", reference, file, ...options];
+      const { status, stderr } = spawnSync(process.execPath, args, { cwd: folder, env, encoding: "utf8" });
+      expect(status, stderr).toBe(0);
+    };
+    const [hello, echo] = [
+      join(helloProject, "dist/hello-composed.wasm"),
+      join(echoProject, "dist/echo-composed.wasm"),
+    ];
+    publish(echo);
+    const refused = command(["run", reference, "--verify-key", "cosign.pub"], folder);
+    expect(refused.status).toBe(1);
+    expect(refused.stderr).toMatch(/team\/signed@sha256:[a-f0-9]{64} is not signed, and verify_key requires it/);
+    publish(hello, "--sign-key", "cosign.key");
+    const at = await mkdtemp(join(folder, "signed-"));
+    const toml = `[project]\nname = "x"\n[server]\nverify_key = "../cosign.pub"\n[modules.app]\nsource = "${reference}"\nrefresh_ms = 100\n`;
+    await writeFile(join(at, "tenon.toml"), toml);
+    const server = await startTenon([], "app", at, { TENON_CACHE_DIR: cacheFolder() });
+    const status = async () => (await send(server.base, { path: "/run/app/hello/you" })).status;
+    expect(await status()).toBe(200);
+    publish(echo);
+    await vi.waitFor(() => expect(server.errors()).toContain("is not signed"), { timeout: 60_000 });
+    expect(await status()).toBe(200);
+    publish(echo, "--sign-key", "cosign.key");
+    await vi.waitFor(async () => expect(await status()).not.toBe(200), { timeout: 60_000 });
+    await server.stop();
   });
 
   test("a project is published, and served by its digest while the registry is away", async () => {

@@ -5,7 +5,16 @@ import { defaultCacheFolder } from "./cache-folder.ts";
 import { TenonError } from "./errors.ts";
 import { type Limits, limits, type ModuleLimit } from "./limits.ts";
 import type { LogRecord } from "./log.ts";
-import { isFile, isSource, isUrl, type ModuleSource, nativeSource, pathOf, whatSourcesAre } from "./module-source.ts";
+import {
+  isFile,
+  isSource,
+  isUrl,
+  type ModuleFile,
+  type ModuleSource,
+  nativeSource,
+  pathOf,
+  whatSourcesAre,
+} from "./module-source.ts";
 import { nearest } from "./nearest.ts";
 import { sidecarNamesProblem } from "./project/config/addresses.ts";
 import { inProcessProblem } from "./project/config/in-process.ts";
@@ -49,6 +58,8 @@ export interface RuntimeOptions extends Limits {
    * no sandbox bounds: say true if you have compiled each of them, and nobody else can write to them.
    */
   readonly trustCompiled?: boolean;
+  /** File of a public key in PEM. A component from a registry must have a signature by it; files are not checked. */
+  readonly verifyKey?: ModuleFile;
   /** Where compiled code is kept; false compiles anew each time. The user's cache folder when left out. */
   readonly cacheFolder?: string | false;
   /**
@@ -165,6 +176,7 @@ const runtimeChecks: Readonly<Record<keyof RuntimeOptions, Check>> = {
   tls: check("an object with the paths `certificate` and `key`", isTls),
   cacheFolder: check("a string or false", (value) => typeof value === "string" || value === false),
   trustCompiled: checkKind(server.trust_compiled.kind),
+  verifyKey: check("a path or a file: URL", isFile),
   logLevel: checkKind(oneOf("off", "error", "warn", "info", "debug")),
   logFormat: checkKind(server.log_format.kind),
   onLog: check("a function", (value) => typeof value === "function"),
@@ -236,7 +248,7 @@ export function refuseWrongOptions(options: RuntimeOptions): void {
 export function nativeOptions(options: RuntimeOptions): NativeOptions {
   refuseWrongOptions(options);
   const { modules, cacheFolder = defaultCacheFolder(), logLevel = "warn", onLog, ...rest } = options;
-  const { sidecars, env, secrets, outboundAllow, trustedProxies, ...others } = rest;
+  const { sidecars, env, secrets, outboundAllow, trustedProxies, verifyKey: _verifyKey, ...others } = rest;
   return {
     ...withLimits(others),
     modules: Array.isArray(modules)

@@ -73,7 +73,6 @@ export class Runtime {
   #options: RuntimeOptions;
   readonly #scheme: "http" | "https";
   readonly #shutdownTimeoutMs: number;
-  readonly #cacheFolder: RuntimeOptions["cacheFolder"];
   #loading: Promise<Fetching> | undefined;
   #fetching: Fetching | undefined;
   readonly #servers = new Set<NativeServer>();
@@ -94,7 +93,6 @@ export class Runtime {
     this.#log = log;
     this.#options = options;
     this.#scheme = options.tls === undefined ? "http" : "https";
-    this.#cacheFolder = options.cacheFolder;
     this.#shutdownTimeoutMs = options.shutdownTimeoutMs ?? limits.shutdown_timeout_ms.default;
   }
 
@@ -112,7 +110,7 @@ export class Runtime {
     const sidecars = new InProcessSidecars();
     try {
       const given = nativeOptions(await sidecars.place(options));
-      const modules = await pullAll(given.modules, options.cacheFolder);
+      const modules = await pullAll(given.modules, options);
       const checked = { ...given, modules, ...(compiler === undefined ? {} : { compiler }) };
       return new Runtime(await fromNative(native().Runtime.create(checked)), sidecars, log, options);
     } catch (error) {
@@ -142,14 +140,14 @@ export class Runtime {
   async reload(name: string, file?: ModuleFile | ModuleOptions): Promise<void> {
     if (file === undefined) return fromNative(this.#runtime.reload(name));
     if (isFile(file)) {
-      const [{ path }] = await pullAll([{ path: pathOf(file) }], this.#cacheFolder);
+      const [{ path }] = await pullAll([{ path: pathOf(file) }], this.#options);
       return fromNative(this.#runtime.reload(name, path));
     }
     if (typeof file !== "object" || file instanceof URL || isSource(file))
       throw new TenonError("CONFIG", "`file` must be a path, a file: URL, or options such as { source: bytes }");
     refuseWrongModule(name, file);
     const placed = await this.#sidecars.placeModule(file);
-    const [module] = await pullAll([nativeModule(name, placed, this.#options)], this.#cacheFolder);
+    const [module] = await pullAll([nativeModule(name, placed, this.#options)], this.#options);
     await fromNative(this.#runtime.load(module));
   }
 
@@ -162,7 +160,7 @@ export class Runtime {
   async update(options: RuntimeOptions): Promise<void> {
     try {
       const placed = await this.#sidecars.place(options);
-      await fromNative(this.#runtime.update(await pullAll(wholeModules(placed), this.#cacheFolder)));
+      await fromNative(this.#runtime.update(await pullAll(wholeModules(placed), this.#options)));
     } catch (error) {
       this.noteFailedUpdate();
       await this.#sidecars.keep(this.#options);
@@ -320,11 +318,14 @@ export class Runtime {
  */
 async function pullAll<T extends readonly { readonly path?: string }[]>(
   modules: T,
-  cacheFolder: RuntimeOptions["cacheFolder"],
+  { cacheFolder, verifyKey }: RuntimeOptions,
 ): Promise<T> {
   if (!modules.some(isToPull)) return modules;
   const { pullModule } = await import("./oci/pull.ts");
-  const options = typeof cacheFolder === "string" ? { cacheFolder } : {};
+  const options = {
+    ...(typeof cacheFolder === "string" ? { cacheFolder } : {}),
+    ...(verifyKey === undefined ? {} : { verifyKey: pathOf(verifyKey) }),
+  };
   const pulled = modules.map(async (module) =>
     isToPull(module) ? { ...module, path: (await pullModule(module.path, options)).path } : module,
   );

@@ -1,3 +1,4 @@
+import type { KeyObject } from "node:crypto";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
@@ -10,6 +11,7 @@ import { formatBytes } from "../terminal.ts";
 
 interface Options extends CommonOptions {
   readonly plainHttp?: boolean;
+  readonly signKey?: string;
   readonly json?: boolean;
 }
 
@@ -25,6 +27,7 @@ export function publishCommand(program: Command): void {
     .argument("<reference>", "where to: oci://registry.example/team/shop:1.0")
     .argument("[component]", "component file; the project's composed component when left out")
     .option("--plain-http", "use HTTP without TLS; registries on this machine are always reached so")
+    .option("--sign-key <file>", "sign it, in cosign's format; TENON_SIGN_PASSWORD decrypts the key")
     .option("--json", "print what was published as one line of JSON");
   withCommonOptions(command).action(async (text: string, file: string | undefined, options: Options) => {
     exitOnInterrupt();
@@ -35,6 +38,7 @@ export function publishCommand(program: Command): void {
     const project = await findProject(process.cwd());
     const path = file === undefined ? builtComponent(project) : resolve(file);
     const component = await read(path);
+    const signKey = options.signKey === undefined ? undefined : await signingKey(options.signKey);
     const shown = relative(process.cwd(), path);
     const own = project !== undefined && [project.component, project.composed].includes(path) ? project : undefined;
     const description = {
@@ -45,12 +49,17 @@ export function publishCommand(program: Command): void {
     const published = await terminal.step(
       "Publish",
       shown,
-      () => publishComponent(component, description, target, { plainHttp: options.plainHttp === true }),
+      () => publishComponent(component, description, target, { plainHttp: options.plainHttp === true, signKey }),
       ({ sent }) => `(${formatBytes(sent)} sent)`,
     );
     const { reference, digest } = published;
     process.stdout.write(options.json ? `${JSON.stringify({ reference, digest })}\n` : `${reference}\n`);
   });
+}
+
+async function signingKey(file: string): Promise<KeyObject> {
+  const { readSigningKey } = await import("../oci/keys.ts");
+  return readSigningKey(file, process.env);
 }
 
 /** The component that other hosts can serve as well. */

@@ -21,6 +21,7 @@ interface Options extends CommonOptions {
   readonly json?: boolean;
   readonly plainHttp?: boolean;
   readonly trustCompiled?: boolean;
+  readonly verifyKey?: string;
 }
 
 /** `tenon run`: serve components in the foreground until a signal. */
@@ -40,6 +41,7 @@ export function runCommand(program: Command): void {
     .option("-p, --port <number>", "port to listen on; 0 takes a free one", parsePort)
     .option("--host <host>", "address to listen on")
     .option("--plain-http", "reach registries by HTTP without TLS; those on this machine always are")
+    .option("--verify-key <file>", "serve from registries only what this public key has signed")
     .option("--trust-compiled", "load machine code of `tenon compile` (.cwasm); use it for files of your own only")
     .option("--json", "print where it serves what as one line of JSON");
   withCommonOptions(command).action(async (named: string[], options: Options) => {
@@ -136,11 +138,12 @@ async function startAdmin(address: string, live: Live): Promise<Admin> {
 
 /** Pulls components of references, and shows it where there is a terminal for it. */
 function puller(options: Options, terminal: Terminal | undefined): Pull {
-  return async (component) => {
+  return async (component, verifyKey) => {
     const { pullModule } = await import("../oci/pull.ts");
     // Parsed before it is shown, because an invalid reference may contain a password.
     const shown = formatReference(parseReference(component));
-    const run = () => pullModule(component, { plainHttp: options.plainHttp === true });
+    const run = () =>
+      pullModule(component, { plainHttp: options.plainHttp === true, verifyKey: options.verifyKey ?? verifyKey });
     const { path } =
       terminal === undefined ? await run() : await terminal.step("Pull", shown, run, ({ digest }) => `(${digest})`);
     return path;

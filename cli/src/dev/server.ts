@@ -133,7 +133,7 @@ export class DevServer {
   /** Loads the component of a `source`. Returns whether it can be served. */
   async #loadSource(name: string, source: string): Promise<void> {
     try {
-      await this.#load(name, await fileOfSource(source, this.#project.folder, pulledFile));
+      await this.#load(name, await fileOfSource(name, source, this.#project, pulledFile));
     } catch (error) {
       this.#terminal.failure(`[modules.${name}]: ${error instanceof Error ? error.message : String(error)}`);
     }
@@ -150,7 +150,7 @@ export class DevServer {
   }
 }
 
-async function pulledFile(reference: string): Promise<string> {
+async function pulledFile(reference: string, verifyKey: string | undefined): Promise<string> {
   const { pullModule } = await import("../oci/pull.ts");
-  return (await pullModule(reference)).path;
+  return (await pullModule(reference, { verifyKey })).path;
 }

@@ -61,14 +61,14 @@ export function buildArtifact(
 ): { readonly layer: Blob; readonly config: Blob; readonly manifest: Blob } {
   const layer = blob(mediaTypes.component, component);
   const time = created.toISOString().replace(/\.[0-9]+Z$/, "Z");
-  const config = json(mediaTypes.config, {
+  const config = jsonBlob(mediaTypes.config, {
     created: time,
     architecture: "wasm",
     os: "wasip2",
     layerDigests: [layer.digest],
     component: { exports, imports },
   });
-  const manifest = json(mediaTypes.manifest, {
+  const manifest = jsonBlob(mediaTypes.manifest, {
     schemaVersion: 2,
     mediaType: mediaTypes.manifest,
     config: descriptorOf(config),
@@ -144,7 +144,12 @@ export function checkConfig(bytes: Uint8Array, { layer }: Artifact, where: strin
 
 const published = "publish it with `tenon publish` or `wkg oci push`";
 
-function parseObject(bytes: Uint8Array, where: string): Readonly<Record<string, unknown>> {
+/**
+ * Parses JSON of a registry that is an object.
+ *
+ * @throws TenonError `REGISTRY`
+ */
+export function parseObject(bytes: Uint8Array, where: string): Readonly<Record<string, unknown>> {
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
@@ -157,7 +162,12 @@ function parseObject(bytes: Uint8Array, where: string): Readonly<Record<string, 
   return value as Readonly<Record<string, unknown>>;
 }
 
-function descriptor(value: unknown, where: string): Descriptor {
+/**
+ * Reads a descriptor from a manifest.
+ *
+ * @throws TenonError `REGISTRY`
+ */
+export function descriptor(value: unknown, where: string): Descriptor {
   const { mediaType, digest, size } = Object(value) as Record<string, unknown>;
   if (
     typeof mediaType !== "string" ||
@@ -180,14 +190,17 @@ function unfit(where: string, problem: string, hint?: string): TenonError {
   return new TenonError("REGISTRY", `${where} ${problem}`, hint);
 }
 
-function blob(mediaType: string, bytes: Uint8Array): Blob {
+/** Makes a blob to push. */
+export function blob(mediaType: string, bytes: Uint8Array): Blob {
   return { mediaType, bytes, digest: digestOf(bytes), size: bytes.length };
 }
 
-function json(mediaType: string, value: unknown): Blob {
+/** Makes a blob of JSON. */
+export function jsonBlob(mediaType: string, value: unknown): Blob {
   return blob(mediaType, Buffer.from(JSON.stringify(value)));
 }
 
-function descriptorOf({ mediaType, digest, size }: Descriptor): Descriptor {
+/** Returns the descriptor of a blob. */
+export function descriptorOf({ mediaType, digest, size }: Descriptor): Descriptor {
   return { mediaType, digest, size };
 }

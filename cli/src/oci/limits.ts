@@ -12,6 +12,12 @@ export const ociLimits = {
   errorBytes: 64 * 1024,
   /** A Docker configuration. */
   dockerConfigBytes: 1024 * 1024,
+  /** Signatures of an artifact, and the signed text of each. */
+  signatures: 32,
+  signatureBytes: 64 * 1024,
+  /** The file of a key, and the memory for decrypting it. */
+  keyBytes: 64 * 1024,
+  keyMemory: 512 * 1024 * 1024,
   /** The output of a credential helper. */
   helperBytes: 64 * 1024,
   /** Time limit of a credential helper. It may ask the user to unlock a keychain. */

@@ -1,8 +1,10 @@
+import type { KeyObject } from "node:crypto";
 import { TenonError } from "../errors.ts";
 import { type Blob, buildArtifact, type Description, mediaTypes } from "./artifact.ts";
 import { ociLimits } from "./limits.ts";
 import { formatReference, parseReference, type Reference } from "./reference.ts";
 import { Registry, type RegistryOptions } from "./registry.ts";
+import { signatureOf } from "./signature.ts";
 
 /** The result of publishing. */
 export interface Published {
@@ -14,8 +16,14 @@ export interface Published {
   readonly sent: number;
 }
 
+/** Options for publishing. */
+export interface PublishOptions extends RegistryOptions {
+  /** Private key that signs the manifest, in cosign's format. */
+  readonly signKey?: KeyObject | undefined;
+}
+
 /**
- * Publishes a component under a tag, in the CNCF Wasm layout.
+ * Publishes a component under a tag, in the CNCF Wasm layout. Its signature is there before the tag.
  *
  * @throws TenonError `USAGE` for a reference without a tag, `REGISTRY` for an error of the registry
  */
@@ -23,29 +31,23 @@ export async function publishComponent(
   component: Uint8Array,
   description: Description,
   reference: Reference & { readonly tag: string },
-  options: RegistryOptions = {},
+  options: PublishOptions = {},
 ): Promise<Published> {
   const { layer, config, manifest } = buildArtifact(component, description);
   const registry = new Registry(reference, "pull,push", options);
   try {
     let sent = 0;
     for (const blob of [layer, config]) sent += await push(blob, registry);
-    const answer = await registry.send(`manifests/${reference.tag}`, {
-      method: "PUT",
-      headers: { "content-type": mediaTypes.manifest },
-      body: manifest.bytes,
-    });
-    if (answer.status !== 201 && answer.status !== 200) {
-      throw await registry.unexpected(answer, `publish ${formatReference(reference)}`);
+    if (options.signKey !== undefined) {
+      const signature = await signatureOf(manifest.digest, reference, options.signKey, registry);
+      for (const blob of signature?.blobs ?? []) sent += await push(blob, registry);
+      if (signature !== undefined)
+        sent += await pushManifest(signature.manifest, { ...reference, tag: signature.tag }, registry);
     }
-    answer.discard();
-    const said = answer.header("docker-content-digest");
-    if (said?.startsWith("sha256:") && said !== manifest.digest) {
-      throw registry.failure("has stored another manifest than Tenon sent", "the registry is broken or hostile");
-    }
+    sent += await pushManifest(manifest, reference, registry);
     const { registry: name, repository } = reference;
     const { digest } = manifest;
-    return { reference: formatReference({ registry: name, repository, digest }), digest, sent: sent + manifest.size };
+    return { reference: formatReference({ registry: name, repository, digest }), digest, sent };
   } finally {
     await registry.close();
   }
@@ -67,6 +69,24 @@ export function parseTarget(text: string): Reference & { readonly tag: string } 
     );
   }
   return { ...reference, tag };
+}
+
+/** Pushes a manifest under a tag. Returns the number of bytes sent. */
+async function pushManifest(manifest: Blob, reference: Reference, registry: Registry): Promise<number> {
+  const answer = await registry.send(`manifests/${reference.tag}`, {
+    method: "PUT",
+    headers: { "content-type": mediaTypes.manifest },
+    body: manifest.bytes,
+  });
+  if (answer.status !== 201 && answer.status !== 200) {
+    throw await registry.unexpected(answer, `publish ${formatReference(reference)}`);
+  }
+  answer.discard();
+  const said = answer.header("docker-content-digest");
+  if (said?.startsWith("sha256:") && said !== manifest.digest) {
+    throw registry.failure("has stored another manifest than Tenon sent", "the registry is broken or hostile");
+  }
+  return manifest.size;
 }
 
 /** Pushes a blob unless the registry has it. Returns the number of bytes sent. */

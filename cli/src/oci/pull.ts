@@ -1,15 +1,19 @@
 import { createHash } from "node:crypto";
 import { defaultCacheFolder } from "../cache-folder.ts";
 import { type Artifact, checkConfig, type Descriptor, digestOf, mediaTypes, parseManifest } from "./artifact.ts";
+import { readVerifyKey } from "./keys.ts";
 import { ociLimits } from "./limits.ts";
-import { formatReference, parseReference, type Reference } from "./reference.ts";
+import { formatReference, nameOf, parseReference, type Reference } from "./reference.ts";
 import { Registry, type RegistryOptions } from "./registry.ts";
+import { checkSignature } from "./signature.ts";
 import { Store } from "./store.ts";
 
 /** Options for pulling. */
 export interface PullOptions extends RegistryOptions {
   /** Cache folder; the user's by default. */
   readonly cacheFolder?: string;
+  /** File of a public key in PEM. One of the artifact's signatures must be by this key. */
+  readonly verifyKey?: string | undefined;
 }
 
 /** A pulled component. */
@@ -22,16 +26,20 @@ export interface Pulled {
 
 /**
  * Pulls the component of a reference into the cache. Verifies manifest, configuration and component by digest and size,
- * from the registry as well as from the cache. A reference with a digest needs no registry when it is in the cache.
+ * from the registry as well as from the cache. A reference with a digest needs no registry when it is in the cache. A signature is checked before the
+ * component is pulled.
  *
- * @throws TenonError `USAGE` for an invalid reference, `REGISTRY` for an error of the registry, `WRITE` for the cache
+ * @throws TenonError `USAGE` for an invalid reference, `CONFIG` for an invalid key, `REGISTRY` for an error of the registry, `WRITE` for the cache
  */
 export async function pullModule(text: string, options: PullOptions = {}): Promise<Pulled> {
   const reference = parseReference(text);
+  const { verifyKey: file } = options;
+  const signer = file === undefined ? undefined : { file, key: await readVerifyKey(file) };
   const store = new Store(options.cacheFolder ?? defaultCacheFolder(options.environment));
   const registry = new Registry(reference, "pull", options);
   try {
     const { digest, bytes } = await manifestOf(reference, registry, store);
+    if (signer !== undefined) await checkSignature(digest, reference, signer, registry, store);
     const where = formatReference(reference);
     const artifact = parseManifest(bytes, where);
     await configOf(artifact, where, registry, store);
@@ -105,9 +113,4 @@ function changed(registry: Registry, what: string) {
     `sends ${what} whose digest or size differs from the requested one`,
     "it was changed in transit or in the registry; pull again, and do not use this registry if that fails",
   );
-}
-
-/** Returns the module's name: the last part of the repository. */
-function nameOf({ repository }: Reference): string {
-  return repository.slice(repository.lastIndexOf("/") + 1);
 }

@@ -98,3 +98,8 @@ function wrong(message: string): TenonError {
     "write oci://registry.example/team/shop:1.0, or oci://registry.example/team/shop@sha256:…",
   );
 }
+
+/** Returns the module's name: the last part of the repository. */
+export function nameOf({ repository }: Reference): string {
+  return repository.slice(repository.lastIndexOf("/") + 1);
+}

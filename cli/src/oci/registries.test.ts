@@ -1,12 +1,12 @@
 /** Tests of publishing to a real registry, and of other tools with the result. */
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync } from "node:child_process";
 import { createHash, createSign } from "node:crypto";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
-import { type AddressInfo, createServer as createTcpServer } from "node:net";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeWith, testWith } from "../../../testing/needs.ts";
 import { findProgram } from "../../../testing/programs.ts";
 import { native } from "../native.ts";
@@ -14,6 +14,7 @@ import { mediaTypes } from "./artifact.ts";
 import { interfacesOf } from "./interfaces.ts";
 import { parseTarget, publishComponent } from "./publish.ts";
 import { pullModule } from "./pull.ts";
+import { startRegistry } from "./registry.testing.ts";
 
 let folder: string;
 /** The test component, which every build of Tenon has. */
@@ -41,32 +42,11 @@ async function publish(host: string, tag = "1.0", environment: NodeJS.ProcessEnv
   return publishComponent(component, await describeBridge(), target, { environment });
 }
 
-/** Starts a registry with an empty store. */
-async function startRegistry(name: string, more = ""): Promise<{ host: string; child: ChildProcess }> {
-  const port = await new Promise<number>((resolve) => {
-    const server = createTcpServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
-  const config = join(folder, `${name}.yml`);
-  const text = `version: 0.1
-log: {level: error, accesslog: {disabled: true}}
-storage: {filesystem: {rootdirectory: ${join(folder, name)}}}
-http: {addr: "127.0.0.1:${port}", secret: test}
-${more}`;
-  await writeFile(config, text);
-  const child = spawn(program("docker-registry"), ["serve", config], { stdio: "ignore" });
-  const host = `127.0.0.1:${port}`;
-  await vi.waitFor(() => fetch(`http://${host}/v2/`), { timeout: 20_000 });
-  return { host, child };
-}
-
 describeWith("docker-registry", "a registry", () => {
   let host: string;
   let child: ChildProcess;
   beforeAll(async () => {
-    ({ host, child } = await startRegistry("open"));
+    ({ host, child } = await startRegistry(folder, "open"));
   });
   afterAll(() => child?.kill());
 
@@ -143,7 +123,11 @@ describeWith("docker-registry", "a registry with names and passwords", () => {
     // The bcrypt hash of "open:sesame" for the registry.
     const users = "me:$2b$04$MT4Ylx3Qg8RCV5GjULDyruSkBzBcm0yYVlJU3KdGekeJ2ydqqOryy\n";
     await writeFile(join(folder, "users"), users);
-    ({ host, child } = await startRegistry("basic", `auth: {htpasswd: {realm: test, path: ${join(folder, "users")}}}`));
+    ({ host, child } = await startRegistry(
+      folder,
+      "basic",
+      `auth: {htpasswd: {realm: test, path: ${join(folder, "users")}}}`,
+    ));
   });
   afterAll(() => child?.kill());
 
@@ -198,7 +182,7 @@ describeWith(["docker-registry", "openssl"], "a registry with tokens", () => {
     await new Promise<void>((resolve) => tokens.listen(0, "127.0.0.1", resolve));
     const realm = `http://127.0.0.1:${(tokens.address() as AddressInfo).port}/token`;
     const auth = `{realm: "${realm}", service: registry, issuer: tokens, rootcertbundle: ${join(folder, "ca.pem")}}`;
-    ({ host, child } = await startRegistry("tokens", `auth: {token: ${auth}}`));
+    ({ host, child } = await startRegistry(folder, "tokens", `auth: {token: ${auth}}`));
   });
   afterAll(async () => {
     child?.kill();

@@ -1,4 +1,4 @@
-/** Pulled artifacts by digest, in the cache folder. Everything is verified on each read. */
+/** Pulled artifacts by digest, in the cache folder. Everything is verified on each read, a signature by the caller. */
 import { createHash, randomBytes } from "node:crypto";
 import { constants, createReadStream } from "node:fs";
 import { mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
@@ -6,8 +6,15 @@ import { dirname, join } from "node:path";
 import { systemReason, TenonError } from "../errors.ts";
 import { type Descriptor, digestOf } from "./artifact.ts";
 
+/** A signature and the text that it signs. */
+interface KeptSignature {
+  readonly payload: Buffer;
+  readonly signature: Buffer;
+}
+
 /**
- * The folder `oci` of a cache folder: `blobs/<hex>` for manifests and configurations, `components/<hex>/<name>.wasm`.
+ * The folder `oci` of a cache folder: `blobs/<hex>` for manifests and configurations, `components/<hex>/<name>.wasm`, and
+ * `signatures/<hex>.json`.
  */
 export class Store {
   readonly #folder: string;
@@ -60,6 +67,29 @@ export class Store {
    */
   async writeComponent(layer: Descriptor, name: string, pieces: () => AsyncIterable<Uint8Array>): Promise<void> {
     await this.#replace(this.componentFile(layer, name), pieces);
+  }
+
+  /** Reads the kept signature of a manifest. Anyone could have written it, so the caller verifies it. */
+  async readSignature(digest: string): Promise<KeptSignature | undefined> {
+    await this.#check();
+    try {
+      const { payload, signature } = JSON.parse(await readFile(this.#signatureFile(digest), "utf8"));
+      return { payload: Buffer.from(payload, "base64"), signature: Buffer.from(signature, "base64") };
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** @throws TenonError `WRITE` */
+  async writeSignature(digest: string, { payload, signature }: KeptSignature): Promise<void> {
+    const text = JSON.stringify({ payload: payload.toString("base64"), signature: signature.toString("base64") });
+    await this.#replace(this.#signatureFile(digest), async function* () {
+      yield Buffer.from(text);
+    });
+  }
+
+  #signatureFile(digest: string): string {
+    return join(this.#folder, "signatures", `${hexOf(digest)}.json`);
   }
 
   #blobFile(digest: string): string {

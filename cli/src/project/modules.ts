@@ -10,8 +10,8 @@ import { moduleName, type Project } from "./project.ts";
 import { type Environment, resolveSecrets } from "./secrets.ts";
 import { resolveSidecars } from "./sidecars.ts";
 
-/** Pulls the component of a reference, and returns its file. */
-export type Pull = (reference: string) => Promise<string>;
+/** Pulls the component of a reference, and returns its file. `verifyKey` is the file of the key that must have signed it. */
+export type Pull = (reference: string, verifyKey: string | undefined) => Promise<string>;
 
 /** Modules by name, as `Runtime.create` takes them. */
 export type NamedModules = Readonly<Record<string, string | FileOptions>>;
@@ -70,23 +70,32 @@ export async function moduleFiles(
     byName.set(name, file);
   }
   const fixed = new Set(named.map(moduleName));
-  const folder = project?.folder ?? process.cwd();
-  for (const [name, { source, file }] of set) byName.set(name, file ?? (await fileOfSource(source, folder, pull)));
+  for (const [name, { source, file }] of set)
+    byName.set(name, file ?? (await fileOfSource(name, source, project, pull)));
   const modules = new Map(byName);
   for (const [name, { source }] of Object.entries(project?.config.modules ?? {})) {
     const own =
       set.has(name) || source === undefined || fixed.has(name)
         ? byName.get(name)
-        : await fileOfSource(source, folder, pull);
+        : await fileOfSource(name, source, project, pull);
     if (own !== undefined) modules.set(name, own);
     else if (name !== project?.config.project.name) throw withoutSource(name);
   }
   return modules;
 }
 
-/** The component's file of a `source`, which is a reference to a registry or a path relative to a folder. */
-export function fileOfSource(source: string, folder: string, pull: Pull): Promise<string> {
-  return isReference(source) ? pull(source) : Promise.resolve(resolve(folder, source));
+/** The component's file of a module's `source`: a reference to a registry, or a path relative to the project's folder. */
+export function fileOfSource(name: string, source: string, project: Project | undefined, pull: Pull): Promise<string> {
+  if (isReference(source)) return pull(source, verifyKeyOf(name, project));
+  return Promise.resolve(resolve(project?.folder ?? process.cwd(), source));
+}
+
+/** The file of the key that must have signed a module's component in a registry; `undefined` when any component is served. */
+export function verifyKeyOf(name: string, project: Project | undefined): string | undefined {
+  if (project === undefined) return undefined;
+  const { modules, server } = project.config;
+  const file = modules[name]?.verifyKey ?? server.verifyKey;
+  return file === undefined ? undefined : resolve(project.folder, file);
 }
 
 /** Reports whether a project serves components by [modules] alone, because it has no handler of its own. */
@@ -105,6 +114,7 @@ export function moduleOptions(
   {
     source: _source,
     refreshMs: _refreshMs,
+    verifyKey: _verifyKey,
     mount,
     host,
     isolation,

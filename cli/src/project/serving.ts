@@ -21,7 +21,7 @@ export function servingOptions(
 ): Omit<RuntimeOptions, "modules"> {
   const { host: _host, port: _port, tlsCertificate, tlsKey, ...others } = config.server;
   // The command's own.
-  const { metricsAddress: _metrics, refreshMs: _refresh, admin: _admin, ...serving } = others;
+  const { metricsAddress: _metrics, refreshMs: _refresh, verifyKey: _verifyKey, admin: _admin, ...serving } = others;
   if ((tlsCertificate === undefined) !== (tlsKey === undefined)) {
     throw new TenonError("CONFIG", "server.tls_certificate and server.tls_key belong together: one of them is missing");
   }

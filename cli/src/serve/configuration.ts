@@ -4,9 +4,9 @@ import { relative, resolve } from "node:path";
 import { cronServiceOf } from "../cron.ts";
 import { TenonError } from "../errors.ts";
 import { nearest } from "../nearest.ts";
-import { isReference, parseReference } from "../oci/reference.ts";
+import { isReference, nameOf, parseReference } from "../oci/reference.ts";
 import { type Config, defaultConfig } from "../project/config.ts";
-import { hasOnlySources, type NamedModules, namedModules, type Pull } from "../project/modules.ts";
+import { hasOnlySources, type NamedModules, namedModules, type Pull, verifyKeyOf } from "../project/modules.ts";
 import { dependencies, findProject, moduleName, type Project } from "../project/project.ts";
 import { servingOptions } from "../project/serving.ts";
 import { queueServiceOf } from "../queues.ts";
@@ -44,7 +44,7 @@ export async function readConfiguration(
   const project = await findProject(process.cwd());
   const config = project?.config ?? defaultConfig(process.env);
   if (config.server.logFormat === "json") Terminal.useJson();
-  const components = await pulled(named, pull);
+  const components = await pulled(named, project, pull);
   const { files, named: chosen } = await filesToServe(components, project);
   const valid = [...set].filter(([name, { configured }]) => config.modules[name]?.source === configured);
   const modules = await namedModules(files, chosen, project, process.env, pull, new Map(valid));
@@ -75,9 +75,12 @@ function isTag(source: string): boolean {
 }
 
 /** Replaces each reference to a registry with the pulled file. */
-async function pulled(components: readonly string[], pull: Pull): Promise<string[]> {
+async function pulled(components: readonly string[], project: Project | undefined, pull: Pull): Promise<string[]> {
   const files: string[] = [];
-  for (const component of components) files.push(isReference(component) ? await pull(component) : component);
+  for (const component of components) {
+    const isFile = !isReference(component);
+    files.push(isFile ? component : await pull(component, verifyKeyOf(nameOf(parseReference(component)), project)));
+  }
   return files;
 }
 

@@ -193,7 +193,9 @@ function work({ config: { project, queues, cron }, queueService, cronService }: 
 function fixedKeys({ server: before }: Config, { server: after }: Config): string[] {
   const isOfModule = (key: string) =>
     key === "isolation" || (key in limits && limits[key as keyof typeof limits].ofModule);
-  const keys = Object.keys(sections.server.keys).filter((key) => !isOfModule(key) && key !== "refresh_ms");
+  const keys = Object.keys(sections.server.keys).filter(
+    (key) => !isOfModule(key) && key !== "refresh_ms" && key !== "verify_key",
+  );
   const value = (server: Config["server"], key: string) =>
     JSON.stringify((server as Readonly<Record<string, unknown>>)[camelCase(key)]);
   return keys.filter((key) => value(before, key) !== value(after, key)).map((key) => `server.${key}`);

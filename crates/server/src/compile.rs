@@ -1,6 +1,6 @@
 //! `tenon-server compile`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{fs, io};
@@ -64,17 +64,27 @@ fn open_for_reading(cache: &Path) -> Result<(), ServerError> {
 pub(crate) fn in_place(path: &Path, cpu: &str) -> Result<ExitCode, ServerError> {
     let configuration = Configuration::read(path)?;
     tenon_log::start("info", &configuration.log_format)?;
+    // Modules of one component have one file of code.
+    let mut compiled: HashMap<Vec<u8>, PathBuf> = HashMap::new();
     let mut replaced = BTreeMap::new();
     for (name, source) in configuration.sources() {
         if source.extension().is_some_and(|extension| extension == CODE) {
             continue;
         }
-        let (component, code) = (configuration.folder.join(source), source.with_extension(CODE));
+        let component = configuration.folder.join(source);
         let bytes = fs::read(&component).map_err(|error| failed(&component, error))?;
-        let compiled = compile_ahead(&bytes, cpu)?;
-        let file = configuration.folder.join(&code);
-        fs::write(&file, &compiled).map_err(|error| failed(&file, error))?;
-        note("Compile", &format!("{name}, {} bytes, into {}", compiled.len(), file.display()));
+        let code = match compiled.get(&bytes) {
+            Some(code) => code.clone(),
+            None => {
+                let code = compile_ahead(&bytes, cpu)?;
+                let file = source.with_extension(CODE);
+                let path = configuration.folder.join(&file);
+                fs::write(&path, &code).map_err(|error| failed(&path, error))?;
+                note("Compile", &format!("{name}, {} bytes, into {}", code.len(), path.display()));
+                compiled.insert(bytes, file.clone());
+                file
+            }
+        };
         replaced.insert(name.to_string(), (component, code));
     }
     rewrite(path, &replaced).map_err(|error| failed(path, error))?;

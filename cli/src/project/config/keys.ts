@@ -146,6 +146,11 @@ export const sections = {
       "In milliseconds: the time after which the tags of `oci://` references are looked up again. A tag that leads to another " +
         "component replaces the module without a dropped request. 0 never looks.",
     ),
+    verify_key: optional(
+      text,
+      "The file of a public key in PEM, such as `cosign.pub`, relative to the project's folder. A component from a registry is " +
+        "served only when it has a signature by this key (`tenon publish --sign-key`, or cosign). Files are not checked.",
+    ),
     tls_certificate: optional(
       text,
       "A certificate with its chain, in PEM, relative to the project's folder. With `tls_key` it serves HTTPS.",
@@ -271,6 +276,7 @@ export const sections = {
         wholeNumber(0, 86_400_000),
         "As `refresh_ms` in `[server]`, for this module. The shortest time counts for all tags.",
       ),
+      verify_key: optional(text, "As `verify_key` in `[server]`, for this module."),
       isolation: optional(oneOf("request", "shared"), "As `isolation` in `[server]`, for this module."),
       ...moduleLimitKeys(),
     },
