@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, EXPECT, TRANSFER_ENCODING};
+use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::request::Parts;
 use http::{HeaderMap, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
-use tenon_connection::{Ongoing, Reservation, Turn};
+use tenon_connection::{Ongoing, Reservation, Turn, asks_first, discard_rest};
 use thiserror::Error;
 
 use crate::call::pieces::Pieces;
@@ -253,10 +253,6 @@ impl Body for ResponseBody {
 /// The first piece of memory for a body whose length is larger or not known.
 const FIRST_PIECE: usize = 16 * 1024;
 
-/// How much more of a body is read and thrown away once it is known to be too large. A client that is still sending when
-/// its connection is closed sees an error instead of the answer; one that does not stop after this much has to live with it.
-const DISCARD_BYTES: usize = 32 * 1024 * 1024;
-
 /// Reads a request's body to its end, before an instance is taken for it: a slow client holds a connection, no more. `room`
 /// is reserved as bytes arrive.
 ///
@@ -297,24 +293,12 @@ where
     };
     if let Err(Problem::BodyTooLarge(_) | Problem::NoRoom) = &read {
         room.clear();
-        // A client that asks first has not begun to send (RFC 9110, section 10.1.1).
-        let asks = !begun && headers.contains_key(EXPECT);
-        if !asks && Client::must_send_all(parts.version) {
-            // One that takes too long sees its connection close.
-            let _ = tokio::time::timeout(ms(limits.body_timeout_ms), discard(body)).await;
+        let waits = !begun && asks_first(headers);
+        if !waits && Client::must_send_all(parts.version) {
+            discard_rest(body, ms(limits.body_timeout_ms)).await;
         }
     }
     read
-}
-
-/// Reads the body of a request that is answered without it, and throws it away: see [`DISCARD_BYTES`].
-pub(crate) async fn leave<B: Body<Data = Bytes>>(headers: &HeaderMap, body: B, limits: &Limits) {
-    // A client that asks first has not begun to send (RFC 9110, section 10.1.1).
-    if !body.is_end_stream() && !headers.contains_key(EXPECT) {
-        let body = std::pin::pin!(body);
-        // One that takes too long sees its connection close.
-        let _ = tokio::time::timeout(ms(limits.body_timeout_ms), discard(body)).await;
-    }
 }
 
 async fn read_within<B>(
@@ -386,15 +370,5 @@ fn declared_length(headers: &HeaderMap) -> Result<Option<u64>, Problem> {
         // More digits than any length has are too many bytes.
         Some(Err(_)) if !first.is_empty() => Ok(Some(u64::MAX)),
         _ => Err(Problem::UnreadableBody),
-    }
-}
-
-async fn discard<B: Body<Data = Bytes>>(mut body: Pin<&mut B>) {
-    let mut left = DISCARD_BYTES;
-    while let Some(Ok(frame)) = body.frame().await {
-        left = left.saturating_sub(frame.data_ref().map_or(0, Bytes::len));
-        if left == 0 {
-            return;
-        }
     }
 }

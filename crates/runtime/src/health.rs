@@ -7,7 +7,6 @@ use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use http::{Response, StatusCode};
 
-use crate::problem::JsonString;
 use crate::registry::READY;
 
 /// The answer; `is_outdated` when a newer configuration cannot be served. The status is 200 as long as the process
@@ -46,8 +45,8 @@ pub(crate) fn readiness(reasons: &[String]) -> Response<Bytes> {
     if reasons.is_empty() {
         return json(StatusCode::OK, r#"{"status":"ready"}"#.to_string());
     }
-    let reasons: Vec<_> = reasons.iter().map(|reason| JsonString(reason).to_string()).collect();
-    json(StatusCode::SERVICE_UNAVAILABLE, format!(r#"{{"status":"unready","reasons":[{}]}}"#, reasons.join(",")))
+    let reasons = serde_json::json!(reasons);
+    json(StatusCode::SERVICE_UNAVAILABLE, format!(r#"{{"status":"unready","reasons":{reasons}}}"#))
 }
 
 fn json(status: StatusCode, body: String) -> Response<Bytes> {
@@ -59,6 +58,6 @@ fn json(status: StatusCode, body: String) -> Response<Bytes> {
 }
 
 fn states<'a>(all: impl Iterator<Item = (&'a str, &'static str)>) -> String {
-    let members: Vec<_> = all.map(|(name, state)| format!(r#"{}:"{state}""#, JsonString(name))).collect();
-    format!("{{{}}}", members.join(","))
+    let members: serde_json::Map<_, _> = all.map(|(name, state)| (name.to_string(), state.into())).collect();
+    serde_json::Value::Object(members).to_string()
 }

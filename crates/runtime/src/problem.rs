@@ -3,10 +3,18 @@
 use std::fmt;
 
 use bytes::Bytes;
-use http::header::{ALLOW, CONNECTION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use http::header::{ALLOW, CONNECTION, HeaderValue, RETRY_AFTER};
 use http::{Response, StatusCode};
+use serde::Serialize;
+use tenon_connection::problem;
 
 use crate::call::Failure;
+
+/// The extension members.
+#[derive(Serialize)]
+struct Members<'a> {
+    request_id: &'a str,
+}
 
 /// A failure with a status. Its text is for the client, without internal details of the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,14 +101,6 @@ impl Problem {
         }
     }
 
-    /// The reason phrase of RFC 9110, which has a newer one for 413 than the `http` crate.
-    fn title(&self) -> &'static str {
-        match self.status() {
-            StatusCode::PAYLOAD_TOO_LARGE => "Content Too Large",
-            status => status.canonical_reason().unwrap_or("Error"),
-        }
-    }
-
     /// Reports whether the request's head is so invalid that the connection must close without reading further.
     pub(crate) fn ends_connection(&self) -> bool {
         matches!(self, Self::NoHost | Self::LongMethod | Self::InvalidTarget)
@@ -123,17 +123,8 @@ impl Problem {
 
     /// The whole response. `request_id` is the request's id in the log.
     pub(crate) fn response(&self, request_id: &str) -> Response<Bytes> {
-        let (status, title) = (self.status(), self.title());
-        let body = format!(
-            r#"{{"type":"about:blank","title":"{title}","status":{},"detail":{},"request_id":{}}}"#,
-            status.as_u16(),
-            JsonString(&self.to_string()),
-            JsonString(request_id),
-        );
-        let mut response = Response::new(Bytes::from(body));
-        *response.status_mut() = status;
+        let mut response = problem(self.status(), &self.to_string(), Members { request_id });
         let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         if self.ends_connection() {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
@@ -199,24 +190,6 @@ impl fmt::Display for Problem {
     }
 }
 
-/// A text as a JSON string (RFC 8259, section 7).
-pub(crate) struct JsonString<'a>(pub(crate) &'a str);
-
-impl fmt::Display for JsonString<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("\"")?;
-        for c in self.0.chars() {
-            match c {
-                '"' => f.write_str("\\\"")?,
-                '\\' => f.write_str("\\\\")?,
-                c if c < ' ' => write!(f, "\\u{:04x}", u32::from(c))?,
-                c => write!(f, "{c}")?,
-            }
-        }
-        f.write_str("\"")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -227,10 +200,9 @@ mod tests {
         assert_eq!(response.status(), 404);
         assert_eq!(
             response.body(),
-            r#"{"type":"about:blank","title":"Not Found","status":404,"detail":"no module is called a\"b\\c\u000a","request_id":"id-1"}"#
+            r#"{"type":"about:blank","title":"Not Found","status":404,"detail":"no module is called a\"b\\c\n","request_id":"id-1"}"#
         );
         assert_eq!(Problem::Overloaded.response("").headers()[RETRY_AFTER], "1");
         assert_eq!(Problem::MethodNotAllowed.response("").headers()[ALLOW], "GET, HEAD");
-        assert_eq!(Problem::BodyTooLarge(5).title(), "Content Too Large");
     }
 }

@@ -18,14 +18,14 @@ use http_body::Body;
 use http_body_util::BodyExt;
 use prometheus_client::metrics::gauge::Gauge;
 use tenon_code::Compiler;
-use tenon_connection::Budget;
+use tenon_connection::{Budget, discard};
 use tenon_transport::Transport;
 use tokio::net::TcpListener;
 use wasmtime::component::Linker;
 use wasmtime_wasi_http::WasiBody;
 
 use crate::admission::Admission;
-use crate::body::{self, ResponseBody};
+use crate::body::ResponseBody;
 use crate::call::pieces::Streams;
 use crate::client::Client;
 use crate::config::{Limits, ModuleSource, RuntimeConfig, ms, size};
@@ -332,7 +332,10 @@ impl Runtime {
         let id = response.headers().get(request_id::HEADER).and_then(|id| id.to_str().ok());
         let sent = SentAgain { status: response.status(), recording: id.and_then(|id| recent.newest(id)) };
         // A guest that streams its answer goes on for as long as somebody reads.
-        tokio::spawn(tokio::time::timeout(ms(self.shared.limits.request_timeout_ms), discard(response.into_body())));
+        tokio::spawn(tokio::time::timeout(
+            ms(self.shared.limits.request_timeout_ms),
+            read_to_end(response.into_body()),
+        ));
         Ok(sent)
     }
 
@@ -426,7 +429,7 @@ impl Runtime {
                 response
             }
             Err(problem) if Client::must_send_all(parts.version) => {
-                body::leave(&parts.headers, body, &self.shared.limits).await;
+                discard(&parts.headers, body, ms(self.shared.limits.body_timeout_ms)).await;
                 explain(&problem, &exchange.id)
             }
             // A stream that waits for its client would take memory, and there is none for it.
@@ -459,7 +462,7 @@ pub struct SentAgain {
     pub recording: Option<u64>,
 }
 
-async fn discard(mut body: ResponseBody) {
+async fn read_to_end(mut body: ResponseBody) {
     while let Some(Ok(_)) = body.frame().await {}
 }
 

@@ -11,10 +11,10 @@ use http::request::Parts;
 use http_body::Body;
 use http_body_util::BodyExt;
 use http_body_util::combinators::UnsyncBoxBody;
-use tenon_connection::Upload;
+use tenon_connection::{Upload, discard_rest};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::{broken_off, check_coding, declared_length, discard, read_within};
+use super::{broken_off, check_coding, declared_length, read_within};
 use crate::client::{Client, Room};
 use crate::config::{Limits, ms, size};
 use crate::problem::Problem;
@@ -232,10 +232,9 @@ impl Arriving {
     }
 
     /// Reads the rest, so that a client that is still sending sees the answer.
-    pub(crate) async fn leave(mut self) {
+    pub(crate) async fn leave(self) {
         if self.is_left_whole && self.is_begun && !self.is_ended {
-            // One that takes too long sees its connection close.
-            let _ = timeout(ms(self.timeout_ms), discard(Pin::new(&mut self.body))).await;
+            discard_rest(self.body, ms(self.timeout_ms)).await;
         }
     }
 }

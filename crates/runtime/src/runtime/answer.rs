@@ -32,6 +32,7 @@ use crate::route::{Route, below_prefix, with_path};
 use crate::server::Serves;
 use crate::target::{Target, is_host};
 use crate::{health, here, limits, sidecars};
+use tenon_connection::discard;
 
 /// The target of a request.
 enum Found {
@@ -62,13 +63,13 @@ impl Runtime {
         let (slot, module) = match found {
             Ok(Found::Module(slot, module)) => (slot, module),
             Ok(Found::Page(page)) => {
-                body::leave(&parts.headers, body, &self.shared.limits).await;
+                discard(&parts.headers, body, ms(self.shared.limits.body_timeout_ms)).await;
                 room.hold(page.body().whole().unwrap_or(0)).await?;
                 return Ok(*page);
             }
             Err(problem) if problem.ends_connection() => return Err(problem),
             Err(problem) => {
-                body::leave(&parts.headers, body, &self.shared.limits).await;
+                discard(&parts.headers, body, ms(self.shared.limits.body_timeout_ms)).await;
                 return Err(problem);
             }
         };
@@ -80,7 +81,7 @@ impl Runtime {
                 }
                 Ok(false) => {}
                 Err(problem) => {
-                    body::leave(&parts.headers, body, &self.shared.limits).await;
+                    discard(&parts.headers, body, ms(self.shared.limits.body_timeout_ms)).await;
                     return Err(problem);
                 }
             }

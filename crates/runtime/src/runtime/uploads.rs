@@ -6,17 +6,19 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{Method, Request, Response};
 use http_body::Body;
+use tenon_connection::discard;
 use tokio::time::timeout;
 
 use super::Runtime;
 use super::answer::{admitted, caller_of, compute, in_time};
 use crate::admission::Permit;
+use crate::body::ResponseBody;
 use crate::body::arriving::{Arriving, Given};
-use crate::body::{self, ResponseBody};
 use crate::call::direct::{self, Called};
 use crate::call::pieces::WIND_UP;
 use crate::client::{Client, Room};
 use crate::compute::Class;
+use crate::config::ms;
 use crate::exchange::Exchange;
 use crate::host::Caller;
 use crate::module::{Entry, Module};
@@ -73,7 +75,7 @@ impl Runtime {
         let arriving = match Arriving::begin(&parts, body, limits, client, room.another(), recording) {
             Ok(arriving) => arriving,
             Err((body, problem)) => {
-                body::leave(&parts.headers, body, limits).await;
+                discard(&parts.headers, body, ms(limits.body_timeout_ms)).await;
                 return Err(problem);
             }
         };

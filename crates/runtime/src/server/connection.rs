@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,13 +13,12 @@ use hyper::server::conn::{http1, http2};
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tenon_connection::{
-    Account, Activity, Ended, Framed, Framing, Timed, Timeouts, TooManyConnections, Uploads, drive,
+    Account, Activity, Ended, Framed, Framing, Serve, Timed, Timeouts, TooManyConnections, Uploads, drive,
 };
 use tenon_framing::Strict;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio::sync::{OwnedSemaphorePermit, watch};
-use tokio::task::JoinSet;
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::tls::Tls;
@@ -72,16 +71,12 @@ enum Protocol {
     Http2,
 }
 
-impl Connections {
-    /// Serves a connection in a task of its own.
-    pub(super) fn begin_serving(
-        self: &Arc<Self>,
-        tasks: &mut JoinSet<()>,
-        stream: TcpStream,
-        address: IpAddr,
-        place: Option<OwnedSemaphorePermit>,
-    ) {
-        let budget = self.runtime.budget();
+impl Serve<(TcpStream, SocketAddr)> for Connections {
+    fn serve(
+        self: Arc<Self>,
+        (stream, peer): (TcpStream, SocketAddr),
+    ) -> Option<impl Future<Output = ()> + Send + 'static> {
+        let (budget, address) = (self.runtime.budget(), peer.ip());
         // A proxy stands for many clients, so it has no share of its own.
         let account = if self.runtime.trusts(address) {
             budget.unshared()
@@ -89,20 +84,25 @@ impl Connections {
             match budget.connection(address, size(self.limits.connections_per_client())) {
                 Ok(account) => account,
                 // A client with too many connections gets no answer, because that would take another connection.
-                Err(TooManyConnections) => return,
+                Err(TooManyConnections) => return None,
             }
         };
-        // Latency over throughput: responses are written whole, or in large chunks.
-        let _ = stream.set_nodelay(true);
-        let (connections, open) = (Arc::clone(self), Counted::new(&self.runtime.connections_gauge()));
-        tasks.spawn(async move {
-            connections.serve(stream, address, &account).await;
-            drop((account, place, open));
-        });
+        let open = Counted::new(&self.runtime.connections_gauge());
+        Some(async move {
+            self.serve_one(stream, address, &account).await;
+            drop((account, open));
+        })
     }
 
+    /// Tells modules that the clients of their streamed responses are gone.
+    async fn ended(&self) {
+        self.runtime.streams_ended().await;
+    }
+}
+
+impl Connections {
     /// Serves one connection to its end. Errors of a client are not worth a warning.
-    async fn serve(&self, stream: TcpStream, address: IpAddr, account: &Account) {
+    async fn serve_one(&self, stream: TcpStream, address: IpAddr, account: &Account) {
         let peer = Peer { address, secure: self.tls.is_some() };
         let (mut stopped, accepted) = (self.stopped.clone(), Instant::now());
         // Data that a client has not sent in time is a timeout, and so is data without memory for it.

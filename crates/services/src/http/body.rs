@@ -3,20 +3,17 @@
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, EXPECT};
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use serde::de::IgnoredAny;
 use serde_json::Value;
+use tenon_connection::{DISCARD_BYTES, asks_first};
 use tokio::time::{Instant, timeout_at};
 
 use super::problem::Problem;
 use crate::Limits;
-
-/// The rest of an oversized body that is read and discarded. A client that is still sending when its connection closes
-/// would see an error instead of the answer.
-pub(super) const DISCARD_BYTES: usize = 32 * 1024 * 1024;
 
 /// A body read piece by piece, within the limits of size and time.
 pub(crate) struct Incoming {
@@ -37,8 +34,7 @@ impl Incoming {
     pub(crate) fn new(headers: &HeaderMap, body: Body, limits: &Limits) -> Result<Self, Problem> {
         let (limit, timeout) = (limits.max_body_bytes, limits.body_timeout);
         let declared = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
-        // Such a client has not begun to send (RFC 9110, section 10.1.1).
-        if declared.is_some_and(|declared| declared > limit) && headers.contains_key(EXPECT) {
+        if declared.is_some_and(|declared| declared > limit) && asks_first(headers) {
             return Err(too_large(limit));
         }
         let deadline = Instant::now() + timeout;

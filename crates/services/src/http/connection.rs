@@ -9,23 +9,20 @@ use std::task::{Context, Poll};
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::header::EXPECT;
 use axum::http::{Request, StatusCode};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures::FutureExt;
 use http_body::{Body as _, Frame, SizeHint};
-use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tenon_connection::{Account, Activity, Budget, Framed, Reservation, Timed, drive};
+use tenon_connection::{Account, Activity, Budget, Framed, Reservation, Timed, asks_first, discard_rest, drive};
 use tenon_framing::Strict;
 use tokio::sync::watch;
 use tower::ServiceExt;
 
-use super::body::DISCARD_BYTES;
 use super::problem::Problem;
 use super::serve::Stream;
 use crate::Limits;
@@ -57,12 +54,11 @@ pub(super) async fn serve(
             if !is_sound {
                 return Ok(Problem::ambiguous_length().into_response());
             }
-            // A client that waits for 100 Continue has not begun to send (RFC 9110, section 10.1.1).
-            let asks_first = request.headers().contains_key(EXPECT);
+            let asks_first = asks_first(request.headers());
             let (response, body) = answer(app, request, &account).await;
             // A body that timed out is not awaited again.
             if !asks_first && response.status() != StatusCode::REQUEST_TIMEOUT {
-                let _ = tokio::time::timeout(timeout, discard(body)).await;
+                discard_rest(body, timeout).await;
             }
             Ok::<_, Infallible>(response)
         }
@@ -220,16 +216,6 @@ where
 
     fn size_hint(&self) -> SizeHint {
         self.state().body.size_hint()
-    }
-}
-
-/// Reads the rest, because a client that is still sending when its connection closes would see an error instead of the
-/// answer.
-async fn discard(mut body: Kept<Incoming>) {
-    let mut left = DISCARD_BYTES;
-    while !body.is_end_stream() && left > 0 {
-        let Some(Ok(frame)) = body.frame().await else { return };
-        left = left.saturating_sub(frame.data_ref().map_or(0, Bytes::len));
     }
 }
 

@@ -1,12 +1,13 @@
 //! Errors as problem details (RFC 9457).
 
+use axum::body::Body;
 use axum::extract::Request;
-use axum::http::header::{CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::header::{CONNECTION, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use serde::Serialize;
 use serde_json::{Map, Value};
+use tenon_connection::problem;
 
 /// An error answer. Its detail is for the client, without internal causes.
 #[derive(Debug)]
@@ -82,31 +83,12 @@ impl Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let title = match self.status {
-            // The `http` crate has an older RFC's phrase.
-            StatusCode::PAYLOAD_TOO_LARGE => "Content Too Large",
-            status => status.canonical_reason().unwrap_or("Error"),
-        };
-        let (status, detail, members) = (self.status.as_u16(), &self.detail, self.members.as_deref());
-        let details = Details { kind: "about:blank", title, status, detail, members };
-        let mut response = (self.status, axum::Json(details)).into_response();
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        let mut response = problem(self.status, &self.detail, self.members.as_deref());
         if let Some((name, value)) = self.header {
             response.headers_mut().insert(name, value);
         }
-        response
+        response.map(Body::from)
     }
-}
-
-#[derive(Serialize)]
-struct Details<'a> {
-    #[serde(rename = "type")]
-    kind: &'a str,
-    title: &'a str,
-    status: u16,
-    detail: &'a str,
-    #[serde(flatten)]
-    members: Option<&'a Map<String, Value>>,
 }
 
 /// Adds problem details to the router's own answer to a wrong method, which has an `Allow` and no body.

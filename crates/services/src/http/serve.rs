@@ -6,16 +6,15 @@ use std::net::SocketAddr;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
-use tenon_connection::Budget;
+use tenon_connection::{Bounds, Budget, Listen, Serve, Serving};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener};
-use tokio::sync::{Semaphore, watch};
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::sync::watch;
 
 use super::connection;
 use super::guard::{self, Guard};
@@ -42,25 +41,13 @@ pub(crate) fn app(routes: Router, guard: Guard, token: Option<Token>) -> Router 
 /// A listening socket.
 pub(crate) enum Listener {
     Tcp(TcpListener),
-    Unix { listener: UnixListener, _file: SocketFile },
+    Unix { listener: UnixListener, file: SocketFile },
 }
 
 impl Listener {
     pub(crate) async fn tcp(address: SocketAddr) -> Result<Self, ServicesError> {
         let listener = TcpListener::bind(address).await;
         Ok(Self::Tcp(listener.map_err(|source| ServicesError::listen(address.to_string(), source))?))
-    }
-
-    async fn accept(&self) -> io::Result<Box<dyn Stream>> {
-        Ok(match self {
-            Self::Tcp(listener) => {
-                let (stream, _) = listener.accept().await?;
-                // A client that is gone is noticed by the reader.
-                let _ = stream.set_nodelay(true);
-                Box::new(stream)
-            }
-            Self::Unix { listener, .. } => Box::new(listener.accept().await?.0),
-        })
     }
 
     /// A Unix socket with the given mode. It replaces the file of a server that is gone, and fails if one answers.
@@ -75,7 +62,7 @@ impl Listener {
             .and_then(|()| fs::metadata(&beside))
             .and_then(|metadata| fs::rename(&beside, path).map(|()| metadata.ino()));
         match placed {
-            Ok(inode) => Ok(Self::Unix { listener, _file: SocketFile { path: path.to_path_buf(), inode } }),
+            Ok(inode) => Ok(Self::Unix { listener, file: SocketFile { path: path.to_path_buf(), inode } }),
             Err(error) => {
                 let _ = fs::remove_file(&beside);
                 Err(fail(error))
@@ -84,8 +71,33 @@ impl Listener {
     }
 }
 
+impl Listen for Listener {
+    type Connection = Box<dyn Stream>;
+
+    async fn accept(&self) -> io::Result<Self::Connection> {
+        Ok(match self {
+            Self::Tcp(listener) => Box::new(Listen::accept(listener).await?.0),
+            Self::Unix { listener, .. } => Box::new(Listen::accept(listener).await?),
+        })
+    }
+
+    fn close(self) -> Vec<Self::Connection> {
+        fn boxed(stream: impl Stream + 'static) -> Box<dyn Stream> {
+            Box::new(stream)
+        }
+        match self {
+            Self::Tcp(listener) => Listen::close(listener).into_iter().map(|(stream, _)| boxed(stream)).collect(),
+            Self::Unix { listener, file } => {
+                // No new client finds a closing server.
+                drop(file);
+                Listen::close(listener).into_iter().map(boxed).collect()
+            }
+        }
+    }
+}
+
 /// A connection of either kind.
-pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
@@ -117,20 +129,21 @@ fn remove_stale(path: &Path) -> io::Result<()> {
 
 /// A running server.
 pub(crate) struct Running {
-    stop: watch::Sender<bool>,
-    serving: JoinHandle<()>,
+    serving: Serving,
     address: Option<SocketAddr>,
 }
 
 impl Running {
     /// Serves `app` on `listener`; at the stop, requests have some time to finish.
     pub(crate) fn start(listener: Listener, app: Router, limits: &Limits) -> Self {
-        let (stop, stopped) = watch::channel(false);
         let address = match &listener {
             Listener::Tcp(listener) => listener.local_addr().ok(),
             Listener::Unix { .. } => None,
         };
-        Self { stop, serving: tokio::spawn(serve(listener, app, stopped, limits.clone())), address }
+        let bounds = Bounds { max_connections: limits.max_connections, shutdown_timeout: limits.shutdown_timeout };
+        let (limits, budget) = (limits.clone(), Budget::new(limits.max_buffered_bytes));
+        let serving = Serving::start(listener, bounds, |stopped| Clients { app, limits, budget, stopped });
+        Self { serving, address }
     }
 
     /// The TCP address, with the real port when 0 was asked for.
@@ -140,50 +153,23 @@ impl Running {
 
     /// Stops accepting, and returns when running requests have finished or their time limit has passed.
     pub(crate) async fn close(self) {
-        let _ = self.stop.send(true);
-        let _ = self.serving.await;
+        self.serving.close().await;
     }
 }
 
-/// The pause after a failed accept, as when no descriptors are left.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// The application that the connections of a listener ask.
+struct Clients {
+    app: Router,
+    limits: Limits,
+    budget: Budget,
+    stopped: watch::Receiver<bool>,
+}
 
-async fn serve(listener: Listener, app: Router, mut stopped: watch::Receiver<bool>, limits: Limits) {
-    let budget = Budget::new(limits.max_buffered_bytes);
-    let places = Arc::new(Semaphore::new(limits.max_connections));
-    let mut connections = JoinSet::new();
-    loop {
-        // Connections beyond the limit wait in the system's queue.
-        let accept = async {
-            let place = Arc::clone(&places).acquire_owned().await.ok();
-            listener.accept().await.map(|stream| (stream, place))
-        };
-        let accepted = tokio::select! {
-            accepted = accept => accepted,
-            Some(_) = connections.join_next() => continue,
-            _ = stopped.wait_for(|stop| *stop) => break,
-        };
-        match accepted {
-            Ok((stream, place)) => {
-                // Clients are runtimes, which share the budget without a share for each.
-                let serving =
-                    connection::serve(stream, app.clone(), limits.clone(), budget.unshared(), stopped.clone());
-                connections.spawn(async move {
-                    serving.await;
-                    drop(place);
-                });
-            }
-            Err(error) => {
-                tracing::warn!("no connection can be accepted: {error}");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
-            }
-        }
-    }
-    // The socket's name is removed first, so that no new client finds a closing server.
-    drop(listener);
-    let ended = async { while connections.join_next().await.is_some() {} };
-    if tokio::time::timeout(limits.shutdown_timeout, ended).await.is_err() {
-        tracing::warn!("requests were cut off that did not finish within {:?}", limits.shutdown_timeout);
+impl Serve<Box<dyn Stream>> for Clients {
+    fn serve(self: Arc<Self>, stream: Box<dyn Stream>) -> Option<impl Future<Output = ()> + Send + 'static> {
+        // Clients are runtimes, which share the budget without a share for each.
+        let account = self.budget.unshared();
+        Some(connection::serve(stream, self.app.clone(), self.limits.clone(), account, self.stopped.clone()))
     }
 }
 
