@@ -14,7 +14,7 @@ use http::request::Parts;
 use http::{HeaderMap, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
-use tenon_connection::{Ongoing, Reservation, Turn, asks_first, discard_rest};
+use tenon_http_server::{Ongoing, Reservation, Turn, asks_first, discard_rest};
 use thiserror::Error;
 
 use crate::call::pieces::Pieces;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use http::header::HOST;
 use http::request::Parts;
 use http::{HeaderValue, Version};
-use tenon_connection::{Account, Reservation, Upload, Uploads, names_this_machine};
+use tenon_http_server::{Account, Reservation, Upload, Uploads, names_this_machine};
 
 use crate::limits;
 use crate::origin::{Origin, Peer, TrustedProxies};

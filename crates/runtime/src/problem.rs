@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::header::{ALLOW, CONNECTION, HeaderValue, RETRY_AFTER};
 use http::{Response, StatusCode};
 use serde::Serialize;
-use tenon_connection::problem;
+use tenon_http_server::problem;
 
 use crate::call::Failure;
 

@@ -18,7 +18,7 @@ use http_body::Body;
 use http_body_util::BodyExt;
 use prometheus_client::metrics::gauge::Gauge;
 use tenon_code::Compiler;
-use tenon_connection::{Budget, discard};
+use tenon_http_server::{Budget, discard};
 use tenon_transport::Transport;
 use tokio::net::TcpListener;
 use wasmtime::component::Linker;

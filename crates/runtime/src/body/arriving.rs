@@ -11,7 +11,7 @@ use http::request::Parts;
 use http_body::Body;
 use http_body_util::BodyExt;
 use http_body_util::combinators::UnsyncBoxBody;
-use tenon_connection::{Upload, discard_rest};
+use tenon_http_server::{Upload, discard_rest};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{broken_off, check_coding, declared_length, read_within};

@@ -15,7 +15,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
-use tenon_connection::Budget;
+use tenon_http_server::Budget;
 
 use module::ByModule;
 pub(crate) use module::{Count, ModuleMetrics};

@@ -32,7 +32,7 @@ use crate::route::{Route, below_prefix, with_path};
 use crate::server::Serves;
 use crate::target::{Target, is_host};
 use crate::{health, here, limits, sidecars};
-use tenon_connection::discard;
+use tenon_http_server::discard;
 
 /// The target of a request.
 enum Found {

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{Method, Request, Response};
 use http_body::Body;
-use tenon_connection::discard;
+use tenon_http_server::discard;
 use tokio::time::timeout;
 
 use super::Runtime;

@@ -12,10 +12,10 @@ use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use tenon_connection::{
+use tenon_framing::Strict;
+use tenon_http_server::{
     Account, Activity, Ended, Framed, Framing, Serve, Timed, Timeouts, TooManyConnections, Uploads, drive,
 };
-use tenon_framing::Strict;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::watch;

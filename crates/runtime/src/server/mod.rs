@@ -7,7 +7,7 @@ mod tls;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tenon_connection::{Bounds, Serving};
+use tenon_http_server::{Bounds, Serving};
 use tokio::net::TcpListener;
 
 use crate::Runtime;

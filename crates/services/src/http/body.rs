@@ -9,7 +9,7 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use serde::de::IgnoredAny;
 use serde_json::Value;
-use tenon_connection::{DISCARD_BYTES, asks_first};
+use tenon_http_server::{DISCARD_BYTES, asks_first};
 use tokio::time::{Instant, timeout_at};
 
 use super::problem::Problem;

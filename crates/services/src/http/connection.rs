@@ -18,8 +18,8 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tenon_connection::{Account, Activity, Budget, Framed, Reservation, Timed, asks_first, discard_rest, drive};
 use tenon_framing::Strict;
+use tenon_http_server::{Account, Activity, Budget, Framed, Reservation, Timed, asks_first, discard_rest, drive};
 use tokio::sync::watch;
 use tower::ServiceExt;
 

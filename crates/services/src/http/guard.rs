@@ -6,7 +6,7 @@ use axum::http::header::{CONTENT_SECURITY_POLICY, HOST, ORIGIN, X_CONTENT_TYPE_O
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use tenon_connection::names_this_machine;
+use tenon_http_server::names_this_machine;
 
 use super::problem::Problem;
 

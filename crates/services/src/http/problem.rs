@@ -7,7 +7,7 @@ use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value};
-use tenon_connection::problem;
+use tenon_http_server::problem;
 
 /// An error answer. Its detail is for the client, without internal causes.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use std::time::Instant;
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
-use tenon_connection::{Bounds, Budget, Listen, Serve, Serving};
+use tenon_http_server::{Bounds, Budget, Listen, Serve, Serving};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::watch;
