@@ -3,11 +3,12 @@
  * command `tenon` builds, composes and serves. This code runs inside the component: it imports nothing, and uses only
  * the parts of the engine in `platform.ts`.
  */
-export type { App, CheckResponse, HandleOptions, RawResponse } from "./app/app.ts";
+export type { App, HandleOptions } from "./app/app.ts";
 export { checkResponse } from "./app/check.ts";
 export type { Definitions, Group } from "./app/definitions.ts";
 export { group } from "./app/group.ts";
-export { type OnError, type RoutesOptions, routes } from "./app/routes.ts";
+export type { OnError } from "./app/on-error.ts";
+export { type RoutesOptions, routes } from "./app/routes.ts";
 export { type SidecarClient, sidecar } from "./client/bound.ts";
 export { type CacheEntry, type CacheIncrOptions, type CacheList, type CacheSetOptions, cache } from "./client/cache.ts";
 export {
@@ -45,11 +46,11 @@ export type { Transaction, TransactionOptions } from "./client/transaction.ts";
 export { env } from "./env.ts";
 export type { CookieOptions, Cookies } from "./http/cookies.ts";
 export type { ServerSentEvent } from "./http/events.ts";
-export { Headers, type RawHeader } from "./http/headers.ts";
+export { Headers } from "./http/headers.ts";
 export { ensure, guard, HttpError } from "./http/interrupt.ts";
 export { type OctetInput, type OctetStreamOptions, type OctetStreamSchema, octetStream } from "./http/octet-stream.ts";
 export type { InputError, InputKind, ProblemDetails } from "./http/problem.ts";
-export type { RawRequest, Request } from "./http/request.ts";
+export type { Request } from "./http/request.ts";
 export {
   accepted,
   created,
@@ -91,9 +92,10 @@ export { type SignatureOptions, type SignatureScheme, signature } from "./middle
 export type { Kit, Middleware, Next, Passed } from "./middleware/types.ts";
 export { use } from "./middleware/use.ts";
 export { random } from "./random.ts";
+export type { RawHeader, RawRequest, RawResponse } from "./raw.ts";
 export { rehearse } from "./rehearse.ts";
 export { type DeclareRoute, del, get, patch, post, put } from "./routing/method.ts";
-export type { GivenOptions, Method, Operation, Route, RouteOptions } from "./routing/operation.ts";
+export type { CheckResponse, GivenOptions, Method, Operation, Route, RouteOptions } from "./routing/operation.ts";
 export type {
   BoolAttributes,
   EnumAttributes,

@@ -1,3 +1,4 @@
+import type { RawHeader, RawRequest, RawResponse } from "./raw.ts";
 /**
  * The platform: the parts of the engine that the SDK needs, in one place. Everything else in the runtime half is plain
  * ECMAScript, so another engine needs only these globals.
@@ -7,10 +8,6 @@
  * The globals are looked up when they are used, never at module load: the module's top level runs while a component is
  * being snapshotted, when no host call is possible.
  */
-
-import type { RawResponse } from "./app/app.ts";
-import type { RawHeader } from "./http/headers.ts";
-import type { RawRequest } from "./http/request.ts";
 
 /** One `[name, value]` pair of the environment the host injects. */
 export type EnvironmentEntry = readonly [name: string, value: string];

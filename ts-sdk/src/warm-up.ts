@@ -1,7 +1,7 @@
 import type { App } from "./app/app.ts";
-import type { RawRequest } from "./http/request.ts";
 import { ok } from "./http/response.ts";
 import { encodeUtf8 } from "./platform.ts";
+import type { RawRequest } from "./raw.ts";
 import { atRehearsal } from "./rehearse.ts";
 import type { AnyHandler, Operation, RouteOptions } from "./routing/operation.ts";
 import type { EnumSchema } from "./schema/enum.ts";

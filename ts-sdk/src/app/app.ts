@@ -1,14 +1,6 @@
-import type { RawRequest } from "../http/request.ts";
-import type { Response } from "../http/response.ts";
-import type { AnyHandler, Operation } from "../routing/operation.ts";
+import type { RawRequest, RawResponse } from "../raw.ts";
+import type { AnyHandler, CheckResponse, Operation } from "../routing/operation.ts";
 import type { Around } from "../routing/step.ts";
-
-/** A response as the component interface takes it (`sdk:core/handler`, record `response`). */
-export interface RawResponse {
-  status: number;
-  headers: readonly (readonly [name: string, value: Uint8Array])[];
-  body?: Uint8Array;
-}
 
 /** Options of {@link App.handle}. */
 export interface HandleOptions {
@@ -21,9 +13,6 @@ export interface HandleOptions {
   /** Called in place of every handler while an app is warmed up. */
   readonly insteadOfHandlers?: AnyHandler;
 }
-
-/** Returns the answer to send: the handler's own, or a 500 that names where it differs from its route's declaration. */
-export type CheckResponse = (operation: Operation, response: Response) => Promise<Response>;
 
 /** The key of {@link App}'s brand, for telling an app from another default export. */
 export const appKey: unique symbol = Symbol.for("tenon.app") as never;

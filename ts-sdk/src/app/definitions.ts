@@ -1,7 +1,6 @@
 import type { Lacks } from "../middleware/types.ts";
-import type { Route } from "../routing/operation.ts";
+import type { Paths, Route } from "../routing/operation.ts";
 import type { Around } from "../routing/step.ts";
-import type { Paths } from "../routing/types.ts";
 
 /** The definitions that `routes` and `group` take: routes and groups by name. */
 export type Definitions = Readonly<Record<string, AnyRoute | AnyGroup>>;

@@ -1,8 +1,10 @@
 import type { InputError, InputKind } from "../http/problem.ts";
 import { type FailureCode, MAX_COLLECTED, pointer } from "../schema/failures.ts";
 import type { StandardIssue, StandardResult, StandardSchema } from "../schema/standard.ts";
-import type { ParseInput } from "./input.ts";
 import type { OtherForm, QueryValues } from "./query-string.ts";
+
+/** Parses a value and adds its failures to `errors`. */
+export type ParseInput = (value: unknown, errors: InputError[]) => unknown;
 
 /**
  * Parses with another library's schema, and converts its issues to our errors.

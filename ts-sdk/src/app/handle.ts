@@ -1,17 +1,17 @@
 import { HttpError } from "../http/interrupt.ts";
 import { invalidInput, malformed, problem } from "../http/problem.ts";
-import { type RawRequest, Request, WARM_UP } from "../http/request.ts";
+import { Request, WARM_UP } from "../http/request.ts";
 import { ok, problemResponse, Response } from "../http/response.ts";
 import { type ListedRoute, ROUTES_PATH } from "../http/routes-path.ts";
 import { completedResponse, SENDING } from "../http/sending.ts";
-import type { AnyHandler, Operation } from "../routing/operation.ts";
-import type { Around, Recover } from "../routing/step.ts";
-import type { FoundOperation, Match, RouteTable } from "../routing/table.ts";
-import { type App, appKey, type CheckResponse, type HandleOptions, type RawResponse } from "./app.ts";
+import type { RawRequest, RawResponse } from "../raw.ts";
+import type { AnyHandler, CheckResponse, Operation } from "../routing/operation.ts";
+import type { Around, FoundOperation, Match, Recover } from "../routing/step.ts";
+import type { RouteTable } from "../routing/table.ts";
+import { type App, appKey, type HandleOptions } from "./app.ts";
 import { inputReader, type ReadInput } from "./input.ts";
-import { errorHandler } from "./on-error.ts";
+import { errorHandler, type OnError } from "./on-error.ts";
 import { reportError } from "./report.ts";
-import type { OnError } from "./routes.ts";
 import { send } from "./send.ts";
 
 /** The parts that all operations of an app share. */

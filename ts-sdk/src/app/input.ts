@@ -9,7 +9,7 @@ import type { FormSchema } from "../schema/form.ts";
 import type { Quick } from "../schema/quick.ts";
 import { isSchema } from "../schema/schema.ts";
 import type { StandardSchema } from "../schema/standard.ts";
-import { foreignParser } from "./foreign.ts";
+import { foreignParser, type ParseInput } from "./foreign.ts";
 import { type OtherForm, queryReader } from "./query-string.ts";
 
 /** Reads a handler's input, or returns the answer with the failures. */
@@ -110,9 +110,6 @@ function reader(kind: InputKind, options: RouteOptions): ReadOne {
     return own && value === null && schema.nullIsAbsent ? undefined : (accept(value) ?? parse(value, errors));
   };
 }
-
-/** Parses a value and adds its failures to `errors`. */
-export type ParseInput = (value: unknown, errors: InputError[]) => unknown;
 
 /** Validates a valid value in one step; parses and reports a value that this step rejects. */
 interface Validator {

@@ -1,7 +1,9 @@
 import type { Request } from "../http/request.ts";
 import { encodedResponse, Response } from "../http/response.ts";
 import { reportError } from "./report.ts";
-import type { OnError } from "./routes.ts";
+
+/** Turns an exception into an answer, or returns `undefined` for the ordinary one. */
+export type OnError = (thrown: unknown, request: Request) => Response | undefined | Promise<Response | undefined>;
 
 /** Answers an exception in a handler, which may have no name. */
 type AnswerError = (thrown: unknown, request: Request, handler: string | undefined) => Promise<Response>;

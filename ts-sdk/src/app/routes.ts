@@ -1,5 +1,3 @@
-import type { Request } from "../http/request.ts";
-import type { Response } from "../http/response.ts";
 import { checkMiddleware } from "../middleware/check.ts";
 import type { AddsOf, AnyMiddleware, Chain, Empty } from "../middleware/types.ts";
 import { buildingKey, platform } from "../platform.ts";
@@ -13,6 +11,7 @@ import { refuseUnknown } from "../schema/unknown.ts";
 import type { App } from "./app.ts";
 import type { AnyGroup, AnyRoute, Definitions, Provided } from "./definitions.ts";
 import { createApp } from "./handle.ts";
+import type { OnError } from "./on-error.ts";
 import { atRoute, checkPrefix } from "./prefix.ts";
 
 /** Options that hold for all routes of an app. */
@@ -30,9 +29,6 @@ export interface RoutesOptions<M extends readonly AnyMiddleware[] = readonly []>
    */
   readonly onError?: OnError;
 }
-
-/** Turns an exception into an answer, or returns `undefined` for the ordinary one. */
-export type OnError = (thrown: unknown, request: Request) => Response | undefined | Promise<Response | undefined>;
 
 /**
  * Makes an app of its routes. Each key is its handler's name, prefixed with the name of its group. The doc comment

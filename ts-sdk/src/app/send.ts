@@ -4,7 +4,7 @@ import { encodedBody, JSON_TYPE, PROBLEM_TYPE, type Response } from "../http/res
 import { SENDING } from "../http/sending.ts";
 import { isBodiless } from "../http/status.ts";
 import { encodeUtf8 } from "../platform.ts";
-import type { RawResponse } from "./app.ts";
+import type { RawResponse } from "../raw.ts";
 
 /**
  * Converts an answer to the component interface's response. HEAD gets the headers of GET, and the length of a body that

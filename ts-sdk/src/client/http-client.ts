@@ -1,8 +1,9 @@
 import { isBytes } from "../http/bytes.ts";
-import { checkHeader, encodeValue, Headers, isToken, type RawHeader } from "../http/headers.ts";
+import { checkHeader, encodeValue, Headers, isToken } from "../http/headers.ts";
 import { writeJson } from "../http/json.ts";
 import { JSON_TYPE } from "../http/response.ts";
 import { callsKey, encodeUtf8, type PlatformRequest, platform } from "../platform.ts";
+import type { RawHeader } from "../raw.ts";
 import { atRehearsal } from "../rehearse.ts";
 import { EGRESS_HEADER, explainedCode, HttpClientError, type HttpClientErrorCode, networkErrorCode } from "./errors.ts";
 import { readBody, tooLarge } from "./read-body.ts";

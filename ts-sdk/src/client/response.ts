@@ -1,5 +1,6 @@
-import { Headers, type RawHeader } from "../http/headers.ts";
+import { Headers } from "../http/headers.ts";
 import { decodeUtf8Leniently } from "../platform.ts";
+import type { RawHeader } from "../raw.ts";
 
 /** The parts of an answer. */
 export interface Received {

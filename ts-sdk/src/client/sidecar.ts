@@ -1,4 +1,4 @@
-import { checkHeader, encodeValue, type RawHeader } from "../http/headers.ts";
+import { checkHeader, encodeValue } from "../http/headers.ts";
 import { writeJson } from "../http/json.ts";
 import {
   type CallOutcome,
@@ -10,6 +10,7 @@ import {
   requireRequest,
   SECRET_PREFIX,
 } from "../platform.ts";
+import type { RawHeader } from "../raw.ts";
 import { HttpClientError, type HttpClientErrorCode } from "./errors.ts";
 import { callFailure, DEFAULT_MAX_BYTES, DEFAULT_TIMEOUT_MS, HttpRequest } from "./http-client.ts";
 import { HttpResponse } from "./response.ts";

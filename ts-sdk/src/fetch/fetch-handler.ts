@@ -1,14 +1,14 @@
-import type { RawResponse } from "../app/app.ts";
 import { reportError } from "../app/report.ts";
 import { send } from "../app/send.ts";
 import { encodeValue } from "../http/headers.ts";
 import { streamOf } from "../http/pieces.ts";
 import { problem } from "../http/problem.ts";
-import { type RawRequest, Request as TenonRequest, WARM_UP } from "../http/request.ts";
+import { Request as TenonRequest, WARM_UP } from "../http/request.ts";
 import { problemResponse } from "../http/response.ts";
 import { isBodiless } from "../http/status.ts";
 import { takeUploads } from "../http/upload.ts";
 import { environmentKey, isReserved, platform } from "../platform.ts";
+import type { RawRequest, RawResponse } from "../raw.ts";
 import { partialBody, readAhead } from "./answer-body.ts";
 import { Body, bytesOf } from "./classes/body.ts";
 import { type Headers, headersOf, keepHeaders, onlyType, unsorted } from "./classes/headers.ts";

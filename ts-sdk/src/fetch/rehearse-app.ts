@@ -1,5 +1,5 @@
-import type { RawRequest } from "../http/request.ts";
 import { encodeUtf8, platform } from "../platform.ts";
+import type { RawRequest } from "../raw.ts";
 import { atRehearsal } from "../rehearse.ts";
 import type { App, Fetch } from "./types.ts";
 

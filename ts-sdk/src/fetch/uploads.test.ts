@@ -1,6 +1,6 @@
 import { expect, it, vi } from "vitest";
-import type { RawResponse } from "../app/app.ts";
 import { platform, streamKey, uploadKey } from "../platform.ts";
+import type { RawResponse } from "../raw.ts";
 import { fetchHandler } from "./fetch-handler.ts";
 
 const encode = (text: string) => new TextEncoder().encode(text);

@@ -2,8 +2,7 @@ import { encodeBase64Url } from "../encoding/base64.ts";
 import { hmac } from "../middleware/hmac.ts";
 import { safeEqual } from "../middleware/safe-equal.ts";
 import { type Headers, isToken } from "./headers.ts";
-import type { Response } from "./response.ts";
-import { copyOf, SENDING } from "./sending.ts";
+import { type Answer, copyOf, SENDING } from "./sending.ts";
 
 /** The attributes of a cookie (RFC 6265bis, section 4.1). */
 export interface CookieOptions {
@@ -86,7 +85,7 @@ async function signedValue(name: string, value: string, key: string | Uint8Array
 }
 
 /** `Response.cookie`. */
-export function withCookie<R extends Response>(response: R, name: string, value: string, options: CookieOptions): R {
+export function withCookie<R extends Answer>(response: R, name: string, value: string, options: CookieOptions): R {
   const { sign } = options;
   const header = (text: string) => ["set-cookie", setCookie(name, text, options)] as const;
   if (sign === undefined) return copyOf(response, response.headers.concat([header(value)]));
@@ -97,7 +96,7 @@ export function withCookie<R extends Response>(response: R, name: string, value:
   return copyOf(response, response.headers, { ...response[SENDING], later, complete });
 }
 
-async function complete(response: Response): Promise<Response> {
+async function complete<R extends Answer>(response: R): Promise<R> {
   const { later = [], complete: _, ...sending } = response[SENDING] ?? {};
   const made = await Promise.all(later.map((make) => make()));
   return copyOf(response, response.headers.concat(made), sending);

@@ -1,8 +1,5 @@
 import { encodeUtf8 } from "../platform.ts";
 
-/** A header as the component interface gives it: the value is bytes. */
-export type RawHeader = [name: string, value: Uint8Array];
-
 /** The headers of a request or of a fetched answer, in the order they came. Names are case-insensitive. */
 export class Headers implements Iterable<readonly [name: string, value: string]> {
   readonly #raw: readonly (readonly [string, Uint8Array | string])[];

@@ -1,6 +1,6 @@
-import type { RawResponse } from "../app/app.ts";
 import { reportError } from "../app/report.ts";
 import { platform, streamKey } from "../platform.ts";
+import type { RawResponse } from "../raw.ts";
 import { isBytes } from "./bytes.ts";
 
 /** A source of pieces; async iterators fit. */

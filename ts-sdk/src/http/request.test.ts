@@ -1,6 +1,7 @@
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
-import { Headers, type RawHeader } from "./headers.ts";
+import type { RawHeader } from "../raw.ts";
+import { Headers } from "./headers.ts";
 import { Request } from "./request.ts";
 
 const latin1 = (text: string) => new Uint8Array(Buffer.from(text, "latin1"));

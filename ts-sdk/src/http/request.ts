@@ -1,25 +1,11 @@
 import { decodeUtf8, findVariable, findVariables, platform, REQUEST_PREFIX } from "../platform.ts";
+import type { ArrivingBody, RawRequest } from "../raw.ts";
 import { type Cookies, cookiesOf } from "./cookies.ts";
-import { Headers, type RawHeader } from "./headers.ts";
+import { Headers } from "./headers.ts";
 import { HttpError } from "./interrupt.ts";
 import { parseJson } from "./json.ts";
 import { invalidInput } from "./problem.ts";
 import { problemResponse } from "./response.ts";
-import type { Upload } from "./upload.ts";
-
-/** A request of the component interface (`sdk:core/handler`, record `request`). */
-export interface RawRequest {
-  /** The method as it came: methods are case-sensitive. */
-  readonly method: string;
-  /** The path, and after a `?` the query, both still encoded. */
-  readonly pathWithQuery: string;
-  readonly headers: RawHeader[];
-  /** The value of `content-type` in `headers`, from a host that can read it alone; values are joined by `", "`. */
-  readonly contentType?: string | undefined;
-  readonly body?: Uint8Array | undefined;
-  /** The body in place of `body`, when it arrives while the handler runs. */
-  readonly upload?: Upload | undefined;
-}
 
 /** The method of a build's requests (`crates/snapshot/src/request.rs`): no client can send it (RFC 9110, section 9.1). */
 export const WARM_UP = ":warm-up";
@@ -140,7 +126,7 @@ export function rawBody(request: Request): Uint8Array | undefined {
 }
 
 /** The body of a streamed request; `undefined` when the body is complete. */
-export function uploadOf(request: Request): Upload | undefined {
+export function uploadOf(request: Request): ArrivingBody | undefined {
   return request[RAW].upload;
 }
 

@@ -1,8 +1,15 @@
-import type { RawResponse as SentResponse } from "../app/app.ts";
-import type { Response } from "./response.ts";
+import type { RawResponse as SentResponse } from "../raw.ts";
 
 /** The key of an answer's {@link Sending}. */
 export const SENDING: unique symbol = Symbol() as never;
+
+/** The parts of a `Response` (`response.ts`) that sending uses. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: unknown;
+  readonly [SENDING]?: Sending;
+}
 
 /** The parts of an answer that only sending needs. */
 export interface Sending {
@@ -11,16 +18,16 @@ export interface Sending {
   /** Headers that are computed asynchronously, such as signed cookies. */
   readonly later?: readonly (() => Promise<readonly [name: string, value: string]>)[];
   /** Appends the headers of `later`. It is stored with them, so that an app without any does not contain the code. */
-  readonly complete?: (response: Response) => Promise<Response>;
+  readonly complete?: <R extends Answer>(response: R) => Promise<R>;
   /** Starts a streamed answer, or drops it when it is sent without a body. Returns the headers to append. */
   readonly start?: (isSent: boolean) => SentResponse["headers"];
 }
 
 /** The same answer with other headers. */
-export function copyOf<R extends Response>(response: R, headers: Response["headers"], sending = response[SENDING]): R {
+export function copyOf<R extends Answer>(response: R, headers: Answer["headers"], sending = response[SENDING]): R {
   const Same = response.constructor as new (
     status: number,
-    headers: Response["headers"],
+    headers: Answer["headers"],
     body: unknown,
     sending?: Sending,
   ) => R;
@@ -28,6 +35,6 @@ export function copyOf<R extends Response>(response: R, headers: Response["heade
 }
 
 /** The same answer with its asynchronous headers. */
-export function completedResponse(response: Response): Response | Promise<Response> {
+export function completedResponse<R extends Answer>(response: R): R | Promise<R> {
   return response[SENDING]?.complete?.(response) ?? response;
 }

@@ -1,7 +1,6 @@
-import type { RawResponse } from "../app/app.ts";
 import { type Answer, platform, type UploadStep, uploadKey } from "../platform.ts";
+import type { ArrivingBody, RawRequest, RawResponse } from "../raw.ts";
 import { soon } from "./pieces.ts";
-import type { RawRequest } from "./request.ts";
 
 /**
  * Request bodies that arrive while the handler runs (`wit/handler.wit`, "Streamed requests"). The host calls the
@@ -31,8 +30,8 @@ interface Read {
   reject(reason: Error): void;
 }
 
-/** A request's body, which the host passes on demand. */
-export class Upload {
+/** The body of a request, from the host's calls. */
+export class Upload implements ArrivingBody {
   #read: Read | undefined;
   #waits: RawResponse = WAITS;
   #isEnded = false;
@@ -45,20 +44,10 @@ export class Upload {
     return this.#read && this.#waits;
   }
 
-  /**
-   * Waits for the next piece; `undefined` is the end. Only one read may be pending.
-   *
-   * @throws Error when the body breaks off
-   */
   next(): Promise<Uint8Array | undefined> {
     return this.#ask(WAITS);
   }
 
-  /**
-   * Waits for the rest, in one piece.
-   *
-   * @throws Error when the body breaks off, or is larger than the host allows
-   */
   async rest(): Promise<Uint8Array> {
     return (await this.#ask(WAITS_WHOLE)) ?? new Uint8Array();
   }

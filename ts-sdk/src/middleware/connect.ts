@@ -1,7 +1,6 @@
 import { encodedResponse, Response } from "../http/response.ts";
 import type { Operation } from "../routing/operation.ts";
-import type { Around, FindStep, Pipeline, Step } from "../routing/step.ts";
-import type { FoundOperation } from "../routing/table.ts";
+import type { Around, FindStep, FoundOperation, Pipeline, Step } from "../routing/step.ts";
 
 /**
  * Connects the middleware of an app with its handlers. Each step inside middleware returns an answer and never throws:

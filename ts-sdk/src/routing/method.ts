@@ -4,9 +4,9 @@ import type { Fields, ObjectSchema } from "../schema/object.ts";
 import { isSchema } from "../schema/schema.ts";
 import type { StandardSchema } from "../schema/standard.ts";
 import { refuseUnknown } from "../schema/unknown.ts";
-import type { AnyHandler, GivenOptions, Method, Route, RouteOptions } from "./operation.ts";
+import type { AnyHandler, GivenOptions, Method, Paths, Route, RouteOptions } from "./operation.ts";
 import type { Around } from "./step.ts";
-import type { Handler, KnownOptions, PathRule, Paths, Unmet } from "./types.ts";
+import type { Handler, KnownOptions, PathRule, Unmet } from "./types.ts";
 
 /** Declares a route: its path or paths, its inputs and outputs, and the handler. */
 export interface DeclareRoute<Context = object> {

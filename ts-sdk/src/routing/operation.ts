@@ -4,7 +4,6 @@ import type { PathFields } from "../schema/path.ts";
 import type { QueryFields } from "../schema/query.ts";
 import type { StandardSchema } from "../schema/standard.ts";
 import type { Around } from "./step.ts";
-import type { Paths } from "./types.ts";
 
 /** The methods that a route can have. */
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -47,6 +46,9 @@ export interface GivenOptions extends PlainOptions {
   readonly query?: SchemaFor<"query"> | QueryFields;
 }
 
+/** A route's path, or several: `["/", ""]`. */
+export type Paths = string | readonly [string, ...string[]];
+
 /** A handler in the pipeline's type; its declaration checks the exact types. */
 export type AnyHandler = (input: never, request: Request, context: never) => Response | Promise<Response>;
 
@@ -77,3 +79,6 @@ export interface Operation extends Omit<Route, "~types"> {
   readonly status: number;
   readonly deprecated: boolean;
 }
+
+/** Returns the answer to send: the handler's own, or a 500 that names where it differs from its route's declaration. */
+export type CheckResponse = (operation: Operation, response: Response) => Promise<Response>;

@@ -1,8 +1,24 @@
-import type { CheckResponse } from "../app/app.ts";
 import type { Request } from "../http/request.ts";
 import type { Response } from "../http/response.ts";
-import type { AnyHandler, Operation } from "./operation.ts";
-import type { FoundOperation, Match } from "./table.ts";
+import type { AnyHandler, CheckResponse, Operation } from "./operation.ts";
+
+/** A matched operation with its placeholders. */
+export interface FoundOperation {
+  readonly found: "operation";
+  readonly operation: Operation;
+  readonly params: Readonly<Record<string, string>>;
+  /** The placeholders in which a percent-encoding is malformed; undefined for a literal segment. */
+  readonly malformed: readonly (string | undefined)[];
+}
+
+/** The result of matching a request's path and method. */
+export type Match =
+  | FoundOperation
+  /** The path is known, with other methods. */
+  | { readonly found: "path"; readonly methods: readonly string[] }
+  /** The path is not known, and a percent-encoding in it is malformed. */
+  | { readonly found: "malformed" }
+  | { readonly found: "nothing" };
 
 /** A matched request: its operation, and the check of its answer. */
 export interface Arrived {

@@ -1,5 +1,6 @@
 import type { Operation } from "./operation.ts";
 import type { Pattern } from "./pattern.ts";
+import type { Match } from "./step.ts";
 
 /** An operation at one of its paths. */
 interface Target {
@@ -21,24 +22,6 @@ interface Branch {
   readonly text: string;
   readonly place: Place;
 }
-
-/** A matched operation with its placeholders. */
-export interface FoundOperation {
-  readonly found: "operation";
-  readonly operation: Operation;
-  readonly params: Readonly<Record<string, string>>;
-  /** The placeholders in which a percent-encoding is malformed; undefined for a literal segment. */
-  readonly malformed: readonly (string | undefined)[];
-}
-
-/** The result of matching a request's path and method. */
-export type Match =
-  | FoundOperation
-  /** The path is known, with other methods. */
-  | { readonly found: "path"; readonly methods: readonly string[] }
-  /** The path is not known, and a percent-encoding in it is malformed. */
-  | { readonly found: "malformed" }
-  | { readonly found: "nothing" };
 
 /**
  * The routes of an app, made once. A match walks the path's segments, so its cost grows with their number and not with

@@ -3,10 +3,7 @@ import type { Response } from "../http/response.ts";
 import type { ErrorStatus, RedirectStatus } from "../http/status.ts";
 import type { Fields, OutputOf, PathSchema } from "../schema/object.ts";
 import type { Infer, InferInput, StandardSchema } from "../schema/standard.ts";
-import type { RouteOptions } from "./operation.ts";
-
-/** A route's path, or several: `["/", ""]`. */
-export type Paths = string | readonly [string, ...string[]];
+import type { Paths, RouteOptions } from "./operation.ts";
 
 /** The success status that a route declares. */
 export type StatusOf<O> = O extends { readonly status: infer Status extends number } ? Status : 200;

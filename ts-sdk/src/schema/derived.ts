@@ -1,6 +1,5 @@
-import { isSchema } from "./is-schema.ts";
 import type { Fields, TypeSchema } from "./object.ts";
-import { createObject } from "./schema.ts";
+import { createObject, isSchema } from "./schema.ts";
 
 /**
  * Makes a `Type` from another one's fields.

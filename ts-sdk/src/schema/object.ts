@@ -1,9 +1,7 @@
 import type { Attributes } from "./attributes.ts";
 import { type Failures, fail, INVALID, type Parse, within } from "./failures.ts";
-import { isSchema } from "./is-schema.ts";
-import type { ListSchema } from "./list.ts";
 import { type Arrival, type WriteQuick, writePart } from "./quick.ts";
-import type { Kind, Optional, Presence, Schema, SchemaParts } from "./schema.ts";
+import { isSchema, type Kind, type Optional, type Presence, type Schema, type SchemaParts } from "./schema.ts";
 
 /** The place of an object schema: a JSON body, a form, the path, or the query. */
 export type Role = "type" | "form" | "path" | "query";
@@ -109,13 +107,16 @@ export function checkFields(what: string, fields: Fields): void {
 /** The kinds that a single text can't represent. */
 const COMPOUND: readonly Kind[] = ["list", "object", "record", "union", "json"];
 
+/** A list's schema (`list.ts`). */
+type ListOf = Schema & { readonly items: Schema };
+
 function isFile(field: Schema): boolean {
-  return field.kind === "file" || (field as Partial<ListSchema>).items?.kind === "file";
+  return field.kind === "file" || (field as Partial<ListOf>).items?.kind === "file";
 }
 
 /** Refuses a field that has no text in a path, a query or a form. */
 function checkText(what: string, role: Role, key: string, field: Schema): void {
-  const value = role !== "path" && field.kind === "list" ? (field as ListSchema).items : field;
+  const value = role !== "path" && field.kind === "list" ? (field as ListOf).items : field;
   if (COMPOUND.includes(value.kind)) {
     throw new TypeError(
       `${what}: "${key}" must be a single value${role === "path" ? "" : " or a list of single values"}`,

@@ -2,10 +2,9 @@ import type { Attributes } from "./attributes.ts";
 import { capitalized, derivedName } from "./derived-name.ts";
 import { type EnumSchema, enumOf } from "./enum.ts";
 import { Failures, fail, INVALID, type Parse, within } from "./failures.ts";
-import { isSchema } from "./is-schema.ts";
 import type { TypeSchema } from "./object.ts";
 import type { Quick, WriteQuick } from "./quick.ts";
-import { createObject, createSchema, type Presence, type Schema } from "./schema.ts";
+import { createObject, createSchema, isSchema, type Presence, type Schema } from "./schema.ts";
 
 /** A schema of objects of several shapes, which the value of one field distinguishes. */
 export interface UnionSchema<out Output = unknown, out P extends Presence = Presence> extends Schema<Output, P> {

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { type App, appKey } from "../app/app.ts";
 import { checkResponse } from "../app/check.ts";
 import { isBytes } from "../http/bytes.ts";
-import { encodeValue, headerPair, isToken, type RawHeader } from "../http/headers.ts";
+import { encodeValue, headerPair, isToken } from "../http/headers.ts";
 import {
   type EnvironmentEntry,
   environmentKey,
@@ -11,6 +11,7 @@ import {
   type StreamStep,
   streamKey,
 } from "../platform.ts";
+import type { RawHeader } from "../raw.ts";
 import { TestResponse } from "./test-response.ts";
 
 /** Options of {@link testApp}. */

@@ -1,6 +1,6 @@
-import type { RawResponse } from "../app/app.ts";
 import { Headers } from "../http/headers.ts";
 import type { StreamStep } from "../platform.ts";
+import type { RawResponse } from "../raw.ts";
 
 /** An app's answer in a test. */
 export class TestResponse {

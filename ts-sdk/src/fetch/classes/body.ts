@@ -1,6 +1,6 @@
 import { isBytes, joinBytes } from "../../http/bytes.ts";
-import type { Upload } from "../../http/upload.ts";
 import { decodeUtf8Leniently, encodeUtf8, platform } from "../../platform.ts";
+import type { ArrivingBody } from "../../raw.ts";
 
 /** A stream of the engine's. */
 export interface Stream {
@@ -20,7 +20,7 @@ type Source =
   | { readonly kind: "whole"; readonly value: Uint8Array | string }
   /** A `Blob` or a `FormData`, which the engine reads on demand. */
   | { readonly kind: "native"; readonly value: object }
-  | { readonly kind: "upload"; readonly value: Upload }
+  | { readonly kind: "upload"; readonly value: ArrivingBody }
   | { readonly kind: "stream"; readonly value: Stream };
 
 /** Streams that were made here, so that a body can move to another message. */
