@@ -42,7 +42,7 @@ const wrong: [unknown, string][] = [
   [{ modules: [], maxHeaders: 1.5 }, "`maxHeaders` must be a whole number from 1 to 1000"],
   [{ modules: [], env: { A: 1 } }, "`env.A` must be a string"],
   [{ modules: [], env: { A: undefined } }, "`env.A` must be a string"],
-  [{ modules: [], env: { "A=B": "x" } }, "`A=B` is no name for `env`: any text without ="],
+  [{ modules: [], env: { "A=B": "x" } }, "`A=B` is not a name for `env`: any text without ="],
   [{ modules: [], env: ["A=B"] }, "`env` must be an object of texts by the names of variables"],
   [{ modules: [], sidecars: { db: 1 } }, "`sidecars.db` must be an address, or {"],
   [{ modules: [], sidecars: "http://db" }, "`sidecars` must be an object of addresses by the names of sidecars"],

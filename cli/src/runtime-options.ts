@@ -404,7 +404,7 @@ function textsByName(description: string, names?: { readonly pattern: RegExp; re
     if (!isRecord(value)) return [`\`${path}\` must be ${description}`];
     return Object.entries(value).flatMap(([name, given]) =>
       names?.pattern.test(name) === false
-        ? [`\`${name}\` is no name for \`${path}\`: ${names.description}`]
+        ? [`\`${name}\` is not a name for \`${path}\`: ${names.description}`]
         : each(`${path}.${name}`, given),
     );
   };

@@ -60,10 +60,10 @@ async function route(req: IncomingMessage, live: Live): Promise<Answer> {
   const [first, name, last, ...more] = (req.url ?? "").slice(1).split("/").map(decodeURIComponent);
   if (first !== "modules" || more.length > 0) return problem(404, "there is /modules, and nothing else");
   if (name === undefined) {
-    return req.method === "GET" ? ok({ modules: await live.list() }) : problem(405, "/modules takes GET");
+    return req.method === "GET" ? ok({ modules: await live.list() }) : problem(405, "/modules answers GET only");
   }
   if (last === undefined) {
-    if (req.method !== "PUT") return problem(405, "a module takes PUT");
+    if (req.method !== "PUT") return problem(405, "a module answers PUT only");
     const source = sourceOf(await bodyOf(req));
     if (source === undefined)
       return problem(400, 'the body must be {"source": "oci://registry/repository:tag"}, or a path');
@@ -71,7 +71,7 @@ async function route(req: IncomingMessage, live: Live): Promise<Answer> {
     return ok({ name, source });
   }
   if (last !== "rollback") return problem(404, "a module has /rollback, and nothing else");
-  if (req.method !== "POST") return problem(405, "a rollback takes POST");
+  if (req.method !== "POST") return problem(405, "a rollback answers POST only");
   return ok({ name, source: await live.rollback(name) });
 }
 

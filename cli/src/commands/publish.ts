@@ -131,6 +131,6 @@ export function repositoryOf(file: string): string | undefined {
 function creationTime(epoch: string | undefined): Date {
   if (epoch === undefined || epoch === "") return new Date();
   const time = new Date(/^[0-9]{1,12}$/.test(epoch) ? Number(epoch) * 1000 : Number.NaN);
-  if (Number.isNaN(time.getTime())) throw new TenonError("USAGE", "SOURCE_DATE_EPOCH is no number of seconds");
+  if (Number.isNaN(time.getTime())) throw new TenonError("USAGE", "SOURCE_DATE_EPOCH is not a number of seconds");
   return time;
 }

@@ -57,6 +57,7 @@ export async function endOf(lifecycle: Lifecycle, { drain = 0 }: ServerOptions, 
 /** A whole number from 1 on. */
 export function positive(text: string): number {
   const number = /^[0-9]{1,10}$/.test(text) ? Number(text) : 0;
-  if (number < 1 || number > 0xffff_ffff) throw new InvalidArgumentError("It takes a number from 1 on.");
+  if (number < 1 || number > 0xffff_ffff)
+    throw new InvalidArgumentError("It must be a whole number from 1 to 4294967295.");
   return number;
 }

@@ -153,6 +153,6 @@ function list(text: string): string[] {
 /** A role's name as it is in the database, case included. */
 function role(text: string): string {
   if (!/^[A-Za-z_][\w$.@-]{0,62}$/.test(text)) throw new InvalidArgumentError("Give the name of a role.");
-  if (text.toLowerCase() === "none") throw new InvalidArgumentError("`none` is no role.");
+  if (text.toLowerCase() === "none") throw new InvalidArgumentError("`none` is not a role.");
   return text;
 }

@@ -134,7 +134,7 @@ describeWith("docker-registry", "signatures in a registry", () => {
       },
       "the digest of the signed text, and other bytes": { ...signature, layers: [{ ...layer, size: layer.size - 1 }] },
       "no signature": { ...signature, layers: [{ ...layer, annotations: {} }] },
-      "a signature that is no text": {
+      "a signature that is not text": {
         ...signature,
         layers: [{ ...layer, annotations: { "dev.cosignproject.cosign/signature": "%" } }],
       },

@@ -51,7 +51,7 @@ describe("parseConfig", () => {
       ['[queues.mail]\nmodule = "demo"\n', "`queues.mail.path` is missing: it must be a string"],
       [`[queues.mail]\n${queue}max_attemps = 3\n`, "did you mean `max_attempts`?"],
       ['[queues.mail]\nmodule = "demo"\npath = "jobs"\n', "`queues.mail.path` must begin with one /"],
-      [`[queues."a.b"]\n${queue}`, "`a.b` is no name for [queues]"],
+      [`[queues."a.b"]\n${queue}`, "`a.b` is not a name for [queues]"],
       ["[queues]\nmail = 1\n", "`queues.mail` must be a table: [queues.mail]"],
     ] as const) {
       expect(() => parse(minimal + text), text).toThrow(said);
@@ -77,7 +77,7 @@ describe("parseConfig", () => {
     expect(parse(`${minimal}[cron.a]\n${job}body = "a=b"\n`).cron["a"]?.body).toBe("a=b");
     for (const [text, said] of [
       ['[cron.a]\nmodule = "demo"\npath = "/"\n', "`cron.a.schedule` is missing: it must be a string"],
-      [`[cron.a]\n${job.replace("0 3", "60 3")}`, "`cron.a.schedule` is no cron expression: five fields"],
+      [`[cron.a]\n${job.replace("0 3", "60 3")}`, "`cron.a.schedule` is not a cron expression: five fields"],
       [`[cron.a]\n${job.replace("0 3 * *", "0 0 30 2")}`, "`cron.a.schedule` never fires"],
       [`[cron.a]\n${job}timezone = "Berlin"\n`, "`cron.a.timezone` must be an IANA name such as Europe/Berlin"],
       [`[cron.a]\n${job}method = "TRACE"\n`, "`cron.a.method` must be"],
@@ -86,7 +86,7 @@ describe("parseConfig", () => {
       [`[cron.a]\n${job}body = { n = inf }\n`, "`cron.a.body` must be a string, or a table"],
       [`[cron.a]\n${job}[[cron.a.body.list]]\nx = 1\n`, "`cron.a.body` must be a string, or a table"],
       [`[cron.a]\n${job}timezon = "UTC"\n`, "did you mean `timezone`?"],
-      [`[cron.".."]\n${job}`, "`..` is no name for [cron]"],
+      [`[cron.".."]\n${job}`, "`..` is not a name for [cron]"],
     ] as const) {
       expect(() => parse(minimal + text), text).toThrow(said);
     }
@@ -159,7 +159,7 @@ describe("a mistake is named with its place", () => {
       "`sidecars.db` needs `pool_size` to be a whole number from 1 to 1000",
     ],
     [`${minimal}[sidecars]\ndb = "https://db"\n`, "tenon.toml:4:6: `sidecars.db` must be http://host:port or unix:"],
-    [`${minimal}[sidecars]\n1db = "http://db"\n`, "tenon.toml:4:1: `1db` is no name for [sidecars]: letters"],
+    [`${minimal}[sidecars]\n1db = "http://db"\n`, "tenon.toml:4:1: `1db` is not a name for [sidecars]: letters"],
     [
       `${minimal}[sidecars]\ndb-x = "http://a"\ndb_x = "http://b"\n`,
       "tenon.toml:5:1: `db-x` and `db_x` are both SIDECAR_DB_X_URL to the module; give one of them another name",
@@ -254,7 +254,7 @@ describe("the environment wins over the file", () => {
   test.each([
     ["TENON_SERVER_PORT", "tcp://10.0.0.1:80", "TENON_SERVER_PORT must be a whole number from 0 to 65535"],
     ["TENON_SERVER_PORT", "", "TENON_SERVER_PORT must be a whole number from 0 to 65535"],
-    ["TENON_SERVER_PROT", "1", "TENON_SERVER_PROT is no key of [server]; did you mean TENON_SERVER_PORT?"],
+    ["TENON_SERVER_PROT", "1", "TENON_SERVER_PROT is not a key of [server]; did you mean TENON_SERVER_PORT?"],
     ["TENON_SERVER_ISOLATION", "none", 'TENON_SERVER_ISOLATION must be "request"'],
     ["TENON_COMPOSITION_HTTP_HANDLER", "yes", "TENON_COMPOSITION_HTTP_HANDLER must be true or false"],
     ["TENON_SIDECARS_DB", "postgres://user:secret@db", "TENON_SIDECARS_DB must be http://host:port or unix:"],
@@ -296,7 +296,7 @@ test("mistakes in [modules.<name>] are told with their place, and without the te
     ['mount = "shop"', "tenon.toml:4:9: `modules.shop.mount` must be / or a path such as /shop"],
     ['mount = "/run/x"', "`modules.shop.mount` is not free: /run is the server's own"],
     ['host = "a:80"', "`modules.shop.host` must be a host name such as shop.example"],
-    ['source = "oci://x"', "`modules.shop.source` is no reference"],
+    ['source = "oci://x"', "`modules.shop.source` is not a reference"],
     ["max_queued = 1", "unknown key `max_queued` in [modules.shop]; it is a key of [server]"],
     ['isolaton = "shared"', "did you mean `isolation`?"],
     ['outbund = { allow = ["a"] }', "did you mean `outbound`?"],

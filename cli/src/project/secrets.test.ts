@@ -44,7 +44,7 @@ test("those that are not to be had are named, all of them, and no value is", () 
   expect(make).toThrow(/secrets\.folder: cannot read/);
   expect(make).toThrow(/secrets\.blank: .* is empty/);
   expect(make).toThrow(/secrets\.large: .* is larger than 65536 bytes/);
-  expect(make).toThrow(/secrets\.binary: .* is no text/);
+  expect(make).toThrow(/secrets\.binary: .* is not text/);
   expect(make).not.toThrow(/canary/);
 });
 

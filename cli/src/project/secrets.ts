@@ -68,7 +68,7 @@ export function valueAt(
   try {
     if (statSync(file).size > MAX_BYTES) return { problem: `${file} is larger than ${MAX_BYTES} bytes` };
     const value = readFileSync(file, "utf8").replace(/\r?\n$/, "");
-    if (value.includes("\0")) return { problem: `${file} is no text` };
+    if (value.includes("\0")) return { problem: `${file} is not text` };
     return value === "" ? { problem: `${file} is empty` } : { value };
   } catch (error) {
     return { problem: `cannot read ${file}: ${systemReason(error)}` };

@@ -65,7 +65,7 @@ fn server(configuration: &mut Value, key: &str, value: &str) -> Result<(), &'sta
         _ => {
             let name = key.to_ascii_lowercase();
             if !Limits::KEYS.iter().any(|limit| limit.name == name) {
-                return Err("is no key of [server] that tenon-server has");
+                return Err("is not a key of [server] that tenon-server has");
             }
             enter(configuration, &["limits", &name], json!(number()?))
         }
@@ -129,7 +129,7 @@ mod tests {
         let error = applied(&[("TENON_SERVER_PROT", "secret-1"), ("TENON_SERVER_DRAIN_MS", "secret-2")]).unwrap_err();
         assert_eq!(
             error,
-            "the environment variable TENON_SERVER_PROT is no key of [server] that tenon-server has\n\
+            "the environment variable TENON_SERVER_PROT is not a key of [server] that tenon-server has\n\
              the environment variable TENON_SERVER_DRAIN_MS must be a whole number"
         );
     }

@@ -17,7 +17,7 @@ pub(crate) fn value_at(source: &str, folder: &Path) -> Result<String, String> {
             Ok(value) if !value.is_empty() => Ok(value),
             Ok(_) => Err(format!("the environment variable {name} is empty")),
             Err(std::env::VarError::NotPresent) => Err(format!("the environment variable {name} is not set")),
-            Err(std::env::VarError::NotUnicode(_)) => Err(format!("the environment variable {name} is no text")),
+            Err(std::env::VarError::NotUnicode(_)) => Err(format!("the environment variable {name} is not text")),
         };
     }
     let Some(path) = source.strip_prefix("file:") else {
@@ -40,7 +40,7 @@ pub(crate) fn text_of(path: &Path) -> Result<String, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read {shown}: {error}"))?;
     let value = text.strip_suffix('\n').map_or(text.as_str(), |text| text.strip_suffix('\r').unwrap_or(text));
     if value.contains('\0') {
-        return Err(format!("{shown} is no text"));
+        return Err(format!("{shown} is not text"));
     }
     if value.is_empty() { Err(format!("{shown} is empty")) } else { Ok(value.to_string()) }
 }

@@ -81,7 +81,7 @@ export function proxiesProblem(proxies: readonly string[]): string | undefined {
     const family = address.includes("%") ? 0 : isIP(address);
     if (family !== 0 && Number(bits ?? 0) <= (family === 4 ? 32 : 128)) continue;
     const which = proxies.length === 1 ? "has an entry" : `has as entry ${index + 1} one`;
-    return `${which} that is no address such as 10.0.0.7 and no network such as 10.0.0.0/8`;
+    return `${which} that is neither an address such as 10.0.0.7 nor a network such as 10.0.0.0/8`;
   }
   return undefined;
 }

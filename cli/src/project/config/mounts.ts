@@ -8,7 +8,7 @@ export function sourceProblem(source: string): string | undefined {
     parseReference(source);
     return undefined;
   } catch (error) {
-    return `is no reference: ${(error as Error).message}`;
+    return `is not a reference: ${(error as Error).message}`;
   }
 }
 

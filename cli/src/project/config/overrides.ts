@@ -77,5 +77,5 @@ function unknown(name: string, section: Section | OpenSection | TableSection, va
     Object.keys(section.keys).map((key) => variableOf(name, key)),
   );
   const rest = near === undefined ? "" : `; did you mean ${near}?`;
-  return `the environment variable ${variable} is no key of [${name}]${rest}`;
+  return `the environment variable ${variable} is not a key of [${name}]${rest}`;
 }

@@ -105,7 +105,7 @@ function readTables(name: string, section: TableSection, table: TomlEntries, rep
   const values: [string, unknown][] = [];
   for (const [key, entry] of table) {
     if (!section.names.pattern.test(key)) {
-      report.add(`\`${key}\` is no name for [${name}]: ${section.names.description}`, entry.key, "line");
+      report.add(`\`${key}\` is not a name for [${name}]: ${section.names.description}`, entry.key, "line");
     } else if (entry.entries === undefined) {
       report.add(`\`${name}.${key}\` must be a table: [${name}.${key}]`, entry.key, "key");
     } else {
@@ -146,7 +146,7 @@ function readOpen(name: string, section: OpenSection, table: TomlEntries, report
   for (const [key, entry] of table) {
     if (!section.names.pattern.test(key)) {
       report.add(
-        `\`${key}\` is no name for [${name}]: ${section.names.description}`,
+        `\`${key}\` is not a name for [${name}]: ${section.names.description}`,
         entry.key,
         shownOf(section.values, plainValue(entry)),
       );

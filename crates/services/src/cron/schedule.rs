@@ -32,7 +32,7 @@ impl Schedule {
         let cron = parser.parse(expression).map_err(|error| match error {
             CronError::EmptyPattern => "`schedule` must not be empty".to_string(),
             // croner's error repeats the expression, so it is dropped.
-            _ => "`schedule` is no cron expression: five fields (minute hour day month weekday), or six with seconds in front"
+            _ => "`schedule` is not a cron expression: five fields (minute hour day month weekday), or six with seconds in front"
                 .to_string(),
         })?;
         let schedule = Self { cron, zone };

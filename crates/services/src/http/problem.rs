@@ -43,7 +43,7 @@ impl Problem {
     /// 500. The cause goes to the log and not to the client.
     pub(crate) fn internal(error: impl std::fmt::Display) -> Self {
         tracing::error!("{error}");
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "the service failed; its log says why")
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "the service failed; its log has the reason")
     }
 
     /// 503: no permit became free in time.

@@ -118,7 +118,7 @@ impl Drop for SocketFile {
 fn remove_stale(path: &Path) -> io::Result<()> {
     let Ok(metadata) = fs::symlink_metadata(path) else { return Ok(()) };
     if !metadata.file_type().is_socket() {
-        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "there is a file that is no socket"));
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "there is a file that is not a socket"));
     }
     match std::os::unix::net::UnixStream::connect(path) {
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path),

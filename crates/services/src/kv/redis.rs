@@ -208,7 +208,7 @@ impl KvStore for RedisKv {
         command.arg(INCREMENT).arg(1).arg(self.entry(&key)).arg(by.by).arg(millis(by.ttl));
         command.arg(text(by.min)).arg(text(by.max)).arg(MAX_COUNT).arg(by.etag).arg(COUNTER_TYPE);
         let (became, value): (String, String) = self.link.ask(&command).await?;
-        let value = || value.parse().map_err(|_| StoreError::Failed("Redis: a counter is no number".to_owned()));
+        let value = || value.parse().map_err(|_| StoreError::Failed("Redis: a counter is not a number".to_owned()));
         Ok(match became.as_str() {
             "value" => Counted::Value(value()?),
             "beyond" => Counted::Beyond(value()?),

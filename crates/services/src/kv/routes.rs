@@ -118,7 +118,7 @@ async fn count<S: KvStore>(
         Counted::Beyond(value) => {
             Err(Problem::new(StatusCode::CONFLICT, "the counter would leave its bounds").with_member("value", value))
         }
-        Counted::NoNumber => Err(Problem::new(StatusCode::CONFLICT, "what is kept under this key is no whole number")),
+        Counted::NoNumber => Err(Problem::new(StatusCode::CONFLICT, "the value of this key is not a whole number")),
     }
 }
 

@@ -86,7 +86,7 @@ fn sentinels(rest: &str, tls: bool) -> Result<SentinelPlace, String> {
     Ok(SentinelPlace {
         sentinels: addresses(hosts, SENTINEL_PORT, tls).map_err(wrong)?,
         master: text(master).map_err(wrong)?,
-        database: database.parse().map_err(|_| wrong("the database is no number"))?,
+        database: database.parse().map_err(|_| wrong("the database is not a number"))?,
         tls,
         login,
         sentinel_login,

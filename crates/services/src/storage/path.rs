@@ -47,7 +47,7 @@ impl ObjectPath {
         if text.starts_with(RESERVED) || is_staged(text) {
             return wrong("paths that begin with `.tenon-`, or end in `#` and a number, are kept for the store itself");
         }
-        Path::parse(text).map(Self).or_else(|_| wrong("this is no path of an object"))
+        Path::parse(text).map(Self).or_else(|_| wrong("this is not a path of an object"))
     }
 
     pub(crate) fn as_path(&self) -> &Path {

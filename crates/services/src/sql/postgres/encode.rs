@@ -71,7 +71,7 @@ impl Wrong {
     fn sentence(&self, info: &PgTypeInfo) -> String {
         let name = info.name().to_lowercase();
         match self {
-            Self::Value => format!("is no value of the type {name}"),
+            Self::Value => format!("is not a value of the type {name}"),
             Self::NoJson => {
                 format!("is a number that {name} does not have; for an object of this form, bind its JSON as a text")
             }

@@ -23,12 +23,12 @@ pub(crate) fn from_json(value: &Value, text: Option<&str>) -> Result<Bound, &'st
             }
             // The JSON reader does not always find the nearest double.
             (None, Some(text)) => Bound::Real(exact::float(text).ok_or("is too small a number for a double")?),
-            (None, None) => Bound::Real(number.as_f64().ok_or("is no number that SQLite has")?),
+            (None, None) => Bound::Real(number.as_f64().ok_or("is not a number that SQLite has")?),
         },
         Value::String(text) => Bound::Text(text.clone()),
         other => match (base64::of_parameter(other), float_of(other)) {
-            (Some(bytes), _) => Bound::Blob(bytes.map_err(|()| "is no base64")?),
-            (None, Some(float)) => Bound::Real(float.ok_or("is no number that SQLite has")?),
+            (Some(bytes), _) => Bound::Blob(bytes.map_err(|()| "is not base64")?),
+            (None, Some(float)) => Bound::Real(float.ok_or("is not a number that SQLite has")?),
             (None, None) => Bound::Text(text.map_or_else(|| other.to_string(), str::to_owned)),
         },
     })
@@ -84,13 +84,13 @@ mod tests {
         assert!(bind("9223372036854775808").is_err() && bind("-9223372036854775809").is_err());
         assert_eq!(bind("1e20"), Ok(Bound::Real(1e20)));
         assert_eq!(bind(r#"{"base64":"AP8="}"#), Ok(Bound::Blob(vec![0, 255])));
-        assert_eq!(bind(r#"{"base64":"?"}"#), Err("is no base64"));
+        assert_eq!(bind(r#"{"base64":"?"}"#), Err("is not base64"));
         assert_eq!(bind(r#"{"float":"-Infinity"}"#), Ok(Bound::Real(f64::NEG_INFINITY)));
         let is_zero = |bound| matches!(bound, Ok(Bound::Real(float)) if float == 0.0 && float.is_sign_negative());
         assert!(is_zero(bind("-0")) && is_zero(bind("-0.0")) && is_zero(bind(r#"{"float":"-0"}"#)));
         assert_eq!(bind("1e-400"), Err("is too small a number for a double"));
         for wrong in ["NaN", "x", "1e999", "1e-400", "inf"] {
-            assert_eq!(bind(&format!(r#"{{"float":"{wrong}"}}"#)), Err("is no number that SQLite has"));
+            assert_eq!(bind(&format!(r#"{{"float":"{wrong}"}}"#)), Err("is not a number that SQLite has"));
         }
         for json in
             [r#"{"base64":"AP8=","more":1}"#, r#"{"base64":5}"#, r#"{ "b": 0.10000000000000000555 , "a": [1]}"#, "[]"]
