@@ -22,7 +22,9 @@ const gaps: Readonly<Record<string, (code: string) => boolean>> = {
   // Paths and numbers are normalized by methods of the same name, without such a form.
   normalize: (code) =>
     /\.normalize\(\s*\)/.test(code) || (/\.normalize\b/.test(code) && /["'`]NFK?[CD]["'`]/.test(code)),
+  "message-event": (code) => /(?<!["'])\bnew MessageEvent\b/.test(code),
   navigator: (code) => /\bnavigator\??\.userAgent\b/.test(code),
+  "stream-iteration": (code) => /\bfor await\b|\bSymbol\.asyncIterator\b|\bpreventCancel\b/.test(code),
   "text-streams": (code) => /(?<!["'])\bText(De|En)coderStream\b/.test(code),
   "url-pattern": (code) => /(?<!["'])\bURLPattern\b/.test(code),
 };
