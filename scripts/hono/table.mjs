@@ -1,12 +1,6 @@
 // The section of docs/conformance.md about Hono's tests.
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { root } from "../setup.mjs";
+import { writeSection } from "../section.mjs";
 import { reasonFor } from "./files.mjs";
-
-const page = join(root, "docs/conformance.md");
-const begin = "<!-- hono: written by scripts/hono/run.mjs -->";
-const end = "<!-- end -->";
 
 /** Writes the section: one row for each part of Hono, then the reasons with the number of tests. */
 export function writeTable({ version, commit, results, left }) {
@@ -51,10 +45,7 @@ export function writeTable({ version, commit, results, left }) {
     "|---|---:|",
     ...Object.entries(left).map(([reason, count]) => `| ${reason} | ${count} |`),
   ].join("\n");
-  const before = readFileSync(page, "utf8");
-  const from = before.indexOf(begin) + begin.length;
-  const to = before.indexOf(end, from);
-  writeFileSync(page, `${before.slice(0, from)}\n${text}\n${before.slice(to)}`);
+  writeSection("docs/conformance.md", "hono", text);
 }
 
 /** The part of Hono that a file tests: a folder of middleware and helpers has a row for each. */
