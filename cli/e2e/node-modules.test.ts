@@ -99,6 +99,7 @@ test("streams of text, normalization, patterns of URLs, and the name of the runt
     text: "é🎉x",
     normalized: ["e\u0301", "ﬁ ①", "각"].map((each) => [each.normalize(), each.normalize("NFKD")]),
     agent: "Tenon",
+    event: ["message", [1], true],
     id: "7",
   });
 });

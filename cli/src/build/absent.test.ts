@@ -46,9 +46,17 @@ describe("other uses are left alone", () => {
     "api.caches.open(); ({ Worker: 1 }); a.Intl = 1;",
     "await crypto.subtle.sign('HMAC', key, data)",
     "await cipher.encrypt(data)",
-    "date.toLocaleString(); a.localeCompare(b); a.localeCompare(b, undefined);",
+    "date.toLocaleString(); date.toLocaleDateString(undefined);",
+    "'i'.toLocaleUpperCase('en'); 'I'.toLocaleLowerCase('de-CH');",
     "// Intl\nconst text = 'new Intl.NumberFormat()';",
   ])("%s", (source) => expect(textsOf(source)).toEqual([]));
+});
+
+test("localeCompare() without a locale is a warning", () => {
+  const uses = absentUses("module.ts", "names.sort((a, b) => a.localeCompare(b)); a.localeCompare(b, undefined);");
+  expect(uses.map(({ text, isWarning }) => [text, isWarning])).toEqual(
+    Array(2).fill(['localeCompare() compares the numbers of characters here, so that "Z" comes before "a"', true]),
+  );
 });
 
 test("the place is that of the name", () => {
@@ -58,6 +66,6 @@ test("the place is that of the name", () => {
     column: Buffer.byteLength("const b = 'ö' + new "),
     length: 4,
     lineText: "const b = 'ö' + new Intl.NumberFormat();",
-    remedy: "write the text with code of your own or with a package that brings its own tables",
+    remedy: 'name the locales in tenon.toml: `locales = ["en"]` under `[project]`',
   });
 });

@@ -1,4 +1,7 @@
 import { type Node, parseSync } from "oxc-parser";
+import { localeMethods } from "./intl/classes.ts";
+import type { Locales } from "./intl/locales.ts";
+import { type IntlUse, intlUses, isUndefined, optionUses, ownOrder, usesOf } from "./intl/uses.ts";
 import { declaredNames, placeOf, walk } from "./used-names.ts";
 
 /** The use of something that the engine does not have. */
@@ -7,6 +10,8 @@ export interface Absent {
   readonly text: string;
   /** The next step. */
   readonly remedy: string;
+  /** True when the use works, but not always as in Node. */
+  readonly isWarning?: boolean;
   /** From 1. */
   readonly line: number;
   /** In bytes, from 0, as esbuild counts. */
@@ -15,11 +20,12 @@ export interface Absent {
   readonly lineText: string;
 }
 
-const formats = "write the text with code of your own or with a package that brings its own tables";
+const ownCode = "write the text with code of your own or with a package that brings its own tables";
+const nameLocales = 'name the locales in tenon.toml: `locales = ["en"]` under `[project]`';
 
 /** Globals that the engine lacks, and the next step. `ts-sdk/test/engine` compares the others with the engine. */
 const globals: ReadonlyMap<string, string> = new Map([
-  ["Intl", formats],
+  ["Intl", nameLocales],
   ["Temporal", 'import it: `import { Temporal } from "temporal-polyfill"`'],
   ["WebAssembly", "a component cannot load code while it runs"],
   ["Worker", "a handler has one thread; call another module over HTTP"],
@@ -48,7 +54,7 @@ const operations: ReadonlySet<string> = new Set([
   "wrapKey",
 ]);
 
-/** Methods whose argument names a locale, which the engine ignores, and the number of arguments before it. */
+/** Methods whose argument names a locale, and the number of arguments before it. The engine ignores it. */
 const byLocale: ReadonlyMap<string, number> = new Map([
   ["localeCompare", 1],
   ["toLocaleDateString", 0],
@@ -59,22 +65,27 @@ const byLocale: ReadonlyMap<string, number> = new Map([
 ]);
 
 const mayName = new RegExp(
-  String.raw`\b(?:${[...globals.keys()].join("|")})\b|\bsubtle\b|\.(?:${[...byLocale.keys()].join("|")})\b`,
+  String.raw`\b(?:${[...globals.keys()].join("|")})\b|\bsubtle\b|\btimeZoneName\b|\.(?:${[...byLocale.keys()].join("|")})\b`,
 );
 
 /**
  * Returns a module's uses of features that the engine lacks: they would fail in a request, or silently give another
  * result than in Node. A use that the module itself guards (`typeof Intl`, `try`) is left alone.
+ *
+ * @param locales those that the project names, for which `Intl` can be added
  */
-export function absentUses(file: string, text: string): readonly Absent[] {
+export function absentUses(file: string, text: string, locales?: Locales): readonly Absent[] {
   if (!mayName.test(text)) return [];
   const { program, errors } = parseSync(file, text);
   if (errors.length > 0) return [];
   const root = program as unknown as Node;
   const declared = declaredNames(root);
-  const found: { at: number; length: number; text: string; remedy: string }[] = [];
+  const found: { at: number; length: number; text: string; remedy: string; isWarning?: boolean }[] = [];
   const note = ({ start, end }: Node, text: string, remedy: string) =>
     found.push({ at: start, length: end - start, text, remedy });
+  const noteAll = (uses: readonly IntlUse[]) => {
+    for (const { node, text, remedy } of uses) note(node, text, remedy);
+  };
 
   walk(root, [], (node, above) => {
     const parent = above.at(-1);
@@ -82,8 +93,10 @@ export function absentUses(file: string, text: string): readonly Absent[] {
       const remedy = globals.get(node.name);
       if (remedy === undefined || declared.has(node.name)) return;
       if (isName(node, parent) || isOfTypes(above) || isGuarded(node.name, above)) return;
-      note(node, `the engine has no ${node.name}`, remedy);
+      if (node.name === "Intl" && locales !== undefined) noteAll(intlUses(node, above, locales));
+      else note(node, `the engine has no ${node.name}`, remedy);
     }
+    if (locales !== undefined) noteAll(optionUses(node));
     if (node.type !== "MemberExpression" || node.computed || node.property.type !== "Identifier") return;
     const { property, object } = node;
     if (operations.has(property.name) && nameOf(object) === "subtle" && !isGuarded("subtle", above))
@@ -94,9 +107,17 @@ export function absentUses(file: string, text: string): readonly Absent[] {
       );
     const before = byLocale.get(property.name);
     if (before === undefined || parent?.type !== "CallExpression" || parent.callee !== node) return;
-    const locale = parent.arguments[before];
-    if (locale === undefined || isUndefined(locale as Node)) return;
-    note(property, `the engine knows no locales, so ${property.name}() ignores this one`, formats);
+    const locale = parent.arguments[before] as Node | undefined;
+    const classes = localeMethods.get(property.name);
+    if (classes !== undefined && locales !== undefined) {
+      noteAll(usesOf(property, property.name, classes, locale, locales));
+    } else if (property.name === "localeCompare" && (locale === undefined || isUndefined(locale))) {
+      const text = 'localeCompare() compares the numbers of characters here, so that "Z" comes before "a"';
+      found.push({ at: property.start, length: 13, text, remedy: ownOrder, isWarning: true });
+    } else if (locale !== undefined && !isUndefined(locale) && !isCasedAsAny(property.name, locale)) {
+      const remedy = classes !== undefined ? nameLocales : property.name === "localeCompare" ? ownOrder : ownCode;
+      note(property, `the engine knows no locales, so ${property.name}() ignores this one`, remedy);
+    }
   });
   const lines = found.length > 0 ? text.split("\n") : [];
   return found.map(({ at, length, ...use }) => ({ ...use, length, ...placeOf(lines, at) }));
@@ -153,6 +174,8 @@ function looksFor(name: string, test: Node): boolean {
   return looks;
 }
 
-const isUndefined = (node: Node): boolean =>
-  (node.type === "Identifier" && node.name === "undefined") ||
-  (node.type === "UnaryExpression" && node.operator === "void");
+/** Tells whether a locale has no letters of its own in `toLocaleUpperCase` and `toLocaleLowerCase`. */
+function isCasedAsAny(method: string, locale: Node): boolean {
+  if (!/Case$/.test(method) || locale.type !== "Literal" || typeof locale.value !== "string") return false;
+  return /^[a-z]{2,3}\b/i.test(locale.value) && !/^(?:az|el|hy|lt|tr)\b/i.test(locale.value);
+}

@@ -176,7 +176,7 @@ describe("packages", () => {
       "dates/index.js":
         "export const a = () => new Intl.NumberFormat(), b = () => [Intl.PluralRules, new Date().toLocaleString('de')];",
     });
-    const remedy = "write the text with code of your own or with a package that brings its own tables";
+    const remedy = 'name the locales in tenon.toml: `locales = ["en"]` under `[project]`';
     expect(warnings).toEqual([
       `dates: the engine has no Intl; ${remedy}`,
       `dates: the engine knows no locales, so toLocaleString() ignores this one; ${remedy}`,
@@ -255,7 +255,20 @@ test.each([
       "src/handler.ts:1:48: the engine has no Intl",
       "  1 | export default { fetch: () => new Response(new Intl.NumberFormat('de').format(1)) };",
       `    | ${" ".repeat(47)}^^^^`,
-      "  write the text with code of your own or with a package that brings its own tables",
+      '  name the locales in tenon.toml: `locales = ["en"]` under `[project]`',
+    ],
+  ],
+  [
+    "the packages that locales need are named",
+    {
+      "../tenon.toml": '[project]\nname = "demo"\nlocales = ["en"]\n',
+      "handler.ts": "export default { fetch: () => new Response(new Intl.Locale('de').region) };",
+    },
+    [
+      "src/handler.ts:1:53: Intl.Locale needs packages of formatjs that are not installed",
+      "  1 | export default { fetch: () => new Response(new Intl.Locale('de').region) };",
+      `    | ${" ".repeat(52)}^^^^^^`,
+      "  npm install --save-dev @formatjs/intl-getcanonicallocales@3.2.12 @formatjs/intl-locale@5.3.12",
     ],
   ],
 ])("%s", async (name, files: Readonly<Record<string, string>>, lines) => {

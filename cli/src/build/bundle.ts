@@ -5,6 +5,8 @@ import type { Project } from "../project/project.ts";
 import { browserForms, emptyModules } from "./browser-forms.ts";
 import { bundleError, lacksDefault } from "./bundle-error.ts";
 import { entryModule, entryName, fetchEntryModule, prologue, refuseListeners } from "./entry.ts";
+import { Locales } from "./intl/locales.ts";
+import { intl } from "./intl/plugin.ts";
 import { Needs } from "./needs.ts";
 import { isOfNode, nodeModules } from "./node-modules.ts";
 import { sources } from "./sources.ts";
@@ -44,7 +46,8 @@ export async function bundle(project: Project, options: BundleOptions): Promise<
   try {
     // Relative, so that neither the bundle nor its source map says which folder the project is in.
     const handler = `./${relative(project.folder, project.source)}`;
-    const needs = new Needs(options.seed);
+    const { locales } = project.config.project;
+    const needs = new Needs(options.seed, locales && new Locales(locales, project.folder));
     // It contains most of the names that an app uses; an unreadable file is reported later, with its place.
     const text = await readFile(project.source, "utf8").catch(() => "");
     needs.sdkParts.addFrom(text);
@@ -126,7 +129,13 @@ async function bundleOnce(
     mainFields: ["module", "main"],
     conditions,
     external: ["wasi:*"],
-    plugins: [...forms, nodeModules(needs), needs.sdkParts.plugin, sources(needs, project.folder)],
+    plugins: [
+      ...forms,
+      nodeModules(needs),
+      intl(needs, project.folder),
+      needs.sdkParts.plugin,
+      sources(needs, project.folder),
+    ],
     // Packages choose their checks and messages by it, as bundlers define it.
     define: {
       "process.env.NODE_ENV": checkResponses ? '"development"' : '"production"',

@@ -1,6 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Metafile } from "esbuild";
+import { type IntlName, intlNamesIn } from "./intl/classes.ts";
+import type { Locales } from "./intl/locales.ts";
+import { intlModule } from "./intl/plugin.ts";
 import { nodeFolder } from "./node-modules.ts";
 import { hasBrowserForm, packageFolderOf } from "./packages.ts";
 import { SdkParts } from "./sdk-parts.ts";
@@ -22,7 +25,9 @@ const gaps: Readonly<Record<string, (code: string) => boolean>> = {
   // Paths and numbers are normalized by methods of the same name, without such a form.
   normalize: (code) =>
     /\.normalize\(\s*\)/.test(code) || (/\.normalize\b/.test(code) && /["'`]NFK?[CD]["'`]/.test(code)),
+  "message-event": (code) => /(?<!["'])\bnew MessageEvent\b/.test(code),
   navigator: (code) => /\bnavigator\??\.userAgent\b/.test(code),
+  "stream-iteration": (code) => /\bfor await\b|\bSymbol\.asyncIterator\b|\bpreventCancel\b/.test(code),
   "text-streams": (code) => /(?<!["'])\bText(De|En)coderStream\b/.test(code),
   "url-pattern": (code) => /(?<!["'])\bURLPattern\b/.test(code),
 };
@@ -36,6 +41,12 @@ export class Needs {
   readonly globals = new Set<string>();
   /** The modules that run before all others, because they define features that the engine lacks. */
   readonly gaps = new Set<string>();
+  /** The classes of `Intl` to add. */
+  intl: ReadonlySet<IntlName> = new Set();
+  /** The bundle that named them, without them. */
+  intlCode = "";
+  /** The locales that the project names; undefined when it names none. */
+  readonly locales: Locales | undefined;
   /** The seed of random values at top level, as hexadecimal digits; undefined while nothing asks for any. */
   readonly seed: string | undefined;
   /** True when classes of characters in regular expressions are written out. */
@@ -56,8 +67,9 @@ export class Needs {
   readonly sdkParts = new SdkParts();
   readonly #warnings = new Set<string>();
 
-  constructor(seed: string | undefined) {
+  constructor(seed: string | undefined, locales: Locales | undefined) {
     this.seed = seed;
+    this.locales = locales;
     if (seed !== undefined) this.gaps.add("random-while-building");
   }
 
@@ -86,6 +98,11 @@ export class Needs {
       if (new RegExp(`(?<![.\\w$"'-])${name}\\b(?!\\s*:[^:])`).test(code)) this.globals.add(name);
     }
     for (const [name, isNamed] of Object.entries(gaps)) if (isNamed(code)) this.gaps.add(name);
+    // The classes themselves name others, so only a bundle without them is looked at.
+    if (this.locales !== undefined && this.intl.size === 0) {
+      this.intl = intlNamesIn(code);
+      this.intlCode = code;
+    }
     this.propertyEscapes ||= /\\p\{/i.test(code);
     const inputs = Object.values(outputs)
       .flatMap((output) => Object.entries(output.inputs))
@@ -118,15 +135,16 @@ export class Needs {
 
   get #size(): number {
     const switches = [this.propertyEscapes, this.asyncStores].filter(Boolean).length;
-    return this.globals.size + this.gaps.size + this.browserForms.size + this.#documentForms.size + switches;
+    return (
+      this.globals.size + this.gaps.size + this.intl.size + this.browserForms.size + this.#documentForms.size + switches
+    );
   }
 
   /** The beginning of the entry: imports of modules that fill the engine's gaps. */
   get imports(): string {
-    return [...this.gaps]
-      .sort()
-      .map((name) => `import "tenon-gaps:${name}.js"; `)
-      .join("");
+    const modules = [...this.gaps].sort().map((name) => `tenon-gaps:${name}.js`);
+    if (this.intl.size > 0) modules.push(intlModule);
+    return modules.map((name) => `import "${name}"; `).join("");
   }
 
   /** Tells whether a package is taken in its form for browsers. */

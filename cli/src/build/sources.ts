@@ -34,11 +34,17 @@ export function sources(needs: Needs, project: string): Plugin {
         } catch (error) {
           return { errors: [{ text: `cannot read ${relative(process.cwd(), path)}: ${systemReason(error)}` }] };
         }
-        const absent = inProject ? absentUses(path, text) : [];
         const packageName = packageNameOf(path);
-        if (packageName === undefined && absent.length > 0)
-          return { errors: absent.map((use) => messageOf(use, project, path)) };
-        for (const use of absent) needs.warn(`${packageName}: ${use.text}; ${use.remedy}`);
+        // formatjs is what adds Intl.
+        const isChecked = inProject && !packageName?.startsWith("@formatjs/intl-");
+        const absent = isChecked ? absentUses(path, text, needs.locales) : [];
+        const fatal = packageName === undefined ? absent.filter(({ isWarning }) => !isWarning) : [];
+        if (fatal.length > 0) return { errors: fatal.map((use) => messageOf(use, project, path)) };
+        for (const { text, remedy, line, column, isWarning } of absent) {
+          const place = packageName ?? `${relative(process.cwd(), path)}:${line}:${column + 1}`;
+          // Packages sort names of their own in any order.
+          if (packageName === undefined || !isWarning) needs.warn(`${place}: ${text}; ${remedy}`);
+        }
         let contents = ofSdk ? await withoutDocs(path, text, names) : text;
         if (needs.propertyEscapes) {
           const rewritten = withoutPropertyEscapes(path, contents);

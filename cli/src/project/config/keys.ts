@@ -19,6 +19,7 @@ import {
 import { sidecarValue, sidecarValueProblem } from "./in-process.ts";
 import { type ConfigOf, type Key, open, optional, required, section, tables, withDefault } from "./key.ts";
 import { flag, oneOf, text, textList, textOrTable, wholeNumber } from "./kinds.ts";
+import { localesProblem } from "./locales.ts";
 import { hostProblem, hostRule, mountProblem, mountRule, sourceProblem } from "./mounts.ts";
 import { pathProblem, pathRule, scheduleProblem, timezoneProblem } from "./schedules.ts";
 import { secretProblem, secretSource } from "./secret-sources.ts";
@@ -85,6 +86,12 @@ export const sections = {
       rule: projectNameRule,
     }),
     version: withDefault(text, "0.0.0", "The project's version."),
+    locales: optional(
+      textList,
+      'The locales that `Intl`, `toLocaleString` and their like format for, as language tags: `["en", "de-CH"]`. The first ' +
+        "one is the default. The build adds formatjs's classes with the data of these locales, where the handler uses them.",
+      { problem: localesProblem, rule: {} },
+    ),
   }),
   server: section("How `tenon run` and `tenon dev` serve.", {
     host: withDefault(

@@ -191,6 +191,9 @@ const uses: Record<string, (of: typeof node) => unknown> = {
   "a forbidden method": ({ Request }) => new Request("http://a/", { method: "TRACE" }),
   "a wrong method": ({ Request }) => new Request("http://a/", { method: "a b" }),
   "a method that keeps its case": ({ Request }) => new Request("http://a/", { method: "patch" }).method,
+  referrers: ({ Request }) =>
+    ["http://b", "about:client", ""].map((referrer) => new Request("http://a/", { referrer }).referrer),
+  "a wrong referrer": ({ Request }) => new Request("http://a/", { referrer: "b" }),
   "a wrong URL": ({ Request }) => new Request("/a"),
   "a URL with credentials": ({ Request }) => new Request("http://u:p@a/"),
   "a request's clone": async ({ Request }) => {

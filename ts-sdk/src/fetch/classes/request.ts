@@ -129,7 +129,8 @@ function kept(before: Request[typeof INIT], init: RequestInit): Request[typeof I
   let all = before;
   for (const name in KEPT) {
     const value = init?.[name];
-    if (value !== undefined) all = { ...all, [name]: value };
+    if (value === undefined) continue;
+    all = { ...all, [name]: name === "referrer" && value !== "" ? checkUrl(String(value)) : value };
   }
   return all;
 }

@@ -1,0 +1,100 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { candidates } from "../../gaps/intl-lookup.ts";
+import { importedFolder } from "../packages.ts";
+import { atTime } from "./at-time.ts";
+import { type IntlName, intlClasses, intlNames, withNeeded } from "./classes.ts";
+
+/** The locales that a project names, and the packages of formatjs that it has installed. */
+export class Locales {
+  readonly names: readonly string[];
+  readonly #folder: string;
+
+  /**
+   * @param names as `tenon.toml` has them; the first is the default
+   * @param folder the project's, from which packages are looked for
+   */
+  constructor(names: readonly string[], folder: string) {
+    this.names = names;
+    this.#folder = folder;
+  }
+
+  /** The command that installs what some classes need and the project lacks; undefined when it has all. */
+  missing(names: Iterable<IntlName>): string | undefined {
+    const lacking = withNeeded(names).filter((name) => this.#packageFolder(name) === undefined);
+    if (lacking.length === 0) return undefined;
+    const packages = lacking.map((name) => `${intlClasses[name].package}@${intlClasses[name].version}`);
+    return `npm install --save-dev ${packages.join(" ")}`;
+  }
+
+  /** Reports whether formatting for a locale uses the data of a named one, so that the result is that locale's own. */
+  covers(name: IntlName, tag: string): boolean {
+    if (!intlClasses[name].hasData) return true;
+    const file = this.dataFile(name, tag);
+    return file !== undefined && this.names.some((named) => this.dataFile(name, named) === file);
+  }
+
+  /**
+   * The name of the file with a class's data for a locale: that of the locale itself (`de-CH`), or of a shorter one when
+   * there is none (`de` for `de-DE`, `zh-Hant` for `zh-TW`).
+   */
+  dataFile(name: IntlName, tag: string): string | undefined {
+    const folder = this.#packageFolder(name);
+    if (folder === undefined) return undefined;
+    const { language } = new Intl.Locale(tag);
+    // Plurals belong to a language, however it is written.
+    const names = [...candidates(tag), ...(name === "PluralRules" ? [language] : [])];
+    return names.find((each) => existsSync(join(folder, "locale-data", `${each}.js`)));
+  }
+
+  #packageFolder(name: IntlName): string | undefined {
+    return importedFolder(intlClasses[name].package, this.#folder);
+  }
+
+  /**
+   * The module that adds classes with the data of the named locales. It runs before all modules of the handler.
+   *
+   * @throws Error for a locale without data
+   */
+  module(names: ReadonlySet<IntlName>, code: string): string {
+    const lines: string[] = [];
+    const add = (specifier: string) => lines.push(`import ${JSON.stringify(specifier)};`);
+    for (const name of withNeeded(names)) {
+      const { package: from, hasData } = intlClasses[name];
+      add(`${from}/polyfill-force.js`);
+      const isDate = name === "DateTimeFormat";
+      if (isDate) add("tenon-gaps:intl-date-data.js");
+      if (isDate && !/\bformatRange/.test(code)) add("tenon-gaps:intl-without-ranges.js");
+      if (hasData) for (const file of this.#dataFiles(name)) add(`${from}/locale-data/${file}.js`);
+      if (!isDate) continue;
+      add("tenon-gaps:intl-dates.js");
+      if (!/\btimeZone\b/.test(code)) continue;
+      add("tenon-gaps:intl-time-zones.js");
+      add(`${from}/add-all-tz.js`);
+    }
+    add("tenon-gaps:intl.js");
+    if (names.has("DateTimeFormat")) lines.push(this.#joinDates());
+    return lines.join("\n");
+  }
+
+  /** Code that sets how dates and times are joined. */
+  #joinDates(): string {
+    const lines = [...this.#dataFiles("DateTimeFormat")].flatMap((tag) => {
+      const [full, long = full] = atTime[tag] ?? atTime[new Intl.Locale(tag).language] ?? [];
+      const target = `Intl.DateTimeFormat.localeData[${JSON.stringify(tag)}].dateTimeFormat`;
+      return full === undefined ? [] : [`Object.assign(${target}, ${JSON.stringify({ full, long })});`];
+    });
+    return lines.join("\n");
+  }
+
+  #dataFiles(name: IntlName): ReadonlySet<string> {
+    const files = this.names.map((tag) => {
+      const file = this.dataFile(name, tag);
+      if (file === undefined) throw new Error(`${intlClasses[name].package} has no data for the locale ${tag}`);
+      return file;
+    });
+    return new Set(files);
+  }
+}
+
+export const isIntlName = (name: string): name is IntlName => (intlNames as readonly string[]).includes(name);

@@ -1,0 +1,114 @@
+import type { Node } from "oxc-parser";
+import { type IntlName, intlClasses } from "./classes.ts";
+import { isIntlName, type Locales } from "./locales.ts";
+
+/** A use of `Intl` that fails, or that would format for another locale than it names. */
+export interface IntlUse {
+  readonly node: Node;
+  readonly text: string;
+  readonly remedy: string;
+}
+
+/** The next step where something is sorted for a locale. */
+export const ownOrder = "sort by keys of your own, or let the database sort (`ORDER BY … COLLATE …`)";
+
+/** Classes that cannot be added, and the next step. */
+const refused: Readonly<Record<string, string>> = {
+  Collator: ownOrder,
+  DurationFormat: 'format the parts with Intl.NumberFormat and `style: "unit"`, and join them',
+  Segmenter: "use a package that brings its own tables, such as `unicode-segmenter`",
+  supportedValuesOf: "keep the list in code of your own",
+};
+
+/** Returns the problems of a use of the name `Intl`; `above` are the nodes around it, outermost first. */
+export function intlUses(node: Node, above: readonly Node[], locales: Locales): readonly IntlUse[] {
+  const parent = above.at(-1);
+  if (parent?.type === "MemberExpression" && parent.object === node) {
+    const name = memberName(parent);
+    if (name === undefined) return [asWhole(node)];
+    const call = above.at(-2);
+    const isMade = (call?.type === "NewExpression" || call?.type === "CallExpression") && call.callee === parent;
+    return usesOfName(parent.property, name, isMade ? (call.arguments[0] as Node | undefined) : undefined, locales);
+  }
+  if (parent?.type === "VariableDeclarator" && parent.init === node && parent.id.type === "ObjectPattern") {
+    return parent.id.properties.flatMap((property) => {
+      if (property.type !== "Property" || property.computed || property.key.type !== "Identifier")
+        return [asWhole(node)];
+      return usesOfName(property.key, property.key.name, undefined, locales);
+    });
+  }
+  return [asWhole(node)];
+}
+
+function usesOfName(node: Node, name: string, locale: Node | undefined, locales: Locales): readonly IntlUse[] {
+  if (isIntlName(name)) return usesOf(node, `Intl.${name}`, [name], locale, locales);
+  const remedy = refused[name] ?? "write the text with code of your own or with a package that brings its own tables";
+  return [{ node, text: `Intl.${name} cannot be added to the engine`, remedy }];
+}
+
+/** Returns the problems of a use of classes, directly or by a method, with its argument that names locales. */
+export function usesOf(
+  node: Node,
+  shown: string,
+  classes: readonly IntlName[],
+  locale: Node | undefined,
+  locales: Locales,
+): readonly IntlUse[] {
+  const missing = locales.missing(classes);
+  if (missing !== undefined) {
+    return [{ node, text: `${shown} needs packages of formatjs that are not installed`, remedy: missing }];
+  }
+  const tags = constantTags(locale);
+  const isCovered = (tag: string) => classes.every((name) => locales.covers(name, tag));
+  // An unknown tag in a list is skipped for the next one, and one that is no tag throws.
+  if (tags === undefined || tags.some((tag) => !isTag(tag) || isCovered(tag))) return [];
+  const text = `${shown} would format for ${locales.names[0]}, because tenon.toml does not name ${tags[0]}`;
+  const remedy = `add ${JSON.stringify(tags[0])} to \`locales\``;
+  return classes.some((name) => intlClasses[name].hasData) ? [{ node: locale as Node, text, remedy }] : [];
+}
+
+/** Values of `timeZoneName` that formatjs writes in another way than engines do. */
+const otherZoneNames = new Set(["longOffset", "shortGeneric", "longGeneric"]);
+
+/** Returns the problem of an option that would give another text than in Node. */
+export function optionUses(node: Node): readonly IntlUse[] {
+  if (node.type !== "Property" || node.computed || node.value.type !== "Literal") return [];
+  const name =
+    node.key.type === "Identifier" ? node.key.name : node.key.type === "Literal" ? node.key.value : undefined;
+  if (name !== "timeZoneName" || !otherZoneNames.has(String(node.value.value))) return [];
+  const text = `timeZoneName: "${node.value.value}" gives another text than in Node`;
+  return [{ node: node.value, text, remedy: 'use "short", "long" or "shortOffset"' }];
+}
+
+/** The locales that an argument names, if they are constant. */
+function constantTags(node: Node | undefined): readonly string[] | undefined {
+  if (node === undefined) return undefined;
+  if (node.type === "Literal") return typeof node.value === "string" ? [node.value] : undefined;
+  if (node.type !== "ArrayExpression" || node.elements.length === 0) return undefined;
+  const texts = node.elements.map((each) => (each?.type === "Literal" ? each.value : undefined));
+  return texts.every((each) => typeof each === "string") ? texts : undefined;
+}
+
+function isTag(text: string): boolean {
+  try {
+    return new Intl.Locale(text) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+function memberName(node: Extract<Node, { type: "MemberExpression" }>): string | undefined {
+  const { property } = node;
+  if (!node.computed) return property.type === "Identifier" ? property.name : undefined;
+  return property.type === "Literal" && typeof property.value === "string" ? property.value : undefined;
+}
+
+const asWhole = (node: Node): IntlUse => ({
+  node,
+  text: "the build adds single classes of Intl, and cannot tell which ones this use needs",
+  remedy: "name the class where it is used: `Intl.NumberFormat`",
+});
+
+export const isUndefined = (node: Node): boolean =>
+  (node.type === "Identifier" && node.name === "undefined") ||
+  (node.type === "UnaryExpression" && node.operator === "void");
