@@ -121,6 +121,8 @@ export interface ModuleOptions {
   readonly isolation?: "request" | "shared";
   /** Its limits. */
   readonly limits?: ModuleLimits;
+  /** File of a public key in PEM, as the runtime's, for a component from a registry. */
+  readonly verifyKey?: ModuleFile;
   /**
    * The path below which it is served besides `/run/<module>`: `/shop`, or `/`. The longest that fits a path counts;
    * `/run`, `/health`, `/ready` and `/metrics` stay the runtime's. `req.base` of the SDK is the mount.
@@ -213,6 +215,7 @@ const moduleChecks: Readonly<Record<keyof ModuleOptions, Check>> = {
   },
   mount: checkProblem(mountProblem),
   host: checkProblem(hostProblem),
+  verifyKey: runtimeChecks.verifyKey,
 };
 
 const listenChecks: Readonly<Record<keyof ListenOptions, Check>> = {

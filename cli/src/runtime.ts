@@ -140,14 +140,15 @@ export class Runtime {
   async reload(name: string, file?: ModuleFile | ModuleOptions): Promise<void> {
     if (file === undefined) return fromNative(this.#runtime.reload(name));
     if (isFile(file)) {
-      const [{ path }] = await pullAll([{ path: pathOf(file) }], this.#options);
+      const [{ path }] = await pullAll([{ name, path: pathOf(file) }], this.#options);
       return fromNative(this.#runtime.reload(name, path));
     }
     if (typeof file !== "object" || file instanceof URL || isSource(file))
       throw new TenonError("CONFIG", "`file` must be a path, a file: URL, or options such as { source: bytes }");
     refuseWrongModule(name, file);
     const placed = await this.#sidecars.placeModule(file);
-    const [module] = await pullAll([nativeModule(name, placed, this.#options)], this.#options);
+    const options = { ...this.#options, modules: { [name]: file } };
+    const [module] = await pullAll([nativeModule(name, placed, this.#options)], options);
     await fromNative(this.#runtime.load(module));
   }
 
@@ -160,7 +161,7 @@ export class Runtime {
   async update(options: RuntimeOptions): Promise<void> {
     try {
       const placed = await this.#sidecars.place(options);
-      await fromNative(this.#runtime.update(await pullAll(wholeModules(placed), this.#options)));
+      await fromNative(this.#runtime.update(await pullAll(wholeModules(placed), options)));
     } catch (error) {
       this.noteFailedUpdate();
       await this.#sidecars.keep(this.#options);
@@ -315,24 +316,27 @@ export class Runtime {
 
 /**
  * Modules whose references are replaced by the files that were pulled. It is imported when there is one: most runtimes serve files.
+ *
+ * @param options the runtime's, with the options of each module
  */
-async function pullAll<T extends readonly { readonly path?: string }[]>(
-  modules: T,
-  { cacheFolder, verifyKey }: RuntimeOptions,
+async function pullAll<T extends readonly { readonly name?: string; readonly path?: string }[]>(
+  given: T,
+  { cacheFolder, verifyKey, modules }: RuntimeOptions,
 ): Promise<T> {
-  if (!modules.some(isToPull)) return modules;
+  if (!given.some(isToPull)) return given;
   const { pullModule } = await import("./oci/pull.ts");
-  const options = {
-    ...(typeof cacheFolder === "string" ? { cacheFolder } : {}),
-    ...(verifyKey === undefined ? {} : { verifyKey: pathOf(verifyKey) }),
-  };
-  const pulled = modules.map(async (module) =>
-    isToPull(module) ? { ...module, path: (await pullModule(module.path, options)).path } : module,
-  );
+  const folder = typeof cacheFolder === "string" ? { cacheFolder } : {};
+  const pulled = given.map(async (module) => {
+    if (!isToPull(module)) return module;
+    const own = (modules as Readonly<Record<string, Partial<ModuleOptions>>>)[module.name ?? ""];
+    const key = own?.verifyKey ?? verifyKey;
+    const options = { ...folder, verifyKey: key === undefined ? undefined : pathOf(key) };
+    return { ...module, path: (await pullModule(module.path, options)).path };
+  });
   return (await Promise.all(pulled)) as unknown as T;
 }
 
-function isToPull(module: { readonly path?: string }): module is { readonly path: string } {
+function isToPull<M extends { readonly path?: string }>(module: M): module is M & { readonly path: string } {
   return module.path !== undefined && isReference(module.path);
 }
 

@@ -4,9 +4,11 @@ import { createHash, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeWith, testWith } from "../../../testing/needs.ts";
 import { findProgram } from "../../../testing/programs.ts";
+import { Runtime } from "../index.ts";
 import { cosignKey } from "./cosign-key.testing.ts";
 import { readSigningKey } from "./keys.ts";
 import { parseTarget, publishComponent } from "./publish.ts";
@@ -159,6 +161,26 @@ describeWith("docker-registry", "signatures in a registry", () => {
     await mkdir(join(cacheFolder, "oci/signatures"), { recursive: true, mode: 0o700 });
     await writeFile(join(cacheFolder, `oci/signatures/${bad.digest.slice(7)}.json`), JSON.stringify(fake));
     await expect(pull("good", ours, cacheFolder)).rejects.toMatchObject({ code: "REGISTRY" });
+  });
+
+  test("a Node program names a key for the runtime or for a module", async () => {
+    const cacheFolder = join(folder, "runtime");
+    await publish("seven", "unsigned");
+    await publish("eight", "eight", signKey);
+    const create = (tag: string, keys: { verifyKey?: string }, own: { verifyKey?: string | URL } = {}) =>
+      Runtime.create({
+        modules: { shop: { source: `oci://${registry.host}/team/shop:${tag}`, ...own } },
+        cacheFolder,
+        ...keys,
+      });
+    await expect(create("unsigned", { verifyKey: ours })).rejects.toThrow("is not signed");
+    await expect(create("unsigned", {}, { verifyKey: pathToFileURL(ours) })).rejects.toThrow("is not signed");
+    await expect(create("eight", { verifyKey: ours }, { verifyKey: theirs })).rejects.toThrow("is by the key");
+    // What is signed is loaded; that it is not a component is seen only then.
+    await expect(create("eight", { verifyKey: theirs }, { verifyKey: ours })).rejects.toThrow("it is not WebAssembly");
+    await expect(create("eight", { verifyKey: 1 as never })).rejects.toThrow(
+      "`verifyKey` must be a path or a file: URL",
+    );
   });
 
   testWith("openssl", "openssl verifies the signature of the text that cosign reads", async () => {
