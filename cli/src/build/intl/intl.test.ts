@@ -98,11 +98,11 @@ test("plurals are those of the language", () => {
 });
 
 test("the module imports what is needed, in order", () => {
-  const code = 'new Date().toLocaleDateString("en", { timeZone: "UTC" })';
+  const code = 'new Date().toLocaleDateString("en", { timeZone: "Europe/Berlin" }); import("text/plain")';
   const names = intlNamesIn(code);
   expect(withNeeded(names)).toEqual(["getCanonicalLocales", "Locale", "PluralRules", "NumberFormat", "DateTimeFormat"]);
   const lines = locales.module(names, code).split("\n");
-  expect(lines.slice(-10)).toEqual([
+  expect(lines.slice(-11)).toEqual([
     'import "tenon-intl:joins";',
     'import "tenon-gaps:intl-date-data.js";',
     'import "tenon-gaps:intl-without-ranges.js";',
@@ -113,6 +113,7 @@ test("the module imports what is needed, in order", () => {
     'import "tenon-gaps:intl-time-zones.js";',
     'import "@formatjs/intl-datetimeformat/add-all-tz.js";',
     'import "tenon-gaps:intl.js";',
+    'try { new Intl.DateTimeFormat(undefined, { timeZone: "Europe/Berlin" }).format(0); } catch {}',
   ]);
   expect(locales.joinsModule()).toContain(`"de-CH":{"full":"{1} 'um' {0}","long":"{1} 'um' {0}"}`);
   expect(locales.module(intlNamesIn("new Intl.NumberFormat()"), "")).not.toContain("datetimeformat");

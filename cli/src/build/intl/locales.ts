@@ -76,6 +76,7 @@ export class Locales {
       add(`${from}/add-all-tz.js`);
     }
     add("tenon-gaps:intl.js");
+    if (names.has("DateTimeFormat")) lines.push(...zonesIn(code).map(usingZone));
     return lines.join("\n");
   }
 
@@ -98,5 +99,18 @@ export class Locales {
     return new Set(files);
   }
 }
+
+/** The most time zones whose data is read during the build. */
+const mostZones = 50;
+
+/** The names of time zones that code contains. */
+function zonesIn(code: string): readonly string[] {
+  const found = code.matchAll(/["'`]([A-Z][A-Za-z_]+(?:\/[A-Za-z_+-]+){1,2})["'`]/g);
+  return [...new Set([...found].map(([, name]) => name as string))].slice(0, mostZones);
+}
+
+/** Code that uses a time zone once, so that requests find its data read. The name may mean something else. */
+const usingZone = (name: string) =>
+  `try { new Intl.DateTimeFormat(undefined, { timeZone: ${JSON.stringify(name)} }).format(0); } catch {}`;
 
 export const isIntlName = (name: string): name is IntlName => (intlNames as readonly string[]).includes(name);
