@@ -82,6 +82,18 @@ describe("a use that is not covered", () => {
   ])("%s", (source, expected) => expect(found(source)).toEqual([expected]));
 });
 
+test("a month beside a year is refused where its name differs from that in a date", () => {
+  const polish = new Locales(["en", "pl"], folder);
+  const texts = (options: string) =>
+    absentUses("module.ts", `const options = ${options};`, polish).map(({ text }) => text);
+  expect(texts("{ month: 'numeric', year: 'numeric' }")).toEqual([]);
+  expect(found("format({ month: 'long', year: 'numeric' })")).toEqual([]);
+  expect(texts("{ timeZone, month: 'long', year: 'numeric', day: 'numeric' }")).toEqual([]);
+  expect(texts("{ timeZone, 'month': 'long', year }")).toEqual([
+    "the month beside a year would be in the genitive in the locale pl",
+  ]);
+});
+
 test.each([
   ["de-DE", "de"],
   ["de-CH", "de-CH"],
