@@ -79,7 +79,12 @@ test("events, paths, URLs, util and assert", async () => {
 
 test("stores follow asynchronous calls, and nothing of them is left for the next request", async () => {
   for (let i = 0; i < 2; i++) {
-    expect(await get("/stores")).toEqual({ both: ["a", "b", null], generated: ["g0", "g1"], bound: "c" });
+    expect(await get("/stores")).toEqual({
+      both: ["a", "b", null],
+      generated: ["g0", "g1"],
+      bound: "c",
+      isFound: true,
+    });
     expect(await get("/fresh")).toEqual({ store: null });
   }
 });

@@ -12,7 +12,6 @@ const noKeys =
   "the engine's `crypto.subtle` has no `generateKey` and no `exportKey`, with which the test makes its keys";
 const shortNames = "a release (`-r`) shortens the names of functions, and the test compares them";
 const noProcess = "there is no `globalThis.process`, whose `NO_COLOR` the test sets";
-const noStorage = "Hono looks for `AsyncLocalStorage` with `globalThis.process.getBuiltinModule`, which does not exist";
 
 /** Tests that pass under Node and fail in a component: file, names, reason. */
 export const reasons = [
@@ -30,12 +29,7 @@ export const reasons = [
   ["helper/dev/index.test.ts", /NO_COLOR > should render not colorized/, noProcess],
   ["middleware/logger/index.test.ts", /NO_COLOR/, noProcess],
   ["helper/adapter/index.test.ts", /current runtime key$/, "the test expects the name `node`"],
-  ["jsx/index.test.tsx", /returning an array$|captured context (?:until|when)[^>]*(?:settles|rejects)$/, noStorage],
-  [
-    "jsx/index.test.tsx",
-    /between concurrent requests$|should preserve context when using await before html/,
-    noStorage,
-  ],
+  ["jsx/index.test.tsx", /between concurrent requests$|should preserve context when using await before html/],
   [
     "client/client.test.ts",
     /get an error response$/,

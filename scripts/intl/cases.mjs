@@ -35,6 +35,8 @@ const dates = [
 const zones = ["UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe", "Asia/Calcutta"];
 // The build refuses the others.
 const zoneNames = ["short", "long", "shortOffset"];
+// The build would refuse it beside a year for Polish, which the table is to show.
+const long = "long";
 const styles = ["full", "long", "medium", "short"];
 const dateOptions = [
   undefined,
@@ -45,7 +47,7 @@ const dateOptions = [
   { year: "numeric", month: "long", day: "numeric" },
   { weekday: "short", month: "short", day: "2-digit" },
   { year: "2-digit", month: "2-digit", day: "2-digit" },
-  { month: "long", year: "numeric" },
+  { month: long, year: "numeric" },
   { hour: "numeric", minute: "2-digit" },
   { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false },
   { hour: "numeric", hour12: true },
@@ -61,8 +63,17 @@ function outcome(use) {
   }
 }
 
-/** Returns all results as pairs of a description and a text. */
-export function results() {
+/** Local times in a zone from 1955 to 2050. */
+function times(timeZone) {
+  const format = new Intl.DateTimeFormat("en", { dateStyle: "short", timeStyle: "medium", timeZone });
+  const years = Array.from({ length: 20 }, (_, index) => 1955 + 5 * index);
+  return years
+    .flatMap((year) => [0, 6].map((month) => format.format(Date.UTC(year, month, 15, 12, 34, 56))))
+    .join("; ");
+}
+
+/** Returns all results, each with its kind, its locale, a description and a text. `allZones` are names of time zones. */
+export function results(allZones) {
   const all = [];
   const add = (kind, locale, given, use) =>
     all.push([kind, locale, given.map((each) => JSON.stringify(each) ?? String(each)).join(" "), String(outcome(use))]);
@@ -126,6 +137,7 @@ export function results() {
         add("display name", locale, [type, code], () => new Intl.DisplayNames(locale, { type }).of(code));
     add("list of values", locale, [], () => [1234.5, new Date(dates[0]), null].toLocaleString(locale));
   }
+  for (const zone of allZones) add("each time zone", "en", [zone], () => times(zone));
   const errors = [
     ["a time zone", () => new Date(0).toLocaleString("en", { timeZone: "Nowhere/Else" })],
     ["a locale", () => new Date(0).toLocaleString("not_a_locale")],

@@ -1,5 +1,5 @@
 // Runs a short program with each package of the list inside a component, compares its output with that in Node, and
-// writes docs/packages.md.
+// writes docs/packages.md. A program that needs `Intl` exports the `locales` of its tenon.toml.
 //
 //   node scripts/packages/run.mjs [--only <package>] [--keep <folder>]
 //
@@ -96,18 +96,20 @@ async function tried(name) {
     peer.answer = module.peer;
     const url = `http://127.0.0.1:${peer.address().port}`;
     const expected = plain(await module.default(url));
-    const { given, warnings } = await inComponent(name, program, url);
-    if (given === expected) return { works: true, warnings };
+    const { locales } = module;
+    const { given, warnings } = await inComponent(name, program, url, locales);
+    if (given === expected) return { works: true, locales, warnings };
     return { works: false, warnings, why: `gives ${given.slice(0, 300)} instead of ${expected.slice(0, 300)}` };
   } catch (error) {
     return { works: false, warnings: [], why: error.message };
   }
 }
 
-async function inComponent(name, program, url) {
+async function inComponent(name, program, url, locales) {
   const project = join(folder, "projects", fileOf(name).replace(".mjs", ""));
   mkdirSync(join(project, "src"), { recursive: true });
-  const settings = `[project]\nname = "tried"\n[sidecars]\npeer = "${url}"\n`;
+  const named = locales === undefined ? "" : `locales = ${JSON.stringify(locales)}\n`;
+  const settings = `[project]\nname = "tried"\n${named}[sidecars]\npeer = "${url}"\n`;
   writeFileSync(join(project, "tenon.toml"), settings);
   const handler = `import { env } from "@tenon/sdk";
 import program from ${JSON.stringify(program)};

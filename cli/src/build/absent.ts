@@ -65,7 +65,7 @@ const byLocale: ReadonlyMap<string, number> = new Map([
 ]);
 
 const mayName = new RegExp(
-  String.raw`\b(?:${[...globals.keys()].join("|")})\b|\bsubtle\b|\btimeZoneName\b|\.(?:${[...byLocale.keys()].join("|")})\b`,
+  String.raw`\b(?:${[...globals.keys()].join("|")})\b|\bsubtle\b|\btimeZoneName\b|\bmonth\b|\.(?:${[...byLocale.keys()].join("|")})\b`,
 );
 
 /**
@@ -96,7 +96,7 @@ export function absentUses(file: string, text: string, locales?: Locales): reado
       if (node.name === "Intl" && locales !== undefined) noteAll(intlUses(node, above, locales));
       else note(node, `the engine has no ${node.name}`, remedy);
     }
-    if (locales !== undefined) noteAll(optionUses(node));
+    if (locales !== undefined) noteAll(optionUses(node, locales));
     if (node.type !== "MemberExpression" || node.computed || node.property.type !== "Identifier") return;
     const { property, object } = node;
     if (operations.has(property.name) && nameOf(object) === "subtle" && !isGuarded("subtle", above))

@@ -96,9 +96,15 @@ async function bundled(
   try {
     return await bundleOnce(project, file, entry, options, needs);
   } catch (error) {
-    if (!needs.addBrowserForms()) throw error;
+    if (!needs.addBrowserForms() && !(isTopLevelAwait(error) && needs.leaveStores())) throw error;
     return bundled(project, file, entry, options, needs);
   }
+}
+
+/** Reports whether bundling failed because of a top-level `await`. */
+function isTopLevelAwait(error: unknown): boolean {
+  const { errors = [] } = Object(error) as { readonly errors?: readonly Message[] };
+  return errors.some(({ text }) => text.startsWith("Top-level await is not available"));
 }
 
 const conditions = ["tenon", "worker", "import", "default"];

@@ -22,6 +22,7 @@ const globals: Readonly<Record<string, string>> = {
  * The modules of `dist/gaps`, which define features that the engine lacks, and the test for a bundle that uses them.
  */
 const gaps: Readonly<Record<string, (code: string) => boolean>> = {
+  "built-in-modules": (code) => /\.getBuiltinModule\b/.test(code) && code.includes("async_hooks"),
   // Paths and numbers are normalized by methods of the same name, without such a form.
   normalize: (code) =>
     /\.normalize\(\s*\)/.test(code) || (/\.normalize\b/.test(code) && /["'`]NFK?[CD]["'`]/.test(code)),
@@ -66,6 +67,8 @@ export class Needs {
   /** The parts of the SDK that sources name. */
   readonly sdkParts = new SdkParts();
   readonly #warnings = new Set<string>();
+  /** Gaps that stay open, because the bundle cannot have what fills them. */
+  readonly #open = new Map<string, string>();
 
   constructor(seed: string | undefined, locales: Locales | undefined) {
     this.seed = seed;
@@ -79,7 +82,7 @@ export class Needs {
 
   get warnings(): readonly string[] {
     // Files are read in any order.
-    return [...this.#warnings].sort();
+    return [...this.#warnings, ...this.#open.values()].sort();
   }
 
   /** Begins another round, which warns and refuses anew. */
@@ -97,7 +100,7 @@ export class Needs {
       // A property's name and a key are others.
       if (new RegExp(`(?<![.\\w$"'-])${name}\\b(?!\\s*:[^:])`).test(code)) this.globals.add(name);
     }
-    for (const [name, isNamed] of Object.entries(gaps)) if (isNamed(code)) this.gaps.add(name);
+    for (const [name, isNamed] of Object.entries(gaps)) if (!this.#open.has(name) && isNamed(code)) this.gaps.add(name);
     // The classes themselves name others, so only a bundle without them is looked at.
     if (this.locales !== undefined && this.intl.size === 0) {
       this.intl = intlNamesIn(code);
@@ -120,6 +123,18 @@ export class Needs {
       if (folder === undefined || !this.isInBrowserForm(folder)) continue;
       if (/\bnew DOMParser\b/.test(await readFile(input, "utf8"))) this.#documentForms.add(folder);
     }
+  }
+
+  /**
+   * Leaves `AsyncLocalStorage` out where a package only looks for it, because asynchronous functions are then written as
+   * generators, which a top-level `await` does not allow. Returns whether that changes the bundle.
+   */
+  leaveStores(): boolean {
+    if (!this.gaps.delete("built-in-modules")) return false;
+    this.asyncStores = false;
+    const reason = "a package finds no AsyncLocalStorage, because of a top-level await: contexts end at an await";
+    this.#open.set("built-in-modules", reason);
+    return true;
   }
 
   /** Adds packages whose browser form may avoid the refused import; returns whether there are any. */

@@ -128,6 +128,18 @@ describe("a mistake is named with its place", () => {
     ["", "tenon.toml: `project.name` is missing: it must be a string"],
     ["[project]\n", "tenon.toml:1:2: `project.name` is missing: it must be a string"],
     ["[project]\nname = 3\n", "tenon.toml:2:8: `project.name` must be a string"],
+    [
+      '[project]\nname = "a"\nlocales = ["en", "en_US"]\n',
+      'tenon.toml:3:11: `project.locales` has "en_US", which is no language tag, such as "en" or "de-CH"',
+    ],
+    [
+      '[project]\nname = "a"\nlocales = ["de-ch"]\n',
+      'tenon.toml:3:11: `project.locales` has "de-ch", which is written "de-CH"',
+    ],
+    [
+      '[project]\nname = "a"\nlocales = []\n',
+      "tenon.toml:3:11: `project.locales` is empty: name a locale, or leave it out",
+    ],
     ['[project]\nname = "../up"\n', "tenon.toml:2:8: `project.name` cannot name a project: it must begin with"],
     ['project = 3\n[server]\nx = "', "tenon.toml:3:6: Unterminated"],
     ["[[project]]\n", "tenon.toml:1:3: `project` must be a table: [project]"],

@@ -82,6 +82,18 @@ describe("a use that is not covered", () => {
   ])("%s", (source, expected) => expect(found(source)).toEqual([expected]));
 });
 
+test("a month beside a year is refused where its name differs from that in a date", () => {
+  const polish = new Locales(["en", "pl"], folder);
+  const texts = (options: string) =>
+    absentUses("module.ts", `const options = ${options};`, polish).map(({ text }) => text);
+  expect(texts("{ month: 'numeric', year: 'numeric' }")).toEqual([]);
+  expect(found("format({ month: 'long', year: 'numeric' })")).toEqual([]);
+  expect(texts("{ timeZone, month: 'long', year: 'numeric', day: 'numeric' }")).toEqual([]);
+  expect(texts("{ timeZone, 'month': 'long', year }")).toEqual([
+    "the month beside a year would be in the genitive in the locale pl",
+  ]);
+});
+
 test.each([
   ["de-DE", "de"],
   ["de-CH", "de-CH"],
@@ -98,11 +110,13 @@ test("plurals are those of the language", () => {
 });
 
 test("the module imports what is needed, in order", () => {
-  const code = 'new Date().toLocaleDateString("en", { timeZone: "UTC" })';
+  const code = 'new Date().toLocaleDateString("en", { timeZone: "Europe/Berlin" }); import("text/plain")';
   const names = intlNamesIn(code);
   expect(withNeeded(names)).toEqual(["getCanonicalLocales", "Locale", "PluralRules", "NumberFormat", "DateTimeFormat"]);
   const lines = locales.module(names, code).split("\n");
-  expect(lines.slice(-10, -2)).toEqual([
+  expect(lines.slice(-11)).toEqual([
+    'import "tenon-intl:joins";',
+    'import "tenon-gaps:intl-date-data.js";',
     'import "tenon-gaps:intl-without-ranges.js";',
     'import "@formatjs/intl-datetimeformat/locale-data/en.js";',
     'import "@formatjs/intl-datetimeformat/locale-data/de-CH.js";',
@@ -111,8 +125,9 @@ test("the module imports what is needed, in order", () => {
     'import "tenon-gaps:intl-time-zones.js";',
     'import "@formatjs/intl-datetimeformat/add-all-tz.js";',
     'import "tenon-gaps:intl.js";',
+    'try { new Intl.DateTimeFormat(undefined, { timeZone: "Europe/Berlin" }).format(0); } catch {}',
   ]);
-  expect(lines.at(-1)).toContain('localeData["de-CH"].dateTimeFormat, {"full":"{1} um {0}","long":"{1} um {0}"}');
+  expect(locales.joinsModule()).toContain(`"de-CH":{"full":"{1} 'um' {0}","long":"{1} 'um' {0}"}`);
   expect(locales.module(intlNamesIn("new Intl.NumberFormat()"), "")).not.toContain("datetimeformat");
 });
 

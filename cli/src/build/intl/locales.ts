@@ -5,6 +5,9 @@ import { importedFolder } from "../packages.ts";
 import { atTime } from "./at-time.ts";
 import { type IntlName, intlClasses, intlNames, withNeeded } from "./classes.ts";
 
+/** The name of the module by {@link Locales.joinsModule}. */
+export const joinsModule = "tenon-intl:joins";
+
 /** The locales that a project names, and the packages of formatjs that it has installed. */
 export class Locales {
   readonly names: readonly string[];
@@ -63,7 +66,7 @@ export class Locales {
       const { package: from, hasData } = intlClasses[name];
       add(`${from}/polyfill-force.js`);
       const isDate = name === "DateTimeFormat";
-      if (isDate) add("tenon-gaps:intl-date-data.js");
+      if (isDate) for (const each of [joinsModule, "tenon-gaps:intl-date-data.js"]) add(each);
       if (isDate && !/\bformatRange/.test(code)) add("tenon-gaps:intl-without-ranges.js");
       if (hasData) for (const file of this.#dataFiles(name)) add(`${from}/locale-data/${file}.js`);
       if (!isDate) continue;
@@ -73,18 +76,18 @@ export class Locales {
       add(`${from}/add-all-tz.js`);
     }
     add("tenon-gaps:intl.js");
-    if (names.has("DateTimeFormat")) lines.push(this.#joinDates());
+    if (names.has("DateTimeFormat")) lines.push(...zonesIn(code).map(usingZone));
     return lines.join("\n");
   }
 
-  /** Code that sets how dates and times are joined. */
-  #joinDates(): string {
-    const lines = [...this.#dataFiles("DateTimeFormat")].flatMap((tag) => {
-      const [full, long = full] = atTime[tag] ?? atTime[new Intl.Locale(tag).language] ?? [];
-      const target = `Intl.DateTimeFormat.localeData[${JSON.stringify(tag)}].dateTimeFormat`;
-      return full === undefined ? [] : [`Object.assign(${target}, ${JSON.stringify({ full, long })});`];
+  /** The module that sets how dates and times are joined, in patterns with the words in quotes. */
+  joinsModule(): string {
+    const joins = [...this.#dataFiles("DateTimeFormat")].flatMap((tag) => {
+      const own = atTime[tag] ?? atTime[new Intl.Locale(tag).language] ?? [];
+      const [full, long = full] = own.map((pattern) => pattern.replace(/[A-Za-z]+/g, "'$&'"));
+      return full === undefined ? [] : [[tag, { full, long }]];
     });
-    return lines.join("\n");
+    return `globalThis[Symbol.for("tenon.at-time")] = ${JSON.stringify(Object.fromEntries(joins))};`;
   }
 
   #dataFiles(name: IntlName): ReadonlySet<string> {
@@ -96,5 +99,18 @@ export class Locales {
     return new Set(files);
   }
 }
+
+/** The most time zones whose data is read during the build. */
+const mostZones = 50;
+
+/** The names of time zones that code contains. */
+function zonesIn(code: string): readonly string[] {
+  const found = code.matchAll(/["'`]([A-Z][A-Za-z_]+(?:\/[A-Za-z_+-]+){1,2})["'`]/g);
+  return [...new Set([...found].map(([, name]) => name as string))].slice(0, mostZones);
+}
+
+/** Code that uses a time zone once, so that requests find its data read. The name may mean something else. */
+const usingZone = (name: string) =>
+  `try { new Intl.DateTimeFormat(undefined, { timeZone: ${JSON.stringify(name)} }).format(0); } catch {}`;
 
 export const isIntlName = (name: string): name is IntlName => (intlNames as readonly string[]).includes(name);

@@ -1,6 +1,7 @@
 import type { Plugin } from "esbuild";
 import type { Needs } from "../needs.ts";
 import { withNeeded } from "./classes.ts";
+import { joinsModule } from "./locales.ts";
 
 /** Where the generated module stands among the imports of the entry. */
 export const intlModule = "tenon-intl:classes";
@@ -26,7 +27,7 @@ export function intl(needs: Needs, folder: string): Plugin {
         /[\\/]polyfill-force\.js$/.test(importer) ? { path: resolveDir, namespace: "tenon-intl-lookup" } : undefined,
       );
       onLoad({ filter: /./, namespace: "tenon-intl-lookup" }, ({ path }) => ({ contents: lookup, resolveDir: path }));
-      onLoad({ filter: /./, namespace: "tenon-intl" }, () => {
+      onLoad({ filter: /./, namespace: "tenon-intl" }, ({ path }) => {
         const { locales, intl: names } = needs;
         if (locales === undefined) return undefined;
         const missing = locales.missing(names);
@@ -37,6 +38,7 @@ export function intl(needs: Needs, folder: string): Plugin {
           return { errors: [{ text, notes: [{ text: missing }] }] };
         }
         try {
+          if (path === joinsModule) return { contents: locales.joinsModule() };
           return { contents: locales.module(names, needs.intlCode), resolveDir: folder, loader: "js" };
         } catch (error) {
           const notes = [{ text: "take it out of `locales` in tenon.toml" }];

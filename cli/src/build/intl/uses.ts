@@ -70,14 +70,42 @@ export function usesOf(
 /** Values of `timeZoneName` that formatjs writes in another way than engines do. */
 const otherZoneNames = new Set(["longOffset", "shortGeneric", "longGeneric"]);
 
-/** Returns the problem of an option that would give another text than in Node. */
-export function optionUses(node: Node): readonly IntlUse[] {
-  if (node.type !== "Property" || node.computed || node.value.type !== "Literal") return [];
-  const name =
-    node.key.type === "Identifier" ? node.key.name : node.key.type === "Literal" ? node.key.value : undefined;
-  if (name !== "timeZoneName" || !otherZoneNames.has(String(node.value.value))) return [];
-  const text = `timeZoneName: "${node.value.value}" gives another text than in Node`;
-  return [{ node: node.value, text, remedy: 'use "short", "long" or "shortOffset"' }];
+/** Returns the problem of options that would give another text than in Node. */
+export function optionUses(node: Node, locales: Locales): readonly IntlUse[] {
+  if (node.type !== "ObjectExpression") return [];
+  const given = new Map<string, Node>();
+  for (const each of node.properties) {
+    if (each.type !== "Property" || each.computed) continue;
+    if (each.key.type === "Identifier") given.set(each.key.name, each.value);
+    if (each.key.type === "Literal") given.set(String(each.key.value), each.value);
+  }
+  const textOf = (name: string) => {
+    const value = given.get(name);
+    return value?.type === "Literal" && typeof value.value === "string" ? value.value : undefined;
+  };
+  const [month, zoneName] = [textOf("month"), textOf("timeZoneName")];
+  const uses: IntlUse[] = [];
+  if (zoneName !== undefined && otherZoneNames.has(zoneName)) {
+    const text = `timeZoneName: "${zoneName}" gives another text than in Node`;
+    uses.push({ node: given.get("timeZoneName") as Node, text, remedy: 'use "short", "long" or "shortOffset"' });
+  }
+  const isMonthOfYear = given.has("year") && !given.has("day") && !given.has("weekday");
+  if (isMonthOfYear && (month === "long" || month === "short")) {
+    const tag = locales.names.find((each) => declinesMonths(each, month));
+    const text = `the month beside a year would be in the genitive in the locale ${tag}`;
+    const remedy = 'format the month by itself (`{ month: "long" }`), and put the year beside it';
+    if (tag !== undefined) uses.push({ node: given.get("month") as Node, text, remedy });
+  }
+  return uses;
+}
+
+/** Reports whether the name of a month beside a year is another than in a date with its day. */
+function declinesMonths(tag: string, month: "long" | "short"): boolean {
+  const nameIn = (options: Intl.DateTimeFormatOptions) =>
+    new Intl.DateTimeFormat(tag, { month, year: "numeric", ...options })
+      .formatToParts(0)
+      .find(({ type }) => type === "month")?.value;
+  return nameIn({}) !== nameIn({ day: "numeric" });
 }
 
 /** The locales that an argument names, if they are constant. */

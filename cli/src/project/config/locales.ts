@@ -1,3 +1,5 @@
+const most = 100;
+
 /** Reports what is wrong with a list of locales; undefined when nothing is. */
 export function localesProblem(tags: readonly string[]): string | undefined {
   for (const [index, tag] of tags.entries()) {
@@ -5,6 +7,7 @@ export function localesProblem(tags: readonly string[]): string | undefined {
     if (problem !== undefined) return `has ${JSON.stringify(tag)}, which ${problem}`;
     if (tags.indexOf(tag) < index) return `has ${JSON.stringify(tag)} twice`;
   }
+  if (tags.length > most) return `names more than ${most} locales`;
   return tags.length === 0 ? "is empty: name a locale, or leave it out" : undefined;
 }
 
