@@ -271,8 +271,8 @@ export interface EngineSnapshot {
 }
 
 /**
- * Reads the exports of a WebAssembly module. Rejects with `BUILD` when it cannot be linked; the message continues
- * "the module …".
+ * Reads the exports of a WebAssembly module or component. Rejects with `BUILD` when it cannot be linked; the message
+ * continues the module's name.
  */
 export declare function exportsOfModule(bytes: Buffer): Promise<ModuleExports>
 
@@ -305,16 +305,20 @@ export declare function limitKeys(): Array<LimitKey>
 export interface LinkedModule {
   /** The number under which the bundle finds it: 64 bits in hexadecimal. */
   id: string
+  /** Its name in errors. */
+  name: string
   /** The module. */
   bytes: Buffer
 }
 
-/** The exports of a module. */
+/** The exports of a module, or of a component. */
 export interface ModuleExports {
   functions: Array<ModuleFunction>
   /** Names of memories. */
   memories: Array<string>
   others: Array<ModuleOther>
+  /** The functions of a component, which has none of the above. */
+  typed?: Array<TypedFunction>
 }
 
 /** A function of a module. */
@@ -539,4 +543,13 @@ export interface SidecarOptions {
   logLevel?: string
   /** `readable` (the default) or `json`. */
   logFormat?: string
+}
+
+/** A function of a component. */
+export interface TypedFunction {
+  /** The interface that it belongs to, such as `example:image/resize@1.0.0`. */
+  interface?: string
+  name: string
+  /** JSON: `{"params": [[name, type], …], "result": type or null}`. */
+  signature: string
 }

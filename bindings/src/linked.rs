@@ -3,7 +3,7 @@
 use napi::bindgen_prelude::{Buffer, PromiseRaw};
 use napi::{Env, Result};
 use napi_derive::napi;
-use tenon_link::{CoreModule, LinkError, Linked};
+use tenon_link::{Component, ComponentFunction, CoreModule, Function, Imported, LinkError, Linked};
 
 use crate::failure::{Failure, compute, promise};
 
@@ -12,6 +12,8 @@ use crate::failure::{Failure, compute, promise};
 pub struct LinkedModule {
     /// The number under which the bundle finds it: 64 bits in hexadecimal.
     pub id: String,
+    /// Its name in errors.
+    pub name: String,
     /// The module.
     pub bytes: Buffer,
 }
@@ -19,9 +21,9 @@ pub struct LinkedModule {
 /// Reads the ids of modules.
 pub(crate) fn read_all(modules: &[LinkedModule]) -> std::result::Result<Vec<Linked<'_>>, Failure> {
     let mut read = Vec::new();
-    for LinkedModule { id, bytes } in modules {
+    for LinkedModule { id, name, bytes } in modules {
         let id = u64::from_str_radix(id, 16).map_err(|error| Failure::new("BUILD", format!("{id}: {error}")))?;
-        read.push(Linked { id, bytes });
+        read.push(Linked { id, name, bytes });
     }
     Ok(read)
 }
@@ -50,33 +52,66 @@ pub struct ModuleOther {
     pub reason: String,
 }
 
-/// The exports of a module.
+/// A function of a component.
+#[napi(object, object_from_js = false)]
+pub struct TypedFunction {
+    /// The interface that it belongs to, such as `example:image/resize@1.0.0`.
+    pub interface: Option<String>,
+    pub name: String,
+    /// JSON: `{"params": [[name, type], …], "result": type or null}`.
+    pub signature: String,
+}
+
+/// The exports of a module, or of a component.
 #[napi(object, object_from_js = false)]
 pub struct ModuleExports {
     pub functions: Vec<ModuleFunction>,
     /// Names of memories.
     pub memories: Vec<String>,
     pub others: Vec<ModuleOther>,
+    /// The functions of a component, which has none of the above.
+    pub typed: Option<Vec<TypedFunction>>,
 }
 
-/// Reads the exports of a WebAssembly module. Rejects with `BUILD` when it cannot be linked; the message continues
-/// "the module …".
+/// Reads the exports of a WebAssembly module or component. Rejects with `BUILD` when it cannot be linked; the message
+/// continues the module's name.
 #[napi]
 pub fn exports_of_module<'env>(env: &'env Env, bytes: Buffer) -> Result<PromiseRaw<'env, ModuleExports>> {
-    let read = compute(move || CoreModule::read(&bytes).map_err(Failure::from));
-    promise(env, read, |CoreModule { functions, memories, others, .. }| {
-        let names = |types: Vec<tenon_link::ValType>| types.iter().map(ToString::to_string).collect();
-        ModuleExports {
-            functions: functions
-                .into_iter()
-                .map(|function| ModuleFunction {
-                    name: function.name,
-                    params: names(function.params),
-                    results: names(function.results),
-                })
-                .collect(),
-            memories,
-            others: others.into_iter().map(|(name, reason)| ModuleOther { name, reason: reason.to_owned() }).collect(),
-        }
+    let read = compute(move || Imported::read(&bytes).map_err(Failure::from));
+    promise(env, read, |imported| match imported {
+        Imported::Core(module) => ModuleExports::of_module(module),
+        Imported::Component(component) => ModuleExports::of_component(component),
     })
+}
+
+impl ModuleExports {
+    fn of_module(CoreModule { functions, memories, others, .. }: CoreModule) -> Self {
+        let names = |types: Vec<tenon_link::ValType>| types.iter().map(ToString::to_string).collect();
+        let function = |Function { name, params, results }| ModuleFunction {
+            name,
+            params: names(params),
+            results: names(results),
+        };
+        let other = |(name, reason): (String, &str)| ModuleOther { name, reason: reason.to_owned() };
+        Self {
+            functions: functions.into_iter().map(function).collect(),
+            memories,
+            others: others.into_iter().map(other).collect(),
+            typed: None,
+        }
+    }
+
+    fn of_component(Component { exports, .. }: Component) -> Self {
+        let mut typed = Vec::new();
+        for export in exports {
+            let interface = export.interface.map(|_| export.name);
+            let function = |ComponentFunction { name, signature, .. }| TypedFunction {
+                interface: interface.clone(),
+                name,
+                signature,
+            };
+            typed.extend(export.functions.into_iter().map(function));
+        }
+        Self { functions: Vec::new(), memories: Vec::new(), others: Vec::new(), typed: Some(typed) }
+    }
 }

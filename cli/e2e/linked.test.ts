@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { parse } from "@bytecodealliance/jco";
+import { componentEmbed, componentNew, parse } from "@bytecodealliance/jco";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findProgram } from "../../testing/programs.ts";
 import { Runtime } from "../src/runtime.ts";
@@ -15,6 +15,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(root, "cli/e2e/.tenon/linked-"));
   await cp(join(root, "cli/e2e/fixtures/linked"), folder, { recursive: true });
   for (const name of ["counter", "other"]) await assemble(name);
+  await assembleComponent();
   const { status, stderr } = build(folder, "-rc");
   expect(stderr).not.toContain("warning");
   expect(status, stderr).toBe(0);
@@ -26,6 +27,14 @@ const assemble = async (name: string) =>
     join(folder, `src/${name}.wasm`),
     await parse(await readFile(join(root, `cli/e2e/fixtures/linked/src/${name}.wat`), "utf8")),
   );
+
+/** Makes a component of a module in the text format and its interface. */
+async function assembleComponent(): Promise<void> {
+  const source = (ending: string) => readFile(join(root, "cli/e2e/fixtures/linked/src", `values.${ending}`), "utf8");
+  const binary = await parse(await source("wat"));
+  const embedded = await componentEmbed({ binary, witSource: await source("wit"), worldName: "values" });
+  await writeFile(join(folder, "src/values.wasm"), await componentNew(embedded, []));
+}
 
 const build = (cwd: string, ...options: string[]) =>
   spawnSync(process.execPath, [tenon, "build", ...options], { cwd, encoding: "utf8" });
@@ -51,7 +60,7 @@ async function running(component: string, isolation: "request" | "shared" = "req
 }
 
 /** The state of a fresh instance that has counted one request. */
-const fresh = { memory: 0, global: 0, table: 0, count: 1 };
+const fresh = { memory: 0, global: 0, table: 0, count: 1, calls: 1 };
 
 /** Functions convert numbers as the WebAssembly JavaScript API does. */
 async function computes(ask: Ask): Promise<void> {
@@ -66,6 +75,36 @@ async function computes(ask: Ask): Promise<void> {
     nothing: true,
   });
   expect((await ask("/range?offset=8&length=8")).body).toEqual({ text: "constant" });
+}
+
+/** Values go in and out of a component as jco has them. */
+async function converts(ask: Ask): Promise<void> {
+  expect((await ask("/values")).body).toEqual({
+    greeting: "Hello, wörld",
+    all: "equal",
+    bits: ['[0,"3217031168n"]', '[2,"18446744073709551615n"]', '[3,"0n"]'],
+    shapes: ['{"tag":"circle","val":-1.5}', '{"tag":"count","val":"9223372036854775808n"}', '{"tag":"nothing"}'],
+    inverted: { canRead: true, canWrite: false, run: true },
+    next: ["dark-blue", "red"],
+    letter: "😀",
+    odd: [true, false],
+    wrapped: [0.5],
+    sum: '"153n"',
+    signs: '[-128,-32768,-1,"-1n"]',
+    divided: 3,
+    failed: "Error: division by zero payload division by zero",
+    required: true,
+    refused: "Error: dark-blue payload dark-blue",
+    depths: [0, 1, 2],
+    nothing: true,
+    wrong: [
+      expect.stringContaining("TypeError"),
+      expect.stringContaining('TypeError: "green" is none of red, dark-blue'),
+      expect.stringContaining("TypeError: 1 is not a string"),
+      expect.stringContaining("TypeError"),
+    ],
+  });
+  expect((await ask("/long")).body).toEqual({ equal: true });
 }
 
 /** A memory starts small in each request, and has an end. */
@@ -96,9 +135,9 @@ async function measures(ask: Ask): Promise<void> {
 
 /** What one request keeps in a module, the next one does not find, however the first one ends. */
 async function isolates(ask: Ask): Promise<void> {
-  expect((await ask("/keep?value=7")).body).toEqual({ memory: 7, global: 7, table: 1, count: 1 });
+  expect((await ask("/keep?value=7")).body).toEqual({ memory: 7, global: 7, table: 1, count: 1, calls: 1 });
   expect((await ask("/kept")).body).toEqual(fresh);
-  for (const way of ["trap", "deep", "spin"]) {
+  for (const way of ["trap", "component-trap", "deep", "spin"]) {
     expect((await ask(`/${way}?value=7`)).status, way).toBeGreaterThanOrEqual(500);
     expect((await ask("/kept")).body, way).toEqual(fresh);
   }
@@ -116,6 +155,12 @@ describe.each(["linked.wasm", "linked-composed.wasm"])("%s", (component) => {
     await runtime.close();
   });
 
+  test("values of a component", async () => {
+    const [runtime, ask] = await running(component);
+    await converts(ask);
+    await runtime.close();
+  });
+
   test("nothing of a module is left for the next request", async () => {
     const [runtime, ask] = await running(component);
     await isolates(ask);
@@ -125,7 +170,7 @@ describe.each(["linked.wasm", "linked-composed.wasm"])("%s", (component) => {
   test("a shared instance shows what the test above looks for, and a trap still drops it", async () => {
     const [runtime, ask] = await running(component, "shared");
     await ask("/keep?value=7");
-    expect((await ask("/kept")).body).toEqual({ memory: 7, global: 7, table: 1, count: 2 });
+    expect((await ask("/kept")).body).toEqual({ memory: 7, global: 7, table: 1, count: 2, calls: 2 });
     expect((await ask("/trap?value=8")).status).toBe(500);
     expect((await ask("/kept")).body).toEqual(fresh);
     await runtime.close();
@@ -135,6 +180,7 @@ describe.each(["linked.wasm", "linked-composed.wasm"])("%s", (component) => {
 test.skipIf(findProgram("wasmtime") === undefined)("wasmtime serve", async () => {
   const server = await startWasmtime(join(folder, "dist/linked-composed.wasm"));
   await computes(asking(fetch, server.base));
+  await converts(asking(fetch, server.base));
   await measures(asking(fetch, server.base));
   expect((await asking(fetch, server.base)("/keep?value=7")).body).toMatchObject({ memory: 7 });
   expect((await asking(fetch, server.base)("/kept")).body).toEqual(fresh);
@@ -144,5 +190,6 @@ test.skipIf(findProgram("wasmtime") === undefined)("wasmtime serve", async () =>
 test("jco serve", async () => {
   const server = await startJco(join(folder, "dist/linked-composed.wasm"));
   await computes(asking(fetch, server.base));
+  await converts(asking(fetch, server.base));
   await server.stop();
 });

@@ -21,7 +21,7 @@ const formats = "write the text with code of your own or with a package that bri
 const globals: ReadonlyMap<string, string> = new Map([
   ["Intl", formats],
   ["Temporal", 'import it: `import { Temporal } from "temporal-polyfill"`'],
-  ["WebAssembly", "a component cannot load code while it runs"],
+  ["WebAssembly", "a component cannot load code while it runs: import the module (docs/wasm.md)"],
   ["Worker", "a handler has one thread; call another module over HTTP"],
   ["SharedWorker", "a handler has one thread; call another module over HTTP"],
   ["SharedArrayBuffer", "a handler has one thread; use ArrayBuffer"],

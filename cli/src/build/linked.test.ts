@@ -104,3 +104,9 @@ test("a name that a module does not have is refused with its place, and with the
   expect(await of("ad")).toMatch(/src\/handler\.ts:1:10: .*No matching export.*"ad"/);
   expect(await of("level")).toContain("it is a global");
 });
+
+test("the module of the example is what its source assembles to", async () => {
+  const file = (name: string) => readFile(new URL(`../../../examples/wasm/src/${name}`, import.meta.url));
+  const assembled = await parse((await file("image.wat")).toString());
+  expect(Buffer.from(assembled).equals(await file("image.wasm"))).toBe(true);
+});

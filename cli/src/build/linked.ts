@@ -7,6 +7,7 @@ import type { Metafile, OnLoadResult, Plugin } from "esbuild";
 import { systemReason, TenonError } from "../errors.ts";
 import { fromNative, native } from "../native.ts";
 import { packageFolder } from "../package.ts";
+import { type ComponentExport, exportsOf } from "./component-types.ts";
 import { writeDeclaration } from "./module-declarations.ts";
 import { isOfNode } from "./node-modules.ts";
 import { packageNameOf } from "./packages.ts";
@@ -40,7 +41,7 @@ export class LinkedModules {
       const bytes = await readFile(path);
       const exports = await fromNative(native().exportsOfModule(bytes));
       const id = idOf(this.#name(path), bytes);
-      this.#modules.set(path, { id, bytes });
+      this.#modules.set(path, { id, name: shown, bytes });
       this.#exports.set(path, exports);
       const isOwn = packageNameOf(path) === undefined && !isOfNode(path);
       if (isOwn) await writeDeclaration(path, exports).catch((error) => this.#lacks(path, error));
@@ -60,7 +61,9 @@ export class LinkedModules {
     const other = exports.others.find((each) => each.name === name);
     if (other !== undefined)
       return [`it has "${name}", but ${other.reason}: a handler gets a module's functions of numbers and its memories`];
-    const names = [...exports.functions.map((each) => each.name), ...exports.memories].slice(0, 20);
+    const typed = exportsOf(exports.typed ?? []);
+    const named = [...exports.functions, ...typed].map((each) => each.name);
+    const names = [...named, ...exports.memories].slice(0, 20);
     return [names.length === 0 ? "it exports nothing that a handler can use" : `it exports ${names.join(", ")}`];
   }
 
@@ -96,22 +99,40 @@ const letters: Readonly<Record<string, string>> = { i32: "i", i64: "I", f32: "f"
 
 const lettersOf = (types: readonly string[]) => JSON.stringify(types.map((type) => letters[type]).join(""));
 
-/** Writes the module; `cli/src/gaps/linked.ts` is what it calls. Exports that nobody imports cost nothing. */
-function javaScriptFor(id: string, { functions, memories }: ModuleExports): string {
+/**
+ * Writes the module; `cli/src/gaps/linked.ts` and `linked-component.ts` are what it calls. Exports that nobody imports cost
+ * nothing.
+ */
+function javaScriptFor(id: string, { functions, memories, typed }: ModuleExports): string {
   const made = [
     ...functions.map((each, index) => ({ name: each.name, value: functionFor(each, index) })),
-    ...memories.map((name, index) => ({ name, value: `module.memory(${index})` })),
+    ...memories.map((name, index) => ({ name, value: `/* @__PURE__ */ module.memory(${index})` })),
+    ...(typed === undefined ? [] : exportsOf(typed).map(componentExport)),
   ];
   const lines = made.flatMap(({ name, value }, index) => [
-    `const export${index} = /* @__PURE__ */ ${value};`,
+    `const export${index} = ${value};`,
     `export { export${index} as ${JSON.stringify(name)} };`,
   ]);
-  return `import { LinkedModule } from "tenon-gaps:linked.js";
-const module = /* @__PURE__ */ new LinkedModule(0x${id.slice(8)}, 0x${id.slice(0, 8)});
+  const [type, file] = typed === undefined ? ["LinkedModule", "linked"] : ["LinkedComponent", "linked-component"];
+  return `import { ${type} } from "tenon-gaps:${file}.js";
+const module = /* @__PURE__ */ new ${type}(0x${id.slice(8)}, 0x${id.slice(0, 8)});
 ${lines.join("\n")}
 `;
 }
 
 function functionFor({ params, results }: ModuleFunction, index: number): string {
-  return `module.function(${index}, ${lettersOf(params)}, ${lettersOf(results)})`;
+  return `/* @__PURE__ */ module.function(${index}, ${lettersOf(params)}, ${lettersOf(results)})`;
+}
+
+function componentExport({ name, functions, isInterface }: ComponentExport): { name: string; value: string } {
+  const made = functions.map(({ name, place, params, result }) => {
+    const types = params.map(([, type]) => type);
+    return [
+      name,
+      `/* @__PURE__ */ module.typed(${place}, ${JSON.stringify(types)}, ${JSON.stringify(result)})`,
+    ] as const;
+  });
+  if (!isInterface) return { name, value: made[0]?.[1] ?? "undefined" };
+  const members = made.map(([member, value]) => `${JSON.stringify(member)}: ${value}`);
+  return { name, value: `{ ${members.join(", ")} }` };
 }

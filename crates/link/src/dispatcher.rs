@@ -24,8 +24,8 @@ use wasm_encoder::{
 };
 use wasmparser::ValType as Type;
 
-use crate::module::{CoreModule, Function};
-use crate::{PLACE, TABLE, number_of};
+use crate::module::Function;
+use crate::{Callable, PLACE, TABLE, number_of};
 
 /// Import module with the engine's exports. The others are the numbers of the imported modules.
 pub(crate) const ENGINE: &str = "engine";
@@ -76,7 +76,7 @@ const ENGINE_TABLE: u32 = 0;
 const FUNCTIONS: u32 = 1;
 
 /// Builds the dispatcher of modules with their ids.
-pub(crate) fn dispatcher(modules: &[(u64, CoreModule)]) -> Module {
+pub(crate) fn dispatcher(modules: &[Callable<'_>]) -> Module {
     let (mut types, mut imports) = (TypeSection::new(), ImportSection::new());
     types.ty().function(repeat_n(ValType::I32, 5), [ValType::I32; 2]);
     types.ty().function([ValType::I32], []);
@@ -95,9 +95,9 @@ pub(crate) fn dispatcher(modules: &[(u64, CoreModule)]) -> Module {
             shared: false,
         }),
     );
-    let functions: Vec<&Function> = modules.iter().flat_map(|(_, module)| &module.functions).collect();
-    let memories = modules.iter().map(|(_, module)| module.memories.len()).sum::<usize>();
-    for (number, (_, module)) in modules.iter().enumerate() {
+    let functions: Vec<&Function> = modules.iter().flat_map(|module| module.functions.iter().copied()).collect();
+    let memories = modules.iter().map(|module| module.memories.len()).sum::<usize>();
+    for (number, module) in modules.iter().enumerate() {
         let from = number.to_string();
         for Function { name, params, results } in &module.functions {
             imports.import(&from, name, EntityType::Function(types.len()));
@@ -191,12 +191,12 @@ fn unpacking(number: u32, Function { params, results, .. }: &Function) -> Body {
 }
 
 /// `count` is the number of functions, and of the first function for a memory.
-fn dispatch(modules: &[(u64, CoreModule)], count: u32, memories: u32) -> Body {
+fn dispatch(modules: &[Callable<'_>], count: u32, memories: u32) -> Body {
     let mut body = Body::new([]);
     let (mut function, mut memory) = (0, 0);
     when(&mut body, OPERATION, FIND, |body| {
-        for (id, module) in modules {
-            let [low, high] = [*id, *id >> 32].map(|half| (half as u32).cast_signed());
+        for module in modules {
+            let [low, high] = [module.id, module.id >> 32].map(|half| (half as u32).cast_signed());
             when(body, A, low, |body| {
                 when(body, B, high, |body| {
                     for (index, number) in [function, memory].into_iter().enumerate() {

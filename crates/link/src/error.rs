@@ -7,6 +7,14 @@ use crate::limits::MAX_BYTES;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LinkError {
+    /// One of several modules cannot be linked.
+    #[error("{name} {reason}")]
+    Module {
+        /// Its name.
+        name: String,
+        /// One of the variants about a module.
+        reason: Box<LinkError>,
+    },
     /// The bytes are no WebAssembly.
     #[error("is not WebAssembly: it does not begin with the bytes of a module")]
     NotWebAssembly,
@@ -22,6 +30,14 @@ pub enum LinkError {
     /// The module imports something. The names are `module.name`.
     #[error("imports {}, and nothing provides that; {}", .0.join(", "), import_advice(.0))]
     Imports(Vec<String>),
+    /// A function of a component has a type that JavaScript does not get.
+    #[error("exports {function}, which has or is {what}; a handler calls functions of values only")]
+    Unsupported {
+        /// The function's name.
+        function: String,
+        /// The type, with an article.
+        what: &'static str,
+    },
     /// A memory is shared between threads or has addresses of 64 bits.
     #[error("has a memory that is {0}, which JavaScript cannot read here")]
     Memory(&'static str),
@@ -36,11 +52,16 @@ pub enum LinkError {
         most: usize,
     },
     /// The component has no engine that modules can be linked to.
-    #[error("cannot be linked to the JavaScript engine: {0}")]
+    #[error("WebAssembly modules cannot be linked to the JavaScript engine: {0}")]
     Engine(String),
 }
 
 impl LinkError {
+    /// Returns the same error with the module's name.
+    pub(crate) fn of(self, name: &str) -> Self {
+        Self::Module { name: name.to_owned(), reason: Box::new(self) }
+    }
+
     pub(crate) fn engine(error: impl std::fmt::Display) -> Self {
         Self::Engine(error.to_string())
     }

@@ -13,15 +13,22 @@
 //! Nothing of the component is renumbered, because appended items have the highest numbers. A component without imported
 //! modules keeps the empty place.
 //!
-//! This crate owns the reading of modules ([`CoreModule`]), the dispatcher and the limits. `cli/src/build/linked.ts` writes
-//! the JavaScript that calls the dispatcher.
+//! A component stands beside the engine's, which imports its functions. They are lowered: they take numbers, and read and write
+//! values in the engine's memory (`cli/src/gaps/linked-component.ts`).
+//!
+//! This crate owns the reading of modules ([`CoreModule`]) and components ([`Component`]), the dispatcher and the limits.
+//! `cli/src/build/linked.ts` writes the JavaScript that calls the dispatcher.
 
+mod beside;
+mod component;
 mod copying;
 mod dispatcher;
 mod error;
+mod import_types;
 mod limits;
 mod module;
 
+pub use component::{Component, ComponentFunction, Export};
 pub use error::LinkError;
 pub use limits::{MAX_BYTES, MAX_MEMORIES, MAX_MODULES};
 pub use module::{CoreModule, Function};
@@ -29,7 +36,7 @@ pub use wasmparser::ValType;
 
 use tenon_rewrite::EngineModule;
 use tenon_rewrite::section::{CORE_INSTANCE, CORE_MODULE, PREAMBLE, sections};
-use wasm_encoder::{ComponentSection, InstanceSection, ModuleArg, ModuleSection, RawSection};
+use wasm_encoder::{ComponentSection, ExportKind, InstanceSection, ModuleArg, ModuleSection, RawSection};
 use wasmparser::{Instance, InstanceSectionReader};
 
 use crate::copying::{Copies, Copying};
@@ -46,8 +53,41 @@ pub const PLACE: u32 = 0;
 pub struct Linked<'a> {
     /// The number under which JavaScript finds it. It follows from the file, so that a build can be repeated.
     pub id: u64,
+    /// Its name in errors.
+    pub name: &'a str,
     /// The module.
     pub bytes: &'a [u8],
+}
+
+/// A file that a handler imports.
+#[derive(Clone, Debug)]
+pub enum Imported {
+    /// A core module.
+    Core(CoreModule),
+    /// A component.
+    Component(Component),
+}
+
+impl Imported {
+    /// Reads a file, by its first bytes.
+    ///
+    /// # Errors
+    ///
+    /// The variants of [`LinkError`] about one module.
+    pub fn read(bytes: &[u8]) -> Result<Self, LinkError> {
+        if wasmparser::Parser::is_component(bytes) {
+            return Component::read(bytes).map(Self::Component);
+        }
+        CoreModule::read(bytes).map(Self::Core)
+    }
+
+    /// The number of memories that an instance has.
+    fn own_memories(&self) -> usize {
+        match self {
+            Self::Core(module) => module.own_memories,
+            Self::Component(component) => component.memories,
+        }
+    }
 }
 
 /// Links modules to the engine of a component. The order of the modules does not matter.
@@ -58,18 +98,9 @@ pub struct Linked<'a> {
 pub fn link(component: &[u8], linked: &[Linked<'_>]) -> Result<Vec<u8>, LinkError> {
     let mut linked = linked.to_vec();
     linked.sort_by_key(|module| module.id);
-    if linked.windows(2).any(|pair| matches!(pair, [one, other] if one.id == other.id)) {
-        return Err(LinkError::Engine("two modules have the same number".to_owned()));
-    }
-    if linked.len() > MAX_MODULES {
-        return Err(LinkError::TooMany { what: "modules", found: linked.len(), most: MAX_MODULES });
-    }
-    let modules = linked.iter().map(|module| Ok((module.id, CoreModule::read(module.bytes)?)));
-    let modules = modules.collect::<Result<Vec<_>, LinkError>>()?;
-    let memories = modules.iter().map(|(_, module)| module.own_memories).sum::<usize>();
-    if memories > MAX_MEMORIES {
-        return Err(LinkError::TooMany { what: "memories", found: memories, most: MAX_MEMORIES });
-    }
+    let imported = linked.iter().map(|module| Imported::read(module.bytes).map_err(|error| error.of(module.name)));
+    let imported = imported.collect::<Result<Vec<_>, _>>()?;
+    check_counts(&linked, &imported)?;
     let found = EngineModule::find(component).map_err(LinkError::engine)?;
     // The component that contains the engine may be nested in others.
     let depth = found.path.len().saturating_sub(1);
@@ -79,23 +110,40 @@ pub fn link(component: &[u8], linked: &[Linked<'_>]) -> Result<Vec<u8>, LinkErro
     };
     let Counts { modules: first, instances, engine } = Counts::of(component, around.start, around.end, &found)?;
     let mut made = component[around].to_vec();
-    for module in &linked {
-        RawSection { id: CORE_MODULE, data: module.bytes }.append_to(&mut made);
+    let mut section = Instances { section: InstanceSection::new(), next: instances };
+
+    // An instance for each import, in order.
+    let (mut core, mut components) = (Vec::new(), Vec::new());
+    for (module, read) in linked.iter().zip(&imported) {
+        match read {
+            Imported::Core(_) => core.push(module.bytes),
+            Imported::Component(component) => components.push((component, *module)),
+        }
     }
-    let mut copying = Copying::new(first + number_of(modules.len()), engine);
-    let mut made_instances = Instances { section: InstanceSection::new(), next: instances };
-    let mut names = vec![(dispatcher::ENGINE.to_owned(), engine)];
+    let (lowered, parts) = beside::import(&mut made, engine, &components)?;
+    for bytes in &core {
+        RawSection { id: CORE_MODULE, data: bytes }.append_to(&mut made);
+    }
+    let (mut lowered, mut numbers) = (lowered.iter(), first..);
     let mut own = Vec::new();
-    for (number, _) in (first..).zip(&modules) {
-        own.push(made_instances.add(number, &[]));
+    for read in &imported {
+        let instance = match read {
+            Imported::Core(_) => numbers.next().map(|number| section.add(number, &[])),
+            Imported::Component(_) => lowered.next().map(|functions| section.add_exports(functions)),
+        };
+        own.extend(instance);
     }
+
+    let callable: Vec<_> = linked.iter().zip(&imported).map(|(module, read)| Callable::of(module.id, read)).collect();
+    let mut names = vec![(dispatcher::ENGINE.to_owned(), engine)];
     names.extend((0..).zip(&own).map(|(number, instance): (u32, _)| (number.to_string(), *instance)));
-    let memories = modules
+    let memories = callable
         .iter()
         .zip(&own)
-        .flat_map(|((_, module), instance)| module.memories.iter().map(|name| (*instance, &**name)));
+        .flat_map(|(module, instance)| module.memories.iter().map(|name| (*instance, &**name)));
+    let mut copying = Copying::new(first + number_of(core.len()), engine);
     for (number, (instance, memory)) in memories.enumerate() {
-        let Copies { into, out, put } = copying.add(instance, memory, &mut made_instances)?;
+        let Copies { into, out, put } = copying.add(instance, memory, &mut section)?;
         for (name, instance) in [(dispatcher::INTO, into), (dispatcher::OUT, out), (dispatcher::PUT, put)] {
             names.push((format!("{name}{number}"), instance));
         }
@@ -103,11 +151,47 @@ pub fn link(component: &[u8], linked: &[Linked<'_>]) -> Result<Vec<u8>, LinkErro
     for module in copying.modules() {
         RawSection { id: CORE_MODULE, data: module }.append_to(&mut made);
     }
-    ModuleSection(&dispatcher(&modules)).append_to_component(&mut made);
+    ModuleSection(&dispatcher(&callable)).append_to_component(&mut made);
     let names: Vec<_> = names.iter().map(|(name, instance)| (&**name, *instance)).collect();
-    made_instances.add(copying.next(), &names);
-    made_instances.section.append_to_component(&mut made);
-    Ok(found.replaced(depth, made))
+    section.add(copying.next(), &names);
+    section.section.append_to_component(&mut made);
+    if parts.is_empty() {
+        return Ok(found.replaced(depth, made));
+    }
+    let composed = tenon_compose::attach(&made, &parts).map_err(LinkError::engine)?;
+    // Another component around the engine's is the adapter.
+    if depth == 0 { Ok(composed) } else { tenon_compose::enclose(composed).map_err(LinkError::engine) }
+}
+
+fn check_counts(linked: &[Linked<'_>], imported: &[Imported]) -> Result<(), LinkError> {
+    if linked.windows(2).any(|pair| matches!(pair, [one, other] if one.id == other.id)) {
+        return Err(LinkError::engine("two modules have the same number"));
+    }
+    let memories = imported.iter().map(Imported::own_memories).sum::<usize>();
+    for (what, found, most) in [("modules", linked.len(), MAX_MODULES), ("memories", memories, MAX_MEMORIES)] {
+        if found > most {
+            return Err(LinkError::TooMany { what, found, most });
+        }
+    }
+    Ok(())
+}
+
+/// A module or component, as the dispatcher calls it.
+pub(crate) struct Callable<'a> {
+    pub(crate) id: u64,
+    pub(crate) functions: Vec<&'a Function>,
+    pub(crate) memories: &'a [String],
+}
+
+impl<'a> Callable<'a> {
+    fn of(id: u64, read: &'a Imported) -> Self {
+        match read {
+            Imported::Core(module) => {
+                Self { id, functions: module.functions.iter().collect(), memories: &module.memories }
+            }
+            Imported::Component(component) => Self { id, functions: component.lowered().collect(), memories: &[] },
+        }
+    }
 }
 
 /// Core instances that are appended to a component.
@@ -121,6 +205,14 @@ impl Instances {
     fn add(&mut self, module: u32, arguments: &[(&str, u32)]) -> u32 {
         let arguments = arguments.iter().map(|(name, instance)| (*name, ModuleArg::Instance(*instance)));
         self.section.instantiate(module, arguments.collect::<Vec<_>>());
+        self.next += 1;
+        self.next - 1
+    }
+
+    /// Adds an instance that consists of functions, and returns its number.
+    fn add_exports(&mut self, functions: &[(String, u32)]) -> u32 {
+        let exports = functions.iter().map(|(name, function)| (&**name, ExportKind::Func, *function));
+        self.section.export_items(exports.collect::<Vec<_>>());
         self.next += 1;
         self.next - 1
     }

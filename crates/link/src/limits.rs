@@ -10,5 +10,8 @@ pub const MAX_MODULES: usize = 8;
 /// (`crates/runtime/src/bounds.rs`).
 pub const MAX_MEMORIES: usize = 8;
 
+/// The most bytes of a component function's signature, as JSON.
+pub(crate) const MAX_TYPE_BYTES: usize = 64 * 1024;
+
 /// The most parameters and results of a function, together.
 pub(crate) const MAX_VALUES: usize = 64;

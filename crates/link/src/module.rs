@@ -32,12 +32,13 @@ pub struct CoreModule {
 }
 
 /// Features that the runtime and current servers have, without those of garbage collection.
-fn features() -> WasmFeatures {
+pub(crate) fn features() -> WasmFeatures {
     (WasmFeatures::WASM2
         | WasmFeatures::TAIL_CALL
         | WasmFeatures::EXTENDED_CONST
         | WasmFeatures::MULTI_MEMORY
-        | WasmFeatures::RELAXED_SIMD)
+        | WasmFeatures::RELAXED_SIMD
+        | WasmFeatures::COMPONENT_MODEL)
         .difference(WasmFeatures::GC_TYPES)
 }
 

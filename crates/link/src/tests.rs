@@ -1,6 +1,6 @@
 //! Components with linked modules, run by wasmtime.
 
-use wasmtime::component::{Component, Instance, Linker};
+use wasmtime::component::{ComponentNamedList, Instance, Lift, Linker, Lower, TypedFunc};
 use wasmtime::{Engine, Store};
 
 use super::*;
@@ -18,13 +18,20 @@ const ENGINE: &str = r#"(component
       (call_indirect 0 (param i32 i32 i32 i32 i32) (result i32 i32)
         (local.get 0) (local.get 1) (local.get 2) (local.get 3) (local.get 4) (i32.const 0))
       drop)
+    (global $next (mut i32) (i32.const 16384))
+    (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32)
+      (global.set $next (i32.and (i32.add (global.get $next) (i32.const 7)) (i32.const -8)))
+      (global.get $next)
+      (global.set $next (i32.add (global.get $next) (local.get 3))))
     (func (export "peek") (param i32) (result i64) (i64.load (local.get 0)))
     (func (export "poke") (param i32 i64) (i64.store (local.get 0) (local.get 1))))
   (core instance $e (instantiate $engine))
-  (func (export "ask") (param "o" s32) (param "a" s32) (param "b" s32) (param "c" s32) (param "d" s32) (result s32)
+  (func $ask (param "o" s32) (param "a" s32) (param "b" s32) (param "c" s32) (param "d" s32) (result s32)
     (canon lift (core func $e "ask")))
-  (func (export "peek") (param "at" s32) (result u64) (canon lift (core func $e "peek")))
-  (func (export "poke") (param "at" s32) (param "value" u64) (canon lift (core func $e "poke"))))"#;
+  (func $peek (param "at" s32) (result u64) (canon lift (core func $e "peek")))
+  (func $poke (param "at" s32) (param "value" u64) (canon lift (core func $e "poke")))
+  (instance $handler (export "ask" (func $ask)) (export "peek" (func $peek)) (export "poke" (func $poke)))
+  (export "sdk:core/handler@0.1.0" (instance $handler)))"#;
 
 const NUMBERS: &str = r#"(module
   (memory (export "memory") 1 3)
@@ -55,24 +62,35 @@ struct Running(Store<()>, Instance);
 impl Running {
     fn of(component: &[u8]) -> Self {
         let engine = Engine::default();
-        let component = Component::new(&engine, component).unwrap();
+        let component = wasmtime::component::Component::new(&engine, component).unwrap();
         let mut store = Store::new(&engine, ());
         let instance = Linker::new(&engine).instantiate(&mut store, &component).unwrap();
         Self(store, instance)
     }
 
+    fn function<P, R>(&mut self, name: &str) -> TypedFunc<P, R>
+    where
+        P: ComponentNamedList + Lower,
+        R: ComponentNamedList + Lift,
+    {
+        let Self(store, instance) = self;
+        let handler = instance.get_export_index(&mut *store, None, "sdk:core/handler@0.1.0").unwrap();
+        let function = instance.get_export_index(&mut *store, Some(&handler), name).unwrap();
+        instance.get_typed_func(&mut *store, function).unwrap()
+    }
+
     fn ask(&mut self, operation: i32, a: i32, b: i32, c: i32, d: i32) -> wasmtime::Result<i32> {
-        let ask = self.1.get_typed_func::<(i32, i32, i32, i32, i32), (i32,)>(&mut self.0, "ask")?;
+        let ask = self.function::<(i32, i32, i32, i32, i32), (i32,)>("ask");
         Ok(ask.call(&mut self.0, (operation, a, b, c, d))?.0)
     }
 
     fn peek(&mut self, at: i32) -> u64 {
-        let peek = self.1.get_typed_func::<(i32,), (u64,)>(&mut self.0, "peek").unwrap();
+        let peek = self.function::<(i32,), (u64,)>("peek");
         peek.call(&mut self.0, (at,)).unwrap().0
     }
 
     fn poke(&mut self, at: i32, value: u64) {
-        let poke = self.1.get_typed_func::<(i32, u64), ()>(&mut self.0, "poke").unwrap();
+        let poke = self.function::<(i32, u64), ()>("poke");
         poke.call(&mut self.0, (at, value)).unwrap();
     }
 
@@ -87,7 +105,7 @@ impl Running {
 
 fn linked(modules: &[(u64, &str)]) -> Result<Vec<u8>, LinkError> {
     let bytes: Vec<_> = modules.iter().map(|(id, text)| (*id, wat::parse_str(text).unwrap())).collect();
-    let linked: Vec<_> = bytes.iter().map(|(id, bytes)| Linked { id: *id, bytes }).collect();
+    let linked: Vec<_> = bytes.iter().map(|(id, bytes)| Linked { id: *id, name: "m.wasm", bytes }).collect();
     link(&engine(), &linked)
 }
 
@@ -167,7 +185,7 @@ fn modules_are_linked_to_an_engine_inside_another_component_and_in_any_order() {
     let mut outer = wasm_encoder::Component::new();
     outer.section(&RawSection { id: tenon_rewrite::section::COMPONENT, data: &engine() });
     let bytes = wat::parse_str(NUMBERS).unwrap();
-    let nested = link(&outer.finish(), &[Linked { id: 1, bytes: &bytes }]).unwrap();
+    let nested = link(&outer.finish(), &[Linked { id: 1, name: "m.wasm", bytes: &bytes }]).unwrap();
     let alone = linked(&modules[..1]).unwrap();
     assert!(nested.windows(alone.len()).any(|bytes| bytes == alone));
     wasmparser::Validator::new().validate_all(&nested).unwrap();
@@ -207,4 +225,102 @@ fn a_module_that_cannot_be_linked_is_refused_with_the_reason() {
     assert!(linked(&[(1, &memories)]).unwrap_err().to_string().contains("9 memories"));
     assert!(linked(&[(1, NUMBERS), (1, WITHOUT_MEMORY)]).is_err());
     assert!(link(b"\0asm\x0d\0\x01\0", &[]).is_err());
+}
+
+/// A component with a function of its own and an interface.
+const GREETER: &str = r#"(component
+  (core module $m
+    (memory (export "memory") 1)
+    (global $next (mut i32) (i32.const 1024))
+    (func (export "realloc") (param i32 i32 i32 i32) (result i32)
+      (global.get $next)
+      (global.set $next (i32.add (global.get $next) (local.get 3))))
+    (func (export "sum") (param i32 i64 f64) (result f64)
+      (f64.add (f64.convert_i32_u (local.get 0)) (f64.add (f64.convert_i64_u (local.get 1)) (local.get 2))))
+    ;; Returns its argument.
+    (func (export "echo") (param i32 i32 i32) (result i32)
+      (i32.store (i32.const 8) (local.get 0))
+      (i32.store (i32.const 12) (local.get 1))
+      (i32.const 8)))
+  (core instance $i (instantiate $m))
+  (func $sum (param "a" u8) (param "b" u64) (param "c" f64) (result f64) (canon lift (core func $i "sum")))
+  (type $size2 (enum "small" "large"))
+  (func $echo (param "text" string) (param "size" $size2) (result string)
+    (canon lift (core func $i "echo") (memory $i "memory") (realloc (func $i "realloc"))))
+  (export "sum" (func $sum))
+  (component $shim
+    (type $e (enum "small" "large"))
+    (import "size-type" (type $imported (eq $e)))
+    (import "echo" (func $f (param "text" string) (param "size" $imported) (result string)))
+    (export $size "size" (type $e))
+    (export "echo" (func $f) (func (param "text" string) (param "size" $size) (result string))))
+  (instance $echoes (instantiate $shim (with "size-type" (type $size2)) (with "echo" (func $echo))))
+  (export "example:text/echoes@1.0.0" (instance $echoes)))"#;
+
+#[test]
+fn a_component_is_linked_beside_modules() {
+    let mut running = Running::of(&linked(&[(3, GREETER), (1, NUMBERS), (2, WITHOUT_MEMORY)]).unwrap());
+    assert_eq!(running.find(3), Some((4, 1)));
+    running.poke(64, 1);
+    running.poke(72, 20);
+    running.poke(80, 0.5_f64.to_bits());
+    running.ask(CALL, 4, 64, 0, 0).unwrap();
+    assert_eq!(f64::from_bits(running.peek(64)), 21.5);
+    running.poke(1_024, u64::from_le_bytes(*b"abcdefgh"));
+    for (index, value) in [1_024, 8, 1, 2_048].into_iter().enumerate() {
+        running.poke(64 + 8 * i32::try_from(index).unwrap(), value);
+    }
+    running.ask(CALL, 5, 64, 0, 0).unwrap();
+    let [at, length] = [running.peek(2_048), running.peek(2_052)].map(|word| word as u32);
+    assert_eq!((length, running.peek(at.cast_signed()).to_le_bytes()), (8, *b"abcdefgh"));
+    // The one beside it is as before.
+    running.ask(CALL, 0, 64, 0, 0).unwrap();
+}
+
+#[test]
+fn the_functions_of_a_component_have_their_signatures_in_json() {
+    let Imported::Component(read) = Imported::read(&wat::parse_str(GREETER).unwrap()).unwrap() else {
+        panic!("it is a component");
+    };
+    let functions: Vec<_> = read
+        .exports
+        .iter()
+        .flat_map(|export| {
+            let interface = export.interface.map(|_| &*export.name);
+            export.functions.iter().map(move |each| (interface, &*each.name, &*each.signature))
+        })
+        .collect();
+    assert_eq!(
+        functions,
+        [
+            (None, "sum", r#"{"params":[["a","u8"],["b","u64"],["c","f64"]],"result":"f64"}"#),
+            (
+                Some("example:text/echoes@1.0.0"),
+                "echo",
+                r#"{"params":[["text","string"],["size",{"enum":["small","large"]}]],"result":"string"}"#
+            ),
+        ]
+    );
+}
+
+#[test]
+fn a_component_that_cannot_be_linked_is_refused_with_the_reason() {
+    let refusal = |text: &str| Imported::read(&wat::parse_str(text).unwrap()).unwrap_err().to_string();
+    let resource = r#"(component
+      (type $own (resource (rep i32)))
+      (core module $m (func (export "f") (param i32)))
+      (core instance $i (instantiate $m))
+      (func $f (param "it" (own $own)) (canon lift (core func $i "f")))
+      (component $shim
+        (import "r" (type $r (sub resource)))
+        (import "f" (func $f (param "it" (own $r))))
+        (export $named "r" (type $r))
+        (export "f" (func $f) (func (param "it" (own $named)))))
+      (instance $made (instantiate $shim (with "r" (type $own)) (with "f" (func $f))))
+      (export "example:text/resources@1.0.0" (instance $made)))"#;
+    let error = refusal(resource);
+    assert!(error.contains("exports f, which has or is a resource"), "{error}");
+    assert!(refusal(r#"(component (import "f" (func)))"#).contains("imports f"));
+    let lacking = r#"(component (import "example:text/echoes@0.2.0" (instance (export "f" (func)))))"#;
+    assert!(refusal(lacking).contains("imports example:text/echoes@0.2.0, and nothing provides that"));
 }

@@ -20,7 +20,7 @@ pub enum SnapshotError {
     #[error("the top level needs more than {0} MiB of memory")]
     Memory(usize),
     /// A WebAssembly module that the bundle imports cannot be linked.
-    #[error("a WebAssembly module {0}")]
+    #[error("{0}")]
     Link(#[from] LinkError),
     /// The engine cannot be prepared from the ingredients, or its code cannot run.
     #[error("the JavaScript engine cannot be prepared: {0}")]
