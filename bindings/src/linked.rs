@@ -80,7 +80,7 @@ pub fn exports_of_module<'env>(env: &'env Env, bytes: Buffer) -> Result<PromiseR
     let read = compute(move || Imported::read(&bytes).map_err(Failure::from));
     promise(env, read, |imported| match imported {
         Imported::Core(module) => ModuleExports::of_module(module),
-        Imported::Component(component) => ModuleExports::of_component(component),
+        Imported::Component(component) => ModuleExports::of_component(*component),
     })
 }
 

@@ -32,7 +32,7 @@ const assemble = async (name: string) =>
 async function assembleComponent(): Promise<void> {
   const source = (ending: string) => readFile(join(root, "cli/e2e/fixtures/linked/src", `values.${ending}`), "utf8");
   const binary = await parse(await source("wat"));
-  const embedded = await componentEmbed({ binary, witSource: await source("wit"), worldName: "values" });
+  const embedded = await componentEmbed({ binary, witSource: await source("wit"), world: "values" });
   await writeFile(join(folder, "src/values.wasm"), await componentNew(embedded, []));
 }
 
@@ -175,6 +175,23 @@ describe.each(["linked.wasm", "linked-composed.wasm"])("%s", (component) => {
     expect((await ask("/kept")).body).toEqual(fresh);
     await runtime.close();
   });
+});
+
+test("a call at top level ends the build, with its place", async () => {
+  const at = join(folder, "top-level");
+  await mkdir(join(at, "src"), { recursive: true });
+  await cp(join(folder, "src/counter.wasm"), join(at, "src/counter.wasm"));
+  await writeFile(join(at, "tenon.toml"), '[project]\nname = "top-level"\n');
+  const source = `import { get, ok, routes } from "@tenon/sdk";
+import { add } from "./counter.wasm";
+const sum = add(1, 2);
+export default routes({ sum: get("/", () => ok({ sum })) });
+`;
+  await writeFile(join(at, "src/handler.ts"), source);
+  const { status, stderr } = build(at);
+  expect(status).toBe(1);
+  expect(stderr).toMatch(/src\/handler\.ts:3:13: .*a WebAssembly module works in a handler, not at top level/);
+  expect(build(folder, "--reference").stderr).toContain("imports WebAssembly, which componentize-js cannot link");
 });
 
 test.skipIf(findProgram("wasmtime") === undefined)("wasmtime serve", async () => {

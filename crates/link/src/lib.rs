@@ -65,7 +65,7 @@ pub enum Imported {
     /// A core module.
     Core(CoreModule),
     /// A component.
-    Component(Component),
+    Component(Box<Component>),
 }
 
 impl Imported {
@@ -76,7 +76,7 @@ impl Imported {
     /// The variants of [`LinkError`] about one module.
     pub fn read(bytes: &[u8]) -> Result<Self, LinkError> {
         if wasmparser::Parser::is_component(bytes) {
-            return Component::read(bytes).map(Self::Component);
+            return Component::read(bytes).map(Box::new).map(Self::Component);
         }
         CoreModule::read(bytes).map(Self::Core)
     }
@@ -117,7 +117,7 @@ pub fn link(component: &[u8], linked: &[Linked<'_>]) -> Result<Vec<u8>, LinkErro
     for (module, read) in linked.iter().zip(&imported) {
         match read {
             Imported::Core(_) => core.push(module.bytes),
-            Imported::Component(component) => components.push((component, *module)),
+            Imported::Component(component) => components.push((&**component, *module)),
         }
     }
     let (lowered, parts) = beside::import(&mut made, engine, &components)?;
