@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 import { LeftOut } from "./testing/left-out.ts";
+import { wasm } from "./ts-sdk/src/testing/wasm.ts";
 
 const root = fileURLToPath(new URL(".", import.meta.url));
 
@@ -28,6 +29,7 @@ const projects: TestProjectInlineConfiguration[] = [
   { test: { name: "hono", root: "examples/hono-app", include: ["test/**/*.test.ts"] } },
   { test: { name: "rest", root: "examples/rest", include: ["test/**/*.test.ts"] } },
   { test: { name: "shop", root: "examples/shop", include: ["test/**/*.test.ts"] } },
+  { plugins: [wasm()], test: { name: "wasm", root: "examples/wasm", include: ["test/**/*.test.ts"] } },
   { test: { name: "webhooks", root: "examples/webhooks", include: ["test/**/*.test.ts"] } },
   {
     test: {

@@ -172,10 +172,10 @@ export declare class SnapshotEngine {
   precompile(cacheDir: string): Promise<undefined>
   /**
    * Runs the top level of a bundle and makes a component from the resulting engine. `name` is the file name of the
-   * bundle in stack traces; the component records `tools`, names and versions. Rejects with `TOP_LEVEL` (and the
-   * engine's output), `TOP_LEVEL_CALL`, `TOP_LEVEL_ENDLESS` or `TOP_LEVEL_MEMORY`.
+   * bundle in stack traces; the component records `tools`, names and versions, and contains the modules `linked`. Rejects
+   * with `TOP_LEVEL` (and the engine's output), `TOP_LEVEL_CALL`, `TOP_LEVEL_ENDLESS`, `TOP_LEVEL_MEMORY` or `BUILD`.
    */
-  build(name: string, bundle: Buffer, tools: Array<[string, string]>): Promise<BuiltComponent>
+  build(name: string, bundle: Buffer, tools: Array<[string, string]>, linked: Array<LinkedModule>): Promise<BuiltComponent>
 }
 
 /** A JavaScript engine for weval that is ready to run top levels. */
@@ -189,8 +189,11 @@ export declare class SpecializableEngine {
   static prepare(folder: string, key: string, ingredients: EngineIngredients): Promise<undefined>
   /** Runs the top level of a bundle, whose file name is `name`. Rejects as `SnapshotEngine.build` does. */
   snapshot(name: string, bundle: Buffer): Promise<EngineSnapshot>
-  /** Makes a component from the module that weval made from a snapshot's. Rejects with `ENGINE`. */
-  component(specialized: Buffer): Promise<Buffer>
+  /**
+   * Makes a component from the module that weval made from a snapshot's, and the modules `linked`. Rejects with `ENGINE`
+   * or `BUILD`.
+   */
+  component(specialized: Buffer, linked: Array<LinkedModule>): Promise<Buffer>
 }
 
 /** The bridge that `compose` uses: a component for a manual `wac plug bridge.wasm --plug handler.wasm`. */
@@ -267,6 +270,12 @@ export interface EngineSnapshot {
   printed: string
 }
 
+/**
+ * Reads the exports of a WebAssembly module or component. Rejects with `BUILD` when it cannot be linked; the message
+ * continues the module's name.
+ */
+export declare function exportsOfModule(bytes: Buffer): Promise<ModuleExports>
+
 /** The engine for the splicer, with the parts hollow that splicing does not read. Rejects with `ENGINE`. */
 export declare function hollowEngine(engine: Buffer): Promise<Buffer>
 
@@ -291,6 +300,42 @@ export interface LimitKey {
 
 /** Every limit of the runtime, in the order of the documentation. */
 export declare function limitKeys(): Array<LimitKey>
+
+/** A WebAssembly module that a bundle imports. */
+export interface LinkedModule {
+  /** The number under which the bundle finds it: 64 bits in hexadecimal. */
+  id: string
+  /** Its name in errors. */
+  name: string
+  /** The module. */
+  bytes: Buffer
+}
+
+/** The exports of a module, or of a component. */
+export interface ModuleExports {
+  functions: Array<ModuleFunction>
+  /** Names of memories. */
+  memories: Array<string>
+  others: Array<ModuleOther>
+  /** The functions of a component, which has none of the above. */
+  typed?: Array<TypedFunction>
+}
+
+/** A function of a module. */
+export interface ModuleFunction {
+  name: string
+  /** Types of the parameters: `i32`, `i64`, `f32`, `f64`. */
+  params: Array<string>
+  /** Types of the results. */
+  results: Array<string>
+}
+
+/** An export that JavaScript does not get. */
+export interface ModuleOther {
+  name: string
+  /** The reason, such as `it is a global`. */
+  reason: string
+}
 
 /** A failure that `Calls` reports. */
 export interface NativeFailure {
@@ -498,4 +543,13 @@ export interface SidecarOptions {
   logLevel?: string
   /** `readable` (the default) or `json`. */
   logFormat?: string
+}
+
+/** A function of a component. */
+export interface TypedFunction {
+  /** The interface that it belongs to, such as `example:image/resize@1.0.0`. */
+  interface?: string
+  name: string
+  /** JSON: `{"params": [[name, type], …], "result": type or null}`. */
+  signature: string
 }

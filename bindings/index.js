@@ -849,6 +849,7 @@ module.exports.compileChild = nativeBinding.compileChild
 module.exports.compose = nativeBinding.compose
 module.exports.enclose = nativeBinding.enclose
 module.exports.engineRevision = nativeBinding.engineRevision
+module.exports.exportsOfModule = nativeBinding.exportsOfModule
 module.exports.hollowEngine = nativeBinding.hollowEngine
 module.exports.interfacesOf = nativeBinding.interfacesOf
 module.exports.limitKeys = nativeBinding.limitKeys

@@ -11,6 +11,7 @@ mod calls;
 mod compose;
 mod failure;
 mod in_process;
+mod linked;
 mod log;
 mod options;
 mod recent;

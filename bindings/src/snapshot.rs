@@ -10,6 +10,7 @@ use napi_derive::napi;
 use tenon_snapshot::{Engine, Ingredients, SnapshotError, SpecializableEngine as Specializable, fill, hollow};
 
 use crate::failure::{Failure, compute, promise};
+use crate::linked::{LinkedModule, read_all};
 
 /// The result of componentize-js' splicer for a hollow engine, and its metadata.
 #[napi(object)]
@@ -135,8 +136,8 @@ impl SnapshotEngine {
     }
 
     /// Runs the top level of a bundle and makes a component from the resulting engine. `name` is the file name of the
-    /// bundle in stack traces; the component records `tools`, names and versions. Rejects with `TOP_LEVEL` (and the
-    /// engine's output), `TOP_LEVEL_CALL`, `TOP_LEVEL_ENDLESS` or `TOP_LEVEL_MEMORY`.
+    /// bundle in stack traces; the component records `tools`, names and versions, and contains the modules `linked`. Rejects
+    /// with `TOP_LEVEL` (and the engine's output), `TOP_LEVEL_CALL`, `TOP_LEVEL_ENDLESS`, `TOP_LEVEL_MEMORY` or `BUILD`.
     #[napi]
     pub fn build<'env>(
         &self,
@@ -144,9 +145,13 @@ impl SnapshotEngine {
         name: String,
         bundle: Buffer,
         tools: Vec<(String, String)>,
+        linked: Vec<LinkedModule>,
     ) -> Result<PromiseRaw<'env, BuiltComponent>> {
         let engine = Arc::clone(&self.engine);
-        let build = compute(move || engine.build(&name, &bundle, &tools).map_err(Failure::from));
+        let build = compute(move || {
+            let linked = read_all(&linked)?;
+            engine.build(&name, &bundle, &tools, &linked).map_err(Failure::from)
+        });
         #[allow(clippy::cast_precision_loss, reason = "a memory has less than 2^53 bytes")]
         promise(env, build, |built| BuiltComponent {
             component: Buffer::from(built.component),
@@ -212,11 +217,17 @@ impl SpecializableEngine {
         })
     }
 
-    /// Makes a component from the module that weval made from a snapshot's. Rejects with `ENGINE`.
+    /// Makes a component from the module that weval made from a snapshot's, and the modules `linked`. Rejects with `ENGINE`
+    /// or `BUILD`.
     #[napi]
-    pub fn component<'env>(&self, env: &'env Env, specialized: Buffer) -> Result<PromiseRaw<'env, Buffer>> {
+    pub fn component<'env>(
+        &self,
+        env: &'env Env,
+        specialized: Buffer,
+        linked: Vec<LinkedModule>,
+    ) -> Result<PromiseRaw<'env, Buffer>> {
         let engine = Arc::clone(&self.engine);
-        let component = compute(move || engine.component(&specialized).map_err(Failure::from));
+        let component = compute(move || engine.component(&specialized, &read_all(&linked)?).map_err(Failure::from));
         promise(env, component, Buffer::from)
     }
 }

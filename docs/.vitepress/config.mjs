@@ -88,6 +88,7 @@ export default {
           page("Sidecars", "sidecars"),
           page("OpenAPI", "openapi"),
           page("Packages from npm", "packages"),
+          page("WebAssembly modules", "wasm"),
           page("Apps that speak fetch", "fetch"),
         ],
       },

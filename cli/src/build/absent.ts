@@ -27,7 +27,7 @@ const nameLocales = 'name the locales in tenon.toml: `locales = ["en"]` under `[
 const globals: ReadonlyMap<string, string> = new Map([
   ["Intl", nameLocales],
   ["Temporal", 'import it: `import { Temporal } from "temporal-polyfill"`'],
-  ["WebAssembly", "a component cannot load code while it runs"],
+  ["WebAssembly", "a component cannot load code while it runs: import the module (docs/wasm.md)"],
   ["Worker", "a handler has one thread; call another module over HTTP"],
   ["SharedWorker", "a handler has one thread; call another module over HTTP"],
   ["SharedArrayBuffer", "a handler has one thread; use ArrayBuffer"],

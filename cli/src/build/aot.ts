@@ -22,7 +22,7 @@ export function aotComponentizer(weval: string, engine: SpecializableEngine, ter
       if (printed.trim() !== "") terminal.say(printed.trimEnd());
       const specialized = await specialize(weval, module);
       terminal.detail(`${specialized.byteLength - module.byteLength} bytes of the component are specialized functions`);
-      return await fromNative(engine.component(specialized));
+      return await fromNative(engine.component(specialized, [...bundle.linked]));
     } catch (error) {
       throw await topLevelError(error, bundle);
     }

@@ -5,11 +5,19 @@ import type { Project } from "../project/project.ts";
 import { codeFrame } from "./code-frame.ts";
 import { entryName } from "./entry.ts";
 
-/** Turns esbuild's messages into an error with file, line, column and the line itself, for each failure. */
-export function bundleError(project: Project, messages: readonly Message[]): TenonError {
+/**
+ * Turns esbuild's messages into an error with file, line, column and the line itself, for each failure.
+ *
+ * @param remarkOn what is to be added to a message's text, if anything
+ */
+export function bundleError(
+  project: Project,
+  messages: readonly Message[],
+  remarkOn: (text: string) => readonly string[],
+): TenonError {
   const shown = withoutRepeated(messages).map((message) => {
     const { text, location } = message;
-    const remarks = remarksOn(message).map((remark) => `\n  ${remark}`);
+    const remarks = [...remarksOn(message), ...remarkOn(text)].map((remark) => `\n  ${remark}`);
     if (!isInSource(location)) {
       const source = relative(process.cwd(), project.source);
       return [`${source}: ${text}`, ...remarks].join("");

@@ -1,5 +1,6 @@
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
+import type { LinkedModule } from "@tenon/native";
 import { type BuildResult, build, type Message, type Metafile } from "esbuild";
 import type { Project } from "../project/project.ts";
 import { browserForms, emptyModules } from "./browser-forms.ts";
@@ -7,6 +8,7 @@ import { bundleError, lacksDefault } from "./bundle-error.ts";
 import { entryModule, entryName, fetchEntryModule, prologue, refuseListeners } from "./entry.ts";
 import { Locales } from "./intl/locales.ts";
 import { intl } from "./intl/plugin.ts";
+import { LinkedModules } from "./linked.ts";
 import { Needs } from "./needs.ts";
 import { isOfNode, nodeModules } from "./node-modules.ts";
 import { sources } from "./sources.ts";
@@ -23,6 +25,8 @@ export interface Bundle {
   readonly inputs: readonly string[];
   /** Uses that may fail in the component although the bundle is whole. */
   readonly warnings: readonly string[];
+  /** The WebAssembly modules that it calls. */
+  readonly linked: readonly LinkedModule[];
 }
 
 /** How to bundle. */
@@ -43,11 +47,12 @@ export interface BundleOptions {
 export async function bundle(project: Project, options: BundleOptions): Promise<Bundle> {
   const file = join(project.scratch, "build", `${project.config.project.name}.js`);
   await mkdir(dirname(file), { recursive: true });
+  const { locales } = project.config.project;
+  const needs = new Needs(options.seed, locales && new Locales(locales, project.folder));
+  const linked = new LinkedModules(project.folder, (text) => needs.warn(text));
   try {
     // Relative, so that neither the bundle nor its source map says which folder the project is in.
     const handler = `./${relative(project.folder, project.source)}`;
-    const { locales } = project.config.project;
-    const needs = new Needs(options.seed, locales && new Locales(locales, project.folder));
     // It contains most of the names that an app uses; an unreadable file is reported later, with its place.
     const text = await readFile(project.source, "utf8").catch(() => "");
     needs.sdkParts.addFrom(text);
@@ -55,26 +60,28 @@ export async function bundle(project: Project, options: BundleOptions): Promise<
       contents: entryModule(handler, options.checkResponses),
       prologue: text.includes("addEventListener") ? prologue + refuseListeners : prologue,
     };
-    let result = await bundled(project, file, entry, options, needs).catch((error) => {
+    let result = await bundled(project, file, entry, options, needs, linked).catch((error) => {
       // It may be an app by a listener of `fetch`.
       if (!lacksDefault(error)) throw error;
     });
     if (result === undefined || !hasRoutes(result.metafile)) {
       entry = { contents: fetchEntryModule(handler), prologue };
-      result = await bundled(project, file, entry, options, needs);
+      result = await bundled(project, file, entry, options, needs, linked);
     }
     while (await needs.add(project.folder, file, result.metafile))
-      result = await bundled(project, file, entry, options, needs);
+      result = await bundled(project, file, entry, options, needs, linked);
     const output = Object.values(result.metafile.outputs).find((each) => each.entryPoint !== undefined);
     const inputs = Object.keys(result.metafile.inputs)
       .filter((input) => input !== entryName && !input.includes("node_modules/") && !/^[a-z-]{2,}:/.test(input))
       .map((input) => join(project.folder, input))
       .filter((input) => !isOfNode(input) && input !== globalsFile(file));
     const { warnings } = needs;
-    return { file, source: project.source, sourceMap: `${file}.map`, size: output?.bytes ?? 0, inputs, warnings };
+    const modules = linked.in(result.metafile);
+    const { source } = project;
+    return { file, source, sourceMap: `${file}.map`, size: output?.bytes ?? 0, inputs, warnings, linked: modules };
   } catch (error) {
     if (error !== null && typeof error === "object" && "errors" in error)
-      throw bundleError(project, error.errors as Message[]);
+      throw bundleError(project, error.errors as Message[], (text) => linked.remarksOn(text));
     throw error;
   }
 }
@@ -92,12 +99,13 @@ async function bundled(
   entry: Entry,
   options: BundleOptions,
   needs: Needs,
+  linked: LinkedModules,
 ): Promise<BuildResult<{ metafile: true }>> {
   try {
-    return await bundleOnce(project, file, entry, options, needs);
+    return await bundleOnce(project, file, entry, options, needs, linked);
   } catch (error) {
     if (!needs.addBrowserForms() && !(isTopLevelAwait(error) && needs.leaveStores())) throw error;
-    return bundled(project, file, entry, options, needs);
+    return bundled(project, file, entry, options, needs, linked);
   }
 }
 
@@ -117,6 +125,7 @@ async function bundleOnce(
   { contents, prologue }: Entry,
   { minify, checkResponses }: BundleOptions,
   needs: Needs,
+  linked: LinkedModules,
 ): Promise<BuildResult<{ metafile: true }>> {
   needs.begin();
   const globals = needs.globalsModule();
@@ -140,6 +149,7 @@ async function bundleOnce(
       nodeModules(needs),
       intl(needs, project.folder),
       needs.sdkParts.plugin,
+      linked.plugin,
       sources(needs, project.folder),
     ],
     // Packages choose their checks and messages by it, as bundlers define it.

@@ -185,6 +185,11 @@ function glueFailure(at: number): GlueOutcome {
   return { reason, detail };
 }
 
+/** Asks the dispatcher of linked WebAssembly modules: a call whose method has a length that no method has (`linked.wat`). */
+function glueAsk(operation: number, a: number, b: number, c: number, d: number): number {
+  return $start(operation, -1, a | 0, b | 0, c | 0, d | 0, 0, 0, 0, 0, 0);
+}
+
 /** Ends calls that the last request has left, for the next one. */
 function glueForget(): void {
   if (glue.timer !== 0) glueClearTimeout(glue.timer);
@@ -203,4 +208,4 @@ declare const glueSetTimeout: (callback: () => void, milliseconds: number) => nu
 declare const glueClearTimeout: (timer: number) => void;
 
 /** The functions, as they stand in the bindings. */
-export const callFunctions = [glueStart, glueEnded, GlueAnswer, glueAnswer, glueFailure, glueForget];
+export const callFunctions = [glueStart, glueEnded, GlueAnswer, glueAnswer, glueFailure, glueAsk, glueForget];

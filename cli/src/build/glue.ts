@@ -366,6 +366,7 @@ let glue = {
 };
 ${functions.map((each) => each.toString()).join("\n")}
 contentGlobal[Symbol.for("tenon.calls")] = glueStart;
+contentGlobal[Symbol.for("tenon.modules")] = { memory: $memory, allocate: $realloc, free: $dealloc, ask: glueAsk };
 `
     .replaceAll("glueHandle", "export_handler_0_1_0$handle")
     .replaceAll(/\$(start|take|cancel)\b/g, "$$import_sdk_core_calls_0_1_0$$$1")

@@ -22,7 +22,7 @@ export function snapshotComponentizer(
   return async (bundle) => {
     const source = await readFile(bundle.file);
     try {
-      const built = await fromNative(engine.build(basename(bundle.file), source, tools));
+      const built = await fromNative(engine.build(basename(bundle.file), source, tools, [...bundle.linked]));
       const { component, stateBytes } = built;
       await requireHandled(built.printed, bundle);
       const { printed, warnings } = await randomPlaces(built.printed, bundle);

@@ -37,7 +37,8 @@ export async function watch(project: Project, changed: (paths: readonly string[]
     changed(found);
   };
   const within = (path: string) => relative(project.folder, path).split(sep);
-  const isLeft = (path: string) => within(path).some((part) => left.has(part)) || /~$|\.sw[a-z]$/.test(path);
+  const isLeft = (path: string) =>
+    within(path).some((part) => left.has(part)) || /~$|\.sw[a-z]$|\.wasm\.d\.ts$/.test(path);
   // Watches the whole folder, because missing files (an import's file, `wit/`) cannot be watched otherwise.
   const watcher = watchFiles(project.folder, { ignoreInitial: true, ignored: isLeft });
   watcher.on("all", (event, path) => {

@@ -128,7 +128,59 @@ pub fn enclose(handler: Vec<u8>) -> Result<Vec<u8>, ComposeError> {
     graph.encode(EncodeOptions::default()).map_err(ComposeError::wiring)
 }
 
+/// A component whose exports a handler imports.
+#[derive(Clone, Debug)]
+pub struct Part<'a> {
+    /// The component.
+    pub bytes: &'a [u8],
+    /// Its exports, and the handler's names for them.
+    pub exports: Vec<(String, String)>,
+}
+
+/// Composes a handler with components that it calls. The result exports the handler interface, and imports everything else
+/// that any of them imports.
+///
+/// # Errors
+///
+/// - [`ComposeError::NotAComponent`] when one is text, a core module, or damaged.
+/// - [`ComposeError::MissingInterface`] when the handler does not export a handler.
+/// - [`ComposeError::Wiring`] when an export is not there, or has another type than the handler expects.
+pub fn attach(handler: &[u8], parts: &[Part<'_>]) -> Result<Vec<u8>, ComposeError> {
+    let mut graph = CompositionGraph::new();
+    let inner = register(&mut graph, "handler", handler)?;
+    let world = &graph.types()[graph[inner].ty()];
+    let export = world.exports.keys().find(|name| name.starts_with(HANDLER)).cloned();
+    let export = export.ok_or_else(|| ComposeError::MissingInterface {
+        wanted: HANDLER.trim_end_matches('@').to_string(),
+        exports: world.exports.keys().cloned().collect(),
+    })?;
+    let mut made = Vec::new();
+    for (number, part) in parts.iter().enumerate() {
+        let package = register_as(&mut graph, "imported component", &format!("part{number}"), part.bytes)?;
+        made.push((graph.instantiate(package), part));
+    }
+    let inner = graph.instantiate(inner);
+    for (instance, part) in made {
+        for (export, import) in &part.exports {
+            let implementation = graph.alias_instance_export(instance, export).map_err(ComposeError::wiring)?;
+            graph.set_instantiation_argument(inner, import, implementation).map_err(ComposeError::wiring)?;
+        }
+    }
+    let exported = graph.alias_instance_export(inner, &export).map_err(ComposeError::wiring)?;
+    graph.export(exported, &export).map_err(ComposeError::wiring)?;
+    graph.encode(EncodeOptions::default()).map_err(ComposeError::wiring)
+}
+
 fn register(graph: &mut CompositionGraph, role: &'static str, bytes: &[u8]) -> Result<PackageId, ComposeError> {
+    register_as(graph, role, role, bytes)
+}
+
+fn register_as(
+    graph: &mut CompositionGraph,
+    role: &'static str,
+    name: &str,
+    bytes: &[u8],
+) -> Result<PackageId, ComposeError> {
     let not_a_component = |reason: String| ComposeError::NotAComponent { role, reason };
     match bytes {
         [0, b'a', b's', b'm', 0x0d, 0, 1, 0, ..] => {}
@@ -137,7 +189,7 @@ fn register(graph: &mut CompositionGraph, role: &'static str, bytes: &[u8]) -> R
     }
     // The readers below recurse into nested components.
     tenon_screen::screen(bytes).map_err(|refused| not_a_component(refused.to_string()))?;
-    let package = Package::from_bytes(&format!("tenon:{role}"), None, bytes, graph.types_mut())
+    let package = Package::from_bytes(&format!("tenon:{name}"), None, bytes, graph.types_mut())
         .map_err(|error| not_a_component(format!("{error:#}")))?;
     graph.register_package(package).map_err(ComposeError::wiring)
 }

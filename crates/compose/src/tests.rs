@@ -104,3 +104,33 @@ fn a_bridge_that_is_none_is_refused() {
     let error = compose(&tenon_fixtures::echo(200), &tenon_fixtures::stranger()).unwrap_err();
     assert_eq!(error.code(), "NOT_A_BRIDGE");
 }
+
+/// A handler that imports a function, and a component with one.
+const CALLER: &str = r#"(component
+  (import "given" (func $given (result u32)))
+  (component $c (import "f" (func (result u32))) (export "f" (func 0)))
+  (instance $i (instantiate $c (with "f" (func $given))))
+  (export "sdk:core/handler@0.1.0" (instance $i)))"#;
+const CALLED: &str = r#"(component
+  (import "wasi:random/random@0.2.10" (instance (export "get-random-u64" (func (result u64)))))
+  (core module $m (func (export "f") (result i32) (i32.const 7)))
+  (core instance $i (instantiate $m))
+  (func (export "f") (result u32) (canon lift (core func $i "f"))))"#;
+
+#[test]
+fn a_handler_is_composed_with_the_components_that_it_calls() {
+    let (caller, called) = (wat::parse_str(CALLER).unwrap(), wat::parse_str(CALLED).unwrap());
+    let part =
+        |export: &str, import: &str| Part { bytes: &called, exports: vec![(export.to_owned(), import.to_owned())] };
+    let composed = attach(&caller, &[part("f", "given")]).unwrap();
+    let Interfaces { imports, exports } = interfaces(&composed).unwrap();
+    assert_eq!(
+        (imports, exports),
+        (vec!["wasi:random/random@0.2.10".to_owned()], vec!["sdk:core/handler@0.1.0".to_owned()])
+    );
+    assert!(matches!(attach(&caller, &[part("g", "given")]), Err(ComposeError::Wiring { .. })));
+    assert!(matches!(attach(&caller, &[part("f", "taken")]), Err(ComposeError::Wiring { .. })));
+    assert!(matches!(attach(&called, &[]), Err(ComposeError::MissingInterface { .. })));
+    let broken = Part { bytes: b"(component)", exports: Vec::new() };
+    assert!(matches!(attach(&caller, &[broken]), Err(ComposeError::NotAComponent { role: "imported component", .. })));
+}

@@ -10,12 +10,14 @@ use wasm_encoder::{
     CodeSection, ConstExpr, Encode, ExportKind, ExportSection, Function, Instruction, Module, RawSection,
 };
 use wasmparser::{
-    BinaryReader, CodeSectionReader, CompositeInnerType, CustomSectionReader, ExportSectionReader, ExternalKind,
-    FuncType, FunctionSectionReader, GlobalSectionReader, ImportSectionReader, KnownCustom, Name, Operator, TypeRef,
-    TypeSectionReader, ValType,
+    BinaryReader, CodeSectionReader, CompositeInnerType, CustomSectionReader, ElementItems, ElementKind,
+    ElementSectionReader, ExportSectionReader, ExternalKind, FuncType, FunctionSectionReader, GlobalSectionReader,
+    ImportSectionReader, KnownCustom, Name, Operator, TypeRef, TypeSectionReader, ValType,
 };
 
-use crate::section::{CODE, CUSTOM, EXPORT, FUNCTION, GLOBAL, IMPORT, PREAMBLE, Section, TYPE, sections};
+use crate::section::{
+    CODE, CUSTOM, ELEMENT, EXPORT, FUNCTION, GLOBAL, IMPORT, PREAMBLE, Section, TABLE, TYPE, sections,
+};
 use crate::state::{Global, constant};
 
 /// The reason why a module cannot be rewritten.
@@ -47,6 +49,8 @@ pub struct Rewrite<'a> {
     added_types: Vec<FuncType>,
     added_globals: Vec<Global>,
     added_exports: Vec<(&'a str, u32)>,
+    /// Names under which the first table is exported.
+    added_tables: Vec<&'a str>,
     calls: HashMap<u32, u32>,
     shown: HashMap<&'a str, u32>,
 }
@@ -71,6 +75,7 @@ impl<'a> Rewrite<'a> {
             added_types: Vec::new(),
             added_globals: Vec::new(),
             added_exports: Vec::new(),
+            added_tables: Vec::new(),
             calls: HashMap::new(),
             shown: HashMap::new(),
         };
@@ -259,6 +264,35 @@ impl<'a> Rewrite<'a> {
         Ok(self.globals + u32::try_from(self.added_globals.len() - 1)?)
     }
 
+    /// Exports the first table under a name that is not taken, so that functions can be put into a place of it.
+    ///
+    /// # Errors
+    ///
+    /// When the module has no table, or another function in that place.
+    pub fn export_table(&mut self, name: &'a str, place: u32) -> Result<(), Error> {
+        let mut tables = self.reader(TABLE).ok_or("the module has no table")?;
+        if tables.read_var_u32()? == 0 {
+            return Err("the module has no table".into());
+        }
+        if let Some(elements) = self.reader(ELEMENT) {
+            for element in ElementSectionReader::new(elements)? {
+                let element = element?;
+                let ElementKind::Active { offset_expr, .. } = element.kind else { continue };
+                let length = match element.items {
+                    ElementItems::Functions(items) => items.count(),
+                    ElementItems::Expressions(_, items) => items.count(),
+                };
+                match constant(&offset_expr)? {
+                    Some(Global::I32(start))
+                        if !(start.cast_unsigned()..).take(length as usize).any(|at| at == place) => {}
+                    _ => return Err(format!("place {place} of the table is not known to be empty").into()),
+                }
+            }
+        }
+        self.added_tables.push(name);
+        Ok(())
+    }
+
     /// Redirects calls of `from` to `to` in the functions of the original. References to `from`, as in tables, stay.
     pub fn call_instead(&mut self, from: u32, to: u32) {
         self.calls.insert(from, to);
@@ -279,7 +313,7 @@ impl<'a> Rewrite<'a> {
             (TYPE, !self.added_types.is_empty()),
             (FUNCTION, !self.added.is_empty()),
             (GLOBAL, !self.added_globals.is_empty()),
-            (EXPORT, !self.added_exports.is_empty()),
+            (EXPORT, !self.added_exports.is_empty() || !self.added_tables.is_empty()),
         ];
         if needed.iter().any(|(id, needed)| *needed && self.reader(*id).is_none()) {
             return Err("the module has no section for an added item".into());
@@ -326,6 +360,9 @@ impl<'a> Rewrite<'a> {
         }
         for (name, function) in &self.added_exports {
             exports.export(name, ExportKind::Func, *function);
+        }
+        for name in &self.added_tables {
+            exports.export(name, ExportKind::Table, 0);
         }
         Ok(exports)
     }
@@ -431,33 +468,4 @@ impl Reencode for Calls<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use wasmtime::{Engine, Instance, Module, Store};
-
-    use super::*;
-
-    #[test]
-    fn calls_reach_another_function_and_references_stay() {
-        let text = r#"(module
-          (table 1 funcref)
-          (func $one (export "one") (result i32) (i32.const 1))
-          (func (export "two") (result i32) (i32.const 2))
-          (elem declare func $one)
-          (func (export "both") (result i32)
-            (table.set (i32.const 0) (ref.func $one))
-            (i32.add (i32.mul (call $one) (i32.const 10)) (call_indirect (result i32) (i32.const 0))))
-          (func (export "last") (result i32) (return_call $one)))"#;
-        let module = wat::parse_str(text).unwrap();
-        let mut rewrite = Rewrite::of(&module).unwrap();
-        let function = |name| rewrite.exported(name).unwrap().function;
-        let (one, two) = (function("one"), function("two"));
-        rewrite.call_instead(one, two);
-        let engine = Engine::default();
-        let mut store = Store::new(&engine, ());
-        let made = Module::new(&engine, rewrite.finish().unwrap()).unwrap();
-        let instance = Instance::new(&mut store, &made, &[]).unwrap();
-        let answers = ["one", "both", "last"]
-            .map(|name| instance.get_typed_func::<(), i32>(&mut store, name).unwrap().call(&mut store, ()).unwrap());
-        assert_eq!(answers, [1, 21, 2]);
-    }
-}
+mod tests;

@@ -26,6 +26,8 @@ pub const MEMORY: u8 = SectionId::Memory as u8;
 pub const GLOBAL: u8 = SectionId::Global as u8;
 /// Exports.
 pub const EXPORT: u8 = SectionId::Export as u8;
+/// Elements of tables.
+pub const ELEMENT: u8 = SectionId::Element as u8;
 /// The start function.
 pub const START: u8 = SectionId::Start as u8;
 /// Bodies of functions.
@@ -37,6 +39,8 @@ pub const DATA_COUNT: u8 = SectionId::DataCount as u8;
 
 /// Sections of a component (Component Model, Binary).
 pub const CORE_MODULE: u8 = ComponentSectionId::CoreModule as u8;
+/// Instances of core modules.
+pub const CORE_INSTANCE: u8 = ComponentSectionId::CoreInstance as u8;
 /// A nested component.
 pub const COMPONENT: u8 = ComponentSectionId::Component as u8;
 

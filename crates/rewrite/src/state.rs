@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use sha2::{Digest, Sha256};
+use wasm_encoder::Encode;
 use wasmparser::{
     BinaryReader, BinaryReaderError, CodeSectionReader, DataKind, DataSectionReader, GlobalSectionReader,
     MemorySectionReader, Operator, Parser,
@@ -100,6 +101,25 @@ impl<'a> EngineModule<'a> {
             Some(module) => sections(self.bytes, module.content.start + PREAMBLE..module.content.end),
             None => Ok(Vec::new()),
         }
+    }
+
+    /// Returns the whole with another content in the section of the path at this depth: 0 is the whole itself, 1 the outermost
+    /// section, and the path's length the engine.
+    #[must_use]
+    pub fn replaced(&self, depth: usize, mut content: Vec<u8>) -> Vec<u8> {
+        for (above, section) in self.path.iter().take(depth).enumerate().rev() {
+            let around = match above.checked_sub(1).and_then(|above| self.path.get(above)) {
+                Some(above) => above.content.clone(),
+                None => 0..self.bytes.len(),
+            };
+            let mut made = Vec::with_capacity(around.len() + content.len());
+            made.extend_from_slice(&self.bytes[around.start..section.start]);
+            made.push(section.id);
+            content.encode(&mut made);
+            made.extend_from_slice(&self.bytes[section.content.end..around.end]);
+            content = made;
+        }
+        content
     }
 
     /// Returns the engine's state, and the digest of the rest of the component.

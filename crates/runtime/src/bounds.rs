@@ -5,11 +5,14 @@ use wasmtime::{ResourceLimiter, Result};
 use crate::config::{Limits, size};
 
 /// Limits of a component's parts. One that Tenon composes has about a dozen core instances, two memories (engine and
-/// bridge) and a handful of tables; foreign ones get the same limits, and one more instance, which restores their
-/// globals.
-const CORE_INSTANCES: usize = 25;
-pub(crate) const MEMORIES: usize = 4;
-pub(crate) const TABLES: usize = 8;
+/// bridge) and a handful of tables, besides those of the modules that its handler imports. Foreign ones get the same
+/// limits, and one more instance, which restores their globals.
+const CORE_INSTANCES: usize = 25 + LINKED;
+pub(crate) const MEMORIES: usize = 4 + LINKED;
+pub(crate) const TABLES: usize = 8 + LINKED;
+
+/// The most modules and memories that a build links (`tenon_link`), and as many tables.
+const LINKED: usize = 8;
 
 /// The bounds of one store: all memories together, and all tables together. Growth beyond fails in the guest.
 pub(crate) struct Bounds {

@@ -10,6 +10,9 @@ use crate::wasi::{World, write_to};
 
 const CALLS: &str = "sdk:core/calls@0.1.0";
 
+/// The length of a method that stands for a call to a linked module (`linked.wat`).
+const MODULE: i32 = -1;
+
 /// Handle of every timer.
 const TIMER: i32 = 1;
 
@@ -36,7 +39,7 @@ pub(crate) fn define(linker: &mut Linker<World>, module: &Module) -> Result<()> 
         "start",
         |mut guest: Caller<'_, World>,
          _: i32,
-         _: i32,
+         method_length: i32,
          _: i32,
          _: i32,
          _: i32,
@@ -46,6 +49,9 @@ pub(crate) fn define(linker: &mut Linker<World>, module: &Module) -> Result<()> 
          _: i32,
          _: i32,
          _: i32| {
+            if method_length == MODULE {
+                return Err(Error::new(TopLevelCall("a WebAssembly module", "the handler".to_owned())));
+            }
             let calls = calls(&mut guest)?;
             calls.started += 1;
             Ok(calls.started)

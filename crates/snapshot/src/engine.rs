@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use tenon_cpu::Cpu;
+use tenon_link::{Linked, link};
 use tenon_trusted_folder::Folder;
 use wasm_encoder::{ComponentSection, ProducersField, ProducersSection};
 
@@ -55,15 +56,25 @@ impl Engine {
     }
 
     /// Runs the top level of a bundle, one ES module, and makes a component from the resulting engine. Stack traces
-    /// call the bundle `name`. The component records `tools`, names and versions, as its producers. This computes for
-    /// seconds, so it must not run on a thread that others wait for.
+    /// call the bundle `name`. The component records `tools`, names and versions, as its producers, and contains the
+    /// modules that the bundle calls, `linked`. This computes for seconds, so it must not run on a thread that others wait
+    /// for.
     ///
     /// # Errors
     ///
-    /// The variants of [`SnapshotError`] about the top level.
-    pub fn build(&self, name: &str, bundle: &[u8], tools: &[(String, String)]) -> Result<Built, SnapshotError> {
+    /// The variants of [`SnapshotError`] about the top level, and [`SnapshotError::Link`].
+    pub fn build(
+        &self,
+        name: &str,
+        bundle: &[u8],
+        tools: &[(String, String)],
+        linked: &[Linked<'_>],
+    ) -> Result<Built, SnapshotError> {
         let RunOutput { written: mut component, state_bytes, printed } =
             self.runner.run(name, bundle, |state| template::with_state(&self.template, state))?;
+        if !linked.is_empty() {
+            component = link(&component, linked)?;
+        }
         note_tools(&mut component, tools);
         Ok(Built { component, state_bytes, printed })
     }

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use tenon_link::LinkError;
+
 /// The reason why there is no component or no engine.
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {
@@ -17,6 +19,9 @@ pub enum SnapshotError {
     /// The top level needs more memory than a handler may have.
     #[error("the top level needs more than {0} MiB of memory")]
     Memory(usize),
+    /// A WebAssembly module that the bundle imports cannot be linked.
+    #[error("{0}")]
+    Link(#[from] LinkError),
     /// The engine cannot be prepared from the ingredients, or its code cannot run.
     #[error("the JavaScript engine cannot be prepared: {0}")]
     Engine(String),
@@ -34,6 +39,7 @@ impl SnapshotError {
             Self::HostCall(_) => "TOP_LEVEL_CALL",
             Self::Endless(_) => "TOP_LEVEL_ENDLESS",
             Self::Memory(_) => "TOP_LEVEL_MEMORY",
+            Self::Link(_) => "BUILD",
             Self::Engine(_) => "ENGINE",
             Self::Keep(_) => "WRITE",
         }

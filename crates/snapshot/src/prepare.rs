@@ -13,14 +13,14 @@ use crate::encode::encode;
 use crate::error::SnapshotError;
 use crate::files::Files;
 use crate::run::{Runner, configured, configured_for};
-use crate::starlingmonkey::{arguments, clock, entropy, log, poll, taken};
+use crate::starlingmonkey::{arguments, clock, entropy, linked, log, poll, taken};
 use crate::template;
 
 /// The engine's function that reads the bundle and runs its top level.
 pub(crate) const INITIALIZE: &str = "componentize.wizer";
 
 /// Sources that determine a prepared engine.
-const SOURCES: [&str; 18] = [
+const SOURCES: [&str; 20] = [
     include_str!("starlingmonkey/arguments.rs"),
     include_str!("starlingmonkey/arguments.wat"),
     include_str!("starlingmonkey/clock.rs"),
@@ -28,6 +28,8 @@ const SOURCES: [&str; 18] = [
     include_str!("starlingmonkey/entropy.rs"),
     include_str!("graft.rs"),
     include_str!("starlingmonkey/hollow.rs"),
+    include_str!("starlingmonkey/linked.rs"),
+    include_str!("starlingmonkey/linked.wat"),
     include_str!("starlingmonkey/log.rs"),
     include_str!("starlingmonkey/log.wat"),
     include_str!("starlingmonkey/poll.rs"),
@@ -127,6 +129,7 @@ fn rewritten(engine: &[u8]) -> Result<Vec<u8>, tenon_rewrite::Error> {
     poll::wait_for_calls(&mut rewrite)?;
     taken::pack_headers(&mut rewrite)?;
     log::write_as_value(&mut rewrite)?;
+    linked::call_modules(&mut rewrite)?;
     arguments::gather(&mut rewrite)?;
     rewrite.finish()
 }

@@ -6,6 +6,7 @@
 
 use std::path::Path;
 
+use tenon_link::{Linked, link};
 use tenon_trusted_folder::Folder;
 
 use crate::encode::encode;
@@ -61,12 +62,14 @@ impl SpecializableEngine {
         Ok(Snapshot { module, printed })
     }
 
-    /// Makes a component from weval's output for a snapshot's module. It is for serving and records no tools.
+    /// Makes a component from weval's output for a snapshot's module, with the modules that it calls. It is for serving and
+    /// records no tools.
     ///
     /// # Errors
     ///
-    /// [`SnapshotError::Engine`] when it cannot be encoded as a component.
-    pub fn component(&self, specialized: &[u8]) -> Result<Vec<u8>, SnapshotError> {
-        encode(specialized, &self.adapter)
+    /// [`SnapshotError::Engine`] when it cannot be encoded as a component, and [`SnapshotError::Link`].
+    pub fn component(&self, specialized: &[u8], linked: &[Linked<'_>]) -> Result<Vec<u8>, SnapshotError> {
+        let component = encode(specialized, &self.adapter)?;
+        if linked.is_empty() { Ok(component) } else { Ok(link(&component, linked)?) }
     }
 }

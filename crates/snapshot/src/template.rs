@@ -77,25 +77,8 @@ pub(crate) fn module_with_state(template: &[u8], state: &State<'_>) -> Result<Ve
 pub(crate) fn with_state(template: &[u8], state: &State<'_>) -> Result<Vec<u8>, SnapshotError> {
     let found = EngineModule::find(template).map_err(SnapshotError::engine)?;
     let sections = found.sections().map_err(SnapshotError::engine)?;
-    let mut inner = write_module(template, &sections, state, false).map_err(SnapshotError::engine)?;
-    for (depth, section) in found.path.iter().enumerate().rev() {
-        let around = match depth.checked_sub(1).and_then(|above| found.path.get(above)) {
-            Some(above) => above.content.clone(),
-            None => 0..template.len(),
-        };
-        inner = exchange(template, &around, section, &inner);
-    }
-    Ok(inner)
-}
-
-/// Copies the range `around`, with another content for one of its sections.
-fn exchange(bytes: &[u8], around: &Range<usize>, section: &Section, content: &[u8]) -> Vec<u8> {
-    let mut made = Vec::with_capacity(around.len() + content.len());
-    made.extend_from_slice(&bytes[around.start..section.start]);
-    made.push(section.id);
-    content.encode(&mut made);
-    made.extend_from_slice(&bytes[section.content.end..around.end]);
-    made
+    let engine = write_module(template, &sections, state, false).map_err(SnapshotError::engine)?;
+    Ok(found.replaced(found.path.len(), engine))
 }
 
 fn write_module(

@@ -110,7 +110,7 @@ fn a_component_starts_with_what_the_top_level_left() {
     let folder = tempfile::tempdir().unwrap();
     let engine = prepared(folder.path());
     let bundle = [b"+", &[7; 999][..]].concat();
-    let built = engine.build("h.js", &bundle, &[("tenon".to_owned(), "1".to_owned())]).unwrap();
+    let built = engine.build("h.js", &bundle, &[("tenon".to_owned(), "1".to_owned())], &[]).unwrap();
     wasmparser::Validator::new_with_features(wasmparser::WasmFeatures::default())
         .validate_all(&built.component)
         .unwrap();
@@ -129,17 +129,17 @@ fn a_component_starts_with_what_the_top_level_left() {
     assert_ne!((STARTED..STARTED + 8).map(byte).collect::<Vec<_>>(), [0; 8]);
 
     // A component with another state and without recorded tools has the same code.
-    let other = engine.build("h.js", b"other", &[]).unwrap();
+    let other = engine.build("h.js", b"other", &[], &[]).unwrap();
     assert_eq!(EngineModule::find(&other.component).unwrap().take_apart().unwrap().1, digest);
     assert!(!other.component.windows(9).any(|bytes| bytes == b"producers"));
-    assert_eq!(engine.build("h.js", b"other", &[]).unwrap().component, other.component, "builds can be repeated");
+    assert_eq!(engine.build("h.js", b"other", &[], &[]).unwrap().component, other.component, "builds can be repeated");
 }
 
 #[test]
 fn an_engine_that_is_shipped_builds_the_same_and_can_be_made_again() {
     let (own, package, cache) =
         (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let expected = prepared(own.path()).build("h.js", b"bundle", &[]).unwrap().component;
+    let expected = prepared(own.path()).build("h.js", b"bundle", &[], &[]).unwrap().component;
     prepare_shipped(package.path(), "key", ingredients()).unwrap();
     let content = |folder: &Path| {
         let mut all: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -153,7 +153,7 @@ fn an_engine_that_is_shipped_builds_the_same_and_can_be_made_again() {
     assert!(install(cache.path(), "other", package.path()).is_err());
     install(cache.path(), "key", package.path()).unwrap();
     let shipped = Engine::open(cache.path(), "key").unwrap().unwrap();
-    assert!(shipped.build("h.js", b"bundle", &[]).unwrap().component == expected);
+    assert!(shipped.build("h.js", b"bundle", &[], &[]).unwrap().component == expected);
 }
 
 /// weval's change to a module between the two is left out here.
@@ -164,27 +164,27 @@ fn a_snapshot_for_weval_is_the_same_engine_and_state() {
     prepare_specializable(folder.path(), "weval", ingredients()).unwrap();
     let engine = SpecializableEngine::open(folder.path(), "weval").unwrap().unwrap();
     let snapshot = engine.snapshot("h.js", b"bundle").unwrap();
-    let component = engine.component(&snapshot.module).unwrap();
-    let plain = prepared(folder.path()).build("h.js", b"bundle", &[]).unwrap().component;
+    let component = engine.component(&snapshot.module, &[]).unwrap();
+    let plain = prepared(folder.path()).build("h.js", b"bundle", &[], &[]).unwrap().component;
     let take_apart = |component| {
         let (state, digest) = EngineModule::find(component).unwrap().take_apart().unwrap();
         (format!("{state:?}"), digest)
     };
     assert_eq!(take_apart(&component), take_apart(&plain));
     assert!(matches!(engine.snapshot("h.js", b"! no"), Err(SnapshotError::TopLevel(_))));
-    assert!(matches!(engine.component(b"no module"), Err(SnapshotError::Engine(_))));
+    assert!(matches!(engine.component(b"no module", &[]), Err(SnapshotError::Engine(_))));
 }
 
 #[test]
 fn a_top_level_that_fails_says_why() {
     let folder = tempfile::tempdir().unwrap();
     let engine = prepared(folder.path());
-    let fail = |bundle: &[u8]| engine.build("h.js", bundle, &[]).unwrap_err();
+    let fail = |bundle: &[u8]| engine.build("h.js", bundle, &[], &[]).unwrap_err();
     assert!(matches!(fail(b"! it said"), SnapshotError::TopLevel(said) if said.starts_with("! it said")));
     assert!(matches!(fail(b"? memory"), SnapshotError::Memory(_)));
     let SnapshotError::HostCall(called) = fail(b"* time") else { panic!("it calls the host") };
     assert_eq!(called, "now of wasi:clocks/monotonic-clock@0.2.10");
-    assert!(matches!(engine.build("gone.js", b"", &[]), Err(SnapshotError::TopLevel(_))));
+    assert!(matches!(engine.build("gone.js", b"", &[], &[]), Err(SnapshotError::TopLevel(_))));
 }
 
 #[test]

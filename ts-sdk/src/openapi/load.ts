@@ -57,6 +57,8 @@ function bundleAs(format: "cjs" | "esm", source: string): Bundled {
     conditions: ["tenon", "worker", "import", "default"],
     target: "node20",
     external: ["wasi:*"],
+    // A module's functions are not called at top level.
+    loader: { ".wasm": "empty" },
     // Empty as in CommonJS, because the bundle does not run as a module.
     ...(format === "esm" ? { define: { "import.meta": "{}" } } : {}),
     logLevel: "silent",

@@ -4,3 +4,4 @@
  */
 export { type TestApp, type TestOptions, type TestRequest, testApp } from "./test-app.ts";
 export { TestResponse } from "./test-response.ts";
+export { type WasmPlugin, wasm } from "./wasm.ts";

@@ -14,8 +14,8 @@ const OWN: &str = "engine";
 
 impl Rewrite<'_> {
     /// Adds the functions and globals of a small module, and returns the new number of each of its exports. Its imports
-    /// are resolved in two ways: `engine` means the module's exports and memory, and any other name an import of the
-    /// module from a module whose name starts with it. None when the module lacks one of them.
+    /// are resolved in two ways: `engine` means the module's exports, memory and exported table, and any other name an import of
+    /// the module from a module whose name starts with it. None when the module lacks one of them.
     ///
     /// # Errors
     ///
@@ -41,6 +41,9 @@ impl Rewrite<'_> {
                 Payload::ImportSection(imports) => {
                     for import in imports.into_imports() {
                         let import = import?;
+                        if matches!(import.ty, TypeRef::Table(_)) && !self.added_tables.contains(&import.name) {
+                            return Err("the grafted module imports an unknown table".into());
+                        }
                         let TypeRef::Func(ty) = import.ty else { continue };
                         let known = match import.module {
                             OWN => self.exported(import.name),
@@ -124,6 +127,10 @@ impl Reencode for Map {
         Ok(self.functions[function as usize])
     }
 
+    fn type_index(&mut self, ty: u32) -> Result<u32, reencode::Error> {
+        Ok(self.types[ty as usize])
+    }
+
     fn global_index(&mut self, global: u32) -> Result<u32, reencode::Error> {
         Ok(self.globals[global as usize])
     }
@@ -173,6 +180,36 @@ mod tests {
         let instance = Instance::new(&mut store, &made, &[]).unwrap();
         let ask = instance.get_typed_func::<i32, i32>(&mut store, "ask").unwrap();
         assert_eq!([10, 20].map(|value| ask.call(&mut store, value).unwrap()), [101 + 20, 102 + 40]);
+    }
+
+    #[test]
+    fn functions_of_a_small_module_call_through_an_exported_table() {
+        let graft = r#"(module
+          (import "engine" "more" (table 1 funcref))
+          (type $none (func))
+          (type $number (func (param i32) (result i32)))
+          (func (export "through") (param i32) (result i32)
+            (call_indirect (type $number) (local.get 0) (i32.const 0))))"#;
+        let text = MODULE.replace("(memory", "(table 2 funcref) (elem (i32.const 1) $two) (memory");
+        let (module, graft) = (wat::parse_str(text).unwrap(), wat::parse_str(graft).unwrap());
+        let mut rewrite = Rewrite::of(&module).unwrap();
+        assert!(rewrite.graft(&graft).unwrap_err().to_string().contains("unknown table"));
+        let mut rewrite = Rewrite::of(&module).unwrap();
+        assert!(rewrite.export_table("more", 1).unwrap_err().to_string().contains("place 1"));
+        rewrite.export_table("more", 0).unwrap();
+        let through = rewrite.graft(&graft).unwrap().unwrap()[0].1;
+        let twice = rewrite.exported("twice").unwrap();
+        rewrite.call_instead(twice.function, through.function);
+        let engine = Engine::default();
+        let mut store = Store::new(&engine, ());
+        let made = Module::new(&engine, rewrite.finish().unwrap()).unwrap();
+        let instance = Instance::new(&mut store, &made, &[]).unwrap();
+        let table = instance.get_table(&mut store, "more").unwrap();
+        let twice = instance.get_func(&mut store, "twice").unwrap();
+        let ask = instance.get_typed_func::<i32, i32>(&mut store, "ask").unwrap();
+        assert!(ask.call(&mut store, 21).is_err());
+        table.set(&mut store, 0, wasmtime::Ref::Func(Some(twice))).unwrap();
+        assert_eq!(ask.call(&mut store, 21).unwrap(), 42);
     }
 
     #[test]

@@ -9,6 +9,7 @@ pub(crate) mod clock;
 pub(crate) mod entropy;
 pub(crate) mod garbage;
 pub(crate) mod hollow;
+pub(crate) mod linked;
 pub(crate) mod log;
 pub(crate) mod moment;
 pub(crate) mod poll;

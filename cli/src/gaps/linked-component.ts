@@ -1,0 +1,525 @@
+/**
+ * Functions of linked components: values in and out by the Canonical ABI. JavaScript is represented as jco does it.
+ *
+ * A lowered function has numbers as parameters (`flat`), and reads and writes the rest in the engine's memory.
+ */
+import { LinkedModule } from "./linked.ts";
+import { bytes, engine, values, view } from "./linked-engine.ts";
+
+/** A type of WIT, as `crates/link/src/component.rs` writes it, with names in camel case. */
+export type Type =
+  | string
+  | { readonly list: Type }
+  | { readonly option: Type }
+  | { readonly tuple: readonly Type[] }
+  | { readonly record: readonly (readonly [name: string, type: Type])[] }
+  | { readonly variant: readonly (readonly [name: string, type: Type | null])[] }
+  | { readonly enum: readonly string[] }
+  | { readonly flags: readonly string[] }
+  | { readonly result: readonly [ok: Type | null, error: Type | null] };
+
+/** A type's representation in memory and in numbers. */
+interface Codec {
+  readonly size: number;
+  readonly align: number;
+  /** Types of its numbers: `i`, `I`, `f` and `F`. */
+  readonly flat: string;
+  store(at: number, value: unknown): void;
+  load(at: number): unknown;
+  lower(value: unknown, to: Flat[]): void;
+  lift(from: Iterator<Flat>): unknown;
+}
+
+type Flat = number | bigint;
+
+/** The error of a function whose result is an error. */
+export class ComponentError extends Error {
+  readonly payload: unknown;
+
+  constructor(payload: unknown) {
+    super(typeof payload === "string" ? payload : `${String(payload)} (see error.payload)`);
+    this.payload = payload;
+  }
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** Allocations of the call that runs, which are freed after it. */
+let allocated: (readonly [at: number, size: number, align: number])[] = [];
+
+function allocate(size: number, align: number): number {
+  if (size === 0) return 0;
+  const its = engine();
+  const at = its.allocate(0, 0, align, size);
+  view(its, at + size);
+  allocated.push([at, size, align]);
+  return at;
+}
+
+/** Frees memory that a call has allocated for its result. */
+function release(at: number, size: number, align: number): void {
+  if (size !== 0) engine().free(at, size, align);
+}
+
+const aligned = (at: number, align: number) => Math.ceil(at / align) * align;
+
+/** A codec whose value is one number. */
+function number(
+  size: number,
+  flat: string,
+  store: (at: number, value: Flat) => void,
+  load: (at: number) => Flat,
+  toFlat: (value: unknown) => Flat,
+  fromFlat: (value: Flat) => unknown,
+): Codec {
+  return {
+    size,
+    align: size,
+    flat,
+    store: (at, value) => store(at, toFlat(value)),
+    load: (at) => fromFlat(load(at)),
+    lower: (value, to) => void to.push(toFlat(value)),
+    lift: (from) => fromFlat(from.next().value as Flat),
+  };
+}
+
+const whole = (size: 1 | 2 | 4, toFlat: (value: unknown) => number, fromFlat: (value: number) => unknown): Codec => {
+  const store = { 1: "setUint8", 2: "setUint16", 4: "setUint32" }[size] as "setUint16";
+  const load = { 1: "getUint8", 2: "getUint16", 4: "getUint32" }[size] as "getUint16";
+  return number(
+    size,
+    "i",
+    (at, value) => values[store](at, value as number, true),
+    (at) => values[load](at, true),
+    toFlat,
+    (value) => fromFlat(value as number),
+  );
+};
+
+const same = (value: unknown) => value as Flat;
+
+const long = (toFlat: (value: bigint) => bigint): Codec =>
+  number(
+    8,
+    "I",
+    (at, value) => values.setBigInt64(at, value as bigint, true),
+    (at) => values.getBigInt64(at, true),
+    (value) => BigInt.asIntN(64, value as bigint),
+    (value) => toFlat(value as bigint),
+  );
+
+function toChar(value: unknown): number {
+  const code = String(value).codePointAt(0);
+  const isOne = code !== undefined && String.fromCodePoint(code) === value && !(code >= 0xd800 && code < 0xe000);
+  if (!isOne) throw new TypeError(`${JSON.stringify(value)} is not one character`);
+  return code;
+}
+
+const primitives: Readonly<Record<string, Codec>> = {
+  bool: whole(
+    1,
+    (value) => (value ? 1 : 0),
+    (value) => value !== 0,
+  ),
+  u8: whole(
+    1,
+    (value) => Number(value) & 0xff,
+    (value) => value & 0xff,
+  ),
+  s8: whole(
+    1,
+    (value) => (Number(value) << 24) >> 24,
+    (value) => (value << 24) >> 24,
+  ),
+  u16: whole(
+    2,
+    (value) => Number(value) & 0xffff,
+    (value) => value & 0xffff,
+  ),
+  s16: whole(
+    2,
+    (value) => (Number(value) << 16) >> 16,
+    (value) => (value << 16) >> 16,
+  ),
+  u32: whole(
+    4,
+    (value) => Number(value) >>> 0,
+    (value) => value >>> 0,
+  ),
+  s32: whole(
+    4,
+    (value) => Number(value) | 0,
+    (value) => value | 0,
+  ),
+  u64: long((value) => BigInt.asUintN(64, value)),
+  s64: long((value) => value),
+  f32: number(
+    4,
+    "f",
+    (at, value) => values.setFloat32(at, value as number, true),
+    (at) => values.getFloat32(at, true),
+    (value) => Math.fround(Number(value)),
+    same,
+  ),
+  f64: number(
+    8,
+    "F",
+    (at, value) => values.setFloat64(at, value as number, true),
+    (at) => values.getFloat64(at, true),
+    Number,
+    same,
+  ),
+  char: whole(4, toChar, (value) => String.fromCodePoint(value)),
+  string: counted(
+    (value) => {
+      if (typeof value !== "string") throw new TypeError(`${String(value)} is not a string`);
+      const text = encoder.encode(value);
+      const at = allocate(text.length, 1);
+      bytes.set(text, at);
+      return [at, text.length];
+    },
+    (at, length) => {
+      if (length === 0) return "";
+      view(engine(), at + length);
+      const text = decoder.decode(bytes.subarray(at, at + length));
+      release(at, length, 1);
+      return text;
+    },
+  ),
+};
+
+/** A codec whose value is an address and a length. */
+function counted(
+  put: (value: unknown) => readonly [at: number, length: number],
+  take: (at: number, length: number) => unknown,
+): Codec {
+  return {
+    size: 8,
+    align: 4,
+    flat: "ii",
+    store(at, value) {
+      const [its, length] = put(value);
+      values.setUint32(at, its, true);
+      values.setUint32(at + 4, length, true);
+    },
+    load: (at) => take(values.getUint32(at, true), values.getUint32(at + 4, true)),
+    lower: (value, to) => void to.push(...put(value)),
+    lift: (from) => {
+      const at = Number(from.next().value) >>> 0;
+      return take(at, Number(from.next().value) >>> 0);
+    },
+  };
+}
+
+type TypedArray = { readonly buffer: ArrayBuffer; readonly byteOffset: number; readonly byteLength: number };
+type ArrayClass = {
+  readonly BYTES_PER_ELEMENT: number;
+  new (buffer: ArrayBuffer): TypedArray;
+  from(value: Iterable<never>): TypedArray;
+};
+
+/** Lists of numbers are typed arrays. */
+const arrays = {
+  u8: Uint8Array,
+  s8: Int8Array,
+  u16: Uint16Array,
+  s16: Int16Array,
+  u32: Uint32Array,
+  s32: Int32Array,
+  u64: BigUint64Array,
+  s64: BigInt64Array,
+  f32: Float32Array,
+  f64: Float64Array,
+} as unknown as Readonly<Record<string, ArrayClass>>;
+
+function list(type: Type): Codec {
+  const array = typeof type === "string" ? arrays[type] : undefined;
+  if (array !== undefined) {
+    const { BYTES_PER_ELEMENT: size } = array;
+    return counted(
+      (value) => {
+        const given = value instanceof (array as unknown as Uint8ArrayConstructor) ? value : undefined;
+        const { buffer, byteOffset, byteLength } = given ?? array.from(value as Iterable<never>);
+        const at = allocate(byteLength, size);
+        bytes.set(new Uint8Array(buffer as ArrayBuffer, byteOffset, byteLength), at);
+        return [at, byteLength / size];
+      },
+      (at, length) => {
+        view(engine(), at + length * size);
+        const made = new array(bytes.slice(at, at + length * size).buffer as ArrayBuffer);
+        release(at, length * size, size);
+        return made;
+      },
+    );
+  }
+  const item = codec(type);
+  return counted(
+    (value) => {
+      const items = Array.from(value as Iterable<unknown>);
+      const at = allocate(items.length * item.size, item.align);
+      for (const [index, each] of items.entries()) item.store(at + index * item.size, each);
+      return [at, items.length];
+    },
+    (at, length) => {
+      view(engine(), at + length * item.size);
+      const items = Array.from({ length }, (_, index) => item.load(at + index * item.size));
+      release(at, length * item.size, item.align);
+      return items;
+    },
+  );
+}
+
+/** Values one after the other. `get` and `make` are how JavaScript has them. */
+function sequence(
+  types: readonly Type[],
+  get: (value: never, index: number) => unknown,
+  make: (items: unknown[]) => unknown,
+): Codec {
+  const items = types.map(codec);
+  const align = Math.max(1, ...items.map((item) => item.align));
+  let size = 0;
+  const offsets = items.map((item) => {
+    const at = aligned(size, item.align);
+    size = at + item.size;
+    return at;
+  });
+  return {
+    size: aligned(size, align),
+    align,
+    flat: items.map((item) => item.flat).join(""),
+    store(at, value) {
+      for (const [index, item] of items.entries())
+        item.store(at + (offsets[index] as number), get(value as never, index));
+    },
+    load: (at) => make(items.map((item, index) => item.load(at + (offsets[index] as number)))),
+    lower(value, to) {
+      for (const [index, item] of items.entries()) item.lower(get(value as never, index), to);
+    },
+    lift: (from) => make(items.map((item) => item.lift(from))),
+  };
+}
+
+const record = (fields: readonly (readonly [string, Type])[]): Codec =>
+  sequence(
+    fields.map(([, type]) => type),
+    (value: Readonly<Record<string, unknown>>, index) => value[fields[index]?.[0] as string],
+    (items) => Object.fromEntries(fields.map(([name], index) => [name, items[index]])),
+  );
+
+const tuple = (types: readonly Type[]): Codec =>
+  sequence(
+    types,
+    (value: readonly unknown[], index) => value[index],
+    (items) => items,
+  );
+
+/** Bits of a number, to be read as another type. */
+const bits = new DataView(new ArrayBuffer(8));
+
+/** Converts a number of a case to the type that all cases share. */
+function widen(value: Flat, from: string, to: string): Flat {
+  if (from === to) return value;
+  if (from === "F") {
+    bits.setFloat64(0, value as number);
+    return bits.getBigInt64(0);
+  }
+  if (from === "f") bits.setFloat32(0, value as number);
+  else bits.setInt32(0, value as number);
+  return to === "I" ? BigInt(bits.getUint32(0)) : bits.getInt32(0);
+}
+
+function narrow(value: Flat, from: string, to: string): Flat {
+  if (from === to) return value;
+  if (to === "F") {
+    bits.setBigInt64(0, value as bigint);
+    return bits.getFloat64(0);
+  }
+  bits.setInt32(0, Number(BigInt.asIntN(32, BigInt(value))));
+  return to === "f" ? bits.getFloat32(0) : bits.getInt32(0);
+}
+
+function joined(flats: readonly string[]): string {
+  const length = Math.max(...flats.map((flat) => flat.length));
+  return Array.from({ length }, (_, index) => {
+    const types = new Set(flats.map((flat) => flat[index]).filter((type) => type !== undefined));
+    if (types.size === 1) return [...types][0];
+    return types.has("I") || types.has("F") ? "I" : "i";
+  }).join("");
+}
+
+/** One of several cases. `split` tells a value's case and its content, and `make` joins them. */
+function choice(
+  types: readonly (Type | null)[],
+  split: (value: never) => readonly [index: number, content: unknown],
+  make: (index: number, content: unknown) => unknown,
+): Codec {
+  const cases = types.map((type) => (type === null ? undefined : codec(type)));
+  const tag = primitives[types.length <= 256 ? "u8" : types.length <= 65_536 ? "u16" : "u32"] as Codec;
+  const align = Math.max(tag.align, ...cases.map((each) => each?.align ?? 1));
+  const offset = aligned(tag.size, Math.max(1, ...cases.map((each) => each?.align ?? 1)));
+  const content = joined(cases.map((each) => each?.flat ?? ""));
+  return {
+    size: aligned(offset + Math.max(0, ...cases.map((each) => each?.size ?? 0)), align),
+    align,
+    flat: `i${content}`,
+    store(at, value) {
+      const [index, its] = split(value as never);
+      tag.store(at, index);
+      cases[index]?.store(at + offset, its);
+    },
+    load(at) {
+      const index = tag.load(at) as number;
+      return make(index, cases[index]?.load(at + offset));
+    },
+    lower(value, to) {
+      const [index, its] = split(value as never);
+      const own: Flat[] = [];
+      const flat = cases[index]?.flat ?? "";
+      cases[index]?.lower(its, own);
+      to.push(index);
+      for (const [place, type] of [...content].entries()) {
+        if (place < own.length) to.push(widen(own[place] as Flat, flat[place] as string, type));
+        else to.push(type === "I" ? 0n : 0);
+      }
+    },
+    lift(from) {
+      const index = Number(from.next().value);
+      const all = [...content].map(() => from.next().value as Flat);
+      const its = cases[index];
+      if (its === undefined) return make(index, undefined);
+      const own = [...its.flat].map((type, place) => narrow(all[place] as Flat, content[place] as string, type));
+      return make(index, its.lift(own.values()));
+    },
+  };
+}
+
+/** A value `{ tag, val }` of named cases. */
+function tagged(cases: readonly (readonly [name: string, type: Type | null])[]): Codec {
+  const names = cases.map(([name]) => name);
+  return choice(
+    cases.map(([, type]) => type),
+    ({ tag, val }: { readonly tag: string; readonly val?: unknown }) => [placeOf(tag, names), val],
+    (index, val) => (cases[index]?.[1] == null ? { tag: names[index] } : { tag: names[index], val }),
+  );
+}
+
+function placeOf(name: unknown, names: readonly string[]): number {
+  const place = names.indexOf(name as string);
+  if (place < 0) throw new TypeError(`${JSON.stringify(name)} is none of ${names.join(", ")}`);
+  return place;
+}
+
+function option(type: Type): Codec {
+  // Nothing inside of something would look like nothing.
+  if (typeof type === "object" && "option" in type) {
+    return tagged([
+      ["none", null],
+      ["some", type],
+    ]);
+  }
+  return choice(
+    [null, type],
+    (value) => (value === undefined || value === null ? [0, undefined] : [1, value]),
+    (index, value) => (index === 0 ? undefined : value),
+  );
+}
+
+function flags(names: readonly string[]): Codec {
+  const words = Math.ceil(names.length / 32);
+  const one = primitives[names.length <= 8 ? "u8" : names.length <= 16 ? "u16" : "u32"] as Codec;
+  const wordsOf = (value: Readonly<Record<string, unknown>>) =>
+    Array.from({ length: words }, (_, word) =>
+      names
+        .slice(32 * word, 32 * word + 32)
+        .reduce((all, name, bit) => (value[name] ? (all | (1 << bit)) >>> 0 : all), 0),
+    );
+  const made = (found: readonly number[]) =>
+    Object.fromEntries(names.map((name, bit) => [name, (((found[bit >> 5] as number) >>> (bit & 31)) & 1) === 1]));
+  return {
+    size: words === 0 ? 0 : one.size * words,
+    align: one.align,
+    flat: "i".repeat(words),
+    store(at, value) {
+      for (const [index, word] of wordsOf(value as never).entries()) one.store(at + index * one.size, word);
+    },
+    load: (at) => made(Array.from({ length: words }, (_, index) => one.load(at + index * one.size) as number)),
+    lower: (value, to) => void to.push(...wordsOf(value as never)),
+    lift: (from) => made(Array.from({ length: words }, () => Number(from.next().value) >>> 0)),
+  };
+}
+
+const results = (types: readonly [Type | null, Type | null]) =>
+  tagged([
+    ["ok", types[0]],
+    ["err", types[1]],
+  ]);
+
+function codec(type: Type): Codec {
+  if (typeof type === "string") return primitives[type] as Codec;
+  if ("list" in type) return list(type.list);
+  if ("option" in type) return option(type.option);
+  if ("tuple" in type) return tuple(type.tuple);
+  if ("record" in type) return record(type.record);
+  if ("variant" in type) return tagged(type.variant);
+  if ("flags" in type) return flags(type.flags);
+  if ("result" in type) return results(type.result);
+  const names = type.enum;
+  return choice(
+    names.map(() => null),
+    (value) => [placeOf(value, names), undefined],
+    (index) => names[index],
+  );
+}
+
+/** The most numbers that a lowered function has as parameters; with more, they are in memory. */
+const MAX_FLAT = 16;
+
+/** A linked component, by the halves of its id. */
+export class LinkedComponent extends LinkedModule {
+  /** The function of a place among the component's functions. */
+  typed(place: number, params: readonly Type[], result: Type | null): (...given: unknown[]) => unknown {
+    let call: ((given: unknown[]) => unknown) | undefined;
+    return (...given) => {
+      engine();
+      call ??= this.#bind(place, tuple(params), result === null ? undefined : codec(result));
+      const outer = allocated;
+      allocated = [];
+      let returned: unknown;
+      try {
+        returned = call(given);
+      } finally {
+        for (const [at, size, align] of allocated) engine().free(at, size, align);
+        allocated = outer;
+      }
+      if (result === null || typeof result === "string" || !("result" in result)) return returned;
+      const { tag, val } = returned as { readonly tag: string; readonly val?: unknown };
+      if (tag === "err") throw new ComponentError(val);
+      return val;
+    };
+  }
+
+  #bind(place: number, given: Codec, result: Codec | undefined): (values: unknown[]) => unknown {
+    const isLong = given.flat.length > MAX_FLAT;
+    const isStored = result !== undefined && result.flat.length > 1;
+    const params = `${isLong ? "i" : given.flat}${isStored ? "i" : ""}`;
+    const call = this.function(place, params, isStored ? "" : (result?.flat ?? ""));
+    return (all) => {
+      const flat: Flat[] = [];
+      if (isLong) {
+        const at = allocate(given.size, given.align);
+        given.store(at, all);
+        flat.push(at);
+      } else {
+        given.lower(all, flat);
+      }
+      if (!isStored) {
+        const returned = call(...flat) as Flat;
+        return result?.lift([returned].values());
+      }
+      const at = allocate(result.size, result.align);
+      call(...flat, at);
+      return result.load(at);
+    };
+  }
+}
