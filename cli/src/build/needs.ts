@@ -1,9 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Metafile } from "esbuild";
-import { nodeFolder } from "./node-modules.ts";
+import { isOfNode, nodeFolder } from "./node-modules.ts";
 import { hasBrowserForm, packageFolderOf } from "./packages.ts";
+import { isOfSdk } from "./sdk-names.ts";
 import { SdkParts } from "./sdk-parts.ts";
+import { SubtleUses } from "./subtle-uses.ts";
 
 /** The names that may be written without an import and that the engine lacks: how a module exports each. */
 const globals: Readonly<Record<string, string>> = {
@@ -54,6 +56,8 @@ export class Needs {
   readonly refusedBy = new Set<string>();
   /** The parts of the SDK that sources name. */
   readonly sdkParts = new SdkParts();
+  readonly #subtle = new SubtleUses();
+  readonly #readForSubtle = new Set<string>();
   readonly #warnings = new Set<string>();
 
   constructor(seed: string | undefined) {
@@ -92,9 +96,22 @@ export class Needs {
       .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
       .map(([input]) => resolve(folder, input));
     this.asyncStores ||= inputs.includes(join(nodeFolder, "async-hooks.js"));
+    await this.#addSubtle(inputs);
     if (this.hasBrowserForms && /\bnew DOMParser\b/.test(code)) await this.#leaveDocumentForms(inputs);
     const needsParts = await this.sdkParts.add(folder, metafile);
     return needsParts || this.#size > before;
+  }
+
+  /** Adds the parts of `crypto.subtle` that sources use. The SDK's own uses are those that the engine has. */
+  async #addSubtle(inputs: readonly string[]): Promise<void> {
+    for (const input of inputs) {
+      if (this.#readForSubtle.has(input) || isOfNode(input)) continue;
+      this.#readForSubtle.add(input);
+      if (await isOfSdk(input)) continue;
+      // The build makes some modules itself; they have no file.
+      this.#subtle.addFrom(input, await readFile(input, "utf8").catch(() => ""));
+    }
+    for (const gap of this.#subtle.gaps) this.gaps.add(gap);
   }
 
   async #leaveDocumentForms(inputs: readonly string[]): Promise<void> {

@@ -1,7 +1,7 @@
 import { builtinModules } from "node:module";
 import { join, relative } from "node:path";
 import type { OnResolveArgs, OnResolveResult, PartialMessage, Plugin } from "esbuild";
-import { packageFolder } from "../package.ts";
+import { cryptoFolder, packageFolder } from "../package.ts";
 import type { Needs } from "./needs.ts";
 import { packageFolderOf, packageNameOf } from "./packages.ts";
 import { type Use, type UsesOf, usesReader } from "./used-names.ts";
@@ -84,6 +84,9 @@ export function nodeModules(needs: Needs): Plugin {
       }));
       onResolve({ filter: /^tenon-gaps:/ }, ({ path }) => ({
         path: join(gapsFolder, path.replace("tenon-gaps:", "")),
+      }));
+      onResolve({ filter: /^tenon-crypto:/ }, ({ path }) => ({
+        path: join(cryptoFolder, path.replace("tenon-crypto:", "")),
       }));
       onLoad({ filter: /./, namespace }, ({ path }) => ({ contents: contentsOf(path), resolveDir: nodeFolder }));
     },

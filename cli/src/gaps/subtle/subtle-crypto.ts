@@ -157,8 +157,9 @@ export class SubtleCrypto {
     const given = parametersOf(identifier);
     const algorithm = this.#algorithms.find(given.name);
     const run = algorithm?.[operation];
-    if (algorithm === undefined || run === undefined)
-      throw notSupported(`crypto.subtle knows no ${String(operation)} of ${given.name}`);
+    if (algorithm === undefined)
+      throw notSupported(`crypto.subtle has no ${given.name} here: the build adds the algorithms that the code names`);
+    if (run === undefined) throw notSupported(`crypto.subtle has no ${operation} of ${given.name}`);
     return { algorithm, parameters: { ...given, name: algorithm.name }, run };
   }
 
