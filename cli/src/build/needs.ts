@@ -29,6 +29,10 @@ const gaps: Readonly<Record<string, (code: string) => boolean>> = {
   "url-pattern": (code) => /(?<!["'])\bURLPattern\b/.test(code),
 };
 
+/** The functions of `node:crypto` that compute with the core module, and the files that define them. */
+const symmetricNames = /\b(?:create(?:C|Dec)ipheriv|(?:pbkdf2|scrypt|hkdf)(?:Sync)?)\b/;
+const symmetricUsers = ["ciphers.js", "crypto-derive.js"].map((file) => join(nodeFolder, file));
+
 /**
  * Additions that a bundle needs besides its own sources. A bundle is first made without any, and made again when it
  * names one. So a handler contains only the additions that it needs.
@@ -56,6 +60,9 @@ export class Needs {
   readonly refusedBy = new Set<string>();
   /** The parts of the SDK that sources name. */
   readonly sdkParts = new SdkParts();
+  /** True when functions of `node:crypto` compute with a core module. */
+  symmetric = false;
+  #namesSymmetric = false;
   readonly #subtle = new SubtleUses();
   readonly #readForSubtle = new Set<string>();
   readonly #warnings = new Set<string>();
@@ -109,8 +116,11 @@ export class Needs {
       this.#readForSubtle.add(input);
       if (await isOfSdk(input)) continue;
       // The build makes some modules itself; they have no file.
-      this.#subtle.addFrom(input, await readFile(input, "utf8").catch(() => ""));
+      const text = await readFile(input, "utf8").catch(() => "");
+      this.#subtle.addFrom(input, text);
+      this.#namesSymmetric ||= symmetricNames.test(text);
     }
+    this.symmetric ||= this.#namesSymmetric && inputs.some((input) => symmetricUsers.includes(input));
     for (const gap of this.#subtle.gaps) this.gaps.add(gap);
   }
 
@@ -134,7 +144,7 @@ export class Needs {
   }
 
   get #size(): number {
-    const switches = [this.propertyEscapes, this.asyncStores].filter(Boolean).length;
+    const switches = [this.propertyEscapes, this.asyncStores, this.symmetric].filter(Boolean).length;
     return this.globals.size + this.gaps.size + this.browserForms.size + this.#documentForms.size + switches;
   }
 

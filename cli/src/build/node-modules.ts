@@ -85,6 +85,11 @@ export function nodeModules(needs: Needs): Plugin {
       onResolve({ filter: /^tenon-gaps:/ }, ({ path }) => ({
         path: join(gapsFolder, path.replace("tenon-gaps:", "")),
       }));
+      onResolve({ filter: /^\.\/symmetric\.js$/ }, ({ importer }) =>
+        needs.symmetric && importer.startsWith(nodeFolder)
+          ? { path: join(nodeFolder, "symmetric-linked.js"), sideEffects: false }
+          : undefined,
+      );
       onResolve({ filter: /^tenon-crypto:/ }, ({ path }) => ({
         path: join(cryptoFolder, path.replace("tenon-crypto:", "")),
       }));
