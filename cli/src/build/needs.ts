@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Metafile } from "esbuild";
 import { isOfNode, nodeFolder } from "./node-modules.ts";
-import { hasBrowserForm, packageFolderOf } from "./packages.ts";
+import { hasBrowserForm, packageFolderOf, packageNameOf } from "./packages.ts";
 import { isOfSdk } from "./sdk-names.ts";
 import { SdkParts } from "./sdk-parts.ts";
 import { SubtleUses } from "./subtle-uses.ts";
@@ -118,7 +118,8 @@ export class Needs {
       // The build makes some modules itself; they have no file.
       const text = await readFile(input, "utf8").catch(() => "");
       this.#subtle.addFrom(input, text);
-      this.#namesSymmetric ||= symmetricNames.test(text);
+      // This package defines functions of these names, and `node:crypto` imports it.
+      this.#namesSymmetric ||= packageNameOf(input) !== "@noble/hashes" && symmetricNames.test(text);
     }
     this.symmetric ||= this.#namesSymmetric && inputs.some((input) => symmetricUsers.includes(input));
     for (const gap of this.#subtle.gaps) this.gaps.add(gap);

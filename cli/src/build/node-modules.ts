@@ -206,6 +206,6 @@ ${stubs.join("\n")}
 
 /** Tells whether a file is one of those that stand in for Node's modules or fill a gap of the engine, compiled or not. */
 export const isOfNode = (file: string): boolean =>
-  [nodeFolder, gapsFolder, join(packageFolder, "src", "node"), join(packageFolder, "src", "gaps")].some((folder) =>
-    file.startsWith(folder),
+  [nodeFolder, gapsFolder, cryptoFolder, join(packageFolder, "src", "node"), join(packageFolder, "src", "gaps")].some(
+    (folder) => file.startsWith(folder),
   );
