@@ -66,7 +66,7 @@ async function agreesWithNode(ask: Ask): Promise<void> {
   expect(await ask("/node")).toEqual({
     sealed: output,
     tag: cipher.getAuthTag().toString("hex"),
-    generatedEarly: "crypto.subtle.generateKey() works in a handler, not at top level",
+    generatedEarly: "crypto.subtle.generateKey() of AES-GCM works in a handler, not at top level",
     derivedEarly: nodeCrypto.pbkdf2Sync("password", "salt", 2, 20, "sha1").toString("hex"),
   });
 }

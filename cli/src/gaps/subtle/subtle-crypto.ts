@@ -2,6 +2,7 @@
  * `SubtleCrypto` (Web Cryptography API, section 14): the rules that hold for all algorithms. An algorithm that was not
  * added is left to the engine, with keys of the engine.
  */
+import { requireRequest } from "../../node/building.ts";
 import { type Algorithm, type Format, type KeyData, type Parameters, parametersOf } from "./algorithm.ts";
 import { bytesOf } from "./bytes.ts";
 import type { Bytes } from "./core-module.ts";
@@ -9,6 +10,16 @@ import { type CryptoKey, isKey, isUsage, type KeyPair, type Usage } from "./cryp
 import type { EngineSubtle } from "./engine.ts";
 import { dataError, invalidAccess, notSupported } from "./errors.ts";
 import type { JsonWebKey } from "./jwk.ts";
+
+/** Operations that call a module, which cannot be done at the top level of a build. */
+const computing: readonly (keyof Algorithm)[] = [
+  "decrypt",
+  "deriveBits",
+  "encrypt",
+  "generateKey",
+  "unwrapKey",
+  "wrapKey",
+];
 
 const formats: readonly string[] = ["raw", "pkcs8", "spki", "jwk"];
 
@@ -160,6 +171,7 @@ export class SubtleCrypto {
     if (algorithm === undefined)
       throw notSupported(`crypto.subtle has no ${given.name} here: the build adds the algorithms that the code names`);
     if (run === undefined) throw notSupported(`crypto.subtle has no ${operation} of ${given.name}`);
+    if (computing.includes(operation)) requireRequest(`crypto.subtle.${operation}() of ${algorithm.name}`);
     return { algorithm, parameters: { ...given, name: algorithm.name }, run };
   }
 
