@@ -119,3 +119,10 @@ test.each([
       codeOf(() => nodeCrypto.scryptSync("p", "s", 33, wrong)),
     );
 });
+
+test("scrypt without enough memory is refused, and the module goes on", () => {
+  const { scryptSync } = derivedBy(symmetric);
+  for (const N of [2 ** 21, 2 ** 22, 2 ** 30])
+    expect(codeOf(() => scryptSync("p", "s", 33, { N, maxmem: 2 ** 50 }))).toBe("ERR_CRYPTO_INVALID_SCRYPT_PARAMS");
+  expect(scryptSync("p", "s", 33)).toHaveLength(33);
+});

@@ -47,15 +47,22 @@ export function derivedBy(module: SymmetricModule | undefined) {
   function scryptSync(password: Data, salt: Data, length: number, options: ScryptOptions = {}): unknown {
     const { cost = 16_384, blockSize = 8, parallelization = 1, maxmem = 2 ** 25 } = options;
     const { N = cost, r = blockSize, p = parallelization } = options;
-    if (!Number.isInteger(Math.log2(N)) || N < 2 || 128 * N * r > maxmem) {
-      const text = "Invalid scrypt params: the cost is no power of 2, or takes more memory than maxmem";
+    const refuse = (): never => {
+      const text =
+        "Invalid scrypt params: the cost is no power of 2, or takes more memory than there is or maxmem allows";
       throw Object.assign(new RangeError(text), { code: "ERR_CRYPTO_INVALID_SCRYPT_PARAMS" });
-    }
+    };
+    if (!Number.isInteger(Math.log2(N)) || N < 2 || 128 * N * r > maxmem) refuse();
     const [secret, salted] = [bytesOf(password), bytesOf(salt)];
-    const fast = computed([secret, salted, length], (block, { scrypt }) =>
-      scrypt(block, secret.length, salted.length, Math.log2(N), r, p, length),
-    );
-    return outputOf(fast ?? nobleScrypt(secret, salted, { N, r, p, dkLen: length }));
+    const derive = () =>
+      computed([secret, salted, length], (block, { scrypt }) =>
+        scrypt(block, secret.length, salted.length, Math.log2(N), r, p, length),
+      ) ?? nobleScrypt(secret, salted, { N, r, p, dkLen: length });
+    try {
+      return outputOf(derive());
+    } catch {
+      return refuse();
+    }
   }
 
   function hkdfSync(digest: string, key: Data | KeyObject, salt: Data, info: Data, length: number): ArrayBuffer {

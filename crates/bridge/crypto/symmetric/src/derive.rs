@@ -2,6 +2,8 @@
 //!
 //! A hash function is given by the number in its name: 1, 256, 384 or 512.
 
+use alloc::vec::Vec;
+use core::hint::black_box;
 use tenon_crypto_abi::{Arguments, FAILED, INVALID};
 
 /// Calls a function that is generic over a hash function with the one of a number.
@@ -38,7 +40,7 @@ unsafe extern "C" fn pbkdf2(block: *mut u8, hash: u32, password: usize, salt: us
     with_hash!(hash, iterate(password, salt, rounds, out))
 }
 
-/// The cost is 2 to the power of `log_cost`, and takes 128 bytes of memory times `size` each.
+/// The cost is 2 to the power of `log_cost`, and takes 128 bytes of memory times `size` each. Fails without that memory.
 ///
 /// Block: password, salt, output.
 #[unsafe(no_mangle)]
@@ -56,7 +58,19 @@ unsafe extern "C" fn scrypt(
     let (password, salt, out) = (parts.take(password), parts.take(salt), parts.take(out));
     let log_cost = u8::try_from(log_cost).unwrap_or(u8::MAX);
     let Ok(params) = scrypt::Params::new(log_cost, size, parallel) else { return INVALID };
+    if !has_memory(128 * u64::from(size) * ((1 << log_cost) + u64::from(parallel) + 1)) {
+        return FAILED;
+    }
     scrypt::scrypt(password, salt, &params, out).map_or(INVALID, |()| 0)
+}
+
+/// Tells whether bytes can be allocated. A failed allocation inside of a crate would end the instance.
+fn has_memory(bytes: u64) -> bool {
+    let mut memory = Vec::<u8>::new();
+    let is_there = usize::try_from(bytes).is_ok_and(|bytes| memory.try_reserve_exact(bytes).is_ok());
+    // The compiler would remove an allocation that nothing uses.
+    black_box(&memory);
+    is_there
 }
 
 fn expand<D: hmac::EagerHash>(key: &[u8], salt: &[u8], info: &[u8], out: &mut [u8]) -> i32 {
