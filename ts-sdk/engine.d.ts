@@ -638,7 +638,7 @@ interface StructuredSerializeOptions {
   transfer?: ArrayBuffer[];
 }
 
-/** What the engine has. `gaps.d.ts` declares what the build adds. */
+/** The operations of the engine. `gaps.d.ts` declares those that the build adds. */
 interface SubtleCrypto {
   /** @param algorithm `SHA-1`, `SHA-256`, `SHA-384`, `SHA-512` or `MD5` */
   digest(algorithm: AlgorithmIdentifier, data: BufferSource): Promise<ArrayBuffer>;

@@ -5,7 +5,7 @@ import { isOfNode, nodeFolder } from "./node-modules.ts";
 import { hasBrowserForm, packageFolderOf, packageNameOf } from "./packages.ts";
 import { isOfSdk } from "./sdk-names.ts";
 import { SdkParts } from "./sdk-parts.ts";
-import { SubtleUses } from "./subtle-uses.ts";
+import { mayUseSubtle, SubtleUses } from "./subtle-uses.ts";
 
 /** The names that may be written without an import and that the engine lacks: how a module exports each. */
 const globals: Readonly<Record<string, string>> = {
@@ -114,9 +114,9 @@ export class Needs {
     for (const input of inputs) {
       if (this.#readForSubtle.has(input) || isOfNode(input)) continue;
       this.#readForSubtle.add(input);
-      if (await isOfSdk(input)) continue;
       // The build makes some modules itself; they have no file.
       const text = await readFile(input, "utf8").catch(() => "");
+      if (!(mayUseSubtle.test(text) || symmetricNames.test(text)) || (await isOfSdk(input))) continue;
       this.#subtle.addFrom(input, text);
       // This package defines functions of these names, and `node:crypto` imports it.
       this.#namesSymmetric ||= packageNameOf(input) !== "@noble/hashes" && symmetricNames.test(text);

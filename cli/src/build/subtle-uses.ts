@@ -30,6 +30,9 @@ const unknown: Readonly<Record<string, RegExp>> = {
   rsa: /\bRSA-(?:PSS|OAEP)\b/i,
 };
 
+/** Words in a source that may concern `crypto.subtle`. */
+export const mayUseSubtle = /subtle|AES-|HKDF|PBKDF2|ECD(?:H|SA)|25519|RSA-|RSASSA-|HMAC/i;
+
 /** Operations that make or write a key of any kind. */
 const onKeys: readonly string[] = ["exportKey", "generateKey", "wrapKey"];
 

@@ -6,7 +6,7 @@ import { derivedBy } from "./crypto-derive.ts";
 
 const own = ciphersBy(symmetric);
 
-/** What both sides of the tests have in common. */
+/** The functions that both sides of the tests have. */
 type Crypto = Pick<typeof nodeCrypto, "createCipheriv" | "createDecipheriv">;
 const [component, node] = [own as unknown as Crypto, nodeCrypto as Crypto];
 

@@ -1,4 +1,4 @@
-/** What ECDH and X25519 share: the parameter `public`, and how many bits of the secret are used. */
+/** Parts that ECDH and X25519 share: the parameter `public`, and the number of bits of the secret that are used. */
 import type { Parameters } from "./algorithm.ts";
 import type { Bytes } from "./core-module.ts";
 import { type CryptoKey, isKey } from "./crypto-key.ts";

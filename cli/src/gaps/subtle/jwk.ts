@@ -9,7 +9,7 @@ export interface JsonWebKey {
   readonly [member: string]: unknown;
 }
 
-/** What a key must say about itself, where it says anything. */
+/** Members that a key must have with these values, if it has them at all. */
 export interface Expected {
   readonly kty: string;
   readonly use: "sig" | "enc";

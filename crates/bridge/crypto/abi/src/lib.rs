@@ -1,4 +1,4 @@
-//! What the core modules behind `crypto.subtle` share: memory for the caller, and the reading of arguments.
+//! Parts that the core modules behind `crypto.subtle` share: memory for the caller, and the reading of arguments.
 //!
 //! A module imports nothing and keeps nothing between calls. The caller (`cli/src/gaps/subtle/module.ts`) does four steps:
 //!
