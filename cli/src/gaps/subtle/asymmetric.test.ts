@@ -1,3 +1,4 @@
+import * as nodeCrypto from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { failure, flip, hex, native, seeded, subtle, unhex } from "./modules.testing.ts";
 
@@ -163,6 +164,25 @@ test.each([
 });
 
 const base64url = (text: string) => Buffer.from(text, "hex").toString("base64url");
+
+test("RSA-OAEP refuses a padding with any byte changed, the first one too", async () => {
+  const random = seeded(8);
+  const { publicKey, privateKey } = nodeCrypto.generateKeyPairSync("rsa", { modulusLength: 1024 });
+  const padding = nodeCrypto.constants.RSA_NO_PADDING;
+  const algorithm = { name: "RSA-OAEP", hash: "SHA-1" };
+  const pkcs8 = privateKey.export({ format: "der", type: "pkcs8" });
+  const key = await subtle.importKey("pkcs8", pkcs8, algorithm, false, ["decrypt"]);
+  const sealed = nodeCrypto.publicEncrypt({ key: publicKey, oaepHash: "sha1" }, Buffer.from("text"));
+  const padded = nodeCrypto.privateDecrypt({ key: privateKey, padding }, sealed);
+  const opened = (encoded: Uint8Array) =>
+    subtle.decrypt("RSA-OAEP", key, nodeCrypto.publicEncrypt({ key: publicKey, padding }, encoded));
+  expect(Buffer.from(await opened(padded)).toString()).toBe("text");
+  for (const at of [0, 0, 1, 20, ...Array.from({ length: 20 }, () => 1 + random.number(127))]) {
+    const changed = new Uint8Array(padded);
+    flip(changed, at, at === 0 ? random.number(6) : random.number(8));
+    expect(await failure(opened(changed)), `byte ${at}`).toBe("OperationError");
+  }
+});
 
 test("X25519 refuses keys of small order", async () => {
   const { privateKey } = await generated(subtle, { name: "X25519" }, ["deriveBits"]);

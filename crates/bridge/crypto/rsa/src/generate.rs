@@ -34,7 +34,7 @@ unsafe extern "C" fn rsa_generate(block: *mut u8, modulus: usize, exponent: usiz
 }
 
 /// Writes a number with leading zeros.
-fn write(number: &BoxedUint, out: &mut [u8]) {
+pub fn write(number: &BoxedUint, out: &mut [u8]) {
     let bytes = Zeroizing::new(number.to_be_bytes());
     let used = bytes.len().min(out.len());
     let start = out.len() - used;
