@@ -29,8 +29,8 @@ const gaps: Readonly<Record<string, (code: string) => boolean>> = {
   "url-pattern": (code) => /(?<!["'])\bURLPattern\b/.test(code),
 };
 
-/** The functions of `node:crypto` that compute with the core module, and the files that define them. */
-const symmetricNames = /\b(?:create(?:C|Dec)ipheriv|(?:pbkdf2|scrypt|hkdf)(?:Sync)?)\b/;
+/** The functions of `node:crypto` that compute with the core module, and the files that define them. Files may have their names. */
+const symmetricNames = /\bcreate(?:C|Dec)ipheriv\b|(?<!["'`/])\b(?:pbkdf2|scrypt|hkdf)(?:Sync)?\b/;
 const symmetricUsers = ["ciphers.js", "crypto-derive.js"].map((file) => join(nodeFolder, file));
 
 /**

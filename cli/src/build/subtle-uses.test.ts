@@ -18,6 +18,8 @@ test.each([
   ["const cipher = aes('AES-GCM'); cipher.encrypt(data)", ""],
   ["type Subtle = typeof crypto.subtle; declare const other: Subtle;", ""],
   ["draw(theme.subtle)", ""],
+  ["const { digest, sign } = globalThis?.crypto?.subtle ?? {}; const name = 'ECDSA'; digest(name)", ""],
+  ["const s = ok ? globalThis.crypto.subtle : undefined; if (s && ok) await s.sign('HMAC', key, data)", ""],
   // Each module alone.
   ["await crypto.subtle.encrypt({ name: 'AES-GCM', iv }, key, data)", "install symmetric"],
   ["await crypto?.subtle?.deriveBits({ name: 'PBKDF2' }, key, 8)", "install symmetric"],
@@ -27,6 +29,7 @@ test.each([
   ["import { subtle as s } from 'node:crypto'; await s.sign('Ed25519', key, data)", "install curves"],
   ["import { webcrypto } from 'crypto'; webcrypto.subtle.verify({ name: 'RSA-PSS' })", "install rsa"],
   ["const s = crypto.subtle; s.decrypt({ name: 'RSA-OAEP' })", "install rsa"],
+  ["const { decrypt } = (crypto as any)?.subtle ?? {}; decrypt({ name: 'RSA-OAEP' })", "install rsa"],
   ["crypto.subtle.generateKey({ name: 'HMAC', hash })", "install"],
   ["crypto.subtle.importKey('jwk', key, { name: 'HMAC', hash }, false, ['sign'])", "install"],
   ["crypto.subtle.importKey('jwk', key, algorithm, false, ['sign'])", "install"],

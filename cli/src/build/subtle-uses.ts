@@ -82,7 +82,8 @@ function usesIn(file: string, text: string): { operations: Set<string>; readsHma
   const root = program as unknown as Node;
   /** Local names of `crypto.subtle`. */
   const aliases = new Set<string>();
-  const noteUse = (node: Node, above: readonly Node[]) => {
+  const noteUse = (used: Node, around: readonly Node[]) => {
+    const { node, above } = outermost(used, around);
     const parent = above.at(-1);
     if (parent === undefined || isType(parent)) return;
     const operation = memberOf(node, parent);
@@ -117,6 +118,21 @@ function usesIn(file: string, text: string): { operations: Set<string>; readsHma
   });
   return { operations, readsHmac };
 }
+
+/** Finds the outermost expression that has the value of another one, if only under a condition. */
+function outermost(used: Node, around: readonly Node[]): { node: Node; above: readonly Node[] } {
+  let node = used;
+  let depth = around.length;
+  for (; depth > 0; depth--) {
+    const parent = around[depth - 1] as Node;
+    const isChoice = parent.type === "ConditionalExpression" && parent.test !== node;
+    if (!isChoice && !sameValue.test(parent.type)) break;
+    node = parent;
+  }
+  return { node, above: around.slice(0, depth) };
+}
+
+const sameValue = /^(?:Chain|Logical|Parenthesized|TSAs|TSNonNull|TSSatisfies)Expression$/;
 
 /** The name of the member of an object that an expression takes; `*` when it is computed. */
 function memberOf(node: Node, parent: Node): string | undefined {
