@@ -442,7 +442,7 @@ interface KeyAlgorithm {
 
 type KeyType = "private" | "public" | "secret";
 
-type KeyUsage = "sign" | "verify";
+type KeyUsage = "decrypt" | "deriveBits" | "deriveKey" | "encrypt" | "sign" | "unwrapKey" | "verify" | "wrapKey";
 
 type NamedCurve = string;
 
@@ -638,11 +638,10 @@ interface StructuredSerializeOptions {
   transfer?: ArrayBuffer[];
 }
 
-/** Digests and signatures alone: the engine neither encrypts nor makes, derives or exports keys. */
+/** The operations of the engine. `gaps.d.ts` declares those that the build adds. */
 interface SubtleCrypto {
   /** @param algorithm `SHA-1`, `SHA-256`, `SHA-384`, `SHA-512` or `MD5` */
   digest(algorithm: AlgorithmIdentifier, data: BufferSource): Promise<ArrayBuffer>;
-  /** An HMAC's key is imported as `raw`: the engine reads one in a JSON Web Key wrongly. */
   importKey(
     format: "raw",
     keyData: BufferSource,

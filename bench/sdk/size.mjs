@@ -25,7 +25,7 @@ async function made(source, names, warm) {
   const imported = names && `import { ${names}${warm ? ", warmUp" : ""} } from "@tenon/sdk";`;
   const contents = `${environment}${imported}${source};${warm ? "warmUp(app);" : ""}${exported}`;
   const code = await bundled(contents);
-  const { component } = await engine.build("bench.js", Buffer.from(code), []);
+  const { component } = await engine.build("bench.js", Buffer.from(code), [], []);
   return { code: code.length, packed: gzipSync(code).length, component };
 }
 

@@ -126,8 +126,8 @@ export default routes({ it: get("/", () => ok({ value: String(value) })) });
     ],
     [
       "a function of a module",
-      'import { createCipheriv } from "crypto";\nconst value = createCipheriv;',
-      /src\/handler\.ts:2:10: "createCipheriv" of node:crypto does not exist in a component/,
+      'import { createECDH } from "crypto";\nconst value = createECDH;',
+      /src\/handler\.ts:2:10: "createECDH" of node:crypto does not exist in a component/,
     ],
     [
       "a property of a module",

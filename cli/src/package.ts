@@ -38,6 +38,9 @@ export const isComplete = manifest.name === buildPackage || existsSync(new URL("
 /** The WIT of `sdk:core`: in the package when it was packed, at the repository's root in a clone. */
 export const witFolder = shipped("wit", "../wit");
 
+/** The core modules behind `crypto.subtle`; see {@link witFolder}. */
+export const cryptoFolder = shipped("crypto", "../crates/bridge/crypto");
+
 /** The folder with the example that `tenon new` makes a project of; see {@link witFolder}. */
 export function templateFolder(example: string): string {
   return shipped(`templates/${example}`, `../examples/${example}`);

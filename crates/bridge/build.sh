@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the guests, the bridge and the adapter for calls, and writes bridge.wasm and calls.wasm beside this script.
-# `build.sh --check` compares instead.
+# Builds the guests: the bridge and the adapter for calls, as components beside this script, and the core modules behind
+# `crypto.subtle`, which stand in crypto/. `build.sh --check` compares instead.
 #
 # rustup's wasm targets are not available everywhere, so this uses Debian's packages: rustc-web, cargo-web, rust-web-src
 # and lld-19. Exit code 3 means that they are missing.
@@ -19,15 +19,28 @@ env -u RUSTUP_TOOLCHAIN RUSTC="$rustc" RUSTC_BOOTSTRAP=1 \
   RUSTFLAGS="--remap-path-prefix=$PWD=. --remap-path-prefix=$cargo_home=cargo" \
   "$cargo" build --quiet --locked --release --workspace --target-dir target --target wasm32-unknown-unknown -Zbuild-std=core,alloc
 
-built=$(mktemp)
-trap 'rm -f "$built"' EXIT
-for guest in bridge calls; do
-  npx --no-install jco new "target/wasm32-unknown-unknown/release/tenon_$guest.wasm" -o "$built" > /dev/null
-  if [ "${1:-}" = --check ]; then
-    cmp "$built" "$guest.wasm" || { echo "bridge: $guest.wasm is not what its source builds; run crates/bridge/build.sh and commit it" >&2; exit 1; }
-    echo "bridge: $guest.wasm is what its source builds"
+compiled=target/wasm32-unknown-unknown/release
+component=$(mktemp)
+trap 'rm -f "$component"' EXIT
+
+# Keeps a built file, or compares it with the one that is committed.
+keep() {
+  local built=$1 committed=$2
+  if [ "$mode" = --check ]; then
+    cmp "$built" "$committed" || { echo "bridge: $committed is not what its source builds; run crates/bridge/build.sh and commit it" >&2; exit 1; }
+    echo "bridge: $committed is what its source builds"
   else
-    cp "$built" "$guest.wasm"
-    echo "bridge: wrote $guest.wasm, $(wc -c < "$guest.wasm") bytes"
+    cp "$built" "$committed"
+    chmod 644 "$committed"
+    echo "bridge: wrote $committed, $(wc -c < "$committed") bytes"
   fi
+}
+
+mode=${1:-}
+for guest in bridge calls; do
+  npx --no-install jco new "$compiled/tenon_$guest.wasm" -o "$component" > /dev/null
+  keep "$component" "$guest.wasm"
+done
+for module in curves rsa symmetric; do
+  keep "$compiled/tenon_crypto_$module.wasm" "crypto/$module.wasm"
 done

@@ -14,8 +14,6 @@ describe("a use of what the engine lacks is found", () => {
     ["await caches.open('a')", "the engine has no caches"],
     ["const all = { caches };", "the engine has no caches"],
     ["Atomics.add(a, 0, 1)", "the engine has no Atomics"],
-    ["await crypto.subtle.encrypt(algorithm, key, data)", "the engine's crypto.subtle has no encrypt"],
-    ["const { subtle } = crypto; await subtle.deriveBits(a, b, 8)", "the engine's crypto.subtle has no deriveBits"],
     ["date.toLocaleDateString('de-DE')", "the engine knows no locales, so toLocaleDateString() ignores this one"],
     [
       "price.toLocaleString(locale, { style: 'currency' })",
@@ -44,7 +42,7 @@ describe("other uses are left alone", () => {
     "type A = Intl.DateTimeFormat; interface B extends WebSocket {}",
     "const caches = new Map(); caches.get('a');",
     "api.caches.open(); ({ Worker: 1 }); a.Intl = 1;",
-    "await crypto.subtle.sign('HMAC', key, data)",
+    "await crypto.subtle.encrypt(algorithm, key, data)",
     "await cipher.encrypt(data)",
     "date.toLocaleString(); date.toLocaleDateString(undefined);",
     "'i'.toLocaleUpperCase('en'); 'I'.toLocaleLowerCase('de-CH');",

@@ -42,18 +42,6 @@ const globals: ReadonlyMap<string, string> = new Map([
   ["indexedDB", "instances keep nothing; use the sidecar `db`"],
 ]);
 
-/** Operations that the engine's `crypto.subtle` lacks. */
-const operations: ReadonlySet<string> = new Set([
-  "decrypt",
-  "deriveBits",
-  "deriveKey",
-  "encrypt",
-  "exportKey",
-  "generateKey",
-  "unwrapKey",
-  "wrapKey",
-]);
-
 /** Methods whose argument names a locale, and the number of arguments before it. The engine ignores it. */
 const byLocale: ReadonlyMap<string, number> = new Map([
   ["localeCompare", 1],
@@ -65,7 +53,7 @@ const byLocale: ReadonlyMap<string, number> = new Map([
 ]);
 
 const mayName = new RegExp(
-  String.raw`\b(?:${[...globals.keys()].join("|")})\b|\bsubtle\b|\btimeZoneName\b|\bmonth\b|\.(?:${[...byLocale.keys()].join("|")})\b`,
+  String.raw`\b(?:${[...globals.keys()].join("|")})\b|\btimeZoneName\b|\bmonth\b|\.(?:${[...byLocale.keys()].join("|")})\b`,
 );
 
 /**
@@ -98,13 +86,7 @@ export function absentUses(file: string, text: string, locales?: Locales): reado
     }
     if (locales !== undefined) noteAll(optionUses(node, locales));
     if (node.type !== "MemberExpression" || node.computed || node.property.type !== "Identifier") return;
-    const { property, object } = node;
-    if (operations.has(property.name) && nameOf(object) === "subtle" && !isGuarded("subtle", above))
-      note(
-        property,
-        `the engine's crypto.subtle has no ${property.name}`,
-        "use a package in JavaScript, such as @noble/ciphers or @noble/hashes",
-      );
+    const { property } = node;
     const before = byLocale.get(property.name);
     if (before === undefined || parent?.type !== "CallExpression" || parent.callee !== node) return;
     const locale = parent.arguments[before] as Node | undefined;

@@ -1,12 +1,12 @@
 /** Imports of WebAssembly: reads each module, and writes the JavaScript module that a handler gets instead. */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { relative, resolve, sep } from "node:path";
+import { basename, relative, resolve, sep } from "node:path";
 import type { LinkedModule, ModuleExports, ModuleFunction } from "@tenon/native";
 import type { Metafile, OnLoadResult, Plugin } from "esbuild";
 import { systemReason, TenonError } from "../errors.ts";
 import { fromNative, native } from "../native.ts";
-import { packageFolder } from "../package.ts";
+import { cryptoFolder, packageFolder } from "../package.ts";
 import { type ComponentExport, exportsOf } from "./component-types.ts";
 import { writeDeclaration } from "./module-declarations.ts";
 import { isOfNode } from "./node-modules.ts";
@@ -75,6 +75,7 @@ export class LinkedModules {
 
   /** A file's name that is the same on each machine. */
   #name(path: string): string {
+    if (path.startsWith(cryptoFolder)) return `tenon:crypto/${basename(path)}`;
     const inProject = relative(this.#folder, path);
     const ofTenon = relative(packageFolder, path);
     const isOfTenon = inProject.startsWith("..") && !ofTenon.startsWith("..");

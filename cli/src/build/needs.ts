@@ -4,9 +4,11 @@ import type { Metafile } from "esbuild";
 import { type IntlName, intlNamesIn } from "./intl/classes.ts";
 import type { Locales } from "./intl/locales.ts";
 import { intlModule } from "./intl/plugin.ts";
-import { nodeFolder } from "./node-modules.ts";
-import { hasBrowserForm, packageFolderOf } from "./packages.ts";
+import { isOfNode, nodeFolder } from "./node-modules.ts";
+import { hasBrowserForm, packageFolderOf, packageNameOf } from "./packages.ts";
+import { isOfSdk } from "./sdk-names.ts";
 import { SdkParts } from "./sdk-parts.ts";
+import { mayUseSubtle, SubtleUses } from "./subtle-uses.ts";
 
 /** The names that may be written without an import and that the engine lacks: how a module exports each. */
 const globals: Readonly<Record<string, string>> = {
@@ -32,6 +34,10 @@ const gaps: Readonly<Record<string, (code: string) => boolean>> = {
   "text-streams": (code) => /(?<!["'])\bText(De|En)coderStream\b/.test(code),
   "url-pattern": (code) => /(?<!["'])\bURLPattern\b/.test(code),
 };
+
+/** The functions of `node:crypto` that compute with the core module, and the files that define them. Files may have their names. */
+const symmetricNames = /\bcreate(?:C|Dec)ipheriv\b|(?<!["'`/])\b(?:pbkdf2|scrypt|hkdf)(?:Sync)?\b/;
+const symmetricUsers = ["ciphers.js", "crypto-derive.js"].map((file) => join(nodeFolder, file));
 
 /**
  * Additions that a bundle needs besides its own sources. A bundle is first made without any, and made again when it
@@ -66,6 +72,11 @@ export class Needs {
   readonly refusedBy = new Set<string>();
   /** The parts of the SDK that sources name. */
   readonly sdkParts = new SdkParts();
+  /** True when functions of `node:crypto` compute with a core module. */
+  symmetric = false;
+  #namesSymmetric = false;
+  readonly #subtle = new SubtleUses();
+  readonly #readForSubtle = new Set<string>();
   readonly #warnings = new Set<string>();
   /** Gaps that stay open, because the bundle cannot have what fills them. */
   readonly #open = new Map<string, string>();
@@ -112,9 +123,26 @@ export class Needs {
       .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
       .map(([input]) => resolve(folder, input));
     this.asyncStores ||= inputs.includes(join(nodeFolder, "async-hooks.js"));
+    await this.#addSubtle(inputs);
     if (this.hasBrowserForms && /\bnew DOMParser\b/.test(code)) await this.#leaveDocumentForms(inputs);
     const needsParts = await this.sdkParts.add(folder, metafile);
     return needsParts || this.#size > before;
+  }
+
+  /** Adds the parts of `crypto.subtle` that sources use. The SDK's own uses are those that the engine has. */
+  async #addSubtle(inputs: readonly string[]): Promise<void> {
+    for (const input of inputs) {
+      if (this.#readForSubtle.has(input) || isOfNode(input)) continue;
+      this.#readForSubtle.add(input);
+      // The build makes some modules itself; they have no file.
+      const text = await readFile(input, "utf8").catch(() => "");
+      if (!(mayUseSubtle.test(text) || symmetricNames.test(text)) || (await isOfSdk(input))) continue;
+      this.#subtle.addFrom(input, text);
+      // This package defines functions of these names, and `node:crypto` imports it.
+      this.#namesSymmetric ||= packageNameOf(input) !== "@noble/hashes" && symmetricNames.test(text);
+    }
+    this.symmetric ||= this.#namesSymmetric && inputs.some((input) => symmetricUsers.includes(input));
+    for (const gap of this.#subtle.gaps) this.gaps.add(gap);
   }
 
   async #leaveDocumentForms(inputs: readonly string[]): Promise<void> {
@@ -149,7 +177,7 @@ export class Needs {
   }
 
   get #size(): number {
-    const switches = [this.propertyEscapes, this.asyncStores].filter(Boolean).length;
+    const switches = [this.propertyEscapes, this.asyncStores, this.symmetric].filter(Boolean).length;
     return (
       this.globals.size + this.gaps.size + this.intl.size + this.browserForms.size + this.#documentForms.size + switches
     );

@@ -1,7 +1,7 @@
 import { builtinModules } from "node:module";
 import { join, relative } from "node:path";
 import type { OnResolveArgs, OnResolveResult, PartialMessage, Plugin } from "esbuild";
-import { packageFolder } from "../package.ts";
+import { cryptoFolder, packageFolder } from "../package.ts";
 import type { Needs } from "./needs.ts";
 import { packageFolderOf, packageNameOf } from "./packages.ts";
 import { type Use, type UsesOf, usesReader } from "./used-names.ts";
@@ -84,6 +84,14 @@ export function nodeModules(needs: Needs): Plugin {
       }));
       onResolve({ filter: /^tenon-gaps:/ }, ({ path }) => ({
         path: join(gapsFolder, path.replace("tenon-gaps:", "")),
+      }));
+      onResolve({ filter: /^\.\/symmetric\.js$/ }, ({ importer }) =>
+        needs.symmetric && importer.startsWith(nodeFolder)
+          ? { path: join(nodeFolder, "symmetric-linked.js"), sideEffects: false }
+          : undefined,
+      );
+      onResolve({ filter: /^tenon-crypto:/ }, ({ path }) => ({
+        path: join(cryptoFolder, path.replace("tenon-crypto:", "")),
       }));
       onLoad({ filter: /./, namespace }, ({ path }) => ({ contents: contentsOf(path), resolveDir: nodeFolder }));
     },
@@ -198,6 +206,6 @@ ${stubs.join("\n")}
 
 /** Tells whether a file is one of those that stand in for Node's modules or fill a gap of the engine, compiled or not. */
 export const isOfNode = (file: string): boolean =>
-  [nodeFolder, gapsFolder, join(packageFolder, "src", "node"), join(packageFolder, "src", "gaps")].some((folder) =>
-    file.startsWith(folder),
+  [nodeFolder, gapsFolder, cryptoFolder, join(packageFolder, "src", "node"), join(packageFolder, "src", "gaps")].some(
+    (folder) => file.startsWith(folder),
   );

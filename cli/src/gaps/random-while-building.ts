@@ -2,12 +2,13 @@
  * Random values for packages that need some at top level, where there is no host. They are derived from the bundle, and
  * the build reports the caller, because they are the same in every instance. In requests, values come from the engine.
  */
+import { isBuilding } from "../node/building.ts";
+
 declare const TENON_SEED: string;
 
 /** The methods, which are on the prototype in the engine. */
 const methods = Object.getPrototypeOf(crypto) as typeof crypto;
 const { getRandomValues, randomUUID } = methods;
-const isBuilding = () => Symbol.for("tenon.building") in globalThis;
 let [a = 1, b = 2, c = 3, d = 4] = (TENON_SEED.match(/.{8}/g) ?? []).map((each) => Number.parseInt(each, 16));
 
 /** Returns the next byte of the generator sfc32. */

@@ -6,5 +6,5 @@ import { Terminal } from "../../../cli/dist/terminal.js";
 
 const [source, output] = process.argv.slice(2);
 const engine = await prepareEngine(new Terminal());
-const { component } = await engine.build(basename(source), await readFile(source), []);
+const { component } = await engine.build(basename(source), await readFile(source), [], []);
 await writeFile(output, component);

@@ -1,0 +1,188 @@
+import { type Node, parseSync } from "oxc-parser";
+import { walk } from "./used-names.ts";
+
+/** Operations that the engine's `crypto.subtle` lacks. */
+const lacking: ReadonlySet<string> = new Set([
+  "decrypt",
+  "deriveBits",
+  "deriveKey",
+  "encrypt",
+  "exportKey",
+  "generateKey",
+  "unwrapKey",
+  "wrapKey",
+]);
+
+/** Operations that the engine has for some algorithms. */
+const partial: ReadonlySet<string> = new Set(["importKey", "sign", "verify"]);
+
+/** The core modules, and the names of the algorithms that each computes. */
+const modules: Readonly<Record<string, RegExp>> = {
+  symmetric: /\b(?:AES-|HKDF\b|PBKDF2\b)/i,
+  curves: /\b(?:ECDSA|ECDH|Ed25519|X25519)\b/i,
+  rsa: /\b(?:RSA-|RSASSA-)/i,
+};
+
+/** The names in these that the engine does not know at all. The engine signs by the others with keys that are imported. */
+const unknown: Readonly<Record<string, RegExp>> = {
+  symmetric: modules["symmetric"] as RegExp,
+  curves: /\b(?:ECDH|Ed25519|X25519)\b/i,
+  rsa: /\bRSA-(?:PSS|OAEP)\b/i,
+};
+
+/** Words in a source that may concern `crypto.subtle`. */
+export const mayUseSubtle = /subtle|AES-|HKDF|PBKDF2|ECD(?:H|SA)|25519|RSA-|RSASSA-|HMAC/i;
+
+/** Operations that make or write a key of any kind. */
+const onKeys: readonly string[] = ["exportKey", "generateKey", "wrapKey"];
+
+/**
+ * Finds out which parts of `crypto.subtle` the sources of a bundle use beyond those that the engine has. A source that
+ * hands `crypto.subtle` on, so that its operations cannot be seen, counts as one that uses all of them. An algorithm is
+ * used when its name is in any source.
+ */
+export class SubtleUses {
+  readonly #operations = new Set<string>();
+  readonly #named = new Set<string>();
+  readonly #unknown = new Set<string>();
+  #isHmacNamed = false;
+  #readsHmac = false;
+
+  /** Adds the uses of a source. */
+  addFrom(file: string, text: string): void {
+    for (const [module, names] of Object.entries(modules)) if (names.test(text)) this.#named.add(module);
+    for (const [module, names] of Object.entries(unknown)) if (names.test(text)) this.#unknown.add(module);
+    this.#isHmacNamed ||= /\bHMAC\b/i.test(text);
+    if (!/\bsubtle\b/.test(text)) return;
+    const { operations, readsHmac } = usesIn(file, text);
+    // Other objects may have a property of that name.
+    if (!/crypto/i.test(text)) operations.delete("*");
+    for (const operation of operations) this.#operations.add(operation);
+    this.#readsHmac ||= readsHmac;
+  }
+
+  /** The modules of `dist/gaps` that the bundle needs. */
+  get gaps(): readonly string[] {
+    const uses = (operations: Iterable<string>) => [...operations].some((each) => this.#operations.has(each));
+    const isBeyond = uses(lacking) || this.#operations.has("*");
+    if (!isBeyond && !(uses(partial) && this.#unknown.size > 0)) return this.#readsHmac ? ["subtle/install"] : [];
+    const names = uses(onKeys) || this.#operations.has("*") ? this.#named : this.#unknown;
+    const isNamed = names.size > 0 || this.#named.size > 0 || this.#isHmacNamed;
+    const needed = isNamed ? [...names] : Object.keys(modules);
+    return ["subtle/install", ...needed.map((module) => `subtle/with-${module}`)];
+  }
+}
+
+/** The operations that a source uses, `*` for all, and whether one imports a JSON Web Key of HMAC, which the engine misreads. */
+function usesIn(file: string, text: string): { operations: Set<string>; readsHmac: boolean } {
+  const { program, errors } = parseSync(file, text);
+  const operations = new Set<string>();
+  let readsHmac = false;
+  if (errors.length > 0) return { operations, readsHmac };
+  const root = program as unknown as Node;
+  /** Local names of `crypto.subtle`. */
+  const aliases = new Set<string>();
+  const noteUse = (used: Node, around: readonly Node[]) => {
+    const { node, above } = outermost(used, around);
+    const parent = above.at(-1);
+    if (parent === undefined || isType(parent)) return;
+    const operation = memberOf(node, parent);
+    if (operation !== undefined) {
+      operations.add(operation);
+      const call = above.at(-2);
+      if (operation === "importKey" && call?.type === "CallExpression" && call.callee === parent)
+        readsHmac ||= isHmacJwk(call.arguments as unknown as readonly Node[], text);
+    } else if (isAlias(node, parent)) {
+      const { id } = parent as unknown as { id: Node };
+      if (id.type === "Identifier") aliases.add(id.name);
+      else for (const name of namesIn(id)) operations.add(name);
+    } else if (!isCondition(node, parent)) operations.add("*");
+  };
+
+  walk(root, [], (node, above) => {
+    if (node.type === "MemberExpression" && propertyOf(node) === "subtle") noteUse(node, above);
+    // const { subtle } = crypto
+    if (node.type === "Property" && above.at(-1)?.type === "ObjectPattern" && keyOf(node) === "subtle") {
+      const { value } = node as unknown as { value: Node };
+      if (value.type === "Identifier") aliases.add(value.name);
+      else if (value.type === "ObjectPattern") for (const name of namesIn(value)) operations.add(name);
+      else operations.add("*");
+    }
+    if (node.type === "ImportSpecifier" && node.importKind !== "type" && nameOf(node.imported as Node) === "subtle")
+      aliases.add(node.local.name);
+  });
+  walk(root, [], (node, above) => {
+    const parent = above.at(-1);
+    if (node.type !== "Identifier" || !aliases.has(node.name) || parent === undefined) return;
+    if (!isDeclaredBy(node, parent, above.at(-2))) noteUse(node, above);
+  });
+  return { operations, readsHmac };
+}
+
+/** Finds the outermost expression that has the value of another one, if only under a condition. */
+function outermost(used: Node, around: readonly Node[]): { node: Node; above: readonly Node[] } {
+  let node = used;
+  let depth = around.length;
+  for (; depth > 0; depth--) {
+    const parent = around[depth - 1] as Node;
+    const isChoice = parent.type === "ConditionalExpression" && parent.test !== node;
+    if (!isChoice && !sameValue.test(parent.type)) break;
+    node = parent;
+  }
+  return { node, above: around.slice(0, depth) };
+}
+
+const sameValue = /^(?:Chain|Logical|Parenthesized|TSAs|TSNonNull|TSSatisfies)Expression$/;
+
+/** The name of the member of an object that an expression takes; `*` when it is computed. */
+function memberOf(node: Node, parent: Node): string | undefined {
+  if (parent.type === "MemberExpression" && parent.object === node) return propertyOf(parent) ?? "*";
+  return undefined;
+}
+
+function propertyOf(node: Node & { type: "MemberExpression" }): string | undefined {
+  const property = node.property as Node;
+  if (!node.computed) return property.type === "Identifier" ? property.name : undefined;
+  return property.type === "Literal" && typeof property.value === "string" ? property.value : undefined;
+}
+
+const nameOf = (node: Node): string | undefined => (node.type === "Identifier" ? node.name : undefined);
+
+function keyOf(node: Node & { type: "Property" }): string | undefined {
+  return node.computed ? undefined : nameOf(node.key as Node);
+}
+
+/** The names that a pattern takes; `*` for the rest of them. */
+function namesIn(pattern: Node): string[] {
+  if (pattern.type !== "ObjectPattern") return ["*"];
+  return pattern.properties.map((each) =>
+    each.type === "Property" ? (keyOf(each as unknown as Node & { type: "Property" }) ?? "*") : "*",
+  );
+}
+
+/** Tells whether a declaration gives an expression a name. */
+const isAlias = (node: Node, parent: Node): boolean => parent.type === "VariableDeclarator" && parent.init === node;
+
+/** Tells whether an expression is only asked for being there. */
+const isCondition = (node: Node, parent: Node): boolean =>
+  parent.type === "BinaryExpression" ||
+  (parent.type === "UnaryExpression" && ["typeof", "!"].includes(parent.operator)) ||
+  ((parent.type === "IfStatement" || parent.type === "ConditionalExpression") && parent.test === node);
+
+/** Tells whether an identifier is declared there, or is the name of something else. */
+function isDeclaredBy(node: Node, parent: Node, holder: Node | undefined): boolean {
+  if (parent.type === "VariableDeclarator") return parent.id === node;
+  if (parent.type === "MemberExpression") return parent.property === node && !parent.computed;
+  if (parent.type === "Property") return parent.value !== node || holder?.type === "ObjectPattern";
+  return /^(Import|Export)\w*Specifier$|^MethodDefinition$|^PropertyDefinition$/.test(parent.type);
+}
+
+const isType = (node: Node): boolean =>
+  node.type.startsWith("TS") && !/^TS(As|Satisfies|NonNull|Instantiation|TypeAssertion)/.test(node.type);
+
+/** Tells whether the arguments of `importKey` may be those of a JSON Web Key for HMAC. */
+function isHmacJwk([format, , algorithm]: readonly Node[], text: string): boolean {
+  if (format?.type !== "Literal" || format.value !== "jwk" || algorithm === undefined) return false;
+  const isConstant = algorithm.type === "ObjectExpression" || algorithm.type === "Literal";
+  return !isConstant || /HMAC/i.test(text.slice(algorithm.start, algorithm.end));
+}

@@ -1,0 +1,225 @@
+/** RSASSA-PKCS1-v1_5, RSA-PSS and RSA-OAEP (Web Cryptography API, sections 20 to 22). */
+import { isBuilding } from "../../node/building.ts";
+import {
+  type Algorithm,
+  type HashName,
+  hashNamed,
+  hashOf,
+  optionalBytes,
+  type Parameters,
+  requiredBytes,
+  requiredNumber,
+  requireUsages,
+  type Wanted,
+} from "./algorithm.ts";
+import { trimmed, widened } from "./bytes.ts";
+import { type Bytes, type CoreModule, type Part, withBlock } from "./core-module.ts";
+import { CryptoKey, type Usage } from "./crypto-key.ts";
+import type { EngineKeys, EngineSubtle } from "./engine.ts";
+import { dataError, notSupported, operationError, syntaxError } from "./errors.ts";
+import { randomBytes } from "./random.ts";
+import { numbersOf, type RsaNumbers, readRsa, writeRsa } from "./rsa-keys.ts";
+
+/** The functions of `crates/bridge/crypto/rsa`. */
+export interface RsaModule extends CoreModule {
+  rsa_generate(block: number, modulus: number, exponent: number): number;
+  rsa_check_public(block: number, modulus: number, exponent: number): number;
+  rsa_check_private(block: number, modulus: number, exponent: number): number;
+  oaep_encrypt(block: number, hash: number, modulus: number, exponent: number, label: number, data: number): number;
+  oaep_decrypt(block: number, hash: number, modulus: number, exponent: number, label: number): number;
+  pss_sign(block: number, hash: number, modulus: number, exponent: number, digest: number, salt: number): number;
+  pss_verify(block: number, hash: number, modulus: number, exponent: number, digest: number, salt: number): number;
+}
+
+/** An algorithm's usages, and its name in a JSON Web Key. */
+interface Kind {
+  readonly name: string;
+  readonly ofPrivate: readonly Usage[];
+  readonly ofPublic: readonly Usage[];
+  readonly alg: (hash: HashName) => string;
+}
+
+const shortHash = (hash: HashName) => hash.replace("SHA-", "");
+
+/** Returns the algorithms, computed by a module, and for PKCS #1 v1.5 by the engine. */
+export function rsa(module: RsaModule, engine: EngineSubtle, keys: EngineKeys): Algorithm[] {
+  const signing = { ofPrivate: ["sign"], ofPublic: ["verify"] } as const;
+  const pkcs1: Kind = { name: "RSASSA-PKCS1-v1_5", ...signing, alg: (hash) => `RS${shortHash(hash)}` };
+  const pss: Kind = { name: "RSA-PSS", ...signing, alg: (hash) => `PS${shortHash(hash)}` };
+  const oaep: Kind = {
+    name: "RSA-OAEP",
+    ofPrivate: ["decrypt", "unwrapKey"],
+    ofPublic: ["encrypt", "wrapKey"],
+    alg: (hash) => (hash === "SHA-1" ? "RSA-OAEP" : `RSA-OAEP-${shortHash(hash)}`),
+  };
+  return [
+    { ...keysOf(pkcs1, module), ...byEngine(keys, pkcs1) },
+    { ...keysOf(pss, module), ...signaturesOf(module, engine) },
+    { ...keysOf(oaep, module), ...encryptionOf(module) },
+  ];
+}
+
+const hashOfKey = (key: CryptoKey): HashName => (key.algorithm["hash"] as { name: HashName }).name;
+
+/** Signatures by the engine, which blinds private keys, too. */
+function byEngine(keys: EngineKeys, { name }: Kind): Partial<Algorithm> {
+  const own = (key: CryptoKey) => ({ name, hash: hashOfKey(key) });
+  const encoded = (key: CryptoKey, format: "spki" | "pkcs8") => () => ({
+    format,
+    bytes: writeRsa(format, key, "") as Bytes,
+  });
+  return {
+    sign: (_parameters, key, data) => keys.sign(key, own(key), encoded(key, "pkcs8"), data),
+    verify: (_parameters, key, signature, data) => keys.verify(key, own(key), encoded(key, "spki"), signature, data),
+  };
+}
+
+function signaturesOf(module: RsaModule, engine: EngineSubtle): Partial<Algorithm> {
+  const prepared = async (parameters: Parameters, key: CryptoKey, data: Bytes) => {
+    const hash = hashOfKey(key);
+    const salt = requiredNumber(parameters, "saltLength", 65_535);
+    const digest = new Uint8Array(await engine.digest(hash, data));
+    return { ...numbersOf(key), salt, digest, hash: hashOf(hash).number };
+  };
+  return {
+    async sign(parameters, key, data) {
+      const { hash, digest, salt, ...numbers } = await prepared(parameters, key, data);
+      const [modulus, exponent] = [numbers.n.length, numbers.e.length];
+      const parts = [...privateParts(numbers), digest, randomBytes(32, "sign()"), modulus];
+      return computed(module, parts, 7, undefined, (block) =>
+        module.pss_sign(block, hash, modulus, exponent, digest.length, salt),
+      );
+    },
+    async verify(parameters, key, signature, data) {
+      const { hash, digest, salt, n, e } = await prepared(parameters, key, data);
+      if (signature.length !== n.length) return false;
+      const call = (block: number) => module.pss_verify(block, hash, n.length, e.length, digest.length, salt);
+      return withBlock(module, [n, e, digest, signature], call, ({ result }) => result === 1) ?? false;
+    },
+  };
+}
+
+function encryptionOf(module: RsaModule): Partial<Algorithm> {
+  const labelOf = (parameters: Parameters) => optionalBytes(parameters, "label") ?? new Uint8Array();
+  return {
+    async encrypt(parameters, key, data) {
+      const { n, e } = numbersOf(key);
+      const { number } = hashOf(hashOfKey(key));
+      const label = labelOf(parameters);
+      const parts = [n, e, label, data, randomBytes(32, "encrypt()"), n.length];
+      return computed(module, parts, 5, undefined, (block) =>
+        module.oaep_encrypt(block, number, n.length, e.length, label.length, data.length),
+      );
+    },
+    async decrypt(parameters, key, data) {
+      const numbers = numbersOf(key);
+      const [modulus, exponent] = [numbers.n.length, numbers.e.length];
+      if (data.length !== modulus) throw operationError(`the data have as many bytes as the key, ${modulus}`);
+      const { number } = hashOf(hashOfKey(key));
+      const label = labelOf(parameters);
+      const parts = [...privateParts(numbers), label, data, randomBytes(32, "decrypt()")];
+      return computed(module, parts, 6, "result", (block) =>
+        module.oaep_decrypt(block, number, modulus, exponent, label.length),
+      );
+    },
+  };
+}
+
+/** Calls a function, and reads a part of its block, whose length may be the result. */
+function computed(
+  module: RsaModule,
+  parts: readonly Part[],
+  index: number,
+  length: "result" | undefined,
+  call: (block: number) => number,
+): Bytes {
+  const output = withBlock(module, parts, call, ({ result, part }) =>
+    length === undefined ? part(index) : part(index, result),
+  );
+  if (output === undefined) throw operationError("the key of RSA is not valid");
+  return output;
+}
+
+/** A private key as the module takes it. */
+function privateParts({ n, e, d, p, q }: RsaNumbers): Bytes[] {
+  const half = Math.ceil(n.length / 2);
+  const [wideD, wideP, wideQ] = [widened(d as Bytes, n.length), widened(p as Bytes, half), widened(q as Bytes, half)];
+  if (wideD === undefined || wideP === undefined || wideQ === undefined)
+    throw dataError("the primes of the key of RSA differ in length");
+  return [n, e, wideD, wideP, wideQ];
+}
+
+/** The operations on keys, which all algorithms share. */
+function keysOf({ name, ofPrivate, ofPublic, alg }: Kind, module: RsaModule): Algorithm {
+  const made = (numbers: RsaNumbers, hash: HashName, { extractable, usages }: Wanted) => {
+    const { n, e, d } = numbers;
+    const modulusLength = n.length * 8 - (Math.clz32(n[0] as number) - 24);
+    const algorithm = { name, modulusLength, publicExponent: e.slice(), hash: { name: hash } };
+    return new CryptoKey(d ? "private" : "public", extractable, algorithm, usages, { ...numbers });
+  };
+  return {
+    name,
+    async generateKey(parameters, { extractable, usages }) {
+      requireUsages({ extractable, usages }, [...ofPrivate, ...ofPublic], name);
+      const own = usages.filter((usage) => ofPrivate.includes(usage));
+      if (own.length === 0) throw syntaxError("a private key needs at least one usage");
+      const hash = hashNamed(parameters);
+      const numbers = generate(parameters, module);
+      const publicUsages = usages.filter((usage) => ofPublic.includes(usage));
+      return {
+        publicKey: made({ n: numbers.n, e: numbers.e }, hash, { extractable: true, usages: publicUsages }),
+        privateKey: made(numbers, hash, { extractable, usages: own }),
+      };
+    },
+    importKey(data, parameters, wanted) {
+      const hash = hashNamed(parameters);
+      const isPrivate = data.format === "pkcs8" || (data.format === "jwk" && data.jwk["d"] !== undefined);
+      requireUsages(wanted, isPrivate ? ofPrivate : ofPublic, name);
+      if (isPrivate && wanted.usages.length === 0) throw syntaxError("a private key needs at least one usage");
+      const numbers = readRsa(data, name, { use: name === "RSA-OAEP" ? "enc" : "sig", alg: alg(hash) }, wanted);
+      check(numbers, module);
+      return made(numbers, hash, wanted);
+    },
+    exportKey: (format, key) => writeRsa(format, key, alg(hashOfKey(key))),
+  };
+}
+
+/** Refuses a key that cannot be used. At the top level of a build the module cannot be called, so its first use fails. */
+function check(numbers: RsaNumbers, module: RsaModule): void {
+  if (isBuilding()) return;
+  const { n, e, d } = numbers;
+  const [parts, call] = d
+    ? [privateParts(numbers), (block: number) => module.rsa_check_private(block, n.length, e.length)]
+    : [[n, e], (block: number) => module.rsa_check_public(block, n.length, e.length)];
+  if (withBlock(module, parts, call, () => true) === undefined)
+    throw dataError("the key of RSA is not valid, or has less than 1024 or more than 8192 bits");
+}
+
+function generate(parameters: Parameters, module: RsaModule): Required<RsaNumbers> {
+  const bits = requiredNumber(parameters, "modulusLength", 2 ** 32 - 1);
+  if (bits < 1024 || bits > 4096 || bits % 16 !== 0)
+    throw notSupported('"modulusLength" of RSA is a multiple of 16, from 1024 to 4096');
+  const e = trimmed(requiredBytes(parameters, "publicExponent"));
+  const exponent = e.reduce((sum, byte) => sum * 256 + byte, 0);
+  // No primes fit an even exponent.
+  if (exponent < 3 || exponent % 2 === 0 || exponent >= 2 ** 33)
+    throw operationError('"publicExponent" of RSA is odd, from 3 to 2^33');
+  const modulus = bits / 8;
+  const half = modulus / 2;
+  const parts = [randomBytes(32, "generateKey()"), e, modulus, modulus, half, half, half, half, half];
+  const call = (block: number) => module.rsa_generate(block, modulus, e.length);
+  const numbers = withBlock(module, parts, call, ({ part }) => {
+    const [n, d, p, q, dp, dq, qi] = [2, 3, 4, 5, 6, 7, 8].map((index) => trimmed(part(index))) as [
+      Bytes,
+      Bytes,
+      Bytes,
+      Bytes,
+      Bytes,
+      Bytes,
+      Bytes,
+    ];
+    return { n, e, d, p, q, dp, dq, qi };
+  });
+  if (numbers === undefined) throw operationError("no key of RSA could be made with these parameters");
+  return numbers;
+}

@@ -1,0 +1,279 @@
+/** ECDSA and ECDH over P-256, P-384 and P-521 (Web Cryptography API, sections 23 and 24). */
+import { isBuilding } from "../../node/building.ts";
+import { firstBits, otherKey } from "./agreement.ts";
+import {
+  type Algorithm,
+  type Format,
+  hashNamed,
+  type KeyData,
+  type Parameters,
+  requireUsages,
+  type Wanted,
+  wrongFormat,
+} from "./algorithm.ts";
+import { base64url, concatenated, fromBase64url } from "./bytes.ts";
+import { type Bytes, type CoreModule, type Part, withBlock } from "./core-module.ts";
+import { CryptoKey, materialOf, type Usage } from "./crypto-key.ts";
+import {
+  bits,
+  isSame,
+  optional,
+  Reader,
+  readPkcs8,
+  readSpki,
+  sequence,
+  tags,
+  value,
+  writePkcs8,
+  writeSpki,
+} from "./der.ts";
+import type { EngineSubtle } from "./engine.ts";
+import { dataError, invalidAccess, notSupported, operationError, syntaxError } from "./errors.ts";
+import { common, type JsonWebKey, requireFit } from "./jwk.ts";
+import { randomBytes } from "./random.ts";
+
+/** The functions of `crates/bridge/crypto/curves` for these curves. */
+export interface WeierstrassModule extends CoreModule {
+  ec_public(block: number, curve: number): number;
+  ec_check(block: number, curve: number): number;
+  ec_agree(block: number, curve: number): number;
+  ec_sign(block: number, curve: number, digest: number): number;
+  ec_verify(block: number, curve: number, digest: number): number;
+}
+
+/** A curve: its number in the module, the bytes of a field element, and its object identifier. */
+interface Curve {
+  readonly name: string;
+  readonly number: number;
+  readonly width: number;
+  readonly oid: Uint8Array;
+  /** The `alg` of its signatures in a JSON Web Key. */
+  readonly alg: string;
+}
+
+const curves: readonly Curve[] = [
+  { name: "P-256", number: 256, width: 32, alg: "ES256", oid: Uint8Array.of(0x2a, 0x86, 0x48, 0xce, 0x3d, 3, 1, 7) },
+  { name: "P-384", number: 384, width: 48, alg: "ES384", oid: Uint8Array.of(0x2b, 0x81, 4, 0, 0x22) },
+  { name: "P-521", number: 521, width: 66, alg: "ES512", oid: Uint8Array.of(0x2b, 0x81, 4, 0, 0x23) },
+];
+
+/** `id-ecPublicKey` (RFC 5480). */
+const keyOid = Uint8Array.of(0x2a, 0x86, 0x48, 0xce, 0x3d, 2, 1);
+
+/** Returns the algorithms, computed by a module. */
+export function weierstrass(module: WeierstrassModule, engine: EngineSubtle): Algorithm[] {
+  const points = new Points(module);
+  const digested = async (parameters: Parameters, data: Bytes) =>
+    new Uint8Array(await engine.digest(hashNamed(parameters), data));
+  const ecdsa: Algorithm = {
+    ...keysOf("ECDSA", ["sign"], ["verify"], points),
+    async sign(parameters, key, data) {
+      const { number, width } = curveOf(key);
+      const digest = await digested(parameters, data);
+      const parts = [materialOf(key)["d"] as Bytes, digest, randomBytes(32, "sign()"), 2 * width];
+      return computed(module, parts, 3, (block) => module.ec_sign(block, number, digest.length));
+    },
+    async verify(parameters, key, signature, data) {
+      const { number, width } = curveOf(key);
+      const digest = await digested(parameters, data);
+      if (signature.length !== 2 * width) return false;
+      const parts = [points.of(key), digest, signature];
+      const call = (block: number) => module.ec_verify(block, number, digest.length);
+      return withBlock(module, parts, call, ({ result }) => result === 1) ?? false;
+    },
+  };
+  const ecdh: Algorithm = {
+    ...keysOf("ECDH", ["deriveKey", "deriveBits"], [], points),
+    async deriveBits(parameters, key, length) {
+      const other = otherKey(parameters, key);
+      const { number, width } = curveOf(key);
+      const parts = [materialOf(key)["d"] as Bytes, points.of(other), width];
+      return firstBits(
+        computed(module, parts, 2, (block) => module.ec_agree(block, number)),
+        length,
+      );
+    },
+  };
+  return [ecdsa, ecdh];
+}
+
+/** Calls a function, and reads a part of its block. */
+function computed(module: WeierstrassModule, parts: readonly Part[], index: number, call: (block: number) => number) {
+  const output = withBlock(module, parts, call, ({ part }) => part(index));
+  if (output === undefined) throw operationError("the key is not valid for its curve");
+  return output;
+}
+
+/** Public keys as points. */
+class Points {
+  readonly #module: WeierstrassModule;
+  readonly #derived = new WeakMap<CryptoKey, Bytes>();
+
+  constructor(module: WeierstrassModule) {
+    this.#module = module;
+  }
+
+  /** Returns a key's point; for a private key that was imported without one, computes it. */
+  of(key: CryptoKey): Bytes {
+    const { point, d } = materialOf(key);
+    if (point !== undefined) return point;
+    let derived = this.#derived.get(key);
+    if (derived === undefined) {
+      derived = this.from(d as Bytes, curveOf(key));
+      if (derived === undefined) throw operationError("the private key is not valid for its curve");
+      this.#derived.set(key, derived);
+    }
+    return derived;
+  }
+
+  /** Computes the point of a private key; undefined when it is not valid. */
+  from(d: Bytes, { number, width }: Curve): Bytes | undefined {
+    const call = (block: number) => this.#module.ec_public(block, number);
+    return withBlock(this.#module, [d, 1 + 2 * width], call, ({ part }) => part(1));
+  }
+
+  /** Refuses a key that is not valid. At the top level of a build the module cannot be called, so its first use fails. */
+  check(d: Bytes | undefined, point: Bytes | undefined, curve: Curve): void {
+    if (isBuilding()) return;
+    const invalid = () => dataError(`the key is not valid for the curve ${curve.name}`);
+    if (d !== undefined) {
+      const own = this.from(d, curve);
+      if (own === undefined || (point !== undefined && !isSame(own, point))) throw invalid();
+    } else if (point !== undefined) {
+      const call = (block: number) => this.#module.ec_check(block, curve.number);
+      if (withBlock(this.#module, [point], call, () => true) === undefined) throw invalid();
+    }
+  }
+}
+
+/** The operations on keys, which both algorithms share. */
+function keysOf(name: string, ofPrivate: readonly Usage[], ofPublic: readonly Usage[], points: Points): Algorithm {
+  const made = (curve: Curve, d: Bytes | undefined, point: Bytes | undefined, { extractable, usages }: Wanted) => {
+    const material = { ...(d && { d }), ...(point && { point }) };
+    const algorithm = { name, namedCurve: curve.name };
+    return new CryptoKey(d ? "private" : "public", extractable, algorithm, usages, material);
+  };
+  return {
+    name,
+    async generateKey(parameters, { extractable, usages }) {
+      const curve = curveNamed(parameters);
+      requireUsages({ extractable, usages }, [...ofPrivate, ...ofPublic], name);
+      const own = usages.filter((usage) => ofPrivate.includes(usage));
+      if (own.length === 0) throw syntaxError("a private key needs at least one usage");
+      const { d, point } = generate(curve, points);
+      const publicUsages = usages.filter((usage) => ofPublic.includes(usage));
+      return {
+        publicKey: made(curve, undefined, point, { extractable: true, usages: publicUsages }),
+        privateKey: made(curve, d, point, { extractable, usages: own }),
+      };
+    },
+    importKey(data, parameters, wanted) {
+      const curve = curveNamed(parameters);
+      const isPrivate = data.format === "pkcs8" || (data.format === "jwk" && data.jwk["d"] !== undefined);
+      requireUsages(wanted, isPrivate ? ofPrivate : ofPublic, name);
+      if (isPrivate && wanted.usages.length === 0) throw syntaxError("a private key needs at least one usage");
+      const { d, point } = read(data, curve, name, wanted);
+      points.check(d, point, curve);
+      return made(curve, d, point, wanted);
+    },
+    exportKey: (format, key) => write(format, key, points),
+  };
+}
+
+function generate(curve: Curve, points: Points): { d: Bytes; point: Bytes } {
+  for (;;) {
+    const d = randomBytes(curve.width, "generateKey()");
+    // The order of P-521 has 521 bits; those of the others fill their bytes.
+    if (curve.number === 521) d[0] = (d[0] as number) & 1;
+    const point = points.from(d, curve);
+    if (point !== undefined) return { d, point };
+  }
+}
+
+function curveNamed({ namedCurve }: Parameters): Curve {
+  const found = curves.find(({ name }) => name === namedCurve);
+  if (found === undefined) throw notSupported(`the curve ${String(namedCurve)} is not supported`);
+  return found;
+}
+
+const curveOf = (key: CryptoKey): Curve => curveNamed(key.algorithm);
+
+interface Numbers {
+  readonly d?: Bytes;
+  readonly point?: Bytes;
+}
+
+function read(data: KeyData, curve: Curve, name: string, wanted: Wanted): Numbers {
+  switch (data.format) {
+    case "raw":
+      return { point: checkedPoint(data.bytes, curve) };
+    case "spki": {
+      const { oid, parameters, key } = readSpki(data.bytes);
+      requireCurve(oid, parameters, curve);
+      return { point: checkedPoint(key, curve) };
+    }
+    case "pkcs8": {
+      const { oid, parameters, key } = readPkcs8(data.bytes);
+      requireCurve(oid, parameters, curve);
+      return readPrivate(key, curve);
+    }
+    case "jwk": {
+      const { jwk } = data;
+      const isSigning = name === "ECDSA";
+      requireFit(jwk, { kty: "EC", use: isSigning ? "sig" : "enc", alg: isSigning ? curve.alg : undefined }, wanted);
+      if (jwk["crv"] !== curve.name) throw dataError(`the member "crv" of the JSON Web Key is not "${curve.name}"`);
+      const number = (member: string) => {
+        const bytes = fromBase64url(jwk[member], member);
+        if (bytes.length !== curve.width) throw dataError(`the member "${member}" has ${curve.width} bytes`);
+        return bytes;
+      };
+      const point = concatenated([Uint8Array.of(4), number("x"), number("y")]);
+      return jwk["d"] === undefined ? { point } : { point, d: number("d") };
+    }
+  }
+}
+
+/** Reads `ECPrivateKey` (RFC 5915). */
+function readPrivate(key: Bytes, curve: Curve): Numbers {
+  const outer = new Reader(key);
+  const inner = outer.inside(tags.sequence);
+  outer.end();
+  if (inner.integer()[0] !== 1) throw dataError("the private key has an unknown version");
+  const d = inner.read(tags.octets);
+  if (d.length !== curve.width) throw dataError(`a private key of ${curve.name} has ${curve.width} bytes`);
+  if (inner.next === optional(0)) {
+    const named = inner.inside(optional(0));
+    if (!isSame(named.read(tags.oid), curve.oid)) throw dataError(`the key is not one of ${curve.name}`);
+  }
+  if (inner.next !== optional(1)) return { d };
+  return { d, point: checkedPoint(inner.inside(optional(1)).bits(), curve) };
+}
+
+function requireCurve(oid: Bytes, parameters: Reader, curve: Curve): void {
+  if (!isSame(oid, keyOid) || !isSame(parameters.read(tags.oid), curve.oid))
+    throw dataError(`the key is not one of ${curve.name}`);
+}
+
+function checkedPoint(bytes: Bytes, { name, width }: Curve): Bytes {
+  if (bytes.length === 1 + 2 * width && bytes[0] === 4) return bytes;
+  throw dataError(`a public key of ${name} is an uncompressed point of ${1 + 2 * width} bytes`);
+}
+
+function write(format: Format, key: CryptoKey, points: Points): Bytes | JsonWebKey {
+  const curve = curveOf(key);
+  const point = points.of(key);
+  const isPrivate = key.type === "private";
+  const algorithm = [value(tags.oid, keyOid), value(tags.oid, curve.oid)];
+  const d = materialOf(key)["d"];
+  if (format === "jwk") {
+    const [x, y] = [point.subarray(1, 1 + curve.width), point.subarray(1 + curve.width)].map(base64url);
+    return { kty: "EC", crv: curve.name, x, y, ...(d && { d: base64url(d) }), ...common(key) };
+  }
+  if (isPrivate !== (format === "pkcs8"))
+    throw invalidAccess(`a ${key.type} key of ${key.algorithm.name} is not exported as ${format}`);
+  if (format === "raw") return point.slice();
+  if (format === "spki") return writeSpki(algorithm, point);
+  if (d === undefined) throw wrongFormat(format, key.algorithm.name);
+  const version = value(tags.integer, Uint8Array.of(1));
+  return writePkcs8(algorithm, sequence(version, value(tags.octets, d), value(optional(1), bits(point))));
+}

@@ -1,0 +1,110 @@
+/** Keys from secrets and passwords. The core module computes them where the build brings it, and JavaScript elsewhere. */
+import { hkdf as nobleHkdf } from "@noble/hashes/hkdf.js";
+import { pbkdf2 as noblePbkdf2 } from "@noble/hashes/pbkdf2.js";
+import { scrypt as nobleScrypt } from "@noble/hashes/scrypt.js";
+import { type Part, withBlock } from "../gaps/subtle/core-module.ts";
+import { isBuilding } from "./building.ts";
+import {
+  answered,
+  bytesOf,
+  type Callback,
+  type Data,
+  hashKey,
+  hashNamed,
+  type KeyObject,
+  outputOf,
+} from "./crypto-data.ts";
+import { symmetric as linked, type SymmetricModule } from "./symmetric.ts";
+
+/** Hash functions of the module, with their numbers. */
+const numbers: Readonly<Record<string, number>> = { sha1: 1, sha256: 256, sha384: 384, sha512: 512 };
+
+/** The functions, computed by a module, or without one. */
+export function derivedBy(module: SymmetricModule | undefined) {
+  /** Calls the module, whose output is the last part; undefined when it cannot. */
+  const computed = (
+    parts: readonly Part[],
+    call: (block: number, module: SymmetricModule) => number,
+  ): Uint8Array | undefined => {
+    // At the top level of a build the module cannot be called.
+    if (module === undefined || isBuilding()) return undefined;
+    return withBlock(module, parts, call, ({ part }) => part(parts.length - 1));
+  };
+
+  function pbkdf2Sync(password: Data, salt: Data, iterations: number, length: number, digest: string): unknown {
+    const hash = hashNamed(digest);
+    const number = numbers[hashKey(digest)];
+    const [secret, salted] = [bytesOf(password), bytesOf(salt)];
+    const fast =
+      number === undefined || !(iterations >= 1)
+        ? undefined
+        : computed([secret, salted, length], (block, { pbkdf2 }) =>
+            pbkdf2(block, number, secret.length, salted.length, iterations, length),
+          );
+    return outputOf(fast ?? noblePbkdf2(hash, secret, salted, { c: iterations, dkLen: length }));
+  }
+
+  function scryptSync(password: Data, salt: Data, length: number, options: ScryptOptions = {}): unknown {
+    const { cost = 16_384, blockSize = 8, parallelization = 1, maxmem = 2 ** 25 } = options;
+    const { N = cost, r = blockSize, p = parallelization } = options;
+    const refuse = (): never => {
+      const text =
+        "Invalid scrypt params: the cost is no power of 2, or takes more memory than there is or maxmem allows";
+      throw Object.assign(new RangeError(text), { code: "ERR_CRYPTO_INVALID_SCRYPT_PARAMS" });
+    };
+    if (!Number.isInteger(Math.log2(N)) || N < 2 || 128 * N * r > maxmem) refuse();
+    const [secret, salted] = [bytesOf(password), bytesOf(salt)];
+    const derive = () =>
+      computed([secret, salted, length], (block, { scrypt }) =>
+        scrypt(block, secret.length, salted.length, Math.log2(N), r, p, length),
+      ) ?? nobleScrypt(secret, salted, { N, r, p, dkLen: length });
+    try {
+      return outputOf(derive());
+    } catch {
+      return refuse();
+    }
+  }
+
+  function hkdfSync(digest: string, key: Data | KeyObject, salt: Data, info: Data, length: number): ArrayBuffer {
+    const hash = hashNamed(digest);
+    const number = numbers[hashKey(digest)];
+    const [secret, salted, context] = [bytesOf(key), bytesOf(salt), bytesOf(info)];
+    const fast =
+      number === undefined || length > 255 * hash.outputLen
+        ? undefined
+        : computed([secret, salted, context, length], (block, { hkdf }) =>
+            hkdf(block, number, secret.length, salted.length, context.length, length),
+          );
+    const bytes = fast ?? nobleHkdf(hash, secret, salted, context, length);
+    return bytes.slice().buffer as ArrayBuffer;
+  }
+  return { pbkdf2Sync, scryptSync, hkdfSync };
+}
+
+/** Short and long names of the same options, as in Node. */
+export interface ScryptOptions {
+  N?: number;
+  r?: number;
+  p?: number;
+  cost?: number;
+  blockSize?: number;
+  parallelization?: number;
+  maxmem?: number;
+}
+
+export const { pbkdf2Sync, scryptSync, hkdfSync } = derivedBy(linked);
+
+export function pbkdf2(...args: [...Parameters<typeof pbkdf2Sync>, Callback<unknown>]): void {
+  const [password, salt, iterations, length, digest, callback] = args;
+  answered(() => pbkdf2Sync(password, salt, iterations, length, digest), callback);
+}
+
+export function scrypt(password: Data, salt: Data, length: number, ...rest: unknown[]): void {
+  const callback = rest.pop() as Callback<unknown>;
+  answered(() => scryptSync(password, salt, length, rest[0] as ScryptOptions | undefined), callback);
+}
+
+export function hkdf(...args: [...Parameters<typeof hkdfSync>, Callback<ArrayBuffer>]): void {
+  const [digest, key, salt, info, length, callback] = args;
+  answered(() => hkdfSync(digest, key, salt, info, length), callback);
+}
