@@ -374,7 +374,7 @@ describe("values of SQLite", () => {
       ["1e-400", /too small/],
       ["1e400", REFUSED],
       ['"\\ud800"', REFUSED],
-      ['{"float":"NaN"}', /no number that SQLite has/],
+      ['{"float":"NaN"}', /is not a number that SQLite has/],
     ] as const) {
       const answer = await queryRaw(ask, "SELECT $1 AS value", [param]);
       expect([param, answer.status, answer.json.detail]).toEqual([param, 400, expect.stringMatching(detail)]);
