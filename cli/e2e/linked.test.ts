@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { componentEmbed, componentNew, parse } from "@bytecodealliance/jco";
+import { componentEmbed, componentNew, parse, preview1AdapterReactorPath } from "@bytecodealliance/jco";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findProgram } from "../../testing/programs.ts";
 import { Runtime } from "../src/runtime.ts";
@@ -15,7 +15,8 @@ beforeAll(async () => {
   folder = await mkdtemp(join(root, "cli/e2e/.tenon/linked-"));
   await cp(join(root, "cli/e2e/fixtures/linked"), folder, { recursive: true });
   for (const name of ["counter", "other"]) await assemble(name);
-  await assembleComponent();
+  await assembleComponent("values");
+  await assembleComponent("random");
   const { status, stderr } = build(folder, "-rc");
   expect(stderr).not.toContain("warning");
   expect(status, stderr).toBe(0);
@@ -29,11 +30,13 @@ const assemble = async (name: string) =>
   );
 
 /** Makes a component of a module in the text format and its interface. */
-async function assembleComponent(): Promise<void> {
-  const source = (ending: string) => readFile(join(root, "cli/e2e/fixtures/linked/src", `values.${ending}`), "utf8");
+async function assembleComponent(name: string): Promise<void> {
+  const source = (ending: string) => readFile(join(root, "cli/e2e/fixtures/linked/src", `${name}.${ending}`), "utf8");
   const binary = await parse(await source("wat"));
-  const embedded = await componentEmbed({ binary, witSource: await source("wit"), world: "values" });
-  await writeFile(join(folder, "src/values.wasm"), await componentNew(embedded, []));
+  const embedded = await componentEmbed({ binary, witSource: await source("wit"), world: name });
+  const adapter = await readFile(preview1AdapterReactorPath());
+  const component = await componentNew(embedded, [["wasi_snapshot_preview1", adapter]]);
+  await writeFile(join(folder, `src/${name}.wasm`), component);
 }
 
 const build = (cwd: string, ...options: string[]) =>
@@ -105,6 +108,7 @@ async function converts(ask: Ask): Promise<void> {
     ],
   });
   expect((await ask("/long")).body).toEqual({ equal: true });
+  expect((await ask("/random")).body).toEqual({ differ: true });
 }
 
 /** A memory starts small in each request, and has an end. */

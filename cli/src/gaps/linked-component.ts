@@ -4,7 +4,17 @@
  * A lowered function has numbers as parameters (`flat`), and reads and writes the rest in the engine's memory.
  */
 import { LinkedModule } from "./linked.ts";
-import { bytes, engine, values, view } from "./linked-engine.ts";
+import { bytes, engine, view } from "./linked-engine.ts";
+import {
+  aligned,
+  allocate,
+  type Codec,
+  counted,
+  type Flat,
+  freeing,
+  primitives,
+  release,
+} from "./linked-primitives.ts";
 
 /** A type of WIT, as `crates/link/src/component.rs` writes it, with names in camel case. */
 export type Type =
@@ -18,20 +28,6 @@ export type Type =
   | { readonly flags: readonly string[] }
   | { readonly result: readonly [ok: Type | null, error: Type | null] };
 
-/** A type's representation in memory and in numbers. */
-interface Codec {
-  readonly size: number;
-  readonly align: number;
-  /** Types of its numbers: `i`, `I`, `f` and `F`. */
-  readonly flat: string;
-  store(at: number, value: unknown): void;
-  load(at: number): unknown;
-  lower(value: unknown, to: Flat[]): void;
-  lift(from: Iterator<Flat>): unknown;
-}
-
-type Flat = number | bigint;
-
 /** The error of a function whose result is an error. */
 export class ComponentError extends Error {
   readonly payload: unknown;
@@ -40,176 +36,6 @@ export class ComponentError extends Error {
     super(typeof payload === "string" ? payload : `${String(payload)} (see error.payload)`);
     this.payload = payload;
   }
-}
-
-const encoder = new TextEncoder();
-const decoder = new TextDecoder();
-
-/** Allocations of the call that runs, which are freed after it. */
-let allocated: (readonly [at: number, size: number, align: number])[] = [];
-
-function allocate(size: number, align: number): number {
-  if (size === 0) return 0;
-  const its = engine();
-  const at = its.allocate(0, 0, align, size);
-  view(its, at + size);
-  allocated.push([at, size, align]);
-  return at;
-}
-
-/** Frees memory that a call has allocated for its result. */
-function release(at: number, size: number, align: number): void {
-  if (size !== 0) engine().free(at, size, align);
-}
-
-const aligned = (at: number, align: number) => Math.ceil(at / align) * align;
-
-/** A codec whose value is one number. */
-function number(
-  size: number,
-  flat: string,
-  store: (at: number, value: Flat) => void,
-  load: (at: number) => Flat,
-  toFlat: (value: unknown) => Flat,
-  fromFlat: (value: Flat) => unknown,
-): Codec {
-  return {
-    size,
-    align: size,
-    flat,
-    store: (at, value) => store(at, toFlat(value)),
-    load: (at) => fromFlat(load(at)),
-    lower: (value, to) => void to.push(toFlat(value)),
-    lift: (from) => fromFlat(from.next().value as Flat),
-  };
-}
-
-const whole = (size: 1 | 2 | 4, toFlat: (value: unknown) => number, fromFlat: (value: number) => unknown): Codec => {
-  const store = { 1: "setUint8", 2: "setUint16", 4: "setUint32" }[size] as "setUint16";
-  const load = { 1: "getUint8", 2: "getUint16", 4: "getUint32" }[size] as "getUint16";
-  return number(
-    size,
-    "i",
-    (at, value) => values[store](at, value as number, true),
-    (at) => values[load](at, true),
-    toFlat,
-    (value) => fromFlat(value as number),
-  );
-};
-
-const same = (value: unknown) => value as Flat;
-
-const long = (toFlat: (value: bigint) => bigint): Codec =>
-  number(
-    8,
-    "I",
-    (at, value) => values.setBigInt64(at, value as bigint, true),
-    (at) => values.getBigInt64(at, true),
-    (value) => BigInt.asIntN(64, value as bigint),
-    (value) => toFlat(value as bigint),
-  );
-
-function toChar(value: unknown): number {
-  const code = String(value).codePointAt(0);
-  const isOne = code !== undefined && String.fromCodePoint(code) === value && !(code >= 0xd800 && code < 0xe000);
-  if (!isOne) throw new TypeError(`${JSON.stringify(value)} is not one character`);
-  return code;
-}
-
-const primitives: Readonly<Record<string, Codec>> = {
-  bool: whole(
-    1,
-    (value) => (value ? 1 : 0),
-    (value) => value !== 0,
-  ),
-  u8: whole(
-    1,
-    (value) => Number(value) & 0xff,
-    (value) => value & 0xff,
-  ),
-  s8: whole(
-    1,
-    (value) => (Number(value) << 24) >> 24,
-    (value) => (value << 24) >> 24,
-  ),
-  u16: whole(
-    2,
-    (value) => Number(value) & 0xffff,
-    (value) => value & 0xffff,
-  ),
-  s16: whole(
-    2,
-    (value) => (Number(value) << 16) >> 16,
-    (value) => (value << 16) >> 16,
-  ),
-  u32: whole(
-    4,
-    (value) => Number(value) >>> 0,
-    (value) => value >>> 0,
-  ),
-  s32: whole(
-    4,
-    (value) => Number(value) | 0,
-    (value) => value | 0,
-  ),
-  u64: long((value) => BigInt.asUintN(64, value)),
-  s64: long((value) => value),
-  f32: number(
-    4,
-    "f",
-    (at, value) => values.setFloat32(at, value as number, true),
-    (at) => values.getFloat32(at, true),
-    (value) => Math.fround(Number(value)),
-    same,
-  ),
-  f64: number(
-    8,
-    "F",
-    (at, value) => values.setFloat64(at, value as number, true),
-    (at) => values.getFloat64(at, true),
-    Number,
-    same,
-  ),
-  char: whole(4, toChar, (value) => String.fromCodePoint(value)),
-  string: counted(
-    (value) => {
-      if (typeof value !== "string") throw new TypeError(`${String(value)} is not a string`);
-      const text = encoder.encode(value);
-      const at = allocate(text.length, 1);
-      bytes.set(text, at);
-      return [at, text.length];
-    },
-    (at, length) => {
-      if (length === 0) return "";
-      view(engine(), at + length);
-      const text = decoder.decode(bytes.subarray(at, at + length));
-      release(at, length, 1);
-      return text;
-    },
-  ),
-};
-
-/** A codec whose value is an address and a length. */
-function counted(
-  put: (value: unknown) => readonly [at: number, length: number],
-  take: (at: number, length: number) => unknown,
-): Codec {
-  return {
-    size: 8,
-    align: 4,
-    flat: "ii",
-    store(at, value) {
-      const [its, length] = put(value);
-      values.setUint32(at, its, true);
-      values.setUint32(at + 4, length, true);
-    },
-    load: (at) => take(values.getUint32(at, true), values.getUint32(at + 4, true)),
-    lower: (value, to) => void to.push(...put(value)),
-    lift: (from) => {
-      const at = Number(from.next().value) >>> 0;
-      return take(at, Number(from.next().value) >>> 0);
-    },
-  };
 }
 
 type TypedArray = { readonly buffer: ArrayBuffer; readonly byteOffset: number; readonly byteLength: number };
@@ -483,15 +309,8 @@ export class LinkedComponent extends LinkedModule {
     return (...given) => {
       engine();
       call ??= this.#bind(place, tuple(params), result === null ? undefined : codec(result));
-      const outer = allocated;
-      allocated = [];
-      let returned: unknown;
-      try {
-        returned = call(given);
-      } finally {
-        for (const [at, size, align] of allocated) engine().free(at, size, align);
-        allocated = outer;
-      }
+      const its = call;
+      const returned = freeing(() => its(given));
       if (result === null || typeof result === "string" || !("result" in result)) return returned;
       const { tag, val } = returned as { readonly tag: string; readonly val?: unknown };
       if (tag === "err") throw new ComponentError(val);
