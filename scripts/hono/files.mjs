@@ -8,22 +8,11 @@ export const left = [
   [/types\.test\.ts$/, "types, which only the compiler checks"],
 ];
 
-const noKeys =
-  "the engine's `crypto.subtle` has no `generateKey` and no `exportKey`, with which the test makes its keys";
 const shortNames = "a release (`-r`) shortens the names of functions, and the test compares them";
 const noProcess = "there is no `globalThis.process`, whose `NO_COLOR` the test sets";
 
 /** Tests that pass under Node and fail in a component: file, names, reason. */
 export const reasons = [
-  ["utils/jwt/jwt.test.ts", /^JWT > (?:RS|PS|ES|EdDSA)/, noKeys],
-  ["utils/jwt/jwt.test.ts", /^verifyWithJwks header\.alg fallback|^PEM parsing/, noKeys],
-  [
-    "utils/jwt/jwt.test.ts",
-    /algorithm mismatch between|asymmetric algorithm RS256|RS256 token verified|\(HS256 with RSA/,
-    noKeys,
-  ],
-  ["utils/jwt/jwt.test.ts", /algorithm (?:not )?in whitelist$/, noKeys],
-  ["middleware/jwk/index.test.ts", /when algorithm is not in whitelist$/, noKeys],
   ["client/client.test.ts", /function source with function\.toString$/, shortNames],
   ["helper/dev/index.test.ts", /should return correct data$|includes handlers and middlewares$/, shortNames],
   ["helper/dev/index.test.ts", /NO_COLOR > should render not colorized/, noProcess],

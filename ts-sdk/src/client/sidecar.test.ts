@@ -71,7 +71,7 @@ describe("db", () => {
     expect(await asked(() => db.query([sql, params]))).toEqual(rows);
     expect((await asked(() => db.batch([[sql, params]])))[0]?.rows).toEqual(rows);
     const not = await failure(() => db.query(["SELECT $1", [Number.NaN]]));
-    expect([not.status, not.detail]).toEqual([400, "parameter 1 is no number that SQLite has"]);
+    expect([not.status, not.detail]).toEqual([400, "parameter 1 is not a number that SQLite has"]);
   });
 
   it("runs batches as one transaction", async () => {
