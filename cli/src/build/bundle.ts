@@ -10,8 +10,9 @@ import { Locales } from "./intl/locales.ts";
 import { intl } from "./intl/plugin.ts";
 import { LinkedModules } from "./linked.ts";
 import { Needs } from "./needs.ts";
-import { isOfNode, nodeModules } from "./node-modules.ts";
+import { nodeModules } from "./node-modules.ts";
 import { sources } from "./sources.ts";
+import { isOfNode } from "./stand-ins.ts";
 
 /** A handler and all it imports as one ES module, on disk with its source map beside it. */
 export interface Bundle {

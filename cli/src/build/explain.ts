@@ -4,9 +4,9 @@ import type { Bundle } from "./bundle.ts";
 import { codeFrame } from "./code-frame.ts";
 import { type Failure, failureIn, placesIn, rejectionIn } from "./engine-output.ts";
 import { entryName } from "./entry.ts";
-import { isOfNode } from "./node-modules.ts";
 import { type Place, SourceMap } from "./place.ts";
 import { isOfSdk } from "./sdk-names.ts";
+import { isOfNode } from "./stand-ins.ts";
 
 /** The entry's error about routes that are declared and in no app. */
 const LOST = "no routes() has ";

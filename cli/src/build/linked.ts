@@ -9,8 +9,8 @@ import { fromNative, native } from "../native.ts";
 import { cryptoFolder, packageFolder } from "../package.ts";
 import { type ComponentExport, exportsOf } from "./component-types.ts";
 import { writeDeclaration } from "./module-declarations.ts";
-import { isOfNode } from "./node-modules.ts";
 import { packageNameOf } from "./packages.ts";
+import { isOfNode } from "./stand-ins.ts";
 
 /** The imported WebAssembly modules of a bundle. */
 export class LinkedModules {

@@ -1,13 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Metafile } from "esbuild";
-import { type IntlName, intlNamesIn } from "./intl/classes.ts";
+import { type IntlName, intlModule, intlNamesIn } from "./intl/classes.ts";
 import type { Locales } from "./intl/locales.ts";
-import { intlModule } from "./intl/plugin.ts";
-import { isOfNode, nodeFolder } from "./node-modules.ts";
 import { hasBrowserForm, packageFolderOf, packageNameOf } from "./packages.ts";
 import { isOfSdk } from "./sdk-names.ts";
 import { SdkParts } from "./sdk-parts.ts";
+import { isOfNode, nodeFolder } from "./stand-ins.ts";
 import { mayUseSubtle, SubtleUses } from "./subtle-uses.ts";
 
 /** The names that may be written without an import and that the engine lacks: how a module exports each. */

@@ -1,16 +1,11 @@
 import { builtinModules } from "node:module";
 import { join, relative } from "node:path";
 import type { OnResolveArgs, OnResolveResult, PartialMessage, Plugin } from "esbuild";
-import { cryptoFolder, packageFolder } from "../package.ts";
+import { cryptoFolder } from "../package.ts";
 import type { Needs } from "./needs.ts";
 import { packageFolderOf, packageNameOf } from "./packages.ts";
+import { gapsFolder, isOfNode, nodeFolder } from "./stand-ins.ts";
 import { type Use, type UsesOf, usesReader } from "./used-names.ts";
-
-/** The modules that stand in for Node's inside a component, compiled. */
-export const nodeFolder = join(packageFolder, "dist", "node");
-
-/** The compiled modules that define features that the engine lacks. */
-const gapsFolder = join(packageFolder, "dist", "gaps");
 
 /** Node's modules that a component can have, and the file that stands in for each. */
 const served: Readonly<Record<string, string>> = {
@@ -203,9 +198,3 @@ const absent = (name) => function () {
 ${stubs.join("\n")}
 `;
 }
-
-/** Tells whether a file is one of those that stand in for Node's modules or fill a gap of the engine, compiled or not. */
-export const isOfNode = (file: string): boolean =>
-  [nodeFolder, gapsFolder, cryptoFolder, join(packageFolder, "src", "node"), join(packageFolder, "src", "gaps")].some(
-    (folder) => file.startsWith(folder),
-  );

@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Metafile, Plugin } from "esbuild";
-import { isOfNode } from "./node-modules.ts";
 import { isOfSdk } from "./sdk-names.ts";
+import { isOfNode } from "./stand-ins.ts";
 
 /**
  * The modules of the SDK that are left out until a source names their feature. Every app imports them, because methods

@@ -1,5 +1,8 @@
 /** The classes of `Intl` that packages of formatjs add to the engine, which has none. */
 
+/** The name of the generated module among the imports of the entry. */
+export const intlModule = "tenon-intl:classes";
+
 /** A class, or the function `getCanonicalLocales`. */
 interface IntlClass {
   /** The package that defines it. */

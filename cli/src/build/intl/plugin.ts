@@ -3,9 +3,6 @@ import type { Needs } from "../needs.ts";
 import { withNeeded } from "./classes.ts";
 import { joinsModule } from "./locales.ts";
 
-/** Where the generated module stands among the imports of the entry. */
-export const intlModule = "tenon-intl:classes";
-
 const matcher = "@formatjs/intl-localematcher";
 
 /** Stands between the classes of formatjs and their package that chooses a locale. */
