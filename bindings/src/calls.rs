@@ -15,7 +15,7 @@ use napi::bindgen_prelude::{
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use napi::{Env, Result, Status};
 use napi_derive::napi;
-use tenon_runtime::Here;
+use tenon_runtime::InlinePoll;
 
 use crate::failure::{Failure, NativeFailure, promise};
 use crate::request::{Answer, AnswerBody, NativeResponse, RequestBody, Whole, lift, lower, whole};
@@ -31,20 +31,20 @@ type Outcome = std::result::Result<Answer, Failure>;
 type Call = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
 /// The callback's arguments.
-type Told = FnArgs<(u32, Option<NativeResponse>, Option<NativeFailure>)>;
+type CallbackArgs = FnArgs<(u32, Option<NativeResponse>, Option<NativeFailure>)>;
 
-/// The way to Node's thread.
-type Way = ThreadsafeFunction<(u32, Outcome), (), Told, Status, false, true>;
+/// The callback on Node's thread.
+type Callback = ThreadsafeFunction<(u32, Outcome), (), CallbackArgs, Status, false, true>;
 
 /// Calls of one runtime. Node stays alive while one runs.
 #[napi]
 pub struct Calls {
     runtime: Shared,
-    way: Arc<Way>,
+    callback: Arc<Callback>,
     running: Arc<Running>,
     streams: Arc<Streams>,
     uploads: Arc<Uploads>,
-    here: Here,
+    here: InlinePoll,
     last: u32,
 }
 
@@ -57,13 +57,13 @@ impl Calls {
     pub fn new(
         runtime: &Runtime,
         #[napi(ts_arg_type = "(call: number, response: NativeResponse | null, failure: NativeFailure | null) => void")]
-        settle: Function<'_, Told, ()>,
+        settle: Function<'_, CallbackArgs, ()>,
     ) -> Result<Self> {
         let running = Arc::new(Running::default());
         let (ended, streams) = (Arc::clone(&running), Arc::new(Streams::default()));
         let kept = Arc::clone(&streams);
-        let way = settle.build_threadsafe_function::<(u32, Outcome)>().callee_handled::<false>().weak::<true>();
-        let way = way.build_callback(move |told| {
+        let callback = settle.build_threadsafe_function::<(u32, Outcome)>().callee_handled::<false>().weak::<true>();
+        let callback = callback.build_callback(move |told| {
             let (call, outcome) = told.value;
             let cancelled = ended.remove(told.env, call).is_none();
             Ok(FnArgs::from(match outcome {
@@ -73,9 +73,9 @@ impl Calls {
                 Err(failure) => (call, None, Some(failure.into())),
             }))
         })?;
-        running.keep_awake_by(&way.handle);
-        let (runtime, way) = (runtime.runtime.clone(), Arc::new(way));
-        Ok(Self { runtime, way, running, streams, uploads: Arc::default(), here: Here::default(), last: 0 })
+        running.keep_awake_by(&callback.handle);
+        let (runtime, callback) = (runtime.runtime.clone(), Arc::new(callback));
+        Ok(Self { runtime, callback, running, streams, uploads: Arc::default(), here: InlinePoll::default(), last: 0 })
     }
 
     /// Begins a call, and returns its response when it has been answered already, or else its number. `head` is the
@@ -185,7 +185,7 @@ impl Calls {
 
     /// Runs a call, whose number is the last one, off Node's thread.
     fn go_on(&self, env: Env, call: Call) {
-        let end = End { call: self.last, way: Arc::clone(&self.way), outcome: None };
+        let end = End { call: self.last, callback: Arc::clone(&self.callback), outcome: None };
         let task = spawn(async move { end.tell(call.await) });
         self.running.add(env, self.last, task.abort_handle());
     }
@@ -194,7 +194,7 @@ impl Calls {
 /// The end of a call, which is reported in any case.
 struct End {
     call: u32,
-    way: Arc<Way>,
+    callback: Arc<Callback>,
     outcome: Option<Outcome>,
 }
 
@@ -208,7 +208,7 @@ impl Drop for End {
     fn drop(&mut self) {
         let outcome = self.outcome.take().unwrap_or_else(|| Err(broken_off()));
         // This fails when Node's thread has ended, and then nobody waits.
-        let _ = self.way.call((self.call, outcome), ThreadsafeFunctionCallMode::NonBlocking);
+        let _ = self.callback.call((self.call, outcome), ThreadsafeFunctionCallMode::NonBlocking);
     }
 }
 

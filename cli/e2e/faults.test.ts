@@ -182,7 +182,7 @@ async function figures(server: Running) {
   return {
     memory: Math.round(Number(resident) / 1024),
     descriptors: (await readdir(`/proc/${pid}/fd`)).length,
-    instances: metric("pool_instances"),
+    instances: metric("instances"),
     running: metric("requests_running"),
   };
 }

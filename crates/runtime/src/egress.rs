@@ -19,7 +19,7 @@ use wasmtime_wasi_http::{
 };
 
 use crate::config::Limits;
-use crate::host::{Caller, Surroundings, whole};
+use crate::host::{Caller, SharedState, whole};
 use crate::metrics::{Count, Metrics};
 use crate::module::ModuleInfo;
 use crate::origin::Origin;
@@ -34,7 +34,7 @@ pub(crate) fn is_forbidden(name: &HeaderName) -> bool {
 
 /// The way out of one instance.
 pub(crate) struct Egress {
-    surroundings: Arc<Surroundings>,
+    shared_state: Arc<SharedState>,
     module: Arc<ModuleInfo>,
     caller: Caller,
     calls: u64,
@@ -46,7 +46,7 @@ pub(crate) struct Egress {
 #[derive(Debug, PartialEq)]
 pub(crate) struct Observed {
     /// Where they stand, which is the same for all instances of a module.
-    surroundings: usize,
+    shared_state: usize,
     module: usize,
     request_id: Arc<str>,
     traceparent: Option<HeaderValue>,
@@ -58,11 +58,11 @@ pub(crate) struct Observed {
 impl Egress {
     #[cfg(test)]
     pub(crate) fn observed(&self) -> Observed {
-        let Self { surroundings, module, caller, calls, transactions } = self;
+        let Self { shared_state, module, caller, calls, transactions } = self;
         // The recording is the request's own, and nothing of it can be read by a guest.
         let Caller { request_id, traceparent, origin, recording: _ } = caller;
         Observed {
-            surroundings: Arc::as_ptr(surroundings).addr(),
+            shared_state: Arc::as_ptr(shared_state).addr(),
             module: Arc::as_ptr(module).addr(),
             request_id: Arc::clone(request_id),
             traceparent: traceparent.clone(),
@@ -72,9 +72,9 @@ impl Egress {
         }
     }
 
-    pub(crate) fn new(surroundings: &Arc<Surroundings>, module: &Arc<ModuleInfo>, caller: Caller) -> Self {
+    pub(crate) fn new(shared_state: &Arc<SharedState>, module: &Arc<ModuleInfo>, caller: Caller) -> Self {
         Self {
-            surroundings: Arc::clone(surroundings),
+            shared_state: Arc::clone(shared_state),
             module: Arc::clone(module),
             caller,
             calls: 0,
@@ -106,12 +106,12 @@ impl Egress {
 
     /// The environment of the module.
     pub(crate) fn environment(&self) -> &[(String, String)] {
-        &self.surroundings.environment
+        &self.shared_state.environment
     }
 
     /// The limits of the request.
     pub(crate) fn limits(&self) -> &Limits {
-        &self.surroundings.limits
+        &self.shared_state.limits
     }
 
     /// Prepares a call: holds it to the limits of the request and to the allowed destinations, records it, and adds the headers
@@ -125,9 +125,9 @@ impl Egress {
         request: &mut http::Request<B>,
         length: Option<u64>,
     ) -> Result<Outbound, Refusal> {
-        let transport = self.surroundings.transport.clone();
+        let transport = self.shared_state.transport.clone();
         #[cfg(test)]
-        let transport = crate::crossing::transport(&self.surroundings, request.uri()).unwrap_or(transport);
+        let transport = crate::crossing::transport(&self.shared_state, request.uri()).unwrap_or(transport);
         let allowed = self.check(length).and_then(|()| {
             transport.route(request.uri()).map_err(|error| {
                 self.module.metrics.count(Count::Refused);
@@ -153,7 +153,7 @@ impl Egress {
             route,
             recording,
             transaction,
-            metrics: Arc::clone(&self.surroundings.metrics),
+            metrics: Arc::clone(&self.shared_state.metrics),
             module: Arc::clone(&self.module),
             request_id: Arc::clone(&self.caller.request_id),
         })
@@ -161,7 +161,7 @@ impl Egress {
 
     /// Counts one more call, and holds it to the limits of the request.
     fn check(&mut self, length: Option<u64>) -> Result<(), Refusal> {
-        let limits = &self.surroundings.limits;
+        let limits = &self.shared_state.limits;
         self.calls += 1;
         if self.calls > limits.max_outbound_calls {
             let why =
@@ -280,7 +280,7 @@ impl WasiHttpHooks for Egress {
         _: Box<dyn Future<Output = Result<()>> + Send>,
     ) -> Box<dyn Future<Output = Result<Answer>> + Send> {
         let explains = request.headers_mut().remove(EXPLAIN).is_some();
-        let limit = self.surroundings.limits.max_outbound_body_bytes;
+        let limit = self.shared_state.limits.max_outbound_body_bytes;
         // From here on: wherever the request ends, the guest can go on writing its body.
         let mut request = request.map(|body| LimitedBody::new(body, limit));
         let announced =

@@ -17,8 +17,8 @@ use crate::{request_id, trace};
 /// number.
 const CLIENT_CLOSED: u16 = 499;
 
-/// Where exchanges are noted.
-pub(crate) struct Books {
+/// Metrics, recent requests, traces and the access log of exchanges.
+pub(crate) struct Telemetry {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) recent: Recent,
     pub(crate) access_log: bool,
@@ -31,7 +31,7 @@ pub(crate) struct Books {
 /// An exchange that is going on. It is noted once: by [`Exchange::finish`], or as given up by the client when it is
 /// dropped before.
 pub(crate) struct Exchange {
-    books: Arc<Books>,
+    telemetry: Arc<Telemetry>,
     pub(crate) id: Arc<str>,
     method: Method,
     path: Option<PathAndQuery>,
@@ -50,14 +50,14 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    pub(crate) fn begin<B>(books: &Arc<Books>, request: &Request<B>) -> Self {
+    pub(crate) fn begin<B>(telemetry: &Arc<Telemetry>, request: &Request<B>) -> Self {
         let parent = trace::parent(request.headers());
-        let span = match &books.otlp {
+        let span = match &telemetry.otlp {
             Some(_) => Otlp::begin(parent.as_ref().and_then(|value| value.to_str().ok())),
             None => None,
         };
         Self {
-            books: Arc::clone(books),
+            telemetry: Arc::clone(telemetry),
             id: request_id::of(request.headers()),
             method: request.method().clone(),
             path: request.uri().path_and_query().cloned(),
@@ -67,7 +67,7 @@ impl Exchange {
             traceparent: span.as_ref().and_then(Span::traceparent).or(parent),
             span,
             listed: true,
-            recording: books.recent.begin(request),
+            recording: telemetry.recent.begin(request),
             finished: false,
         }
     }
@@ -83,7 +83,7 @@ impl Exchange {
         let module = self.module.take();
         match &module {
             Some(module) => module.info.metrics.answered(&self.method, status, duration),
-            None => self.books.metrics.count_other(&self.method, status.as_u16()),
+            None => self.telemetry.metrics.count_other(&self.method, status.as_u16()),
         }
         let noted = Noted {
             id: Arc::clone(&self.id),
@@ -95,11 +95,11 @@ impl Exchange {
             duration,
             recording: self.recording.take(),
         };
-        if let (Some(otlp), Some(span)) = (&self.books.otlp, self.span.take()) {
+        if let (Some(otlp), Some(span)) = (&self.telemetry.otlp, self.span.take()) {
             let answered = Answered {
                 request_id: &noted.id,
                 method: &noted.method,
-                scheme: self.books.scheme,
+                scheme: self.telemetry.scheme,
                 path: noted.path(),
                 module: noted.module.as_deref(),
                 status,
@@ -108,7 +108,7 @@ impl Exchange {
             };
             otlp.end(span, &answered);
         }
-        if self.books.access_log {
+        if self.telemetry.access_log {
             tracing::info!(
                 target: "access",
                 method = noted.method.as_str(),
@@ -121,7 +121,7 @@ impl Exchange {
             );
         }
         if self.listed {
-            self.books.recent.note(noted);
+            self.telemetry.recent.note(noted);
         }
     }
 }

@@ -33,7 +33,7 @@ use crate::origin::Origin;
 use crate::recording::Recording;
 
 /// The part of a store's state that all instances of a module share, and that no other module has.
-pub(crate) struct Surroundings {
+pub(crate) struct SharedState {
     pub(crate) environment: Vec<(String, String)>,
     /// The secrets of the environment, for log lines.
     pub(crate) masks: Arc<Masks>,
@@ -49,7 +49,7 @@ pub(crate) struct Surroundings {
     pub(crate) without: Option<crate::crossing::Fence>,
 }
 
-impl Surroundings {
+impl SharedState {
     /// Reports whether a module finds the same in both.
     pub(crate) fn are_like(&self, others: &Self) -> bool {
         let Self { environment, masks: _, transport: _, limits, isolation, metrics: _, sidecars, allow, .. } = self;
@@ -91,16 +91,16 @@ pub(crate) struct Host {
 impl Host {
     /// No files, no sockets, no arguments: the environment that was configured, and log lines that lead to the module and
     /// the request.
-    pub(crate) fn new(surroundings: &Arc<Surroundings>, module: &Arc<ModuleInfo>, caller: Caller) -> Self {
-        let limits = &surroundings.limits;
-        let masks = Arc::clone(&surroundings.masks);
+    pub(crate) fn new(shared_state: &Arc<SharedState>, module: &Arc<ModuleInfo>, caller: Caller) -> Self {
+        let limits = &shared_state.limits;
+        let masks = Arc::clone(&shared_state.masks);
         let log = GuestLog::new(Arc::clone(module), masks, &caller, size(limits.max_log_bytes));
-        let wasi = WasiCtx::builder().envs(&surroundings.environment).stdout(log.clone()).stderr(log.errors()).build();
+        let wasi = WasiCtx::builder().envs(&shared_state.environment).stdout(log.clone()).stderr(log.errors()).build();
         let mut http = WasiHttpCtx::new();
         http.set_field_size_limit(size(limits.max_fields_bytes));
         let mut table = ResourceTable::new();
         table.set_max_capacity(size(limits.max_resources));
-        let egress = Egress::new(surroundings, module, caller);
+        let egress = Egress::new(shared_state, module, caller);
         let (calls, bounds, started) = (Calls::new(limits), Bounds::new(limits), Instant::now());
         Self { wasi, http, egress, calls, log, table, bounds, started, touched: false, restored: false }
     }

@@ -1,6 +1,6 @@
 //! The server's own policy, from which each module takes the parts that its policy leaves out.
 //!
-//! Each module gets [`Surroundings`] of its own, also where its policy leaves everything out: it shares no connection, no
+//! Each module gets [`SharedState`] of its own, also where its policy leaves everything out: it shares no connection, no
 //! circuit breaker and no place at a sidecar with another module, so that none can see or starve another.
 
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use tenon_transport::{Allow, Sidecar, Transport, TransportConfig};
 
 use crate::config::{Isolation, Limits, ModulePolicy, ModuleSource, count, ms, size};
 use crate::error::RuntimeError;
-use crate::host::Surroundings;
+use crate::host::SharedState;
 use crate::masks::Masks;
 use crate::metrics::Metrics;
 
@@ -26,12 +26,12 @@ pub(crate) struct Inherited {
 }
 
 impl Inherited {
-    /// The surroundings of a module.
+    /// The shared_state of a module.
     ///
     /// # Errors
     ///
     /// [`RuntimeError::Config`] for a limit that the module cannot have.
-    pub(crate) fn surroundings(&self, source: &ModuleSource) -> Result<Arc<Surroundings>, RuntimeError> {
+    pub(crate) fn shared_state(&self, source: &ModuleSource) -> Result<Arc<SharedState>, RuntimeError> {
         let policy = &source.policy;
         #[cfg(test)]
         let policy = &self.gap.policy(policy);
@@ -50,7 +50,7 @@ impl Inherited {
         let masks = Masks::of(&variables);
         #[cfg(test)]
         let masks = self.gap.masks(masks);
-        Ok(Arc::new(Surroundings {
+        Ok(Arc::new(SharedState {
             masks: Arc::new(masks),
             environment: variables,
             transport,

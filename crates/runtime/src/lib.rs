@@ -31,10 +31,10 @@ mod error;
 mod exchange;
 mod guest_log;
 mod health;
-mod here;
 mod host;
 mod idle;
 mod inherited;
+mod inline_poll;
 #[cfg(test)]
 mod isolation;
 mod limits;
@@ -68,7 +68,7 @@ pub use config::{Isolation, LimitKey, Limits, ModulePolicy, ModuleSource, Runtim
 pub use engine::{compile_ahead, compile_child, precompile};
 pub use environment::{SECRET_PREFIX, sidecar_token};
 pub use error::RuntimeError;
-pub use here::Here;
+pub use inline_poll::InlinePoll;
 pub use origin::TrustedProxies;
 pub use pages::Page;
 pub use recent::RecentRequest;

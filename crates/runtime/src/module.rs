@@ -17,7 +17,7 @@ use crate::compute;
 use crate::config::{Isolation, Limits, ModuleSource, ms};
 use crate::engine::SharedEngine;
 use crate::error::RuntimeError;
-use crate::host::{Caller, Host, Surroundings};
+use crate::host::{Caller, Host, SharedState};
 use crate::idle::Idle;
 use crate::metrics::ModuleMetrics;
 use crate::origin::Origin;
@@ -40,8 +40,8 @@ pub(crate) struct ModuleInfo {
 pub(crate) struct Module {
     pub(crate) info: Arc<ModuleInfo>,
     /// Its permissions and limits.
-    pub(crate) surroundings: Arc<Surroundings>,
-    pub(crate) entry: Entry,
+    pub(crate) shared_state: Arc<SharedState>,
+    pub(crate) entry: EntryPoint,
     /// The initial memory of its engine.
     pub(crate) image: Option<Arc<Image>>,
     /// The engine's memories; those with this module's image are unmapped with it.
@@ -79,9 +79,9 @@ impl Drop for Module {
 }
 
 /// How a component is called.
-pub(crate) enum Entry {
+pub(crate) enum EntryPoint {
     /// It exports `sdk:core/handler`, alone or composed by Tenon: no bridge in between, no streams.
-    Direct(direct::Entry),
+    Direct(direct::DirectEntry),
     /// It exports `wasi:http/incoming-handler` only: composed or made by somebody else's tools.
     WasiHttp(ProxyPre<Host>),
 }
@@ -91,18 +91,18 @@ impl Module {
     pub(crate) fn cached(
         loader: &Loader,
         source: &ModuleSource,
-        surroundings: &Arc<Surroundings>,
+        shared_state: &Arc<SharedState>,
     ) -> Result<Option<Self>, RuntimeError> {
         let (engine, cache) = (&loader.engine.engine, loader.cache.as_deref());
         if source.is_compiled() {
-            return Self::link(loader, source, surroundings, compiled_ahead(loader, source)?).map(Some);
+            return Self::link(loader, source, shared_state, compiled_ahead(loader, source)?).map(Some);
         }
         let code = match &source.bytes {
             Some(bytes) => Ok(tenon_code::cached_bytes(engine, bytes, cache, loader.modules)),
             None => tenon_code::cached(engine, &source.path, cache, loader.modules),
         };
         code.map_err(|error| read_error(source, error))?
-            .map(|code| Self::link(loader, source, surroundings, code))
+            .map(|code| Self::link(loader, source, shared_state, code))
             .transpose()
     }
 
@@ -111,7 +111,7 @@ impl Module {
     pub(crate) fn load(
         loader: &Loader,
         source: &ModuleSource,
-        surroundings: &Arc<Surroundings>,
+        shared_state: &Arc<SharedState>,
     ) -> Result<Self, RuntimeError> {
         let Loader { engine, cache, modules, compiler, .. } = loader;
         let (engine, cache) = (&engine.engine, cache.as_deref());
@@ -120,7 +120,7 @@ impl Module {
             None => tenon_code::load(engine, &source.path, cache, *modules, compiler),
         };
         match loaded {
-            Ok(Ok(code)) => Self::link(loader, source, surroundings, code),
+            Ok(Ok(code)) => Self::link(loader, source, shared_state, code),
             Ok(Err(error)) => Err(compile_error(source, &error)),
             Err(error) => Err(read_error(source, error)),
         }
@@ -129,12 +129,12 @@ impl Module {
     fn link(
         loader: &Loader,
         source: &ModuleSource,
-        surroundings: &Arc<Surroundings>,
+        shared_state: &Arc<SharedState>,
         code: Code,
     ) -> Result<Self, RuntimeError> {
         let Loader { engine: SharedEngine { engine, slots, restored, .. }, linker, .. } = loader;
         let name = source.name.clone();
-        check_size(code.component(), &surroundings.limits).map_err(|reason| RuntimeError::Compile {
+        check_size(code.component(), &shared_state.limits).map_err(|reason| RuntimeError::Compile {
             name: name.clone(),
             path: source.path.clone(),
             reason,
@@ -142,8 +142,8 @@ impl Module {
         let link = |error: wasmtime::Error| RuntimeError::Link { name: name.clone(), reason: format!("{error:#}") };
         let instance = linker.instantiate_pre(code.component()).map_err(link)?;
         let entry = match Export::of(engine, code.component()) {
-            Some(Export::Handler) => Entry::Direct(direct::Entry::new(instance).map_err(link)?),
-            Some(Export::IncomingHandler) => Entry::WasiHttp(ProxyPre::new(instance).map_err(link)?),
+            Some(Export::Handler) => EntryPoint::Direct(direct::DirectEntry::new(instance).map_err(link)?),
+            Some(Export::IncomingHandler) => EntryPoint::WasiHttp(ProxyPre::new(instance).map_err(link)?),
             None => {
                 let exports: Vec<_> = exports(engine, code.component()).collect();
                 let reason = format!(
@@ -153,25 +153,27 @@ impl Module {
                 return Err(RuntimeError::Link { name, reason });
             }
         };
-        let limits = &surroundings.limits;
-        let reuse = match (surroundings.isolation, &entry) {
+        let limits = &shared_state.limits;
+        let reuse = match (shared_state.isolation, &entry) {
             (Isolation::Shared, _) => {
                 let warm = Warm::new(limits, limits.warm_instances);
                 slots.add(&warm);
                 Reuse::Shared(warm)
             }
-            (Isolation::Request, Entry::Direct(entry)) if entry.is_restorable() && !tenon_memory::is_portable() => {
+            (Isolation::Request, EntryPoint::Direct(entry))
+                if entry.is_restorable() && !tenon_memory::is_portable() =>
+            {
                 let warm = Warm::new(limits, 0);
                 restored.add(&warm);
                 Reuse::Restored(warm, Arc::clone(restored))
             }
             (Isolation::Request, _) => Reuse::Never,
         };
-        let metrics = surroundings.metrics.module(&name);
+        let metrics = shared_state.metrics.module(&name);
         let source_map = if source.bytes.is_none() { SourceMap::beside(&source.path) } else { SourceMap::none() };
         Ok(Self {
             info: Arc::new(ModuleInfo { name: name.into(), metrics, source_map }),
-            surroundings: Arc::clone(surroundings),
+            shared_state: Arc::clone(shared_state),
             entry,
             image: code.image().cloned(),
             memories: loader.engine.memories.clone(),
@@ -261,7 +263,7 @@ impl Module {
     ///
     /// [`RuntimeError::Link`] when it replaces another and fails while it starts. Otherwise a request will see the reason.
     pub(crate) async fn warm_up(&self, loader: &Loader, replaces: bool) -> Result<(), RuntimeError> {
-        let limits = &self.surroundings.limits;
+        let limits = &self.shared_state.limits;
         let kept = if matches!(self.reuse, Reuse::Shared(_)) { limits.warm_instances } else { 0 };
         let ends = Instant::now() + ms(limits.load_timeout_ms);
         for _ in 0..kept.max(u64::from(replaces)) {
@@ -367,7 +369,7 @@ fn check_size(component: &Component, limits: &Limits) -> Result<(), String> {
     }
 }
 
-impl Entry {
+impl EntryPoint {
     pub(crate) fn engine(&self) -> &Engine {
         match self {
             Self::Direct(pre) => pre.engine(),

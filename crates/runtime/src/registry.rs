@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::admission::ModulePermits;
 use crate::config::{ModuleSource, ms};
 use crate::error::RuntimeError;
-use crate::host::Surroundings;
+use crate::host::SharedState;
 use crate::inherited::Inherited;
 use crate::module::Module;
 use crate::mounts::Mounts;
@@ -37,17 +37,17 @@ struct Shelf {
 /// The modules that are served, and where.
 #[derive(Default)]
 struct Table {
-    slots: BTreeMap<String, Arc<Slot>>,
+    slots: BTreeMap<String, Arc<ModuleSlot>>,
     mounts: Mounts,
 }
 
 /// A module's name, and the module that currently serves it.
 #[derive(Clone)]
-pub(crate) struct Slot {
+pub(crate) struct ModuleSlot {
     pub(crate) source: ModuleSource,
     /// The stamp of the loaded file; none without a file.
     stamp: Option<Stamp>,
-    pub(crate) surroundings: Arc<Surroundings>,
+    pub(crate) shared_state: Arc<SharedState>,
     pub(crate) state: State,
     /// A module that replaces another takes over its permits.
     pub(crate) permits: Arc<ModulePermits>,
@@ -103,7 +103,7 @@ impl State {
 #[derive(Default)]
 struct Loading {
     tasks: JoinSet<Result<Module, RuntimeError>>,
-    announced: HashMap<Id, (String, Arc<Slot>)>,
+    announced: HashMap<Id, (String, Arc<ModuleSlot>)>,
 }
 
 impl Loading {
@@ -111,12 +111,12 @@ impl Loading {
         &mut self,
         shelf: &Shelf,
         source: ModuleSource,
-        surroundings: Arc<Surroundings>,
+        shared_state: Arc<SharedState>,
     ) -> Result<(), RuntimeError> {
         let (name, loader) = (source.name.clone(), Arc::clone(&shelf.loader));
         let stamp = Stamp::of(&source);
-        let slot = shelf.put(source.clone(), stamp, Arc::clone(&surroundings), State::Loading)?;
-        let task = self.tasks.spawn(async move { load(loader, source, surroundings, false).await });
+        let slot = shelf.put(source.clone(), stamp, Arc::clone(&shared_state), State::Loading)?;
+        let task = self.tasks.spawn(async move { load(loader, source, shared_state, false).await });
         self.announced.insert(task.id(), (name, slot));
         Ok(())
     }
@@ -146,13 +146,13 @@ impl Registry {
     pub(crate) async fn load(loader: Loader, modules: Vec<ModuleSource>) -> Result<Self, RuntimeError> {
         refuse_duplicates(&modules)?;
         Mounts::of(&modules)?;
-        let surroundings = modules.iter().map(|source| loader.inherited.surroundings(source));
-        let surroundings = surroundings.collect::<Result<Vec<_>, _>>()?;
+        let shared_state = modules.iter().map(|source| loader.inherited.shared_state(source));
+        let shared_state = shared_state.collect::<Result<Vec<_>, _>>()?;
         let timeout = ms(loader.inherited.limits.startup_timeout_ms);
         let shelf = Arc::new(Shelf { loader: Arc::new(loader), table: RwLock::default() });
         let mut loading = Loading::default();
-        for (source, surroundings) in modules.into_iter().zip(surroundings) {
-            loading.start(&shelf, source, surroundings)?;
+        for (source, shared_state) in modules.into_iter().zip(shared_state) {
+            loading.start(&shelf, source, shared_state)?;
         }
         let mut failures = Vec::new();
         let ends = Instant::now() + timeout;
@@ -209,13 +209,13 @@ impl Registry {
         check_name(&source)?;
         // Before it is compiled for nothing; another module may still take the mount meanwhile.
         self.shelf.table().mounts_with(&source)?;
-        let surroundings = self.shelf.surroundings(&source)?;
+        let shared_state = self.shelf.shared_state(&source)?;
         let stamp = Stamp::of(&source);
         let replaces = self.get(&source.name).is_some_and(|slot| matches!(slot.state, State::Ready(_)));
         let loader = Arc::clone(&self.shelf.loader);
-        let module = load(loader, source.clone(), Arc::clone(&surroundings), replaces).await?;
+        let module = load(loader, source.clone(), Arc::clone(&shared_state), replaces).await?;
         let module = self.shelf.looked_after(module);
-        self.shelf.put(source, stamp, surroundings, State::Ready(module))?;
+        self.shelf.put(source, stamp, shared_state, State::Ready(module))?;
         Ok(())
     }
 
@@ -233,22 +233,22 @@ impl Registry {
         let mut loading = JoinSet::new();
         let mut next = Vec::new();
         for source in modules {
-            let (stamp, surroundings) = (Stamp::of(&source), shelf.surroundings(&source)?);
+            let (stamp, shared_state) = (Stamp::of(&source), shelf.shared_state(&source)?);
             let name = source.name.clone();
             let known = self.get(&name);
             let is_same = known.as_ref().is_some_and(|slot| {
                 (&slot.source.path, &slot.source.bytes, slot.stamp) == (&source.path, &source.bytes, stamp)
-                    && Arc::ptr_eq(&slot.surroundings, &surroundings)
+                    && Arc::ptr_eq(&slot.shared_state, &shared_state)
                     && (matches!(slot.state, State::Ready(_))
                         || (matches!(slot.state, State::Loading) && slot.source == source))
             });
             if !is_same {
                 let replaces = known.is_some_and(|slot| matches!(slot.state, State::Ready(_)));
-                let (loader, source, surroundings) =
-                    (Arc::clone(&shelf.loader), source.clone(), Arc::clone(&surroundings));
-                loading.spawn(async move { (source.name.clone(), load(loader, source, surroundings, replaces).await) });
+                let (loader, source, shared_state) =
+                    (Arc::clone(&shelf.loader), source.clone(), Arc::clone(&shared_state));
+                loading.spawn(async move { (source.name.clone(), load(loader, source, shared_state, replaces).await) });
             }
-            next.push((source, stamp, surroundings));
+            next.push((source, stamp, shared_state));
         }
         let mut loaded = HashMap::new();
         let mut failures = Vec::new();
@@ -274,19 +274,19 @@ impl Registry {
     }
 
     /// The module of a name.
-    pub(crate) fn get(&self, name: &str) -> Option<Arc<Slot>> {
+    pub(crate) fn get(&self, name: &str) -> Option<Arc<ModuleSlot>> {
         self.shelf.table().slots.get(name).cloned()
     }
 
     /// The module that is mounted where a request for a host and a path goes, and its mount.
-    pub(crate) fn mounted(&self, host: Option<&str>, path: &str) -> Option<(Arc<Slot>, Arc<str>)> {
+    pub(crate) fn mounted(&self, host: Option<&str>, path: &str) -> Option<(Arc<ModuleSlot>, Arc<str>)> {
         let table = self.shelf.table();
         let (name, mount) = table.mounts.find(host, path)?;
         Some((Arc::clone(table.slots.get(name)?), Arc::clone(mount)))
     }
 
     /// All modules, sorted by name.
-    pub(crate) fn all(&self) -> Vec<(String, Arc<Slot>)> {
+    pub(crate) fn all(&self) -> Vec<(String, Arc<ModuleSlot>)> {
         self.shelf.table().slots.iter().map(|(name, slot)| (name.clone(), Arc::clone(slot))).collect()
     }
 
@@ -339,17 +339,17 @@ impl Shelf {
         &self,
         source: ModuleSource,
         stamp: Option<Stamp>,
-        surroundings: Arc<Surroundings>,
+        shared_state: Arc<SharedState>,
         state: State,
-    ) -> Result<Arc<Slot>, RuntimeError> {
+    ) -> Result<Arc<ModuleSlot>, RuntimeError> {
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
         table.mounts = table.mounts_with(&source)?;
         let before = table.slots.get(&source.name);
         #[cfg(test)]
-        let before = crate::crossing::before(before, table.slots.values().next(), &surroundings);
-        let permits = ModulePermits::of(&surroundings.limits, before.map(|slot| &slot.permits));
+        let before = crate::crossing::before(before, table.slots.values().next(), &shared_state);
+        let permits = ModulePermits::of(&shared_state.limits, before.map(|slot| &slot.permits));
         let name = source.name.clone();
-        let slot = Arc::new(Slot { source, stamp, surroundings, state, permits });
+        let slot = Arc::new(ModuleSlot { source, stamp, shared_state, state, permits });
         table.slots.insert(name, Arc::clone(&slot));
         Ok(slot)
     }
@@ -357,20 +357,20 @@ impl Shelf {
     /// Puts modules and their mounts in the place of all that there are. A module that was not loaded anew stays as it is.
     fn replace(
         &self,
-        modules: Vec<(ModuleSource, Option<Stamp>, Arc<Surroundings>)>,
+        modules: Vec<(ModuleSource, Option<Stamp>, Arc<SharedState>)>,
         mut loaded: HashMap<String, State>,
         mounts: Mounts,
     ) {
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
         let mut slots = BTreeMap::new();
-        for (source, stamp, surroundings) in modules {
+        for (source, stamp, shared_state) in modules {
             let name = source.name.clone();
             let slot = match (loaded.remove(&name), table.slots.get(&name)) {
                 (None, Some(before)) if before.source == source => Arc::clone(before),
                 (state, before) => {
                     let state = state.or_else(|| Some(before?.state.clone())).unwrap_or(State::Failed);
-                    let permits = ModulePermits::of(&surroundings.limits, before.map(|slot| &slot.permits));
-                    Arc::new(Slot { source, stamp, surroundings, state, permits })
+                    let permits = ModulePermits::of(&shared_state.limits, before.map(|slot| &slot.permits));
+                    Arc::new(ModuleSlot { source, stamp, shared_state, state, permits })
                 }
             };
             slots.insert(name, slot);
@@ -381,18 +381,18 @@ impl Shelf {
         drop(old);
     }
 
-    /// The surroundings of a module: those of the module of its name, if it finds the same there.
-    fn surroundings(&self, source: &ModuleSource) -> Result<Arc<Surroundings>, RuntimeError> {
-        let surroundings = self.loader.inherited.surroundings(source)?;
-        let known = self.table().slots.get(&source.name).map(|slot| Arc::clone(&slot.surroundings));
-        Ok(known.filter(|known| known.are_like(&surroundings)).unwrap_or(surroundings))
+    /// The shared_state of a module: those of the module of its name, if it finds the same there.
+    fn shared_state(&self, source: &ModuleSource) -> Result<Arc<SharedState>, RuntimeError> {
+        let shared_state = self.loader.inherited.shared_state(source)?;
+        let known = self.table().slots.get(&source.name).map(|slot| Arc::clone(&slot.shared_state));
+        Ok(known.filter(|known| known.are_like(&shared_state)).unwrap_or(shared_state))
     }
 
     /// Takes in a module that was announced, unless it was replaced meanwhile.
     fn take(
         &self,
         name: &str,
-        announced: &Arc<Slot>,
+        announced: &Arc<ModuleSlot>,
         loaded: Result<Module, RuntimeError>,
     ) -> Result<(), RuntimeError> {
         let (state, outcome) = match loaded {
@@ -403,7 +403,7 @@ impl Shelf {
         if let Some(slot) = table.slots.get_mut(name)
             && Arc::ptr_eq(slot, announced)
         {
-            *slot = Arc::new(Slot { state, ..Slot::clone(announced) });
+            *slot = Arc::new(ModuleSlot { state, ..ModuleSlot::clone(announced) });
         }
         outcome
     }

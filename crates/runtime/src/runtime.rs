@@ -31,7 +31,7 @@ use crate::client::Client;
 use crate::config::{Limits, ModuleSource, RuntimeConfig, ms, size};
 use crate::engine::{SharedEngine, shared_engine};
 use crate::error::RuntimeError;
-use crate::exchange::{Books, Exchange};
+use crate::exchange::{Exchange, Telemetry};
 use crate::host;
 use crate::inherited::{Inherited, transport_config};
 use crate::metrics::{Format, Metrics};
@@ -67,7 +67,7 @@ struct Shared {
     limits: Limits,
     admission: Admission,
     streams: Arc<Streams>,
-    books: Arc<Books>,
+    telemetry: Arc<Telemetry>,
     pages: Pages,
     tls: Option<Tls>,
     budget: Budget,
@@ -128,7 +128,8 @@ impl Runtime {
         let admission = Admission::new(&limits, Arc::clone(&metrics));
         let otlp = config.otlp_endpoint.as_deref().map(Otlp::start).transpose()?;
         let scheme = if tls.is_some() { "https" } else { "http" };
-        let books = Arc::new(Books { metrics, recent: Recent::default(), access_log: config.access_log, otlp, scheme });
+        let telemetry =
+            Arc::new(Telemetry { metrics, recent: Recent::default(), access_log: config.access_log, otlp, scheme });
         let (pages, started) = (Pages::default(), Instant::now());
         let budget = Budget::new(size(limits.buffered_bytes()));
         let trusted_proxies = config.trusted_proxies;
@@ -140,7 +141,7 @@ impl Runtime {
             limits,
             admission,
             streams: Arc::default(),
-            books,
+            telemetry,
             pages,
             tls,
             budget,
@@ -276,7 +277,12 @@ impl Runtime {
     }
 
     fn metrics_as(&self, format: Format) -> String {
-        self.shared.books.metrics.text(format, &self.shared.engine, self.shared.registry.idle(), &self.shared.budget)
+        self.shared.telemetry.metrics.text(
+            format,
+            &self.shared.engine,
+            self.shared.registry.idle(),
+            &self.shared.budget,
+        )
     }
 
     /// Resolves when no request runs, after a second at most: a request that is cut off ends a moment after its
@@ -292,7 +298,7 @@ impl Runtime {
 
     /// Resolves when the traces of all requests that have been answered are sent, if they are sent anywhere.
     pub async fn flush(&self) {
-        if let Some(otlp) = &self.shared.books.otlp {
+        if let Some(otlp) = &self.shared.telemetry.otlp {
             otlp.flush().await;
         }
     }
@@ -300,13 +306,13 @@ impl Runtime {
     /// The last 200 requests, oldest first.
     #[must_use]
     pub fn recent_requests(&self) -> Vec<RecentRequest> {
-        self.shared.books.recent.all()
+        self.shared.telemetry.recent.all()
     }
 
     /// For development: records the last 50 requests, each with its headers and bodies, its log and its outbound calls.
     /// Every part is bounded. Recording cannot be turned off again.
     pub fn record_requests(&self) {
-        self.shared.books.recent.record();
+        self.shared.telemetry.recent.record();
     }
 
     /// A recorded request as JSON, by the number in [`RecentRequest::recording`]. Credentials and secrets are masked.
@@ -315,9 +321,9 @@ impl Runtime {
         let registry = &self.shared.registry;
         let mut environment = registry.inherited().environment.clone();
         for (_, slot) in registry.all() {
-            environment.extend_from_slice(&slot.surroundings.environment);
+            environment.extend_from_slice(&slot.shared_state.environment);
         }
-        self.shared.books.recent.view(number, &Secrets::of(&environment))
+        self.shared.telemetry.recent.view(number, &Secrets::of(&environment))
     }
 
     /// Sends a recorded request again, as it came and with another request id.
@@ -326,7 +332,7 @@ impl Runtime {
     ///
     /// The reason why it cannot be sent: not all of it was kept.
     pub async fn send_again(&self, number: u64) -> Result<SentAgain, &'static str> {
-        let recent = &self.shared.books.recent;
+        let recent = &self.shared.telemetry.recent;
         let request = recent.recording(number).ok_or("it is not kept any more")?.request()?;
         let response = self.handle(request).await;
         let id = response.headers().get(request_id::HEADER).and_then(|id| id.to_str().ok());
@@ -360,7 +366,7 @@ impl Runtime {
 
     /// How many connections are open.
     pub(crate) fn connections_gauge(&self) -> Gauge {
-        self.shared.books.metrics.connections.clone()
+        self.shared.telemetry.metrics.connections.clone()
     }
 
     /// Reports whether the address is that of a trusted proxy.
@@ -414,7 +420,7 @@ impl Runtime {
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        let mut exchange = Exchange::begin(&self.shared.books, &request);
+        let mut exchange = Exchange::begin(&self.shared.telemetry, &request);
         let (parts, body) = request.into_parts();
         let mut is_gone = false;
         let mut response = match client.request(&parts) {

@@ -8,7 +8,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::warm::Warm;
 
 /// The right to one instance.
-pub(crate) type Slot = OwnedSemaphorePermit;
+pub(crate) type SlotPermit = OwnedSemaphorePermit;
 
 /// The slots of one engine.
 pub(crate) struct Slots {
@@ -36,7 +36,7 @@ impl Slots {
 
     /// A slot, for which an idle instance is dropped when none is free. Waits when all instances run, which they do only
     /// when several runtimes share the engine: within one, requests wait for a place before they get here.
-    pub(crate) async fn take(&self) -> Slot {
+    pub(crate) async fn take(&self) -> SlotPermit {
         if let Some(slot) = self.take_now() {
             return slot;
         }
@@ -48,12 +48,12 @@ impl Slots {
     }
 
     /// A slot if one is free.
-    pub(crate) fn try_take(&self) -> Option<Slot> {
+    pub(crate) fn try_take(&self) -> Option<SlotPermit> {
         Arc::clone(&self.free).try_acquire_owned().ok()
     }
 
     /// A slot, for which an idle instance is dropped when none is free; none when all instances run.
-    pub(crate) fn take_now(&self) -> Option<Slot> {
+    pub(crate) fn take_now(&self) -> Option<SlotPermit> {
         loop {
             let slot = self.try_take();
             if slot.is_some() || !self.evict() {

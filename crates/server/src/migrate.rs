@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use tenon_transport::{Address, Sidecar};
-use tenon_work::{Place, Service};
+use tenon_work::{Service, SidecarAddress};
 
 use crate::command::MigrateOptions;
 use crate::configuration::Configuration;
@@ -32,7 +32,7 @@ pub(crate) async fn run(options: MigrateOptions) -> Result<ExitCode, ServerError
         None => Configuration::read(&options.configuration)?.sidecar(NAME, &mut sidecars).await?,
     };
     let folder = options.folder.unwrap_or_else(|| options.configuration.with_file_name("migrations"));
-    let place = Place { sidecar, token: token(options.token_file.as_deref())? };
+    let place = SidecarAddress { sidecar, token: token(options.token_file.as_deref())? };
     let done = tenon_work::migrate(&Service::new(place, TIMEOUT)?, &folder).await?;
     for name in &done.applied {
         note("Migrate", name);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenon_runtime::{Runtime, RuntimeConfig};
-use tenon_work::{Consumer, Declaration, Place, QueueOptions, Service, consume_cron, consume_queue};
+use tenon_work::{Consumer, Declaration, QueueOptions, Service, SidecarAddress, consume_cron, consume_queue};
 
 use crate::configuration::Configuration;
 use crate::error::ServerError;
@@ -17,9 +17,9 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 #[derive(Clone, PartialEq)]
 pub(crate) struct Work {
     queues: BTreeMap<String, QueueOptions>,
-    queue: Option<Place>,
+    queue: Option<SidecarAddress>,
     declaration: Option<Declaration>,
-    cron: Option<Place>,
+    cron: Option<SidecarAddress>,
     request_timeout: Duration,
 }
 
@@ -28,7 +28,7 @@ impl Work {
     ///
     /// [`ServerError::Values`] for queues or jobs without their sidecar.
     pub(crate) fn of(configuration: &Configuration, config: &RuntimeConfig) -> Result<Self, ServerError> {
-        let find = |name: &str| Place::find(name, &config.sidecars, &config.environment);
+        let find = |name: &str| SidecarAddress::find(name, &config.sidecars, &config.environment);
         let missing = |section: &str, name: &str| {
             ServerError::Values(format!("{section}: there is no sidecar `{name}` in sidecars, which has them"))
         };

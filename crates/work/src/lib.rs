@@ -3,7 +3,7 @@
 //! It owns the requests to the sidecars that hold the work, the loop that leases it, and the calls of routes. It leaves the stores to
 //! `tenon-services` and the modules to `tenon-runtime`.
 //!
-//! 1. [`Place::find`] gets the sidecar `queue` or `cron` of a configuration.
+//! 1. [`SidecarAddress::find`] gets the sidecar `queue` or `cron` of a configuration.
 //! 2. [`consume_queue`] and [`consume_cron`] start a [`Consumer`], which runs until [`Consumer::close`].
 //! 3. [`migrate`] applies the files of a folder to the database behind a sidecar `sql`.
 //!
@@ -24,7 +24,7 @@ pub use consumer::Consumer;
 pub use cron::{Declaration, consume_cron};
 pub use migrate::{MigrateError, Migrated, migrate};
 pub use queue::{QueueOptions, consume_queue};
-pub use service::{Answer, AskError, Place, Service};
+pub use service::{Answer, AskError, Service, SidecarAddress};
 
 #[cfg(test)]
 mod tests;

@@ -25,14 +25,14 @@ const BREAKER: (u32, Duration) = (10, Duration::from_millis(500));
 
 /// A sidecar of a configuration, and the bearer token that its requests have.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct SidecarAddress {
     /// The sidecar.
     pub sidecar: Sidecar,
     /// Its token.
     pub token: Option<String>,
 }
 
-impl Place {
+impl SidecarAddress {
     /// Finds a sidecar by its name. Its token is the secret or the variable `SIDECAR_<NAME>_TOKEN` of modules.
     #[must_use]
     pub fn find(name: &str, sidecars: &[Sidecar], environment: &[(String, String)]) -> Option<Self> {
@@ -81,7 +81,7 @@ impl Service {
     /// # Errors
     ///
     /// [`AskError::Request`] for a token that no header can have.
-    pub fn new(Place { sidecar, token }: Place, timeout: Duration) -> Result<Self, AskError> {
+    pub fn new(SidecarAddress { sidecar, token }: SidecarAddress, timeout: Duration) -> Result<Self, AskError> {
         let token = token.map(|token| HeaderValue::from_str(&format!("Bearer {token}"))).transpose();
         let mut token = token.map_err(http::Error::from)?;
         if let Some(token) = &mut token {

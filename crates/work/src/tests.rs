@@ -11,7 +11,7 @@ use tenon_runtime::{ModuleSource, Runtime, RuntimeConfig};
 use tenon_services::{InProcessSidecar, SidecarSettings};
 use tenon_transport::{Address, InProcess, Sidecar};
 
-use crate::{Declaration, MigrateError, Place, QueueOptions, Service, consume_cron, consume_queue, migrate};
+use crate::{Declaration, MigrateError, QueueOptions, Service, SidecarAddress, consume_cron, consume_queue, migrate};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -26,7 +26,7 @@ async fn service(kind: &str, folder: &TempDir) -> Service {
         async move { sidecar.answer(request).await.map(|body| body.map_err(Into::into).boxed_unsync()) }
     });
     let sidecar = Sidecar::new(kind, Address::InProcess(answer)).unwrap();
-    Service::new(Place { sidecar, token: None }, TIMEOUT).unwrap()
+    Service::new(SidecarAddress { sidecar, token: None }, TIMEOUT).unwrap()
 }
 
 /// A runtime with the module `app`, which answers each request with `status`.
@@ -141,8 +141,8 @@ async fn a_sidecar_is_found_by_its_name_with_its_token_and_a_refusal_is_told() {
     assert_eq!(answer.status, StatusCode::NOT_FOUND);
     let sidecars = [Sidecar::new("Queue", Address::parse("unix:///nowhere.sock").unwrap()).unwrap()];
     let token = |value: &str| [("TENON_SECRET_SIDECAR_QUEUE_TOKEN".to_string(), value.to_string())];
-    assert!(Place::find("cron", &sidecars, &[]).is_none());
-    let find = |value: &str| Service::new(Place::find("queue", &sidecars, &token(value)).unwrap(), TIMEOUT);
+    assert!(SidecarAddress::find("cron", &sidecars, &[]).is_none());
+    let find = |value: &str| Service::new(SidecarAddress::find("queue", &sidecars, &token(value)).unwrap(), TIMEOUT);
     assert!(find("no\nline").is_err());
     let found = find("t0ken").unwrap();
     let error = found.ask(Method::GET, "/health", None).await.unwrap_err();

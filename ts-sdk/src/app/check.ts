@@ -1,5 +1,5 @@
 import { problem } from "../http/problem.ts";
-import { problemResponse, RawResponse, type Response } from "../http/response.ts";
+import { problemResponse, type Response, VerbatimResponse } from "../http/response.ts";
 import type { Operation } from "../routing/operation.ts";
 import { Failures, INVALID, pointer } from "../schema/failures.ts";
 import { isSchema, type Schema } from "../schema/schema.ts";
@@ -24,7 +24,8 @@ async function findMismatch({ status, options }: Operation, response: Response):
   }
   const schema = options.response;
   if (!schema) return undefined;
-  if (response instanceof RawResponse) return "declares a JSON body, but answered with respond(), stream() or sse()";
+  if (response instanceof VerbatimResponse)
+    return "declares a JSON body, but answered with respond(), stream() or sse()";
   if (response.body === undefined) return "the response body # is required";
   // Compares the body as it is sent: dates are texts by then, and undefined fields are gone.
   const found = await findFailure(schema, JSON.parse(JSON.stringify(response.body)));

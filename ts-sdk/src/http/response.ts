@@ -85,7 +85,7 @@ export function withHeaders<R extends Response>(response: R, added: Response["he
 }
 
 /** An answer whose body is sent as it is. */
-export class RawResponse<out Status extends number, out Body> extends Response<Status, Body> {}
+export class VerbatimResponse<out Status extends number, out Body> extends Response<Status, Body> {}
 
 /** An error answer, from `error`; every route may return it, whatever status and body it declares. */
 export interface ErrorResponse extends Response<ErrorStatus, ProblemDetails> {}
@@ -97,7 +97,8 @@ export interface ErrorResponse extends Response<ErrorStatus, ProblemDetails> {}
  */
 export function encodedResponse(response: Response): Response {
   const { status, headers, body } = response;
-  if (body === undefined || response instanceof RawResponse || response[SENDING]?.text !== undefined) return response;
+  if (body === undefined || response instanceof VerbatimResponse || response[SENDING]?.text !== undefined)
+    return response;
   return new Response(status, headers, body, { ...response[SENDING], text: writeJson(body) });
 }
 
@@ -105,7 +106,7 @@ export function encodedResponse(response: Response): Response {
 export function encodedBody(response: Response): Uint8Array | undefined {
   const { body } = response;
   if (body === undefined) return undefined;
-  if (response instanceof RawResponse) return typeof body === "string" ? encodeUtf8(body) : (body as Uint8Array);
+  if (response instanceof VerbatimResponse) return typeof body === "string" ? encodeUtf8(body) : (body as Uint8Array);
   return encodeUtf8(response[SENDING]?.text ?? writeJson(body));
 }
 
@@ -203,7 +204,7 @@ export function respond<const Status extends number, const Init extends Response
   }
   const sending = isStream ? { start: streamOf(settingsOf("respond", body)) } : undefined;
   const type = typeof body === "string" ? "text/plain; charset=utf-8" : undefined;
-  return rawResponse("respond", status, init?.headers, type, body as Init["body"], sending);
+  return verbatimResponse("respond", status, init?.headers, type, body as Init["body"], sending);
 }
 
 /**
@@ -212,7 +213,7 @@ export function respond<const Status extends number, const Init extends Response
  * @param helper the name of the called function, for errors
  * @param type the content type unless the headers have one
  */
-export function rawResponse<const Status extends number, const Body>(
+export function verbatimResponse<const Status extends number, const Body>(
   helper: string,
   status: Status,
   given: HeadersInit | undefined,
@@ -225,7 +226,7 @@ export function rawResponse<const Status extends number, const Body>(
   }
   const headers = headerList(given ?? []);
   if (type !== undefined && !headers.some(([name]) => name === "content-type")) headers.unshift(["content-type", type]);
-  return new RawResponse(status, headers, body, sending);
+  return new VerbatimResponse(status, headers, body, sending);
 }
 
 function headerList(init: HeadersInit): (readonly [string, string])[] {

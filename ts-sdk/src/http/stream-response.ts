@@ -1,7 +1,7 @@
 import { encodeUtf8 } from "../platform.ts";
 import { encodeEvent, type ServerSentEvent } from "./events.ts";
 import { streamOf } from "./pieces.ts";
-import { type HeadersInit, type Response, rawResponse } from "./response.ts";
+import { type HeadersInit, type Response, verbatimResponse } from "./response.ts";
 import { type Piece, type StreamSource, settingsOf } from "./stream.ts";
 
 /** Options of `stream`. */
@@ -35,7 +35,7 @@ export function stream(
   { status = 200, headers }: { readonly status?: number | undefined; readonly headers?: HeadersInit } = {},
 ): Response {
   const start = streamOf(settingsOf("stream", source));
-  return rawResponse("stream", status, headers, "application/octet-stream", source, { start });
+  return verbatimResponse("stream", status, headers, "application/octet-stream", source, { start });
 }
 
 /** Options of `sse`. */
@@ -61,7 +61,7 @@ export function sse(
 ): Response<200, StreamSource<ServerSentEvent>> {
   const heartbeat = encodeUtf8(COMMENT);
   const start = streamOf({ ...settingsOf("sse", source), encode: encodeEvent, heartbeat });
-  const answer = rawResponse("sse", 200, headers, "text/event-stream", source, { start });
+  const answer = verbatimResponse("sse", 200, headers, "text/event-stream", source, { start });
   return answer.headers.some(([name]) => name === "cache-control")
     ? answer
     : answer.header("cache-control", "no-cache");

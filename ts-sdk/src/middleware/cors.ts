@@ -1,6 +1,6 @@
 import { isToken } from "../http/headers.ts";
 import type { Request } from "../http/request.ts";
-import { type Response, rawResponse, withHeaders } from "../http/response.ts";
+import { type Response, verbatimResponse, withHeaders } from "../http/response.ts";
 import { refuseUnknown } from "../schema/unknown.ts";
 import { middleware } from "./middleware.ts";
 import type { Middleware } from "./types.ts";
@@ -68,7 +68,7 @@ export function cors(options: CorsOptions): Middleware {
       ...always,
       ...age,
     ];
-    const answer = rawResponse("cors", 204, all, undefined, undefined);
+    const answer = verbatimResponse("cors", 204, all, undefined, undefined);
     return headers === undefined ? vary(answer, "Access-Control-Request-Headers") : answer;
   }
 

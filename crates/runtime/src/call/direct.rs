@@ -32,7 +32,7 @@ use bindings::exports::sdk::core::handler;
 use bindings::{Direct, DirectIndices};
 
 /// A component that exports the interface, and where.
-pub(crate) struct Entry {
+pub(crate) struct DirectEntry {
     pre: InstancePre<Host>,
     indices: DirectIndices,
     /// The function that resets its globals.
@@ -41,7 +41,7 @@ pub(crate) struct Entry {
     takes_pieces: OnceLock<bool>,
 }
 
-impl Entry {
+impl DirectEntry {
     pub(crate) fn new(pre: InstancePre<Host>) -> wasmtime::Result<Self> {
         let indices = DirectIndices::new(&pre)?;
         let restore = pre.component().get_export_index(None, RESTORE);

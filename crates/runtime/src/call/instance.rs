@@ -11,8 +11,8 @@ use crate::config::size;
 use crate::engine::FIRST_YIELD;
 use crate::host::{Caller, Host};
 use crate::metrics::Count;
-use crate::module::{Entry, Module};
-use crate::slots::Slot;
+use crate::module::{EntryPoint, Module};
+use crate::slots::SlotPermit;
 
 /// A module's instance, and how it is called.
 pub(crate) struct Instance {
@@ -25,7 +25,7 @@ pub(crate) struct Instance {
     #[cfg(test)]
     seen: crate::isolation::Seen,
     // Behind the store: the slot is free once the instance is gone.
-    slot: Slot,
+    slot: SlotPermit,
 }
 
 pub(super) enum Exports {
@@ -36,21 +36,21 @@ pub(super) enum Exports {
 impl Instance {
     /// A fresh instance. A guest that computes yields once an epoch, so that it starves nobody and so that dropping the
     /// call's future ends it.
-    pub(crate) async fn new(module: &Module, caller: Caller, slot: Slot) -> Result<Self, Failure> {
+    pub(crate) async fn new(module: &Module, caller: Caller, slot: SlotPermit) -> Result<Self, Failure> {
         let engine = module.entry.engine();
-        let mut store = Store::new(engine, Host::new(&module.surroundings, &module.info, caller));
+        let mut store = Store::new(engine, Host::new(&module.shared_state, &module.info, caller));
         store.limiter(|host| &mut host.bounds);
-        store.set_hostcall_fuel(size(module.surroundings.limits.max_hostcall_bytes));
+        store.set_hostcall_fuel(size(module.shared_state.limits.max_hostcall_bytes));
         store.set_epoch_deadline(FIRST_YIELD);
         store.epoch_deadline_async_yield_and_update(1);
         module.info.metrics.count(Count::Instance);
         let instantiated = async {
             Ok::<_, wasmtime::Error>(match &module.entry {
-                Entry::Direct(entry) => {
+                EntryPoint::Direct(entry) => {
                     let (handler, globals) = entry.instantiate(&mut store).await?;
                     (Exports::Direct(handler), globals)
                 }
-                Entry::WasiHttp(pre) => (Exports::WasiHttp(pre.instantiate_async(&mut store).await?), None),
+                EntryPoint::WasiHttp(pre) => (Exports::WasiHttp(pre.instantiate_async(&mut store).await?), None),
             })
         };
         let (made, memory) = providing(module.image.as_ref(), instantiated).await;
@@ -95,7 +95,7 @@ impl Instance {
     }
 
     /// It holds another slot from now on.
-    pub(crate) fn move_to(&mut self, slot: Slot) {
+    pub(crate) fn move_to(&mut self, slot: SlotPermit) {
         self.slot = slot;
     }
 

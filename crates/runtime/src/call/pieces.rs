@@ -126,7 +126,7 @@ impl Maker {
                 return cancel(instance, &report).await;
             }
             match self.next(&mut instance, &report).await {
-                Made::Piece(piece) => match self.left.checked_sub(piece.len() as u64) {
+                NextPiece::Piece(piece) => match self.left.checked_sub(piece.len() as u64) {
                     Some(left) => {
                         self.left = left;
                         // There is room: a piece is asked for when the last one was received. The client may have gone away,
@@ -138,16 +138,16 @@ impl Maker {
                         return cancel(instance, &report).await;
                     }
                 },
-                Made::End => {
+                NextPiece::End => {
                     let _ = self.send.try_send(Ok(None));
                     return Some(instance);
                 }
-                Made::Broken => {
+                NextPiece::Broken => {
                     self.cut(&Cut::Broken, &report);
                     return Some(instance);
                 }
-                Made::Unfinished => return cancel(instance, &report).await,
-                Made::Lost(cut) => {
+                NextPiece::Unfinished => return cancel(instance, &report).await,
+                NextPiece::Lost(cut) => {
                     self.cut(&cut, &report);
                     return None;
                 }
@@ -156,7 +156,7 @@ impl Maker {
     }
 
     /// Makes the next piece. The time limit holds from now until it is there, however often the guest is called.
-    async fn next(&mut self, instance: &mut Instance, report: &(impl Fn(&Cut) + Sync)) -> Made {
+    async fn next(&mut self, instance: &mut Instance, report: &(impl Fn(&Cut) + Sync)) -> NextPiece {
         let mut ends = Instant::now() + ms(self.timeout_ms);
         let mut step = Step::Next;
         loop {
@@ -171,27 +171,27 @@ impl Maker {
                 }
             };
             match called {
-                Ok(Ok(Next::End)) => return Made::End,
-                Ok(Ok(Next::Broken)) => return Made::Broken,
-                Ok(Ok(Next::Piece(piece))) if wanted => return Made::Piece(piece),
+                Ok(Ok(Next::End)) => return NextPiece::End,
+                Ok(Ok(Next::Broken)) => return NextPiece::Broken,
+                Ok(Ok(Next::Piece(piece))) if wanted => return NextPiece::Piece(piece),
                 Ok(Ok(Next::Waits(part))) if wanted && !self.send.is_closed() => match self.give(part).await {
                     Some(given) => {
                         step = Step::Give(given);
                         ends = Instant::now() + ms(self.timeout_ms);
                     }
-                    None => return Made::Unfinished,
+                    None => return NextPiece::Unfinished,
                 },
                 Ok(Ok(Next::Later)) if wanted && !self.send.is_closed() => {
                     if Instant::now() >= ends {
                         self.cut(&Cut::TimedOut(self.timeout_ms), report);
-                        return Made::Unfinished;
+                        return NextPiece::Unfinished;
                     }
                     // A guest that does not wait is called again at once, and must not keep others from running.
                     tokio::task::yield_now().await;
                 }
-                Ok(Ok(_)) => return Made::Unfinished,
-                Ok(Err(failure)) => return Made::Lost(Cut::Failed(failure)),
-                Err(_) => return Made::Lost(Cut::NotCancelled),
+                Ok(Ok(_)) => return NextPiece::Unfinished,
+                Ok(Err(failure)) => return NextPiece::Lost(Cut::Failed(failure)),
+                Err(_) => return NextPiece::Lost(Cut::NotCancelled),
             }
         }
     }
@@ -214,7 +214,7 @@ impl Maker {
 }
 
 /// The outcome of asking for the next piece.
-enum Made {
+enum NextPiece {
     Piece(Bytes),
     End,
     /// The guest has ended the response before its end.

@@ -109,7 +109,7 @@ pub(crate) async fn call(
     let (fail, failed) = oneshot::channel();
     let cut_off = Arc::new(AtomicBool::new(false));
     let ends = Arc::clone(&cut_off);
-    let limits = &module.surroundings.limits;
+    let limits = &module.shared_state.limits;
     let guest = spawn(module.compute.run(Class::STREAM, async move {
         let Instance { store, exports: Exports::WasiHttp(proxy), .. } = &mut instance else {
             return;

@@ -14,11 +14,11 @@ use wasmtime_wasi_http::WasiBody;
 
 use crate::call::Failure;
 use crate::config::ModulePolicy;
-use crate::host::Surroundings;
+use crate::host::SharedState;
 use crate::inherited::transport_config;
 use crate::masks::Masks;
 use crate::problem::Problem;
-use crate::registry::Slot;
+use crate::registry::ModuleSlot;
 
 /// A rule that keeps modules apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,24 +86,24 @@ impl Gap {
 }
 
 /// A transport that reaches any host, without [`Fence::Refusal`].
-pub(crate) fn transport(surroundings: &Surroundings, uri: &Uri) -> Option<Transport<WasiBody>> {
-    if surroundings.without != Some(Fence::Refusal) || surroundings.transport.route(uri).is_ok() {
+pub(crate) fn transport(shared_state: &SharedState, uri: &Uri) -> Option<Transport<WasiBody>> {
+    if shared_state.without != Some(Fence::Refusal) || shared_state.transport.route(uri).is_ok() {
         return None;
     }
     let allow = Allow::parse(uri.authority()?.as_str()).ok()?;
-    Some(Transport::new(Vec::new(), vec![allow], transport_config(&surroundings.limits)))
+    Some(Transport::new(Vec::new(), vec![allow], transport_config(&shared_state.limits)))
 }
 
 /// The module from which one takes its places over: any other without [`Fence::Places`].
 pub(crate) fn before<'a>(
-    own: Option<&'a Arc<Slot>>,
-    other: Option<&'a Arc<Slot>>,
-    surroundings: &Surroundings,
-) -> Option<&'a Arc<Slot>> {
-    if surroundings.without == Some(Fence::Places) { own.or(other) } else { own }
+    own: Option<&'a Arc<ModuleSlot>>,
+    other: Option<&'a Arc<ModuleSlot>>,
+    shared_state: &SharedState,
+) -> Option<&'a Arc<ModuleSlot>> {
+    if shared_state.without == Some(Fence::Places) { own.or(other) } else { own }
 }
 
 /// The answer that has the text of a failure, without [`Fence::Answers`].
-pub(crate) fn problem(surroundings: &Surroundings, failure: &Failure) -> Option<Problem> {
-    (surroundings.without == Some(Fence::Answers)).then(|| Problem::UnknownModule(format!("{failure:?}")))
+pub(crate) fn problem(shared_state: &SharedState, failure: &Failure) -> Option<Problem> {
+    (shared_state.without == Some(Fence::Answers)).then(|| Problem::UnknownModule(format!("{failure:?}")))
 }

@@ -22,7 +22,7 @@ use tokio::task::JoinSet;
 use super::probe::{Leave, Probe};
 use super::requests::{in_javascript, to_random, to_streams};
 use crate::config::{Limits, ModuleSource, RuntimeConfig};
-use crate::here::Here;
+use crate::inline_poll::InlinePoll;
 use crate::module::{Module, Reuse};
 use crate::origin::Origin;
 use crate::runtime::Runtime;
@@ -205,7 +205,7 @@ impl Round {
             let mut numbers = Numbers::new(seed ^ (client as u64) << 32);
             let share = if campaign.javascript.is_some() { campaign.share } else { 0 };
             clients.spawn(async move {
-                let mut here = Here::default();
+                let mut here = InlinePoll::default();
                 while left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok() {
                     let request = if share > 0 && numbers.one_in(share) {
                         counts.javascript.fetch_add(1, Ordering::Relaxed);
@@ -292,7 +292,7 @@ struct Answered {
 async fn sent(
     runtime: &Runtime,
     request: Request<Full<Bytes>>,
-    here: &mut Here,
+    here: &mut InlinePoll,
     numbers: &mut Numbers,
 ) -> Option<Answered> {
     let mut frames = if numbers.one_in(4) { numbers.below(4) } else { u64::MAX };

@@ -11,7 +11,7 @@ use super::store::{self, Layout, State, Value};
 use crate::call::Instance;
 use crate::engine::SharedEngine;
 use crate::host::{self, Caller, Host};
-use crate::module::{Entry, Module};
+use crate::module::{EntryPoint, Module};
 use crate::origin::Origin;
 
 /// A page, as restoring counts them.
@@ -64,8 +64,8 @@ impl Probe {
     /// Makes an instance of the module in the product's own way, and keeps its state.
     pub(super) async fn new(module: &Module, engine: &SharedEngine, leave: Option<Leave>) -> Result<Self> {
         let component = match &module.entry {
-            Entry::Direct(entry) => entry.component(),
-            Entry::WasiHttp(pre) => pre.instance_pre().component(),
+            EntryPoint::Direct(entry) => entry.component(),
+            EntryPoint::WasiHttp(pre) => pre.instance_pre().component(),
         };
         let layout = Layout::of(component)?;
         let caller =
@@ -91,7 +91,7 @@ impl Probe {
         host::link(&mut linker)?;
         let caller =
             Caller { request_id: "plain".into(), traceparent: None, origin: Origin::default(), recording: None };
-        let mut store = Store::new(&engine, Host::new(&module.surroundings, &module.info, caller));
+        let mut store = Store::new(&engine, Host::new(&module.shared_state, &module.info, caller));
         linker.instantiate_async(&mut store, &component).await?;
         let number = store::number(&mut store)?;
         let plain = State::of(&layout, number, &mut store);
@@ -153,7 +153,7 @@ impl Probe {
         seen.request_id = Some(Arc::clone(&caller.request_id));
 
         let mut found = self.fresh.differences(&self.layout, number, store);
-        let mut host = Host::new(&module.surroundings, &module.info, caller);
+        let mut host = Host::new(&module.shared_state, &module.info, caller);
         let expected = host.observed(began).0;
         let (is, used) = store.data_mut().observed(began);
         if is != expected {

@@ -107,11 +107,11 @@ impl Metrics {
         let buffered = gauge("buffered_bytes", "Bytes that are held for clients (max_buffered_bytes)");
         let pool = PoolGauges {
             instances: gauge(
-                "pool_instances",
+                "instances",
                 "Component instances that serve or are kept as they are, in all runtimes with the same max_concurrent",
             ),
-            memories: gauge("pool_memories", "Linear memories that exist"),
-            stacks: gauge("pool_stacks", "Guest stacks that exist"),
+            memories: gauge("instance_memories", "Linear memories that exist"),
+            stacks: gauge("instance_stacks", "Guest stacks that exist"),
             warm_memories: gauge("pool_warm_memories", "Slots of linear memories that wait to be used again"),
             resident_bytes: gauge("pool_resident_bytes", "Memory that those slots keep"),
             idle: gauge("instances_idle", "Instances that wait for their next request, as they are or restored"),

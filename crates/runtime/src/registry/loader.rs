@@ -12,7 +12,7 @@ use wasmtime::component::Linker;
 use crate::config::ModuleSource;
 use crate::engine::SharedEngine;
 use crate::error::RuntimeError;
-use crate::host::{Host, Surroundings};
+use crate::host::{Host, SharedState};
 use crate::inherited::Inherited;
 use crate::module::Module;
 
@@ -50,18 +50,18 @@ impl Default for Turns {
 pub(super) async fn load(
     loader: Arc<Loader>,
     source: ModuleSource,
-    surroundings: Arc<Surroundings>,
+    shared_state: Arc<SharedState>,
     replaces: bool,
 ) -> Result<Module, RuntimeError> {
     let cached = {
         let _turn = loader.turns.cached.acquire().await;
-        on_a_thread(&loader, &source, &surroundings, Module::cached).await?
+        on_a_thread(&loader, &source, &shared_state, Module::cached).await?
     };
     let module = match cached {
         Some(module) => module,
         None => {
             let _turn = loader.turns.compiled.acquire().await;
-            on_a_thread(&loader, &source, &surroundings, Module::load).await?
+            on_a_thread(&loader, &source, &shared_state, Module::load).await?
         }
     };
     module.warm_up(&loader, replaces).await?;
@@ -71,10 +71,10 @@ pub(super) async fn load(
 async fn on_a_thread<T: Send + 'static>(
     loader: &Arc<Loader>,
     source: &ModuleSource,
-    surroundings: &Arc<Surroundings>,
-    work: fn(&Loader, &ModuleSource, &Arc<Surroundings>) -> Result<T, RuntimeError>,
+    shared_state: &Arc<SharedState>,
+    work: fn(&Loader, &ModuleSource, &Arc<SharedState>) -> Result<T, RuntimeError>,
 ) -> Result<T, RuntimeError> {
-    let (using, of, within, tokio) = (Arc::clone(loader), source.clone(), Arc::clone(surroundings), Handle::current());
+    let (using, of, within, tokio) = (Arc::clone(loader), source.clone(), Arc::clone(shared_state), Handle::current());
     let (sender, receiver) = oneshot::channel();
     // Not one of Tokio's blocking threads, for which a runtime that shuts down waits.
     let started = thread::Builder::new().name("tenon-load".to_string()).spawn(move || {

@@ -24,19 +24,19 @@ use crate::config::ms;
 use crate::exchange::Exchange;
 use crate::host::Caller;
 use crate::metrics::{Count, Format};
-use crate::module::{Entry, Module, Reuse};
+use crate::module::{EntryPoint, Module, Reuse};
 use crate::origin::Origin;
 use crate::problem::Problem;
-use crate::registry::{Slot, State};
+use crate::registry::{ModuleSlot, State};
 use crate::route::{Route, below_prefix, with_path};
 use crate::server::Serves;
 use crate::target::{Target, is_host};
-use crate::{health, here, limits, sidecars};
+use crate::{health, inline_poll, limits, sidecars};
 use tenon_http_server::discard;
 
 /// The target of a request.
 enum Found {
-    Module(Arc<Slot>, Arc<Module>),
+    Module(Arc<ModuleSlot>, Arc<Module>),
     /// The runtime itself, and does.
     Page(Box<Response<ResponseBody>>),
 }
@@ -86,7 +86,7 @@ impl Runtime {
                 }
             }
         }
-        let body = body::read(&parts, body, &module.surroundings.limits, client, room).await?;
+        let body = body::read(&parts, body, &module.shared_state.limits, client, room).await?;
         if let Some(recording) = &exchange.recording {
             recording.request_body(&body);
         }
@@ -155,7 +155,7 @@ impl Runtime {
     }
 
     /// The module that is mounted where a request goes, and the path and query that the module sees.
-    fn mounted(&self, parts: &Parts, origin: &mut Origin) -> Result<(Arc<Slot>, PathAndQuery), Problem> {
+    fn mounted(&self, parts: &Parts, origin: &mut Origin) -> Result<(Arc<ModuleSlot>, PathAndQuery), Problem> {
         let named = || parts.uri.authority().map(Authority::as_str);
         let host = origin.host().or_else(named).or_else(|| parts.headers.get(HOST)?.to_str().ok());
         let path = parts.uri.path();
@@ -165,7 +165,7 @@ impl Runtime {
         Ok((slot, rest))
     }
 
-    fn slot(&self, name: &str) -> Result<Arc<Slot>, Problem> {
+    fn slot(&self, name: &str) -> Result<Arc<ModuleSlot>, Problem> {
         match self.shared.registry.get(name) {
             Some(slot) => Ok(slot),
             None if self.shared.pages.is_broken(name) => Err(Problem::NotBuilt),
@@ -194,8 +194,8 @@ impl Runtime {
         room: &mut Room,
     ) -> Result<Response<ResponseBody>, Failure> {
         match &module.entry {
-            Entry::Direct(_) => self.call_directly(module, caller, request, permit, room).await,
-            Entry::WasiHttp(_) => self.call_by_http(module, caller, request, permit, room).await,
+            EntryPoint::Direct(_) => self.call_directly(module, caller, request, permit, room).await,
+            EntryPoint::WasiHttp(_) => self.call_by_http(module, caller, request, permit, room).await,
         }
     }
 
@@ -209,7 +209,7 @@ impl Runtime {
     ) -> Result<Response<ResponseBody>, Failure> {
         let head = request.method() == Method::HEAD;
         let mut instance = self.instance(module, caller.clone()).await?;
-        let response = match call::direct::call(&mut instance, request, &module.surroundings.limits).await? {
+        let response = match call::direct::call(&mut instance, request, &module.shared_state.limits).await? {
             Called::Whole(response) => response,
             Called::Streamed(start) => {
                 // The request's body is the guest's now, and each piece of the response gets room of its own.
@@ -236,7 +236,7 @@ impl Runtime {
         // Reserved before the permit is free, so that bytes for slow clients are within the budget, and running
         // requests within the permits.
         let held = room.hold(response.body().len()).await;
-        let at_once = matches!(module.reuse, Reuse::Shared(_)) || here::is_beginning();
+        let at_once = matches!(module.reuse, Reuse::Shared(_)) || inline_poll::is_beginning();
         let module = Arc::clone(module);
         let take_back = async move {
             module.take_back(instance).await;
@@ -263,7 +263,7 @@ impl Runtime {
         (instance, permit, arriving): (Instance, Permit, Option<Arriving>),
     ) -> Response<ResponseBody> {
         let (parts, first) = start.into_parts();
-        let (pieces, maker) = pieces::streamed(first, arriving, &module.surroundings.limits, &self.shared.streams);
+        let (pieces, maker) = pieces::streamed(first, arriving, &module.shared_state.limits, &self.shared.streams);
         let (module, caller, compute) = (Arc::clone(module), caller.clone(), Arc::clone(&module.compute));
         tokio::spawn(compute.run(Class::STREAM, async move {
             let instance = maker.run(instance, |cut| report_cut(&module.info, &caller, cut)).await;
@@ -287,7 +287,7 @@ impl Runtime {
         room: &mut Room,
     ) -> Result<Response<ResponseBody>, Failure> {
         let request = request.map(|body| body::held(body, room.body()));
-        let limits = &module.surroundings.limits;
+        let limits = &module.shared_state.limits;
         let permit = Arc::new(permit);
         let done = || ended(module, caller, &permit);
         let stalled = || stalled(module, caller, limits.request_timeout_ms);
@@ -327,7 +327,7 @@ impl Runtime {
         let down = sidecars::health(&self.shared.transport, &modules).into_iter().filter(|(_, up)| !up);
         let down: Vec<String> = down.map(|(name, _)| name).collect();
         let has_all = |name: &str| !down.iter().any(|down| down.starts_with(&format!("{name}/")));
-        let serves = |(name, slot): &(String, Arc<Slot>)| matches!(slot.state, State::Ready(_)) && has_all(name);
+        let serves = |(name, slot): &(String, Arc<ModuleSlot>)| matches!(slot.state, State::Ready(_)) && has_all(name);
         let mut reasons = Vec::new();
         if self.is_draining() {
             reasons.push("the server is about to close".to_string());
@@ -384,7 +384,7 @@ pub(super) async fn in_time<T>(
     caller: &Caller,
     called: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Problem> {
-    let limit = module.surroundings.limits.request_timeout_ms;
+    let limit = module.shared_state.limits.request_timeout_ms;
     let failure = match tokio::time::timeout(ms(limit), called).await {
         Ok(Ok(response)) => return Ok(response),
         Ok(Err(failure)) => failure,
@@ -397,7 +397,7 @@ pub(super) async fn in_time<T>(
     };
     report(&module.info, caller, &failure);
     #[cfg(test)]
-    if let Some(problem) = crate::crossing::problem(&module.surroundings, &failure) {
+    if let Some(problem) = crate::crossing::problem(&module.shared_state, &failure) {
         return Err(problem);
     }
     Err(failure.into())

@@ -21,20 +21,20 @@ use crate::compute::Class;
 use crate::config::ms;
 use crate::exchange::Exchange;
 use crate::host::Caller;
-use crate::module::{Entry, Module};
+use crate::module::{EntryPoint, Module};
 use crate::origin::Origin;
 use crate::problem::Problem;
-use crate::registry::Slot;
+use crate::registry::ModuleSlot;
 
 impl Runtime {
     /// Asks a module once whether it takes the bodies of requests piece by piece.
     pub(super) async fn takes_pieces(
         &self,
-        slot: &Arc<Slot>,
+        slot: &Arc<ModuleSlot>,
         module: &Arc<Module>,
         exchange: &Exchange,
     ) -> Result<bool, Problem> {
-        let Entry::Direct(entry) = &module.entry else { return Ok(false) };
+        let EntryPoint::Direct(entry) = &module.entry else { return Ok(false) };
         if let Some(takes) = entry.takes_pieces() {
             return Ok(takes);
         }
@@ -61,7 +61,7 @@ impl Runtime {
         &self,
         client: &Client,
         (parts, body): (Parts, B),
-        (slot, module): (&Arc<Slot>, &Arc<Module>),
+        (slot, module): (&Arc<ModuleSlot>, &Arc<Module>),
         origin: Origin,
         exchange: &Exchange,
         room: &mut Room,
@@ -70,7 +70,7 @@ impl Runtime {
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        let limits = &module.surroundings.limits;
+        let limits = &module.shared_state.limits;
         let recording = exchange.recording.clone();
         let arriving = match Arriving::begin(&parts, body, limits, client, room.another(), recording) {
             Ok(arriving) => arriving,
@@ -107,7 +107,7 @@ impl Runtime {
         permit: Permit,
         room: &mut Room,
     ) -> Result<Response<ResponseBody>, Problem> {
-        let limits = &module.surroundings.limits;
+        let limits = &module.shared_state.limits;
         let head = request.method() == Method::HEAD;
         let begun = async {
             let mut instance = self.instance(module, caller.clone()).await?;

@@ -7,7 +7,7 @@ use ::redis::cluster_routing::{
 };
 use ::redis::{Cmd, ErrorKind, FromRedisValue, RedisResult, ServerErrorKind, TlsMode, Value, cmd, pipe};
 
-use super::url::ClusterPlace;
+use super::url::ClusterAddress;
 use super::{failed, scan_step};
 use crate::Limits;
 use crate::store_error::StoreError;
@@ -27,8 +27,8 @@ struct Master {
 }
 
 impl Cluster {
-    pub(super) async fn connect(place: ClusterPlace, limits: &Limits) -> RedisResult<Self> {
-        let ClusterPlace { nodes, tls, login } = place;
+    pub(super) async fn connect(place: ClusterAddress, limits: &Limits) -> RedisResult<Self> {
+        let ClusterAddress { nodes, tls, login } = place;
         // The client would resend a command that may have run, such as an increment. So its retries are off, and the
         // link's replace them.
         let mut builder = ClusterClientBuilder::new(nodes)

@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep};
 use cluster::Cluster;
 pub(crate) use cluster::slot_of;
 use sentinel::Sentinels;
-use url::Place;
+use url::RedisAddress;
 
 use crate::store_error::StoreError;
 use crate::{Limits, ServicesError};
@@ -49,10 +49,10 @@ impl RedisLink {
     /// Connects to the servers of a URL, and pings one of them.
     pub(crate) async fn connect(url: &str, limits: &Limits) -> Result<Self, ServicesError> {
         install_cryptography();
-        let servers = match Place::parse(url).map_err(ServicesError::Config)? {
-            Place::One => Servers::One(one(url, limits).await?),
-            Place::Sentinels(place) => Servers::Sentinels(Sentinels::new(place, limits).map_err(no_link)?),
-            Place::Cluster(place) => Servers::Cluster(Cluster::connect(place, limits).await.map_err(no_link)?),
+        let servers = match RedisAddress::parse(url).map_err(ServicesError::Config)? {
+            RedisAddress::One => Servers::One(one(url, limits).await?),
+            RedisAddress::Sentinels(place) => Servers::Sentinels(Sentinels::new(place, limits).map_err(no_link)?),
+            RedisAddress::Cluster(place) => Servers::Cluster(Cluster::connect(place, limits).await.map_err(no_link)?),
         };
         let link = Self { servers, wait: limits.queue_timeout };
         link.send(&cmd("PING")).await.map_err(no_link)?;

@@ -8,7 +8,7 @@ use ::redis::sentinel::{SentinelClient, SentinelClientBuilder, SentinelServerTyp
 use ::redis::{AsyncConnectionConfig, Cmd, ErrorKind, RedisError, RedisResult, ServerErrorKind, TlsMode, Value};
 use tokio::time::timeout;
 
-use super::url::SentinelPlace;
+use super::url::SentinelAddress;
 use crate::Limits;
 
 /// Sentinels, and the connection to the master. Cloning shares them.
@@ -30,8 +30,8 @@ struct Current {
 }
 
 impl Sentinels {
-    pub(super) fn new(place: SentinelPlace, limits: &Limits) -> RedisResult<Self> {
-        let SentinelPlace { sentinels, master, database, tls, login, sentinel_login } = place;
+    pub(super) fn new(place: SentinelAddress, limits: &Limits) -> RedisResult<Self> {
+        let SentinelAddress { sentinels, master, database, tls, login, sentinel_login } = place;
         let mut builder =
             SentinelClientBuilder::new(sentinels, master, SentinelServerType::Master)?.set_client_to_redis_db(database);
         if tls {

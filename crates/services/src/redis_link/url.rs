@@ -15,11 +15,11 @@ const PORT: u16 = 6379;
 const MAX_HOSTS: usize = 100;
 
 /// The address of Redis.
-pub(super) enum Place {
+pub(super) enum RedisAddress {
     /// One server; the client reads its URL.
     One,
-    Sentinels(SentinelPlace),
-    Cluster(ClusterPlace),
+    Sentinels(SentinelAddress),
+    Cluster(ClusterAddress),
 }
 
 /// The name and password of a user.
@@ -30,7 +30,7 @@ pub(super) struct Login {
 }
 
 #[derive(Debug, PartialEq)]
-pub(super) struct SentinelPlace {
+pub(super) struct SentinelAddress {
     pub(super) sentinels: Vec<ConnectionAddr>,
     /// The master's name in the sentinels.
     pub(super) master: String,
@@ -42,13 +42,13 @@ pub(super) struct SentinelPlace {
 }
 
 #[derive(Debug, PartialEq)]
-pub(super) struct ClusterPlace {
+pub(super) struct ClusterAddress {
     pub(super) nodes: Vec<ConnectionAddr>,
     pub(super) tls: bool,
     pub(super) login: Login,
 }
 
-impl Place {
+impl RedisAddress {
     /// Parses a URL. An error does not repeat it, because it may contain a password.
     pub(super) fn parse(url: &str) -> Result<Self, String> {
         let Some((scheme, rest)) = url.split_once("://") else { return Ok(Self::One) };
@@ -60,7 +60,7 @@ impl Place {
     }
 }
 
-fn sentinels(rest: &str, tls: bool) -> Result<SentinelPlace, String> {
+fn sentinels(rest: &str, tls: bool) -> Result<SentinelAddress, String> {
     let wrong = |why: &str| {
         format!(
             "{why}: write redis+sentinel://host:26379,host2:26379/mymaster/0, with the name that the sentinels have for the master"
@@ -83,7 +83,7 @@ fn sentinels(rest: &str, tls: bool) -> Result<SentinelPlace, String> {
             }
         }
     }
-    Ok(SentinelPlace {
+    Ok(SentinelAddress {
         sentinels: addresses(hosts, SENTINEL_PORT, tls).map_err(wrong)?,
         master: text(master).map_err(wrong)?,
         database: database.parse().map_err(|_| wrong("the database is not a number"))?,
@@ -93,7 +93,7 @@ fn sentinels(rest: &str, tls: bool) -> Result<SentinelPlace, String> {
     })
 }
 
-fn cluster(rest: &str, tls: bool) -> Result<ClusterPlace, String> {
+fn cluster(rest: &str, tls: bool) -> Result<ClusterAddress, String> {
     let wrong = |why: &str| format!("{why}: write redis+cluster://host:6379,host2:6379");
     let Parts { login, hosts, path, parameters } = Parts::of(rest).map_err(wrong)?;
     if !["", "0"].contains(&path) || !parameters.is_empty() {
@@ -101,7 +101,7 @@ fn cluster(rest: &str, tls: bool) -> Result<ClusterPlace, String> {
             "the URL of a cluster has something behind its hosts, and a cluster has only the database 0",
         ));
     }
-    Ok(ClusterPlace { nodes: addresses(hosts, PORT, tls).map_err(wrong)?, tls, login })
+    Ok(ClusterAddress { nodes: addresses(hosts, PORT, tls).map_err(wrong)?, tls, login })
 }
 
 /// `user:password@hosts/path?name=value`.
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn sentinels_and_clusters() {
-        let Ok(Place::Sentinels(place)) = Place::parse(
+        let Ok(RedisAddress::Sentinels(place)) = RedisAddress::parse(
             "redis+sentinel://app:p%40ss@a,b:26380,[::1]:26381/my%20master/3?sentinel_username=s&sentinel_password=x%26",
         ) else {
             panic!("no sentinels")
@@ -185,12 +185,12 @@ mod tests {
         assert_eq!((place.master.as_str(), place.database, place.tls), ("my master", 3, false));
         assert_eq!(place.login, Login { user: Some("app".into()), password: Some("p@ss".into()) });
         assert_eq!(place.sentinel_login, Login { user: Some("s".into()), password: Some("x&".into()) });
-        let Ok(Place::Cluster(place)) = Place::parse("rediss+cluster://:secret@a,b:7000/0") else {
+        let Ok(RedisAddress::Cluster(place)) = RedisAddress::parse("rediss+cluster://:secret@a,b:7000/0") else {
             panic!("no cluster")
         };
         assert!(place.tls && matches!(&place.nodes[1], ConnectionAddr::TcpTls { port: 7000, insecure: false, .. }));
         assert_eq!(place.login, Login { user: None, password: Some("secret".into()) });
-        assert!(matches!(Place::parse("redis://a:1/2"), Ok(Place::One)));
+        assert!(matches!(RedisAddress::parse("redis://a:1/2"), Ok(RedisAddress::One)));
         for wrong in [
             "redis+sentinel://a",
             "redis+sentinel://a/",
@@ -205,7 +205,7 @@ mod tests {
             "redis+cluster://a/1",
             "redis+cluster://[::1]1",
         ] {
-            let Err(error) = Place::parse(wrong) else { panic!("{wrong}") };
+            let Err(error) = RedisAddress::parse(wrong) else { panic!("{wrong}") };
             assert!(error.contains("write redis+") && !error.contains("secret"), "{error}");
         }
     }

@@ -127,5 +127,5 @@ async fn a_hundred_modules_share_one_engine_and_its_pool() {
     for each in all.collect::<Vec<_>>() {
         assert_eq!(each.await.unwrap(), (200, true));
     }
-    until(|| runtime.metrics().contains("tenon_pool_instances 0")).await;
+    until(|| runtime.metrics().contains("tenon_instances 0")).await;
 }

@@ -7,7 +7,7 @@ use tenon_fixtures::{self as fixtures, bridged};
 
 use super::*;
 use crate::config::{Isolation, ModuleSource};
-use crate::module::Entry;
+use crate::module::EntryPoint;
 use crate::registry::State;
 
 mod calls;
@@ -73,7 +73,7 @@ async fn a_handler_answers_alike_by_every_interface() {
     let (runtime, _folder) = runtime(&modules, small()).await.unwrap();
     let direct = |name: &str| {
         let slot = runtime.shared.registry.get(name).unwrap();
-        matches!(&slot.state, State::Ready(module) if matches!(module.entry, Entry::Direct(_)))
+        matches!(&slot.state, State::Ready(module) if matches!(module.entry, EntryPoint::Direct(_)))
     };
     assert_eq!(["bare", "full", "other"].map(direct), [true, true, false]);
     assert_eq!(runtime.modules(), ["bare", "full", "other"]);
@@ -376,7 +376,7 @@ async fn requests_are_counted_and_remembered() {
         r#"tenon_instances_created_total{module="echo"} 1"#,
         r#"tenon_request_duration_seconds_count{module="echo"} 1"#,
         "tenon_requests_running 0",
-        "# TYPE tenon_pool_instances gauge",
+        "# TYPE tenon_instances gauge",
     ] {
         assert!(text.contains(line), "{line} is not in\n{text}");
     }

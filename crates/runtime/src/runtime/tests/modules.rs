@@ -9,7 +9,7 @@ use tokio::net::UnixListener;
 use super::*;
 use crate::config::{Isolation, ModulePolicy};
 use crate::host::whole;
-use crate::registry::Slot;
+use crate::registry::ModuleSlot;
 
 /// Modules that answer 200, each with a policy.
 fn sources(folder: &TempDir, policies: Vec<(&str, ModulePolicy)>) -> Vec<ModuleSource> {
@@ -37,9 +37,9 @@ fn nothing() -> ModulePolicy {
     }
 }
 
-async fn call(slot: &Slot, uri: &str) -> Result<u16, SendError> {
+async fn call(slot: &ModuleSlot, uri: &str) -> Result<u16, SendError> {
     let request = Request::builder().uri(uri).body(whole(Bytes::new())).unwrap();
-    let transport = &slot.surroundings.transport;
+    let transport = &slot.shared_state.transport;
     let route = transport.route(request.uri())?;
     Ok(transport.send(&route, request, None).await?.status().as_u16())
 }
@@ -83,20 +83,20 @@ async fn a_part_that_is_given_takes_the_place_of_the_servers_and_others_are_inhe
     };
     let runtime = Runtime::new(config).await.unwrap();
     let slot = |name: &str| runtime.shared.registry.get(name).unwrap();
-    let variables = |name: &str| slot(name).surroundings.environment.clone();
+    let variables = |name: &str| slot(name).shared_state.environment.clone();
     let db = ("SIDECAR_DB_URL", "http://db.sidecar.internal");
     assert_eq!(variables("own"), environment(&[db, ("TENON_SECRET_KEY", "canary-of-own"), ("MODE", "own")]));
     assert_eq!(variables("other"), environment(&[db, ("TENON_SECRET_KEY", "canary-of-server"), ("REGION", "eu")]));
     assert_eq!(variables("none"), []);
 
-    let limits = |name: &str| slot(name).surroundings.limits.clone();
+    let limits = |name: &str| slot(name).shared_state.limits.clone();
     assert_eq!((limits("own").concurrent_per_module(), limits("own").request_timeout_ms), (2, 7));
     assert_eq!(limits("other"), small());
-    let isolations = ["own", "other"].map(|name| slot(name).surroundings.isolation);
+    let isolations = ["own", "other"].map(|name| slot(name).shared_state.isolation);
     assert_eq!(isolations, [Isolation::Shared, Isolation::Request]);
 
     // Each masks the values of its own secrets.
-    let masked = |name: &str, line: &'static str| slot(name).surroundings.masks.apply(line.into()).into_owned();
+    let masked = |name: &str, line: &'static str| slot(name).shared_state.masks.apply(line.into()).into_owned();
     assert_eq!(masked("own", "canary-of-own canary-of-server"), "[secret KEY] canary-of-server");
     assert_eq!(masked("other", "canary-of-own canary-of-server"), "canary-of-own [secret KEY]");
 }

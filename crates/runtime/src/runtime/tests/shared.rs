@@ -74,7 +74,7 @@ async fn idle_instances_give_way_to_modules_that_need_their_slot() {
         }
     }
     let text = runtime.metrics();
-    assert!(text.contains("tenon_pool_instances 3"), "{text}");
+    assert!(text.contains("tenon_instances 3"), "{text}");
 }
 
 /// An endless start function delays the start by no more than a request may take, and no other module.

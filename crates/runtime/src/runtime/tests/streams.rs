@@ -358,7 +358,7 @@ async fn nothing_is_left_of_a_thousand_clients_that_leave() {
         until(|| running(&runtime) == 0).await;
         connection.abort();
         at_rest(&runtime).await;
-        assert!(metric(&runtime, "tenon_pool_instances") <= 23);
+        assert!(metric(&runtime, "tenon_instances") <= 23);
         assert_eq!(get(&runtime, "/run/s/p0").await.status, 200);
         server.close().await;
         at_rest(&runtime).await;

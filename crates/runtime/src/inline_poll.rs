@@ -24,13 +24,13 @@ pub(crate) fn is_beginning() -> bool {
     BEGINNING.get()
 }
 
-/// Begins calls on one thread, unless the last ones took long there.
+/// Polls calls once on the caller's thread, unless the last ones took long there.
 #[derive(Debug, Default)]
-pub struct Here {
+pub struct InlinePoll {
     paused_until: Option<Instant>,
 }
 
-impl Here {
+impl InlinePoll {
     /// Polls a future until it waits; None when it panicked. A pending future must be moved to a task, or nothing wakes
     /// it. Needs the context of a Tokio runtime.
     pub fn begin<F: Future + ?Sized>(&mut self, future: Pin<&mut F>) -> Poll<Option<F::Output>> {
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn a_call_that_is_over_at_once_is_answered_at_once_and_another_can_go_on() {
-        let mut here = Here::default();
+        let mut here = InlinePoll::default();
         assert_eq!(here.begin(pin!(ready(1))), Poll::Ready(Some(1)));
         assert_eq!(here.begin(pin!(pending::<u8>())), Poll::Pending);
         assert_eq!(here.begin(pin!(ready(2))), Poll::Ready(Some(2)));
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn after_a_long_beginning_calls_are_begun_elsewhere_for_a_while() {
-        let mut here = Here::default();
+        let mut here = InlinePoll::default();
         let long = poll_fn(|_| {
             sleep(BRIEF * 2);
             Poll::Ready(1)
@@ -79,13 +79,16 @@ mod tests {
 
     #[test]
     fn what_is_called_can_tell_that_it_is_begun_here() {
-        assert_eq!(Here::default().begin(pin!(poll_fn(|_| Poll::Ready(is_beginning())))), Poll::Ready(Some(true)));
+        assert_eq!(
+            InlinePoll::default().begin(pin!(poll_fn(|_| Poll::Ready(is_beginning())))),
+            Poll::Ready(Some(true))
+        );
         assert!(!is_beginning());
     }
 
     #[test]
     fn a_panic_ends_the_call_and_nothing_else() {
-        let mut here = Here::default();
+        let mut here = InlinePoll::default();
         assert_eq!(here.begin(pin!(poll_fn::<u8, _>(|_| panic!("meant")))), Poll::Ready(None));
         assert!(!is_beginning());
         // Telling of it takes a while.
