@@ -110,10 +110,10 @@ impl Metrics {
                 "instances",
                 "Component instances that serve or are kept as they are, in all runtimes with the same max_concurrent",
             ),
-            memories: gauge("instance_memories", "Linear memories that exist"),
-            stacks: gauge("instance_stacks", "Guest stacks that exist"),
-            warm_memories: gauge("pool_warm_memories", "Slots of linear memories that wait to be used again"),
-            resident_bytes: gauge("pool_resident_bytes", "Memory that those slots keep"),
+            memories: gauge("instances_memories", "Linear memories that exist"),
+            stacks: gauge("instances_stacks", "Guest stacks that exist"),
+            warm_memories: gauge("instances_warm_memories", "Slots of linear memories that wait to be used again"),
+            resident_bytes: gauge("instances_resident_bytes", "Memory that those slots keep"),
             idle: gauge("instances_idle", "Instances that wait for their next request, as they are or restored"),
         };
         let no_room = Counter::default();
