@@ -154,7 +154,7 @@ export const callsKey: unique symbol = Symbol.for("tenon.calls") as never;
 export const SECRET_PREFIX = "TENON_SECRET_";
 
 /**
- * The prefix of variables in which Tenon's runtime passes facts about the request (`crates/runtime/src/origin.rs`),
+ * The prefix of variables in which Tenon's runtime passes facts about the request (`crates/runtime/src/request/origin.rs`),
  * which `env` hides. No client can set them, on any server.
  */
 export const REQUEST_PREFIX = "TENON_REQUEST_";

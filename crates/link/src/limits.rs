@@ -7,7 +7,7 @@ pub const MAX_BYTES: usize = 4 * 1024 * 1024;
 pub const MAX_MODULES: usize = 8;
 
 /// The most memories of all modules of a handler. The runtime allows as many besides the engine's
-/// (`crates/runtime/src/bounds.rs`).
+/// (`crates/runtime/src/instance/bounds.rs`).
 pub const MAX_MEMORIES: usize = 8;
 
 /// The most bytes of a component function's signature, as JSON.

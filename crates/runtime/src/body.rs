@@ -17,13 +17,13 @@ use http_body_util::BodyExt;
 use tenon_http_server::{Ongoing, Reservation, Turn, asks_first, discard_rest};
 use thiserror::Error;
 
-use crate::call::pieces::Pieces;
-use crate::call::wasi_http::GuestBody;
-use crate::client::{Client, Room};
 use crate::config::{Limits, ms, size};
-use crate::exchange::Exchange;
-use crate::problem::Problem;
-use crate::recording::Recording;
+use crate::instance::call::pieces::Pieces;
+use crate::instance::call::wasi_http::GuestBody;
+use crate::request::client::{Client, Room};
+use crate::request::problem::Problem;
+use crate::telemetry::exchange::Exchange;
+use crate::telemetry::recording::Recording;
 use streamed::Streamed;
 
 /// Bytes of a body that an HTTP/2 stream is given at once: that it takes them shows that its client reads.

@@ -7,9 +7,9 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use proptest::prelude::*;
 
-use crate::call::Failure;
-use crate::call::direct::bindings::exports::sdk::core::handler;
-use crate::call::direct::{lift, lower};
+use crate::instance::call::Failure;
+use crate::instance::call::direct::bindings::exports::sdk::core::handler;
+use crate::instance::call::direct::{lift, lower};
 use crate::{Limits, ModuleSource, Runtime, RuntimeConfig};
 
 fn tokio() -> &'static tokio::runtime::Runtime {

@@ -16,7 +16,7 @@ export function sourceProblem(source: string): string | undefined {
 const own = ["run", "health", "ready", "metrics"];
 
 /**
- * Returns the reason why a path is not a mount, by the rules of `crates/runtime/src/mounts.rs`; undefined for a valid
+ * Returns the reason why a path is not a mount, by the rules of `crates/runtime/src/module/mounts.rs`; undefined for a valid
  * one.
  */
 export function mountProblem(mount: string): string | undefined {

@@ -15,10 +15,10 @@ use tenon_http_server::{Upload, discard_rest};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{broken_off, check_coding, declared_length, read_within};
-use crate::client::{Client, Room};
 use crate::config::{Limits, ms, size};
-use crate::problem::Problem;
-use crate::recording::Recording;
+use crate::request::client::{Client, Room};
+use crate::request::problem::Problem;
+use crate::telemetry::recording::Recording;
 
 /// Length from which on a body is given to the module piece by piece, in bytes. A shorter one is read faster as a whole.
 const STREAMED_BYTES: u64 = 256 * 1024;

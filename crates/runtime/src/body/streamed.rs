@@ -11,9 +11,9 @@ use http_body::Frame;
 use tokio::sync::oneshot;
 
 use super::{BodyError, Pending, SLICE, Sending, hold_piece};
-use crate::call::pieces::Pieces;
-use crate::client::Room;
-use crate::exchange::Exchange;
+use crate::instance::call::pieces::Pieces;
+use crate::request::client::Room;
+use crate::telemetry::exchange::Exchange;
 
 /// Never sent anything, but closed.
 type Taken = oneshot::Receiver<Infallible>;

@@ -10,7 +10,7 @@ use std::str::FromStr;
 use bytes::Bytes;
 use tenon_transport::{Allow, Sidecar};
 
-use crate::origin::TrustedProxies;
+use crate::request::origin::TrustedProxies;
 
 pub use limits::{LimitKey, Limits};
 pub(crate) use limits::{count, ms, size};

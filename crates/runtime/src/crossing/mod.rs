@@ -12,13 +12,13 @@ use http::Uri;
 use tenon_transport::{Allow, Transport};
 use wasmtime_wasi_http::WasiBody;
 
-use crate::call::Failure;
 use crate::config::ModulePolicy;
-use crate::host::SharedState;
-use crate::inherited::transport_config;
-use crate::masks::Masks;
-use crate::problem::Problem;
-use crate::registry::ModuleSlot;
+use crate::instance::call::Failure;
+use crate::instance::host::SharedState;
+use crate::module::inherited::transport_config;
+use crate::module::masks::Masks;
+use crate::module::registry::ModuleSlot;
+use crate::request::problem::Problem;
 
 /// A rule that keeps modules apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -21,10 +21,10 @@ use tokio::task::JoinSet;
 
 use super::probe::{Leave, Probe};
 use super::requests::{in_javascript, to_random, to_streams};
+use crate::admission::inline_poll::InlinePoll;
 use crate::config::{Limits, ModuleSource, RuntimeConfig};
-use crate::inline_poll::InlinePoll;
 use crate::module::{Module, Reuse};
-use crate::origin::Origin;
+use crate::request::origin::Origin;
 use crate::runtime::Runtime;
 
 /// Requests at once, which is more than there are instances.
@@ -250,7 +250,7 @@ impl Round {
             tokio::task::yield_now().await;
         }
         for module in &self.modules {
-            let caller = crate::host::Caller {
+            let caller = crate::instance::host::Caller {
                 request_id: "last".into(),
                 traceparent: None,
                 origin: Origin::default(),

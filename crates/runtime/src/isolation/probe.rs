@@ -8,11 +8,11 @@ use wasmtime::component::{Component, Linker};
 use wasmtime::{Engine, Result, Store, Val};
 
 use super::store::{self, Layout, State, Value};
-use crate::call::Instance;
-use crate::engine::SharedEngine;
-use crate::host::{self, Caller, Host};
+use crate::instance::call::Instance;
+use crate::instance::engine::SharedEngine;
+use crate::instance::host::{self, Caller, Host};
 use crate::module::{EntryPoint, Module};
-use crate::origin::Origin;
+use crate::request::origin::Origin;
 
 /// A page, as restoring counts them.
 const PAGE: usize = 4096;

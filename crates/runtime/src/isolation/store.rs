@@ -11,7 +11,7 @@ use wasmtime::{Global, GlobalType, Memory, Mutability, Ref, Result, Store, Table
 use wasmtime_environ::component::{ComponentArtifacts, GlobalInitializer, InstantiateModule};
 use wasmtime_environ::obj::ELF_WASMTIME_INFO;
 
-use crate::host::Host;
+use crate::instance::host::Host;
 
 /// `wasmtime_memory` and `wasmtime_table` of wasmtime's C API.
 #[repr(C)]

@@ -4,13 +4,13 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use crate::admission::Permit;
-use crate::call::pieces::Cut;
-use crate::call::{Failure, Instance};
-use crate::host::Caller;
-use crate::metrics::Count;
+use crate::instance::call::pieces::Cut;
+use crate::instance::call::{Failure, Instance};
+use crate::instance::host::Caller;
 use crate::module::{Module, ModuleInfo};
-use crate::problem::Problem;
-use crate::recording::Level;
+use crate::request::problem::Problem;
+use crate::telemetry::metrics::Count;
+use crate::telemetry::recording::Level;
 
 /// Makes the end of a guest that streams its answer: it frees the permit in the module.
 pub(super) fn ended(

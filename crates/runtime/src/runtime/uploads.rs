@@ -12,19 +12,19 @@ use tokio::time::timeout;
 use super::Runtime;
 use super::answer::{admitted, caller_of, compute, in_time};
 use crate::admission::Permit;
+use crate::admission::compute::Class;
 use crate::body::ResponseBody;
 use crate::body::arriving::{Arriving, Given};
-use crate::call::direct::{self, Called};
-use crate::call::pieces::WIND_UP;
-use crate::client::{Client, Room};
-use crate::compute::Class;
 use crate::config::ms;
-use crate::exchange::Exchange;
-use crate::host::Caller;
+use crate::instance::call::direct::{self, Called};
+use crate::instance::call::pieces::WIND_UP;
+use crate::instance::host::Caller;
+use crate::module::registry::ModuleSlot;
 use crate::module::{EntryPoint, Module};
-use crate::origin::Origin;
-use crate::problem::Problem;
-use crate::registry::ModuleSlot;
+use crate::request::client::{Client, Room};
+use crate::request::origin::Origin;
+use crate::request::problem::Problem;
+use crate::telemetry::exchange::Exchange;
 
 impl Runtime {
     /// Asks a module once whether it takes the bodies of requests piece by piece.

@@ -26,10 +26,10 @@ use super::{FIRST_BYTES, Serves};
 use crate::Runtime;
 use crate::admission::Counted;
 use crate::body::ResponseBody;
-use crate::client::Client;
 use crate::config::{Limits, count, ms, size};
-use crate::limits::AmbiguousLength;
-use crate::origin::Peer;
+use crate::request::client::Client;
+use crate::request::limits::AmbiguousLength;
+use crate::request::origin::Peer;
 
 /// The preface of every HTTP/2 connection (RFC 9113, section 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";

@@ -8,7 +8,7 @@ use tenon_fixtures::{self as fixtures, bridged};
 use super::*;
 use crate::config::{Isolation, ModuleSource};
 use crate::module::EntryPoint;
-use crate::registry::State;
+use crate::module::registry::State;
 
 mod calls;
 mod isolation;

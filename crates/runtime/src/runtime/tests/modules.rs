@@ -8,8 +8,8 @@ use tokio::net::UnixListener;
 
 use super::*;
 use crate::config::{Isolation, ModulePolicy};
-use crate::host::whole;
-use crate::registry::ModuleSlot;
+use crate::instance::host::whole;
+use crate::module::registry::ModuleSlot;
 
 /// Modules that answer 200, each with a policy.
 fn sources(folder: &TempDir, policies: Vec<(&str, ModulePolicy)>) -> Vec<ModuleSource> {

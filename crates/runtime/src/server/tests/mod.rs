@@ -15,7 +15,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 
 use super::*;
-use crate::client::REQUEST_BYTES;
+use crate::request::client::REQUEST_BYTES;
 use crate::{ModuleSource, RuntimeConfig};
 
 /// A server of `/run/<name>/` for each component, and its address; the folder holds their files.

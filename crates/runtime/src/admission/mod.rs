@@ -1,0 +1,265 @@
+//! Permits for running requests: limits in total and for each module, and a short queue before them.
+//!
+//! A permit is taken per request and given back with it; a connection that is idle has none. A request that would not get one in
+//! time is refused as it arrives: a client that knows at once can try another server.
+
+pub(crate) mod compute;
+pub(crate) mod crowding;
+pub(crate) mod idle;
+pub(crate) mod inline_poll;
+pub(crate) mod slots;
+pub(crate) mod warm;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use prometheus_client::metrics::gauge::Gauge;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::config::{Limits, ms, size};
+use crate::request::problem::Problem;
+use crate::telemetry::metrics::Metrics;
+
+/// The permits of a runtime.
+pub(crate) struct Admission {
+    all: Arc<Semaphore>,
+    queue: Arc<Semaphore>,
+    /// Half of the permits: requests whose bodies arrive while they run take no more, because their clients decide how long they
+    /// run.
+    uploads: Arc<Semaphore>,
+    /// How many there are of each.
+    most: [usize; 2],
+    held: Arc<Held>,
+    timeout: Duration,
+    metrics: Arc<Metrics>,
+}
+
+/// The mean time that requests hold a permit.
+#[derive(Default)]
+struct Held {
+    /// A mean in nanoseconds in which the last ones weigh most.
+    mean: AtomicU64,
+    /// How many there were.
+    requests: AtomicU64,
+}
+
+impl Held {
+    /// The last request's share of the mean, as a power of two.
+    const SHARE: u32 = 3;
+
+    fn add(&self, duration: Duration) {
+        let new = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        // Two at once may lose one of them, which changes little.
+        let mean = self.mean.load(Ordering::Relaxed);
+        let next = if mean == 0 { new } else { mean - (mean >> Self::SHARE) + (new >> Self::SHARE) };
+        self.mean.store(next, Ordering::Relaxed);
+        self.requests.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How long the last of `queued` requests waits for one of `permits`.
+    fn wait(&self, queued: usize, permits: usize) -> Duration {
+        let nanos = u128::from(self.mean.load(Ordering::Relaxed)) * queued as u128 / permits.max(1) as u128;
+        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+}
+
+/// The permits of one module.
+pub(crate) struct ModulePermits {
+    running: Arc<Semaphore>,
+    waiting: Semaphore,
+    /// How many there are of each.
+    all: [usize; 2],
+    held: Arc<Held>,
+}
+
+impl ModulePermits {
+    /// The permits of a module with these limits: those of the module before it when there are as many.
+    ///
+    /// A module that may run less than the server has the same share of the queue, so that its requests do not fill the
+    /// queue for others.
+    pub(crate) fn of(limits: &Limits, before: Option<&Arc<Self>>) -> Arc<Self> {
+        let concurrent = limits.concurrent_per_module();
+        let queued = limits.max_queued.saturating_mul(concurrent).div_ceil(limits.max_concurrent.max(1));
+        let all = [size(concurrent), size(queued)];
+        match before {
+            Some(before) if before.all == all => Arc::clone(before),
+            _ => Arc::new(Self {
+                running: Arc::new(Semaphore::new(all[0])),
+                waiting: Semaphore::new(all[1]),
+                all,
+                held: Arc::default(),
+            }),
+        }
+    }
+}
+
+/// Permission to run a request: a permit of the runtime and one of the module. Dropping it releases both.
+pub(crate) struct Permit {
+    _all: OwnedSemaphorePermit,
+    _module: OwnedSemaphorePermit,
+    _running: Counted,
+    upload: Option<OwnedSemaphorePermit>,
+    held: [Arc<Held>; 2],
+    since: Instant,
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        let duration = self.since.elapsed();
+        self.held.iter().for_each(|held| held.add(duration));
+    }
+}
+
+/// Adds one to a gauge for as long as it lives.
+pub(crate) struct Counted(Gauge);
+
+impl Counted {
+    pub(crate) fn new(gauge: &Gauge) -> Self {
+        gauge.inc();
+        Self(gauge.clone())
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
+impl Admission {
+    pub(crate) fn new(limits: &Limits, metrics: Arc<Metrics>) -> Self {
+        let most = [size(limits.max_concurrent), size(limits.max_queued)];
+        Self {
+            all: Arc::new(Semaphore::new(most[0])),
+            queue: Arc::new(Semaphore::new(most[1])),
+            uploads: Arc::new(Semaphore::new(most[0].div_ceil(2))),
+            most,
+            held: Arc::default(),
+            timeout: ms(limits.queue_timeout_ms),
+            metrics,
+        }
+    }
+
+    /// A permit for a request to the module whose permits are `module`. The module's permit is taken first, so that requests
+    /// that wait for a busy module leave the server's permits to others.
+    ///
+    /// # Errors
+    ///
+    /// [`Problem::Overloaded`] when the queue is full or too slow, or when no permit came free in time.
+    pub(crate) async fn admit(&self, module: &ModulePermits) -> Result<Permit, Problem> {
+        if let Some(permit) = self.at_once(module) {
+            return Ok(permit);
+        }
+        let ends = Instant::now() + self.timeout;
+        let (Ok(_of_module), Ok(_waiting)) = (module.waiting.try_acquire(), self.queue.try_acquire()) else {
+            return Err(Problem::Overloaded);
+        };
+        if self.wait(module) > self.timeout {
+            return Err(Problem::Overloaded);
+        }
+        let _queued = Counted::new(&self.metrics.queued);
+        let both = async {
+            let running = Arc::clone(&module.running).acquire_owned().await.ok()?;
+            let all = Arc::clone(&self.all).acquire_owned().await.ok()?;
+            Some(self.permit(all, running, module))
+        };
+        match tokio::time::timeout_at(ends.into(), both).await {
+            Ok(Some(permit)) => Ok(permit),
+            _ => Err(Problem::Overloaded),
+        }
+    }
+
+    /// A permit for a request whose body arrives while it runs.
+    ///
+    /// # Errors
+    ///
+    /// [`Problem::Overloaded`] as for any request, and when such requests have half of the permits
+    pub(crate) async fn admit_upload(&self, module: &ModulePermits) -> Result<Permit, Problem> {
+        let upload = Arc::clone(&self.uploads).try_acquire_owned().map_err(|_| Problem::Overloaded)?;
+        let mut permit = self.admit(module).await?;
+        permit.upload = Some(upload);
+        Ok(permit)
+    }
+
+    /// How long a request is likely to wait that is the last in the queue.
+    fn wait(&self, module: &ModulePermits) -> Duration {
+        let queued = |all: usize, queue: &Semaphore| all - queue.available_permits().min(all);
+        let of_module = module.held.wait(queued(module.all[1], &module.waiting), module.all[0]);
+        let of_all = self.held.wait(queued(self.most[1], &self.queue), self.most[0]);
+        // Where the server has permits left, only the module's own count.
+        if self.all.available_permits() > 0 { of_module } else { of_module.max(of_all) }
+    }
+
+    fn at_once(&self, module: &ModulePermits) -> Option<Permit> {
+        let running = Arc::clone(&module.running).try_acquire_owned().ok()?;
+        let all = Arc::clone(&self.all).try_acquire_owned().ok()?;
+        Some(self.permit(all, running, module))
+    }
+
+    fn permit(&self, all: OwnedSemaphorePermit, running: OwnedSemaphorePermit, module: &ModulePermits) -> Permit {
+        Permit {
+            _all: all,
+            _module: running,
+            _running: Counted::new(&self.metrics.running),
+            upload: None,
+            held: [Arc::clone(&self.held), Arc::clone(&module.held)],
+            since: Instant::now(),
+        }
+    }
+
+    /// How many requests were served so far; none while one runs.
+    pub(crate) fn idle(&self) -> Option<u64> {
+        let is_idle = self.all.available_permits() == self.most[0];
+        is_idle.then(|| self.held.requests.load(Ordering::Relaxed))
+    }
+
+    /// The number of free permits.
+    #[cfg(test)]
+    pub(crate) fn free(&self) -> usize {
+        self.all.available_permits()
+    }
+
+    /// Takes permits away until the result is dropped.
+    #[cfg(test)]
+    pub(crate) fn occupy(&self, permits: u32) -> OwnedSemaphorePermit {
+        Arc::clone(&self.all).try_acquire_many_owned(permits).unwrap()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_request_that_would_not_be_served_in_time_is_refused_as_it_arrives() {
+        let limits = Limits { max_concurrent: 2, max_queued: 100, queue_timeout_ms: 60_000, ..Limits::default() };
+        let admission = Admission::new(&limits, Arc::new(Metrics::new()));
+        let permits = ModulePermits::of(&limits, None);
+        let running = [admission.admit(&permits).await.unwrap(), admission.admit(&permits).await.unwrap()];
+        // A permit comes free once in half an hour.
+        permits.held.add(Duration::from_secs(3_600));
+        assert_eq!(admission.admit(&permits).await.err(), Some(Problem::Overloaded));
+        // Nothing is known of a module that has not served yet, and a module that serves fast waits.
+        for fast in [ModulePermits::of(&limits, None), permits] {
+            fast.held.mean.store(1_000, Ordering::Relaxed);
+            let mut waiting = std::pin::pin!(admission.admit(&fast));
+            let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+            assert!(waiting.as_mut().poll(&mut context).is_pending());
+        }
+        drop(running);
+        assert_eq!(admission.free(), 2);
+    }
+
+    #[test]
+    fn the_mean_follows_the_last_requests() {
+        let held = Held::default();
+        held.add(Duration::from_millis(800));
+        assert_eq!(held.wait(4, 2), Duration::from_millis(1_600));
+        for _ in 0..100 {
+            held.add(Duration::from_millis(8));
+        }
+        let wait = held.wait(1, 1);
+        assert!((7..12).contains(&wait.as_millis()), "{wait:?}");
+    }
+}

@@ -1,0 +1,326 @@
+//! Calling `sdk:core/handler`: requests and responses as records. A response is whole, or the start of a streamed one, which
+//! goes on with further calls (`pieces`).
+
+use std::sync::OnceLock;
+
+use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, HOST};
+use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
+
+use tenon_code::RESTORE;
+use wasmtime::component::{ComponentExportIndex, InstancePre, TypedFunc};
+use wasmtime::{Engine, Store};
+
+use super::instance::Exports;
+use super::{Failure, Instance};
+use crate::body::arriving::{Given, Wanted};
+use crate::config::{Limits, size};
+use crate::instance::egress::is_forbidden;
+use crate::instance::host::Host;
+
+#[allow(missing_docs, reason = "generated")]
+pub(crate) mod bindings {
+    wasmtime::component::bindgen!({
+        inline: "package tenon:runtime; world direct { export sdk:core/handler@0.1.0; }",
+        path: "../../wit",
+        world: "tenon:runtime/direct",
+        exports: { default: async },
+    });
+}
+
+use bindings::exports::sdk::core::handler;
+use bindings::{Direct, DirectIndices};
+
+/// A component that exports the interface, and where.
+pub(crate) struct DirectEntry {
+    pre: InstancePre<Host>,
+    indices: DirectIndices,
+    /// The function that resets its globals.
+    restore: Option<ComponentExportIndex>,
+    /// Its answer to `:streams`, once it was asked.
+    takes_pieces: OnceLock<bool>,
+}
+
+impl DirectEntry {
+    pub(crate) fn new(pre: InstancePre<Host>) -> wasmtime::Result<Self> {
+        let indices = DirectIndices::new(&pre)?;
+        let restore = pre.component().get_export_index(None, RESTORE);
+        Ok(Self { pre, indices, restore, takes_pieces: OnceLock::new() })
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        self.pre.engine()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn component(&self) -> &wasmtime::component::Component {
+        self.pre.component()
+    }
+
+    /// Reports whether the globals of an instance can be restored.
+    pub(crate) fn is_restorable(&self) -> bool {
+        self.restore.is_some()
+    }
+
+    /// Returns its answer to `:streams`; none before it was asked.
+    pub(crate) fn takes_pieces(&self) -> Option<bool> {
+        self.takes_pieces.get().copied()
+    }
+
+    /// Keeps its answer to `:streams`.
+    pub(crate) fn note_takes_pieces(&self, takes: bool) {
+        let _ = self.takes_pieces.set(takes);
+    }
+
+    /// An instance, and the function that resets its globals.
+    pub(super) async fn instantiate(
+        &self,
+        store: &mut Store<Host>,
+    ) -> wasmtime::Result<(Direct, Option<TypedFunc<(), ()>>)> {
+        let instance = self.pre.instantiate_async(&mut *store).await?;
+        let direct = self.indices.load(&mut *store, &instance)?;
+        let restore = self.restore.map(|restore| instance.get_typed_func(&mut *store, restore)).transpose()?;
+        Ok((direct, restore))
+    }
+}
+
+/// The last header of a response that is streamed, and its value. No handler's own header can have this name.
+const STREAMED: (&str, &[u8]) = (":body", b"streamed");
+
+/// A header of an answer that waits for the request's body, and the value that asks for all that is left of it.
+const WHOLE: (&str, &[u8]) = (":body", b"whole");
+
+/// The methods of the calls that go on with a streamed request or response. No client's request can have them.
+const NEXT: &str = ":next";
+const CANCEL: &str = ":cancel";
+const STREAMS: &str = ":streams";
+const BEGIN: &str = ":begin";
+const PIECE: &str = ":piece";
+const END: &str = ":end";
+const BROKEN: &str = ":broken";
+
+/// The result of a call with a request.
+pub(crate) enum Called {
+    Whole(Response<Bytes>),
+    /// The head of a streamed response, and its first piece if there is one. [`next`] gives the others.
+    Streamed(Response<Bytes>),
+    /// Nothing before it has more of the request's body.
+    Waits(Wanted),
+}
+
+/// The result of asking for the next piece of a streamed response.
+pub(crate) enum Next {
+    Piece(Bytes),
+    /// There is no piece yet.
+    Later,
+    /// The instance needs more of the request's body first.
+    Waits(Wanted),
+    End,
+    /// The response cannot be finished.
+    Broken,
+}
+
+/// Calls an instance. The request's URI holds path and query as the module is to see them.
+pub(crate) async fn call(instance: &mut Instance, request: Request<Bytes>, limits: &Limits) -> Result<Called, Failure> {
+    let head = request.method() == Method::HEAD;
+    lift_answer(handle(instance, &lower(request)).await?, head, limits)
+}
+
+/// Asks whether an instance takes the bodies of requests piece by piece.
+pub(crate) async fn takes_pieces(instance: &mut Instance) -> Result<bool, Failure> {
+    Ok(handle(instance, &request_of(STREAMS)).await?.status == WAITS)
+}
+
+/// Calls an instance with a request whose body it gets piece by piece.
+pub(crate) async fn begin(instance: &mut Instance, request: Request<()>, limits: &Limits) -> Result<Called, Failure> {
+    let head = request.method() == Method::HEAD;
+    let mut record = lower(request.map(|()| Bytes::new()));
+    record.method = format!("{BEGIN} {}", record.method);
+    lift_answer(handle(instance, &record).await?, head, limits)
+}
+
+/// Gives an instance more of the request's body, before it has answered.
+pub(crate) async fn give(
+    instance: &mut Instance,
+    given: Given,
+    head: bool,
+    limits: &Limits,
+) -> Result<Called, Failure> {
+    lift_answer(handle(instance, &request_with(given)).await?, head, limits)
+}
+
+/// The call by which a streamed response goes on.
+pub(crate) enum Step {
+    /// Asks for the next piece.
+    Next,
+    /// Gives more of the request's body, for which the piece waits.
+    Give(Given),
+}
+
+/// Asks for the next piece of a streamed response. The instance waits about a second for it at most.
+pub(crate) async fn next(instance: &mut Instance, step: Step) -> Result<Next, Failure> {
+    let request = match step {
+        Step::Next => request_of(NEXT),
+        Step::Give(given) => request_with(given),
+    };
+    let record = handle(instance, &request).await?;
+    if record.status == WAITS {
+        return Ok(Next::Waits(wanted(&record)));
+    }
+    Ok(match (record.status, record.body) {
+        (200, Some(piece)) if !piece.is_empty() => Next::Piece(Bytes::from(piece)),
+        (200 | 202, _) => Next::Later,
+        (204, _) => Next::End,
+        _ => Next::Broken,
+    })
+}
+
+/// Ends a streamed response before its end. False when the instance did not do so.
+pub(crate) async fn cancel(instance: &mut Instance) -> Result<bool, Failure> {
+    Ok(handle(instance, &request_of(CANCEL)).await?.status == 204)
+}
+
+/// The status of an answer that waits for more of the request's body.
+const WAITS: u16 = 100;
+
+fn wanted(record: &handler::Response) -> Wanted {
+    let is_whole = |(name, value): &handler::Header| (name.as_str(), value.as_slice()) == WHOLE;
+    if record.headers.iter().any(is_whole) { Wanted::Whole } else { Wanted::Piece }
+}
+
+fn lift_answer(mut record: handler::Response, head: bool, limits: &Limits) -> Result<Called, Failure> {
+    if record.status == WAITS {
+        return Ok(Called::Waits(wanted(&record)));
+    }
+    let last = record.headers.last();
+    if last.is_some_and(|(name, value)| (name.as_str(), value.as_slice()) == STREAMED) {
+        record.headers.pop();
+        return lift_start(record, limits).map(Called::Streamed);
+    }
+    lift(record, head, limits).map(Called::Whole)
+}
+
+async fn handle(instance: &mut Instance, request: &handler::Request) -> Result<handler::Response, Failure> {
+    let Instance { store, exports: Exports::Direct(exports), .. } = instance else {
+        return Err(Failure::InvalidResponse("the module is called by another interface than it exports"));
+    };
+    match exports.sdk_core_handler().call_handle(store, request).await {
+        Ok(record) => Ok(record),
+        Err(error) => Err(instance.failure(error)),
+    }
+}
+
+/// A call that gives more of the request's body.
+fn request_with(given: Given) -> handler::Request {
+    let (method, body) = match given {
+        Given::Piece(piece) => (PIECE, Some(piece.into())),
+        Given::Nothing => (PIECE, None),
+        Given::End => (END, None),
+        Given::Broken => (BROKEN, None),
+    };
+    handler::Request { body, ..request_of(method) }
+}
+
+/// A call without a request of a client's.
+fn request_of(method: &str) -> handler::Request {
+    handler::Request { method: method.to_string(), path_with_query: "/".to_string(), headers: Vec::new(), body: None }
+}
+
+/// The record of a request. `host` comes first, then all headers in their order but those that HTTP keeps to a hop.
+pub(crate) fn lower(request: Request<Bytes>) -> handler::Request {
+    let (parts, body) = request.into_parts();
+    let mut headers = Vec::with_capacity(parts.headers.len() + 1);
+    let authority = match parts.uri.authority() {
+        Some(authority) => Some(authority.as_str().as_bytes()),
+        None => parts.headers.get(HOST).map(HeaderValue::as_bytes),
+    };
+    if let Some(authority) = authority {
+        headers.push((HOST.to_string(), authority.to_vec()));
+    }
+    for (name, value) in &parts.headers {
+        if !is_forbidden(name) {
+            headers.push((name.to_string(), value.as_bytes().to_vec()));
+        }
+    }
+    handler::Request {
+        method: parts.method.to_string(),
+        path_with_query: parts.uri.path_and_query().map_or_else(|| "/".to_string(), ToString::to_string),
+        headers,
+        body: if body.is_empty() { None } else { Some(body.into()) },
+    }
+}
+
+/// The response of a record, held to the rules that the bridge holds it to on other servers (`crates/bridge`).
+pub(crate) fn lift(record: handler::Response, head: bool, limits: &Limits) -> Result<Response<Bytes>, Failure> {
+    let body = lift_body(record.body, limits)?;
+    let response = lift_head(record.status, record.headers, limits)?;
+    let mut response = response.map(|()| if head { Bytes::new() } else { body.clone() });
+    let status = response.status();
+    let headers = response.headers_mut();
+    let length = body.len() as u64;
+    let wrong_length =
+        || Failure::InvalidResponse("the handler announced a content-length that its body does not have");
+    let announced = headers.remove(CONTENT_LENGTH);
+    // The length of a body that is not there can be any.
+    let fits = |value: &HeaderValue| *value == HeaderValue::from(length) || (head && is_number(value));
+    if announced.as_ref().is_some_and(|value| !fits(value)) {
+        return Err(wrong_length());
+    }
+    // Where the answer to a HEAD has no length, a GET may have any, as one that is streamed has (RFC 9110, section 8.6).
+    let is_unknown = head && length == 0 && announced.is_none();
+    if status != StatusCode::NO_CONTENT && status != StatusCode::NOT_MODIFIED && !is_unknown {
+        let announced = announced.map_or(Some(length), |value| value.to_str().ok()?.parse().ok());
+        headers.insert(CONTENT_LENGTH, HeaderValue::from(announced.ok_or_else(wrong_length)?));
+    }
+    Ok(response)
+}
+
+/// The start of a streamed response. Its length is not known, so it has no `content-length`.
+fn lift_start(record: handler::Response, limits: &Limits) -> Result<Response<Bytes>, Failure> {
+    let first = lift_body(record.body, limits)?;
+    let mut response = lift_head(record.status, record.headers, limits)?.map(|()| first);
+    response.headers_mut().remove(CONTENT_LENGTH);
+    Ok(response)
+}
+
+fn lift_body(body: Option<Vec<u8>>, limits: &Limits) -> Result<Bytes, Failure> {
+    let body = Bytes::from(body.unwrap_or_default());
+    if body.len() > size(limits.max_response_bytes) {
+        return Err(Failure::InvalidResponse("the handler answered with more than max_response_bytes"));
+    }
+    Ok(body)
+}
+
+fn lift_head(status: u16, fields: Vec<handler::Header>, limits: &Limits) -> Result<Response<()>, Failure> {
+    let status = match StatusCode::from_u16(status) {
+        Ok(code) if (200..=599).contains(&status) => code,
+        _ => return Err(Failure::InvalidResponse("the handler answered with a status outside 200 to 599")),
+    };
+    let mut response = Response::new(());
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    let too_many = || Failure::InvalidResponse("the handler answered with headers beyond max_fields_bytes");
+    let bytes: usize = fields.iter().map(|(name, value)| name.len() + value.len()).sum();
+    if bytes > size(limits.max_fields_bytes) {
+        return Err(too_many());
+    }
+    headers.try_reserve(fields.len() + 1).map_err(|_| too_many())?;
+    let not_allowed = || Failure::InvalidResponse("the handler answered with a header that is not allowed");
+    for (name, value) in fields {
+        let name = HeaderName::try_from(name).map_err(|_| not_allowed())?;
+        if is_forbidden(&name) {
+            return Err(not_allowed());
+        }
+        let value = HeaderValue::try_from(value).map_err(|_| not_allowed())?;
+        if name == CONTENT_LENGTH && headers.get(CONTENT_LENGTH).is_some_and(|announced| *announced != value) {
+            return Err(Failure::InvalidResponse("the handler announced more than one content-length"));
+        }
+        headers.try_append(name, value).map_err(|_| too_many())?;
+    }
+    Ok(response)
+}
+
+/// Reports whether a content-length is a number (RFC 9110, section 8.6).
+fn is_number(value: &HeaderValue) -> bool {
+    !value.is_empty() && value.as_bytes().iter().all(u8::is_ascii_digit)
+}

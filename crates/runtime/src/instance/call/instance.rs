@@ -1,0 +1,141 @@
+//! An instance of a module in its store: made for a request, or taken from those that wait.
+
+use tenon_memory::{Live, providing};
+use wasmtime::Store;
+use wasmtime::component::TypedFunc;
+use wasmtime_wasi_http::p2::bindings::Proxy;
+
+use super::Failure;
+use super::direct::bindings::Direct;
+use crate::admission::slots::SlotPermit;
+use crate::config::size;
+use crate::instance::engine::FIRST_YIELD;
+use crate::instance::host::{Caller, Host};
+use crate::module::{EntryPoint, Module};
+use crate::telemetry::metrics::Count;
+
+/// A module's instance, and how it is called.
+pub(crate) struct Instance {
+    pub(super) store: Store<Host>,
+    pub(super) exports: Exports,
+    memory: Option<Live>,
+    /// The function that resets its globals.
+    globals: Option<TypedFunc<(), ()>>,
+    uses: u64,
+    #[cfg(test)]
+    seen: crate::isolation::Seen,
+    // Behind the store: the slot is free once the instance is gone.
+    slot: SlotPermit,
+}
+
+pub(super) enum Exports {
+    Direct(Direct),
+    WasiHttp(Proxy),
+}
+
+impl Instance {
+    /// A fresh instance. A guest that computes yields once an epoch, so that it starves nobody and so that dropping the
+    /// call's future ends it.
+    pub(crate) async fn new(module: &Module, caller: Caller, slot: SlotPermit) -> Result<Self, Failure> {
+        let engine = module.entry.engine();
+        let mut store = Store::new(engine, Host::new(&module.shared_state, &module.info, caller));
+        store.limiter(|host| &mut host.bounds);
+        store.set_hostcall_fuel(size(module.shared_state.limits.max_hostcall_bytes));
+        store.set_epoch_deadline(FIRST_YIELD);
+        store.epoch_deadline_async_yield_and_update(1);
+        module.info.metrics.count(Count::Instance);
+        let instantiated = async {
+            Ok::<_, wasmtime::Error>(match &module.entry {
+                EntryPoint::Direct(entry) => {
+                    let (handler, globals) = entry.instantiate(&mut store).await?;
+                    (Exports::Direct(handler), globals)
+                }
+                EntryPoint::WasiHttp(pre) => (Exports::WasiHttp(pre.instantiate_async(&mut store).await?), None),
+            })
+        };
+        let (made, memory) = providing(module.image.as_ref(), instantiated).await;
+        let (exports, globals) = made?;
+        Ok(Self {
+            store,
+            exports,
+            memory,
+            globals,
+            uses: 0,
+            #[cfg(test)]
+            seen: crate::isolation::Seen::default(),
+            slot,
+        })
+    }
+
+    /// Makes it ready for another request.
+    pub(crate) fn begin(&mut self, caller: Caller) {
+        self.store.data_mut().begin(caller);
+        self.store.set_epoch_deadline(FIRST_YIELD);
+    }
+
+    /// Restores it to its state before the first request. When that fails, it returns false, and the instance must not
+    /// serve another request.
+    pub(crate) async fn restore(&mut self) -> bool {
+        let (Some(memory), Some(globals)) = (&self.memory, &self.globals) else { return false };
+        if !self.store.data_mut().restore() {
+            return false;
+        }
+        // SAFETY: the instance is owned exclusively, and so is its memory; no code runs in it.
+        let restored = unsafe { memory.restore() };
+        self.store.set_epoch_deadline(FIRST_YIELD);
+        restored && globals.call_async(&mut self.store, ()).await.is_ok()
+    }
+
+    /// Lets go of memory that it only reads.
+    pub(crate) fn release(&mut self) {
+        if let Some(memory) = &self.memory {
+            // SAFETY: as above.
+            unsafe { memory.release() };
+        }
+    }
+
+    /// It holds another slot from now on.
+    pub(crate) fn move_to(&mut self, slot: SlotPermit) {
+        self.slot = slot;
+    }
+
+    /// Counts a request that was served to its end.
+    pub(crate) fn served(&mut self) {
+        self.store.data_mut().end();
+        self.uses += 1;
+    }
+
+    /// How many requests it has served.
+    pub(crate) fn uses(&self) -> u64 {
+        self.uses
+    }
+
+    /// All parts of it, for a comparison with a fresh one: its store, the harness's notes, its way of calling and its
+    /// restorable state.
+    #[cfg(test)]
+    pub(crate) fn observed(&mut self) -> (&mut Store<Host>, &mut crate::isolation::Seen, [bool; 3]) {
+        // How often it was used decides when it is dropped, and the slot how many there are.
+        let Self { store, exports, memory, globals, uses: _, seen, slot: _ } = self;
+        let kinds = [matches!(exports, Exports::Direct(_)), memory.is_some(), globals.is_some()];
+        (store, seen, kinds)
+    }
+
+    /// How many resources it holds on the host.
+    pub(crate) fn resources(&mut self) -> usize {
+        self.store.data_mut().table.iter_mut().count()
+    }
+
+    /// The size of its memories in bytes.
+    pub(crate) fn memory(&self) -> usize {
+        self.store.data().bounds.memory()
+    }
+
+    /// The failure of a call, with the limit that the guest had reached.
+    pub(super) fn failure(&self, error: wasmtime::Error) -> Failure {
+        let host = self.store.data();
+        match host.bounds.denied() {
+            None if host.log.is_stuck() => Failure::Stuck,
+            limit => Failure::Trap(error, limit),
+        }
+    }
+}

@@ -1,0 +1,478 @@
+//! `sdk:core/calls` and `sdk:core/log`: outbound HTTP as whole records, and log lines.
+//!
+//! A guest holds numbers, and no resource of the host's. The calls end with their request, so an instance that makes them can be
+//! restored. The future of a call runs on the task of its request: when the call is started, and while the guest waits.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::Stream as _;
+use futures::stream::FuturesUnordered;
+use http::header::{AUTHORIZATION, CONTENT_LENGTH};
+use http::uri::Scheme;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
+use http_body::Body as _;
+use http_body_util::BodyExt;
+use tenon_transport::{BodyError, ResponseBody, SendError};
+use tokio::time::{Instant, sleep, timeout_at};
+use wasmtime::component::{Linker, WasmList};
+use wasmtime::{StoreContextMut, bail};
+use wasmtime_wasi_http::{Error, WasiBody};
+
+use crate::config::{Limits, ms, size};
+use crate::instance::egress::{self, EXPLAIN, Egress, Outbound, is_forbidden};
+use crate::instance::engine::FIRST_YIELD;
+use crate::instance::guest_log::Stream;
+use crate::instance::host::{Host, whole};
+use crate::module::environment::{sidecar_token, sidecar_variable, variable};
+
+#[allow(missing_docs, reason = "generated")]
+mod bindings {
+    wasmtime::component::bindgen!({
+        inline: "package tenon:runtime; world calls { import sdk:core/calls@0.1.0; import sdk:core/log@0.1.0; }",
+        path: "../../wit",
+        world: "tenon:runtime/calls",
+    });
+}
+
+use bindings::sdk::core::calls::{Failure, Header, Reason, Request, Response};
+use bindings::sdk::core::log::Output;
+
+/// The time limit of a wait that ends with a call only, in microseconds.
+const NO_LIMIT: u32 = u32::MAX;
+
+type Outcome = Result<Response, Failure>;
+
+/// Links both interfaces. They leave nothing on the host that outlives a request, so they do not mark it as touched.
+pub(crate) fn link(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
+    let mut calls = linker.instance("sdk:core/calls@0.1.0")?;
+    calls.func_wrap("start", |mut store: StoreContextMut<'_, Host>, (request,): (Request,)| {
+        let Host { calls, egress, .. } = store.data_mut();
+        Ok((calls.start(request, egress)?,))
+    })?;
+    calls.func_wrap_async("wait", |mut store: StoreContextMut<'_, Host>, (timeout,): (u32,)| {
+        Box::new(async move {
+            let (has_ended, has_waited) = store.data_mut().calls.wait(timeout).await;
+            if has_waited {
+                // The guest did not compute meanwhile.
+                store.set_epoch_deadline(FIRST_YIELD);
+            }
+            Ok((has_ended,))
+        })
+    })?;
+    calls.func_wrap("take", |mut store: StoreContextMut<'_, Host>, (): ()| Ok((store.data_mut().calls.take(),)))?;
+    calls.func_wrap("cancel", |mut store: StoreContextMut<'_, Host>, (call,): (u32,)| {
+        store.data_mut().calls.cancel(call);
+        Ok(())
+    })?;
+    linker.instance("sdk:core/log@0.1.0")?.func_wrap(
+        "write",
+        |store: StoreContextMut<'_, Host>, (output, text): (Output, WasmList<u8>)| {
+            let stream = match output {
+                Output::Out => Stream::Output,
+                Output::Err => Stream::Error,
+            };
+            store.data().log.write_to(stream, text.as_le_slice(&store));
+            Ok(())
+        },
+    )
+}
+
+/// The calls of one request.
+pub(crate) struct Calls {
+    /// Calls that were started, which is the number of the last one.
+    started: u32,
+    running: FuturesUnordered<Running>,
+    /// Calls that have ended and were not taken, in the order of their ends.
+    done: VecDeque<Done>,
+    /// Calls that run or were not taken, at most; the guest traps beyond.
+    most: usize,
+    /// Bytes that the host holds for the calls.
+    held: Arc<AtomicUsize>,
+}
+
+/// A call that runs.
+struct Running {
+    call: u32,
+    outcome: Pin<Box<dyn Future<Output = (Outcome, Held)> + Send>>,
+}
+
+impl Future for Running {
+    type Output = Done;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Done> {
+        let call = self.call;
+        self.outcome.as_mut().poll(cx).map(|(outcome, held)| Done { call, outcome, _held: held })
+    }
+}
+
+/// A call that has ended.
+struct Done {
+    call: u32,
+    outcome: Outcome,
+    _held: Held,
+}
+
+/// All of it, comparable with that of a fresh instance.
+#[cfg(test)]
+#[derive(Debug, PartialEq)]
+pub(crate) struct Observed {
+    started: u32,
+    running: usize,
+    done: usize,
+    most: usize,
+    held: usize,
+}
+
+impl Calls {
+    #[cfg(test)]
+    pub(crate) fn observed(&self) -> Observed {
+        let Self { started, running, done, most, held } = self;
+        let held = held.load(Ordering::Relaxed);
+        Observed { started: *started, running: running.len(), done: done.len(), most: *most, held }
+    }
+
+    pub(crate) fn new(limits: &Limits) -> Self {
+        Self {
+            started: 0,
+            running: FuturesUnordered::new(),
+            done: VecDeque::new(),
+            most: size(limits.max_resources),
+            held: Arc::default(),
+        }
+    }
+
+    /// Ends all calls: their request has ended.
+    pub(crate) fn clear(&mut self) {
+        if self.started > 0 {
+            self.started = 0;
+            self.running.clear();
+            self.done.clear();
+        }
+    }
+
+    fn start(&mut self, request: Request, egress: &mut Egress) -> wasmtime::Result<u32> {
+        if self.running.len() + self.done.len() >= self.most {
+            bail!("more calls than max_resources run or were not taken");
+        }
+        // A request that makes as many fails before.
+        self.started = self.started.wrapping_add(1);
+        let call = self.started;
+        let mut held = Held { bytes: 0, all: Arc::clone(&self.held), most: size(egress.limits().max_hostcall_bytes) };
+        match Sending::prepare(request, egress, &mut held) {
+            Ok(sending) => {
+                let outcome = Box::pin(async move {
+                    let outcome = sending.send(&mut held).await;
+                    (outcome, held)
+                });
+                self.running.push(Running { call, outcome });
+                // It sends its request now, while the guest goes on. Whoever waits polls it again.
+                self.poll(&mut Context::from_waker(Waker::noop()));
+            }
+            Err(failure) => self.done.push_back(Done { call, outcome: Err(failure), _held: held }),
+        }
+        Ok(call)
+    }
+
+    /// Polls the calls that run. Returns whether there is one to take.
+    fn poll(&mut self, cx: &mut Context<'_>) -> bool {
+        while let Poll::Ready(Some(done)) = Pin::new(&mut self.running).poll_next(cx) {
+            self.done.push_back(done);
+        }
+        !self.done.is_empty()
+    }
+
+    /// Waits for a call to take, so many microseconds at most. Returns whether there is one, and whether others could run meanwhile.
+    async fn wait(&mut self, timeout: u32) -> (bool, bool) {
+        if !self.done.is_empty() {
+            return (true, false);
+        }
+        if timeout == 0 {
+            return (self.poll(&mut Context::from_waker(Waker::noop())), false);
+        }
+        let mut timer = pin!((timeout != NO_LIMIT).then(|| sleep(Duration::from_micros(timeout.into()))));
+        let mut has_waited = false;
+        let has_ended = poll_fn(|cx| {
+            if self.poll(cx) {
+                return Poll::Ready(true);
+            }
+            let over = match timer.as_mut().as_pin_mut() {
+                Some(timer) => timer.poll(cx).is_ready(),
+                None => self.running.is_empty(),
+            };
+            if over {
+                return Poll::Ready(false);
+            }
+            has_waited = true;
+            Poll::Pending
+        })
+        .await;
+        (has_ended, has_waited)
+    }
+
+    fn take(&mut self) -> Option<(u32, Outcome)> {
+        self.done.pop_front().map(|Done { call, outcome, .. }| (call, outcome))
+    }
+
+    fn cancel(&mut self, call: u32) {
+        self.done.retain(|done| done.call != call);
+        if self.running.iter().any(|running| running.call == call) {
+            let running = std::mem::take(&mut self.running).into_iter();
+            self.running = running.filter(|running| running.call != call).collect();
+        }
+    }
+}
+
+/// Bytes that the host holds for one call, within a limit for all calls of the request (`max_hostcall_bytes`).
+struct Held {
+    bytes: usize,
+    all: Arc<AtomicUsize>,
+    most: usize,
+}
+
+impl Held {
+    /// Holds more. False beyond the limit.
+    fn grow(&mut self, bytes: usize) -> bool {
+        // All calls of a request run on one task, so nothing changes in between.
+        let all = self.all.load(Ordering::Relaxed).saturating_add(bytes);
+        if all > self.most {
+            return false;
+        }
+        self.all.store(all, Ordering::Relaxed);
+        self.bytes += bytes;
+        true
+    }
+
+    fn clear(&mut self) {
+        self.all.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.bytes = 0;
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// A prepared call with its request.
+struct Sending {
+    outbound: Outbound,
+    request: http::Request<Bytes>,
+    /// When the guest wants it to end, and how long that is.
+    timeout: Option<(Instant, Duration)>,
+    /// Bytes of the response's body at most, and the name of that limit.
+    most: (usize, &'static str),
+    /// Bytes of the response's headers at most.
+    most_fields: usize,
+}
+
+impl Sending {
+    fn prepare(mut request: Request, egress: &mut Egress, held: &mut Held) -> Result<Self, Failure> {
+        let limits = egress.limits();
+        let most_fields = size(limits.max_fields_bytes);
+        let host = (size(limits.max_hostcall_bytes), "max_hostcall_bytes");
+        let most = match request.max_bytes as usize {
+            0 => host,
+            bytes if bytes > host.0 => host,
+            bytes => (bytes, "as the handler asked for"),
+        };
+        let after = (request.timeout_ms > 0).then(|| ms(request.timeout_ms.into()));
+        let timeout = after.map(|after| (Instant::now() + after, after));
+        let to_sidecar = request.url.strip_prefix("sidecar:").map(|rest| at_sidecar(rest, egress.environment()));
+        let token = match to_sidecar {
+            Some(None) => return Err(failure(Reason::Refused, "there is no such sidecar")),
+            Some(Some((url, token))) => {
+                request.url = url;
+                token
+            }
+            None => None,
+        };
+        let mut request = lift(request, most_fields).map_err(|detail| failure(Reason::Invalid, detail))?;
+        if let Some(token) = token {
+            let sent = HeaderValue::try_from(format!("Bearer {token}"));
+            let sent = sent.map_err(|_| failure(Reason::Invalid, "the token of the sidecar is no header's value"))?;
+            request.headers_mut().entry(AUTHORIZATION).or_insert(sent);
+        }
+        let length = request.body().len();
+        let outbound = egress
+            .prepare(&mut request, Some(length as u64))
+            .map_err(|refusal| failure(reason(&refusal.code), refusal.why))?;
+        if !held.grow(length) {
+            let why = "its calls hold more than max_hostcall_bytes";
+            outbound.failed(&why);
+            return Err(failure(Reason::Unreachable, why));
+        }
+        Ok(Self { outbound, request, timeout, most, most_fields })
+    }
+
+    async fn send(self, held: &mut Held) -> Outcome {
+        let Self { mut outbound, request, timeout, most, most_fields } = self;
+        if let Some(call) = outbound.recording() {
+            call.data(request.body());
+        }
+        let sent = outbound.send(request.map(whole), timeout.map(|(_, after)| after)).await;
+        held.clear();
+        let (parts, body) = sent.map_err(|error| sending_failed(&error))?.into_parts();
+        let received = async {
+            let fields: usize = parts.headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
+            if fields > most_fields {
+                return Err(Unread::TooLarge(most_fields, "max_fields_bytes"));
+            }
+            collect(body, most, held).await
+        };
+        let received = match timeout {
+            Some((ends, after)) => timeout_at(ends, received).await.unwrap_or(Err(Unread::Late(after))),
+            None => received.await,
+        };
+        match received {
+            Ok(body) => Ok(Response { status: parts.status.as_u16(), headers: lower(&parts.headers), body }),
+            Err(unread) => {
+                let failure = unread.failure(outbound.name());
+                outbound.failed(&failure.detail);
+                Err(failure)
+            }
+        }
+    }
+}
+
+/// The reason why a response was not read to its end.
+enum Unread {
+    TooLarge(usize, &'static str),
+    /// The time of the guest is over.
+    Late(Duration),
+    Body(BodyError),
+}
+
+impl Unread {
+    fn failure(&self, name: &str) -> Failure {
+        match self {
+            Self::TooLarge(most, limit) => {
+                failure(Reason::TooLarge, format!("the response of {name} is larger than {most} bytes ({limit})"))
+            }
+            Self::Late(after) => failure(
+                Reason::Timeout,
+                format!("the response of {name} was not complete within {} ms", after.as_millis()),
+            ),
+            Self::Body(error @ BodyError::Timeout(_)) => {
+                failure(Reason::Timeout, format!("the response of {name} broke off: {error}"))
+            }
+            Self::Body(error) => failure(Reason::Broken, format!("the response of {name} broke off: {error}")),
+        }
+    }
+}
+
+/// Reads a body to its end.
+async fn collect(
+    mut body: ResponseBody<WasiBody>,
+    (most, limit): (usize, &'static str),
+    held: &mut Held,
+) -> Result<Vec<u8>, Unread> {
+    let too_large = || Unread::TooLarge(most, limit);
+    let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+    if announced > most || !held.grow(announced) {
+        return Err(too_large());
+    }
+    let mut bytes = Vec::with_capacity(announced);
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.map_err(Unread::Body)?.into_data() else { continue };
+        let length = bytes.len() + data.len();
+        if length > most || !held.grow(length.saturating_sub(held.bytes)) {
+            return Err(too_large());
+        }
+        bytes.extend_from_slice(&data);
+    }
+    Ok(bytes)
+}
+
+fn failure(reason: Reason, detail: impl Into<String>) -> Failure {
+    Failure { reason, detail: detail.into() }
+}
+
+fn sending_failed(error: &SendError) -> Failure {
+    let detail = match error {
+        // The log has the address. A handler that may not go there need not learn it.
+        SendError::PrivateAddress { host, .. } => {
+            format!("{host} is refused: it leads to an address that is not public")
+        }
+        other => other.to_string(),
+    };
+    failure(reason(&egress::code(error)), detail)
+}
+
+/// The kind of a failure, by the error that `wasi:http` has for it.
+fn reason(code: &Error) -> Reason {
+    match code {
+        Error::HttpRequestDenied | Error::DestinationIpProhibited | Error::ConnectionRefused => Reason::Refused,
+        Error::ConnectionReadTimeout => Reason::Timeout,
+        Error::HttpRequestBodySize(_) => Reason::Invalid,
+        Error::ConnectionTerminated => Reason::Broken,
+        _ => Reason::Unreachable,
+    }
+}
+
+/// The URL of a path at a sidecar, given as `db/sql/query`, and the sidecar's token if it has one. None when the
+/// sidecar does not exist.
+fn at_sidecar(text: &str, environment: &[(String, String)]) -> Option<(String, Option<String>)> {
+    let (name, path) = text.split_at(text.find('/')?);
+    let base = variable(environment, &format!("{}_URL", sidecar_variable(name)))?;
+    let token = sidecar_token(name, environment).map(ToString::to_string);
+    Some((base.strip_suffix('/').unwrap_or(base).to_string() + path, token))
+}
+
+/// Converts a record to a request. The error describes an invalid one, without values of the guest's.
+fn lift(record: Request, most_fields: usize) -> Result<http::Request<Bytes>, String> {
+    let Request { method, url, headers: fields, body, .. } = record;
+    let method = Method::from_bytes(method.as_bytes()).map_err(|_| "its method is none of HTTP")?;
+    if method == Method::CONNECT {
+        return Err("a call opens no tunnel (CONNECT)".to_string());
+    }
+    if url.contains('#') {
+        return Err("its URL has a fragment".to_string());
+    }
+    let uri = Uri::try_from(url).map_err(|error| format!("its URL is none: {error}"))?;
+    if !matches!(uri.scheme(), Some(scheme) if *scheme == Scheme::HTTP || *scheme == Scheme::HTTPS) {
+        return Err("its URL does not begin with http:// or https://".to_string());
+    }
+    let body = Bytes::from(body.unwrap_or_default());
+    let mut request = http::Request::new(body);
+    *request.method_mut() = method;
+    *request.uri_mut() = uri;
+    let bytes = fields.iter().fold(0_usize, |sum, (name, value)| sum + name.len() + value.len());
+    if bytes > most_fields {
+        return Err(format!("its headers are larger than {most_fields} bytes (max_fields_bytes)"));
+    }
+    let length = HeaderValue::from(request.body().len());
+    let headers = request.headers_mut();
+    let too_many = |_| "it has too many headers";
+    headers.try_reserve(fields.len()).map_err(too_many)?;
+    for (name, value) in fields {
+        let name = HeaderName::try_from(name).map_err(|_| "the name of a header is none of HTTP")?;
+        let value = HeaderValue::try_from(value).map_err(|_| format!("the value of {name} is none of HTTP"))?;
+        if is_forbidden(&name) {
+            return Err(format!("{name} is the host's to set"));
+        }
+        if name == CONTENT_LENGTH {
+            if value != length {
+                return Err("its content-length is not the length of its body".to_string());
+            }
+            // The connection adds it.
+            continue;
+        }
+        headers.try_append(name, value).map_err(too_many)?;
+    }
+    headers.remove(EXPLAIN);
+    Ok(request)
+}
+
+/// The headers of a response but those that HTTP keeps to a hop.
+fn lower(headers: &HeaderMap) -> Vec<Header> {
+    let kept = headers.iter().filter(|(name, _)| !is_forbidden(name));
+    kept.map(|(name, value)| (name.to_string(), value.as_bytes().to_vec())).collect()
+}

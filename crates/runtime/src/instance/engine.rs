@@ -1,0 +1,161 @@
+//! The WebAssembly engine: one for all runtimes of a process, so that modules of one engine share their code's mappings and
+//! instances their memories.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::Duration;
+
+use tenon_code::Compiler;
+use tenon_cpu::UnknownCpu;
+use tenon_memory::{Memories, PerProcess, Stacks};
+use wasmtime::{Config, Engine, EngineWeak};
+
+use crate::admission::slots::Slots;
+use crate::config::size;
+use crate::error::RuntimeError;
+
+/// How often a guest that computes lets others run, and how exactly a time-out hits it.
+const EPOCH: Duration = Duration::from_millis(5);
+
+/// Number of epochs before the first yield, so that a clock tick does not interrupt a short call, which would make
+/// others need an instance of their own.
+pub(crate) const FIRST_YIELD: u64 = 2;
+
+/// Memories and stacks that wait for the next instance, and restored instances that wait for the next request: some two
+/// megabytes each. More modules than this take turns with them.
+const WAITING: usize = 32;
+
+/// The engine, and the places for instances.
+#[derive(Clone)]
+pub(crate) struct SharedEngine {
+    pub(crate) engine: Engine,
+    pub(crate) memories: Memories,
+    pub(crate) stacks: Stacks,
+    pub(crate) slots: Arc<Slots>,
+    /// The places of instances that were restored and wait for the next request to their module.
+    pub(crate) restored: Arc<Slots>,
+    pub(crate) clock: Arc<Clock>,
+}
+
+/// The engine of this process, with the places that runtimes of this limit share.
+pub(crate) fn shared_engine(max_concurrent: u64) -> Result<SharedEngine, RuntimeError> {
+    static ENGINES: LazyLock<Mutex<HashMap<u64, SharedEngine>>> = LazyLock::new(Mutex::default);
+    let mut engines = ENGINES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(engine) = engines.get(&max_concurrent) {
+        return Ok(engine.clone());
+    }
+    let slots = Arc::new(Slots::new(size(max_concurrent)));
+    let engine = match engines.values().next() {
+        Some(other) => SharedEngine { slots, ..other.clone() },
+        None => engine(slots).map_err(RuntimeError::Engine)?,
+    };
+    engines.insert(max_concurrent, engine.clone());
+    Ok(engine)
+}
+
+/// An engine, and its clock. Code is compiled by Cranelift only.
+fn engine(slots: Arc<Slots>) -> wasmtime::Result<SharedEngine> {
+    let (memories, stacks) = (Memories::new(WAITING), Stacks::new(WAITING));
+    let mut config = compiler();
+    tenon_memory::configure(&mut config, &memories, &stacks);
+    let engine = Engine::new(&config)?;
+    let (restored, clock) = (Arc::new(Slots::new(WAITING)), Arc::new(Clock::new(&engine)));
+    Ok(SharedEngine { engine, memories, stacks, slots, restored, clock })
+}
+
+/// The settings that affect compiled code.
+fn compiler() -> Config {
+    let mut config = Config::new();
+    config.epoch_interruption(true).wasm_component_model(true);
+    // Offsets in backtraces, and tables for debuggers: a fifth of the code's size. Windows unwinds by these tables.
+    config.generate_address_map(false).native_unwind_info(cfg!(windows));
+    config
+}
+
+/// Compiles one component for another process: the whole work of the program that [`crate::RuntimeConfig::compiler`] names.
+/// Reads from standard input and writes to standard output.
+///
+/// # Errors
+///
+/// [`RuntimeError::Engine`] when the conversation breaks off.
+pub fn compile_child() -> Result<(), RuntimeError> {
+    let engine = Engine::new(&compiler()).map_err(RuntimeError::Engine)?;
+    tenon_code::serve(&engine).map_err(|error| RuntimeError::Engine(error.into()))
+}
+
+/// Compiles a component into the cache that every runtime of this user loads its code from, and serves nothing. It
+/// computes for seconds unless the cache has the code, or that of a component with the same engine.
+///
+/// # Errors
+///
+/// [`RuntimeError::Engine`] when the bytes are not a component.
+pub fn precompile(component: &[u8], cache: &Path) -> Result<(), RuntimeError> {
+    Engine::new(&compiler())
+        .and_then(|engine| tenon_code::compile(&engine, component, Some(cache), &unbounded()))
+        .map(drop)
+        .map_err(RuntimeError::Engine)
+}
+
+/// A compiler for components that the caller trusts.
+fn unbounded() -> Compiler {
+    Compiler { command: Vec::new(), timeout: Duration::from_hours(1), memory: u64::MAX }
+}
+
+/// Compiles a component for a processor: the content of a file that [`crate::RuntimeConfig::trust_compiled`] lets a
+/// runtime load.
+///
+/// # Errors
+///
+/// [`RuntimeError::Config`] when no processor has this name, [`RuntimeError::Engine`] when the bytes are not a
+/// component.
+pub fn compile_ahead(component: &[u8], cpu: &str) -> Result<Vec<u8>, RuntimeError> {
+    let cpu = cpu.parse().map_err(|error: UnknownCpu| RuntimeError::Config(error.to_string()))?;
+    tenon_code::compile_ahead(compiler(), &cpu, component, &unbounded()).map_err(RuntimeError::Engine)
+}
+
+/// The thread that advances the engine's epoch, for as long as the engine lives.
+pub(crate) struct Clock {
+    engine: EngineWeak,
+    /// True when it runs in this process: a forked process has none of its parent's threads. None where that is
+    /// unknown.
+    runs: Option<PerProcess>,
+}
+
+impl Clock {
+    fn new(engine: &Engine) -> Self {
+        let runs = PerProcess::new().map_err(|error| tracing::debug!("no clock for forked processes: {error}")).ok();
+        let clock = Self { engine: engine.weak(), runs };
+        if clock.runs.is_none() {
+            clock.start();
+        }
+        clock.run();
+        clock
+    }
+
+    /// Starts it unless it runs.
+    pub(crate) fn run(&self) {
+        if let Some(runs) = &self.runs
+            && runs.number().load(Ordering::Relaxed) == 0
+            && runs.number().swap(1, Ordering::Relaxed) == 0
+        {
+            self.start();
+        }
+    }
+
+    fn start(&self) {
+        let engine = self.engine.clone();
+        std::thread::Builder::new()
+            .name("tenon-epoch".to_string())
+            .spawn(move || {
+                while let Some(engine) = engine.upgrade() {
+                    engine.increment_epoch();
+                    drop(engine);
+                    std::thread::sleep(EPOCH);
+                }
+            })
+            .map(drop)
+            .unwrap_or_else(|error| tracing::error!("no clock for time-outs: {error}"));
+    }
+}

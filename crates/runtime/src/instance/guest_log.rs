@@ -1,0 +1,261 @@
+//! A module's output, as log lines of the host: standard output at level `info`, standard error at level `error`.
+//!
+//! It arrives through the streams of `wasi:cli`, or through `sdk:core/log` (`calls`), which needs no stream.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use tokio::io::AsyncWrite;
+use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
+use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError};
+
+use crate::instance::host::Caller;
+use crate::module::ModuleInfo;
+use crate::module::masks::Masks;
+use crate::telemetry::recording::{Level, Recording};
+
+/// The longest line that is logged as one; a longer one is broken up, so that a module cannot make the host buffer more.
+pub(crate) const MAX_LINE_BYTES: usize = 16 * 1024;
+
+/// The log of one instance, which serves one request at a time. Clones share the lines that are being written.
+#[derive(Clone)]
+pub(crate) struct GuestLog {
+    module: Arc<ModuleInfo>,
+    masks: Arc<Masks>,
+    state: Arc<Mutex<State>>,
+    stream: Stream,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) enum Stream {
+    Output,
+    Error,
+}
+
+struct State {
+    request_id: Arc<str>,
+    /// The line that is being written, for each stream.
+    lines: [Vec<u8>; 2],
+    /// How many bytes a request may log, and how many are left of that.
+    limit: usize,
+    left: usize,
+    /// True when the guest has said that it waits for nothing.
+    is_stuck: bool,
+    recording: Option<Arc<Recording>>,
+}
+
+/// StarlingMonkey's message before it traps because a handler's promise is not settled and no event is pending.
+const STUCK: &str = "event loop error, but no exception is pending";
+
+/// All of it, comparable with that of a fresh instance.
+#[cfg(test)]
+#[derive(Debug, PartialEq)]
+pub(crate) struct Observed {
+    /// Where it stands, which is the same for all instances of a module.
+    module: usize,
+    request_id: Arc<str>,
+    lines: [Vec<u8>; 2],
+    limit: usize,
+    left: usize,
+    is_stuck: bool,
+}
+
+impl GuestLog {
+    #[cfg(test)]
+    pub(crate) fn observed(&self) -> Observed {
+        // `stream` distinguishes clones; all instances of a module share `masks`, which never change.
+        let Self { module, masks: _, state, stream: _ } = self;
+        let state = state.lock().unwrap_or_else(PoisonError::into_inner);
+        // The recording is the request's own, and nothing of it can be read by a guest.
+        let State { request_id, lines, limit, left, is_stuck, recording: _ } = &*state;
+        Observed {
+            module: Arc::as_ptr(module).addr(),
+            request_id: Arc::clone(request_id),
+            lines: lines.clone(),
+            limit: *limit,
+            left: *left,
+            is_stuck: *is_stuck,
+        }
+    }
+
+    pub(crate) fn new(module: Arc<ModuleInfo>, masks: Arc<Masks>, caller: &Caller, limit: usize) -> Self {
+        let state = State {
+            request_id: Arc::clone(&caller.request_id),
+            lines: [Vec::new(), Vec::new()],
+            limit,
+            left: limit,
+            is_stuck: false,
+            recording: caller.recording.clone(),
+        };
+        Self { module, masks, state: Arc::new(Mutex::new(state)), stream: Stream::Output }
+    }
+
+    /// The same log for standard error.
+    pub(crate) fn errors(&self) -> Self {
+        let mut errors = self.clone();
+        errors.stream = Stream::Error;
+        errors
+    }
+
+    /// From now on lines belong to another request.
+    pub(crate) fn begin(&self, caller: &Caller) {
+        let mut state = self.state();
+        self.end_lines(&mut state);
+        state.request_id = Arc::clone(&caller.request_id);
+        state.recording.clone_from(&caller.recording);
+        state.left = state.limit;
+        state.is_stuck = false;
+    }
+
+    /// Completes the lines that are being written: their request has ended.
+    pub(crate) fn end(&self) {
+        self.end_lines(&mut self.state());
+    }
+
+    /// Reports whether the guest has logged that it waits for an event that can never come.
+    pub(crate) fn is_stuck(&self) -> bool {
+        self.state().is_stuck
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes to one of the streams.
+    pub(crate) fn write_to(&self, stream: Stream, bytes: &[u8]) {
+        let mut state = self.state();
+        let allowed = bytes.get(..state.left).unwrap_or(bytes);
+        for byte in allowed {
+            let line = &mut state.lines[stream as usize];
+            if *byte != b'\n' {
+                line.push(*byte);
+            }
+            if *byte == b'\n' {
+                self.emit(&mut state, stream);
+            } else if line.len() >= MAX_LINE_BYTES {
+                self.emit_part(&mut state, stream);
+            }
+        }
+        if allowed.len() == state.left && !bytes.is_empty() && state.left > 0 {
+            // The line ends before its time, perhaps inside a secret.
+            let line = &mut state.lines[stream as usize];
+            line.truncate(line.len() - self.masks.begun(line));
+            self.end_lines(&mut state);
+            let (module, request_id) = (&*self.module.name, &*state.request_id);
+            tracing::warn!(module, request_id, "the rest of this request's log is left out (max_log_bytes)");
+            if let Some(recording) = &state.recording {
+                recording.line_left_out();
+            }
+        }
+        state.left -= allowed.len();
+    }
+
+    fn end_lines(&self, state: &mut State) {
+        for stream in [Stream::Output, Stream::Error] {
+            if !state.lines[stream as usize].is_empty() {
+                self.emit(state, stream);
+            }
+        }
+    }
+
+    /// Logs a part of a long line. The beginning of a secret at its end stays for the next part, unless it is most of the part.
+    fn emit_part(&self, state: &mut State, stream: Stream) {
+        let line = &mut state.lines[stream as usize];
+        let begun = self.masks.begun(line);
+        let rest = if begun <= line.len() / 2 { line.split_off(line.len() - begun) } else { Vec::new() };
+        self.emit(state, stream);
+        state.lines[stream as usize] = rest;
+    }
+
+    /// Logs a line, without secrets. Control characters are escaped, because they could change other lines on a
+    /// terminal.
+    fn emit(&self, state: &mut State, stream: Stream) {
+        let line = &mut state.lines[stream as usize];
+        let text: String = self
+            .masks
+            .apply(String::from_utf8_lossy(line))
+            .chars()
+            .map(|c| if c.is_control() && c != '\t' { char::REPLACEMENT_CHARACTER } else { c })
+            .collect();
+        line.clear();
+        let text = self.module.source_map.apply(&text);
+        if let Some(recording) = &state.recording {
+            let level = match stream {
+                Stream::Output => Level::Info,
+                Stream::Error => Level::Error,
+            };
+            recording.line(level, &text);
+        }
+        let (module, request_id) = (&*self.module.name, &*state.request_id);
+        match stream {
+            Stream::Output => tracing::info!(target: "module", module, request_id, "{text}"),
+            Stream::Error => {
+                tracing::error!(target: "module", module, request_id, "{text}");
+                state.is_stuck |= text.contains(STUCK);
+            }
+        }
+    }
+}
+
+impl Drop for GuestLog {
+    fn drop(&mut self) {
+        if Arc::strong_count(&self.state) == 1 {
+            let mut state = self.state();
+            self.end_lines(&mut state);
+        }
+    }
+}
+
+impl IsTerminal for GuestLog {
+    fn is_terminal(&self) -> bool {
+        false
+    }
+}
+
+impl StdoutStream for GuestLog {
+    fn async_stream(&self) -> Box<dyn AsyncWrite + Send + Sync> {
+        Box::new(self.clone())
+    }
+
+    fn p2_stream(&self) -> Box<dyn OutputStream> {
+        Box::new(self.clone())
+    }
+}
+
+impl OutputStream for GuestLog {
+    fn write(&mut self, bytes: Bytes) -> Result<(), StreamError> {
+        self.write_to(self.stream, &bytes);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), StreamError> {
+        Ok(())
+    }
+
+    fn check_write(&mut self) -> Result<usize, StreamError> {
+        Ok(64 * 1024)
+    }
+}
+
+#[wasmtime_wasi::async_trait]
+impl Pollable for GuestLog {
+    async fn ready(&mut self) {}
+}
+
+impl AsyncWrite for GuestLog {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.write_to(self.stream, bytes);
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}

@@ -1,0 +1,270 @@
+//! The host state of an instance, in its store.
+//!
+//! Most requests only read the time and random bytes, make calls as records and write log lines. That leaves no state
+//! for the next request, so those interfaces are linked apart from all others, which record their use ([`link`]).
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use http::HeaderValue;
+use http_body_util::BodyExt;
+use tenon_transport::{Allow, Sidecar, Transport};
+use wasmtime::component::{HasData, Linker, Resource, ResourceTable};
+use wasmtime_wasi::cli::WasiCliCtxView;
+use wasmtime_wasi::clocks::{WasiClocks, WasiClocksCtxView, WasiClocksView};
+use wasmtime_wasi::p2::DynPollable;
+use wasmtime_wasi::p2::bindings::cli::environment;
+use wasmtime_wasi::p2::bindings::clocks::{monotonic_clock, wall_clock};
+use wasmtime_wasi::p2::bindings::random;
+use wasmtime_wasi::random::WasiRandom;
+use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+use wasmtime_wasi_http::{Error, WasiBody, WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
+
+use crate::config::{Isolation, Limits, size};
+use crate::instance::bounds::Bounds;
+use crate::instance::calls::{self, Calls};
+use crate::instance::egress::Egress;
+use crate::instance::guest_log::GuestLog;
+use crate::module::ModuleInfo;
+use crate::module::masks::Masks;
+use crate::request::origin::Origin;
+use crate::telemetry::metrics::Metrics;
+use crate::telemetry::recording::Recording;
+
+/// The part of a store's state that all instances of a module share, and that no other module has.
+pub(crate) struct SharedState {
+    pub(crate) environment: Vec<(String, String)>,
+    /// The secrets of the environment, for log lines.
+    pub(crate) masks: Arc<Masks>,
+    pub(crate) transport: Transport<WasiBody>,
+    pub(crate) limits: Limits,
+    pub(crate) isolation: Isolation,
+    pub(crate) metrics: Arc<Metrics>,
+    /// The sidecars that `transport` reaches.
+    pub(crate) sidecars: Vec<Sidecar>,
+    pub(crate) allow: Vec<Allow>,
+    /// The fence between modules that a test has taken out.
+    #[cfg(test)]
+    pub(crate) without: Option<crate::crossing::Fence>,
+}
+
+impl SharedState {
+    /// Reports whether a module finds the same in both.
+    pub(crate) fn are_like(&self, others: &Self) -> bool {
+        let Self { environment, masks: _, transport: _, limits, isolation, metrics: _, sidecars, allow, .. } = self;
+        let reach = (sidecars, allow) == (&others.sidecars, &others.allow);
+        reach && (environment, limits, isolation) == (&others.environment, &others.limits, &others.isolation)
+    }
+}
+
+/// The request on whose behalf an instance runs.
+#[derive(Clone)]
+pub(crate) struct Caller {
+    pub(crate) request_id: Arc<str>,
+    /// Its trace context (W3C Trace Context), passed on in its calls.
+    pub(crate) traceparent: Option<HeaderValue>,
+    /// Where the request comes from.
+    pub(crate) origin: Origin,
+    /// Keeps its log and its calls, in development.
+    pub(crate) recording: Option<Arc<Recording>>,
+}
+
+/// The state of one store.
+pub(crate) struct Host {
+    wasi: WasiCtx,
+    http: WasiHttpCtx,
+    pub(crate) egress: Egress,
+    /// The calls of the request by `sdk:core/calls`.
+    pub(crate) calls: Calls,
+    pub(crate) log: GuestLog,
+    pub(crate) table: ResourceTable,
+    pub(crate) bounds: Bounds,
+    /// Where the monotonic clock starts.
+    started: Instant,
+    /// True when the instance has used an interface that may leave state here, such as a handle.
+    touched: bool,
+    /// True when the instance is as good as new.
+    restored: bool,
+}
+
+impl Host {
+    /// No files, no sockets, no arguments: the environment that was configured, and log lines that lead to the module and
+    /// the request.
+    pub(crate) fn new(shared_state: &Arc<SharedState>, module: &Arc<ModuleInfo>, caller: Caller) -> Self {
+        let limits = &shared_state.limits;
+        let masks = Arc::clone(&shared_state.masks);
+        let log = GuestLog::new(Arc::clone(module), masks, &caller, size(limits.max_log_bytes));
+        let wasi = WasiCtx::builder().envs(&shared_state.environment).stdout(log.clone()).stderr(log.errors()).build();
+        let mut http = WasiHttpCtx::new();
+        http.set_field_size_limit(size(limits.max_fields_bytes));
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(size(limits.max_resources));
+        let egress = Egress::new(shared_state, module, caller);
+        let (calls, bounds, started) = (Calls::new(limits), Bounds::new(limits), Instant::now());
+        Self { wasi, http, egress, calls, log, table, bounds, started, touched: false, restored: false }
+    }
+
+    /// Resets it to the state of a new instance. False when the instance has left state here.
+    pub(crate) fn restore(&mut self) -> bool {
+        self.restored = true;
+        self.calls.clear();
+        !self.touched && self.bounds.denied().is_none()
+    }
+
+    /// The clocks, through an interface that leaves no state.
+    fn clocks_alone(&mut self) -> WasiClocksCtxView<'_> {
+        WasiClocksCtxView { ctx: self.wasi.clocks(), table: &mut self.table }
+    }
+
+    /// Reports whether the client used `https`.
+    pub(crate) fn is_secure(&self) -> bool {
+        self.egress.origin().is_secure()
+    }
+
+    /// The environment as it was configured.
+    fn cli(&mut self) -> WasiCliCtxView<'_> {
+        WasiCliCtxView { ctx: self.wasi.cli(), table: &mut self.table }
+    }
+
+    /// The request of the instance has its answer.
+    pub(crate) fn end(&mut self) {
+        // Before the transactions are rolled back: a call that still runs may belong to one.
+        self.calls.clear();
+        self.egress.end();
+        self.log.end();
+    }
+
+    /// The instance goes on with another request.
+    pub(crate) fn begin(&mut self, caller: Caller) {
+        if self.restored {
+            self.started = Instant::now();
+        }
+        self.calls.clear();
+        self.log.begin(&caller);
+        self.egress.begin(caller);
+    }
+}
+
+/// All that a host has for an instance, comparable with that of a fresh one.
+#[cfg(test)]
+#[derive(Debug, PartialEq)]
+pub(crate) struct Observed {
+    environment: Vec<(String, String)>,
+    egress: crate::instance::egress::Observed,
+    calls: crate::instance::calls::Observed,
+    log: crate::instance::guest_log::Observed,
+    has_resources: bool,
+    /// The limits for memory and tables, and the one that the guest has run into.
+    limits: ([usize; 2], Option<&'static str>),
+    began_before: bool,
+    touched: bool,
+}
+
+#[cfg(test)]
+impl Host {
+    /// All that the instance of a request finds here that began at `began`, and how much memory and how many table elements are
+    /// counted. A field that is
+    /// added is missed here by the compiler: it is to be compared, or the reason stands here why it is not.
+    pub(crate) fn observed(&mut self, began: Instant) -> (Observed, [usize; 2]) {
+        use environment::Host as _;
+        let Self { wasi, http: _, egress, calls, log, table, bounds, started, touched, restored: _ } = self;
+        // `wasi` has the environment, the log, and random numbers that nobody can foresee; the seeds of those that somebody could
+        // are given out by interfaces that touch the host only. `http` has a limit, and nothing that changes it. `restored`
+        // makes `begin` set `started`.
+        let environment = WasiCliCtxView { ctx: wasi.cli(), table }.get_environment().unwrap_or_default();
+        let (budgets, denied) = bounds.observed();
+        let observed = Observed {
+            environment,
+            egress: egress.observed(),
+            calls: calls.observed(),
+            log: log.observed(),
+            has_resources: !table.is_empty(),
+            limits: (budgets.map(|(most, _)| most), denied),
+            began_before: *started < began,
+            touched: *touched,
+        };
+        (observed, budgets.map(|(_, used)| used))
+    }
+}
+
+/// Links all interfaces that a module may import.
+pub(crate) fn link(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
+    wasmtime_wasi::p2::add_to_linker_async(linker)?;
+    wasmtime_wasi_http::p2::add_only_http_to_linker_async(linker)?;
+    linker.allow_shadowing(true);
+    random::random::add_to_linker::<Host, WasiRandom>(linker, |host| host.wasi.random())?;
+    environment::add_to_linker::<Host, Environment>(linker, |host| host)?;
+    wall_clock::add_to_linker::<Host, WasiClocks>(linker, Host::clocks_alone)?;
+    monotonic_clock::add_to_linker::<Host, Monotonic>(linker, |host| host)?;
+    linker.allow_shadowing(false);
+    calls::link(linker)
+}
+
+/// The environment: the variables that were configured, and the facts of the request.
+struct Environment;
+
+impl HasData for Environment {
+    type Data<'a> = &'a mut Host;
+}
+
+impl environment::Host for Host {
+    fn get_environment(&mut self) -> wasmtime::Result<Vec<(String, String)>> {
+        let mut variables = self.cli().get_environment()?;
+        variables.extend(self.egress.origin_variables());
+        Ok(variables)
+    }
+
+    fn get_arguments(&mut self) -> wasmtime::Result<Vec<String>> {
+        self.cli().get_arguments()
+    }
+
+    fn initial_cwd(&mut self) -> wasmtime::Result<Option<String>> {
+        environment::Host::initial_cwd(&mut self.cli())
+    }
+}
+
+/// The monotonic clock: the time since the request began, or since the first request to an instance that is shared.
+struct Monotonic;
+
+impl HasData for Monotonic {
+    type Data<'a> = &'a mut Host;
+}
+
+impl monotonic_clock::Host for Host {
+    fn now(&mut self) -> wasmtime::Result<monotonic_clock::Instant> {
+        Ok(u64::try_from(self.started.elapsed().as_nanos())?)
+    }
+
+    fn resolution(&mut self) -> wasmtime::Result<monotonic_clock::Duration> {
+        monotonic_clock::Host::resolution(&mut self.clocks_alone())
+    }
+
+    fn subscribe_instant(&mut self, when: monotonic_clock::Instant) -> wasmtime::Result<Resource<DynPollable>> {
+        let now = monotonic_clock::Host::now(self)?;
+        self.subscribe_duration(when.saturating_sub(now))
+    }
+
+    fn subscribe_duration(&mut self, duration: monotonic_clock::Duration) -> wasmtime::Result<Resource<DynPollable>> {
+        self.clocks().subscribe_duration(duration)
+    }
+}
+
+impl WasiView for Host {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        self.touched = true;
+        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+    }
+}
+
+impl WasiHttpView for Host {
+    fn http(&mut self) -> WasiHttpCtxView<'_> {
+        self.touched = true;
+        WasiHttpCtxView { ctx: &mut self.http, table: &mut self.table, hooks: &mut self.egress }
+    }
+}
+
+/// A whole body in the form that `wasi:http` takes.
+pub(crate) fn whole(bytes: Bytes) -> WasiBody {
+    http_body_util::Full::new(bytes).map_err(Error::from).boxed_unsync()
+}

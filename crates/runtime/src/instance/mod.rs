@@ -1,0 +1,11 @@
+//! Instances of a module: how they are called, and what they reach.
+
+pub(crate) mod bounds;
+pub(crate) mod call;
+pub(crate) mod calls;
+pub(crate) mod egress;
+pub(crate) mod engine;
+pub(crate) mod guest_log;
+pub(crate) mod host;
+pub(crate) mod sidecars;
+pub(crate) mod transactions;

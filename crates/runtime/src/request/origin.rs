@@ -1,0 +1,305 @@
+//! Facts about where a request comes from: the client's address, and the scheme, host and path prefix that the client used.
+//!
+//! The connection shows them, or a proxy reports them in `X-Forwarded-For`, `-Proto`, `-Host` and `-Prefix`. A client can
+//! send the same headers, so they are believed only from the addresses in `trusted_proxies`. A module reads the facts as
+//! variables of its environment, where no client can write.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use http::request::Parts;
+use http::uri::PathAndQuery;
+use http::{HeaderMap, HeaderName};
+use ipnet::IpNet;
+
+use crate::request::target::is_host;
+
+/// Names of the variables that hold the facts. `ts-sdk/src/platform.ts` reads them.
+const IP: &str = "TENON_REQUEST_IP";
+const SCHEME: &str = "TENON_REQUEST_SCHEME";
+const HOST: &str = "TENON_REQUEST_HOST";
+const BASE: &str = "TENON_REQUEST_BASE";
+
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+const FORWARDED_PREFIX: HeaderName = HeaderName::from_static("x-forwarded-prefix");
+
+/// Longest prefix that is believed, in bytes.
+const MAX_PREFIX: usize = 1024;
+
+/// The addresses of proxies whose `X-Forwarded-*` headers are believed.
+#[derive(Clone, Debug, Default)]
+pub struct TrustedProxies(Vec<IpNet>);
+
+impl TrustedProxies {
+    /// Parses addresses such as `10.0.0.7` and `::1`, and networks such as `10.0.0.0/8`.
+    ///
+    /// # Errors
+    ///
+    /// The first entry that is neither.
+    pub fn parse<T: AsRef<str>>(entries: &[T]) -> Result<Self, String> {
+        let parse = |entry: &T| {
+            let entry = entry.as_ref();
+            let address = entry.parse::<IpAddr>().map(|address| IpNet::from(address.to_canonical()));
+            address.or_else(|_| entry.parse::<IpNet>()).map_err(|_| {
+                format!("trusted_proxies: \"{entry}\" is no address such as 10.0.0.7 and no network such as 10.0.0.0/8")
+            })
+        };
+        entries.iter().map(parse).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Reports whether the address is one of them.
+    pub(crate) fn contain(&self, address: IpAddr) -> bool {
+        !self.0.is_empty() && {
+            let address = address.to_canonical();
+            self.0.iter().any(|net| net.contains(&address))
+        }
+    }
+}
+
+/// The other end of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Peer {
+    pub(crate) address: IpAddr,
+    /// Reports whether the connection is encrypted.
+    pub(crate) secure: bool,
+}
+
+/// The facts of one request. The default is that of a call without a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Origin {
+    ip: Option<IpAddr>,
+    secure: bool,
+    forwarded: Option<Arc<Forwarded>>,
+    /// The path of the mount by which the module was found; none when that is `/run/<module>`.
+    mount: Option<Arc<str>>,
+}
+
+/// The part of the facts that a trusted proxy reports.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Forwarded {
+    host: Option<String>,
+    prefix: Option<String>,
+}
+
+impl Origin {
+    /// The facts of a request: of a peer's, or of one that the embedding program made, whose URL has the scheme.
+    pub(crate) fn of(peer: Option<Peer>, parts: &Parts, trusted: &TrustedProxies) -> Self {
+        let Some(Peer { address, secure }) = peer else {
+            let secure = parts.uri.scheme_str() == Some("https");
+            return Self { secure, ..Self::default() };
+        };
+        let address = address.to_canonical();
+        if trusted.contain(address) {
+            return Self::behind(address, secure, &parts.headers, trusted);
+        }
+        Self { ip: Some(address), secure, ..Self::default() }
+    }
+
+    /// The facts that a proxy at `address` reports.
+    fn behind(address: IpAddr, secure: bool, headers: &HeaderMap, trusted: &TrustedProxies) -> Self {
+        let (ip, proxies) = client_of(address, headers, trusted);
+        let said = |name: &HeaderName| said_by(headers, name, proxies);
+        let secure = match said(&FORWARDED_PROTO) {
+            Some(scheme) if scheme.eq_ignore_ascii_case("https") => true,
+            Some(scheme) if scheme.eq_ignore_ascii_case("http") => false,
+            _ => secure,
+        };
+        let host = said(&FORWARDED_HOST).filter(|host| is_host(host.as_bytes())).map(ToString::to_string);
+        let prefix = said(&FORWARDED_PREFIX).and_then(prefix_of).map(ToString::to_string);
+        let forwarded = (host.is_some() || prefix.is_some()).then(|| Arc::new(Forwarded { host, prefix }));
+        Self { ip, secure, forwarded, mount: None }
+    }
+
+    /// Reports whether the client used `https`.
+    pub(crate) fn is_secure(&self) -> bool {
+        self.secure
+    }
+
+    /// Notes that the module is served below a mount.
+    pub(crate) fn mounted(&mut self, mount: Arc<str>) {
+        self.mount = Some(mount);
+    }
+
+    /// The host that a trusted proxy reports.
+    pub(crate) fn host(&self) -> Option<&str> {
+        self.forwarded.as_deref()?.host.as_deref()
+    }
+
+    /// The facts as variables of the environment of a module.
+    pub(crate) fn variables(&self, module: &str) -> Vec<(String, String)> {
+        let variable = |name: &str, value: String| (name.to_string(), value);
+        let (host, prefix) = match self.forwarded.as_deref() {
+            Some(Forwarded { host, prefix }) => (host.clone(), prefix.as_deref()),
+            None => (None, None),
+        };
+        let prefix = prefix.unwrap_or_default();
+        let base = match self.mount.as_deref() {
+            Some(mount) => format!("{prefix}{mount}"),
+            None => format!("{prefix}/run/{module}"),
+        };
+        let mut variables =
+            vec![variable(SCHEME, if self.secure { "https" } else { "http" }.to_string()), variable(BASE, base)];
+        variables.extend(self.ip.map(|ip| variable(IP, ip.to_string())));
+        variables.extend(host.map(|host| variable(HOST, host)));
+        variables
+    }
+}
+
+/// The client's address and the number of trusted proxies on its way, by `X-Forwarded-For` read from its end: each
+/// proxy appends its caller's address. None where a trusted proxy wrote an invalid address.
+fn client_of(peer: IpAddr, headers: &HeaderMap, trusted: &TrustedProxies) -> (Option<IpAddr>, usize) {
+    let (mut client, mut proxies) = (peer, 1);
+    for entry in values(headers, &FORWARDED_FOR).rev() {
+        let Some(address) = address_of(entry) else { return (None, proxies) };
+        client = address;
+        if !trusted.contain(address) {
+            break;
+        }
+        proxies += 1;
+    }
+    (Some(client), proxies)
+}
+
+/// The value that the outermost of `proxies` wrote; earlier ones come from the client. Proxies that replace the header
+/// instead of appending leave fewer values.
+fn said_by<'a>(headers: &'a HeaderMap, name: &HeaderName, proxies: usize) -> Option<&'a str> {
+    let values: Vec<_> = values(headers, name).collect();
+    values.get(values.len().saturating_sub(proxies)).copied()
+}
+
+/// The values of a list header (RFC 9110, section 5.6.1), over all of its lines. A line that is not text has none.
+fn values<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl DoubleEndedIterator<Item = &'a str> {
+    let lines: Vec<_> = headers.get_all(name).iter().filter_map(|line| line.to_str().ok()).collect();
+    let values: Vec<_> =
+        lines.iter().flat_map(|line| line.split(',')).map(str::trim).filter(|value| !value.is_empty()).collect();
+    values.into_iter()
+}
+
+/// An address, with or without a port; IPv6 with a port is in brackets.
+fn address_of(text: &str) -> Option<IpAddr> {
+    let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
+    let address = bare.parse::<IpAddr>().or_else(|_| text.parse::<SocketAddr>().map(|address| address.ip()));
+    address.ok().map(|address| address.to_canonical())
+}
+
+/// A path without a slash at its end. Two slashes at its beginning would make an address of another host in a link.
+fn prefix_of(text: &str) -> Option<&str> {
+    let path = text.trim_end_matches('/');
+    let parsed = path.parse::<PathAndQuery>().ok()?;
+    let is_path = path.starts_with('/') && !path.starts_with("//") && parsed.query().is_none() && parsed.path() == path;
+    (is_path && path.len() <= MAX_PREFIX).then_some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Request;
+
+    use super::*;
+
+    fn origin(peer: &str, headers: &[(&str, &str)]) -> Vec<String> {
+        let trusted = TrustedProxies::parse(&["10.0.0.0/8", "fd00::1"]).unwrap();
+        let mut request = Request::builder().uri("/");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let (parts, ()) = request.body(()).unwrap().into_parts();
+        let peer = Peer { address: peer.parse().unwrap(), secure: false };
+        let variables = Origin::of(Some(peer), &parts, &trusted).variables("shop");
+        variables.iter().map(|(name, value)| format!("{}={value}", &name["TENON_REQUEST_".len()..])).collect()
+    }
+
+    #[test]
+    fn a_client_is_not_believed() {
+        let forged = [
+            ("x-forwarded-for", "1.2.3.4"),
+            ("x-forwarded-proto", "https"),
+            ("x-forwarded-host", "evil.example"),
+            ("x-forwarded-prefix", "/evil"),
+        ];
+        assert_eq!(origin("192.0.2.9", &forged), ["SCHEME=http", "BASE=/run/shop", "IP=192.0.2.9"]);
+    }
+
+    #[test]
+    fn the_base_is_the_mount() {
+        let base = |mount: Option<&str>, prefix: Option<&'static str>| {
+            let mut origin = Origin { mount: mount.map(Into::into), ..Origin::default() };
+            if let Some(prefix) = prefix {
+                origin.forwarded = Some(Arc::new(Forwarded { host: None, prefix: Some(prefix.to_string()) }));
+            }
+            origin.variables("shop")[1].1.clone()
+        };
+        assert_eq!(base(None, None), "/run/shop");
+        assert_eq!(base(Some("/s"), None), "/s");
+        assert_eq!(base(Some(""), None), "");
+        assert_eq!(base(Some("/s"), Some("/api")), "/api/s");
+        assert_eq!(base(Some(""), Some("/api")), "/api");
+    }
+
+    #[test]
+    fn a_trusted_proxy_is() {
+        let said = [
+            ("x-forwarded-for", "192.0.2.9"),
+            ("x-forwarded-proto", "https"),
+            ("x-forwarded-host", "shop.example:8443"),
+            ("x-forwarded-prefix", "/api/"),
+        ];
+        let facts = ["SCHEME=https", "BASE=/api/run/shop", "IP=192.0.2.9", "HOST=shop.example:8443"];
+        assert_eq!(origin("10.1.2.3", &said), facts);
+        assert_eq!(origin("::ffff:10.1.2.3", &said), facts);
+        assert_eq!(origin("fd00::1", &said), facts);
+        assert_eq!(origin("fd00::2", &said)[2], "IP=fd00::2");
+    }
+
+    #[test]
+    fn what_a_client_put_in_front_is_not_believed() {
+        let said = [
+            ("x-forwarded-for", "127.0.0.1, 10.9.9.9, 192.0.2.9"),
+            ("x-forwarded-proto", "http, https"),
+            ("x-forwarded-host", "evil.example, shop.example"),
+        ];
+        assert_eq!(origin("10.0.0.1", &said), ["SCHEME=https", "BASE=/run/shop", "IP=192.0.2.9", "HOST=shop.example"]);
+    }
+
+    #[test]
+    fn proxies_behind_each_other_are_walked_through() {
+        let said = [
+            ("x-forwarded-for", "8.8.8.8, 192.0.2.9"),
+            ("x-forwarded-for", "10.0.0.2"),
+            ("x-forwarded-proto", "http, https, http"),
+        ];
+        assert_eq!(origin("10.0.0.1", &said), ["SCHEME=https", "BASE=/run/shop", "IP=192.0.2.9"]);
+    }
+
+    #[test]
+    fn addresses_may_have_ports_and_others_are_none() {
+        let ip = |text: &str| origin("10.0.0.1", &[("x-forwarded-for", text)]).get(2).cloned();
+        assert_eq!(ip("192.0.2.9:4711").as_deref(), Some("IP=192.0.2.9"));
+        assert_eq!(ip("[2001:db8::1]:4711").as_deref(), Some("IP=2001:db8::1"));
+        assert_eq!(ip("[2001:db8::1]").as_deref(), Some("IP=2001:db8::1"));
+        assert_eq!(ip("2001:db8::1").as_deref(), Some("IP=2001:db8::1"));
+        assert_eq!(ip("10.0.0.5").as_deref(), Some("IP=10.0.0.5"));
+        assert_eq!(ip("unknown"), None);
+        assert_eq!(ip("192.0.2.9, unknown"), None);
+    }
+
+    #[test]
+    fn a_host_and_a_prefix_that_are_none_count_for_nothing() {
+        for host in ["a b", "a/b", "user@host", "a\"b", "", "..", "a:b"] {
+            assert_eq!(origin("10.0.0.1", &[("x-forwarded-host", host)]).len(), 3, "{host}");
+        }
+        for prefix in ["//evil.example", "x", "/a?b", "/a#b", "/a b", "http://x", "/", ""] {
+            assert_eq!(origin("10.0.0.1", &[("x-forwarded-prefix", prefix)])[1], "BASE=/run/shop", "{prefix}");
+        }
+        assert_eq!(origin("10.0.0.1", &[("x-forwarded-proto", "ftp")])[0], "SCHEME=http");
+    }
+
+    #[test]
+    fn entries_are_addresses_or_networks() {
+        assert!(TrustedProxies::parse(&["10.0.0.0/8", "::1", "127.0.0.1", "fd00::/8"]).is_ok());
+        for wrong in ["", "10.0.0", "localhost", "10.0.0.0/33", "*"] {
+            assert!(TrustedProxies::parse(&[wrong]).unwrap_err().contains(&format!("\"{wrong}\"")));
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! The records of exchanges: metrics, traces, log lines and recent requests.
+
+pub(crate) mod exchange;
+pub(crate) mod metrics;
+pub(crate) mod otlp;
+pub(crate) mod recent;
+pub(crate) mod recording;
+pub(crate) mod source_map;
+pub(crate) mod stopwatch;
+pub(crate) mod trace;
