@@ -8,6 +8,7 @@
 #![allow(unreachable_pub, reason = "napi's macro exposes these items to Node")]
 
 mod calls;
+mod closable;
 mod compose;
 mod failure;
 mod in_process;

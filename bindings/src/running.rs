@@ -11,21 +11,21 @@ use tokio::task::AbortHandle;
 #[derive(Default)]
 pub(crate) struct Running {
     tasks: Mutex<HashMap<u32, AbortHandle>>,
-    /// Weak, since the way itself owns this.
-    way: OnceLock<Weak<ThreadsafeFunctionHandle>>,
+    /// Weak, because the callback itself owns this.
+    callback: OnceLock<Weak<ThreadsafeFunctionHandle>>,
 }
 
 impl Running {
-    pub(crate) fn keep_awake_by(&self, way: &Arc<ThreadsafeFunctionHandle>) {
-        let _ = self.way.set(Arc::downgrade(way));
+    pub(crate) fn keep_awake_by(&self, callback: &Arc<ThreadsafeFunctionHandle>) {
+        let _ = self.callback.set(Arc::downgrade(callback));
     }
 
     pub(crate) fn add(&self, env: Env, call: u32, task: AbortHandle) {
         let mut tasks = self.tasks();
         if tasks.is_empty() {
-            self.with_way(|way| {
-                // SAFETY: this is the thread of `env`, which the way belongs to, and the way has not been closed.
-                unsafe { sys::napi_ref_threadsafe_function(env.raw(), way) };
+            self.with_callback(|callback| {
+                // SAFETY: this is the thread of `env`, which the callback belongs to, and the callback has not been closed.
+                unsafe { sys::napi_ref_threadsafe_function(env.raw(), callback) };
             });
         }
         tasks.insert(call, task);
@@ -35,9 +35,9 @@ impl Running {
         let mut tasks = self.tasks();
         let task = tasks.remove(&call)?;
         if tasks.is_empty() {
-            self.with_way(|way| {
+            self.with_callback(|callback| {
                 // SAFETY: as above.
-                unsafe { sys::napi_unref_threadsafe_function(env.raw(), way) };
+                unsafe { sys::napi_unref_threadsafe_function(env.raw(), callback) };
             });
         }
         Some(task)
@@ -51,11 +51,11 @@ impl Running {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn with_way(&self, then: impl FnOnce(sys::napi_threadsafe_function)) {
-        if let Some(way) = self.way.get().and_then(Weak::upgrade) {
-            way.with_read_aborted(|closed| {
+    fn with_callback(&self, then: impl FnOnce(sys::napi_threadsafe_function)) {
+        if let Some(callback) = self.callback.get().and_then(Weak::upgrade) {
+            callback.with_read_aborted(|closed| {
                 if !closed {
-                    then(way.get_raw());
+                    then(callback.get_raw());
                 }
             });
         }

@@ -3,22 +3,21 @@
 use napi::bindgen_prelude::PromiseRaw;
 use napi::{Env, Result};
 use napi_derive::napi;
-use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::failure::promise;
+use crate::closable::Closable;
 
 /// An address that a runtime listens on.
 #[napi]
 pub struct Server {
     host: String,
     port: u16,
-    server: Arc<Mutex<Option<tenon_runtime::Server>>>,
+    server: Closable<tenon_runtime::Server>,
 }
 
 impl Server {
     pub(crate) fn new(server: tenon_runtime::Server) -> Self {
         let (host, port) = server.address().map_or_else(Default::default, |at| (at.ip().to_string(), at.port()));
-        Self { host, port, server: Arc::new(Mutex::new(Some(server))) }
+        Self { host, port, server: Closable::new(server) }
     }
 }
 
@@ -40,14 +39,6 @@ impl Server {
     /// resolves at once.
     #[napi]
     pub fn close<'env>(&self, env: &'env Env) -> Result<PromiseRaw<'env, ()>> {
-        let server = Arc::clone(&self.server);
-        let close = async move {
-            let server = server.lock().unwrap_or_else(PoisonError::into_inner).take();
-            if let Some(server) = server {
-                server.close().await;
-            }
-            Ok(())
-        };
-        promise(env, close, |()| ())
+        self.server.close(env, tenon_runtime::Server::close)
     }
 }

@@ -1,7 +1,7 @@
 //! `tenon_services::DevServices` for Node.
 
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
@@ -12,6 +12,7 @@ use tenon_services::{
     DevOptions, DevServices, Host, Limits, ModuleCall, ModuleRequest, RecentRequest, SendingAgain, SentAgain,
 };
 
+use crate::closable::Closable;
 use crate::failure::{Failure, promise};
 use crate::runtime::Runtime;
 
@@ -32,7 +33,7 @@ pub struct ServicesOptions {
 #[napi]
 pub struct Services {
     url: String,
-    services: Arc<Mutex<Option<DevServices>>>,
+    services: Closable<DevServices>,
 }
 
 #[napi]
@@ -53,7 +54,7 @@ impl Services {
             };
             Ok(DevServices::start(options).await?)
         };
-        promise(env, start, |services| Services { url: services.url(), services: Arc::new(Mutex::new(Some(services))) })
+        promise(env, start, |services| Services { url: services.url(), services: Closable::new(services) })
     }
 
     /// Such as `http://127.0.0.1:9919`.
@@ -69,7 +70,7 @@ impl Services {
         let runtime = runtime.runtime.get_or_throw()?;
         runtime.record_requests();
         let host = AttachedRuntime { runtime, url };
-        if let Some(services) = &*self.services.lock().unwrap_or_else(PoisonError::into_inner) {
+        if let Some(services) = &*self.services.get() {
             services.attach(Some(Arc::new(host)));
         }
         Ok(())
@@ -78,15 +79,7 @@ impl Services {
     /// Resolves when running requests have finished, or their time is over. A second call resolves at once.
     #[napi]
     pub fn close<'env>(&self, env: &'env Env) -> Result<PromiseRaw<'env, ()>> {
-        let services = Arc::clone(&self.services);
-        let close = async move {
-            let services = services.lock().unwrap_or_else(PoisonError::into_inner).take();
-            if let Some(services) = services {
-                services.close().await;
-            }
-            Ok(())
-        };
-        promise(env, close, |()| ())
+        self.services.close(env, DevServices::close)
     }
 }
 

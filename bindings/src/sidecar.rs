@@ -1,7 +1,5 @@
 //! `tenon_services::Sidecar` for Node.
 
-use std::sync::{Arc, Mutex, PoisonError};
-
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http_body_util::{BodyExt, Full};
@@ -10,6 +8,7 @@ use napi::{Env, Result};
 use napi_derive::napi;
 use tenon_services::{InProcessSidecar, Listen, SidecarOptions as Options, SidecarSettings};
 
+use crate::closable::Closable;
 use crate::failure::{Failure, promise};
 use crate::in_process::Offered;
 
@@ -69,12 +68,21 @@ pub struct SidecarAnswer {
 #[napi]
 pub struct Sidecar {
     address: String,
-    running: Arc<Mutex<Option<Running>>>,
+    running: Closable<Running>,
 }
 
 enum Running {
     Listening(tenon_services::Sidecar),
     InProcess(Offered),
+}
+
+impl Running {
+    async fn close(self) {
+        match self {
+            Self::Listening(sidecar) => sidecar.close().await,
+            Self::InProcess(offered) => offered.close(),
+        }
+    }
 }
 
 #[napi]
@@ -109,7 +117,7 @@ impl Sidecar {
                 Running::InProcess(offered) => &offered.address,
             }
             .to_string(),
-            running: Arc::new(Mutex::new(Some(running))),
+            running: Closable::new(running),
         })
     }
 
@@ -129,7 +137,7 @@ impl Sidecar {
         path: String,
         json: String,
     ) -> Result<PromiseRaw<'env, SidecarAnswer>> {
-        let sidecar = match &*self.running.lock().unwrap_or_else(PoisonError::into_inner) {
+        let sidecar = match &*self.running.get() {
             Some(Running::InProcess(offered)) => offered.sidecar(),
             _ => None,
         };
@@ -152,7 +160,7 @@ impl Sidecar {
     /// Gives a sidecar that listens nowhere to no further runtime. It closes with the last one that was given it.
     #[napi]
     pub fn release(&self) {
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = self.running.get();
         if matches!(*running, Some(Running::InProcess(_))) {
             *running = None;
         }
@@ -162,17 +170,7 @@ impl Sidecar {
     /// nowhere it does not wait.
     #[napi]
     pub fn close<'env>(&self, env: &'env Env) -> Result<PromiseRaw<'env, ()>> {
-        let running = Arc::clone(&self.running);
-        let close = async move {
-            let running = running.lock().unwrap_or_else(PoisonError::into_inner).take();
-            match running {
-                Some(Running::Listening(sidecar)) => sidecar.close().await,
-                Some(Running::InProcess(offered)) => offered.close(),
-                None => {}
-            }
-            Ok(())
-        };
-        promise(env, close, |()| ())
+        self.running.close(env, Running::close)
     }
 }
 
