@@ -113,7 +113,7 @@ describe("a Unix socket", () => {
     writeFileSync(socket, "a file");
     expect(fails(["sql", ...listen, "--url", store])).toMatchObject({
       code: 1,
-      said: expect.stringContaining("no socket"),
+      said: expect.stringContaining("not a socket"),
     });
     rmSync(socket);
   });
