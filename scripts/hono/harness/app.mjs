@@ -7,7 +7,8 @@ let collected;
 
 export default {
   async fetch(request) {
-    await (collected ??= collect());
+    collected ??= collect();
+    await collected;
     const { searchParams } = new URL(request.url);
     if (searchParams.has("list")) return Response.json(listed());
     const only = searchParams.get("only");
