@@ -130,11 +130,11 @@ describe("a mistake is named with its place", () => {
     ["[project]\nname = 3\n", "tenon.toml:2:8: `project.name` must be a string"],
     [
       '[project]\nname = "a"\nlocales = ["en", "en_US"]\n',
-      'tenon.toml:3:11: `project.locales` has "en_US", which is no language tag, such as "en" or "de-CH"',
+      'tenon.toml:3:11: `project.locales` has as entry 2 one that is not a language tag, such as "en" or "de-CH"',
     ],
     [
       '[project]\nname = "a"\nlocales = ["de-ch"]\n',
-      'tenon.toml:3:11: `project.locales` has "de-ch", which is written "de-CH"',
+      'tenon.toml:3:11: `project.locales` has an entry that is not in its usual form without extensions, such as "de-CH"',
     ],
     [
       '[project]\nname = "a"\nlocales = []\n',

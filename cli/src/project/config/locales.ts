@@ -4,8 +4,10 @@ const most = 100;
 export function localesProblem(tags: readonly string[]): string | undefined {
   for (const [index, tag] of tags.entries()) {
     const problem = tagProblem(tag);
-    if (problem !== undefined) return `has ${JSON.stringify(tag)}, which ${problem}`;
-    if (tags.indexOf(tag) < index) return `has ${JSON.stringify(tag)} twice`;
+    const which = tags.length === 1 ? "has an entry" : `has as entry ${index + 1} one`;
+    // The entry is not repeated, because a variable may have a secret by mistake.
+    if (problem !== undefined) return `${which} that ${problem}`;
+    if (tags.indexOf(tag) < index) return `${which} that is there twice`;
   }
   if (tags.length > most) return `names more than ${most} locales`;
   return tags.length === 0 ? "is empty: name a locale, or leave it out" : undefined;
@@ -13,9 +15,9 @@ export function localesProblem(tags: readonly string[]): string | undefined {
 
 function tagProblem(tag: string): string | undefined {
   try {
-    const { baseName } = new Intl.Locale(tag);
-    return baseName === tag ? undefined : `is written ${JSON.stringify(baseName)}`;
+    const isPlain = new Intl.Locale(tag).baseName === tag;
+    return isPlain ? undefined : 'is not in its usual form without extensions, such as "de-CH"';
   } catch {
-    return 'is no language tag, such as "en" or "de-CH"';
+    return 'is not a language tag, such as "en" or "de-CH"';
   }
 }
