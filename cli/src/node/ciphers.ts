@@ -2,7 +2,7 @@
 import { withBlock } from "../gaps/subtle/core-module.ts";
 import { Buffer } from "./buffer.ts";
 import { requireRequest } from "./building.ts";
-import { type Bytes, bytesOf, type Data, type KeyObject, outputOf } from "./crypto-data.ts";
+import { type Bytes, bytesOf, type Data, type KeyObject, outputOf, timingSafeEqual } from "./crypto-data.ts";
 import { symmetric as linked, type SymmetricModule } from "./symmetric.ts";
 
 const nameOf = /^aes-?(128|192|256)-(gcm|cbc|ctr)$/;
@@ -192,18 +192,11 @@ function gcm(given: Arguments): Mode {
       }
       const given = this.tag ?? new Uint8Array();
       const isOne = given.length >= 4 && given.length <= 16;
-      if (!isOne || !isEqual(tagOf(extra, given.length), given))
+      if (!isOne || !timingSafeEqual(tagOf(extra, given.length), given))
         throw new Error("Unsupported state or unable to authenticate data");
       return nothing();
     },
   };
-}
-
-/** Compares in a time that depends only on the length. */
-function isEqual(a: Uint8Array, b: Uint8Array): boolean {
-  let different = a.length ^ b.length;
-  for (let at = 0; at < a.length; at++) different |= (a[at] as number) ^ (b[at] ?? 0);
-  return different === 0;
 }
 
 function cbc({ module, key, start, isSealing }: Arguments): Mode {

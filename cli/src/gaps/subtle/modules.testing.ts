@@ -1,9 +1,9 @@
 /** The core modules in Node, with the memory that an imported module has in a component. */
-
 import { webcrypto } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { instantiate } from "../../../../ts-sdk/src/testing/wasm.ts";
 import { type AesModule, aes } from "./aes.ts";
-import type { Bytes, CoreMemory } from "./core-module.ts";
+import type { Bytes } from "./core-module.ts";
 import { type DeriveModule, derivations } from "./derive.ts";
 import { EngineKeys, type EngineSubtle } from "./engine.ts";
 import { hmac } from "./hmac.ts";
@@ -12,29 +12,15 @@ import { type RsaModule, rsa } from "./rsa.ts";
 import { Algorithms, SubtleCrypto } from "./subtle-crypto.ts";
 import { type WeierstrassModule, weierstrass } from "./weierstrass.ts";
 
-/** `WebAssembly`, which the types of Node 20 lack. */
-const { Module, Instance } = (
-  globalThis as never as { WebAssembly: Record<"Module" | "Instance", new (...of: object[]) => object> }
-).WebAssembly;
-
 /** Instantiates a module, which imports nothing. */
-export function instantiate<Module>(name: string): Module {
+async function coreModule<Module>(name: string): Promise<Module> {
   const file = new URL(`../../../../crates/bridge/crypto/${name}.wasm`, import.meta.url);
-  const { exports } = new Instance(new Module(readFileSync(file)), {}) as { exports: object };
-  const { memory: own, ...functions } = exports as { memory: { readonly buffer: ArrayBuffer } };
-  const memory: CoreMemory = {
-    get size() {
-      return own.buffer.byteLength;
-    },
-    read: (offset, length) => new Uint8Array(own.buffer, offset, length).slice() as Bytes,
-    write: (offset, bytes) => new Uint8Array(own.buffer).set(bytes, offset),
-  };
-  return { ...functions, memory } as Module;
+  return (await instantiate(fileURLToPath(file))) as Module;
 }
 
-export const symmetric = instantiate<AesModule & DeriveModule>("symmetric");
-export const curves = instantiate<WeierstrassModule & MontgomeryModule>("curves");
-export const rsaModule = instantiate<RsaModule>("rsa");
+export const symmetric = await coreModule<AesModule & DeriveModule>("symmetric");
+export const curves = await coreModule<WeierstrassModule & MontgomeryModule>("curves");
+export const rsaModule = await coreModule<RsaModule>("rsa");
 
 /** Node's own. */
 export const native = webcrypto.subtle;

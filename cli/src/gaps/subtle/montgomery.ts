@@ -1,13 +1,14 @@
 /** Ed25519 and X25519 (Web Cryptography API, sections 25 and 26). */
 import { isBuilding } from "../../node/building.ts";
 import { firstBits, otherKey } from "./agreement.ts";
-import { type Algorithm, type Format, type KeyData, requireUsages, type Wanted } from "./algorithm.ts";
+import type { Algorithm, Format, KeyData, Wanted } from "./algorithm.ts";
 import { base64url, fromBase64url } from "./bytes.ts";
 import { type Bytes, type CoreModule, withBlock } from "./core-module.ts";
-import { CryptoKey, materialOf, type Usage } from "./crypto-key.ts";
+import { CryptoKey, materialOf } from "./crypto-key.ts";
 import { isSame, Reader, readPkcs8, readSpki, tags, value, writePkcs8, writeSpki } from "./der.ts";
-import { dataError, invalidAccess, operationError, syntaxError } from "./errors.ts";
+import { dataError, operationError } from "./errors.ts";
 import { common, type JsonWebKey, requireFit } from "./jwk.ts";
+import { keyPair, type PairUsages, requireFormat, requireImport } from "./key-pairs.ts";
 import { randomBytes } from "./random.ts";
 
 /** The functions of `crates/bridge/crypto/curves` for these curves. */
@@ -20,15 +21,12 @@ export interface MontgomeryModule extends CoreModule {
 }
 
 /** An algorithm, whose keys are of one curve. */
-interface Kind {
-  readonly name: string;
+interface Kind extends PairUsages {
   /** The object identifier (RFC 8410). */
   readonly oid: Uint8Array;
   readonly use: "sig" | "enc";
   /** The values of `alg` in a JSON Web Key; undefined when any one will do. */
   readonly alg?: readonly string[];
-  readonly ofPrivate: readonly Usage[];
-  readonly ofPublic: readonly Usage[];
   /** Computes the public key of a private one. */
   readonly publicOf: (d: Bytes) => Bytes;
 }
@@ -80,27 +78,20 @@ export function montgomery(module: MontgomeryModule): Algorithm[] {
 
 /** The operations on keys, which both algorithms share. */
 function keysOf(kind: Kind): Algorithm {
-  const { name, ofPrivate, ofPublic, publicOf } = kind;
+  const { name, publicOf } = kind;
   const made = ({ d, x }: Numbers, { extractable, usages }: Wanted) =>
     new CryptoKey(d ? "private" : "public", extractable, { name }, usages, { ...(d && { d }), ...(x && { x }) });
   return {
     name,
-    async generateKey(_parameters, { extractable, usages }) {
-      requireUsages({ extractable, usages }, [...ofPrivate, ...ofPublic], name);
-      const own = usages.filter((usage) => ofPrivate.includes(usage));
-      if (own.length === 0) throw syntaxError("a private key needs at least one usage");
-      const d = randomBytes(32, "generateKey()");
-      const x = publicOf(d);
-      const publicUsages = usages.filter((usage) => ofPublic.includes(usage));
-      return {
-        publicKey: made({ x }, { extractable: true, usages: publicUsages }),
-        privateKey: made({ d, x }, { extractable, usages: own }),
-      };
+    async generateKey(_parameters, wanted) {
+      return keyPair(kind, wanted, (ofPublic, ofPrivate) => {
+        const d = randomBytes(32, "generateKey()");
+        const x = publicOf(d);
+        return { publicKey: made({ x }, ofPublic), privateKey: made({ d, x }, ofPrivate) };
+      });
     },
     importKey(data, _parameters, wanted) {
-      const isPrivate = data.format === "pkcs8" || (data.format === "jwk" && data.jwk["d"] !== undefined);
-      requireUsages(wanted, isPrivate ? ofPrivate : ofPublic, name);
-      if (isPrivate && wanted.usages.length === 0) throw syntaxError("a private key needs at least one usage");
+      requireImport(data, kind, wanted);
       return made(read(data, kind, wanted), wanted);
     },
     exportKey: (format, key) => write(format, key, kind),
@@ -158,9 +149,8 @@ function write(format: Format, key: CryptoKey, { name, oid, alg, publicOf }: Kin
       ...(alg && { alg: alg[0] }),
       ...common(key),
     };
+  requireFormat(format, key);
   const algorithm = [value(tags.oid, oid)];
-  if (format === "pkcs8" && d !== undefined) return writePkcs8(algorithm, value(tags.octets, d));
-  if (format === "pkcs8" || d !== undefined)
-    throw invalidAccess(`a ${key.type} key of ${name} is not exported as ${format}`);
+  if (d !== undefined) return writePkcs8(algorithm, value(tags.octets, d));
   return format === "raw" ? x.slice() : writeSpki(algorithm, x);
 }

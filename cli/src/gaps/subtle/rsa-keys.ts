@@ -5,8 +5,9 @@ import { base64url, fromBase64url, trimmed } from "./bytes.ts";
 import type { Bytes } from "./core-module.ts";
 import { type CryptoKey, materialOf } from "./crypto-key.ts";
 import { integer, isSame, Reader, readPkcs8, readSpki, sequence, tags, value, writePkcs8, writeSpki } from "./der.ts";
-import { dataError, invalidAccess, notSupported } from "./errors.ts";
+import { dataError, notSupported } from "./errors.ts";
 import { common, type Expected, type JsonWebKey, requireFit } from "./jwk.ts";
+import { requireFormat } from "./key-pairs.ts";
 
 /** The names of the numbers in a JSON Web Key; those behind the exponent belong to a private key. */
 const members = ["n", "e", "d", "p", "q", "dp", "dq", "qi"] as const;
@@ -66,8 +67,7 @@ export function writeRsa(format: Format, key: CryptoKey, alg: string): Bytes | J
     return { kty: "RSA", alg, ...Object.fromEntries(written), ...common(key) };
   }
   if (format === "raw") throw wrongFormat(format, key.algorithm.name);
-  if (isPrivate !== (format === "pkcs8"))
-    throw invalidAccess(`a ${key.type} key of ${key.algorithm.name} is not exported as ${format}`);
+  requireFormat(format, key);
   const encoded = names.map((member) => integer(numbers[member] as Bytes));
   if (!isPrivate) return writeSpki(algorithm, sequence(...encoded));
   return writePkcs8(algorithm, sequence(integer(Uint8Array.of(0)), ...encoded));

@@ -9,14 +9,14 @@ import {
   type Parameters,
   requiredBytes,
   requiredNumber,
-  requireUsages,
   type Wanted,
 } from "./algorithm.ts";
 import { trimmed, widened } from "./bytes.ts";
 import { type Bytes, type CoreModule, type Part, withBlock } from "./core-module.ts";
-import { CryptoKey, type Usage } from "./crypto-key.ts";
+import { CryptoKey } from "./crypto-key.ts";
 import type { EngineKeys, EngineSubtle } from "./engine.ts";
-import { dataError, notSupported, operationError, syntaxError } from "./errors.ts";
+import { dataError, notSupported, operationError } from "./errors.ts";
+import { keyPair, type PairUsages, requireImport } from "./key-pairs.ts";
 import { randomBytes } from "./random.ts";
 import { numbersOf, type RsaNumbers, readRsa, writeRsa } from "./rsa-keys.ts";
 
@@ -32,10 +32,7 @@ export interface RsaModule extends CoreModule {
 }
 
 /** An algorithm's usages, and its name in a JSON Web Key. */
-interface Kind {
-  readonly name: string;
-  readonly ofPrivate: readonly Usage[];
-  readonly ofPublic: readonly Usage[];
+interface Kind extends PairUsages {
   readonly alg: (hash: HashName) => string;
 }
 
@@ -150,7 +147,8 @@ function privateParts({ n, e, d, p, q }: RsaNumbers): Bytes[] {
 }
 
 /** The operations on keys, which all algorithms share. */
-function keysOf({ name, ofPrivate, ofPublic, alg }: Kind, module: RsaModule): Algorithm {
+function keysOf(kind: Kind, module: RsaModule): Algorithm {
+  const { name, alg } = kind;
   const made = (numbers: RsaNumbers, hash: HashName, { extractable, usages }: Wanted) => {
     const { n, e, d } = numbers;
     const modulusLength = n.length * 8 - (Math.clz32(n[0] as number) - 24);
@@ -159,23 +157,17 @@ function keysOf({ name, ofPrivate, ofPublic, alg }: Kind, module: RsaModule): Al
   };
   return {
     name,
-    async generateKey(parameters, { extractable, usages }) {
-      requireUsages({ extractable, usages }, [...ofPrivate, ...ofPublic], name);
-      const own = usages.filter((usage) => ofPrivate.includes(usage));
-      if (own.length === 0) throw syntaxError("a private key needs at least one usage");
-      const hash = hashNamed(parameters);
-      const numbers = generate(parameters, module);
-      const publicUsages = usages.filter((usage) => ofPublic.includes(usage));
-      return {
-        publicKey: made({ n: numbers.n, e: numbers.e }, hash, { extractable: true, usages: publicUsages }),
-        privateKey: made(numbers, hash, { extractable, usages: own }),
-      };
+    async generateKey(parameters, wanted) {
+      return keyPair(kind, wanted, (ofPublic, ofPrivate) => {
+        const hash = hashNamed(parameters);
+        const numbers = generate(parameters, module);
+        const { n, e } = numbers;
+        return { publicKey: made({ n, e }, hash, ofPublic), privateKey: made(numbers, hash, ofPrivate) };
+      });
     },
     importKey(data, parameters, wanted) {
       const hash = hashNamed(parameters);
-      const isPrivate = data.format === "pkcs8" || (data.format === "jwk" && data.jwk["d"] !== undefined);
-      requireUsages(wanted, isPrivate ? ofPrivate : ofPublic, name);
-      if (isPrivate && wanted.usages.length === 0) throw syntaxError("a private key needs at least one usage");
+      requireImport(data, kind, wanted);
       const numbers = readRsa(data, name, { use: name === "RSA-OAEP" ? "enc" : "sig", alg: alg(hash) }, wanted);
       check(numbers, module);
       return made(numbers, hash, wanted);

@@ -7,13 +7,12 @@ import {
   hashNamed,
   type KeyData,
   type Parameters,
-  requireUsages,
   type Wanted,
   wrongFormat,
 } from "./algorithm.ts";
 import { base64url, concatenated, fromBase64url } from "./bytes.ts";
 import { type Bytes, type CoreModule, type Part, withBlock } from "./core-module.ts";
-import { CryptoKey, materialOf, type Usage } from "./crypto-key.ts";
+import { CryptoKey, materialOf } from "./crypto-key.ts";
 import {
   bits,
   isSame,
@@ -28,8 +27,9 @@ import {
   writeSpki,
 } from "./der.ts";
 import type { EngineSubtle } from "./engine.ts";
-import { dataError, invalidAccess, notSupported, operationError, syntaxError } from "./errors.ts";
+import { dataError, notSupported, operationError } from "./errors.ts";
 import { common, type JsonWebKey, requireFit } from "./jwk.ts";
+import { keyPair, type PairUsages, requireFormat, requireImport } from "./key-pairs.ts";
 import { randomBytes } from "./random.ts";
 
 /** The functions of `crates/bridge/crypto/curves` for these curves. */
@@ -66,7 +66,7 @@ export function weierstrass(module: WeierstrassModule, engine: EngineSubtle): Al
   const digested = async (parameters: Parameters, data: Bytes) =>
     new Uint8Array(await engine.digest(hashNamed(parameters), data));
   const ecdsa: Algorithm = {
-    ...keysOf("ECDSA", ["sign"], ["verify"], points),
+    ...keysOf({ name: "ECDSA", ofPrivate: ["sign"], ofPublic: ["verify"] }, points),
     async sign(parameters, key, data) {
       const { number, width } = curveOf(key);
       const digest = await digested(parameters, data);
@@ -83,7 +83,7 @@ export function weierstrass(module: WeierstrassModule, engine: EngineSubtle): Al
     },
   };
   const ecdh: Algorithm = {
-    ...keysOf("ECDH", ["deriveKey", "deriveBits"], [], points),
+    ...keysOf({ name: "ECDH", ofPrivate: ["deriveKey", "deriveBits"], ofPublic: [] }, points),
     async deriveBits(parameters, key, length) {
       const other = otherKey(parameters, key);
       const { number, width } = curveOf(key);
@@ -147,7 +147,8 @@ class Points {
 }
 
 /** The operations on keys, which both algorithms share. */
-function keysOf(name: string, ofPrivate: readonly Usage[], ofPublic: readonly Usage[], points: Points): Algorithm {
+function keysOf(pair: PairUsages, points: Points): Algorithm {
+  const { name } = pair;
   const made = (curve: Curve, d: Bytes | undefined, point: Bytes | undefined, { extractable, usages }: Wanted) => {
     const material = { ...(d && { d }), ...(point && { point }) };
     const algorithm = { name, namedCurve: curve.name };
@@ -155,23 +156,16 @@ function keysOf(name: string, ofPrivate: readonly Usage[], ofPublic: readonly Us
   };
   return {
     name,
-    async generateKey(parameters, { extractable, usages }) {
+    async generateKey(parameters, wanted) {
       const curve = curveNamed(parameters);
-      requireUsages({ extractable, usages }, [...ofPrivate, ...ofPublic], name);
-      const own = usages.filter((usage) => ofPrivate.includes(usage));
-      if (own.length === 0) throw syntaxError("a private key needs at least one usage");
-      const { d, point } = generate(curve, points);
-      const publicUsages = usages.filter((usage) => ofPublic.includes(usage));
-      return {
-        publicKey: made(curve, undefined, point, { extractable: true, usages: publicUsages }),
-        privateKey: made(curve, d, point, { extractable, usages: own }),
-      };
+      return keyPair(pair, wanted, (ofPublic, ofPrivate) => {
+        const { d, point } = generate(curve, points);
+        return { publicKey: made(curve, undefined, point, ofPublic), privateKey: made(curve, d, point, ofPrivate) };
+      });
     },
     importKey(data, parameters, wanted) {
       const curve = curveNamed(parameters);
-      const isPrivate = data.format === "pkcs8" || (data.format === "jwk" && data.jwk["d"] !== undefined);
-      requireUsages(wanted, isPrivate ? ofPrivate : ofPublic, name);
-      if (isPrivate && wanted.usages.length === 0) throw syntaxError("a private key needs at least one usage");
+      requireImport(data, pair, wanted);
       const { d, point } = read(data, curve, name, wanted);
       points.check(d, point, curve);
       return made(curve, d, point, wanted);
@@ -262,15 +256,13 @@ function checkedPoint(bytes: Bytes, { name, width }: Curve): Bytes {
 function write(format: Format, key: CryptoKey, points: Points): Bytes | JsonWebKey {
   const curve = curveOf(key);
   const point = points.of(key);
-  const isPrivate = key.type === "private";
   const algorithm = [value(tags.oid, keyOid), value(tags.oid, curve.oid)];
   const d = materialOf(key)["d"];
   if (format === "jwk") {
     const [x, y] = [point.subarray(1, 1 + curve.width), point.subarray(1 + curve.width)].map(base64url);
     return { kty: "EC", crv: curve.name, x, y, ...(d && { d: base64url(d) }), ...common(key) };
   }
-  if (isPrivate !== (format === "pkcs8"))
-    throw invalidAccess(`a ${key.type} key of ${key.algorithm.name} is not exported as ${format}`);
+  requireFormat(format, key);
   if (format === "raw") return point.slice();
   if (format === "spki") return writeSpki(algorithm, point);
   if (d === undefined) throw wrongFormat(format, key.algorithm.name);

@@ -1,6 +1,6 @@
 //! Parts that the core modules behind `crypto.subtle` share: memory for the caller, and the reading of arguments.
 //!
-//! A module imports nothing and keeps nothing between calls. The caller (`cli/src/gaps/subtle/module.ts`) does four steps:
+//! A module imports nothing and keeps nothing between calls. The caller (`cli/src/gaps/subtle/core-module.ts`) does four steps:
 //!
 //! 1. `allocate` a block, and write all inputs into it, one behind the other.
 //! 2. Call a function with the block's address and the lengths of the inputs. Outputs stand in the same block, where the
@@ -30,6 +30,21 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
 pub const FAILED: i32 = -1;
 /// A key or another argument is not valid.
 pub const INVALID: i32 = -2;
+
+/// Calls a function that is generic over a hash function with the one of a number, which is the one in its name: 1, 256, 384 or
+/// 512. The caller's crate has `sha1` and `sha2`.
+#[macro_export]
+macro_rules! with_hash {
+    ($hash:expr, $function:ident($($argument:expr),*)) => {
+        match $hash {
+            1 => $function::<sha1::Sha1>($($argument),*),
+            256 => $function::<sha2::Sha256>($($argument),*),
+            384 => $function::<sha2::Sha384>($($argument),*),
+            512 => $function::<sha2::Sha512>($($argument),*),
+            _ => $crate::INVALID,
+        }
+    };
+}
 
 fn layout(size: usize) -> Option<Layout> {
     Layout::from_size_align(size.max(1), 16).ok()

@@ -3,7 +3,7 @@
 //! The padding is removed here, because `rsa` 0.10.0 accepts one whose first byte is not 0 (RFC 8017, section 7.1.2, step 3g).
 
 use crate::generate::write;
-use crate::{key, random, with_hash};
+use crate::{key, random};
 use alloc::vec;
 use rsa::hazmat::rsa_decrypt_and_check;
 use rsa::oaep::Oaep;
@@ -12,7 +12,7 @@ use rsa::traits::PublicKeyParts;
 use rsa::{BoxedUint, PrivateKey, PublicKey};
 use sha2::digest::{Digest, FixedOutputReset};
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
-use tenon_crypto_abi::{Arguments, FAILED, INVALID, length};
+use tenon_crypto_abi::{Arguments, FAILED, INVALID, length, with_hash};
 use zeroize::Zeroizing;
 
 /// Encrypts data.

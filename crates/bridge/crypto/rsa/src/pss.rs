@@ -1,11 +1,11 @@
 //! RSASSA-PSS.
 
-use crate::{key, random, with_hash};
+use crate::{key, random};
 use rsa::pss::Pss;
 use rsa::rand_core::CryptoRng;
 use rsa::{PrivateKey, PublicKey};
 use sha2::digest::{Digest, FixedOutputReset};
-use tenon_crypto_abi::{Arguments, FAILED, INVALID};
+use tenon_crypto_abi::{Arguments, FAILED, INVALID, with_hash};
 
 /// Signs a digest.
 ///

@@ -1,23 +1,10 @@
 //! Keys from secrets: HKDF (RFC 5869), PBKDF2 (RFC 8018) and scrypt (RFC 7914).
 //!
-//! A hash function is given by the number in its name: 1, 256, 384 or 512.
+//! A hash function is given by its number for [`with_hash`].
 
 use alloc::vec::Vec;
 use core::hint::black_box;
-use tenon_crypto_abi::{Arguments, FAILED, INVALID};
-
-/// Calls a function that is generic over a hash function with the one of a number.
-macro_rules! with_hash {
-    ($hash:expr, $function:ident($($argument:expr),*)) => {
-        match $hash {
-            1 => $function::<sha1::Sha1>($($argument),*),
-            256 => $function::<sha2::Sha256>($($argument),*),
-            384 => $function::<sha2::Sha384>($($argument),*),
-            512 => $function::<sha2::Sha512>($($argument),*),
-            _ => INVALID,
-        }
-    };
-}
+use tenon_crypto_abi::{Arguments, FAILED, INVALID, with_hash};
 
 /// Block: key, salt, info, output.
 #[unsafe(no_mangle)]
