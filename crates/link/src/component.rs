@@ -3,15 +3,15 @@
 use std::fmt::Write;
 
 use wasm_encoder::ComponentTypeSection;
-use wasmparser::{Parser, Payload, ValType, Validator};
+use wasmparser::{Parser, Payload, ValType};
 use wit_parser::abi::{AbiVariant, WasmType};
 use wit_parser::decoding::{DecodedWasm, decode};
 use wit_parser::{Function as WitFunction, FunctionKind, InterfaceId, Resolve, Type, TypeDefKind, WorldItem};
 
 use crate::error::LinkError;
 use crate::import_types::{RootTypes, Unsupported};
-use crate::limits::{MAX_BYTES, MAX_TYPE_BYTES};
-use crate::module::{Function, features};
+use crate::limits::MAX_TYPE_BYTES;
+use crate::module::{Function, check};
 
 /// A component that can be linked.
 #[derive(Clone, Debug)]
@@ -58,12 +58,7 @@ impl Component {
     ///
     /// The variants of [`LinkError`] about one module.
     pub fn read(bytes: &[u8]) -> Result<Self, LinkError> {
-        if bytes.len() > MAX_BYTES {
-            return Err(LinkError::TooLarge(bytes.len()));
-        }
-        // The decoder recurses.
-        tenon_screen::screen(bytes).map_err(LinkError::invalid)?;
-        Validator::new_with_features(features()).validate_all(bytes).map_err(LinkError::invalid)?;
+        check(bytes)?;
         let decoded = decode(bytes).map_err(|error| LinkError::Invalid(format!("{error:#}")))?;
         let DecodedWasm::Component(resolve, world) = decoded else {
             return Err(LinkError::Invalid("it is a package of interfaces and has no code".to_owned()));

@@ -104,10 +104,7 @@ pub fn link(component: &[u8], linked: &[Linked<'_>]) -> Result<Vec<u8>, LinkErro
     let found = EngineModule::find(component).map_err(LinkError::engine)?;
     // The component that contains the engine may be nested in others.
     let depth = found.path.len().saturating_sub(1);
-    let around = match depth.checked_sub(1).and_then(|above| found.path.get(above)) {
-        Some(above) => above.content.clone(),
-        None => 0..component.len(),
-    };
+    let around = found.content(depth);
     let Counts { modules: first, instances, engine } = Counts::of(component, around.start, around.end, &found)?;
     let mut made = component[around].to_vec();
     let mut section = Instances { section: InstanceSection::new(), next: instances };

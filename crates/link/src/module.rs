@@ -32,7 +32,7 @@ pub struct CoreModule {
 }
 
 /// Features that the runtime and current servers have, without those of garbage collection.
-pub(crate) fn features() -> WasmFeatures {
+fn features() -> WasmFeatures {
     (WasmFeatures::WASM2
         | WasmFeatures::TAIL_CALL
         | WasmFeatures::EXTENDED_CONST
@@ -40,6 +40,16 @@ pub(crate) fn features() -> WasmFeatures {
         | WasmFeatures::RELAXED_SIMD
         | WasmFeatures::COMPONENT_MODEL)
         .difference(WasmFeatures::GC_TYPES)
+}
+
+/// Refuses a file that is too large or not valid.
+pub(crate) fn check(bytes: &[u8]) -> Result<(), LinkError> {
+    if bytes.len() > MAX_BYTES {
+        return Err(LinkError::TooLarge(bytes.len()));
+    }
+    // The validator, and the decoder of components, need bounds on counts and depths.
+    tenon_screen::screen(bytes).map_err(LinkError::invalid)?;
+    Validator::new_with_features(features()).validate_all(bytes).map(drop).map_err(LinkError::invalid)
 }
 
 impl CoreModule {
@@ -54,12 +64,7 @@ impl CoreModule {
             _ if bytes.trim_ascii_start().starts_with(b"(") => return Err(LinkError::Text),
             _ => return Err(LinkError::NotWebAssembly),
         }
-        if bytes.len() > MAX_BYTES {
-            return Err(LinkError::TooLarge(bytes.len()));
-        }
-        // The validator needs bounds on counts and depths.
-        tenon_screen::screen(bytes).map_err(LinkError::invalid)?;
-        Validator::new_with_features(features()).validate_all(bytes).map_err(LinkError::invalid)?;
+        check(bytes)?;
         let mut types = Vec::new();
         let (mut functions, mut memories) = (Vec::new(), 0);
         let mut imports = Vec::new();

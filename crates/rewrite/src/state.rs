@@ -103,15 +103,21 @@ impl<'a> EngineModule<'a> {
         }
     }
 
-    /// Returns the whole with another content in the section of the path at this depth: 0 is the whole itself, 1 the outermost
+    /// Returns the range of the section of the path at this depth: 0 is the whole itself, 1 the content of the outermost
     /// section, and the path's length the engine.
+    #[must_use]
+    pub fn content(&self, depth: usize) -> Range<usize> {
+        match depth.checked_sub(1).and_then(|above| self.path.get(above)) {
+            Some(section) => section.content.clone(),
+            None => 0..self.bytes.len(),
+        }
+    }
+
+    /// Returns the whole with another content at a depth of [`content`](Self::content).
     #[must_use]
     pub fn replaced(&self, depth: usize, mut content: Vec<u8>) -> Vec<u8> {
         for (above, section) in self.path.iter().take(depth).enumerate().rev() {
-            let around = match above.checked_sub(1).and_then(|above| self.path.get(above)) {
-                Some(above) => above.content.clone(),
-                None => 0..self.bytes.len(),
-            };
+            let around = self.content(above);
             let mut made = Vec::with_capacity(around.len() + content.len());
             made.extend_from_slice(&self.bytes[around.start..section.start]);
             made.push(section.id);
