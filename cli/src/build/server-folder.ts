@@ -5,10 +5,9 @@ import { basename, dirname, extname, join } from "node:path";
 import { declarationOf } from "../cron.ts";
 import { systemReason, TenonError } from "../errors.ts";
 import { limits } from "../limits.ts";
-import { pullModule } from "../oci/pull.ts";
 import { camelCase } from "../project/config/key.ts";
 import type { Config } from "../project/config.ts";
-import { moduleFiles, type Pull } from "../project/modules.ts";
+import { moduleFiles, pulledFile } from "../project/modules.ts";
 import type { Project } from "../project/project.ts";
 import { filesToServe } from "../serve/configuration.ts";
 
@@ -30,8 +29,7 @@ export interface ServerFolder {
  */
 export async function writeServerFolder(project: Project, folder: string): Promise<ServerFolder> {
   const { files, named } = await filesToServe([], project);
-  const pull: Pull = async (reference, verifyKey) => (await pullModule(reference, { verifyKey })).path;
-  const modules = await moduleFiles(files, named, project, pull);
+  const modules = await moduleFiles(files, named, project, pulledFile);
   const partial = join(dirname(folder), `.${basename(folder)}.${process.pid}.part`);
   try {
     await mkdir(partial, { recursive: true });

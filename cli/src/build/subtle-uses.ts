@@ -1,5 +1,5 @@
 import { type Node, parseSync } from "oxc-parser";
-import { walk } from "./used-names.ts";
+import { memberName, walk } from "./used-names.ts";
 
 /** Operations that the engine's `crypto.subtle` lacks. */
 const lacking: ReadonlySet<string> = new Set([
@@ -100,7 +100,7 @@ function usesIn(file: string, text: string): { operations: Set<string>; readsHma
   };
 
   walk(root, [], (node, above) => {
-    if (node.type === "MemberExpression" && propertyOf(node) === "subtle") noteUse(node, above);
+    if (node.type === "MemberExpression" && memberName(node) === "subtle") noteUse(node, above);
     // const { subtle } = crypto
     if (node.type === "Property" && above.at(-1)?.type === "ObjectPattern" && keyOf(node) === "subtle") {
       const { value } = node as unknown as { value: Node };
@@ -136,14 +136,8 @@ const sameValue = /^(?:Chain|Logical|Parenthesized|TSAs|TSNonNull|TSSatisfies)Ex
 
 /** The name of the member of an object that an expression takes; `*` when it is computed. */
 function memberOf(node: Node, parent: Node): string | undefined {
-  if (parent.type === "MemberExpression" && parent.object === node) return propertyOf(parent) ?? "*";
+  if (parent.type === "MemberExpression" && parent.object === node) return memberName(parent) ?? "*";
   return undefined;
-}
-
-function propertyOf(node: Node & { type: "MemberExpression" }): string | undefined {
-  const property = node.property as Node;
-  if (!node.computed) return property.type === "Identifier" ? property.name : undefined;
-  return property.type === "Literal" && typeof property.value === "string" ? property.value : undefined;
 }
 
 const nameOf = (node: Node): string | undefined => (node.type === "Identifier" ? node.name : undefined);

@@ -113,6 +113,12 @@ export function placeOf(lines: readonly string[], at: number): Pick<Use, "line" 
 const isTryOf = (inner: Node) => (node: Node) =>
   node.type === "TryStatement" && node.block.start <= inner.start && inner.end <= node.block.end;
 
+/** The name of the member that an expression takes; undefined when it is computed. */
+export function memberName({ computed, property }: Extract<Node, { type: "MemberExpression" }>): string | undefined {
+  if (!computed) return property.type === "Identifier" ? property.name : undefined;
+  return property.type === "Literal" && typeof property.value === "string" ? property.value : undefined;
+}
+
 /** The module that a call of `require` names. */
 function requiredBy(node: Node): string | undefined {
   if (node.type !== "CallExpression" || node.callee.type !== "Identifier" || node.callee.name !== "require")

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { suggestPort } from "../options.ts";
-import { fileOfSource, moduleOptions } from "../project/modules.ts";
+import { fileOfSource, moduleOptions, pulledFile } from "../project/modules.ts";
 import { dependencies, moduleName, type Project } from "../project/project.ts";
 import { withEnvironmentFile } from "../project/secrets.ts";
 import type { servingOptions } from "../project/serving.ts";
@@ -148,9 +148,4 @@ export class DevServer {
   #setState(build: number): void {
     this.runtime.setPage(statePath, { contentType: "application/json", body: buildState(build), unlisted: true });
   }
-}
-
-async function pulledFile(reference: string, verifyKey: string | undefined): Promise<string> {
-  const { pullModule } = await import("../oci/pull.ts");
-  return (await pullModule(reference, { verifyKey })).path;
 }

@@ -13,6 +13,12 @@ import { resolveSidecars } from "./sidecars.ts";
 /** Pulls the component of a reference, and returns its file. `verifyKey` is the file of the key that must have signed it. */
 export type Pull = (reference: string, verifyKey: string | undefined) => Promise<string>;
 
+/** A {@link Pull} that shows nothing. */
+export const pulledFile: Pull = async (reference, verifyKey) => {
+  const { pullModule } = await import("../oci/pull.ts");
+  return (await pullModule(reference, { verifyKey })).path;
+};
+
 /** Modules by name, as `Runtime.create` takes them. */
 export type NamedModules = Readonly<Record<string, string | FileOptions>>;
 

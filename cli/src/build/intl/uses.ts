@@ -1,4 +1,5 @@
 import type { Node } from "oxc-parser";
+import { memberName } from "../used-names.ts";
 import { type IntlName, intlClasses } from "./classes.ts";
 import { isIntlName, type Locales } from "./locales.ts";
 
@@ -123,12 +124,6 @@ function isTag(text: string): boolean {
   } catch {
     return false;
   }
-}
-
-function memberName(node: Extract<Node, { type: "MemberExpression" }>): string | undefined {
-  const { property } = node;
-  if (!node.computed) return property.type === "Identifier" ? property.name : undefined;
-  return property.type === "Literal" && typeof property.value === "string" ? property.value : undefined;
 }
 
 const asWhole = (node: Node): IntlUse => ({
