@@ -6,20 +6,12 @@
 // The packages are installed into a temporary folder; `--keep` names one that is kept and reused. Each result that differs
 // must have a reason in reasons.mjs; otherwise the exit code is 1.
 import { execFileSync, spawnSync } from "node:child_process";
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { fail, root, run, say, setUp } from "../setup.mjs";
+import { installIn } from "../packages-in.mjs";
+import { fail, root, setUp } from "../setup.mjs";
 import { locales, results } from "./cases.mjs";
 import { reasonFor } from "./reasons.mjs";
 import { writeTable } from "./table.mjs";
@@ -62,13 +54,7 @@ function install() {
   );
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module", dependencies }));
-  if (!Object.keys(dependencies).every((name) => existsSync(join(folder, "node_modules", name)))) {
-    say(`Installing the packages of formatjs into ${folder}`);
-    run("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"], { cwd: folder });
-  }
-  mkdirSync(join(folder, "node_modules/@tenon"), { recursive: true });
-  const sdk = join(folder, "node_modules/@tenon/sdk");
-  if (!existsSync(sdk)) symlinkSync(join(root, "ts-sdk"), sdk);
+  installIn(folder, Object.keys(dependencies));
 }
 
 /** Builds a component that answers with a value as JSON. */

@@ -7,22 +7,14 @@
 // table is not written. The exit code is 1 when a package without a reason in reasons.mjs fails, or one with a reason
 // passes.
 import { spawn, spawnSync } from "node:child_process";
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
-import { root, run, say, setUp } from "../setup.mjs";
+import { installIn } from "../packages-in.mjs";
+import { root, setUp } from "../setup.mjs";
 import { packages } from "./list.mjs";
 import { reasons } from "./reasons.mjs";
 import { table } from "./table.mjs";
@@ -62,13 +54,7 @@ function install() {
   for (const name of Object.values(packages).flat())
     copyFileSync(join(here, "programs", fileOf(name)), join(folder, "programs", fileOf(name)));
   const listed = Object.keys(JSON.parse(readFileSync(join(folder, "package.json"), "utf8")).dependencies);
-  if (!listed.every((name) => existsSync(join(folder, "node_modules", name)))) {
-    say(`Installing the packages into ${folder}`);
-    run("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"], { cwd: folder });
-  }
-  mkdirSync(join(folder, "node_modules/@tenon"), { recursive: true });
-  const sdk = join(folder, "node_modules/@tenon/sdk");
-  if (!existsSync(sdk)) symlinkSync(join(root, "ts-sdk"), sdk);
+  installIn(folder, listed);
 }
 
 function versionOf(name) {
