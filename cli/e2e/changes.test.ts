@@ -5,8 +5,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { freePort } from "../../testing/free-port.ts";
 import { send } from "./http.ts";
-import { echoProject, freePort, helloProject, type Running, startTenon, tenon } from "./servers.ts";
+import { echoProject, helloProject, type Running, startTenon, tenon } from "./servers.ts";
 
 const [hello, echo] = [join(helloProject, "dist/hello.wasm"), join(echoProject, "dist/echo.wasm")];
 let folder: string;

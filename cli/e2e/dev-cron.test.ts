@@ -1,6 +1,7 @@
 /** Cron of `tenon dev`, with a component that is called: by hand, by the clock, and after another start. */
 import { expect, test } from "vitest";
-import { develop, developing, freePort, project, served } from "./develop.ts";
+import { freePort } from "../../testing/free-port.ts";
+import { develop, developing, project, served } from "./develop.ts";
 import { type Answer, send } from "./http.ts";
 
 developing();

@@ -2,9 +2,10 @@
 import { join } from "node:path";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { freePort } from "../../testing/free-port.ts";
 import { describeWith } from "../../testing/needs.ts";
 import { findProgram } from "../../testing/programs.ts";
-import { develop, developing, freePort, project, served } from "./develop.ts";
+import { develop, developing, project, served } from "./develop.ts";
 import { send } from "./http.ts";
 
 developing();

@@ -1,6 +1,7 @@
 /** A queue of `tenon dev`: a module sends, and its route handles the message, which is delivered again when it fails. */
 import { expect, test } from "vitest";
-import { develop, developing, freePort, project, served } from "./develop.ts";
+import { freePort } from "../../testing/free-port.ts";
+import { develop, developing, project, served } from "./develop.ts";
 import { send } from "./http.ts";
 
 developing();

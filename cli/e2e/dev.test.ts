@@ -2,7 +2,8 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { develop, developing, freePort, project, served } from "./develop.ts";
+import { freePort } from "../../testing/free-port.ts";
+import { develop, developing, project, served } from "./develop.ts";
 import { type Answer, send } from "./http.ts";
 import { alive, descendants } from "./processes.ts";
 

@@ -1,5 +1,4 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll } from "vitest";
 import { Pty } from "./pty.ts";
@@ -42,13 +41,4 @@ export async function served(terminal: Pty, name: string): Promise<{ base: strin
   const [, url = ""] = await terminal.sees(new RegExp(`Serve (http://\\S+)/run/${name}/\n`));
   const [, services = ""] = await terminal.sees(/Services (http:\/\/\S+)\/\n/);
   return { base: `${url}/run/${name}`, url, services };
-}
-
-/** A port that nobody listens at. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

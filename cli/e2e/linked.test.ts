@@ -137,7 +137,7 @@ async function measures(ask: Ask): Promise<void> {
   expect((await ask("/grow?value=-1")).body).toMatchObject({ error: expect.stringContaining("RangeError") });
 }
 
-/** What one request keeps in a module, the next one does not find, however the first one ends. */
+/** Each request finds a module in its first state, however the request before has ended. */
 async function isolates(ask: Ask): Promise<void> {
   expect((await ask("/keep?value=7")).body).toEqual({ memory: 7, global: 7, table: 1, count: 1, calls: 1 });
   expect((await ask("/kept")).body).toEqual(fresh);

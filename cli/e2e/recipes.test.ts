@@ -3,9 +3,9 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { freePort } from "../../testing/free-port.ts";
 import { testWith } from "../../testing/needs.ts";
 import { findProgram } from "../../testing/programs.ts";
-import { freePort } from "./develop.ts";
 import { expectAnswers, greeting, program, RecipeFolder } from "./recipes.ts";
 import { root, tenon } from "./servers.ts";
 

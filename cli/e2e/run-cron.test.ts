@@ -2,10 +2,11 @@
 import { type ChildProcess, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
+import { freePort } from "../../testing/free-port.ts";
 import { type Ask, askAt } from "../test/services/ask.ts";
 import { startProcess } from "../test/services/sidecar-process.ts";
 import { folder } from "../test/services/stores.ts";
-import { develop, developing, freePort, project, served } from "./develop.ts";
+import { develop, developing, project, served } from "./develop.ts";
 import { type Running, startTenon, tenon } from "./servers.ts";
 
 developing();

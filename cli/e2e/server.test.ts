@@ -5,9 +5,10 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/pr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { freePort } from "../../testing/free-port.ts";
 import { developing, project } from "./develop.ts";
 import { send } from "./http.ts";
-import { freePort, root, tenon } from "./servers.ts";
+import { root, tenon } from "./servers.ts";
 
 developing();
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { createServer } from "node:net";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { freePort } from "../../testing/free-port.ts";
 import { findProgram, type ProgramName } from "../../testing/programs.ts";
 import { send } from "./http.ts";
 
@@ -161,15 +161,6 @@ async function withErrors<T>(promise: Promise<T>, errors: () => string): Promise
   } catch (error) {
     throw new Error(`${(error as Error).message}; it said:\n${errors()}`);
   }
-}
-
-/** A port that nothing listens on now. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /** The projects that tests serve. */

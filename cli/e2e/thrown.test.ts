@@ -1,7 +1,8 @@
 /** The page that `tenon dev` gives a browser whose request ended in an exception. */
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
-import { develop, developing, freePort, project, served } from "./develop.ts";
+import { freePort } from "../../testing/free-port.ts";
+import { develop, developing, project, served } from "./develop.ts";
 import { send } from "./http.ts";
 
 developing();

@@ -3,8 +3,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { vi } from "vitest";
+import { freePort } from "../../../testing/free-port.ts";
 import { findProgram } from "../../../testing/programs.ts";
-import { freePort } from "../../e2e/servers.ts";
 
 /** Starts Debian's `docker-registry` with an empty store. `more` is added to its configuration. */
 export async function startRegistry(

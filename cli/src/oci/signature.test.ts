@@ -176,7 +176,7 @@ describeWith("docker-registry", "signatures in a registry", () => {
     await expect(create("unsigned", { verifyKey: ours })).rejects.toThrow("is not signed");
     await expect(create("unsigned", {}, { verifyKey: pathToFileURL(ours) })).rejects.toThrow("is not signed");
     await expect(create("eight", { verifyKey: ours }, { verifyKey: theirs })).rejects.toThrow("is by the key");
-    // What is signed is loaded; that it is not a component is seen only then.
+    // A signed file is loaded, and only then found to be no component.
     await expect(create("eight", { verifyKey: theirs }, { verifyKey: ours })).rejects.toThrow("it is not WebAssembly");
     await expect(create("eight", { verifyKey: 1 as never })).rejects.toThrow(
       "`verifyKey` must be a path or a file: URL",

@@ -4,8 +4,9 @@ import { once } from "node:events";
 import { rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
+import { freePort } from "../../../testing/free-port.ts";
 import { findProgram } from "../../../testing/programs.ts";
-import { folder, freePort, type RedisStore, redisCommand, runRedis, type Store } from "./stores.ts";
+import { folder, type RedisStore, redisCommand, runRedis, type Store } from "./stores.ts";
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 

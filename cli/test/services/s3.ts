@@ -2,10 +2,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
+import { freePort } from "../../../testing/free-port.ts";
 import { findProgram } from "../../../testing/programs.ts";
 import { Sidecar } from "../../src/sidecar.ts";
 import { askAt } from "./ask.ts";
-import { folder, freePort, type Store } from "./stores.ts";
+import { folder, type Store } from "./stores.ts";
 import type { Target } from "./targets.ts";
 
 /** The sidecar over a bucket. */

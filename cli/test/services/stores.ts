@@ -1,9 +1,10 @@
 /** The stores behind sidecars, real ones, each started for the tests in a folder of its own and gone at the end. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { chownSync, existsSync, mkdtempSync, rmSync } from "node:fs";
-import { connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
+import { freePort } from "../../../testing/free-port.ts";
 import { findProgram } from "../../../testing/programs.ts";
 import { postgresProgram } from "../../../ts-sdk/test/sql/postgres.ts";
 
@@ -127,15 +128,6 @@ export async function runRedis(directory: string, more: readonly string[]): Prom
       rmSync(directory, { recursive: true, force: true });
     },
   };
-}
-
-/** A port that nothing listens on. */
-export async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
-  const { port } = probe.address() as { port: number };
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
 }
 
 /** Resolves when something listens on a socket. */
