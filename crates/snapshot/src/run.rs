@@ -262,6 +262,6 @@ pub(crate) fn configured_for(cpu: Option<&Cpu>) -> Result<wasmtime::Engine, Snap
         cpu.configure(&mut config).map_err(SnapshotError::engine)?;
     }
     // No one needs positions in the engine's code. Without the address map, the code is a quarter smaller.
-    config.epoch_interruption(true).generate_address_map(false);
+    config.epoch_interruption(true).generate_address_map(false).concurrency_support(false);
     wasmtime::Engine::new(&config).map_err(SnapshotError::engine)
 }
