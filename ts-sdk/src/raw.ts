@@ -12,6 +12,8 @@ export interface RawRequest {
   readonly headers: RawHeader[];
   /** The value of `content-type` in `headers`, from a host that can read it alone; values are joined by `", "`. */
   readonly contentType?: string | undefined;
+  /** The value of `host` in `headers`, from a host that can read it alone. */
+  readonly host?: string | undefined;
   readonly body?: Uint8Array | undefined;
   /** The body in place of `body`, when it arrives while the handler runs. */
   readonly upload?: ArrivingBody | undefined;

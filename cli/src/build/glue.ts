@@ -133,7 +133,11 @@ class GlueRequest {
   }
 
   get contentType(): string | undefined {
-    return glue.current === this ? glueContentType(this.call[4], this.call[5]) : undefined;
+    return glue.current === this ? glueHeader("content-type", this.call[4], this.call[5]) : undefined;
+  }
+
+  get host(): string | undefined {
+    return glue.current === this ? glueHeader("host", this.call[4], this.call[5]) : undefined;
   }
 }
 
@@ -155,15 +159,15 @@ function glueHeaders(at: number, count: number): [string, Uint8Array][] {
   return headers;
 }
 
-/** The value of `content-type` among the headers at an address; of several, all. */
-function glueContentType(at: number, count: number): string | undefined {
+/** The value of a header, by its lower-case name, among the headers at an address; of several, all. */
+function glueHeader(wanted: string, at: number, count: number): string | undefined {
   if (at + 16 * count > glue.size) glueView();
   const { words } = glue;
   let found: string | undefined;
   for (let index = 0, word = at >> 2; index < count; index++, word += 4) {
-    if (words[word + 1] !== 12) continue;
-    const name = glueText(words[word] as number, 12);
-    if (name !== "content-type" && name.toLowerCase() !== "content-type") continue;
+    if (words[word + 1] !== wanted.length) continue;
+    const name = glueText(words[word] as number, wanted.length);
+    if (name !== wanted && name.toLowerCase() !== wanted) continue;
     const value = glueText(words[word + 2] as number, words[word + 3] as number);
     found = found === undefined ? value : `${found}, ${value}`;
   }
@@ -208,25 +212,62 @@ function glueFree(call: GlueCall): void {
 
 /** The environment, as pairs: `getEnvironment` of `wasi:cli/environment`. */
 function glueEnvironment(): [name: string, value: string][] {
+  const entries: [string, string][] = [];
+  glueEachVariable((nameAt, nameLength, valueAt, valueLength) => {
+    entries.push([glueText(nameAt, nameLength), glueText(valueAt, valueLength)]);
+  });
+  return entries;
+}
+
+/** The values of some variables of the environment, in the order of the names. Only their values are decoded. */
+function glueVariables(names: readonly string[]): (string | undefined)[] {
+  const values: (string | undefined)[] = [];
+  const wanted: Uint8Array[] = [];
+  for (let index = 0; index < names.length; index++) {
+    values.push(undefined);
+    wanted.push(glueName(names[index] as string));
+  }
+  glueEachVariable((nameAt, nameLength, valueAt, valueLength) => {
+    for (let index = 0; index < wanted.length; index++) {
+      const name = wanted[index] as Uint8Array;
+      if (name.length !== nameLength || values[index] !== undefined) continue;
+      if (glueEquals(name, nameAt)) values[index] = glueText(valueAt, valueLength);
+    }
+  });
+  return values;
+}
+
+/** Reports whether the memory holds these bytes at an address. Names of variables differ at their ends. */
+function glueEquals(name: Uint8Array, at: number): boolean {
+  if (at + name.length > glue.size) glueView();
+  const { bytes } = glue;
+  for (let index = name.length - 1; index >= 0; index--) {
+    if (bytes[at + index] !== name[index]) return false;
+  }
+  return true;
+}
+
+/** Reads the environment, passes the places of each variable's texts on, and frees them. */
+function glueEachVariable(
+  read: (nameAt: number, nameLength: number, valueAt: number, valueLength: number) => void,
+): void {
   const at = $getEnvironment();
   if (at + 8 > glue.size) glueView();
   const list = glue.words[at >> 2] as number;
   const count = glue.words[(at >> 2) + 1] as number;
   if (list + 16 * count > glue.size) glueView();
   const { words } = glue;
-  const entries: [string, string][] = [];
   for (let index = 0, word = list >> 2; index < count; index++, word += 4) {
     const nameAt = words[word] as number;
     const nameLength = words[word + 1] as number;
     const valueAt = words[word + 2] as number;
     const valueLength = words[word + 3] as number;
-    entries.push([glueText(nameAt, nameLength), glueText(valueAt, valueLength)]);
+    read(nameAt, nameLength, valueAt, valueLength);
     if (nameLength !== 0) $dealloc(nameAt, nameLength, 1);
     if (valueLength !== 0) $dealloc(valueAt, valueLength, 1);
   }
   if (count !== 0) $dealloc(list, 16 * count, 4);
   $dealloc(at);
-  return entries;
 }
 
 /** A header's name, or a method, as bytes. */
@@ -331,7 +372,7 @@ function warmUpGlue(): void {
   if (list + 16 > glue.size) glueView();
   glue.words.set([name.at, name.length, value.at, value.length], list >> 2);
   glueHeaders(list, 1);
-  glueContentType(list, 1);
+  glueHeader("content-type", list, 1);
   const response = $realloc(0, 0, 4, 24);
   void glueHandle(method.at, method.length, path.at, path.length, list, 1, 1, body.at, body.length, response);
 }
@@ -343,10 +384,13 @@ const functions = [
   GlueRequest,
   glueCopy,
   glueHeaders,
-  glueContentType,
+  glueHeader,
   glueEnd,
   glueFree,
   glueEnvironment,
+  glueVariables,
+  glueEquals,
+  glueEachVariable,
   glueName,
   glueList,
   glueRespond,
@@ -366,6 +410,7 @@ let glue = {
 };
 ${functions.map((each) => each.toString()).join("\n")}
 contentGlobal[Symbol.for("tenon.calls")] = glueStart;
+contentGlobal[Symbol.for("tenon.variables")] = glueVariables;
 contentGlobal[Symbol.for("tenon.modules")] = { memory: $memory, allocate: $realloc, free: $dealloc, ask: glueAsk };
 `
     .replaceAll("glueHandle", "export_handler_0_1_0$handle")

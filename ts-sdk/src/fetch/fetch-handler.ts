@@ -3,7 +3,7 @@ import { send } from "../app/send.ts";
 import { encodeValue } from "../http/headers.ts";
 import { streamOf } from "../http/pieces.ts";
 import { problem } from "../http/problem.ts";
-import { Request as TenonRequest, WARM_UP } from "../http/request.ts";
+import { WARM_UP } from "../http/request.ts";
 import { problemResponse } from "../http/response.ts";
 import { isBodiless } from "../http/status.ts";
 import { takeUploads } from "../http/upload.ts";
@@ -18,6 +18,7 @@ import { type Request, requestOf } from "./classes/request.ts";
 import { lengthOf, Response } from "./classes/response.ts";
 import { installListeners } from "./listeners.ts";
 import { rehearseApp } from "./rehearse-app.ts";
+import { requestUrl } from "./request-url.ts";
 import type { App, FetchResponse } from "./types.ts";
 
 installFetchClasses();
@@ -119,23 +120,14 @@ async function settled(pending: readonly Promise<unknown>[]): Promise<void> {
 }
 
 function requestFrom(raw: RawRequest): Request {
-  let read: TenonRequest | undefined;
-  const given = () => {
-    read ??= new TenonRequest(raw);
-    return read;
-  };
   const { method } = raw;
   let body: Body | null = null;
   if (method !== "GET" && method !== "HEAD") {
     if (raw.upload) body = new Body({ kind: "upload", value: raw.upload });
-    else if (raw.body !== undefined) body = new Body({ kind: "whole", value: given().body as Uint8Array });
+    // A component's bindings are of another realm, whose Uint8Array is not the app's.
+    else if (raw.body !== undefined) body = new Body({ kind: "whole", value: new Uint8Array(raw.body) });
   }
-  return requestOf(
-    method,
-    () => given().url,
-    headersOf(() => given().headers),
-    body,
-  );
+  return requestOf(method, () => requestUrl(raw), headersOf(raw), body);
 }
 
 /** @param waited waits for the promises given to `waitUntil` */

@@ -46,7 +46,8 @@ export class Headers implements Iterable<readonly [name: string, value: string]>
 // A header's value is bytes; as text, one character stands for one byte (a ByteString in the Fetch and Web IDL
 // standards). So every value survives unchanged, whatever its encoding.
 
-function decodeValue(value: Uint8Array | string): string {
+/** Decodes a value as the host passes it. */
+export function decodeValue(value: Uint8Array | string): string {
   if (typeof value === "string") return value;
   // In one call, up to the limit of a call's arguments.
   if (value.length <= MAX_ARGUMENTS) return String.fromCharCode.apply(undefined, value as unknown as number[]);

@@ -1,4 +1,5 @@
-import { isToken } from "../../http/headers.ts";
+import { decodeValue, isToken } from "../../http/headers.ts";
+import type { RawHeader, RawRequest } from "../../raw.ts";
 
 /** The argument of `new Headers()` (Fetch, section 5.1). */
 export type HeadersInit = Headers | Iterable<readonly [string, string]> | Readonly<Record<string, string>>;
@@ -19,9 +20,6 @@ const VALUES = Symbol();
 const COOKIES = Symbol();
 const SOURCE = Symbol();
 
-/** Reads a host's headers, when they are first asked for. */
-export type HeaderSource = () => Iterable<readonly [name: string, value: string]>;
-
 /** Checked names, with their lower-case form. */
 const known = new Map<string, string>();
 
@@ -29,7 +27,8 @@ const known = new Map<string, string>();
 export class Headers {
   declare [VALUES]: Map<string, string>;
   declare [COOKIES]: string[];
-  declare [SOURCE]: HeaderSource | undefined;
+  /** The request whose headers the host passes when they are first asked for. */
+  declare [SOURCE]: Pick<RawRequest, "headers"> | undefined;
 
   constructor(init?: HeadersInit) {
     this[VALUES] = new Map();
@@ -138,9 +137,9 @@ function add(headers: Headers, name: string, value: string): void {
 }
 
 /** The headers of a request, read when they are first asked for. */
-export function headersOf(source: HeaderSource): Headers {
+export function headersOf(raw: Pick<RawRequest, "headers">): Headers {
   const headers = new Headers();
-  headers[SOURCE] = source;
+  headers[SOURCE] = raw;
   return headers;
 }
 
@@ -150,7 +149,11 @@ function loaded(headers: Headers): Headers {
   if (source === undefined) return headers;
   headers[SOURCE] = undefined;
   const { [VALUES]: values } = headers;
-  for (const [name, value] of source()) {
+  const { headers: given } = source;
+  for (let i = 0; i < given.length; i++) {
+    const header = given[i] as RawHeader;
+    const name = header[0].toLowerCase();
+    const value = decodeValue(header[1]);
     if (name === COOKIE) headers[COOKIES].push(value);
     else join(values, name, value);
   }
