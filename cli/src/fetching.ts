@@ -1,3 +1,4 @@
+/** `Runtime.fetch`: checks of its arguments, aborting, and the end of a runtime. */
 import type { Runtime as NativeRuntime } from "@tenon/native";
 import { Answer } from "./answer.ts";
 import { Calls } from "./calls.ts";

@@ -1,3 +1,4 @@
+/** The generated entry of a bundle, which connects the handler module with the component's exports. */
 import { thrownPage } from "../dev/error-page.ts";
 import { ownTimers } from "./own-timers.ts";
 import { warmUpEngine } from "./warm-up-engine.ts";

@@ -1,3 +1,4 @@
+/** `group`: routes under a common prefix. */
 import { checkMiddleware } from "../middleware/check.ts";
 import type { AddsOf, AnyMiddleware, Chain, Empty } from "../middleware/types.ts";
 import type { Around } from "../routing/step.ts";

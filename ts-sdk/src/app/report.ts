@@ -1,3 +1,4 @@
+/** Reports exceptions in the log, without secrets. */
 import { platform } from "../platform.ts";
 
 /** The limit of causes that are written for an error. */

@@ -1,3 +1,4 @@
+/** `routes`: an app from its definitions. */
 import { checkMiddleware } from "../middleware/check.ts";
 import type { AddsOf, AnyMiddleware, Chain, Empty } from "../middleware/types.ts";
 import { buildingKey, platform } from "../platform.ts";

@@ -1,3 +1,4 @@
+/** `httpClient`: calls to other hosts, with limits. */
 import { isBytes } from "../http/bytes.ts";
 import { checkHeader, encodeValue, Headers, isToken } from "../http/headers.ts";
 import { writeJson } from "../http/json.ts";

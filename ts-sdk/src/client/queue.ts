@@ -1,3 +1,4 @@
+/** The client of the sidecar `queue`. */
 import { askSidecar } from "./sidecar.ts";
 
 /** How a message is delivered. */

@@ -1,3 +1,4 @@
+/** Cookies: reading, writing, signing. */
 import { encodeBase64Url } from "../encoding/base64.ts";
 import { hmac } from "../middleware/hmac.ts";
 import { safeEqual } from "../middleware/safe-equal.ts";

@@ -1,3 +1,4 @@
+/** Headers: the class that handlers read, and checks of names and values. */
 import { encodeUtf8 } from "../platform.ts";
 
 /** The headers of a request or of a fetched answer, in the order they came. Names are case-insensitive. */

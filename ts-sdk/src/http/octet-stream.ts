@@ -1,3 +1,4 @@
+/** `octetStream`: bodies of any size, as the handler reads them. */
 import { problem } from "../http/problem.ts";
 import type { StandardSchema } from "../schema/standard.ts";
 import { refuseUnknown } from "../schema/unknown.ts";

@@ -1,3 +1,4 @@
+/** Responses and the helpers that make them. */
 import { encodeUtf8 } from "../platform.ts";
 import { isBytes } from "./bytes.ts";
 import { type CookieOptions, withCookie } from "./cookies.ts";

@@ -1,3 +1,4 @@
+/** `cors`: answers that pages of other origins may read (Fetch, section 3.3). */
 import { isToken } from "../http/headers.ts";
 import type { Request } from "../http/request.ts";
 import { type Response, verbatimResponse, withHeaders } from "../http/response.ts";

@@ -1,3 +1,4 @@
+/** `jwt`: verifies JSON Web Tokens (RFC 7519). */
 import { decodeBase64, decodeBase64Url } from "../encoding/base64.ts";
 import { encodeHex } from "../encoding/hex.ts";
 import { isBytes } from "../http/bytes.ts";

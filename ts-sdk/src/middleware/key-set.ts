@@ -1,3 +1,4 @@
+/** Sets of keys at a URL, for `jwt`. */
 import type { cache } from "../client/cache.ts";
 import { httpClient } from "../client/http-client.ts";
 import type { JsonWebKeySet } from "./jwt.ts";

@@ -1,3 +1,4 @@
+/** `rateLimit`: bounds the requests of a client, counted in the sidecar `cache`. */
 import { cache } from "../client/cache.ts";
 import { SidecarError } from "../client/sidecar.ts";
 import type { Request } from "../http/request.ts";

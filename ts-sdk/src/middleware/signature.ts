@@ -1,3 +1,4 @@
+/** `signature`: verifies the signatures of webhooks. */
 import { decodeBase64, encodeBase64 } from "../encoding/base64.ts";
 import { encodeHex } from "../encoding/hex.ts";
 import { type Request, rawBody } from "../http/request.ts";

@@ -1,3 +1,4 @@
+/** Loads a handler module in Node, with its sources. */
 import { createRequire } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { compileFunction } from "node:vm";

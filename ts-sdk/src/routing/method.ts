@@ -1,3 +1,4 @@
+/** `get`, `post`, `put`, `patch` and `del`: declarations of routes. */
 import { isBodiless } from "../http/status.ts";
 import { buildingKey, platform } from "../platform.ts";
 import type { Fields, ObjectSchema } from "../schema/object.ts";

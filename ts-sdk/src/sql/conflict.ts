@@ -3,7 +3,7 @@ import type { ConflictNode } from "./ast.ts";
 import { readColumns, refuseUnknown } from "./call.ts";
 import { SqlError } from "./errors.ts";
 import { isPlainObject } from "./filter.ts";
-import type { AnyRow, Assignments, ColumnOf } from "./filter_types.ts";
+import type { AnyRow, Assignments, ColumnOf } from "./filter-types.ts";
 
 /** The action when a row with the same values in `columns` exists. */
 export type OnConflict<Row = AnyRow> = ConflictUpdate<Row> | ConflictNothing<Row>;

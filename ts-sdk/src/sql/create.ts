@@ -1,3 +1,4 @@
+/** `sqlCreate`: INSERT. */
 import { readValue } from "./assignments.ts";
 import type { InsertNode } from "./ast.ts";
 import { isDialect, readColumns, readTable, refuseUnknown, type TableArgument } from "./call.ts";
@@ -5,7 +6,7 @@ import { type OnConflict, readConflict } from "./conflict.ts";
 import { type Dialect, postgres } from "./dialect.ts";
 import { SqlError } from "./errors.ts";
 import { isPlainObject } from "./filter.ts";
-import type { AnyRow, Assignments, ColumnOf } from "./filter_types.ts";
+import type { AnyRow, Assignments, ColumnOf } from "./filter-types.ts";
 import { print, type Statement } from "./print.ts";
 import type { Value } from "./value.ts";
 

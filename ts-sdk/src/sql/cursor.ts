@@ -1,3 +1,4 @@
+/** Cursors: places in an ordered list of rows. */
 import type { OrderTerm } from "./ast.ts";
 import { CursorError, SqlError } from "./errors.ts";
 import { MAX_CURSOR_KEYS, MAX_CURSOR_TEXT } from "./limits.ts";

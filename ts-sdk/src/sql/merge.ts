@@ -6,7 +6,7 @@ import { type FilterGuard, isPlainObject } from "./filter.ts";
 import { holdsKind } from "./kind.ts";
 import { DEFAULT_MAX_CONDITIONS, DEFAULT_MAX_DEPTH, DEFAULT_MAX_LIST, HARD_MAX_DEPTH } from "./limits.ts";
 import { isOperator } from "./operators.ts";
-import { countParams } from "./param_count.ts";
+import { countParams } from "./param-count.ts";
 import { isWellFormed } from "./text.ts";
 
 /** The caller's rules; see `ReadOptions` for their meaning. */

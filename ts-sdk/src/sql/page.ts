@@ -1,3 +1,4 @@
+/** `pageInfo`: a page and its cursors. */
 import type { PageInfo } from "../schema/page-info.ts";
 import { Cursor } from "./cursor.ts";
 import { SqlError } from "./errors.ts";

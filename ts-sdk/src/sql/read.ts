@@ -1,14 +1,15 @@
+/** `sqlRead`: SELECT. */
 import type { Condition, OrderTerm } from "./ast.ts";
 import { type Call, type RawOptions, readCall, readColumns, refuseUnknown, type TableArgument } from "./call.ts";
 import { FILTER_OPTIONS, type FilterOptions, readConditions } from "./conditions.ts";
 import { Cursor } from "./cursor.ts";
 import type { Dialect } from "./dialect.ts";
 import { CursorError, SqlError } from "./errors.ts";
-import type { AnyRow, ColumnOf } from "./filter_types.ts";
+import type { AnyRow, ColumnOf } from "./filter-types.ts";
 import { keyset } from "./keyset.ts";
 import { readStored } from "./kind.ts";
 import { readOrder, reversed } from "./order.ts";
-import { countParams } from "./param_count.ts";
+import { countParams } from "./param-count.ts";
 import { print, type Statement } from "./print.ts";
 import { isWellFormed } from "./text.ts";
 import type { Value } from "./value.ts";

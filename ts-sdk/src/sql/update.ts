@@ -1,10 +1,11 @@
+/** `sqlUpdate`: UPDATE. */
 import type { All } from "./all.ts";
 import { readAssignments } from "./assignments.ts";
 import { readCall, readColumns, refuseUnknown, type TableArgument } from "./call.ts";
 import type { Dialect } from "./dialect.ts";
 import { SqlError } from "./errors.ts";
 import { isPlainObject } from "./filter.ts";
-import type { AnyRow, Assignments, ColumnOf, Filter } from "./filter_types.ts";
+import type { AnyRow, Assignments, ColumnOf, Filter } from "./filter-types.ts";
 import { print, type Statement } from "./print.ts";
 import { readRequired } from "./where.ts";
 

@@ -1,3 +1,4 @@
+/** Checks of addresses in `tenon.toml`. */
 import { isIP, isIPv6 } from "node:net";
 
 /**

@@ -1,3 +1,4 @@
+/** Descriptions of keys: the type of value, the default, the meaning. */
 import type { Kind } from "./kinds.ts";
 
 /** A key: its type of value and its meaning. */

@@ -1,8 +1,9 @@
+/** `parseFilter`: a user's filter from JSON. */
 import { FilterError } from "./errors.ts";
 import { type FilterGuard, readFilter } from "./filter.ts";
-import type { Filter } from "./filter_types.ts";
+import type { Filter } from "./filter-types.ts";
 import { isIdentifier } from "./identifier.ts";
-import { scanJson } from "./json_scan.ts";
+import { scanJson } from "./json-scan.ts";
 import { MAX_FILTER_NESTING, MAX_FILTER_TEXT, MAX_PARSED_LIST } from "./limits.ts";
 
 /** `merge` checks the allowed fields and operators; this checks only that names are valid. */
