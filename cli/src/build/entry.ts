@@ -15,7 +15,7 @@ export const prologue = `globalThis[Symbol.for("tenon.building")] = new Map();\n
 
 /** Refuses a default export of another kind; `isApp` is the condition in the entry. */
 const refuseUnless = (isApp: string) => `if (!(${isApp})) {
-  throw new TypeError("the default export is not what routes() gives: export default routes({ … })");
+  throw new TypeError("the default export is not the result of routes(): export default routes({ … })");
 }`;
 
 /**

@@ -315,7 +315,7 @@ test("mistakes in [modules.<name>] are told with their place, and without the te
     ["request_timeout_ms = 0", "`modules.shop.request_timeout_ms` must be a whole number from 1 to 3600000"],
     ["env = 3", "`modules.shop.env` must be a table: [modules.shop.env]"],
     ['sidecars = { db = "db" }', "`modules.shop.sidecars.db` must be http://host:port or unix:///path/to.sock"],
-    ['outbound = { allow = ["a/b"] }', "`modules.shop.outbound.allow` has an entry that is no host"],
+    ['outbound = { allow = ["a/b"] }', "`modules.shop.outbound.allow` has an entry that is not a host"],
   ] as const) {
     expect(wrong(line), line).toContain(message);
   }

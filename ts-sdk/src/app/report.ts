@@ -37,6 +37,6 @@ function describe(thrown: unknown): string {
     const stack = String(thrown.stack ?? "");
     return stack.startsWith(title) ? stack : `${title}\n${stack}`.trimEnd();
   } catch {
-    return "(what was thrown can't be shown)";
+    return "(the thrown value can't be shown)";
   }
 }

@@ -47,7 +47,7 @@ export function octetStream(options: OctetStreamOptions = {}): OctetStreamSchema
   }
   for (const type of types) {
     if (!isMediaType(type)) {
-      throw new TypeError(`octetStream: "types" has ${JSON.stringify(type)}, which is no media type`);
+      throw new TypeError(`octetStream: "types" has ${JSON.stringify(type)}, which is not a media type`);
     }
   }
   takeUploads();

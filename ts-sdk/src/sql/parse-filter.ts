@@ -10,7 +10,7 @@ import { MAX_FILTER_NESTING, MAX_FILTER_TEXT, MAX_PARSED_LIST } from "./limits.t
 const anyField: FilterGuard = {
   logical() {},
   condition(field) {
-    if (!isIdentifier(field)) throw new FilterError("field", "is no identifier", field);
+    if (!isIdentifier(field)) throw new FilterError("field", "is not an identifier", field);
   },
 };
 
@@ -23,7 +23,7 @@ const anyField: FilterGuard = {
  * @throws {FilterError} for any text that is not a filter; the message never repeats a value
  */
 export function parseFilter(text: string): Filter {
-  if (typeof text !== "string") throw new FilterError("json", "a filter's text is no string");
+  if (typeof text !== "string") throw new FilterError("json", "a filter's text is not a string");
   if (text.length > MAX_FILTER_TEXT) throw new FilterError("size", `more than ${MAX_FILTER_TEXT} characters`);
   const filter = parseJson(text);
   readFilter(filter, anyField, undefined);

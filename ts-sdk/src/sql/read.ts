@@ -124,7 +124,7 @@ function readPosition({ dialect, columns }: Call, order: readonly OrderTerm[], c
     const kind = columns.get(column)?.kind;
     const fits = typeof value !== "string" || isWellFormed(value, dialect);
     const stored = kind === undefined ? value : readStored(kind, value, dialect);
-    if (!fits || stored === undefined) throw new CursorError("value", "is no value of this column", column);
+    if (!fits || stored === undefined) throw new CursorError("value", "is not a value of this column", column);
     values.push(stored);
   }
   return values;
@@ -156,7 +156,7 @@ function readOffset(page: unknown, limit: number | undefined): number | undefine
 function readCount(option: string, value: unknown): number | undefined {
   if (value === undefined) return undefined;
   if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 1) {
-    throw new SqlError("option", "takes a positive integer", option);
+    throw new SqlError("option", "must be a positive integer", option);
   }
   return value;
 }

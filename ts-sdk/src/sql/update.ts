@@ -43,7 +43,7 @@ export function sqlUpdate(first: unknown, second?: unknown, third?: unknown): St
   refuseUnknown(call.options, OPTIONS);
   const { set, returning } = call.options;
   if (!isPlainObject(set) || Object.keys(set).length === 0) {
-    throw new SqlError("option", "takes at least one column with its value", "set");
+    throw new SqlError("option", "must have at least one column with its value", "set");
   }
   return print(call.dialect, {
     kind: "update",

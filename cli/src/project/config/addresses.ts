@@ -112,7 +112,7 @@ export function outboundProblem(hosts: readonly string[]): string | undefined {
     const [, name, port] = /^(?:https?:\/\/)?(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::([0-9]{1,5}))?$/.exec(host) ?? [];
     const which = hosts.length === 1 ? "has an entry" : `has as entry ${index + 1} one`;
     if (name === undefined || !isHost(name))
-      return `${which} that is no host: write host, host:port, or either behind http:// or https://`;
+      return `${which} that is not a host: write host, host:port, or either behind http:// or https://`;
     if (port !== undefined && (Number(port) === 0 || Number(port) > 65_535))
       return `${which} whose port is none from 1 to 65535`;
   }
