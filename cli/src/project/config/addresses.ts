@@ -51,6 +51,16 @@ export function listenProblem(address: string): string | undefined {
 /** {@link listenProblem} in JSON Schema. */
 export const listenRule = { pattern: LISTEN.source };
 
+const COLLECTOR = /^https?:\/\/[^\s/?#]+(?:\/[^\s?#]*)?$/;
+
+/** The reason why a text is not the address of a collector (`crates/runtime/src/telemetry/otlp`). */
+export function collectorProblem(address: string): string | undefined {
+  return COLLECTOR.test(address) ? undefined : "must be a URL such as http://collector:4318";
+}
+
+/** {@link collectorProblem} in JSON Schema. */
+export const collectorRule = { pattern: COLLECTOR.source };
+
 /** The host and the port of an address to listen on. */
 export function hostAndPort(address: string): { readonly host: string; readonly port: number } {
   const [, bracketed, plain = "", port] = LISTEN.exec(address) ?? [];

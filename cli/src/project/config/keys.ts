@@ -6,6 +6,8 @@ import { limits, type ModuleLimit } from "../../limits.ts";
 import { sidecarKindNames, sidecarOptionKeys } from "../../sidecar-kinds.ts";
 import { projectNameProblem, projectNameRule } from "../name.ts";
 import {
+  collectorProblem,
+  collectorRule,
   listenProblem,
   listenRule,
   outboundProblem,
@@ -127,6 +129,7 @@ export const sections = {
       text,
       "The OpenTelemetry collector for traces, one span for each request: `http://host:port` or `https://host:port`. It must " +
         "accept OTLP over HTTP. Without it, no traces are sent.",
+      { problem: collectorProblem, rule: collectorRule },
     ),
     trusted_proxies: withDefault(
       textList,
