@@ -6,6 +6,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { firstLine } from "../programs.mjs";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const tenon = join(here, "../../cli/bin/tenon.js");
@@ -138,14 +139,7 @@ async function serve(cwd) {
     cwd,
     stdio: ["ignore", "pipe", "ignore"],
   });
-  const url = await new Promise((resolve, reject) => {
-    let output = "";
-    child.stdout.on("data", (data) => {
-      output += data;
-      if (output.includes("\n")) resolve(JSON.parse(output).url);
-    });
-    child.once("exit", (code) => reject(new Error(`tenon run ended with ${code}`)));
-  });
+  const { url } = JSON.parse(await firstLine(child));
   await ask({ url }, routes[0]);
   return { child, url, took: performance.now() - started };
 }

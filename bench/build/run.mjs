@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { cp, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { firstLine } from "../programs.mjs";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const root = join(here, "../..");
@@ -45,14 +46,7 @@ async function firstAnswer(args = [], env = {}) {
   const started = performance.now();
   const options = { cwd: folder, env: { ...process.env, ...env } };
   const child = spawn(process.execPath, [tenon, "run", ...args, "--port", "0", "--json"], options);
-  const url = await new Promise((resolve, reject) => {
-    let output = "";
-    child.stdout.on("data", (data) => {
-      output += data;
-      if (output.includes("\n")) resolve(JSON.parse(output).url);
-    });
-    child.once("exit", (code) => reject(new Error(`tenon run ended with ${code}`)));
-  });
+  const { url } = JSON.parse(await firstLine(child));
   const answer = await fetch(`${url}/run/hello/`);
   const { message } = await answer.json();
   const took = performance.now() - started;

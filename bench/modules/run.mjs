@@ -2,8 +2,8 @@
 // longer than idle_timeout_ms.
 //   npm run build && node bench/modules/run.mjs
 // Takes a few minutes and 5 GB of the folder for temporary files. COUNTS=1,11,21 measures with so many modules instead.
-// COUNTS=1,1001 COMPONENTS=250 serves each component under several names: a thousand components would take 50 GB. What a process
-// has mapped is counted for each mapping, so its resident memory is the same; its share (Pss) is smaller.
+// COUNTS=1,1001 COMPONENTS=250 serves each component under several names: a thousand components would take 50 GB. Mapped
+// files count once for each mapping, so the resident memory is the same; the process's share (Pss) is smaller.
 import { execFileSync, spawn } from "node:child_process";
 import {
   cpSync,

@@ -228,7 +228,7 @@ export const declared = key;`,
   test("what is exported and is no application", async () => {
     const at = await project("exports", { "handler.ts": "export default { foo: 1 };\n" });
     const { status, stderr } = build(at);
-    expect(stderr).toMatch(/error: src\/handler\.ts: the default export is not what routes\(\) gives: .*\n$/);
+    expect(stderr).toMatch(/error: src\/handler\.ts: the default export is not the result of routes\(\): .*\n$/);
     expect(status).toBe(1);
   });
 

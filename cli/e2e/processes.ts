@@ -21,7 +21,7 @@ export async function descendants(pid: number): Promise<Process[]> {
   return found;
 }
 
-/** Which of these processes have not ended. */
+/** Returns those of the processes that have not ended. */
 export async function alive(processes: readonly Process[]): Promise<Process[]> {
   const now = await everyProcess();
   return processes.filter(({ pid, started }) => now.some((each) => each.pid === pid && each.started === started));

@@ -92,7 +92,7 @@ describe("in a package", () => {
     const at = await files("wrong", { "package.json": manifest("wrong"), "src/handler.ts": "export default {};\n" });
     expect(run(["schema"], at)).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining("src/handler.ts: the default export is not what routes() gives"),
+      stderr: expect.stringContaining("src/handler.ts: the default export is not the result of routes()"),
     });
     const nowhere = await files("nowhere", { "package.json": JSON.stringify({ name: "nowhere", workspaces: [] }) });
     expect(run(["schema"], nowhere)).toMatchObject({
@@ -105,8 +105,8 @@ describe("in a package", () => {
 test.each([
   ["broken", "{bad", /package\.json: .*JSON/],
   ["no-name", '{"version":"1"}', /package\.json has no "name"/],
-  ["list", "[]", /package\.json is no JSON object/],
-  ["null", "null", /package\.json is no JSON object/],
+  ["list", "[]", /package\.json is not a JSON object/],
+  ["null", "null", /package\.json is not a JSON object/],
   ["version", '{"name":"p","version":1}', /package\.json: "version" is not a text but 1/],
 ])("names a package.json that is wrong: %s", async (name, text, message) => {
   const at = await files(`manifest-${name}`, { "package.json": text, "src/handler.ts": handler("/") });

@@ -78,5 +78,9 @@ function placeOf(address: string): { socketPath: string; host: string } | { host
   }
   const { protocol = "", hostname = "", port = "" } = URL.canParse(address) ? new URL(address) : {};
   if (protocol === "http:") return { host: hostname.replace(/^\[(.*)\]$/, "$1"), port: port === "" ? "80" : port };
-  throw new TenonError("USAGE", `\`${address}\` is no address`, "write unix:///run/db.sock or http://127.0.0.1:7001");
+  throw new TenonError(
+    "USAGE",
+    `\`${address}\` is not an address`,
+    "write unix:///run/db.sock or http://127.0.0.1:7001",
+  );
 }

@@ -1,3 +1,4 @@
+/** The folder of compiled code. */
 import { homedir } from "node:os";
 import { join } from "node:path";
 

@@ -1,3 +1,4 @@
+/** The calls of `Runtime.fetch` that modules are answering, by the addon's numbers. */
 import type { NativeResponse, Runtime as NativeRuntime } from "@tenon/native";
 import { Answer, headersOf } from "./answer.ts";
 import { type ErrorCode, TenonError } from "./errors.ts";

@@ -1,3 +1,4 @@
+/** The error of Tenon's TypeScript, its codes, and the exit codes of the command. */
 import { types } from "node:util";
 
 /** The exit codes of the command. */

@@ -1,3 +1,4 @@
+/** `Runtime.fetch`: checks of its arguments, aborting, and the end of a runtime. */
 import type { Runtime as NativeRuntime } from "@tenon/native";
 import { Answer } from "./answer.ts";
 import { Calls } from "./calls.ts";
@@ -123,7 +124,7 @@ function requestOf(input: Fetched, init: RequestInit | undefined): Request {
     return new Request((input as Request).url, partsOf(input as Request, init));
   }
   if (typeof input === "string" || kind === "[object URL]") return new Request(input, init);
-  throw new TenonError("CONFIG", "`fetch` takes a Request, or a URL and what `new Request` takes besides");
+  throw new TenonError("CONFIG", "`fetch` expects a Request, or a URL and the options of `new Request`");
 }
 
 /** As `new Request(request, init)` has it; but Node's constructor reads requests of its own class only. */

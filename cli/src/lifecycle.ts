@@ -1,3 +1,4 @@
+/** The end of a server process: signals, and running requests. */
 import { closeSync, openSync } from "node:fs";
 import { exitCode } from "./errors.ts";
 

@@ -9,14 +9,14 @@ export const limits = {
     ofModule: true,
     meaning:
       "Time from the whole request to the head of its response, whether the guest computes or waits; 504 beyond. " +
-      "One that is streamed breaks off when it takes as long until the next piece of its body.",
+      "A streamed response breaks off when its next piece takes as long.",
   },
   max_body_bytes: {
     min: 0,
     max: 4294967296,
     default: 10485760,
     ofModule: true,
-    meaning: "A request's body that is held as a whole; 413 beyond.",
+    meaning: "Size of a request body that is read whole; 413 beyond.",
   },
   max_upload_bytes: {
     min: 0,
@@ -24,15 +24,15 @@ export const limits = {
     default: 1073741824,
     ofModule: true,
     meaning:
-      "A request's body that the module takes piece by piece; 413 beyond, or the answer breaks off that has " +
-      "begun.",
+      "Size of a request body that the module takes piece by piece; 413 beyond, or the response breaks off if it " +
+      "has begun.",
   },
   max_response_bytes: {
     min: 0,
     max: 4294967296,
     default: 67108864,
     ofModule: true,
-    meaning: "A response's body; 502 beyond. One that is streamed breaks off.",
+    meaning: "Size of a response body; 502 beyond. A streamed response breaks off.",
   },
   memory_limit_bytes: {
     min: 1048576,
@@ -40,8 +40,8 @@ export const limits = {
     default: 268435456,
     ofModule: true,
     meaning:
-      "All linear memories of an instance together; growing fails beyond, which most guests answer with a trap: " +
-      "500. Below 128 MiB the JavaScript engine traps before it collects garbage.",
+      "All linear memories of an instance together. Growing fails beyond, and most guests trap then: 500. Below " +
+      "128 MiB the JavaScript engine traps before it collects garbage.",
   },
   max_table_elements: {
     min: 1,
@@ -55,21 +55,21 @@ export const limits = {
     max: 10000,
     default: 128,
     ofModule: false,
-    meaning: "Requests that run at once; one more waits in the queue.",
+    meaning: "Running requests; further ones wait in the queue.",
   },
   max_concurrent_per_module: {
     min: 0,
     max: 10000,
     default: 0,
     ofModule: false,
-    meaning: "Requests that run at once in one module; one more waits in the queue. 0 is as many as in all.",
+    meaning: "Running requests of one module; further ones wait in the queue. 0 means the same as `max_concurrent`.",
   },
   max_queued: {
     min: 0,
     max: 100000,
     default: 1024,
     ofModule: false,
-    meaning: "Requests that wait for a place; 503 with `Retry-After` beyond.",
+    meaning: "Requests that wait for a permit; 503 with `Retry-After` beyond.",
   },
   queue_timeout_ms: {
     min: 0,
@@ -77,14 +77,15 @@ export const limits = {
     default: 1000,
     ofModule: false,
     meaning:
-      "Time that a request waits for a place, or for room in `max_buffered_bytes`; 503 with `Retry-After` " + "beyond.",
+      "Time that a request waits for a permit, or for room in `max_buffered_bytes`; 503 with `Retry-After` " +
+      "beyond.",
   },
   max_connections: {
     min: 1,
     max: 1000000,
     default: 4096,
     ofModule: false,
-    meaning: "Connections; one more waits to be accepted.",
+    meaning: "Connections; further ones wait to be accepted.",
   },
   max_connections_per_client: {
     min: 0,
@@ -92,15 +93,15 @@ export const limits = {
     default: 0,
     ofModule: false,
     meaning:
-      "Connections of one client (an IPv4 address, or the /64 network of an IPv6 address); one more is closed. 0 " +
-      "is three quarters of `max_connections`.",
+      "Connections of one client (an IPv4 address, or the /64 network of an IPv6 address); further ones are " +
+      "closed. 0 is three quarters of `max_connections`.",
   },
   max_streams: {
     min: 1,
     max: 10000,
     default: 100,
     ofModule: false,
-    meaning: "Requests at once on one HTTP/2 connection; the client waits with one more, or has it refused.",
+    meaning: "Concurrent requests on one HTTP/2 connection; the client delays further ones, or they are refused.",
   },
   max_buffered_bytes: {
     min: 0,
@@ -108,9 +109,9 @@ export const limits = {
     default: 0,
     ofModule: false,
     meaning:
-      "Bytes that are held for clients: requests that are read, responses that are sent, connections. A request " +
-      "that finds no room waits for `queue_timeout_ms`; 503 with `Retry-After` beyond. One connection gets a " +
-      "third at most, one client half. 0 is four times the larger of `max_body_bytes` and `max_response_bytes`.",
+      "Bytes that are held for clients: requests, responses, and connections. A request that finds no room waits " +
+      "for `queue_timeout_ms`; 503 with `Retry-After` beyond. One connection gets a third at most, one client " +
+      "half. 0 is four times the larger of `max_body_bytes` and `max_response_bytes`.",
   },
   max_headers: {
     min: 1,
@@ -139,8 +140,8 @@ export const limits = {
     default: 30000,
     ofModule: false,
     meaning:
-      "Time that a client takes to send the head of a request, or to begin the next one; the connection is " +
-      "closed beyond.",
+      "Time in which a client sends the head of a request, or begins the next one; the connection is closed " +
+      "beyond.",
   },
   body_timeout_ms: {
     min: 1,
@@ -148,8 +149,8 @@ export const limits = {
     default: 30000,
     ofModule: false,
     meaning:
-      "Time that a client takes to send the body of a request, or between two pieces of one that the module " +
-      "takes piece by piece; 408 beyond.",
+      "Time in which a client sends the body of a request, or the next piece of it where the module takes " +
+      "pieces; 408 beyond.",
   },
   write_timeout_ms: {
     min: 1,
@@ -157,29 +158,29 @@ export const limits = {
     default: 30000,
     ofModule: false,
     meaning:
-      "Time in which a client that is being answered takes nothing at all, or with HTTP/2 less than 32 KiB of a " +
-      "response; the connection is closed beyond.",
+      "Time in which a client reads nothing of its response, or with HTTP/2 less than 32 KiB; the connection is " +
+      "closed beyond.",
   },
   max_outbound_calls: {
     min: 0,
     max: 100000,
     default: 64,
     ofModule: true,
-    meaning: "Outbound calls of one request; one more fails in the guest.",
+    meaning: "Outbound calls of one request; further ones fail in the guest.",
   },
   max_outbound_body_bytes: {
     min: 0,
     max: 4294967296,
     default: 10485760,
     ofModule: true,
-    meaning: "The body of an outbound call; the call fails in the guest beyond.",
+    meaning: "Size of the body of an outbound call; the call fails in the guest beyond.",
   },
   connect_timeout_ms: {
     min: 1,
     max: 3600000,
     default: 1000,
     ofModule: true,
-    meaning: "Time until an outbound connection stands; the call fails in the guest beyond.",
+    meaning: "Time to open an outbound connection; the call fails in the guest beyond.",
   },
   outbound_timeout_ms: {
     min: 1,
@@ -196,24 +197,22 @@ export const limits = {
     default: 64,
     ofModule: true,
     meaning:
-      "Calls at once of one module to one sidecar or outbound host; one more waits, and fails in the guest when " +
-      "that takes as long as connecting may.",
+      "Concurrent calls of one module to one sidecar or outbound host. Further ones wait for " +
+      "`connect_timeout_ms` at most, then fail in the guest.",
   },
   breaker_failures: {
     min: 1,
     max: 1000,
     default: 5,
     ofModule: true,
-    meaning: "Failures in a row after which a sidecar is left alone for a while: calls fail in the guest at once.",
+    meaning: "Failures in a row after which calls to a sidecar pause: they fail in the guest at once.",
   },
   breaker_pause_ms: {
     min: 1,
     max: 30000,
     default: 1000,
     ofModule: true,
-    meaning:
-      "Time that such a sidecar is left alone before one call may try again; doubled each time that fails, up to " +
-      "30 s.",
+    meaning: "Length of that pause, after which one call may try again. Each failed try doubles it, up to 30 s.",
   },
   max_fields_bytes: {
     min: 1024,
@@ -222,8 +221,8 @@ export const limits = {
     ofModule: true,
     meaning:
       "Headers that a guest holds on the host, for requests and responses of its own; the guest traps beyond, or " +
-      "its response is 502. Also the headers of one call (`sdk:core/calls`), and those of its response; the call " +
-      "fails in the guest beyond.",
+      "its response is 502. Also the headers of one call (`sdk:core/calls`) and of its response; the call fails " +
+      "in the guest beyond.",
   },
   max_hostcall_bytes: {
     min: 65536,
@@ -231,9 +230,8 @@ export const limits = {
     default: 134217728,
     ofModule: true,
     meaning:
-      "Bytes that a guest passes to the host in one call; the guest traps beyond: 500. Also the bodies that the " +
-      "host holds for the calls of one request (`sdk:core/calls`), all together; a call fails in the guest " +
-      "beyond.",
+      "Bytes that a guest passes to the host in one call; the guest traps beyond: 500. Also all bodies together " +
+      "that the host holds for the calls of one request (`sdk:core/calls`); a call fails in the guest beyond.",
   },
   max_resources: {
     min: 16,
@@ -241,16 +239,17 @@ export const limits = {
     default: 65536,
     ofModule: true,
     meaning:
-      "Resources (streams, requests, timers and such) that a guest holds on the host; the guest traps beyond: " +
+      "Resources that a guest holds on the host, such as streams, requests and timers; the guest traps beyond: " +
       "500. Calls (`sdk:core/calls`) that run or were not taken are counted apart, up to the same number. The " +
-      "JavaScript engine holds one for each piece of an outbound answer's body until its instance is gone.",
+      "JavaScript engine holds one resource for each piece of an outbound response's body until its instance is " +
+      "gone.",
   },
   max_log_bytes: {
     min: 0,
     max: 1073741824,
     default: 262144,
     ofModule: true,
-    meaning: "Bytes that a module logs for one request; the rest is left out.",
+    meaning: "Bytes that a module logs for one request; the rest is dropped.",
   },
   max_reuse: {
     min: 1,
@@ -258,15 +257,15 @@ export const limits = {
     default: 10000,
     ofModule: true,
     meaning:
-      'Requests that one instance serves, as the last one left it with `isolation = "shared"`, and restored ' +
-      "otherwise.",
+      'Requests that one instance serves: without a restore between them with `isolation = "shared"`, restored ' +
+      "before each otherwise.",
   },
   max_reuse_memory_bytes: {
     min: 1048576,
     max: 4294967296,
     default: 134217728,
     ofModule: true,
-    meaning: 'With `isolation = "shared"`: memory of an instance beyond which it serves no further request.',
+    meaning: 'With `isolation = "shared"`: size of an instance\'s memory beyond which it serves no further request.',
   },
   warm_instances: {
     min: 0,
@@ -281,24 +280,22 @@ export const limits = {
     default: 60000,
     ofModule: false,
     meaning:
-      "Time after which the code of a module that nobody calls is let go of, and an idle instance is dropped, " +
-      "unless it is one of these.",
+      "Time after which the code of an unused module is released, and an idle instance is dropped, unless it is " +
+      "kept by `warm_instances`.",
   },
   load_timeout_ms: {
     min: 1,
     max: 3600000,
     default: 120000,
     ofModule: false,
-    meaning: "Time that loading a module may take, compiling included; the module is `failed` beyond, and answers 503.",
+    meaning: "Time to load a module, compiling included; the module is `failed` beyond, and answers 503.",
   },
   compile_memory_bytes: {
     min: 67108864,
     max: 68719476736,
     default: 2147483648,
     ofModule: false,
-    meaning:
-      "Memory that compiling a module may take, in the process that compiles; the module is `failed` beyond. " +
-      "Linux only.",
+    meaning: "Memory of the process that compiles a module; the module is `failed` beyond. Linux only.",
   },
   startup_timeout_ms: {
     min: 0,
@@ -306,7 +303,7 @@ export const limits = {
     default: 30000,
     ofModule: false,
     meaning:
-      "Time that a start waits for all modules once one of them is ready. Those that still load then are " +
+      "Time that a start waits for the other modules once one is ready. Modules that still load then are " +
       "`loading` and answer 503 with `Retry-After` until they are ready or `failed`.",
   },
   drain_ms: {
@@ -315,8 +312,8 @@ export const limits = {
     default: 0,
     ofModule: false,
     meaning:
-      "Time that a server goes on accepting after SIGTERM, while `/ready` answers 503, so that nobody sends " +
-      "requests to it any more when it closes.",
+      "Time that a server goes on accepting after SIGTERM, while `/ready` answers 503, so that clients move to " +
+      "other servers before it closes.",
   },
   shutdown_timeout_ms: {
     min: 0,
@@ -330,50 +327,53 @@ export const limits = {
 /** The limits of a runtime. The ending is the unit; an omitted one has its default. */
 export interface Limits {
   /**
-   * Time from the whole request to the head of its response, whether the guest computes or waits; 504 beyond. One
-   * that is streamed breaks off when it takes as long until the next piece of its body. Default: 30000.
+   * Time from the whole request to the head of its response, whether the guest computes or waits; 504 beyond. A
+   * streamed response breaks off when its next piece takes as long. Default: 30000.
    */
   readonly requestTimeoutMs?: number;
-  /** A request's body that is held as a whole; 413 beyond. Default: 10485760. */
+  /** Size of a request body that is read whole; 413 beyond. Default: 10485760. */
   readonly maxBodyBytes?: number;
   /**
-   * A request's body that the module takes piece by piece; 413 beyond, or the answer breaks off that has begun.
-   * Default: 1073741824.
+   * Size of a request body that the module takes piece by piece; 413 beyond, or the response breaks off if it has
+   * begun. Default: 1073741824.
    */
   readonly maxUploadBytes?: number;
-  /** A response's body; 502 beyond. One that is streamed breaks off. Default: 67108864. */
+  /** Size of a response body; 502 beyond. A streamed response breaks off. Default: 67108864. */
   readonly maxResponseBytes?: number;
   /**
-   * All linear memories of an instance together; growing fails beyond, which most guests answer with a trap: 500.
-   * Below 128 MiB the JavaScript engine traps before it collects garbage. Default: 268435456.
+   * All linear memories of an instance together. Growing fails beyond, and most guests trap then: 500. Below 128 MiB
+   * the JavaScript engine traps before it collects garbage. Default: 268435456.
    */
   readonly memoryLimitBytes?: number;
   /** Elements of all tables of an instance together; growing fails beyond. Default: 65536. */
   readonly maxTableElements?: number;
-  /** Requests that run at once; one more waits in the queue. Default: 128. */
+  /** Running requests; further ones wait in the queue. Default: 128. */
   readonly maxConcurrent?: number;
-  /** Requests that run at once in one module; one more waits in the queue. 0 is as many as in all. Default: 0. */
+  /**
+   * Running requests of one module; further ones wait in the queue. 0 means the same as `max_concurrent`. Default:
+   * 0.
+   */
   readonly maxConcurrentPerModule?: number;
-  /** Requests that wait for a place; 503 with `Retry-After` beyond. Default: 1024. */
+  /** Requests that wait for a permit; 503 with `Retry-After` beyond. Default: 1024. */
   readonly maxQueued?: number;
   /**
-   * Time that a request waits for a place, or for room in `max_buffered_bytes`; 503 with `Retry-After` beyond.
+   * Time that a request waits for a permit, or for room in `max_buffered_bytes`; 503 with `Retry-After` beyond.
    * Default: 1000.
    */
   readonly queueTimeoutMs?: number;
-  /** Connections; one more waits to be accepted. Default: 4096. */
+  /** Connections; further ones wait to be accepted. Default: 4096. */
   readonly maxConnections?: number;
   /**
-   * Connections of one client (an IPv4 address, or the /64 network of an IPv6 address); one more is closed. 0 is
-   * three quarters of `max_connections`. Default: 0.
+   * Connections of one client (an IPv4 address, or the /64 network of an IPv6 address); further ones are closed. 0
+   * is three quarters of `max_connections`. Default: 0.
    */
   readonly maxConnectionsPerClient?: number;
-  /** Requests at once on one HTTP/2 connection; the client waits with one more, or has it refused. Default: 100. */
+  /** Concurrent requests on one HTTP/2 connection; the client delays further ones, or they are refused. Default: 100. */
   readonly maxStreams?: number;
   /**
-   * Bytes that are held for clients: requests that are read, responses that are sent, connections. A request that
-   * finds no room waits for `queue_timeout_ms`; 503 with `Retry-After` beyond. One connection gets a third at most,
-   * one client half. 0 is four times the larger of `max_body_bytes` and `max_response_bytes`. Default: 0.
+   * Bytes that are held for clients: requests, responses, and connections. A request that finds no room waits for
+   * `queue_timeout_ms`; 503 with `Retry-After` beyond. One connection gets a third at most, one client half. 0 is
+   * four times the larger of `max_body_bytes` and `max_response_bytes`. Default: 0.
    */
   readonly maxBufferedBytes?: number;
   /** Headers of a request; 431 beyond. Default: 64. */
@@ -383,25 +383,25 @@ export interface Limits {
   /** Path and query of a request; 414 beyond. Default: 8192. */
   readonly maxUrlBytes?: number;
   /**
-   * Time that a client takes to send the head of a request, or to begin the next one; the connection is closed
-   * beyond. Default: 30000.
+   * Time in which a client sends the head of a request, or begins the next one; the connection is closed beyond.
+   * Default: 30000.
    */
   readonly headerTimeoutMs?: number;
   /**
-   * Time that a client takes to send the body of a request, or between two pieces of one that the module takes piece
-   * by piece; 408 beyond. Default: 30000.
+   * Time in which a client sends the body of a request, or the next piece of it where the module takes pieces; 408
+   * beyond. Default: 30000.
    */
   readonly bodyTimeoutMs?: number;
   /**
-   * Time in which a client that is being answered takes nothing at all, or with HTTP/2 less than 32 KiB of a
-   * response; the connection is closed beyond. Default: 30000.
+   * Time in which a client reads nothing of its response, or with HTTP/2 less than 32 KiB; the connection is closed
+   * beyond. Default: 30000.
    */
   readonly writeTimeoutMs?: number;
-  /** Outbound calls of one request; one more fails in the guest. Default: 64. */
+  /** Outbound calls of one request; further ones fail in the guest. Default: 64. */
   readonly maxOutboundCalls?: number;
-  /** The body of an outbound call; the call fails in the guest beyond. Default: 10485760. */
+  /** Size of the body of an outbound call; the call fails in the guest beyond. Default: 10485760. */
   readonly maxOutboundBodyBytes?: number;
-  /** Time until an outbound connection stands; the call fails in the guest beyond. Default: 1000. */
+  /** Time to open an outbound connection; the call fails in the guest beyond. Default: 1000. */
   readonly connectTimeoutMs?: number;
   /**
    * Time from an outbound call to the head of its response, and between two pieces of its body; the call fails in
@@ -409,44 +409,42 @@ export interface Limits {
    */
   readonly outboundTimeoutMs?: number;
   /**
-   * Calls at once of one module to one sidecar or outbound host; one more waits, and fails in the guest when that
-   * takes as long as connecting may. Default: 64.
+   * Concurrent calls of one module to one sidecar or outbound host. Further ones wait for `connect_timeout_ms` at
+   * most, then fail in the guest. Default: 64.
    */
   readonly maxConcurrentPerSidecar?: number;
-  /** Failures in a row after which a sidecar is left alone for a while: calls fail in the guest at once. Default: 5. */
+  /** Failures in a row after which calls to a sidecar pause: they fail in the guest at once. Default: 5. */
   readonly breakerFailures?: number;
-  /**
-   * Time that such a sidecar is left alone before one call may try again; doubled each time that fails, up to 30 s.
-   * Default: 1000.
-   */
+  /** Length of that pause, after which one call may try again. Each failed try doubles it, up to 30 s. Default: 1000. */
   readonly breakerPauseMs?: number;
   /**
    * Headers that a guest holds on the host, for requests and responses of its own; the guest traps beyond, or its
-   * response is 502. Also the headers of one call (`sdk:core/calls`), and those of its response; the call fails in
-   * the guest beyond. Default: 131072.
+   * response is 502. Also the headers of one call (`sdk:core/calls`) and of its response; the call fails in the
+   * guest beyond. Default: 131072.
    */
   readonly maxFieldsBytes?: number;
   /**
-   * Bytes that a guest passes to the host in one call; the guest traps beyond: 500. Also the bodies that the host
-   * holds for the calls of one request (`sdk:core/calls`), all together; a call fails in the guest beyond. Default:
+   * Bytes that a guest passes to the host in one call; the guest traps beyond: 500. Also all bodies together that
+   * the host holds for the calls of one request (`sdk:core/calls`); a call fails in the guest beyond. Default:
    * 134217728.
    */
   readonly maxHostcallBytes?: number;
   /**
-   * Resources (streams, requests, timers and such) that a guest holds on the host; the guest traps beyond: 500.
+   * Resources that a guest holds on the host, such as streams, requests and timers; the guest traps beyond: 500.
    * Calls (`sdk:core/calls`) that run or were not taken are counted apart, up to the same number. The JavaScript
-   * engine holds one for each piece of an outbound answer's body until its instance is gone. Default: 65536.
+   * engine holds one resource for each piece of an outbound response's body until its instance is gone. Default:
+   * 65536.
    */
   readonly maxResources?: number;
-  /** Bytes that a module logs for one request; the rest is left out. Default: 262144. */
+  /** Bytes that a module logs for one request; the rest is dropped. Default: 262144. */
   readonly maxLogBytes?: number;
   /**
-   * Requests that one instance serves, as the last one left it with `isolation = "shared"`, and restored otherwise.
-   * Default: 10000.
+   * Requests that one instance serves: without a restore between them with `isolation = "shared"`, restored before
+   * each otherwise. Default: 10000.
    */
   readonly maxReuse?: number;
   /**
-   * With `isolation = "shared"`: memory of an instance beyond which it serves no further request. Default:
+   * With `isolation = "shared"`: size of an instance's memory beyond which it serves no further request. Default:
    * 134217728.
    */
   readonly maxReuseMemoryBytes?: number;
@@ -456,28 +454,22 @@ export interface Limits {
    */
   readonly warmInstances?: number;
   /**
-   * Time after which the code of a module that nobody calls is let go of, and an idle instance is dropped, unless it
-   * is one of these. Default: 60000.
+   * Time after which the code of an unused module is released, and an idle instance is dropped, unless it is kept by
+   * `warm_instances`. Default: 60000.
    */
   readonly idleTimeoutMs?: number;
-  /**
-   * Time that loading a module may take, compiling included; the module is `failed` beyond, and answers 503.
-   * Default: 120000.
-   */
+  /** Time to load a module, compiling included; the module is `failed` beyond, and answers 503. Default: 120000. */
   readonly loadTimeoutMs?: number;
-  /**
-   * Memory that compiling a module may take, in the process that compiles; the module is `failed` beyond. Linux
-   * only. Default: 2147483648.
-   */
+  /** Memory of the process that compiles a module; the module is `failed` beyond. Linux only. Default: 2147483648. */
   readonly compileMemoryBytes?: number;
   /**
-   * Time that a start waits for all modules once one of them is ready. Those that still load then are `loading` and
+   * Time that a start waits for the other modules once one is ready. Modules that still load then are `loading` and
    * answer 503 with `Retry-After` until they are ready or `failed`. Default: 30000.
    */
   readonly startupTimeoutMs?: number;
   /**
-   * Time that a server goes on accepting after SIGTERM, while `/ready` answers 503, so that nobody sends requests to
-   * it any more when it closes. Default: 0.
+   * Time that a server goes on accepting after SIGTERM, while `/ready` answers 503, so that clients move to other
+   * servers before it closes. Default: 0.
    */
   readonly drainMs?: number;
   /** Time for running requests to finish at the stop; they are cut off beyond. Default: 10000. */

@@ -1,3 +1,4 @@
+/** Loads the addon, and turns its failures into errors of this package. */
 import { types } from "node:util";
 import type * as Native from "@tenon/native";
 import { type ErrorCode, TenonError } from "./errors.ts";

@@ -1,3 +1,4 @@
+/** The options that all commands share, and parsers of options. */
 import { type Command, InvalidArgumentError } from "commander";
 import { TenonError } from "./errors.ts";
 import { Terminal, type Verbosity } from "./terminal.ts";

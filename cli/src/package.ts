@@ -1,3 +1,4 @@
+/** This package: its version, its folder, and the package for building beside it. */
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { TenonError } from "./errors.ts";

@@ -1,3 +1,4 @@
+/** The program `tenon` with all its subcommands. */
 import { Command, CommanderError } from "commander";
 import { bridgeCommand } from "./commands/bridge.ts";
 import { buildCommand } from "./commands/build.ts";

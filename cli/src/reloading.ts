@@ -1,3 +1,4 @@
+/** Reloads the configuration of a server when its file changes, and on SIGHUP. */
 import { type Stats, unwatchFile, watchFile } from "node:fs";
 import { Latest } from "./latest.ts";
 

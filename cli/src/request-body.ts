@@ -1,3 +1,4 @@
+/** Bodies of requests, as the addon takes them: whole, or piece by piece. */
 import { types } from "node:util";
 
 /** An `AbortSignal`, or an object that is used like one. */

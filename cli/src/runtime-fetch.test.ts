@@ -21,7 +21,7 @@ test("it takes what the global fetch takes", async () => {
   for (const other of [undefined, null, 3000, { url: "http://tenon.test/health" }]) {
     const refused = runtime.fetch(other as never);
     await expect(refused).rejects.toMatchObject({ name: "TenonError", code: "CONFIG" });
-    await expect(refused).rejects.toThrow("`fetch` takes a Request, or a URL and what `new Request` takes besides");
+    await expect(refused).rejects.toThrow("`fetch` expects a Request, or a URL and the options of `new Request`");
   }
   const aborted = AbortSignal.abort(new Error("no more"));
   await expect(runtime.fetch("http://tenon.test/health", { signal: aborted })).rejects.toThrow("no more");

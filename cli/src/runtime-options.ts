@@ -137,7 +137,7 @@ export interface ModuleOptions {
 
 /** The limits of a module. `maxBodyBytes` and `maxResponseBytes` are at most the runtime's. */
 export interface ModuleLimits extends Pick<Limits, CamelCase<ModuleLimit>> {
-  /** Requests that run at once in the module, at most the runtime's; one more waits in its share of the queue. */
+  /** Running requests of the module, at most the runtime's value; further ones wait in the module's share of the queue. */
   readonly maxConcurrent?: number;
 }
 

@@ -160,7 +160,7 @@ describe("sidecars in the process", () => {
     [{ run: "sql", url: "env:A", poolSize: 0 }, "`sidecars.db` needs `poolSize` to be a whole number from 1 to 1000"],
     [{ run: "sql", url: "sqlite::memory:", readonly: true }, "unknown key `readonly`; did you mean `readOnly`?"],
     [{ run: "sql", url: "env:TENON_NOT_SET" }, "sidecars.db: the environment variable TENON_NOT_SET is not set"],
-    [{ run: "sql", url: "mysql://db" }, "sidecars.db: this kind of sidecar takes a URL such as postgres://"],
+    [{ run: "sql", url: "mysql://db" }, "sidecars.db: this kind of sidecar needs a URL such as postgres://"],
     [5, '`sidecars.db` must be an address, or { run: "sql"'],
   ])("%j is refused", async (db, message) => {
     const created = create({ sidecars: { db: db as never } });

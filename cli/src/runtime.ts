@@ -1,3 +1,4 @@
+/** The class `Runtime`: modules served inside a Node program. */
 import type { Runtime as NativeRuntime, Server as NativeServer } from "@tenon/native";
 import type { Reply } from "./ask.ts";
 import { TenonError } from "./errors.ts";

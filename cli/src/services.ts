@@ -1,3 +1,4 @@
+/** The class `Services`: the development services inside a Node program. */
 import type { Services as NativeServices } from "@tenon/native";
 import { fromNative, native } from "./native.ts";
 import type { Runtime } from "./runtime.ts";

@@ -1,3 +1,4 @@
+/** The class `Sidecar`: one sidecar of production inside a Node program. */
 import type { Sidecar as NativeSidecar } from "@tenon/native";
 import type { Reply } from "./ask.ts";
 import { defaultCacheFolder } from "./cache-folder.ts";

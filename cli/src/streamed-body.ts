@@ -1,3 +1,4 @@
+/** The body of a streamed response, as a `ReadableStream`. */
 import { ReadableStream, type ReadableStreamDefaultController } from "node:stream/web";
 import type { Abortable } from "./request-body.ts";
 

@@ -92,9 +92,9 @@ describe("sidecar", () => {
     expect(errors.mock.calls[0]?.[0]).toMatch(/SidecarError: stripe: there is no such sidecar: put stripe = /);
     errors.mockRestore();
     for (const path of ["v1", "http://a/", "//evil.example/", ""]) {
-      expect(() => sidecar("stripe").request().get(path)).toThrow("sidecar: takes a path");
+      expect(() => sidecar("stripe").request().get(path)).toThrow("sidecar: expects a path");
     }
     for (const name of ["", "a b", "1a", undefined])
-      expect(() => sidecar(name as string)).toThrow("sidecar: takes the name");
+      expect(() => sidecar(name as string)).toThrow("sidecar: expects the name");
   });
 });

@@ -12,7 +12,7 @@ const within = (imported: string, call: string) => app(imported, undefined, `{ u
 
 /** A use of each part, and texts that only its source contains. */
 const parts = {
-  cors: { bundled: within("cors", 'cors({ origin: "*" })'), marks: ["access-control-allow-methods", "cors: takes"] },
+  cors: { bundled: within("cors", 'cors({ origin: "*" })'), marks: ["access-control-allow-methods", "cors: expects"] },
   bearer: { bundled: within("bearer", "bearer(() => 1)"), marks: ["www-authenticate", "^bearer +("] },
   basicAuth: { bundled: within("basicAuth", "basicAuth(() => 1)"), marks: ["www-authenticate", "Basic realm="] },
   apiKey: {
@@ -36,8 +36,8 @@ const parts = {
   },
   sse: { bundled: app("sse", 'get("/", () => sse(async function* () {}))'), marks: ["text/event-stream"] },
   secret: { bundled: app("secret", 'get("/", () => ok(secret("X").length))'), marks: ["there is no secret called"] },
-  redirect: { bundled: app("redirect", 'get("/", () => redirect("/"))'), marks: ["is no redirect"] },
-  group: { bundled: app("group", 'group("/x", {})'), marks: ["group: takes"] },
+  redirect: { bundled: app("redirect", 'get("/", () => redirect("/"))'), marks: ["is not a redirect status"] },
+  group: { bundled: app("group", 'group("/x", {})'), marks: ["group: expects"] },
 };
 const marks = [...new Set(Object.values(parts).flatMap((part) => part.marks))];
 

@@ -1,3 +1,4 @@
+/** Finds uses of features that the engine does not have, for errors and warnings with a place. */
 import { type Node, parseSync } from "oxc-parser";
 import { localeMethods } from "./intl/classes.ts";
 import type { Locales } from "./intl/locales.ts";

@@ -1,3 +1,4 @@
+/** The componentizer of `--aot`: weval specializes the engine's interpreter to the handler. */
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import type { SpecializableEngine } from "@tenon/native";

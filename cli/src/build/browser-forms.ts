@@ -1,3 +1,4 @@
+/** Plugins that take the form of a package for browsers, where the other form imports modules that only Node has. */
 import { existsSync } from "node:fs";
 import { build, type OnResolveArgs, type Plugin, type ResolveOptions, type ResolveResult } from "esbuild";
 import type { Needs } from "./needs.ts";

@@ -1,3 +1,4 @@
+/** A build in its steps: bundle, componentize, and compose on request. */
 import { createHash } from "node:crypto";
 import { access, constants, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative } from "node:path";

@@ -1,3 +1,4 @@
+/** Errors of esbuild as errors of a build, with their places. */
 import { join, relative } from "node:path";
 import type { Location, Message } from "esbuild";
 import { TenonError } from "../errors.ts";

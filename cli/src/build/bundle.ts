@@ -1,3 +1,4 @@
+/** The first step of a build: esbuild makes one ES module from the handler module and its imports. */
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import type { LinkedModule } from "@tenon/native";

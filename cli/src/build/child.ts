@@ -1,3 +1,4 @@
+/** Asks a child process one question, and answers in the child. */
 import { fork } from "node:child_process";
 import { type ErrorCode, TenonError } from "../errors.ts";
 

@@ -1,3 +1,4 @@
+/** The second step of a build, as an interface: a component from a bundle. */
 import type { Bundle } from "./bundle.ts";
 
 /**

@@ -1,3 +1,4 @@
+/** Finds the documentation of fields in a module, which only the OpenAPI document needs. */
 import type { Node, ObjectExpression, ParseResult, Program } from "oxc-parser";
 import { importOf, type Origin, type SdkNames } from "./sdk-names.ts";
 

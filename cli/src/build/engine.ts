@@ -1,3 +1,4 @@
+/** The JavaScript engine for builds: unpacked, prepared on this machine, or read from the cache folder. */
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";

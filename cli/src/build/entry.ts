@@ -1,3 +1,4 @@
+/** The generated entry of a bundle, which connects the handler module with the component's exports. */
 import { thrownPage } from "../dev/error-page.ts";
 import { ownTimers } from "./own-timers.ts";
 import { warmUpEngine } from "./warm-up-engine.ts";
@@ -14,7 +15,7 @@ export const prologue = `globalThis[Symbol.for("tenon.building")] = new Map();\n
 
 /** Refuses a default export of another kind; `isApp` is the condition in the entry. */
 const refuseUnless = (isApp: string) => `if (!(${isApp})) {
-  throw new TypeError("the default export is not what routes() gives: export default routes({ … })");
+  throw new TypeError("the default export is not the result of routes(): export default routes({ … })");
 }`;
 
 /**

@@ -1,3 +1,4 @@
+/** Explains the failures of a top level by places in the user's sources. */
 import { basename, relative, resolve } from "node:path";
 import { TenonError } from "../errors.ts";
 import type { Bundle } from "./bundle.ts";

@@ -1,3 +1,4 @@
+/** Adds the names of functions to the source map of a release. */
 import { eachMapping, TraceMap } from "@jridgewell/trace-mapping";
 
 /** The text before and after the name of a function in its definition. */

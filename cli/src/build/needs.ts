@@ -1,3 +1,4 @@
+/** Finds the additions that a bundle needs: globals, gaps of the engine, forms of packages, parts of the SDK. */
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Metafile } from "esbuild";

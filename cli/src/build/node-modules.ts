@@ -1,3 +1,4 @@
+/** A plugin that resolves Node's modules to the files that stand in for them. */
 import { builtinModules } from "node:module";
 import { join, relative } from "node:path";
 import type { OnResolveArgs, OnResolveResult, PartialMessage, Plugin } from "esbuild";

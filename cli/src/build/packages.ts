@@ -1,3 +1,4 @@
+/** The installed packages of files: names, folders, forms. */
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 

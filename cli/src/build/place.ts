@@ -1,3 +1,4 @@
+/** Places in the user's sources, by the source map of a bundle. */
 import { readFile } from "node:fs/promises";
 import { dirname, relative, resolve } from "node:path";
 import { originalPositionFor, sourceContentFor, TraceMap } from "@jridgewell/trace-mapping";

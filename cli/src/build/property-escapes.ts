@@ -1,3 +1,4 @@
+/** Writes out `\p{…}` in regular expressions, because the engine has no Unicode tables. */
 import { relative } from "node:path";
 import { type Node, parseSync } from "oxc-parser";
 import rewritePattern from "regexpu-core";

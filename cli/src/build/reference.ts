@@ -1,3 +1,4 @@
+/** The componentizer of `--reference`: componentize-js, in a child process. */
 import { TenonError } from "../errors.ts";
 import { fromNative, native } from "../native.ts";
 import { witFolder } from "../package.ts";

@@ -1,3 +1,4 @@
+/** Finds the names under which a module uses the SDK's exports. */
 import { readFile } from "node:fs/promises";
 import { resolve as absolute, dirname, join } from "node:path";
 import { type EcmaScriptModule, parseSync } from "oxc-parser";

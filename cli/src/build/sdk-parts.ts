@@ -1,3 +1,4 @@
+/** Leaves out parts of the SDK that no source names. */
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";

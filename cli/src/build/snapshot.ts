@@ -1,3 +1,4 @@
+/** The componentizer of every ordinary build: `crates/snapshot`, through the addon. */
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import type { SnapshotEngine } from "@tenon/native";

@@ -1,3 +1,4 @@
+/** A plugin that loads sources in the form that the engine can run. */
 import { readFile } from "node:fs/promises";
 import { dirname, extname, relative } from "node:path";
 import type { Loader, PartialMessage, Plugin } from "esbuild";

@@ -1,3 +1,4 @@
+/** Removes documentation from a module's text. */
 import { parseSync } from "oxc-parser";
 import { docsProperties } from "./docs-properties.ts";
 import { apply, type Edit } from "./edits.ts";

@@ -1,3 +1,4 @@
+/** Finds the algorithms of `crypto.subtle` that the sources of a bundle use, to add their modules. */
 import { type Node, parseSync } from "oxc-parser";
 import { memberName, walk } from "./used-names.ts";
 

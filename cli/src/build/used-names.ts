@@ -1,3 +1,4 @@
+/** Finds the names that a module takes from the modules that it imports. */
 import { readFile } from "node:fs/promises";
 import { type Node, parseSync } from "oxc-parser";
 

@@ -1,3 +1,5 @@
+/** Shows a page for exceptions in development; runs inside the component. */
+
 interface Request {
   readonly method: string;
   readonly headers: readonly (readonly [name: string, value: Uint8Array])[];

@@ -41,7 +41,7 @@ export function buildCommand(program: Command): void {
         "prepare the engine on this machine instead of taking that of @tenon/engine; the result is the same",
       ).conflicts(["aot", "reference"]),
     )
-    .option("--json", "print what was written as JSON, one line for each project");
+    .option("--json", "print the written files as JSON, one line for each project");
   withCommonOptions(command).action(async (options: Options) => {
     // Partial evaluation is for serving, and takes too long for anything else.
     if (options.aot && !options.release) command.error("error: option '--aot' is for releases: tenon build -r --aot");

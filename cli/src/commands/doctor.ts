@@ -20,7 +20,7 @@ export function doctorCommand(program: Command): void {
       "Checks Node, the addon, the engine, the kernel, the cache folder, the ports of `tenon dev` and the project, and says " +
         "what to do about what is missing. The exit code is 1 when something does not work.",
     )
-    .option("--json", "print what was found as JSON");
+    .option("--json", "print the findings as JSON");
   withCommonOptions(command).action(async (options: Options) => {
     const checks = await everyCheck();
     if (options.json) process.stdout.write(`${JSON.stringify(checks)}\n`);

@@ -44,7 +44,7 @@ function described(): string {
 function next(template: string, manager: PackageManager): string[] {
   const run = manager === "pnpm" ? "pnpm exec" : "npx";
   const steps = [
-    [`${run} tenon dev`, "serves it and builds it anew when a source changes"],
+    [`${run} tenon dev`, "serves it and rebuilds it when a source changes"],
     ...(templates[template]?.steps ?? []),
     [`${run} vitest run`, "its tests"],
     [`${run} tenon build -rc`, "the component to deploy, in dist/"],

@@ -28,7 +28,7 @@ export function publishCommand(program: Command): void {
     .argument("[component]", "component file; the project's composed component when left out")
     .option("--plain-http", "use HTTP without TLS; registries on this machine are always reached so")
     .option("--sign-key <file>", "sign it, in cosign's format; TENON_SIGN_PASSWORD decrypts the key")
-    .option("--json", "print what was published as one line of JSON");
+    .option("--json", "print the reference and the digest as one line of JSON");
   withCommonOptions(command).action(async (text: string, file: string | undefined, options: Options) => {
     exitOnInterrupt();
     const terminal = terminalFor(options);

@@ -102,6 +102,6 @@ function repeated(text: string, before: readonly string[] = []): string[] {
 }
 
 function count(text: string): number {
-  if (!/^[0-9]$/.test(text)) throw new InvalidArgumentError("It takes a number from 0 to 9.");
+  if (!/^[0-9]$/.test(text)) throw new InvalidArgumentError("Expected a number from 0 to 9.");
   return Number(text);
 }

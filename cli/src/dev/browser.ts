@@ -1,3 +1,4 @@
+/** Opens the desktop's browser. */
 import { spawn } from "node:child_process";
 
 /** Opens a URL in the desktop's browser. Calls `failed` when there is none. */

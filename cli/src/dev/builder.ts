@@ -1,3 +1,4 @@
+/** Builds of `tenon dev`, in a process that survives from one build to the next. */
 import { type ChildProcess, fork } from "node:child_process";
 import { type ErrorCode, TenonError } from "../errors.ts";
 import type { Project } from "../project/project.ts";

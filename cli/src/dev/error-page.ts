@@ -1,3 +1,4 @@
+/** Pages of `tenon dev` for failed builds and for exceptions. */
 import { TenonError } from "../errors.ts";
 import { mapStack } from "./map-stack.ts";
 

@@ -1,3 +1,4 @@
+/** The keys of `tenon dev` on a terminal. */
 import type { Readable } from "node:stream";
 
 /** Actions of the keys. */

@@ -1,3 +1,4 @@
+/** Ports of `tenon dev`: the given one, or the next free one. */
 import { TenonError } from "../errors.ts";
 
 /** Default port of the development services. */

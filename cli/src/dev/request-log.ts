@@ -1,3 +1,4 @@
+/** The lines of `tenon dev` about answered requests. */
 import type { RecentRequest, Runtime } from "../runtime.ts";
 import type { Terminal } from "../terminal.ts";
 

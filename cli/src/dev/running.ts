@@ -1,3 +1,4 @@
+/** Files by which other programs find a running `tenon dev`. */
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { systemReason, TenonError } from "../errors.ts";

@@ -1,3 +1,4 @@
+/** The runtime and the pages that `tenon dev` serves. */
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { suggestPort } from "../options.ts";

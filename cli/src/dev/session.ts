@@ -1,3 +1,4 @@
+/** A run of `tenon dev`: builds, serves, watches, and reacts to keys. */
 import { existsSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { prepareEngine } from "../build/engine.ts";

@@ -1,3 +1,4 @@
+/** Watches the files that a build depends on. */
 import { relative, sep } from "node:path";
 import { watch as watchFiles } from "chokidar";
 import type { Project } from "../project/project.ts";

@@ -49,7 +49,7 @@ export function derivedBy(module: SymmetricModule | undefined) {
     const { N = cost, r = blockSize, p = parallelization } = options;
     const refuse = (): never => {
       const text =
-        "Invalid scrypt params: the cost is no power of 2, or takes more memory than there is or maxmem allows";
+        "Invalid scrypt params: the cost is not a power of 2, or needs more memory than is available or maxmem allows";
       throw Object.assign(new RangeError(text), { code: "ERR_CRYPTO_INVALID_SCRYPT_PARAMS" });
     };
     if (!Number.isInteger(Math.log2(N)) || N < 2 || 128 * N * r > maxmem) refuse();

@@ -302,6 +302,16 @@ sidecars = { db = "unix:///run/db.sock" }
   });
 });
 
+test("an endpoint for traces that is not a URL is told with its line", () => {
+  const wrong = (endpoint: string) => refusal(() => parse(`${minimal}[server]\notlp_endpoint = "${endpoint}"\n`));
+  for (const endpoint of ["collector:4318", "ftp://collector", "http://", "http://collector/?key=1"])
+    expect(wrong(endpoint), endpoint).toContain(
+      "tenon.toml:4:17: `server.otlp_endpoint` must be a URL such as http://collector:4318",
+    );
+  for (const endpoint of ["http://collector:4318", "https://[::1]:4318/otlp"])
+    expect(parse(`${minimal}[server]\notlp_endpoint = "${endpoint}"\n`).server.otlpEndpoint).toBe(endpoint);
+});
+
 test("mistakes in [modules.<name>] are told with their place, and without the texts of secrets", () => {
   const wrong = (line: string) => refusal(() => parse(`${minimal}[modules.shop]\n${line}\n`));
   for (const [line, message] of [
@@ -315,7 +325,7 @@ test("mistakes in [modules.<name>] are told with their place, and without the te
     ["request_timeout_ms = 0", "`modules.shop.request_timeout_ms` must be a whole number from 1 to 3600000"],
     ["env = 3", "`modules.shop.env` must be a table: [modules.shop.env]"],
     ['sidecars = { db = "db" }', "`modules.shop.sidecars.db` must be http://host:port or unix:///path/to.sock"],
-    ['outbound = { allow = ["a/b"] }', "`modules.shop.outbound.allow` has an entry that is no host"],
+    ['outbound = { allow = ["a/b"] }', "`modules.shop.outbound.allow` has an entry that is not a host"],
   ] as const) {
     expect(wrong(line), line).toContain(message);
   }

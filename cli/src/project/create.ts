@@ -1,3 +1,4 @@
+/** Makes the files of a new project from a template. */
 import { existsSync } from "node:fs";
 import { cp, mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join, relative, sep } from "node:path";

@@ -1,3 +1,4 @@
+/** The versions of packages that a new project depends on. */
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, resolve, sep } from "node:path";
 import { packageFolder, version } from "../package.ts";

@@ -1,3 +1,4 @@
+/** Names of projects: checks, and their form in WIT. */
 import { TenonError } from "../errors.ts";
 
 /** The longest name that npm takes. */

@@ -1,3 +1,4 @@
+/** The package manager that runs this program. */
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 

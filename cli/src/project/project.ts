@@ -1,3 +1,4 @@
+/** Finds projects, and the paths of their files. */
 import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";

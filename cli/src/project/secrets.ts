@@ -1,3 +1,4 @@
+/** Reads the values of secrets from the environment and from files. */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";

@@ -1,3 +1,4 @@
+/** The options of a runtime from a project's configuration. */
 import { resolve } from "node:path";
 import { TenonError } from "../errors.ts";
 import type { RuntimeOptions } from "../runtime.ts";

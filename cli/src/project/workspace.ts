@@ -1,3 +1,4 @@
+/** The packages of a workspace. */
 import { OpenApiError, workspaceFolders } from "@tenon/sdk/openapi";
 import { TenonError } from "../errors.ts";
 

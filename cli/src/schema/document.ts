@@ -1,3 +1,4 @@
+/** Writes and checks a package's OpenAPI document. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { moduleJson, OpenApiError, type OpenApiVersion, packageJson } from "@tenon/sdk/openapi";

@@ -1,3 +1,4 @@
+/** The packages whose documents `tenon schema` writes. */
 import { relative, resolve } from "node:path";
 import { findPackage, isHandlerPackage } from "@tenon/sdk/openapi";
 import { TenonError } from "../errors.ts";

@@ -1,3 +1,4 @@
+/** The page of `tenon dev` that shows an OpenAPI document. */
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";

@@ -11,7 +11,7 @@ it("are the same in both", async () => {
   const listed = `${rest.reverse().join(", ")} or ${last}`;
   await expect(start("none", "sqlite:none.db")).rejects.toMatchObject({
     code: "CONFIG",
-    message: `\`none\` is no kind of sidecar: use ${listed}`,
+    message: `\`none\` is not a kind of sidecar: use ${listed}`,
   });
 });
 

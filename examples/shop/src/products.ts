@@ -55,7 +55,7 @@ export const products = group("/products", {
       const read = ensure(
         () => sqlRead(dialect(), rows, { ...order, after, limit: limit + 1 }),
         400,
-        "after is no cursor",
+        "after is not a cursor",
       );
       const found = await db.query<Row>(read);
       const [counted] = await db.query<{ count: number | string }>(sqlCount(dialect(), rows));

@@ -1,4 +1,4 @@
-// What Hono's tests import from `vitest`, and the globals that its configuration gives them.
+// The imports of Hono's tests from `vitest`, and the globals of its configuration.
 import { clearAllMocks, fn, isMockFunction, resetAllMocks, restoreAllMocks, spyOn } from "@vitest/spy";
 import { expect } from "./expect.mjs";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, it, test } from "./registry.mjs";

@@ -1,3 +1,4 @@
+/** An app: the routes of a module, and the function that answers requests with them. */
 import type { RawRequest, RawResponse } from "../raw.ts";
 import type { AnyHandler, CheckResponse, Operation } from "../routing/operation.ts";
 import type { Around } from "../routing/step.ts";

@@ -1,3 +1,4 @@
+/** Compares answers with their declarations, in development and in tests. */
 import { problem } from "../http/problem.ts";
 import { problemResponse, type Response, VerbatimResponse } from "../http/response.ts";
 import type { Operation } from "../routing/operation.ts";

@@ -1,3 +1,4 @@
+/** Types of definitions: routes and groups by name, and the context that their handlers need. */
 import type { Lacks } from "../middleware/types.ts";
 import type { Paths, Route } from "../routing/operation.ts";
 import type { Around } from "../routing/step.ts";

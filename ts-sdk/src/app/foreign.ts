@@ -1,3 +1,4 @@
+/** Inputs with schemas of other libraries. */
 import type { InputError, InputKind } from "../http/problem.ts";
 import { type FailureCode, MAX_COLLECTED, pointer } from "../schema/failures.ts";
 import type { StandardIssue, StandardResult, StandardSchema } from "../schema/standard.ts";

@@ -1,3 +1,4 @@
+/** `group`: routes under a common prefix. */
 import { checkMiddleware } from "../middleware/check.ts";
 import type { AddsOf, AnyMiddleware, Chain, Empty } from "../middleware/types.ts";
 import type { Around } from "../routing/step.ts";
@@ -19,9 +20,10 @@ export function group<D extends Definitions, const M extends readonly AnyMiddlew
   definitions: D,
   options: { readonly use?: M & Chain<M, Empty> } = {},
 ): Group<D, Unmet<NeedsOf<D>, AddsOf<M>>> {
-  if (typeof prefix !== "string") throw new TypeError('group: takes a prefix such as "/users", its routes and options');
+  if (typeof prefix !== "string")
+    throw new TypeError('group: expects a prefix such as "/users", its routes and options');
   const label = `group(${JSON.stringify(prefix)})`;
-  if (typeof definitions !== "object" || definitions === null) throw new TypeError(`${label}: takes its routes`);
+  if (typeof definitions !== "object" || definitions === null) throw new TypeError(`${label}: expects its routes`);
   refuseUnknown(label, options, ["use"]);
   const around: readonly Around[] = checkMiddleware(`${label}, "use"`, options.use ?? []);
   const enter: AnyGroup["enter"] = (add, name, before, outer) => {

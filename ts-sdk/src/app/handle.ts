@@ -1,3 +1,4 @@
+/** The way of a request through an app: match, read the input, call the handler, send the answer. */
 import { HttpError } from "../http/interrupt.ts";
 import { invalidInput, malformed, problem } from "../http/problem.ts";
 import { Request, WARM_UP } from "../http/request.ts";

@@ -1,3 +1,4 @@
+/** Reads the input of a handler: path, query and body. */
 import { parseJson, saysJson } from "../http/json.ts";
 import type { OctetStreamSchema } from "../http/octet-stream.ts";
 import { type InputError, type InputKind, inputErrors, invalidInput, malformed, problem } from "../http/problem.ts";

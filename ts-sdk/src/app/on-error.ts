@@ -1,3 +1,4 @@
+/** The option `onError`: turns exceptions into answers. */
 import type { Request } from "../http/request.ts";
 import { encodedResponse, Response } from "../http/response.ts";
 import { reportError } from "./report.ts";

@@ -1,3 +1,4 @@
+/** Checks of prefixes. */
 import { parsePattern } from "../routing/pattern.ts";
 
 /** @throws TypeError naming the route or the group when its prefix is invalid. */

@@ -1,3 +1,4 @@
+/** Parses query strings into the values of a schema. */
 import { type InputError, type InputKind, malformed } from "../http/problem.ts";
 import type { Fields, ObjectSchema } from "../schema/object.ts";
 import { isSchema } from "../schema/schema.ts";

@@ -1,3 +1,4 @@
+/** Reports exceptions in the log, without secrets. */
 import { platform } from "../platform.ts";
 
 /** The limit of causes that are written for an error. */
@@ -36,6 +37,6 @@ function describe(thrown: unknown): string {
     const stack = String(thrown.stack ?? "");
     return stack.startsWith(title) ? stack : `${title}\n${stack}`.trimEnd();
   } catch {
-    return "(what was thrown can't be shown)";
+    return "(the thrown value can't be shown)";
   }
 }

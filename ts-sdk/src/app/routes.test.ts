@@ -47,7 +47,7 @@ describe("routes that can't be", () => {
       () => routes({ a: get("/a", { path: One } as never, anyHandler) }),
       /"a": the path "\/a" has no \{id\}, which the Path declares/,
     ],
-    ["no route", () => routes({ a: handler as never }), /"a" is no route; make it with get/],
+    ["no route", () => routes({ a: handler as never }), /"a" is not a route; use get/],
     ["no handler", () => get("/", undefined as never), /get\("\/"\): the last argument must be the handler/],
     ["no path", () => get([] as never, anyHandler), /no path is given/],
     [
@@ -56,14 +56,14 @@ describe("routes that can't be", () => {
       /unknown "querry" \(known: path, query, body, /,
     ],
     ["options that are none", () => get("/", null as never, anyHandler), /the options must be an object/],
-    ["a Path as query", () => get("/", { query: One } as never, anyHandler), /"query" takes a Query/],
-    ["a Type as path", () => get("/", { path: Body } as never, anyHandler), /"path" takes a Path/],
+    ["a Path as query", () => get("/", { query: One } as never, anyHandler), /"query" must be a Query/],
+    ["a Type as path", () => get("/", { path: Body } as never, anyHandler), /"path" must be a Path/],
     [
       "a Query as body",
       () => post("/", { body: Query("Q", {}) } as never, anyHandler),
-      /"body" takes a Type, a list or a Form/,
+      /"body" must be a Type, a list or a Form/,
     ],
-    ["no schema", () => post("/", { body: {} } as never, anyHandler), /"body" is no schema/],
+    ["no schema", () => post("/", { body: {} } as never, anyHandler), /"body" is not a schema/],
     [
       "an error status",
       () => post("/", { status: 404 } as never, anyHandler),

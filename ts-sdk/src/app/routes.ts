@@ -1,3 +1,4 @@
+/** `routes`: an app from its definitions. */
 import { checkMiddleware } from "../middleware/check.ts";
 import type { AddsOf, AnyMiddleware, Chain, Empty } from "../middleware/types.ts";
 import { buildingKey, platform } from "../platform.ts";
@@ -79,7 +80,7 @@ function isGroup(definition: AnyRoute | AnyGroup | undefined): definition is Any
 
 function nameRoute(name: string, route: AnyRoute, prefix: string, use: readonly Around[]): Operation {
   if (typeof route?.handler !== "function") {
-    throw new TypeError(`routes: "${name}" is no route; make it with get, post, put, patch or del, or with group`);
+    throw new TypeError(`routes: "${name}" is not a route; use get, post, put, patch, del or group`);
   }
   const { method, options, handler } = route;
   const { status = 200, deprecated = false } = options;

@@ -1,3 +1,4 @@
+/** Converts an answer to the response of the component's interface. */
 import { encodeValue } from "../http/headers.ts";
 import { writeJson } from "../http/json.ts";
 import { encodedBody, JSON_TYPE, PROBLEM_TYPE, type Response } from "../http/response.ts";

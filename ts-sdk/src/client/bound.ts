@@ -13,7 +13,7 @@ class SidecarRequest extends HttpRequest {
 
   override method(method: string, path: string): this {
     if (typeof path !== "string" || !path.startsWith("/") || path.startsWith("//")) {
-      throw new TypeError(`sidecar: takes a path that begins with one "/", such as "/v1/charges"`);
+      throw new TypeError(`sidecar: expects a path that begins with one "/", such as "/v1/charges"`);
     }
     const { base, token } = connectionOf(this.#name);
     if (token !== undefined) this.header("authorization", `Bearer ${token}`);
@@ -38,7 +38,7 @@ export interface SidecarClient {
  */
 export function sidecar(name: string): SidecarClient {
   if (typeof name !== "string" || !/^[A-Za-z][\w-]*$/.test(name)) {
-    throw new TypeError("sidecar: takes the name of a sidecar: letters, digits, _ and -, a letter first");
+    throw new TypeError("sidecar: expects the name of a sidecar: letters, digits, _ and -, a letter first");
   }
   return Object.freeze({
     get: async (path: string) => new SidecarRequest(name).get(path).send(),

@@ -1,3 +1,4 @@
+/** The client of the sidecar `cache`. */
 import { decodeBase64, encodeBase64 } from "../encoding/base64.ts";
 import { encodeUtf8 } from "../platform.ts";
 import { atRehearsal } from "../rehearse.ts";

@@ -1,3 +1,4 @@
+/** The client of the sidecar `db`. */
 import { encodeBase64 } from "../encoding/base64.ts";
 import { atRehearsal } from "../rehearse.ts";
 import type { Value } from "../sql/index.ts";

@@ -1,3 +1,4 @@
+/** `httpClient`: calls to other hosts, with limits. */
 import { isBytes } from "../http/bytes.ts";
 import { checkHeader, encodeValue, Headers, isToken } from "../http/headers.ts";
 import { writeJson } from "../http/json.ts";
@@ -217,7 +218,7 @@ function methodOf(method: string): string {
   if (isToken(method) && !FORBIDDEN_METHOD.test(method)) {
     return NORMALIZED_METHOD.test(method) ? method.toUpperCase() : method;
   }
-  throw new HttpClientError("invalid", "httpClient: takes a method such as GET; CONNECT and TRACE can't be sent");
+  throw new HttpClientError("invalid", "httpClient: expects a method such as GET; CONNECT and TRACE can't be sent");
 }
 
 function destinationOf(url: string): { readonly host: string; readonly href: string } {
@@ -228,10 +229,10 @@ function destinationOf(url: string): { readonly host: string; readonly href: str
     // Throws below, because the URL may hold a password and is not repeated.
   }
   if (parsed === undefined || !/^https?:$/.test(parsed.protocol)) {
-    throw new HttpClientError("invalid", "httpClient: takes an absolute http or https URL");
+    throw new HttpClientError("invalid", "httpClient: expects an absolute http or https URL");
   }
   if (parsed.username + parsed.password !== "") {
-    throw new HttpClientError("invalid", "httpClient: a URL takes no user name and password; send them in a header");
+    throw new HttpClientError("invalid", "httpClient: put user name and password in a header, not in the URL");
   }
   return { host: parsed.host, href: parsed.href.replace(/#.*$/, "") };
 }

@@ -1,3 +1,4 @@
+/** The client of the sidecar `queue`. */
 import { askSidecar } from "./sidecar.ts";
 
 /** How a message is delivered. */
@@ -30,7 +31,7 @@ export interface QueueClient {
  */
 export function queue(name: string): QueueClient {
   if (typeof name !== "string" || !/^[\w-]{1,64}(?:\.dead)?$/.test(name)) {
-    throw new TypeError("queue: takes the name of a queue: 1 to 64 letters, digits, _ and -");
+    throw new TypeError("queue: expects the name of a queue: 1 to 64 letters, digits, _ and -");
   }
   const sendMany = async (messages: readonly QueueMessage[]) => {
     const response = await askSidecar("queue", {

@@ -1,3 +1,4 @@
+/** Requests to sidecars, and their errors. */
 import { checkHeader, encodeValue } from "../http/headers.ts";
 import { writeJson } from "../http/json.ts";
 import {

@@ -1,3 +1,4 @@
+/** The client of the sidecar `storage`. */
 import type { HttpResponse } from "./response.ts";
 import { askSidecar, encodeKey, type ListOptions, listQuery } from "./sidecar.ts";
 import { bodyOf, type Storable, Stored } from "./stored.ts";

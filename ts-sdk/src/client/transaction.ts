@@ -1,3 +1,4 @@
+/** `db.transaction`: statements on one connection. */
 import { environmentKey, platform } from "../platform.ts";
 import type { BatchResult, BatchStatement, DbStatement, Isolation, Row } from "./db.ts";
 import { askSidecar, SidecarError } from "./sidecar.ts";

@@ -1,3 +1,4 @@
+/** Answers requests with an app that speaks `fetch`. */
 import { reportError } from "../app/report.ts";
 import { send } from "../app/send.ts";
 import { encodeValue } from "../http/headers.ts";

@@ -1,3 +1,4 @@
+/** Listeners of the event `fetch`, as service workers add them. */
 import { platform } from "../platform.ts";
 import type { App, Fetch, FetchResponse } from "./types.ts";
 

@@ -1,3 +1,4 @@
+/** Rehearses an app that speaks `fetch` before the snapshot. */
 import { encodeUtf8, platform } from "../platform.ts";
 import type { RawRequest } from "../raw.ts";
 import { atRehearsal } from "../rehearse.ts";

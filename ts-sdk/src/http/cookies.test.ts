@@ -178,7 +178,7 @@ describe("redirect", () => {
   });
 
   it("refuses what is no redirect, and a place that can't be sent", () => {
-    expect(() => redirect("/a", 200 as never)).toThrow("redirect: 200 is no redirect");
+    expect(() => redirect("/a", 200 as never)).toThrow("redirect: 200 is not a redirect status");
     expect(() => redirect("/a\r\nset-cookie: x")).toThrow('header "location"');
   });
 });

@@ -1,3 +1,4 @@
+/** Cookies: reading, writing, signing. */
 import { encodeBase64Url } from "../encoding/base64.ts";
 import { hmac } from "../middleware/hmac.ts";
 import { safeEqual } from "../middleware/safe-equal.ts";
@@ -42,7 +43,7 @@ const KNOWN = /^(?:maxAge|expires|path|domain|secure|httpOnly|sameSite|partition
  */
 function setCookie(name: string, value: string, options: CookieOptions): string {
   const wrong = (why: string) => new TypeError(`cookie ${JSON.stringify(name)}: ${why}`);
-  if (!isToken(name)) throw wrong("is no name of a cookie");
+  if (!isToken(name)) throw wrong("is not a cookie name");
   const unknown = Object.keys(options).find((key) => !KNOWN.test(key));
   if (unknown !== undefined) throw wrong(`unknown "${unknown}"`);
   const { maxAge, expires, path = "/", domain, secure = true, httpOnly = true, sameSite: site = "Lax" } = options;

@@ -1,3 +1,4 @@
+/** Headers: the class that handlers read, and checks of names and values. */
 import { encodeUtf8 } from "../platform.ts";
 
 /** The headers of a request or of a fetched answer, in the order they came. Names are case-insensitive. */
@@ -94,7 +95,7 @@ export function checkHeader(name: string, value: string): readonly [name: string
 
 /** Checks a request's header, which may belong to the connection. */
 export function headerPair(name: string, value: string): readonly [name: string, value: string] {
-  if (!isToken(name)) throw new TypeError(`${JSON.stringify(name)} is no header name`);
+  if (!isToken(name)) throw new TypeError(`${JSON.stringify(name)} is not a header name`);
   return [name.toLowerCase(), checkValue(name, value)];
 }
 

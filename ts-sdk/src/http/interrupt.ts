@@ -1,3 +1,4 @@
+/** Thrown answers: `guard`, `ensure`, and their error. */
 import { type ErrorResponse, error, type Response } from "./response.ts";
 
 /** An exception that is an answer: thrown by `guard` and `ensure`, and by a request's `json()`. */

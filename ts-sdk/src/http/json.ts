@@ -1,3 +1,4 @@
+/** Parses JSON bodies. */
 import { decodeUtf8 } from "../platform.ts";
 import type { InputError } from "./problem.ts";
 

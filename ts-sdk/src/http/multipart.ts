@@ -1,3 +1,4 @@
+/** Parses forms (RFC 7578). */
 import { decodeUtf8Leniently, encodeUtf8 } from "../platform.ts";
 
 /** One part of a form (RFC 7578, section 4). */

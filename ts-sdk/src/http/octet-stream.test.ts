@@ -91,7 +91,7 @@ describe("definitions", () => {
   it.each([
     [{ max: -1 }, 'octetStream: "max" is a number of bytes, not -1'],
     [{ max: 1.5 }, 'octetStream: "max" is a number of bytes, not 1.5'],
-    [{ types: ["png"] }, 'octetStream: "types" has "png", which is no media type'],
+    [{ types: ["png"] }, 'octetStream: "types" has "png", which is not a media type'],
     [{ size: 1 }, /octetStream.*size/],
   ])("%j are refused", (options, message) => {
     expect(() => octetStream(options as never)).toThrow(message);

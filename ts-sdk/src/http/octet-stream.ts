@@ -1,3 +1,4 @@
+/** `octetStream`: bodies of any size, as the handler reads them. */
 import { problem } from "../http/problem.ts";
 import type { StandardSchema } from "../schema/standard.ts";
 import { refuseUnknown } from "../schema/unknown.ts";
@@ -46,7 +47,7 @@ export function octetStream(options: OctetStreamOptions = {}): OctetStreamSchema
   }
   for (const type of types) {
     if (!isMediaType(type)) {
-      throw new TypeError(`octetStream: "types" has ${JSON.stringify(type)}, which is no media type`);
+      throw new TypeError(`octetStream: "types" has ${JSON.stringify(type)}, which is not a media type`);
     }
   }
   takeUploads();

@@ -1,3 +1,4 @@
+/** The pieces of a streamed response, each made when the host asks for it. */
 import { reportError } from "../app/report.ts";
 import { platform, streamKey } from "../platform.ts";
 import type { RawResponse } from "../raw.ts";

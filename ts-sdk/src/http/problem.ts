@@ -1,3 +1,4 @@
+/** Problem details (RFC 9457). */
 import type { Failure } from "../schema/failures.ts";
 import { MAX_FAILURES, pointer } from "../schema/failures.ts";
 import { reasonPhrase } from "./status.ts";

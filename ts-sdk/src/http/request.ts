@@ -1,3 +1,4 @@
+/** The raw request of a handler. */
 import { decodeUtf8, findVariable, findVariables, platform, REQUEST_PREFIX } from "../platform.ts";
 import type { ArrivingBody, RawRequest } from "../raw.ts";
 import { type Cookies, cookiesOf } from "./cookies.ts";

@@ -118,7 +118,7 @@ describe("header", () => {
   );
 
   it.each(["", "a b", "a:", "é", "a\n", "(x)"])("refuses the name %j", (name) => {
-    expect(() => ok({}).header(name, "x")).toThrow(`${JSON.stringify(name)} is no header name`);
+    expect(() => ok({}).header(name, "x")).toThrow(`${JSON.stringify(name)} is not a header name`);
   });
 
   it("takes every byte that HTTP allows", () => {

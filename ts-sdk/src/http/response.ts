@@ -1,3 +1,4 @@
+/** Responses and the helpers that make them. */
 import { encodeUtf8 } from "../platform.ts";
 import { isBytes } from "./bytes.ts";
 import { type CookieOptions, withCookie } from "./cookies.ts";
@@ -147,7 +148,7 @@ export function redirect<const Status extends 301 | 302 | 303 | 307 | 308 = 302>
   location: string,
   status: Status = 302 as Status,
 ): Response<Status, undefined> {
-  if (!isRedirect(status)) throw new RangeError(`redirect: ${status} is no redirect`);
+  if (!isRedirect(status)) throw new RangeError(`redirect: ${status} is not a redirect status`);
   // Percent-encodes the characters that a header can't hold, as browsers and servers do (RFC 3987, section 3.1); half a
   // surrogate pair becomes U+FFFD.
   const text = String(location).replace(/[\ud800-\udfff]/gu, "\ufffd");
@@ -174,7 +175,7 @@ export interface ErrorExtra {
  */
 export function error(status: number, message: string, extra?: ErrorExtra): ErrorResponse {
   if (!(Number.isInteger(status) && status >= 400 && status <= 599)) {
-    throw new RangeError(`error: ${status} is no error status (400 to 599)`);
+    throw new RangeError(`error: ${status} is not an error status (400 to 599)`);
   }
   return problemResponse(problem(status, message, extra));
 }
@@ -222,7 +223,7 @@ export function verbatimResponse<const Status extends number, const Body>(
   sending?: Sending,
 ): Response<Status, Body> {
   if (!(Number.isInteger(status) && status >= 200 && status <= 599)) {
-    throw new RangeError(`${helper}: ${status} is no status of a final answer (200 to 599)`);
+    throw new RangeError(`${helper}: ${status} is not a final status (200 to 599)`);
   }
   const headers = headerList(given ?? []);
   if (type !== undefined && !headers.some(([name]) => name === "content-type")) headers.unshift(["content-type", type]);

@@ -83,13 +83,13 @@ describe("stream", () => {
   });
 
   it.each([undefined, null, "text", new Uint8Array(), [], {}, 1])("refuses %j", (source) => {
-    expect(() => stream(source as never)).toThrow("stream: takes an async generator function");
+    expect(() => stream(source as never)).toThrow("stream: expects an async generator function");
   });
 
   it("refuses a status and headers that can't be", () => {
     const source = async function* () {};
-    expect(() => stream(source, { status: 101 })).toThrow("stream: 101 is no status");
-    expect(() => stream(source, { headers: { ":body": "streamed" } })).toThrow('":body" is no header name');
+    expect(() => stream(source, { status: 101 })).toThrow("stream: 101 is not a final status");
+    expect(() => stream(source, { headers: { ":body": "streamed" } })).toThrow('":body" is not a header name');
   });
 
   it("makes a piece only when it is asked for", async () => {

@@ -32,7 +32,7 @@ function isIterable(value: unknown): value is AsyncIterable<unknown> {
  */
 export function settingsOf(helper: string, source: unknown): StreamSettings {
   const refuse = () => {
-    throw new TypeError(`${helper}: takes an async generator function, an async iterable or a ReadableStream`);
+    throw new TypeError(`${helper}: expects an async generator function, an async iterable or a ReadableStream`);
   };
   const isFunction = typeof source === "function";
   if (!isFunction && !isReadable(source) && !isIterable(source)) refuse();

@@ -1,3 +1,4 @@
+/** Bodies of requests that arrive piece by piece. */
 import { type Answer, platform, type UploadStep, uploadKey } from "../platform.ts";
 import type { ArrivingBody, RawRequest, RawResponse } from "../raw.ts";
 import { soon } from "./pieces.ts";

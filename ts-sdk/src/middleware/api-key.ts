@@ -14,7 +14,7 @@ export function apiKey<User>(
   { header }: { readonly header: string },
   verify: (key: string, req: Request) => Identified<User>,
 ): Middleware<WithUser<User>> {
-  if (!isToken(header)) throw new TypeError('apiKey: takes { header: "x-api-key" } and a function');
+  if (!isToken(header)) throw new TypeError('apiKey: expects { header: "x-api-key" } and a function');
   checkVerify("apiKey", verify);
   const name = header.toLowerCase();
   // No scheme is registered for custom headers; this challenge names the header.

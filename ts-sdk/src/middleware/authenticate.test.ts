@@ -105,11 +105,11 @@ it.each([
   ["basicAuth", () => basicAuth(undefined as never)],
   ["apiKey", () => apiKey({ header: "x-key" }, "k" as never)],
 ])("%s needs a function", (name, make) => {
-  expect(make).toThrow(`${name}: takes a function`);
+  expect(make).toThrow(`${name}: expects a function`);
 });
 
 it("apiKey needs a header's name", () => {
-  expect(() => apiKey({ header: "x key" }, () => 1)).toThrow("apiKey: takes { header");
+  expect(() => apiKey({ header: "x key" }, () => 1)).toThrow("apiKey: expects { header");
 });
 
 describe("safeEqual", () => {
@@ -128,6 +128,6 @@ describe("safeEqual", () => {
   });
 
   it("takes nothing else", () => {
-    expect(() => safeEqual(undefined as never, undefined as never)).toThrow("safeEqual: takes texts or bytes");
+    expect(() => safeEqual(undefined as never, undefined as never)).toThrow("safeEqual: expects texts or bytes");
   });
 });

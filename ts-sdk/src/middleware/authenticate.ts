@@ -36,7 +36,8 @@ export function unauthorized(challenge: string, detail = "The request lacks vali
 
 /** @throws TypeError when `verify` is not a function. */
 export function checkVerify(what: string, verify: unknown): void {
-  if (typeof verify !== "function") throw new TypeError(`${what}: takes a function that gives the user, or undefined`);
+  if (typeof verify !== "function")
+    throw new TypeError(`${what}: expects a function that returns the user, or undefined`);
 }
 
 /**

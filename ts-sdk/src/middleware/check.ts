@@ -4,5 +4,5 @@ import type { Around } from "../routing/step.ts";
 export function checkMiddleware(what: string, given: unknown): readonly Around[] {
   const list = Array.isArray(given) ? (given as readonly Partial<Around>[]) : [undefined];
   if (list.every((each) => typeof each?.around === "function")) return list as readonly Around[];
-  throw new TypeError(`${what}: takes middleware, made with middleware(…) or by a function such as cors(…)`);
+  throw new TypeError(`${what}: expects middleware, made with middleware(…) or by a function such as cors(…)`);
 }

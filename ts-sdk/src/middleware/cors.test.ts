@@ -177,7 +177,7 @@ it.each([
   ["* in a list", { origin: ["*"] }, /is no origin/],
   ["an unknown option", { origin: "*", origins: [] }, /cors: unknown "origins"/],
   ["half a second", { origin: "*", maxAge: 0.5 }, /"maxAge"/],
-  ["nothing", undefined, /cors: takes \{ origin/],
+  ["nothing", undefined, /cors: expects \{ origin/],
 ])("refuses %s", (_what, options, message) => {
   expect(() => cors(options as never)).toThrow(message);
 });

@@ -1,3 +1,4 @@
+/** `cors`: answers that pages of other origins may read (Fetch, section 3.3). */
 import { isToken } from "../http/headers.ts";
 import type { Request } from "../http/request.ts";
 import { type Response, verbatimResponse, withHeaders } from "../http/response.ts";
@@ -96,7 +97,7 @@ export function vary(answer: Response, name: string): Response {
 }
 
 function check(options: CorsOptions): void {
-  if (typeof options !== "object" || options === null) throw new TypeError("cors: takes { origin, … }");
+  if (typeof options !== "object" || options === null) throw new TypeError("cors: expects { origin, … }");
   refuseUnknown("cors", options, OPTIONS);
   const { origin, credentials, maxAge, methods = [] } = options;
   for (const name of ["methods", "headers", "expose"] as const) {
@@ -113,7 +114,7 @@ function check(options: CorsOptions): void {
   for (const each of Array.isArray(origin) ? (origin as readonly string[]) : []) {
     if (ORIGIN.test(each) && !DEFAULT_PORT.test(each)) continue;
     throw new TypeError(
-      `cors: ${JSON.stringify(each)} is no origin as browsers send it: scheme and host in lower case, ` +
+      `cors: ${JSON.stringify(each)} is not an origin as browsers send it: scheme and host in lower case, ` +
         "a port unless it is the scheme's own, and nothing behind it, as https://app.example",
     );
   }

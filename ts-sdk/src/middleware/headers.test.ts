@@ -97,7 +97,7 @@ describe("secureHeaders", () => {
   });
 
   it("refuses what can't be sent", () => {
-    expect(() => secureHeaders({ "x a": "1" })).toThrow('"x a" is no header name');
+    expect(() => secureHeaders({ "x a": "1" })).toThrow('"x a" is not a header name');
     expect(() => secureHeaders({ "x-a": "1\n" })).toThrow('header "x-a"');
   });
 });

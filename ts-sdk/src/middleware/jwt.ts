@@ -1,3 +1,4 @@
+/** `jwt`: verifies JSON Web Tokens (RFC 7519). */
 import { decodeBase64, decodeBase64Url } from "../encoding/base64.ts";
 import { encodeHex } from "../encoding/hex.ts";
 import { isBytes } from "../http/bytes.ts";
@@ -271,10 +272,10 @@ function parseObject(part: string): Readonly<Record<string, unknown>> | undefine
 const OPTIONS = ["key", "jwks", "cache", "algorithms", "issuer", "audience", "leeway"];
 
 function check(options: JwtOptions): void {
-  if (typeof options !== "object" || options === null) throw new TypeError("jwt: takes { key, algorithms, … }");
+  if (typeof options !== "object" || options === null) throw new TypeError("jwt: expects { key, algorithms, … }");
   refuseUnknown("jwt", options, OPTIONS);
   const { key, jwks, cache, algorithms, issuer, audience, leeway = 0 } = options;
-  if ((key === undefined) === (jwks === undefined)) throw new TypeError('jwt: takes either "key" or "jwks"');
+  if ((key === undefined) === (jwks === undefined)) throw new TypeError('jwt: expects either "key" or "jwks"');
   if (key === "" || (isBytes(key) && key.length === 0)) throw new TypeError('jwt: "key" is empty');
   if (key !== undefined && (key === null || !["string", "object", "function"].includes(typeof key))) {
     throw new TypeError('jwt: "key" is a text, bytes, a JSON Web Key, or a function that gives one');

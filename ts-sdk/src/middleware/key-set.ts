@@ -1,3 +1,4 @@
+/** Sets of keys at a URL, for `jwt`. */
 import type { cache } from "../client/cache.ts";
 import { httpClient } from "../client/http-client.ts";
 import type { JsonWebKeySet } from "./jwt.ts";
@@ -37,7 +38,7 @@ export function remoteSet(url: string, cache?: KeySetCache): (anew: boolean) => 
     const response = await httpClient.get(url);
     if (!response.ok) throw new Error(`jwt: the key set answered ${response.status}`);
     const set = response.json() as JsonWebKeySet;
-    if (!isKeySet(set)) throw new Error("jwt: the answer of the key set's URL is no set of keys");
+    if (!isKeySet(set)) throw new Error("jwt: the answer of the key set's URL is not a set of keys");
     const seconds = freshSeconds(response.headers.get("cache-control"));
     kept = { set, at: now, until: now + seconds };
     if (cache && seconds > 0) await ask(cache.set(name, { json: kept }, { ttl: seconds }));

@@ -227,10 +227,10 @@ describe("errors", () => {
   });
 
   it("takes nothing but functions and middleware", () => {
-    expect(() => middleware(1 as never)).toThrow("middleware: takes a function");
-    expect(() => use((() => ok({})) as unknown as Middleware)).toThrow("use: takes middleware");
-    expect(() => routes({}, { use: [1] } as never)).toThrow('routes: "use": takes middleware');
-    expect(() => routes({}, { use: signedIn } as never)).toThrow('routes: "use": takes middleware');
+    expect(() => middleware(1 as never)).toThrow("middleware: expects a function");
+    expect(() => use((() => ok({})) as unknown as Middleware)).toThrow("use: expects middleware");
+    expect(() => routes({}, { use: [1] } as never)).toThrow('routes: "use": expects middleware');
+    expect(() => routes({}, { use: signedIn } as never)).toThrow('routes: "use": expects middleware');
   });
 });
 

@@ -20,7 +20,7 @@ type Uninferred<T> = [T][T extends unknown ? 0 : never];
 export function middleware<Adds extends object = Empty, Needs extends object = Empty>(
   run: (request: Request, next: Next, context: Needs) => Passed<Adds> | Promise<Passed<Adds>>,
 ): Middleware<Adds, Uninferred<Needs>> {
-  if (typeof run !== "function") throw new TypeError("middleware: takes a function (req, next, context) => answer");
+  if (typeof run !== "function") throw new TypeError("middleware: expects a function (req, next, context) => answer");
   return Object.freeze<Middleware<Adds, Needs>>({
     connect,
     around: (inner, recover) => async (request, context, arrived) => {

@@ -1,3 +1,4 @@
+/** `rateLimit`: bounds the requests of a client, counted in the sidecar `cache`. */
 import { cache } from "../client/cache.ts";
 import { SidecarError } from "../client/sidecar.ts";
 import type { Request } from "../http/request.ts";
@@ -36,11 +37,11 @@ export function rateLimit(options: RateLimitOptions): Middleware {
   const { limit, window, key = addressOf, name = "default", passOnFailure = false } = options;
   for (const number of [limit, window]) {
     if (!Number.isSafeInteger(number) || number < 1) {
-      throw new TypeError("rateLimit: takes { limit, window }, whole numbers from 1 on");
+      throw new TypeError("rateLimit: expects { limit, window }, whole numbers from 1 on");
     }
   }
   if (typeof key !== "function")
-    throw new TypeError("rateLimit: takes key, a function of the request that names its client");
+    throw new TypeError("rateLimit: expects key, a function of the request that names its client");
   if (!/^[\w.-]+$/.test(name)) throw new TypeError("rateLimit: a name is letters, digits, _, . and -");
   const policy = `"${name}";q=${limit};w=${window}`;
   return middleware(async (req, next) => {

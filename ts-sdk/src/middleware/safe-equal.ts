@@ -17,5 +17,5 @@ export function safeEqual(a: string | Uint8Array, b: string | Uint8Array): boole
 function bytesOf(secret: string | Uint8Array): Uint8Array {
   if (typeof secret === "string") return encodeUtf8(secret);
   if (isBytes(secret)) return secret;
-  throw new TypeError("safeEqual: takes texts or bytes");
+  throw new TypeError("safeEqual: expects texts or bytes");
 }

@@ -1,3 +1,4 @@
+/** `signature`: verifies the signatures of webhooks. */
 import { decodeBase64, encodeBase64 } from "../encoding/base64.ts";
 import { encodeHex } from "../encoding/hex.ts";
 import { type Request, rawBody } from "../http/request.ts";
@@ -116,7 +117,7 @@ function joined(before: string, body: Uint8Array | undefined): Uint8Array {
 }
 
 function check(options: SignatureOptions): void {
-  if (typeof options !== "object" || options === null) throw new TypeError("signature: takes { scheme, secret }");
+  if (typeof options !== "object" || options === null) throw new TypeError("signature: expects { scheme, secret }");
   refuseUnknown("signature", options, ["scheme", "secret", "tolerance"]);
   const { scheme, secret, tolerance = 0 } = options;
   if (!Object.hasOwn(SCHEMES, scheme)) {

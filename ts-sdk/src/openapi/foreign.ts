@@ -85,7 +85,7 @@ export function foreignProperties(
 ): { name: string; required: boolean; schema: SchemaObject }[] {
   let object = foreignSchema(schema, "input", components, at) as ObjectSchema;
   if (object.$ref !== undefined) object = components.get(object.$ref.replace(/^.*\//, "")) as ObjectSchema;
-  if (object.properties === undefined) throw new OpenApiError(`${at}: the schema is no object with named fields`);
+  if (object.properties === undefined) throw new OpenApiError(`${at}: the schema is not an object with named fields`);
   return Object.entries(object.properties).map(([name, property]) => ({
     name,
     required: object.required?.includes(name) ?? false,

@@ -33,7 +33,7 @@ export interface JsonOptions {
  * @throws TypeError when the first argument is not an app
  */
 export function json(app: App, manifest: Manifest, options: JsonOptions = {}): string {
-  if (app?.[appKey] !== true) throw new TypeError("json: takes the app that routes() gives");
+  if (app?.[appKey] !== true) throw new TypeError("json: expects the app that routes() returns");
   checkManifest(manifest, "json: the manifest");
   return serialize(app, manifest, comments(app, manifest, options), options.openapi);
 }

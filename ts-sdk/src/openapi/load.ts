@@ -1,3 +1,4 @@
+/** Loads a handler module in Node, with its sources. */
 import { createRequire } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { compileFunction } from "node:vm";
@@ -93,7 +94,7 @@ export function evaluate(source: string, bundled: Bundled): App {
   const app = evaluateAny(source, bundled);
   if (!("getOpenAPIDocument" in app)) return app;
   throw new OpenApiError(
-    `${shown(source)}: the default export is not what routes() gives, but an app with a document of its own`,
+    `${shown(source)}: the default export is not the result of routes(), but an app with a document of its own`,
   );
 }
 
@@ -121,7 +122,7 @@ export function evaluateAny(source: string, bundled: Bundled): App | DocumentedA
     );
   }
   throw new OpenApiError(
-    `${shown(source)}: the default export is not what routes() gives: export default routes({ … })`,
+    `${shown(source)}: the default export is not the result of routes(): export default routes({ … })`,
   );
 }
 

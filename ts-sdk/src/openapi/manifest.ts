@@ -45,7 +45,7 @@ export function readManifest(file: string): {
     throw new OpenApiError(`${called}: ${(error as Error).message}`);
   }
   if (typeof content !== "object" || content === null || Array.isArray(content)) {
-    throw new OpenApiError(`${called} is no JSON object`);
+    throw new OpenApiError(`${called} is not a JSON object`);
   }
   return { content: content as Record<string, unknown>, called };
 }

@@ -1,3 +1,4 @@
+/** The `paths` of a document: one operation for each route and path. */
 import type { App } from "../app/app.ts";
 import type { OctetStreamSchema } from "../http/octet-stream.ts";
 import type { Method, Operation } from "../routing/operation.ts";

@@ -1,3 +1,4 @@
+/** Finds the doc comments of routes in the sources. */
 import type { CallExpression, Node, ObjectExpression } from "oxc-parser";
 import { Declarations, MAX_STEPS } from "./declarations.ts";
 import { type DocComment, type DocComments, parseDocComment } from "./doc-comment.ts";

@@ -1,3 +1,4 @@
+/** Schemas of fields and types. */
 import type { Attributes } from "../schema/attributes.ts";
 import type { EnumSchema } from "../schema/enum.ts";
 import type { ListSchema } from "../schema/list.ts";

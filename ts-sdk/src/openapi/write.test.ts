@@ -95,7 +95,7 @@ it("finds a package by its name in the workspace, too", () => {
   writeFileSync(join(folder, "package.json"), "{");
   expect(() => workspaceFolders(folder)).toThrow(/^package\.json: /);
   writeFileSync(join(folder, "package.json"), "null");
-  expect(() => workspaceFolders(folder)).toThrow("package.json is no JSON object");
+  expect(() => workspaceFolders(folder)).toThrow("package.json is not a JSON object");
   writeFileSync(join(folder, "package.json"), '{ "workspaces": { "packages": "demo" } }');
   expect(workspaceFolders(folder)).not.toContain(folder);
   rmSync(join(folder, "package.json"));
@@ -144,8 +144,8 @@ it.each([
   ["no-name", HANDLER, {}, /no-name\/package\.json has no "name"/],
   ["version", HANDLER, { name: "x", version: 1 }, /version\/package\.json: "version" is not a text but 1/],
   ["description", HANDLER, { name: "x", description: 5 }, /package\.json: "description" is not a text but 5/],
-  ["list", HANDLER, [], /list\/package\.json is no JSON object/],
-  ["null", HANDLER, null, /null\/package\.json is no JSON object/],
+  ["list", HANDLER, [], /list\/package\.json is not a JSON object/],
+  ["null", HANDLER, null, /null\/package\.json is not a JSON object/],
   ["broken", HANDLER, "{bad", /broken\/package\.json: .*JSON/],
   ["syntax", "export default (", manifest, /src\/handler\.ts:1:17: Unexpected end of file/],
   [
@@ -160,9 +160,9 @@ it.each([
     manifest,
     /throws-text\/src\/handler\.ts: the module's top level failed: text$/,
   ],
-  ["no-app", "export default 1;", manifest, /the default export is not what routes\(\) gives/],
+  ["no-app", "export default 1;", manifest, /the default export is not the result of routes\(\)/],
   ["node", 'import fs from "node:fs"; export default fs;', manifest, /"node:fs" is not part of a handler/],
-  ["await-no-app", "export default await 1;", manifest, /the default export is not what routes\(\) gives/],
+  ["await-no-app", "export default await 1;", manifest, /the default export is not the result of routes\(\)/],
   [
     "await-throws",
     "await 1; throw new RangeError('late'); export {};",

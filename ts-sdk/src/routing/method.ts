@@ -1,3 +1,4 @@
+/** `get`, `post`, `put`, `patch` and `del`: declarations of routes. */
 import { isBodiless } from "../http/status.ts";
 import { buildingKey, platform } from "../platform.ts";
 import type { Fields, ObjectSchema } from "../schema/object.ts";
@@ -75,10 +76,10 @@ function checkOptions(label: string, given: unknown): RouteOptions {
     if (written === undefined) continue;
     const schema = role === "type" ? written : withoutInline(label, role, written);
     options[key as "body"] = schema as StandardSchema;
-    if (typeof schema["~standard"]?.validate !== "function") throw new TypeError(`${label}: "${key}" is no schema`);
+    if (typeof schema["~standard"]?.validate !== "function") throw new TypeError(`${label}: "${key}" is not a schema`);
     const given = isSchema(schema) ? ((schema as Partial<ObjectSchema>).role ?? "type") : role;
     if (given !== role && !(given === "form" && key === "body")) {
-      throw new TypeError(`${label}: "${key}" takes ${words}`);
+      throw new TypeError(`${label}: "${key}" must be ${words}`);
     }
   }
   const { status, response } = options;

@@ -1,3 +1,4 @@
+/** An operation: a method at a path, with its inputs, outputs and handler. */
 import type { Request } from "../http/request.ts";
 import type { Response } from "../http/response.ts";
 import type { PathFields } from "../schema/path.ts";

@@ -1,3 +1,4 @@
+/** Types of a matched request, and of the steps that handle it. */
 import type { Request } from "../http/request.ts";
 import type { Response } from "../http/response.ts";
 import type { AnyHandler, CheckResponse, Operation } from "./operation.ts";

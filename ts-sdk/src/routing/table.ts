@@ -1,3 +1,4 @@
+/** The route table, which finds the operation of a request. */
 import type { Operation } from "./operation.ts";
 import type { Pattern } from "./pattern.ts";
 import type { Match } from "./step.ts";

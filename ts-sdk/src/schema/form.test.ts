@@ -248,7 +248,11 @@ it.each([
   ["an unknown attribute", () => field.file({ maximum: 1 } as never), /field.file: unknown "maximum"/],
   ["half a byte", () => field.file({ max: 0.5 }), /"max" is a number of bytes/],
   ["no media type", () => field.file({ types: ["png"] }), /"types" lists media types/],
-  ["a form as an answer", () => post("/a", { response: Plain } as never, (() => ok({})) as never), /"response" takes/],
+  [
+    "a form as an answer",
+    () => post("/a", { response: Plain } as never, (() => ok({})) as never),
+    /"response" must be/,
+  ],
 ])("refuses %s", (_what, make, message) => {
   expect(make as () => unknown).toThrow(message);
 });

@@ -100,7 +100,7 @@ export function checkFields(what: string, fields: Fields): void {
     throw new TypeError(`${what}: a field can't be named "__proto__"`);
   }
   for (const [key, schema] of Object.entries(fields)) {
-    if (!isSchema(schema)) throw new TypeError(`${what}: the field "${key}" is no schema`);
+    if (!isSchema(schema)) throw new TypeError(`${what}: the field "${key}" is not a schema`);
   }
 }
 

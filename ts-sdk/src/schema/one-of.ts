@@ -97,7 +97,7 @@ function entriesOf(variants: Variants): [string, TypeSchema][] {
     throw new TypeError('oneOf: the variants are an object of Types, and none is named "__proto__"');
   }
   const entries = Object.entries(variants);
-  if (entries.length === 0) throw new TypeError("oneOf: takes at least one variant");
+  if (entries.length === 0) throw new TypeError("oneOf: needs at least one variant");
   for (const [key, type] of entries) {
     const plain = isSchema(type) && type.presence === "required" && !type.takesNull;
     if (!plain || type.role !== "type") {

@@ -70,7 +70,7 @@ describe("definitions that can't be", () => {
     ["a list of optional items", () => list(field.u32().optional() as never), /can't be optional/],
     ["a name that is none", () => Type("a b", {}), /Type: a name has letters, digits/],
     ["no name", () => Type(undefined as never, {}), /Type: a name has/],
-    ["fields that are none", () => Type("T", { a: 1 } as never), /Type T: the field "a" is no schema/],
+    ["fields that are none", () => Type("T", { a: 1 } as never), /Type T: the field "a" is not a schema/],
     ["no fields", () => Type("T", null as never), /Type T: the fields must be an object/],
     [
       "a field that sets the prototype",

@@ -61,7 +61,7 @@ describe("definitions that can't be", () => {
     ["a default that is no JSON", () => field.json({ default: (() => 1) as never }), /"default" must be a JSON value/],
     ["a union without a tag", () => oneOf("", { circle: Circle }), /oneOf: the first argument names a field, not ""/],
     ["a tag that sets the prototype", () => oneOf("__proto__", { circle: Circle }), /names a field, not "__proto__"/],
-    ["a union without variants", () => oneOf("kind", {}), /oneOf: takes at least one variant/],
+    ["a union without variants", () => oneOf("kind", {}), /oneOf: needs at least one variant/],
     ["a union of no object", () => oneOf("kind", [Circle] as never), /the variants are an object of Types/],
     ["a variant named __proto__", () => oneOf("kind", { ["__proto__"]: Circle }), /none is named "__proto__"/],
     ["a variant that is no Type", () => oneOf("kind", { a: field.u32() } as never), /the variant "a" must be a Type/],
@@ -104,7 +104,11 @@ describe("definitions that can't be", () => {
     ["a name that is none", () => partial(User, "a b"), /a name has letters, digits/],
     ["no name", () => extend(User, undefined as never, {}), /a name has letters, digits/],
     ["more of no Type", () => extend({} as never, "A", {}), /extend: the first argument must be a Type/],
-    ["more fields that are none", () => extend(User, "A", { a: 1 } as never), /extend A: the field "a" is no schema/],
+    [
+      "more fields that are none",
+      () => extend(User, "A", { a: 1 } as never),
+      /extend A: the field "a" is not a schema/,
+    ],
     [
       "a field more that sets the prototype",
       () => extend(User, "A", { __proto__: field.u32() } as never),
@@ -141,17 +145,17 @@ describe("definitions that can't be", () => {
     [
       "an inline query with what is no schema",
       () => get("/", { query: { a: field.u32(), b: 1 } } as never, (() => ok({})) as never),
-      /get\("\/"\) query: the field "b" is no schema/,
+      /get\("\/"\) query: the field "b" is not a schema/,
     ],
     [
       "an inline query without fields",
       () => get("/", { query: {} }, () => ok({})),
-      /get\("\/"\): "query" is no schema/,
+      /get\("\/"\): "query" is not a schema/,
     ],
     [
       "fields in the place of a body",
       () => get("/", { body: { a: field.u32() } } as never, (() => ok({})) as never),
-      /get\("\/"\): "body" is no schema/,
+      /get\("\/"\): "body" is not a schema/,
     ],
   ])("%s", (_what, make, message) => {
     expect(loose(make)).toThrow(message);

@@ -50,7 +50,7 @@ function readTarget(dialect: Dialect, target: unknown, options: unknown = {}): C
 /** The name of a table, and its known columns. */
 export function readTable(target: unknown): Pick<Call, "table" | "columns"> {
   if (typeof target === "string") return { table: target, columns: NO_COLUMNS };
-  if (!isTable(target)) throw new SqlError("option", "takes a name or table(Type)", "table");
+  if (!isTable(target)) throw new SqlError("option", "must be a name or table(Type)", "table");
   return { table: target.name, columns: target.columns };
 }
 
@@ -59,7 +59,7 @@ export function refuseUnknown(options: RawOptions, known: ReadonlySet<string>): 
   const given = Object.keys(options);
   for (let i = 0; i < given.length; i++) {
     const option = given[i] as string;
-    if (!known.has(option)) throw new SqlError("option", "is no option here", option);
+    if (!known.has(option)) throw new SqlError("option", "is not an option here", option);
   }
 }
 
@@ -67,7 +67,7 @@ export function refuseUnknown(options: RawOptions, known: ReadonlySet<string>): 
 export function readColumns(option: string, columns: unknown): readonly string[] {
   if (columns === undefined) return [];
   if (!isNameList(columns) || columns.length === 0) {
-    throw new SqlError("option", "takes a list of at least one column", option);
+    throw new SqlError("option", "must be a list of at least one column", option);
   }
   return columns;
 }

@@ -3,10 +3,10 @@ import type { All } from "./all.ts";
 import type { Condition } from "./ast.ts";
 import type { Call } from "./call.ts";
 import { readFilter } from "./filter.ts";
-import type { AnyRow, ColumnOf, Filter } from "./filter_types.ts";
+import type { AnyRow, ColumnOf, Filter } from "./filter-types.ts";
 import { mergeGuard } from "./merge.ts";
 import type { FieldOperator, Operator } from "./operators.ts";
-import { ParamCounter } from "./param_count.ts";
+import { ParamCounter } from "./param-count.ts";
 import { readTrusted } from "./where.ts";
 
 /** The selected rows. All options are trusted, except `merge`. */

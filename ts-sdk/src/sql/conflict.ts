@@ -3,7 +3,7 @@ import type { ConflictNode } from "./ast.ts";
 import { readColumns, refuseUnknown } from "./call.ts";
 import { SqlError } from "./errors.ts";
 import { isPlainObject } from "./filter.ts";
-import type { AnyRow, Assignments, ColumnOf } from "./filter_types.ts";
+import type { AnyRow, Assignments, ColumnOf } from "./filter-types.ts";
 
 /** The action when a row with the same values in `columns` exists. */
 export type OnConflict<Row = AnyRow> = ConflictUpdate<Row> | ConflictNothing<Row>;
@@ -55,7 +55,7 @@ export function readConflict(conflict: unknown, inserted: readonly string[]): Co
   if (columns.length === 0) throw new SqlError("option", "is needed beside set", "columns");
   if (set === "excluded") return { columns, set: [], excluded: excludedColumns(inserted, columns) };
   if (!isPlainObject(set) || Object.keys(set).length === 0) {
-    throw new SqlError("option", 'takes at least one column with its value, or "excluded"', "set");
+    throw new SqlError("option", 'must have at least one column with its value, or "excluded"', "set");
   }
   return { columns, set: readAssignments(set), excluded: [] };
 }

@@ -1,7 +1,8 @@
+/** `sqlCount`: SELECT COUNT. */
 import { readCall, refuseUnknown, type TableArgument } from "./call.ts";
 import { FILTER_OPTIONS, type FilterOptions, readConditions } from "./conditions.ts";
 import type { Dialect } from "./dialect.ts";
-import type { AnyRow } from "./filter_types.ts";
+import type { AnyRow } from "./filter-types.ts";
 import { print, type Statement } from "./print.ts";
 
 /** The rows that `sqlCount` counts; every row without a filter. */

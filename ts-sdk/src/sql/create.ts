@@ -1,3 +1,4 @@
+/** `sqlCreate`: INSERT. */
 import { readValue } from "./assignments.ts";
 import type { InsertNode } from "./ast.ts";
 import { isDialect, readColumns, readTable, refuseUnknown, type TableArgument } from "./call.ts";
@@ -5,7 +6,7 @@ import { type OnConflict, readConflict } from "./conflict.ts";
 import { type Dialect, postgres } from "./dialect.ts";
 import { SqlError } from "./errors.ts";
 import { isPlainObject } from "./filter.ts";
-import type { AnyRow, Assignments, ColumnOf } from "./filter_types.ts";
+import type { AnyRow, Assignments, ColumnOf } from "./filter-types.ts";
 import { print, type Statement } from "./print.ts";
 import type { Value } from "./value.ts";
 
@@ -58,7 +59,7 @@ export function sqlCreate(...given: unknown[]): Statement {
 }
 
 function readRow(table: string, given: unknown): InsertNode {
-  if (!isPlainObject(given)) throw new SqlError("option", "takes a row or a list of rows", "rows");
+  if (!isPlainObject(given)) throw new SqlError("option", "must be a row or a list of rows", "rows");
   const { returning, onConflict, ...row } = given;
   for (const option of OPTIONS) {
     if (Object.hasOwn(given, option) && given[option] === undefined)
@@ -71,12 +72,12 @@ function readRow(table: string, given: unknown): InsertNode {
 function readRows(dialect: Dialect, table: string, rows: readonly unknown[], options: unknown = {}): InsertNode {
   if (!isPlainObject(options)) throw new SqlError("option", "the options are an object");
   refuseUnknown(options, OPTIONS);
-  if (!isPlainObject(rows[0])) throw new SqlError("option", "takes at least one row", "rows");
+  if (!isPlainObject(rows[0])) throw new SqlError("option", "must have at least one row", "rows");
   const columns = Object.keys(rows[0]);
   if (columns.length === 0) throw new SqlError("option", "needs a column; a row of defaults stands alone", "rows");
   // Checked before the rows are read, so that a list that exceeds the database's limit costs nothing.
   if (rows.length * columns.length > dialect.maxParams) {
-    throw new SqlError("params", `${dialect.name} takes at most ${dialect.maxParams} parameters in one statement`);
+    throw new SqlError("params", `${dialect.name} accepts at most ${dialect.maxParams} parameters in one statement`);
   }
   const values: Value[][] = [];
   for (let i = 0; i < rows.length; i++) values.push(readValues(rows[i], columns));

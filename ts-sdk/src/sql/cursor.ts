@@ -1,3 +1,4 @@
+/** Cursors: places in an ordered list of rows. */
 import type { OrderTerm } from "./ast.ts";
 import { CursorError, SqlError } from "./errors.ts";
 import { MAX_CURSOR_KEYS, MAX_CURSOR_TEXT } from "./limits.ts";
@@ -26,27 +27,27 @@ export class Cursor {
 
   /** Adds a text. */
   string(key: string, text: string): this {
-    if (typeof text !== "string") throw new CursorError("value", "takes a string", String(key));
+    if (typeof text !== "string") throw new CursorError("value", "must be a string", String(key));
     return this.#add(key, text);
   }
 
   /** Adds an integer: a safe integer, or a bigint. */
   int(key: string, value: number | bigint): this {
     if (typeof value !== "bigint" && !Number.isSafeInteger(value)) {
-      throw new CursorError("value", "takes a safe integer or a bigint", String(key));
+      throw new CursorError("value", "must be a safe integer or a bigint", String(key));
     }
     return this.#add(key, value);
   }
 
   /** Adds a finite number. */
   float(key: string, value: number): this {
-    if (typeof value !== "number") throw new CursorError("value", "takes a number", String(key));
+    if (typeof value !== "number") throw new CursorError("value", "must be a number", String(key));
     return this.#add(key, value);
   }
 
   /** Adds a boolean. */
   bool(key: string, value: boolean): this {
-    if (typeof value !== "boolean") throw new CursorError("value", "takes a boolean", String(key));
+    if (typeof value !== "boolean") throw new CursorError("value", "must be a boolean", String(key));
     return this.#add(key, value);
   }
 
@@ -173,7 +174,7 @@ function readEntries(entries: unknown): Cursor {
 }
 
 function malformed(): CursorError {
-  return new CursorError("encoding", "the text is no cursor");
+  return new CursorError("encoding", "the text is not a cursor");
 }
 
 function hex(unit: string): string {

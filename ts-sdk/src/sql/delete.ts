@@ -1,7 +1,8 @@
+/** `sqlDelete`: DELETE. */
 import type { All } from "./all.ts";
 import { readCall, readColumns, refuseUnknown, type TableArgument } from "./call.ts";
 import type { Dialect } from "./dialect.ts";
-import type { AnyRow, ColumnOf, Filter } from "./filter_types.ts";
+import type { AnyRow, ColumnOf, Filter } from "./filter-types.ts";
 import { print, type Statement } from "./print.ts";
 import { readRequired } from "./where.ts";
 

@@ -1,3 +1,4 @@
+/** The dialects of SQL. */
 import { identifierWriter } from "./identifier.ts";
 import { POSTGRES_RESERVED, SQLITE_RESERVED } from "./reserved.ts";
 

@@ -13,7 +13,7 @@ const MAX_SHOWN_NAME = 64;
 export type FilterErrorCode =
   /** not an object of fields, an empty `$and`/`$or`/`$not`, or no operator on a field */
   | "shape"
-  /** the field is not in `allow`, or is no identifier */
+  /** the field is not in `allow`, or is not an identifier */
   | "field"
   /** the operator is unknown, denied, or not available in the dialect */
   | "operator"

@@ -82,9 +82,9 @@ function readLogical(
   guard?.logical(operator, depth);
   if (operand === undefined) throw new FilterError("undefined", "is undefined", undefined, operator);
   if (operator === "$not") return { kind: "not", item: readInner(operand, operator, depth, guard, dialect) };
-  if (!Array.isArray(operand)) throw new FilterError("value", "takes a list of filters", undefined, operator);
+  if (!Array.isArray(operand)) throw new FilterError("value", "must be a list of filters", undefined, operator);
   // An empty $and would hold for every row and an empty $or for none: neither is intended.
-  if (operand.length === 0) throw new FilterError("shape", "takes at least one filter", undefined, operator);
+  if (operand.length === 0) throw new FilterError("shape", "must have at least one filter", undefined, operator);
   const items: Condition[] = [];
   for (let i = 0; i < operand.length; i++) items.push(readInner(operand[i], operator, depth, guard, dialect));
   return { kind: operator === "$and" ? "and" : "or", items };
@@ -124,7 +124,7 @@ function readCondition(
 }
 
 function unknown(operator: string, field?: string): FilterError {
-  return new FilterError("operator", "is no operator of a filter here", field, operator);
+  return new FilterError("operator", "is not an operator of a filter here", field, operator);
 }
 
 /** An object literal or JSON object: not a list, a Date, a Map or another class, whose keys mean nothing here. */

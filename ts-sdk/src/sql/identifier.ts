@@ -24,7 +24,7 @@ export function identifierWriter(reserved: ReadonlySet<string>): (name: string) 
   return (name) => {
     const known = remembered.get(name);
     if (known !== undefined) return known;
-    if (!isIdentifier(name)) throw new SqlError("identifier", "is no identifier", String(name));
+    if (!isIdentifier(name)) throw new SqlError("identifier", "is not an identifier", String(name));
     const written = name.split(".").map((part) => (reserved.has(part.toLowerCase()) ? `"${part}"` : part));
     const joined = written.join(".");
     if (remembered.size < REMEMBERED) remembered.set(name, joined);

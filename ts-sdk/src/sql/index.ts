@@ -23,11 +23,11 @@ export {
   SqlError,
   type SqlErrorCode,
 } from "./errors.ts";
-export type { AnyRow, Assignments, ColumnOf, Filter } from "./filter_types.ts";
+export type { AnyRow, Assignments, ColumnOf, Filter } from "./filter-types.ts";
 export { ids } from "./ids.ts";
 export type { FieldOperator, LogicalOperator, Operator } from "./operators.ts";
 export { type Page, type PageOptions, pageInfo } from "./page.ts";
-export { parseFilter } from "./parse_filter.ts";
+export { parseFilter } from "./parse-filter.ts";
 export type { Statement } from "./print.ts";
 export { type OrderOf, type ReadOptions, sqlRead } from "./read.ts";
 export { type Table, table } from "./table.ts";

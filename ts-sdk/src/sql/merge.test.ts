@@ -140,7 +140,7 @@ describe("bounds", () => {
     expect(() => on(sqlite, alone)).toThrow(refused("params", "a", "$in"));
     expect(on(postgres, alone)[1]).toHaveLength(33_000);
     expect(() => on(sqlite, { merge: parseFilter(JSON.stringify(alone.merge)) })).toThrow(
-      "sqlite takes at most 32766 parameters",
+      "sqlite accepts at most 32766 parameters",
     );
 
     // 32,766 parameters: 32,000 in the lists, none for NULL, one for the cursor's id.

@@ -6,7 +6,7 @@ import { type FilterGuard, isPlainObject } from "./filter.ts";
 import { holdsKind } from "./kind.ts";
 import { DEFAULT_MAX_CONDITIONS, DEFAULT_MAX_DEPTH, DEFAULT_MAX_LIST, HARD_MAX_DEPTH } from "./limits.ts";
 import { isOperator } from "./operators.ts";
-import { countParams } from "./param_count.ts";
+import { countParams } from "./param-count.ts";
 import { isWellFormed } from "./text.ts";
 
 /** The caller's rules; see `ReadOptions` for their meaning. */
@@ -80,7 +80,7 @@ export function mergeGuard(
       }
       params += countParams(operand);
       if (params > room) {
-        const most = `${dialect.name} takes at most ${dialect.maxParams} parameters in one statement`;
+        const most = `${dialect.name} accepts at most ${dialect.maxParams} parameters in one statement`;
         throw new FilterError("params", most, field, operator);
       }
     },
@@ -118,9 +118,9 @@ function readAllow(allow: unknown): (field: string) => AllowedOperators | undefi
 /** Checks a list of operators, because a misspelt one would silently have no effect. */
 function readOperators(option: string, operators: unknown): readonly string[] {
   if (operators === undefined) return [];
-  if (!Array.isArray(operators)) throw new SqlError("option", "takes a list of operators", option);
+  if (!Array.isArray(operators)) throw new SqlError("option", "must be a list of operators", option);
   for (let i = 0; i < operators.length; i++) {
-    if (!isOperator(operators[i])) throw new SqlError("option", "takes a list of operators", option);
+    if (!isOperator(operators[i])) throw new SqlError("option", "must be a list of operators", option);
   }
   return operators;
 }

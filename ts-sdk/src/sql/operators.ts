@@ -83,7 +83,7 @@ function comparison(call: OperatorCall, op: Comparison): Condition {
  * `IN (…, NULL)` never finds the NULL.
  */
 function list(call: OperatorCall, negated: boolean): Condition {
-  if (!Array.isArray(call.operand)) throw refused(call, "takes a list");
+  if (!Array.isArray(call.operand)) throw refused(call, "must be a list");
   const values: Value[] = [];
   let hasNull = false;
   // An index, so that a hole in the list is undefined in every engine.
@@ -102,7 +102,7 @@ function list(call: OperatorCall, negated: boolean): Condition {
 }
 
 function between(call: OperatorCall): Condition {
-  if (!Array.isArray(call.operand) || call.operand.length !== 2) throw refused(call, "takes a list of two");
+  if (!Array.isArray(call.operand) || call.operand.length !== 2) throw refused(call, "must be a list of two");
   const low = notNull(call, call.operand[0]);
   return { kind: "between", column: call.field, low, high: notNull(call, call.operand[1]) };
 }
@@ -120,7 +120,7 @@ function like(call: OperatorCall, pattern: string, insensitive: boolean, escaped
   const most = call.dialect?.maxPattern ?? Number.POSITIVE_INFINITY;
   // A UTF-16 unit is at most three bytes.
   if (pattern.length * 3 > most && encodeUtf8(pattern).length > most) {
-    throw refused(call, `is longer than ${most} bytes, which is all that ${call.dialect?.name} takes of a pattern`);
+    throw refused(call, `is longer than ${most} bytes, the limit of ${call.dialect?.name} for a pattern`);
   }
   return { kind: "like", column: call.field, pattern, insensitive, escaped };
 }
@@ -146,7 +146,7 @@ function regex(call: OperatorCall): Condition {
 function scalar(call: OperatorCall, value: unknown): Value {
   if (isValue(value)) return value;
   if (value === undefined) throw new FilterError("undefined", "is undefined", call.field, call.operator);
-  throw refused(call, "takes a string, a finite number, a bigint, a boolean or null");
+  throw refused(call, "must be a string, a finite number, a bigint, a boolean or null");
 }
 
 function notNull(call: OperatorCall, value: unknown): Value {
@@ -158,7 +158,7 @@ function notNull(call: OperatorCall, value: unknown): Value {
 /** A pattern. SQLite's LIKE stops at U+0000, and would match the text before it. */
 function textOf(call: OperatorCall): string {
   const value = scalar(call, call.operand);
-  if (typeof value !== "string") throw refused(call, "takes a string");
+  if (typeof value !== "string") throw refused(call, "must be a string");
   if (value.includes("\0")) throw refused(call, "must not hold U+0000");
   return value;
 }

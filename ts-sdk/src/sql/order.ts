@@ -11,12 +11,12 @@ export function readOrder(order: unknown, key?: unknown): OrderTerm[] {
   if (order === undefined && key === undefined) return [];
   const names: unknown = order === undefined ? [] : typeof order === "string" ? [order] : order;
   if (!isNameList(names)) {
-    throw new SqlError("option", "takes a column or a list of columns", "order");
+    throw new SqlError("option", "must be a column or a list of columns", "order");
   }
   const terms: OrderTerm[] = [];
   for (let i = 0; i < names.length; i++) terms.push(readTerm(names[i] as string));
   if (key === undefined) return terms;
-  if (typeof key !== "string") throw new SqlError("option", "takes a column", "key");
+  if (typeof key !== "string") throw new SqlError("option", "must be a column", "key");
   // The key takes the last term's direction, which keeps a uniform order uniform, and so its row-value form.
   if (!terms.some(({ column }) => column === key)) {
     terms.push({ column: key, descending: terms[terms.length - 1]?.descending ?? false });

@@ -1,3 +1,4 @@
+/** `pageInfo`: a page and its cursors. */
 import type { PageInfo } from "../schema/page-info.ts";
 import { Cursor } from "./cursor.ts";
 import { SqlError } from "./errors.ts";
@@ -38,7 +39,7 @@ export interface Page<Row> {
 export function pageInfo<Row extends object>(rows: readonly Row[], options: PageOptions): Page<Row> {
   if (typeof options !== "object" || options === null) throw new SqlError("option", "the options are an object");
   const { order, key, limit, after, before, total } = options;
-  if (!Number.isSafeInteger(limit) || limit < 1) throw new SqlError("option", "takes a positive integer", "limit");
+  if (!Number.isSafeInteger(limit) || limit < 1) throw new SqlError("option", "must be a positive integer", "limit");
   if (!Array.isArray(rows)) throw new SqlError("option", "takes rows", "rows");
   const backward = isGiven(before);
   if (backward && isGiven(after))

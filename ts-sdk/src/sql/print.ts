@@ -40,7 +40,7 @@ export function print(dialect: Dialect, statement: StatementNode): Statement {
   const out: Output = { dialect, params: [], sql: "", shared: undefined };
   writeStatement(out, statement);
   if (out.params.length > dialect.maxParams) {
-    throw new SqlError("params", `${dialect.name} takes at most ${dialect.maxParams} parameters in one statement`);
+    throw new SqlError("params", `${dialect.name} accepts at most ${dialect.maxParams} parameters in one statement`);
   }
   return [out.sql, out.params];
 }

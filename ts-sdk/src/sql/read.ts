@@ -1,14 +1,15 @@
+/** `sqlRead`: SELECT. */
 import type { Condition, OrderTerm } from "./ast.ts";
 import { type Call, type RawOptions, readCall, readColumns, refuseUnknown, type TableArgument } from "./call.ts";
 import { FILTER_OPTIONS, type FilterOptions, readConditions } from "./conditions.ts";
 import { Cursor } from "./cursor.ts";
 import type { Dialect } from "./dialect.ts";
 import { CursorError, SqlError } from "./errors.ts";
-import type { AnyRow, ColumnOf } from "./filter_types.ts";
+import type { AnyRow, ColumnOf } from "./filter-types.ts";
 import { keyset } from "./keyset.ts";
 import { readStored } from "./kind.ts";
 import { readOrder, reversed } from "./order.ts";
-import { countParams } from "./param_count.ts";
+import { countParams } from "./param-count.ts";
 import { print, type Statement } from "./print.ts";
 import { isWellFormed } from "./text.ts";
 import type { Value } from "./value.ts";
@@ -123,7 +124,7 @@ function readPosition({ dialect, columns }: Call, order: readonly OrderTerm[], c
     const kind = columns.get(column)?.kind;
     const fits = typeof value !== "string" || isWellFormed(value, dialect);
     const stored = kind === undefined ? value : readStored(kind, value, dialect);
-    if (!fits || stored === undefined) throw new CursorError("value", "is no value of this column", column);
+    if (!fits || stored === undefined) throw new CursorError("value", "is not a value of this column", column);
     values.push(stored);
   }
   return values;
@@ -155,7 +156,7 @@ function readOffset(page: unknown, limit: number | undefined): number | undefine
 function readCount(option: string, value: unknown): number | undefined {
   if (value === undefined) return undefined;
   if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 1) {
-    throw new SqlError("option", "takes a positive integer", option);
+    throw new SqlError("option", "must be a positive integer", option);
   }
   return value;
 }

@@ -32,7 +32,7 @@ describe("table", () => {
     expect(table(Type(type, { id: field.u32() })).name).toBe(name);
   });
 
-  it("takes a name", () => {
+  it("must be a name", () => {
     expect(sqlRead(table(User, "public.people"))[0]).toBe("SELECT * FROM public.people");
     const wrong = expect.objectContaining({ name: "SqlError", code: "identifier" });
     expect(() => table(User, "a b")).toThrow(wrong);

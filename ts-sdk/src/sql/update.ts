@@ -1,10 +1,11 @@
+/** `sqlUpdate`: UPDATE. */
 import type { All } from "./all.ts";
 import { readAssignments } from "./assignments.ts";
 import { readCall, readColumns, refuseUnknown, type TableArgument } from "./call.ts";
 import type { Dialect } from "./dialect.ts";
 import { SqlError } from "./errors.ts";
 import { isPlainObject } from "./filter.ts";
-import type { AnyRow, Assignments, ColumnOf, Filter } from "./filter_types.ts";
+import type { AnyRow, Assignments, ColumnOf, Filter } from "./filter-types.ts";
 import { print, type Statement } from "./print.ts";
 import { readRequired } from "./where.ts";
 
@@ -42,7 +43,7 @@ export function sqlUpdate(first: unknown, second?: unknown, third?: unknown): St
   refuseUnknown(call.options, OPTIONS);
   const { set, returning } = call.options;
   if (!isPlainObject(set) || Object.keys(set).length === 0) {
-    throw new SqlError("option", "takes at least one column with its value", "set");
+    throw new SqlError("option", "must have at least one column with its value", "set");
   }
   return print(call.dialect, {
     kind: "update",

@@ -62,7 +62,7 @@ const states = new AsyncLocalStorage<OwnState>();
  * @throws TypeError when it is not an app: pass the default export of the handler module.
  */
 export function testApp(app: App, options: TestOptions = {}): TestApp {
-  if (app?.[appKey] !== true) throw new TypeError("testApp: takes the app that routes() gives");
+  if (app?.[appKey] !== true) throw new TypeError("testApp: expects the app that routes() returns");
   const { env = {}, secrets = {}, checkResponses = true } = options;
   const how = checkResponses ? { checkResponse } : {};
   const hidden = Object.entries(secrets).map(([name, value]): EnvironmentEntry => [SECRET_PREFIX + name, value]);
@@ -105,18 +105,18 @@ export function testApp(app: App, options: TestOptions = {}): TestApp {
  * intended.
  */
 function checkCall(method: unknown, pathWithQuery: unknown, given: unknown): void {
-  if (!isToken(method)) throw new TypeError(`testApp: takes a method and a path: request("GET", "/users")`);
+  if (!isToken(method)) throw new TypeError(`testApp: expects a method and a path: request("GET", "/users")`);
   if (typeof pathWithQuery !== "string" || !/^(?:\/|$|\?)/.test(pathWithQuery)) {
-    throw new TypeError(`testApp: takes a path, which begins with "/": get("/users?page=2")`);
+    throw new TypeError(`testApp: expects a path, which begins with "/": get("/users?page=2")`);
   }
-  if (typeof given !== "object" || given === null) throw new TypeError("testApp: takes { headers, body, json }");
+  if (typeof given !== "object" || given === null) throw new TypeError("testApp: expects { headers, body, json }");
   const unknown = Object.keys(given).find((key) => !/^(?:headers|body|json)$/.test(key));
   if (unknown !== undefined) {
-    throw new TypeError(`testApp: takes { headers, body, json }, not "${unknown}"; a JSON body is { json: … }`);
+    throw new TypeError(`testApp: expects { headers, body, json }, not "${unknown}"; a JSON body is { json: … }`);
   }
   const { body } = given as { body?: unknown };
   if (body !== undefined && typeof body !== "string" && !isBytes(body)) {
-    throw new TypeError("testApp: body takes a text or a Uint8Array; a JSON body is { json: … }");
+    throw new TypeError("testApp: body must be a text or a Uint8Array; a JSON body is { json: … }");
   }
 }
 

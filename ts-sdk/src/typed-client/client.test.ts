@@ -170,5 +170,5 @@ it("an answer that is no problem is one all the same", async () => {
 it("is no promise, and takes URLs alone", async () => {
   const api = client<typeof app>(base);
   expect(await Promise.resolve(api)).toBe(api);
-  for (const target of ["", "/run/shop", "ftp://a/"]) expect(() => client(target)).toThrow("client: takes");
+  for (const target of ["", "/run/shop", "ftp://a/"]) expect(() => client(target)).toThrow("client: expects");
 });

@@ -113,9 +113,9 @@ function sendTo(target: string | URL, fetch: ClientOptions["fetch"]): Send {
   try {
     base = new URL(target);
   } catch {
-    throw new TypeError('client: takes the URL of a module, such as "https://host/run/shop", or testApp(app)');
+    throw new TypeError('client: expects the URL of a module, such as "https://host/run/shop", or testApp(app)');
   }
-  if (!/^https?:$/.test(base.protocol)) throw new TypeError("client: takes an http or https URL");
+  if (!/^https?:$/.test(base.protocol)) throw new TypeError("client: expects an http or https URL");
   const at = `${base.origin}${base.pathname.replace(/\/$/, "")}`;
   return async (method, path, headers, body) => {
     const init: RequestInit = { method, headers: { ...headers } };

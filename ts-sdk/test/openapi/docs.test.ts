@@ -34,7 +34,7 @@ it("reads the comments of the example", () => {
     "/users": {
       get: {
         summary: "List users.",
-        description: "What comes after the first paragraph is the description, in Markdown.",
+        description: "The text after the first paragraph is the description, in Markdown.",
         tags: ["Users"],
       },
     },

@@ -1,3 +1,4 @@
+/** The locales that a project names, and the modules with their data. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { candidates } from "../../gaps/intl-lookup.ts";

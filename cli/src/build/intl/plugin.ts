@@ -1,3 +1,4 @@
+/** A plugin for the packages of formatjs, which choose a locale with their data. */
 import type { Plugin } from "esbuild";
 import type { Needs } from "../needs.ts";
 import { withNeeded } from "./classes.ts";

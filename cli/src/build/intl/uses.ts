@@ -1,3 +1,4 @@
+/** Finds uses of `Intl` that fail in a component, or that format for another locale than they name. */
 import type { Node } from "oxc-parser";
 import { memberName } from "../used-names.ts";
 import { type IntlName, intlClasses } from "./classes.ts";

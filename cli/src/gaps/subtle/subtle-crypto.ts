@@ -214,7 +214,7 @@ function requireKey(key: unknown): CryptoKey {
 function usagesOf(usages: unknown): Usage[] {
   const list = [...(usages as Iterable<unknown>)];
   const unknown = list.find((usage) => !isUsage(usage));
-  if (unknown !== undefined) throw new TypeError(`"${String(unknown)}" is no usage of a key`);
+  if (unknown !== undefined) throw new TypeError(`"${String(unknown)}" is not a key usage`);
   return list as Usage[];
 }
 
@@ -224,7 +224,7 @@ const wanted = (extractable: unknown, usages: unknown) => ({
 });
 
 function formatOf(format: unknown): Format {
-  if (!formats.includes(format as string)) throw new TypeError(`"${String(format)}" is no format of keys`);
+  if (!formats.includes(format as string)) throw new TypeError(`"${String(format)}" is not a key format`);
   return format as Format;
 }
 

@@ -1,3 +1,4 @@
+/** Checks of addresses in `tenon.toml`. */
 import { isIP, isIPv6 } from "node:net";
 
 /**
@@ -49,6 +50,16 @@ export function listenProblem(address: string): string | undefined {
 
 /** {@link listenProblem} in JSON Schema. */
 export const listenRule = { pattern: LISTEN.source };
+
+const COLLECTOR = /^https?:\/\/[^\s/?#]+(?:\/[^\s?#]*)?$/;
+
+/** The reason why a text is not the address of a collector (`crates/runtime/src/telemetry/otlp`). */
+export function collectorProblem(address: string): string | undefined {
+  return COLLECTOR.test(address) ? undefined : "must be a URL such as http://collector:4318";
+}
+
+/** {@link collectorProblem} in JSON Schema. */
+export const collectorRule = { pattern: COLLECTOR.source };
 
 /** The host and the port of an address to listen on. */
 export function hostAndPort(address: string): { readonly host: string; readonly port: number } {
@@ -111,7 +122,7 @@ export function outboundProblem(hosts: readonly string[]): string | undefined {
     const [, name, port] = /^(?:https?:\/\/)?(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::([0-9]{1,5}))?$/.exec(host) ?? [];
     const which = hosts.length === 1 ? "has an entry" : `has as entry ${index + 1} one`;
     if (name === undefined || !isHost(name))
-      return `${which} that is no host: write host, host:port, or either behind http:// or https://`;
+      return `${which} that is not a host: write host, host:port, or either behind http:// or https://`;
     if (port !== undefined && (Number(port) === 0 || Number(port) > 65_535))
       return `${which} whose port is none from 1 to 65535`;
   }

@@ -1,3 +1,4 @@
+/** The JSON Schema of `tenon.toml`. */
 import type { Key, OpenSection, Section, TableSection } from "./key.ts";
 import { sections } from "./keys.ts";
 

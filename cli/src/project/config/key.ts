@@ -1,3 +1,4 @@
+/** Descriptions of keys: the type of value, the default, the meaning. */
 import type { Kind } from "./kinds.ts";
 
 /** A key: its type of value and its meaning. */
@@ -85,7 +86,7 @@ export function variableOf(sectionName: string, key: string): string {
   return `TENON_${sectionName}_${key}`.toUpperCase();
 }
 
-/** Which values of a kind can be taken: for people, and for editors. */
+/** The valid values of a kind: for people, and for editors. */
 interface Rule<T> {
   readonly problem: (value: T) => string | undefined;
   readonly rule: Readonly<Record<string, unknown>>;

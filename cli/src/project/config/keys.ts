@@ -6,6 +6,8 @@ import { limits, type ModuleLimit } from "../../limits.ts";
 import { sidecarKindNames, sidecarOptionKeys } from "../../sidecar-kinds.ts";
 import { projectNameProblem, projectNameRule } from "../name.ts";
 import {
+  collectorProblem,
+  collectorRule,
   listenProblem,
   listenRule,
   outboundProblem,
@@ -108,7 +110,7 @@ export const sections = {
     isolation: withDefault(
       oneOf("request", "shared"),
       "request",
-      "The requests that share an instance of the component. `request` gives each an instance of its own. `shared` reuses " +
+      "How requests use instances of the component. `request` gives each request an instance of its own. `shared` reuses " +
         "instances, one request after another, which is faster, but a request may see the leftovers of earlier ones in memory.",
     ),
     trust_compiled: withDefault(
@@ -127,6 +129,7 @@ export const sections = {
       text,
       "The OpenTelemetry collector for traces, one span for each request: `http://host:port` or `https://host:port`. It must " +
         "accept OTLP over HTTP. Without it, no traces are sent.",
+      { problem: collectorProblem, rule: collectorRule },
     ),
     trusted_proxies: withDefault(
       textList,
@@ -303,8 +306,8 @@ export type Config = ConfigOf<typeof sections>;
 function moduleLimitKeys(): { readonly [N in ModuleLimit | "max_concurrent"]: Key<number, "optional"> } {
   const { min, max } = limits.max_concurrent;
   const concurrent =
-    "Requests that run at once in this module, at most as many as in the server; one more waits in this module's share of " +
-    "the queue, so that others keep their places.";
+    "Running requests of this module, at most the server's value. Further ones wait in this module's share of the queue, so " +
+    "that other modules keep theirs.";
   const keys = Object.entries(limits).flatMap(([name, { min, max, ofModule }]) => {
     if (!ofModule) return [];
     const bound = name === "max_body_bytes" || name === "max_response_bytes" ? " At most the server's." : "";

@@ -1,3 +1,4 @@
+/** Environment variables that win over `tenon.toml`. */
 import { nearest } from "../../nearest.ts";
 import { camelCase, type Key, type OpenSection, type Section, type TableSection, variableOf } from "./key.ts";
 import { sections } from "./keys.ts";

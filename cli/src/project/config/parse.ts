@@ -1,3 +1,4 @@
+/** The parser of `tenon.toml`, made from the table of keys. */
 import { nearest } from "../../nearest.ts";
 import { camelCase, type Key, type OpenSection, type Section, type TableSection } from "./key.ts";
 import { type Config, sections } from "./keys.ts";

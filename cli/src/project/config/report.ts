@@ -1,3 +1,4 @@
+/** Reports mistakes in `tenon.toml` with their line, and without secrets. */
 import { codeFrame } from "../../build/code-frame.ts";
 import { TenonError } from "../../errors.ts";
 import type { Span } from "./toml.ts";

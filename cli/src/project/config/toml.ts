@@ -1,3 +1,4 @@
+/** TOML with the places of keys and values. */
 import { type AST, getStaticTOMLValue, ParseError, parseTOML } from "toml-eslint-parser";
 
 /** A stretch of one line; lines and columns count from 1. */

@@ -95,38 +95,39 @@ const HOUR: u64 = 3_600_000;
 const SMALLEST_BUDGET: u64 = 16 * MIB;
 
 limits! {
-    /// Time from the whole request to the head of its response, whether the guest computes or waits; 504 beyond. One that is
-    /// streamed breaks off when it takes as long until the next piece of its body.
+    /// Time from the whole request to the head of its response, whether the guest computes or waits; 504 beyond. A
+    /// streamed response breaks off when its next piece takes as long.
     request_timeout_ms: 30_000, 1, HOUR;
-    /// A request's body that is held as a whole; 413 beyond.
+    /// Size of a request body that is read whole; 413 beyond.
     max_body_bytes: 10 * MIB, 0, 4 * GIB;
-    /// A request's body that the module takes piece by piece; 413 beyond, or the answer breaks off that has begun.
+    /// Size of a request body that the module takes piece by piece; 413 beyond, or the response breaks off if it has
+    /// begun.
     max_upload_bytes: GIB, 0, 1024 * GIB;
-    /// A response's body; 502 beyond. One that is streamed breaks off.
+    /// Size of a response body; 502 beyond. A streamed response breaks off.
     max_response_bytes: 64 * MIB, 0, 4 * GIB;
-    /// All linear memories of an instance together; growing fails beyond, which most guests answer with a trap: 500. Below
-    /// 128 MiB the JavaScript engine traps before it collects garbage.
+    /// All linear memories of an instance together. Growing fails beyond, and most guests trap then: 500. Below 128 MiB
+    /// the JavaScript engine traps before it collects garbage.
     memory_limit_bytes: 256 * MIB, MIB, 4 * GIB;
     /// Elements of all tables of an instance together; growing fails beyond.
     max_table_elements: 65_536, 1, 1_000_000;
-    /// Requests that run at once; one more waits in the queue.
+    /// Running requests; further ones wait in the queue.
     max_concurrent: 128, 1, 10_000;
-    /// Requests that run at once in one module; one more waits in the queue. 0 is as many as in all.
+    /// Running requests of one module; further ones wait in the queue. 0 means the same as `max_concurrent`.
     max_concurrent_per_module: 0, 0, 10_000;
-    /// Requests that wait for a place; 503 with `Retry-After` beyond.
+    /// Requests that wait for a permit; 503 with `Retry-After` beyond.
     max_queued: 1_024, 0, 100_000;
-    /// Time that a request waits for a place, or for room in `max_buffered_bytes`; 503 with `Retry-After` beyond.
+    /// Time that a request waits for a permit, or for room in `max_buffered_bytes`; 503 with `Retry-After` beyond.
     queue_timeout_ms: 1_000, 0, HOUR;
-    /// Connections; one more waits to be accepted.
+    /// Connections; further ones wait to be accepted.
     max_connections: 4_096, 1, 1_000_000;
-    /// Connections of one client (an IPv4 address, or the /64 network of an IPv6 address); one more is closed. 0 is three
-    /// quarters of `max_connections`.
+    /// Connections of one client (an IPv4 address, or the /64 network of an IPv6 address); further ones are closed. 0
+    /// is three quarters of `max_connections`.
     max_connections_per_client: 0, 0, 1_000_000;
-    /// Requests at once on one HTTP/2 connection; the client waits with one more, or has it refused.
+    /// Concurrent requests on one HTTP/2 connection; the client delays further ones, or they are refused.
     max_streams: 100, 1, 10_000;
-    /// Bytes that are held for clients: requests that are read, responses that are sent, connections. A request that finds no
-    /// room waits for `queue_timeout_ms`; 503 with `Retry-After` beyond. One connection gets a third at most, one client half.
-    /// 0 is four times the larger of `max_body_bytes` and `max_response_bytes`.
+    /// Bytes that are held for clients: requests, responses, and connections. A request that finds no room waits for
+    /// `queue_timeout_ms`; 503 with `Retry-After` beyond. One connection gets a third at most, one client half. 0 is
+    /// four times the larger of `max_body_bytes` and `max_response_bytes`.
     max_buffered_bytes: 0, 0, 64 * GIB;
     /// Headers of a request; 431 beyond.
     max_headers: 64, 1, 1_000;
@@ -134,60 +135,62 @@ limits! {
     max_header_bytes: 32 * KIB, 256, MIB;
     /// Path and query of a request; 414 beyond.
     max_url_bytes: 8 * KIB, 16, 64 * KIB;
-    /// Time that a client takes to send the head of a request, or to begin the next one; the connection is closed beyond.
+    /// Time in which a client sends the head of a request, or begins the next one; the connection is closed beyond.
     header_timeout_ms: 30_000, 1, HOUR;
-    /// Time that a client takes to send the body of a request, or between two pieces of one that the module takes piece by piece;
-    /// 408 beyond.
+    /// Time in which a client sends the body of a request, or the next piece of it where the module takes pieces; 408
+    /// beyond.
     body_timeout_ms: 30_000, 1, HOUR;
-    /// Time in which a client that is being answered takes nothing at all, or with HTTP/2 less than 32 KiB of a response; the
-    /// connection is closed beyond.
+    /// Time in which a client reads nothing of its response, or with HTTP/2 less than 32 KiB; the connection is closed
+    /// beyond.
     write_timeout_ms: 30_000, 1, HOUR;
-    /// Outbound calls of one request; one more fails in the guest.
+    /// Outbound calls of one request; further ones fail in the guest.
     max_outbound_calls: 64, 0, 100_000;
-    /// The body of an outbound call; the call fails in the guest beyond.
+    /// Size of the body of an outbound call; the call fails in the guest beyond.
     max_outbound_body_bytes: 10 * MIB, 0, 4 * GIB;
-    /// Time until an outbound connection stands; the call fails in the guest beyond.
+    /// Time to open an outbound connection; the call fails in the guest beyond.
     connect_timeout_ms: 1_000, 1, HOUR;
     /// Time from an outbound call to the head of its response, and between two pieces of its body; the call fails in the
     /// guest beyond. A guest may ask for less.
     outbound_timeout_ms: 30_000, 1, HOUR;
-    /// Calls at once of one module to one sidecar or outbound host; one more waits, and fails in the guest when that takes as
-    /// long as connecting may.
+    /// Concurrent calls of one module to one sidecar or outbound host. Further ones wait for `connect_timeout_ms` at
+    /// most, then fail in the guest.
     max_concurrent_per_sidecar: 64, 1, 10_000;
-    /// Failures in a row after which a sidecar is left alone for a while: calls fail in the guest at once.
+    /// Failures in a row after which calls to a sidecar pause: they fail in the guest at once.
     breaker_failures: 5, 1, 1_000;
-    /// Time that such a sidecar is left alone before one call may try again; doubled each time that fails, up to 30 s.
+    /// Length of that pause, after which one call may try again. Each failed try doubles it, up to 30 s.
     breaker_pause_ms: 1_000, 1, 30_000;
-    /// Headers that a guest holds on the host, for requests and responses of its own; the guest traps beyond, or its response
-    /// is 502. Also the headers of one call (`sdk:core/calls`), and those of its response; the call fails in the guest beyond.
+    /// Headers that a guest holds on the host, for requests and responses of its own; the guest traps beyond, or its
+    /// response is 502. Also the headers of one call (`sdk:core/calls`) and of its response; the call fails in the
+    /// guest beyond.
     max_fields_bytes: 128 * KIB, KIB, 16 * MIB;
-    /// Bytes that a guest passes to the host in one call; the guest traps beyond: 500. Also the bodies that the host
-    /// holds for the calls of one request (`sdk:core/calls`), all together; a call fails in the guest beyond.
+    /// Bytes that a guest passes to the host in one call; the guest traps beyond: 500. Also all bodies together that
+    /// the host holds for the calls of one request (`sdk:core/calls`); a call fails in the guest beyond.
     max_hostcall_bytes: 128 * MIB, 64 * KIB, 4 * GIB;
-    /// Resources (streams, requests, timers and such) that a guest holds on the host; the guest traps beyond: 500. Calls
-    /// (`sdk:core/calls`) that run or were not taken are counted apart, up to the same number. The JavaScript engine holds one
-    /// for each piece of an outbound answer's body until its instance is gone.
+    /// Resources that a guest holds on the host, such as streams, requests and timers; the guest traps beyond: 500.
+    /// Calls (`sdk:core/calls`) that run or were not taken are counted apart, up to the same number. The JavaScript
+    /// engine holds one resource for each piece of an outbound response's body until its instance is gone.
     max_resources: 65_536, 16, 1_000_000;
-    /// Bytes that a module logs for one request; the rest is left out.
+    /// Bytes that a module logs for one request; the rest is dropped.
     max_log_bytes: 256 * KIB, 0, GIB;
-    /// Requests that one instance serves, as the last one left it with `isolation = "shared"`, and restored otherwise.
+    /// Requests that one instance serves: without a restore between them with `isolation = "shared"`, restored before
+    /// each otherwise.
     max_reuse: 10_000, 1, 1_000_000_000;
-    /// With `isolation = "shared"`: memory of an instance beyond which it serves no further request.
+    /// With `isolation = "shared"`: size of an instance's memory beyond which it serves no further request.
     max_reuse_memory_bytes: 128 * MIB, MIB, 4 * GIB;
     /// With `isolation = "shared"`: instances of a module that are kept ready, from before its first request.
     warm_instances: 1, 0, 1_000;
-    /// Time after which the code of a module that nobody calls is let go of, and an idle instance is dropped, unless it is one of
-    /// these.
+    /// Time after which the code of an unused module is released, and an idle instance is dropped, unless it is kept by
+    /// `warm_instances`.
     idle_timeout_ms: 60_000, 1, 24 * HOUR;
-    /// Time that loading a module may take, compiling included; the module is `failed` beyond, and answers 503.
+    /// Time to load a module, compiling included; the module is `failed` beyond, and answers 503.
     load_timeout_ms: 120_000, 1, HOUR;
-    /// Memory that compiling a module may take, in the process that compiles; the module is `failed` beyond. Linux only.
+    /// Memory of the process that compiles a module; the module is `failed` beyond. Linux only.
     compile_memory_bytes: 2 * GIB, 64 * MIB, 64 * GIB;
-    /// Time that a start waits for all modules once one of them is ready. Those that still load then are `loading` and
+    /// Time that a start waits for the other modules once one is ready. Modules that still load then are `loading` and
     /// answer 503 with `Retry-After` until they are ready or `failed`.
     startup_timeout_ms: 30_000, 0, HOUR;
-    /// Time that a server goes on accepting after SIGTERM, while `/ready` answers 503, so that nobody sends requests to it any more
-    /// when it closes.
+    /// Time that a server goes on accepting after SIGTERM, while `/ready` answers 503, so that clients move to other
+    /// servers before it closes.
     drain_ms: 0, 0, HOUR;
     /// Time for running requests to finish at the stop; they are cut off beyond.
     shutdown_timeout_ms: 10_000, 0, HOUR;

@@ -20,7 +20,7 @@ const Cursor = z.string().transform((text, context) => {
   try {
     return Key.parse(JSON.parse(Buffer.from(text, "base64url").toString()));
   } catch {
-    context.addIssue("after is no cursor");
+    context.addIssue("after is not a cursor");
     return z.NEVER;
   }
 });

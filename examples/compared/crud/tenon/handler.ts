@@ -51,7 +51,7 @@ export default routes(
   {
     /** List contacts by name, one page at a time. */
     list: get("/contacts", { query, response: Contacts }, async ({ query: { after, limit } }) => {
-      const read = ensure(() => sqlRead(rows, { ...order, after, limit: limit + 1 }), 400, "after is no cursor");
+      const read = ensure(() => sqlRead(rows, { ...order, after, limit: limit + 1 }), 400, "after is not a cursor");
       const found = await db.query<Infer<typeof Contact>>(read);
       const [counted] = await db.query<{ count: number }>(sqlCount(rows));
       const { rows: contacts, page } = pageInfo(found, { ...order, after, limit });

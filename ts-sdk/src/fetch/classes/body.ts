@@ -77,7 +77,7 @@ export class Body {
     const pieces: Uint8Array[] = [];
     let length = 0;
     for (let read = await reader.read(); !read.done; read = await reader.read()) {
-      if (!isBytes(read.value)) throw new TypeError(`${what}: a piece of the body is no Uint8Array`);
+      if (!isBytes(read.value)) throw new TypeError(`${what}: a piece of the body is not a Uint8Array`);
       pieces.push(read.value);
       length += read.value.length;
     }

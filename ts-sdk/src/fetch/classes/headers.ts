@@ -36,7 +36,7 @@ export class Headers {
     this[SOURCE] = undefined;
     if (init === undefined) return;
     if (init === null || (typeof init !== "object" && typeof init !== "function")) {
-      throw new TypeError("Headers: takes an object, or pairs of names and values");
+      throw new TypeError("Headers: expects an object, or pairs of names and values");
     }
     if (init instanceof Headers) {
       const given = loaded(init);
@@ -99,7 +99,7 @@ export class Headers {
   }
 
   forEach(callback: Callback, self?: unknown): void {
-    if (typeof callback !== "function") throw new TypeError("Headers.forEach: takes a function");
+    if (typeof callback !== "function") throw new TypeError("Headers.forEach: expects a function");
     for (const [name, value] of this) callback.call(self, value, name, this);
   }
 
@@ -199,7 +199,7 @@ function checkName(name: string): string {
   const found = known.get(name);
   if (found !== undefined) return found;
   const text = String(name);
-  if (!isToken(text)) throw new TypeError(`Headers: ${JSON.stringify(text)} is no header name`);
+  if (!isToken(text)) throw new TypeError(`Headers: ${JSON.stringify(text)} is not a header name`);
   const key = text.toLowerCase();
   if (known.size < 256) known.set(text, key);
   return key;

@@ -46,7 +46,7 @@ export class Request extends Message {
     const given = input instanceof Request ? input : undefined;
     const { method = given?.method ?? "GET", headers = given?.headers, signal = given?.[SIGNAL], body } = init ?? {};
     if (!isToken(method) || FORBIDDEN.test(method)) {
-      throw new TypeError(`Request: ${JSON.stringify(method)} is no method`);
+      throw new TypeError(`Request: ${JSON.stringify(method)} is not a method`);
     }
     const name = NORMALIZED.test(method) ? method.toUpperCase() : method;
     const taken = body === undefined ? given?.[BODY] : null;
@@ -140,7 +140,7 @@ function checkUrl(text: string): string {
   try {
     url = new platform.URL(text);
   } catch {
-    throw new TypeError(`Request: ${JSON.stringify(text)} is no URL`);
+    throw new TypeError(`Request: ${JSON.stringify(text)} is not a URL`);
   }
   if (url.username !== "" || url.password !== "") throw new TypeError("Request: the URL has credentials");
   return url.href;

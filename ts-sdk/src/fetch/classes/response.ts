@@ -56,7 +56,7 @@ export class Response extends Message {
 
   static json(data: unknown, init?: ResponseInit): Response {
     const text = JSON.stringify(data);
-    if (text === undefined) throw new TypeError("Response.json: the value is no JSON");
+    if (text === undefined) throw new TypeError("Response.json: the value is not JSON");
     const response = new Response(text, init);
     if (!new Headers(init?.headers).has("content-type")) response.headers.set("content-type", "application/json");
     return response;
@@ -67,10 +67,10 @@ export class Response extends Message {
     try {
       location = new platform.URL(String(url)).href;
     } catch {
-      throw new TypeError(`Response.redirect: ${JSON.stringify(String(url))} is no URL`);
+      throw new TypeError(`Response.redirect: ${JSON.stringify(String(url))} is not a URL`);
     }
     if (!isRedirect(status)) {
-      throw new RangeError(`Response.redirect: ${status} is no status of a redirect`);
+      throw new RangeError(`Response.redirect: ${status} is not a redirect status`);
     }
     return new Response(null, { status, headers: { location } });
   }

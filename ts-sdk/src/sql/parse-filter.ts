@@ -1,15 +1,16 @@
+/** `parseFilter`: a user's filter from JSON. */
 import { FilterError } from "./errors.ts";
 import { type FilterGuard, readFilter } from "./filter.ts";
-import type { Filter } from "./filter_types.ts";
+import type { Filter } from "./filter-types.ts";
 import { isIdentifier } from "./identifier.ts";
-import { scanJson } from "./json_scan.ts";
+import { scanJson } from "./json-scan.ts";
 import { MAX_FILTER_NESTING, MAX_FILTER_TEXT, MAX_PARSED_LIST } from "./limits.ts";
 
 /** `merge` checks the allowed fields and operators; this checks only that names are valid. */
 const anyField: FilterGuard = {
   logical() {},
   condition(field) {
-    if (!isIdentifier(field)) throw new FilterError("field", "is no identifier", field);
+    if (!isIdentifier(field)) throw new FilterError("field", "is not an identifier", field);
   },
 };
 
@@ -22,7 +23,7 @@ const anyField: FilterGuard = {
  * @throws {FilterError} for any text that is not a filter; the message never repeats a value
  */
 export function parseFilter(text: string): Filter {
-  if (typeof text !== "string") throw new FilterError("json", "a filter's text is no string");
+  if (typeof text !== "string") throw new FilterError("json", "a filter's text is not a string");
   if (text.length > MAX_FILTER_TEXT) throw new FilterError("size", `more than ${MAX_FILTER_TEXT} characters`);
   const filter = parseJson(text);
   readFilter(filter, anyField, undefined);
