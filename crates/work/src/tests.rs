@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::{Method, StatusCode};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
@@ -82,6 +83,24 @@ async fn when(is_so: impl Fn() -> bool) {
         tokio::time::sleep(Duration::from_millis(25)).await;
     }
     panic!("it does not become so");
+}
+
+#[tokio::test]
+async fn a_stream_ends_unread_and_an_impossible_request_has_no_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("app.wasm");
+    std::fs::write(&file, tenon_fixtures::streams()).unwrap();
+    let modules = vec![ModuleSource::new("app", file)];
+    let runtime = Runtime::new(RuntimeConfig { modules, ..RuntimeConfig::default() }).await.unwrap();
+    let call = |path: &str| {
+        let (module, method, path) = ("app".to_string(), "GET".to_string(), path.to_string());
+        let call = RouteCall { module, method, path, headers: Vec::new(), body: Bytes::new() };
+        tokio::time::timeout(TIMEOUT, Routes::call(&runtime, call))
+    };
+    // After three pieces it has nothing, for ever.
+    assert_eq!(call("/w3").await.unwrap(), Ok(StatusCode::OK));
+    assert_eq!(call("/c").await.unwrap(), Ok(StatusCode::OK));
+    assert!(call("/a b").await.unwrap().unwrap_err().contains("invalid uri character"));
 }
 
 /// The lines of a log.
