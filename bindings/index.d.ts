@@ -53,6 +53,22 @@ export declare class Calls {
   endStream(stream: number): void
 }
 
+/** Consumers of queues and cron, which call the routes of a runtime. */
+export declare class Consumers {
+  /**
+   * Starts them. `report` receives each line for the log: its step, `Queue` or `Cron`, and a sentence. Rejects with `CONFIG` for
+   * queues or jobs without their sidecar.
+   */
+  static start(runtime: Runtime, options: WorkOptions, report: (step: string, message: string) => void): Promise<Consumers>
+  /**
+   * Does other work from now on. Resolves when the former work that was leased is done. Without effect when the work is the
+   * same. Rejects as `start` does; the former work goes on then.
+   */
+  change(options: WorkOptions): Promise<undefined>
+  /** Leases nothing more, and resolves when all that was leased is done. A second call resolves at once. */
+  close(): Promise<undefined>
+}
+
 /** The log of this process for a function of JavaScript, until it is closed. */
 export declare class Log {
   /** `wake` is called on Node's thread when records wait. Throws for a level that does not exist. */
@@ -235,6 +251,12 @@ export interface ComponentInterfaces {
 export declare function compose(handler: Buffer, bridge?: Buffer | undefined | null): Promise<Buffer>
 
 /**
+ * Makes the jobs of a project those of the service `cron` at an address. `tasks` is that of `WorkOptions`. Rejects with `CONFIG`, or
+ * with `BACKEND` when the service does not answer or refuses a job.
+ */
+export declare function declareJobs(address: string, tasks: string): Promise<undefined>
+
+/**
  * Puts the adapter for calls and log lines around a handler component, so that it imports only WASI. A handler that imports neither
  * comes back as it is. Rejects with a code: `NOT_A_COMPONENT`, `MISSING_INTERFACE` or `WIRING`.
  */
@@ -309,6 +331,32 @@ export interface LinkedModule {
   name: string
   /** The module. */
   bytes: Buffer
+}
+
+/**
+ * Applies the files of a folder that were not applied yet. Rejects with a code, and a hint: `USAGE` for an invalid address,
+ * `BACKEND`, `CONFIG` or `FOLDER`.
+ */
+export declare function migrate(options: MigrateOptions): Promise<Migrated>
+
+/** The result of `migrate`. */
+export interface Migrated {
+  /** `sqlite` or `postgres`. */
+  dialect: string
+  /** The files that this call applied. */
+  applied: Array<string>
+  /** The files that were applied before. */
+  before: Array<string>
+}
+
+/** Options of `migrate`. */
+export interface MigrateOptions {
+  /** Address of the sidecar: `http://host:port`, `unix:///path`, or that of a `Sidecar` in this process. */
+  address: string
+  /** The folder of the files. */
+  folder: string
+  /** The sidecar's bearer token. */
+  token?: string
 }
 
 /** The exports of a module, or of a component. */
@@ -552,4 +600,18 @@ export interface TypedFunction {
   name: string
   /** JSON: `{"params": [[name, type], …], "result": type or null}`. */
   signature: string
+}
+
+/** The queues and jobs of a project, and the sidecars that have them. */
+export interface WorkOptions {
+  /** `queues` and `cron` of `server.json`, as JSON. */
+  tasks: string
+  /** Addresses of sidecars by name, as those of a runtime. */
+  sidecars: Record<string, string>
+  /** The variables of modules, which may have the tokens of sidecars. */
+  env: Record<string, string>
+  /** The longest time of a call. */
+  requestTimeoutMs: number
+  /** True when the runtime gets its modules later: one that is not there is not reported then. */
+  laterModules: boolean
 }

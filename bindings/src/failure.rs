@@ -1,7 +1,7 @@
 //! Failures as JavaScript errors that carry a `code`.
 
 use napi::bindgen_prelude::{PromiseRaw, ToNapiValue};
-use napi::{Env, Error, JsError, Result, Status};
+use napi::{Env, Error, JsError, JsValue, Result, Status};
 use napi_derive::napi;
 use tenon_compose::ComposeError;
 use tenon_log::LogError;
@@ -9,16 +9,18 @@ use tenon_runtime::RuntimeError;
 use tenon_services::ServicesError;
 use tenon_snapshot::SnapshotError;
 use tenon_transport::AddressError;
+use tenon_work::{AskError, MigrateError, TokenError, WorkError};
 
-/// The JavaScript form of a crate's error: a stable code for programs and a message for people.
+/// The JavaScript form of a crate's error: a stable code for programs, and a message and the next step for people.
 pub(crate) struct Failure {
     code: &'static str,
     message: String,
+    hint: Option<String>,
 }
 
 impl Failure {
     pub(crate) fn new(code: &'static str, message: impl Into<String>) -> Self {
-        Self { code, message: message.into() }
+        Self { code, message: message.into(), hint: None }
     }
 
     /// The same failure with the thing in front that it is about.
@@ -66,6 +68,30 @@ impl From<SnapshotError> for Failure {
     }
 }
 
+impl From<AskError> for Failure {
+    fn from(error: AskError) -> Self {
+        Self::new("BACKEND", error.to_string())
+    }
+}
+
+impl From<MigrateError> for Failure {
+    fn from(error: MigrateError) -> Self {
+        Self { hint: error.hint(), ..Self::new(error.code(), error.to_string()) }
+    }
+}
+
+impl From<TokenError> for Failure {
+    fn from(error: TokenError) -> Self {
+        Self::new("CONFIG", error.to_string())
+    }
+}
+
+impl From<WorkError> for Failure {
+    fn from(error: WorkError) -> Self {
+        Self::new("CONFIG", error.to_string())
+    }
+}
+
 impl From<AddressError> for Failure {
     fn from(error: AddressError) -> Self {
         Self::new("CONFIG", error.to_string())
@@ -86,8 +112,8 @@ pub(crate) async fn compute<T: Send + 'static>(
     tokio::task::spawn_blocking(work).await.map_err(ended)?
 }
 
-/// Runs a future off Node's thread; its failure rejects the promise with an `Error` whose `code` is the failure's. (An
-/// `async fn` of napi-rs can reject with napi's own status codes only.)
+/// Runs a future off Node's thread; its failure rejects the promise with an `Error` whose `code`, and `hint` if there is one, are the
+/// failure's. (An `async fn` of napi-rs can reject with napi's own status codes only.)
 pub(crate) fn promise<T, V>(
     env: &Env,
     future: impl Future<Output = std::result::Result<T, Failure>> + Send + 'static,
@@ -101,6 +127,9 @@ where
         Ok(value) => Ok(convert(value)),
         Err(failure) => {
             let error = JsError::from(Error::new(failure.code, failure.message)).into_unknown(*env);
+            if let Some(hint) = failure.hint {
+                error.coerce_to_object()?.set("hint", hint)?;
+            }
             Err(Error::<Status>::from(error))
         }
     })

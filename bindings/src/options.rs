@@ -176,7 +176,7 @@ fn policy(given: NativePolicy) -> Result<ModulePolicy, Failure> {
 }
 
 /// Sidecars, sorted by name, so that the same ones compare as equal.
-fn sidecars(given: HashMap<String, String>) -> Result<Vec<Sidecar>, Failure> {
+pub(crate) fn sidecars(given: HashMap<String, String>) -> Result<Vec<Sidecar>, Failure> {
     let mut sidecars = given
         .into_iter()
         .map(|(name, address)| Ok(Sidecar::new(&name, in_process::address(&address)?)?))
@@ -186,7 +186,7 @@ fn sidecars(given: HashMap<String, String>) -> Result<Vec<Sidecar>, Failure> {
 }
 
 /// Variables, sorted for the same reason.
-fn environment(given: HashMap<String, String>) -> Vec<(String, String)> {
+pub(crate) fn environment(given: HashMap<String, String>) -> Vec<(String, String)> {
     let mut environment: Vec<_> = given.into_iter().collect();
     environment.sort();
     environment
@@ -209,7 +209,7 @@ fn limits(given: HashMap<String, f64>) -> Result<Limits, Failure> {
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be a whole number in range")]
-fn whole(name: &str, value: f64) -> Result<u64, Failure> {
+pub(crate) fn whole(name: &str, value: f64) -> Result<u64, Failure> {
     const LARGEST: f64 = 9_007_199_254_740_991.0;
     if value.fract() != 0.0 || !(0.0..=LARGEST).contains(&value) {
         return Err(Failure::new("CONFIG", format!("{name} is {value}: it must be a whole number")));

@@ -1,4 +1,6 @@
 /** A queue of `tenon dev`: a module sends, and its route handles the message, which is delivered again when it fails. */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { freePort } from "../../testing/free-port.ts";
 import { develop, developing, project, served } from "./develop.ts";
@@ -23,14 +25,21 @@ export default routes({
 
 test("a message is handled by the route that tenon.toml names", { timeout: 300_000 }, async () => {
   const config = `[server]\nport = ${await freePort()}\n[queues.mail]\nmodule = "letters"\npath = "/jobs/mail"\n`;
-  const terminal = develop(await project("letters", handler, config));
+  const at = await project("letters", handler, config);
+  const terminal = develop(at);
   const { base } = await served(terminal, "letters");
   const { pathname, origin } = new URL(base);
-  const sent = await send(origin, { method: "POST", path: `${pathname}/send` });
-  const { id } = sent.json() as { id: string };
   const handled = async () => (await send(origin, { method: "GET", path: `${pathname}/handled` })).json();
   const sent_at = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/);
-  await expect.poll(handled).toEqual({ id, body: { to: "Ann" }, key: "a", attempts: 2, sent_at });
+  const isHandled = async () => {
+    const { id } = (await send(origin, { method: "POST", path: `${pathname}/send` })).json() as { id: string };
+    await expect.poll(handled).toEqual({ id, body: { to: "Ann" }, key: "a", attempts: 2, sent_at });
+  };
+  await isHandled();
+  // Another configuration gets another runtime.
+  await writeFile(join(at, "tenon.toml"), `[project]\nname = "letters"\n${config}[env]\nMODE = "other"\n`);
+  await terminal.sees(/Restart at /);
+  await isHandled();
   terminal.type("q");
   expect(await terminal.exited()).toBe(0);
 });

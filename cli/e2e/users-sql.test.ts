@@ -4,7 +4,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { describeEach } from "../../testing/needs.ts";
-import { migrate } from "../src/migrate/migrate.ts";
+import { migrate } from "../src/migrate.ts";
 import { type InProcessSidecar, Runtime } from "../src/runtime.ts";
 import { Sidecar } from "../src/sidecar.ts";
 import { folder, startPostgres } from "../test/services/stores.ts";

@@ -2,7 +2,7 @@
 import { request } from "node:http";
 import { TenonError } from "./errors.ts";
 
-/** The longest answer that is read, unless more is asked for. */
+/** The longest answer that is read. */
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 
 /** A request. */
@@ -15,8 +15,6 @@ export interface Question {
   /** The bearer token. */
   readonly token?: string | undefined;
   readonly timeoutMs: number;
-  /** Bytes of the answer at most. */
-  readonly maxBytes?: number;
 }
 
 /** An answer, whatever its status is. */
@@ -32,7 +30,7 @@ export interface Reply {
  * @throws Error when no answer comes in time
  */
 export async function ask(question: Question): Promise<Reply> {
-  const { address, method, path, json, token, timeoutMs, maxBytes = MAX_ANSWER_BYTES } = question;
+  const { address, method, path, json, token, timeoutMs } = question;
   const where = placeOf(address);
   const body = json === undefined ? "" : JSON.stringify(json);
   return new Promise((resolve, reject) => {
@@ -49,7 +47,7 @@ export async function ask(question: Question): Promise<Reply> {
       let length = 0;
       incoming.on("data", (piece: Buffer) => {
         length += piece.length;
-        if (length > maxBytes) outgoing.destroy(new Error("its answer is too large"));
+        if (length > MAX_ANSWER_BYTES) outgoing.destroy(new Error("its answer is too large"));
         else pieces.push(piece);
       });
       incoming.once("error", reject);

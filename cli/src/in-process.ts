@@ -1,5 +1,4 @@
 /** Sidecars in the process of a runtime: which there are, and the addresses that stand for them. */
-import type { Reply } from "./ask.ts";
 import { TenonError } from "./errors.ts";
 import {
   hasOwnSidecars,
@@ -26,7 +25,7 @@ export class InProcessSidecars {
       const { sidecars, modules } = options;
       return {
         ...options,
-        ...(sidecars === undefined ? {} : { sidecars: await this.#addresses(sidecars) }),
+        ...(sidecars === undefined ? {} : { sidecars: await this.#startAll(sidecars) }),
         modules: Array.isArray(modules) ? modules : await this.#placedModules(modules as Modules),
       };
     } catch (error) {
@@ -38,7 +37,7 @@ export class InProcessSidecars {
   /** Starts the sidecars of a module's options, as {@link place}. */
   async placeModule<T>(module: T): Promise<T> {
     if (!hasOwnSidecars(module)) return module;
-    return { ...module, sidecars: await this.#addresses(module.sidecars) };
+    return { ...module, sidecars: await this.#startAll(module.sidecars) };
   }
 
   /** Leaves those that options do not name to the requests that still use them. */
@@ -51,11 +50,19 @@ export class InProcessSidecars {
     for (const running of this.#remove((key) => !keys.has(key))) (await running.catch(() => undefined))?.release();
   }
 
-  /** Asks a sidecar that runs, with JSON. */
-  async ask(sidecar: InProcessSidecar, method: "POST" | "PUT", path: string, json: object): Promise<Reply> {
-    const running = this.#running.get(keyOf(sidecar));
-    if (running === undefined) throw new TenonError("CONFIG", "the sidecar does not run");
-    return (await running).ask(method, path, json);
+  /**
+   * Returns the addresses of sidecars that run.
+   *
+   * @throws TenonError `CONFIG` for one that does not
+   */
+  async addresses(sidecars: Sidecars): Promise<Record<string, string>> {
+    const addresses = Object.entries(sidecars).map(async ([name, sidecar]) => {
+      if (typeof sidecar === "string") return [name, sidecar] as const;
+      const running = this.#running.get(keyOf(sidecar));
+      if (running === undefined) throw new TenonError("CONFIG", `the sidecar ${name} does not run`);
+      return [name, (await running).address] as const;
+    });
+    return Object.fromEntries(await Promise.all(addresses));
   }
 
   /** Closes all of them. */
@@ -70,7 +77,7 @@ export class InProcessSidecars {
     return Object.fromEntries(await Promise.all(placed));
   }
 
-  async #addresses(sidecars: Sidecars): Promise<Record<string, string>> {
+  async #startAll(sidecars: Sidecars): Promise<Record<string, string>> {
     const addresses = Object.entries(sidecars).map(async ([name, sidecar]) => {
       if (typeof sidecar === "string") return [name, sidecar] as const;
       return [name, (await this.#start(name, sidecar)).address] as const;

@@ -3,7 +3,7 @@
 export { type ErrorCode, TenonError } from "./errors.ts";
 export { HttpSidecar, type HttpSidecarOptions } from "./http-sidecar/server.ts";
 export type { Limits } from "./limits.ts";
-export { type Migrated, type MigrateOptions, migrate } from "./migrate/migrate.ts";
+export { type Migrated, type MigrateOptions, migrate } from "./migrate.ts";
 export { version } from "./package.ts";
 export {
   type InProcessSidecar,

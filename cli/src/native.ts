@@ -39,14 +39,15 @@ export function compilerCommand(): string[] | undefined {
   return [process.execPath, requireHere.resolve("@tenon/native/compile.js")];
 }
 
-/** Turns a rejection of the addon, an `Error` with a code, into a {@link TenonError}. */
+/** Turns a rejection of the addon, an `Error` with a code and perhaps a hint, into a {@link TenonError}. */
 export async function fromNative<T>(promise: Promise<T>, hint?: (code: string) => string | undefined): Promise<T> {
   try {
     return await promise;
   } catch (error) {
     // The addon makes errors in Node's own realm, and `instanceof` knows only those of this one (Jest, vmThreads).
     if (types.isNativeError(error) && "code" in error && typeof error.code === "string") {
-      throw new TenonError(error.code as ErrorCode, error.message, hint?.(error.code), error);
+      const own = "hint" in error && typeof error.hint === "string" ? error.hint : undefined;
+      throw new TenonError(error.code as ErrorCode, error.message, own ?? hint?.(error.code), error);
     }
     throw error;
   }

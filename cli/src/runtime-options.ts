@@ -342,7 +342,10 @@ function addressesOf(sidecars: Sidecars): Record<string, string> {
 }
 
 /** The environment of modules: variables, and secrets under names that `env` of the SDK does not find. */
-function environmentOf(env: RuntimeOptions["env"], secrets: RuntimeOptions["secrets"] = {}): Record<string, string> {
+export function environmentOf(
+  env: RuntimeOptions["env"],
+  secrets: RuntimeOptions["secrets"] = {},
+): Record<string, string> {
   const hidden = Object.entries(secrets).map(([name, value]) => [SECRET_PREFIX + name, value]);
   return { ...env, ...Object.fromEntries(hidden) };
 }

@@ -130,27 +130,29 @@ test("limits hold for requests without a socket", async () => {
 describe("sidecars in the process", () => {
   const cache = { run: "kv", url: "sqlite::memory:" } as const;
 
-  test("are up in /health, asked without a socket, and closed with the runtime", async () => {
+  test("are up in /health, have addresses of this process, and are closed with the runtime", async () => {
     const runtime = await create({ sidecars: { cache } });
     const health = async () => (await runtime.fetch(get("/health"))).json();
     await expect.poll(health).toMatchObject({ sidecars: { cache: "up" } });
-    expect((await runtime.askSidecar(cache, "PUT", "/kv/a", { b: 1 })).status).toBe(204);
+    const addresses = await runtime.sidecarAddresses({ cache, db: "http://127.0.0.1:7001" });
+    expect(addresses).toEqual({ cache: expect.stringMatching(/^process:\d+$/), db: "http://127.0.0.1:7001" });
     await runtime.close();
-    await expect(runtime.askSidecar(cache, "PUT", "/kv/a", {})).rejects.toThrow("does not run");
+    await expect(runtime.sidecarAddresses({ cache })).rejects.toThrow("the sidecar cache does not run");
   });
 
   test("that are defined alike are one, and others come and go with an update", async () => {
     await using runtime = await create({ sidecars: { cache, again: { ...cache } } });
-    expect((await runtime.askSidecar(cache, "PUT", "/kv/a", { b: 1 })).status).toBe(204);
+    const { one, alike } = await runtime.sidecarAddresses({ one: cache, alike: { ...cache } });
+    expect(alike).toBe(one);
     const other = { run: "kv", url: `sqlite:${join(folder, "other.db")}` } as const;
     await runtime.update({ modules: [], sidecars: { cache, other } });
-    expect((await runtime.askSidecar(cache, "PUT", "/kv/a", {})).status).toBe(204);
-    expect((await runtime.askSidecar(other, "PUT", "/kv/a", {})).status).toBe(204);
+    const both = await runtime.sidecarAddresses({ cache, other });
+    expect([both["cache"], both["other"]]).toEqual([one, expect.not.stringMatching(`^${one}$`)]);
     await runtime.update({ modules: [], sidecars: { other } });
-    await expect(runtime.askSidecar(cache, "PUT", "/kv/a", {})).rejects.toThrow("does not run");
+    await expect(runtime.sidecarAddresses({ cache })).rejects.toThrow("does not run");
     const broken = { run: "kv", url: `sqlite:${join(folder, "no", "folder.db")}` } as const;
     await expect(runtime.update({ modules: [], sidecars: { broken } })).rejects.toMatchObject({ code: "FOLDER" });
-    expect((await runtime.askSidecar(other, "PUT", "/kv/b", {})).status).toBe(204);
+    expect(await runtime.sidecarAddresses({ other })).toEqual({ other: both["other"] });
   });
 
   test.each([

@@ -1,6 +1,5 @@
 /** The class `Runtime`: modules served inside a Node program. */
 import type { Runtime as NativeRuntime, Server as NativeServer } from "@tenon/native";
-import type { Reply } from "./ask.ts";
 import { TenonError } from "./errors.ts";
 import type { Fetching } from "./fetching.ts";
 import { InProcessSidecars } from "./in-process.ts";
@@ -23,6 +22,7 @@ import {
   type RuntimeOptions,
   refuseWrongModule,
   refuseWrongOptions,
+  type Sidecars,
   wholeModules,
 } from "./runtime-options.ts";
 
@@ -177,9 +177,13 @@ export class Runtime {
     this.#runtime.noteFailedUpdate();
   }
 
-  /** Asks a sidecar in this process that the runtime was given. @internal */
-  askSidecar(sidecar: InProcessSidecar, method: "POST" | "PUT", path: string, json: object): Promise<Reply> {
-    return this.#sidecars.ask(sidecar, method, path, json);
+  /**
+   * Returns the addresses of sidecars. Those in this process must be the runtime's. @internal
+   *
+   * @throws TenonError `CONFIG` for a sidecar that does not run
+   */
+  sidecarAddresses(sidecars: Sidecars): Promise<Record<string, string>> {
+    return this.#sidecars.addresses(sidecars);
   }
 
   /** The metrics so far, in the text format of Prometheus, the same as `/metrics`. */

@@ -2,13 +2,13 @@
 import { existsSync } from "node:fs";
 import { copyFile, cp, mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, extname, join } from "node:path";
-import { declarationOf } from "../cron.ts";
 import { systemReason, TenonError } from "../errors.ts";
 import { limits } from "../limits.ts";
 import { camelCase } from "../project/config/key.ts";
 import type { Config } from "../project/config.ts";
 import { moduleFiles, pulledFile } from "../project/modules.ts";
 import type { Project } from "../project/project.ts";
+import { tasksOf } from "../project/tasks.ts";
 import { filesToServe } from "../serve/configuration.ts";
 
 /** The version of the format, which `crates/server/src/configuration.rs` reads. */
@@ -73,8 +73,7 @@ export function serverConfiguration(config: Config, modules: ReadonlyMap<string,
     modules: Object.fromEntries(
       [...modules].map(([name, file]) => [name, moduleOf(name + extname(file), config.modules[name])]),
     ),
-    queues: config.queues,
-    cron: declarationOf(config),
+    ...tasksOf(config),
   };
 }
 

@@ -43,7 +43,7 @@ async function run(named: string | undefined, options: Options): Promise<void> {
       "start `tenon dev`, or give the address of a sidecar: tenon migrate unix:///run/db.sock",
     );
   }
-  const { migrate } = await import("../migrate/migrate.ts");
+  const { migrate } = await import("../migrate.ts");
   const folder = options.folder === undefined ? resolve(home, "migrations") : resolve(options.folder);
   const migrated = await migrate({ address, folder, token: tokenFrom(options) });
   for (const name of migrated.applied) terminal.note("Migrate", name);

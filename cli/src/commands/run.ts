@@ -61,7 +61,7 @@ export function runCommand(program: Command): void {
       suggestPort(runtime.listen({ host: options.host ?? server.host, port: options.port ?? server.port })),
     );
     const pullQuietly = puller(options, undefined);
-    const live = new Live(state, { named, pull, pullQuietly, runtime, terminal });
+    const live = await lifecycle.starting(Live.start(state, { named, pull, pullQuietly, runtime, terminal }));
     await announce(url, runtime, options, terminal);
     for (const mount of mountsOf(state.modules)) terminal.note("Mount", mount);
     const { project } = state;

@@ -2,17 +2,16 @@
 import { existsSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { prepareEngine } from "../build/engine.ts";
-import { type CronConsumer, consumeCron, cronServiceOf, declarationOf, declare } from "../cron.ts";
+import { Consumers, declareJobs } from "../consumers.ts";
 import { failureToTell, TenonError } from "../errors.ts";
 import { Latest } from "../latest.ts";
 import { sidecarVariable } from "../project/config/addresses.ts";
 import { configFile, type Project, requireProject } from "../project/project.ts";
 import { environmentFile, withEnvironmentFile } from "../project/secrets.ts";
 import { servingOptions } from "../project/serving.ts";
-import { consumeQueues, type QueueConsumer, queueServiceOf } from "../queues.ts";
+import { hasSidecar, tasksOf } from "../project/tasks.ts";
 import { Services } from "../services.ts";
 import { sidecarKind, sidecarKindNames } from "../sidecar-kinds.ts";
-import { askAt } from "../sidecar-service.ts";
 import type { Terminal } from "../terminal.ts";
 import { Builder, type Built } from "./builder.ts";
 import { listenNear, servicesPort } from "./ports.ts";
@@ -53,7 +52,7 @@ export class DevSession {
   #services: Services | undefined;
   #server: DevServer | undefined;
   #watching: Watching | undefined;
-  #consumers: readonly (QueueConsumer | CronConsumer)[] = [];
+  #consumers: Consumers | undefined;
   /** Number of builds so far, failed ones included. */
   #builds = 0;
 
@@ -95,7 +94,7 @@ export class DevSession {
     if (found !== servicesPort) {
       this.#terminal.note("Port", `${servicesPort} is taken by another program; the services are at ${found}`);
     }
-    this.#server = await this.#serve(this.#options.port ?? this.#project.config.server.port);
+    await this.#serve(this.#options.port ?? this.#project.config.server.port);
     this.#watching = await watch(this.#project, (paths) => this.changed(paths));
     await this.rebuild();
   }
@@ -118,7 +117,7 @@ export class DevSession {
   async stop(): Promise<void> {
     const failures: unknown[] = [];
     this.#building?.end();
-    for (const part of [this.#watching, this.#builder, ...this.#consumers, this.#server, this.#services, this.#sign]) {
+    for (const part of [this.#watching, this.#builder, this.#consumers, this.#server, this.#services, this.#sign]) {
       await part?.close().catch((error: unknown) => failures.push(error));
     }
     if (failures.length > 0) throw failures[0];
@@ -223,10 +222,10 @@ export class DevSession {
     const port = moved ? this.#project.config.server.port : (this.#server?.port ?? 0);
     // A component left by an earlier `tenon dev` does not count.
     const hasBuild = this.#server?.hasBuild === true;
-    await Promise.all(this.#consumers.map((consumer) => consumer.close()));
+    await this.#consumers?.close();
     await this.#server?.close();
-    this.#server = await this.#serve(port);
-    if (hasBuild && existsSync(this.#project.component)) await this.#server.swap(this.#project.component, this.#builds);
+    const started = await this.#serve(port);
+    if (hasBuild && existsSync(this.#project.component)) await started.swap(this.#project.component, this.#builds);
     this.#terminal.note("Restart", `at ${this.url}, as ${hasOtherSecrets ? environmentFile : configFile} says now`);
   }
 
@@ -245,11 +244,10 @@ export class DevSession {
       { host: this.#options.host ?? config.server.host, port, near, serving },
       this.#terminal,
     );
+    // Before the rest, which may fail: an open server is closed in the end.
+    this.#server = started;
     this.#services?.attach(started.runtime, started.url);
-    const complain = (message: string) => this.#terminal.note("Queue", message);
-    const service = queueServiceOf(config, serving);
-    const queues = consumeQueues(config, service, started.runtime, complain, () => started.hasBuild);
-    this.#consumers = [...queues, ...(await this.#runJobs(started, serving))];
+    await this.#consume(started, serving);
     if (port !== 0 && started.port !== port) {
       this.#terminal.note(
         "Port",
@@ -259,18 +257,15 @@ export class DevSession {
     return started;
   }
 
-  /** Declares `[cron]` to the development services, which call modules; or consumes a sidecar from the file. */
-  async #runJobs(started: DevServer, options: ReturnType<typeof servingOptions>): Promise<CronConsumer[]> {
-    const { config } = this.#project;
-    const complain = (message: string) => this.#terminal.note("Cron", message);
-    if (Object.keys(config.sidecars).some((name) => sidecarVariable(name) === sidecarVariable("cron"))) {
-      return consumeCron(config, cronServiceOf(config, options), started.runtime, complain, () => started.hasBuild);
-    }
-    const declaration = declarationOf(config);
-    if (declaration !== undefined && this.#services !== undefined) {
-      await declare(askAt(this.#services.url), declaration).catch((error: Error) => complain(error.message));
-    }
-    return [];
+  /** Starts the consumers. The development services run jobs themselves, unless `tenon.toml` names a sidecar for them. */
+  async #consume({ runtime }: DevServer, serving: ReturnType<typeof servingOptions>): Promise<void> {
+    const { queues, ...jobs } = tasksOf(this.#project.config);
+    const hasCron = hasSidecar("cron", serving.sidecars ?? {});
+    const tasks = { queues, ...(hasCron ? jobs : {}) };
+    this.#consumers = await Consumers.start({ tasks, serving, laterModules: true }, runtime, this.#terminal);
+    if (hasCron || this.#services === undefined) return;
+    const complain = (error: Error) => this.#terminal.note("Cron", error.message);
+    await declareJobs(this.#services.url, { queues, ...jobs }).catch(complain);
   }
 
   async #reloadDependencies(paths: readonly string[]): Promise<void> {

@@ -1,7 +1,6 @@
 /** The state of the project's files, and the modules that `tenon run` serves from it. */
 import { existsSync, statSync } from "node:fs";
 import { relative, resolve } from "node:path";
-import { cronServiceOf } from "../cron.ts";
 import { TenonError } from "../errors.ts";
 import { nearest } from "../nearest.ts";
 import { isReference, nameOf, parseReference } from "../oci/reference.ts";
@@ -9,9 +8,8 @@ import { type Config, defaultConfig } from "../project/config.ts";
 import { hasOnlySources, type NamedModules, namedModules, type Pull, verifyKeyOf } from "../project/modules.ts";
 import { dependencies, findProject, moduleName, type Project } from "../project/project.ts";
 import { servingOptions } from "../project/serving.ts";
-import { queueServiceOf } from "../queues.ts";
+import { refuseMissingSidecars } from "../project/tasks.ts";
 import type { RuntimeOptions } from "../runtime.ts";
-import type { SidecarService } from "../sidecar-service.ts";
 import { Terminal } from "../terminal.ts";
 
 /** The served modules, and the configuration that lists them. */
@@ -20,8 +18,6 @@ export interface Configuration {
   readonly config: Config;
   readonly modules: NamedModules;
   readonly serving: Omit<RuntimeOptions, "modules">;
-  readonly queueService: SidecarService | undefined;
-  readonly cronService: SidecarService | undefined;
   /** Interval in milliseconds for resolving tags of registries again; undefined for never. */
   readonly refreshMs: number | undefined;
 }
@@ -49,9 +45,9 @@ export async function readConfiguration(
   const valid = [...set].filter(([name, { configured }]) => config.modules[name]?.source === configured);
   const modules = await namedModules(files, chosen, project, process.env, pull, new Map(valid));
   const serving = servingOptions(config, project?.folder ?? process.cwd());
-  const [queueService, cronService] = [queueServiceOf(config, serving), cronServiceOf(config, serving)];
+  refuseMissingSidecars(config, serving.sidecars);
   const refreshMs = refreshOf(config, named, new Map(valid));
-  return { project, config, modules, serving, queueService, cronService, refreshMs };
+  return { project, config, modules, serving, refreshMs };
 }
 
 /** Returns the shortest interval for resolving a tag again. Digests never need that. */

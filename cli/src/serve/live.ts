@@ -1,6 +1,6 @@
 /** A running server: its configuration, and changes to it at run time. */
 import { relative } from "node:path";
-import { type CronConsumer, consumeCron } from "../cron.ts";
+import { Consumers } from "../consumers.ts";
 import { TenonError } from "../errors.ts";
 import { limits } from "../limits.ts";
 import { pathOf } from "../module-source.ts";
@@ -8,7 +8,7 @@ import { camelCase } from "../project/config/key.ts";
 import { sections } from "../project/config/keys.ts";
 import type { Config } from "../project/config.ts";
 import type { Pull } from "../project/modules.ts";
-import { consumeQueues, type QueueConsumer } from "../queues.ts";
+import { tasksOf } from "../project/tasks.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Terminal } from "../terminal.ts";
 import { type Configuration, readConfiguration, type SetSource } from "./configuration.ts";
@@ -42,17 +42,26 @@ export interface LiveModule {
 export class Live {
   readonly #parts: LiveParts;
   #state: Configuration;
-  #consumers: Consumers;
+  readonly #consumers: Consumers;
   #set: ReadonlyMap<string, SetSource> = new Map();
   readonly #before = new Map<string, SetSource[]>();
   /** The modules of the last failed refresh, which are not tried again. */
   #refused: string | undefined;
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(state: Configuration, parts: LiveParts) {
+  private constructor(state: Configuration, parts: LiveParts, consumers: Consumers) {
     this.#parts = parts;
     this.#state = state;
-    this.#consumers = consume(state, parts.runtime, parts.terminal);
+    this.#consumers = consumers;
+  }
+
+  /**
+   * Starts the consumers of a configuration whose modules are served.
+   *
+   * @throws TenonError as {@link Consumers.start}
+   */
+  static async start(state: Configuration, parts: LiveParts): Promise<Live> {
+    return new Live(state, parts, await Consumers.start(work(state), parts.runtime, parts.terminal));
   }
 
   /** Interval in milliseconds for resolving tags of registries again; undefined for never. */
@@ -122,7 +131,7 @@ export class Live {
 
   /** Resolves when accepted messages and runs are done. */
   close(): Promise<void> {
-    return closeAll(this.#consumers);
+    return this.#consumers.close();
   }
 
   /** Returns the source and file of a served module. */
@@ -145,10 +154,7 @@ export class Live {
   async #change(next: Configuration): Promise<void> {
     const { runtime, terminal } = this.#parts;
     await runtime.update({ ...next.serving, modules: next.modules });
-    if (work(next) !== work(this.#state)) {
-      await closeAll(this.#consumers);
-      this.#consumers = consume(next, runtime, terminal);
-    }
+    await this.#consumers.change(work(next));
     this.#state = next;
     // A source that changed in the file takes precedence.
     const isCurrent = ([name, { configured }]: [string, SetSource]) => next.config.modules[name]?.source === configured;
@@ -166,27 +172,9 @@ export class Live {
 /** Maximum number of previous sources of a module. */
 const KEPT = 10;
 
-type Consumers = readonly (QueueConsumer | CronConsumer)[];
-
-/** Starts the consumers of queues and of cron. */
-function consume(
-  { config, queueService, cronService }: Configuration,
-  runtime: Runtime,
-  terminal: Terminal,
-): Consumers {
-  return [
-    ...consumeQueues(config, queueService, runtime, (message) => terminal.note("Queue", message)),
-    ...consumeCron(config, cronService, runtime, (message) => terminal.note("Cron", message)),
-  ];
-}
-
-async function closeAll(consumers: Consumers): Promise<void> {
-  await Promise.all(consumers.map((consumer) => consumer.close()));
-}
-
 /** Returns the part of a configuration that consumers use. */
-function work({ config: { project, queues, cron }, queueService, cronService }: Configuration): string {
-  return JSON.stringify([project.name, queues, cron, queueService, cronService]);
+function work({ config, serving }: Configuration) {
+  return { tasks: tasksOf(config), serving };
 }
 
 /** Returns the keys of `[server]` that have changed but cannot be applied at run time. */

@@ -1,10 +1,23 @@
 /** Cron of `tenon sidecar cron`, on each store: jobs are declared, and consumers lease their runs. */
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { describeEach } from "../../../testing/needs.ts";
-import { CronConsumer, type CronRun } from "../../src/cron.ts";
-import { askAt } from "../../src/sidecar-service.ts";
 import type { Ask } from "./ask.ts";
 import { cronTargets, startForTests } from "./targets.ts";
+
+/** A run as a lease gives it. */
+interface CronRun {
+  readonly id: string;
+  /** The time of the schedule, in ISO 8601. */
+  readonly due: string;
+  /** Attempts, this one included. */
+  readonly attempts: number;
+  readonly module: string;
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+  readonly receipt: string;
+}
 
 const job = { name: "nightly", schedule: "0 3 * * *", module: "shop", path: "/report?full=1", method: "POST" };
 const everySecond = { ...job, schedule: "* * * * * *" };
@@ -147,48 +160,5 @@ describeEach("cron: $name", cronTargets, (target) => {
     });
     await cron.declare("shop");
     expect(await cron.lease("shop")).toEqual([]);
-  });
-
-  it("has a consumer that declares, calls, and reports", async () => {
-    const calls: CronRun[] = [];
-    const complaints: string[] = [];
-    let isReady = false;
-    const consumer = new CronConsumer({
-      service: askAt(started.address),
-      declaration: { owner: "shop", jobs: [{ ...everySecond, name: "tick", max_attempts: 2 }] },
-      modules: () => ["shop"],
-      leaseMs: 60_000,
-      call: async (run) => {
-        calls.push(run);
-        if (calls.length === 1) throw new Error("no such module");
-        return 204;
-      },
-      complain: (message) => complaints.push(message),
-      isReady: () => isReady,
-    });
-    expect(calls).toEqual([]);
-    isReady = true;
-    await expect.poll(() => calls.length).toBeGreaterThan(3);
-    await consumer.close();
-    const history = await cron.history("tick");
-    const ends = history.filter(({ state }: { state: string }) => state !== "skipped");
-    expect(ends.map(({ state }: { state: string }) => state)).toEqual(ends.map(() => "done"));
-    expect([calls[1]?.id, calls[1]?.attempts, complaints]).toEqual([calls[0]?.id, 2, []]);
-    await cron.declare("shop");
-  });
-});
-
-describe("a consumer of cron", () => {
-  it("says once that the sidecar does not answer", async () => {
-    const complaints: string[] = [];
-    const consumer = new CronConsumer({
-      service: askAt("unix:///nowhere.sock"),
-      modules: () => [],
-      leaseMs: 1000,
-      call: async () => 204,
-      complain: (message) => complaints.push(message),
-    });
-    await expect.poll(() => complaints).toEqual([expect.stringMatching(/^jobs cannot be read: .*ENOENT/)]);
-    await consumer.close();
   });
 });

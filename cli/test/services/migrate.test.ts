@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, expect, it } from "vitest";
 import { describeEach } from "../../../testing/needs.ts";
 import { RunningSign } from "../../src/dev/running.ts";
+import { migrate } from "../../src/migrate.ts";
 import { Services } from "../../src/services.ts";
 import { Sidecar } from "../../src/sidecar.ts";
 import { askAt } from "./ask.ts";
@@ -107,7 +108,9 @@ describeEach("a sidecar of $dialect at a Unix socket", databases, ({ dialect }) 
     write("1.sql", "CREATE TABLE a (b TEXT)");
     expect((await migrate()).code).toBe(0);
     write("3.sql", "INSERT INTO a VALUES ('of a file that fails'); INSERT INTO none VALUES (1)");
-    expect(await migrate()).toMatchObject({ code: 1, said: expect.stringContaining("3.sql was not applied") });
+    const refused = await migrate();
+    expect(refused).toMatchObject({ code: 1, said: expect.stringContaining("error: 3.sql was not applied: ") });
+    expect(refused.said).toContain("\nhint: correct the file, and migrate again\n");
     expect(await rows()).toEqual([{ b: "x;y" }, { b: "z" }]);
 
     write("3.sql", "INSERT INTO a VALUES ('3')");
@@ -116,6 +119,39 @@ describeEach("a sidecar of $dialect at a Unix socket", databases, ({ dialect }) 
     expect(both.map(({ code }) => code)).toEqual([0, 0, 0]);
     expect(await rows()).toEqual([{ b: "3" }, { b: "x;y" }, { b: "z" }]);
     write("1.sql", "CREATE TABLE a (b TEXT, c TEXT)");
-    expect(await migrate()).toMatchObject({ code: 1, said: expect.stringContaining("1.sql has changed since") });
+    const changed = await migrate();
+    expect(changed).toMatchObject({ code: 1, said: expect.stringContaining("error: 1.sql has changed since it was") });
+    expect(changed.said).toContain("\nhint: restore it, and write the change into a new file\n");
+  });
+});
+
+it("says what is wrong with an address, a folder and a sidecar", async () => {
+  const at = project("refused");
+  const address = await run(at, "redis://127.0.0.1:6379");
+  expect(address).toEqual({ code: 2, said: expect.stringContaining("write http://host:port or unix:///path/to.sock") });
+  const nobody = await run(at, `unix://${join(at, "no.sock")}`);
+  expect(nobody).toMatchObject({ code: 1, said: expect.stringContaining(`nothing answers at unix://${at}/no.sock: `) });
+  expect(nobody.said).toContain("\nhint: start `tenon dev` or the sidecar first\n");
+  const { url } = await develop(at);
+  const empty = await run(at, url, "--folder", "none");
+  expect(empty.code).toBe(1);
+  expect(empty.said).toContain(`there is no migration: neither ${at}/none/sqlite/*.sql nor ${at}/none/*.sql\n`);
+  expect(empty.said).toContain(`hint: write ${at}/none/sqlite/0001_tables.sql\n`);
+});
+
+it("migrates through a sidecar in the process, in the folder of its dialect", async () => {
+  const at = project("inside");
+  const address = { run: "sql", url: `sqlite:${join(at, "inside.db")}` } as const;
+  const folderOf = join(at, "migrations");
+  expect(await migrate({ address, folder: folderOf })).toEqual({
+    dialect: "sqlite",
+    applied: ["0001_tables.sql"],
+    before: [],
+  });
+  expect(await migrate({ address, folder: folderOf })).toMatchObject({ applied: [], before: ["0001_tables.sql"] });
+  const elsewhere = { ...address, url: `sqlite:${join(at, "none", "inside.db")}` };
+  await expect(migrate({ address: elsewhere, folder: folderOf })).rejects.toMatchObject({
+    code: "FOLDER",
+    message: expect.stringContaining("sidecars.db: "),
   });
 });

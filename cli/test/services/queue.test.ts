@@ -1,10 +1,8 @@
-/** The contract of queues, on all stores, and their consumers. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+/** The contract of queues, on all stores. */
+import { expect, it } from "vitest";
 import { describeEach } from "../../../testing/needs.ts";
-import { QueueConsumer } from "../../src/queues.ts";
-import { askAt } from "../../src/sidecar-service.ts";
 import type { Ask } from "./ask.ts";
-import { development, queueTargets, type Started, startForTests } from "./targets.ts";
+import { queueTargets, startForTests } from "./targets.ts";
 
 /** A message as it is delivered. */
 interface Delivered {
@@ -156,65 +154,5 @@ describeEach("queues: $name", queueTargets, (target) => {
       expect((await started.ask("POST", `/queue/${name}`, { json: { messages: [] } })).status, name).toBe(400);
     }
     expect(await queue.send()).toEqual([]);
-  });
-});
-
-describe("a consumer of a queue", () => {
-  let started: Started;
-  beforeAll(async () => {
-    started = await development.start();
-  });
-  afterAll(() => started.stop());
-
-  it("calls the route with each message, some at a time, and tries again what fails", async () => {
-    const queue = client(started.ask, "mail");
-    const calls: { path: string; message: Omit<Delivered, "receipt"> }[] = [];
-    let side = 0;
-    let most = 0;
-    const deliver = async (module: string, path: string, text: string) => {
-      most = Math.max(most, ++side);
-      const message = JSON.parse(text);
-      calls.push({ path: module + path, message });
-      await new Promise((resolve) => setImmediate(resolve));
-      side--;
-      if (message.body === "broken") throw new Error("no answer");
-      return message.body === "later" && message.attempts === 1 ? 503 : 204;
-    };
-    const options = { module: "shop", path: "/mail", concurrency: 3, maxAttempts: 2, visibilityMs: 30_000 };
-    const complaints: string[] = [];
-    let isReady = false;
-    const complain = (text: string) => complaints.push(text);
-    const consumer = new QueueConsumer("mail", options, askAt(started.address), deliver, complain, () => isReady);
-    await queue.send({ body: "later", key: "k" }, { body: "broken" });
-    await queue.send(...Array.from({ length: 20 }, (_, body) => ({ body })));
-    expect(calls).toEqual([]);
-    isReady = true;
-    await expect
-      .poll(async () => (await started.ask("GET", "/queue")).json.queues)
-      .toEqual([{ name: "mail.dead", ready: 1, delayed: 0, leased: 0 }]);
-    await consumer.close();
-    const bodies = calls.map(({ message }) => message.body);
-    expect(bodies.filter((body) => typeof body === "number")).toHaveLength(20);
-    expect([most, complaints]).toEqual([3, []]);
-    const retried = calls.filter(({ message }) => message.body === "later");
-    expect(retried.map(({ path, message }) => [path, message.key, message.attempts])).toEqual([
-      ["shop/mail", "k", 1],
-      ["shop/mail", "k", 2],
-    ]);
-    expect(Object.keys(retried[0]?.message ?? {}).sort()).toEqual(["attempts", "body", "id", "key", "sent_at"]);
-  });
-
-  it("says once that the service does not answer", async () => {
-    const options = { module: "a", path: "/", concurrency: 1, maxAttempts: 1, visibilityMs: 1000 };
-    const complaints: string[] = [];
-    const consumer = new QueueConsumer(
-      "none",
-      options,
-      askAt("unix:///nowhere.sock"),
-      async () => 204,
-      (text) => complaints.push(text),
-    );
-    await expect.poll(() => complaints).toEqual([expect.stringMatching(/^the queue none cannot be read: .*ENOENT/)]);
-    await consumer.close();
   });
 });

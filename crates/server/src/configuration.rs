@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -12,7 +13,7 @@ use tenon_runtime::{
     Isolation, Limits, ModulePolicy, ModuleSource, RuntimeConfig, SECRET_PREFIX, TlsFiles, TrustedProxies,
 };
 use tenon_transport::{Allow, Sidecar};
-use tenon_work::{Declaration, QueueOptions};
+use tenon_work::{Declaration, QueueOptions, Tasks, Work, WorkError};
 
 use crate::error::ServerError;
 use crate::in_process::{InProcessSidecars, SidecarValue};
@@ -52,9 +53,9 @@ pub(crate) struct Configuration {
     modules: BTreeMap<String, Module>,
     /// The routes that handle messages, by the names of queues.
     #[serde(default)]
-    pub(crate) queues: BTreeMap<String, QueueOptions>,
+    queues: BTreeMap<String, QueueOptions>,
     /// The jobs of the project.
-    pub(crate) cron: Option<Declaration>,
+    cron: Option<Declaration>,
     /// The folder of the file.
     #[serde(skip)]
     pub(crate) folder: PathBuf,
@@ -149,6 +150,17 @@ impl Configuration {
             (module.sidecars, module.secrets) = (None, None);
         }
         self
+    }
+
+    /// The queues and jobs, with the sidecars of the runtime's configuration.
+    ///
+    /// # Errors
+    ///
+    /// As [`Work::new`].
+    pub(crate) fn work(&self, config: &RuntimeConfig) -> Result<Work, WorkError> {
+        let tasks = Tasks { queues: self.queues.clone(), cron: self.cron.clone() };
+        let timeout = Duration::from_millis(config.limits.request_timeout_ms);
+        Work::new(tasks, &config.sidecars, &config.environment, timeout)
     }
 
     /// One sidecar, started if it is one of this process.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use tenon_log::LogError;
 use tenon_runtime::RuntimeError;
 use tenon_services::ServicesError;
-use tenon_work::{AskError, MigrateError};
+use tenon_work::{AskError, MigrateError, TokenError, WorkError};
 use thiserror::Error;
 
 /// The reason why the server does not start. No message has the value of a secret or a URL with a password.
@@ -40,8 +40,14 @@ pub(crate) enum ServerError {
     /// A sidecar that is asked for work.
     #[error(transparent)]
     Ask(#[from] AskError),
-    /// Migrations that were not applied.
+    /// A token that no request can have.
     #[error(transparent)]
+    Token(#[from] TokenError),
+    /// Queues or jobs that cannot be done.
+    #[error(transparent)]
+    Work(#[from] WorkError),
+    /// Migrations that were not applied.
+    #[error("{error}{hint}", error = .0, hint = .0.hint().map(|hint| format!("; {hint}")).unwrap_or_default())]
     Migrate(#[from] MigrateError),
     /// The runtime or one of its modules.
     #[error(transparent)]

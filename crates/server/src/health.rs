@@ -15,7 +15,7 @@ pub(crate) async fn check(text: &str, timeout_ms: u32) -> Result<ExitCode, Serve
     let usage = |error: AddressError| ServerError::Usage(error.to_string());
     let sidecar = Sidecar::new("service", Address::parse(text).map_err(usage)?).map_err(usage)?;
     let after = Duration::from_millis(timeout_ms.into());
-    let service = Service::new(SidecarAddress { sidecar, token: None }, after)?;
+    let service = Service::new(SidecarAddress::new(sidecar, None)?, after);
     let failure = match tokio::time::timeout(after, service.ask(Method::GET, "/health", None)).await {
         Ok(Ok(answer)) if answer.status == StatusCode::OK => None,
         Ok(Ok(answer)) => Some(answer.detail()),

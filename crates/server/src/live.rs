@@ -1,15 +1,15 @@
 //! A running server: its configuration, and the changes to it at run time.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use tenon_runtime::Runtime;
-use tenon_work::Consumer;
+use tenon_work::{Consumers, Work};
 
 use crate::configuration::Configuration;
 use crate::error::ServerError;
 use crate::in_process::InProcessSidecars;
 use crate::serve::note;
-use crate::work::Work;
 
 /// Serves one configuration after another.
 pub(crate) struct Live {
@@ -17,7 +17,7 @@ pub(crate) struct Live {
     configuration: Configuration,
     sidecars: InProcessSidecars,
     work: Work,
-    consumers: Vec<Consumer>,
+    consumers: Option<Consumers>,
     runtime: Runtime,
 }
 
@@ -26,13 +26,13 @@ impl Live {
     ///
     /// # Errors
     ///
-    /// As [`Configuration::runtime`], [`Work::of`] and [`Runtime::new`].
+    /// As [`Configuration::runtime`], [`Configuration::work`] and [`Runtime::new`].
     pub(crate) async fn start(path: PathBuf, configuration: Configuration) -> Result<Self, ServerError> {
         let mut sidecars = InProcessSidecars::default();
         let config = configuration.runtime(&mut sidecars).await?.with_whole_policies();
-        let work = Work::of(&configuration, &config)?;
+        let work = configuration.work(&config)?;
         let runtime = Runtime::new(config).await?;
-        Ok(Self { path, configuration, sidecars, work, consumers: Vec::new(), runtime })
+        Ok(Self { path, configuration, sidecars, work, consumers: None, runtime })
     }
 
     pub(crate) fn runtime(&self) -> &Runtime {
@@ -40,13 +40,9 @@ impl Live {
     }
 
     /// Starts the consumers of queues and cron.
-    ///
-    /// # Errors
-    ///
-    /// As [`Work::start`].
-    pub(crate) fn consume(&mut self) -> Result<(), ServerError> {
-        self.consumers = self.work.start(&self.runtime)?;
-        Ok(())
+    pub(crate) fn consume(&mut self) {
+        let report = Arc::new(|step, message: String| tracing::warn!(step, "{message}"));
+        self.consumers = Some(Consumers::start(self.work.clone(), self.runtime.clone(), report));
     }
 
     /// Serves what the file says now. A configuration that cannot be served has no effect but that `/health` tells of it.
@@ -62,15 +58,13 @@ impl Live {
         let next = Configuration::read(&self.path)?;
         let mut sidecars = self.sidecars.next();
         let config = next.runtime(&mut sidecars).await?.with_whole_policies();
-        let work = Work::of(&next, &config)?;
+        let work = next.work(&config)?;
         self.runtime.update(config.modules).await?;
         sidecars.leave_former();
         self.sidecars = sidecars;
-        let has_other_work = work != self.work;
-        self.work = work;
-        if has_other_work {
-            close(std::mem::take(&mut self.consumers)).await;
-            self.consume()?;
+        self.work = work.clone();
+        if let Some(consumers) = &self.consumers {
+            consumers.change(work).await;
         }
         note("Reload", &format!("modules: {}", self.runtime.modules().join(", ")));
         let fixed = self.configuration.fixed_changes(&next);
@@ -83,13 +77,8 @@ impl Live {
 
     /// Returns when messages and runs that were accepted are done.
     pub(crate) async fn close(self) {
-        close(self.consumers).await;
-    }
-}
-
-async fn close(consumers: Vec<Consumer>) {
-    let closing: Vec<_> = consumers.into_iter().map(|consumer| tokio::spawn(consumer.close())).collect();
-    for each in closing {
-        let _ = each.await;
+        if let Some(consumers) = &self.consumers {
+            consumers.close().await;
+        }
     }
 }

@@ -25,7 +25,6 @@ mod serve;
 mod sidecar;
 mod signals;
 mod values;
-mod work;
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -1,11 +1,10 @@
 //! `tenon-server migrate`.
 
 use std::process::ExitCode;
-use std::time::Duration;
 
 use serde_json::json;
 use tenon_transport::{Address, Sidecar};
-use tenon_work::{Service, SidecarAddress};
+use tenon_work::SidecarAddress;
 
 use crate::command::MigrateOptions;
 use crate::configuration::Configuration;
@@ -16,9 +15,6 @@ use crate::sidecar::token;
 
 /// Name of the sidecar whose database is migrated.
 const NAME: &str = "db";
-
-/// Time for an answer. A migration may rewrite a large table.
-const TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Applies the migrations that were not applied yet.
 pub(crate) async fn run(options: MigrateOptions) -> Result<ExitCode, ServerError> {
@@ -32,8 +28,8 @@ pub(crate) async fn run(options: MigrateOptions) -> Result<ExitCode, ServerError
         None => Configuration::read(&options.configuration)?.sidecar(NAME, &mut sidecars).await?,
     };
     let folder = options.folder.unwrap_or_else(|| options.configuration.with_file_name("migrations"));
-    let place = SidecarAddress { sidecar, token: token(options.token_file.as_deref())? };
-    let done = tenon_work::migrate(&Service::new(place, TIMEOUT)?, &folder).await?;
+    let address = SidecarAddress::new(sidecar, token(options.token_file.as_deref())?.as_deref())?;
+    let done = tenon_work::migrate(address, &folder).await?;
     for name in &done.applied {
         note("Migrate", name);
     }

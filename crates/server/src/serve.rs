@@ -48,7 +48,7 @@ pub(crate) async fn run(options: RunOptions) -> Result<ExitCode, ServerError> {
     if options.json {
         print(&json!({ "url": url, "modules": runtime.modules() }).to_string());
     }
-    live.consume()?;
+    live.consume();
     let end = loop {
         let gone = tokio::select! {
             end = signals.next() => break end,

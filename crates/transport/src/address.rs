@@ -1,5 +1,6 @@
 //! Addresses of sidecars, and their names for modules.
 
+use std::fmt;
 use std::net::Ipv6Addr;
 use std::path::PathBuf;
 
@@ -67,6 +68,17 @@ impl Address {
     }
 }
 
+impl fmt::Display for Address {
+    /// Writes the form of `tenon.toml`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp { host, port } => write!(f, "http://{host}:{port}"),
+            Self::Unix(path) => write!(f, "unix://{}", path.display()),
+            Self::InProcess(_) => f.write_str("the sidecar of this process"),
+        }
+    }
+}
+
 /// Splits `host` or `host:port`. A host is a name of letters, digits, `.`, `-` and `_`, an IPv4 address, or an IPv6
 /// address in brackets. A port has at most five digits. `cli/src/project/config/addresses.ts` has the same rules, and
 /// is fuzzed against these.
@@ -112,6 +124,12 @@ impl Sidecar {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Returns its address.
+    #[must_use]
+    pub fn address(&self) -> &Address {
+        &self.address
     }
 
     /// Returns `host:port` as modules call it. A Unix socket and a sidecar in this process have no such name, so they

@@ -16,6 +16,9 @@ fn addresses_are_parsed() {
     assert_eq!(Address::parse("http://127.0.0.1"), tcp("127.0.0.1", 80));
     assert_eq!(Address::parse("http://[::1]:8080/"), tcp("[::1]", 8080));
     assert_eq!(Address::parse("unix:///run/db.sock"), Ok(Address::Unix("/run/db.sock".into())));
+    for text in ["http://db:5000", "http://[::1]:8080", "unix:///run/db.sock"] {
+        assert_eq!(Address::parse(text).unwrap().to_string(), text);
+    }
 }
 
 #[test]

@@ -17,16 +17,16 @@ const POLL: Duration = Duration::from_millis(500);
 /// The pause when the sidecar does not answer.
 const PAUSE: Duration = Duration::from_secs(3);
 
+/// Receives each line for the log: its step, `Queue` or `Cron`, and a sentence.
+pub type Report = Arc<dyn Fn(&'static str, String) + Send + Sync>;
+
 /// The work of one sidecar.
-pub(crate) trait Work: Send + Sync + 'static {
+pub(crate) trait LeasedWork: Send + Sync + 'static {
     /// A unit of it.
     type Item: Send + 'static;
 
     /// Its name in the log.
-    fn step(&self) -> &'static str;
-
-    /// The work in words, for the log.
-    fn what(&self) -> String;
+    const STEP: &'static str;
 
     /// Items that are done at the same time.
     fn concurrency(&self) -> usize;
@@ -39,28 +39,34 @@ pub(crate) trait Work: Send + Sync + 'static {
 
     /// Does an item, and reports its end. When this fails, the item's lease ends by itself.
     fn settle(&self, item: Self::Item) -> impl Future<Output = Result<(), AskError>> + Send;
+
+    /// The sentence for a lease that failed; it is reported once until leases work again.
+    fn lease_failed(&self, error: &AskError) -> String;
+
+    /// The sentence for an item whose end could not be reported.
+    fn settle_failed(&self, error: &AskError) -> String;
 }
 
 /// A consumer, until it is closed. Work that is leased when the process dies is leased again after its lease.
-pub struct Consumer {
+pub(crate) struct Consumer {
     close: watch::Sender<bool>,
     running: JoinHandle<()>,
 }
 
 impl Consumer {
-    pub(crate) fn start(work: impl Work) -> Self {
+    pub(crate) fn start(work: impl LeasedWork, report: Report) -> Self {
         let (close, closed) = watch::channel(false);
-        Self { close, running: tokio::spawn(run(Arc::new(work), closed)) }
+        Self { close, running: tokio::spawn(run(Arc::new(work), report, closed)) }
     }
 
     /// Leases nothing more, and returns when all that was leased is done.
-    pub async fn close(self) {
+    pub(crate) async fn close(self) {
         let _ = self.close.send(true);
         let _ = self.running.await;
     }
 }
 
-async fn run<W: Work>(work: Arc<W>, mut closed: watch::Receiver<bool>) {
+async fn run<W: LeasedWork>(work: Arc<W>, report: Report, mut closed: watch::Receiver<bool>) {
     let mut handled = JoinSet::new();
     let mut is_failing = false;
     while !*closed.borrow() {
@@ -79,14 +85,14 @@ async fn run<W: Work>(work: Arc<W>, mut closed: watch::Receiver<bool>) {
                     is_failing = false;
                     let is_idle = items.is_empty();
                     for item in items {
-                        let work = Arc::clone(&work);
-                        handled.spawn(async move { settle(&*work, item).await });
+                        let (work, report) = (Arc::clone(&work), Arc::clone(&report));
+                        handled.spawn(async move { settle(&*work, item, &report).await });
                     }
                     is_idle.then_some(POLL)
                 }
                 Err(error) => {
                     if !is_failing {
-                        tracing::warn!(step = work.step(), "{} cannot be read: {error}", work.what());
+                        report(W::STEP, work.lease_failed(&error));
                     }
                     is_failing = true;
                     Some(PAUSE)
@@ -102,8 +108,8 @@ async fn run<W: Work>(work: Arc<W>, mut closed: watch::Receiver<bool>) {
     handled.join_all().await;
 }
 
-async fn settle<W: Work>(work: &W, item: W::Item) {
+async fn settle<W: LeasedWork>(work: &W, item: W::Item, report: &Report) {
     if let Err(error) = work.settle(item).await {
-        tracing::warn!(step = work.step(), "{}: the end of one could not be reported: {error}", work.what());
+        report(W::STEP, work.settle_failed(&error));
     }
 }

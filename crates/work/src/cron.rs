@@ -9,10 +9,9 @@ use std::time::Duration;
 use http::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tenon_runtime::Runtime;
 
-use crate::consumer::{Consumer, Work};
-use crate::route::{RouteCall, call};
+use crate::consumer::LeasedWork;
+use crate::route::{RouteCall, Routes};
 use crate::service::{AskError, Service};
 
 /// Runs that are called at the same time.
@@ -34,36 +33,47 @@ pub struct Declaration {
     pub jobs: Vec<Value>,
 }
 
-/// Declares jobs if there is a declaration, and runs what is due until the consumer is closed. `request_timeout` is the longest time of
-/// a call.
-#[must_use]
-pub fn consume_cron(
-    declaration: Option<Declaration>,
-    service: Arc<Service>,
-    runtime: Runtime,
-    request_timeout: Duration,
-) -> Consumer {
-    for job in declaration.iter().flat_map(|declaration| &declaration.jobs) {
-        let (name, module) = (job["name"].as_str().unwrap_or_default(), job["module"].as_str().unwrap_or_default());
-        if !runtime.modules().iter().any(|served| served == module) {
-            tracing::warn!(step = "Cron", "the job {name} calls {module}, which is not served here");
-        }
+impl Declaration {
+    /// Makes the jobs of the project those that the sidecar `cron` has.
+    ///
+    /// # Errors
+    ///
+    /// [`AskError`] when the sidecar does not answer, or refuses a job.
+    pub(crate) async fn declare(&self, service: &Service) -> Result<(), AskError> {
+        service.work(Method::PUT, "/cron-jobs", &json!(self)).await.map(drop)
     }
-    let lease = request_timeout.saturating_add(REPORT).min(MAX_LEASE);
-    Consumer::start(Cron { declaration, is_declared: AtomicBool::new(false), service, runtime, lease })
+
+    /// The names of the jobs and of the modules that they call.
+    pub(crate) fn modules(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.jobs.iter().filter_map(|job| Some((job["name"].as_str()?, job["module"].as_str()?)))
+    }
 }
 
-struct Cron {
+/// The jobs of a declaration, if there is one, and the runs that are due.
+pub(crate) struct Cron<R> {
     declaration: Option<Declaration>,
     is_declared: AtomicBool,
     service: Arc<Service>,
-    runtime: Runtime,
+    routes: R,
     lease: Duration,
+}
+
+impl<R: Routes> Cron<R> {
+    /// `request_timeout` is the longest time of a call.
+    pub(crate) fn new(
+        declaration: Option<Declaration>,
+        service: Arc<Service>,
+        routes: R,
+        request_timeout: Duration,
+    ) -> Self {
+        let lease = request_timeout.saturating_add(REPORT).min(MAX_LEASE);
+        Self { declaration, is_declared: AtomicBool::new(false), service, routes, lease }
+    }
 }
 
 /// A run as a lease gives it.
 #[derive(Deserialize)]
-struct Run {
+pub(crate) struct Run {
     id: String,
     module: String,
     method: String,
@@ -78,31 +88,26 @@ struct Leased {
     runs: Vec<Run>,
 }
 
-impl Work for Cron {
+impl<R: Routes> LeasedWork for Cron<R> {
     type Item = Run;
 
-    fn step(&self) -> &'static str {
-        "Cron"
-    }
-
-    fn what(&self) -> String {
-        "jobs".to_string()
-    }
+    const STEP: &'static str = "Cron";
 
     fn concurrency(&self) -> usize {
         CONCURRENCY
     }
 
+    /// Jobs are declared before a module serves, so that they can be seen.
     fn is_ready(&self) -> bool {
         true
     }
 
     async fn lease(&self, max: usize) -> Result<Vec<Run>, AskError> {
         if let Some(declaration) = self.declaration.as_ref().filter(|_| !self.is_declared.load(Ordering::Relaxed)) {
-            self.service.work(Method::PUT, "/cron-jobs", &json!(declaration)).await?;
+            declaration.declare(&self.service).await?;
             self.is_declared.store(true, Ordering::Relaxed);
         }
-        let asked = json!({ "modules": self.runtime.ready_modules(), "max": max, "lease_ms": self.lease.as_millis() });
+        let asked = json!({ "modules": self.routes.ready_modules(), "max": max, "lease_ms": self.lease.as_millis() });
         let Some(body) = self.service.work(Method::POST, "/cron-runs/lease", &asked).await? else {
             return Ok(Vec::new());
         };
@@ -112,15 +117,23 @@ impl Work for Cron {
 
     async fn settle(&self, run: Run) -> Result<(), AskError> {
         let Run { id, module, method, path, headers, body, receipt } = run;
-        let headers: Vec<_> = headers.into_iter().collect();
+        let headers = headers.into_iter().collect();
         let body = body.unwrap_or_default().into();
-        let route = RouteCall { module: &module, method: &method, path: &path, headers: &headers, body };
         let mut done = json!({ "id": id, "receipt": receipt });
-        match call(&self.runtime, route).await {
+        match self.routes.call(RouteCall { module, method, path, headers, body }).await {
             Ok(status) => done["status"] = status.as_u16().into(),
-            Err(error) => done["error"] = error.to_string().into(),
+            Err(error) => done["error"] = error.into(),
         }
         self.service.work(Method::POST, "/cron-runs/done", &done).await?;
         Ok(())
+    }
+
+    fn lease_failed(&self, error: &AskError) -> String {
+        format!("jobs cannot be read: {error}")
+    }
+
+    /// It gets its next attempt when its lease ends.
+    fn settle_failed(&self, error: &AskError) -> String {
+        format!("the end of a run could not be reported: {error}")
     }
 }

@@ -3,13 +3,13 @@
 //! It owns the requests to the sidecars that hold the work, the loop that leases it, and the calls of routes. It leaves the stores to
 //! `tenon-services` and the modules to `tenon-runtime`.
 //!
-//! 1. [`SidecarAddress::find`] gets the sidecar `queue` or `cron` of a configuration.
-//! 2. [`consume_queue`] and [`consume_cron`] start a [`Consumer`], which runs until [`Consumer::close`].
+//! 1. [`Work::new`] takes the [`Tasks`] of a configuration, and finds the sidecars `queue` and `cron`.
+//! 2. [`Consumers::start`] does the work until [`Consumers::close`]; [`Consumers::change`] applies another configuration.
 //! 3. [`migrate`] applies the files of a folder to the database behind a sidecar `sql`.
 //!
 //! ```text
-//!  Consumer ─► Service::ask (lease) ─► Runtime::handle ─► Service::ask (done, retry)
-//!  migrate  ─► Service::ask (/sql/batch)
+//!  Consumers ─► Service::ask (lease) ─► Runtime::handle ─► Service::ask (done, retry)
+//!  migrate   ─► Service::ask (/sql/batch)
 //! ```
 
 mod consumer;
@@ -19,12 +19,14 @@ mod queue;
 mod route;
 mod service;
 mod statements;
+mod work;
 
-pub use consumer::Consumer;
-pub use cron::{Declaration, consume_cron};
+pub use consumer::Report;
+pub use cron::Declaration;
 pub use migrate::{MigrateError, Migrated, migrate};
-pub use queue::{QueueOptions, consume_queue};
-pub use service::{Answer, AskError, Service, SidecarAddress};
+pub use queue::QueueOptions;
+pub use service::{Answer, AskError, Service, SidecarAddress, TokenError};
+pub use work::{Consumers, Tasks, Work, WorkError};
 
 #[cfg(test)]
 mod tests;

@@ -4,16 +4,21 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use chrono::{SecondsFormat, Utc};
 use http::{Method, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use tenon_transport::Address;
 use thiserror::Error;
 
-use crate::service::{Answer, AskError, Service};
+use crate::service::{Answer, AskError, Service, SidecarAddress};
 use crate::statements::statements_of;
+
+/// Time for an answer. A migration may rewrite a large table.
+const TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Table of the applied files.
 const TABLE: &str = "tenon_migrations";
@@ -36,37 +41,79 @@ pub struct Migrated {
 #[derive(Debug, Error)]
 pub enum MigrateError {
     /// The sidecar does not answer.
-    #[error("the database does not answer: {0}")]
-    Ask(#[from] AskError),
+    #[error("nothing answers at {address}: {source}")]
+    Ask {
+        /// The sidecar.
+        address: Address,
+        /// The reason.
+        source: AskError,
+    },
     /// There is no file.
-    #[error("there is no migration: neither {0}/*.sql nor {1}/*.sql")]
-    None(PathBuf, PathBuf),
+    #[error("there is no migration: neither {}/*.sql nor {}/*.sql", own.display(), folder.display())]
+    None {
+        /// The folder of the dialect.
+        own: PathBuf,
+        /// The folder of migrations.
+        folder: PathBuf,
+    },
     /// A file or a folder cannot be read.
-    #[error("{0} cannot be read: {1}")]
-    Read(PathBuf, io::Error),
+    #[error("{} cannot be read: {source}", path.display())]
+    Read {
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
     /// A file is not what it was.
-    #[error("{0} has changed since it was applied: restore it, and write the change into a new file")]
+    #[error("{0} has changed since it was applied")]
     Changed(String),
     /// The sidecar refuses the table of applied files.
-    #[error(
-        "the table {TABLE} cannot be made: {0}; migrate through a sidecar that may change the schema: without --read-only, --tables and --role"
-    )]
+    #[error("the table {TABLE} cannot be made: {0}")]
     Table(String),
     /// The sidecar refuses a file.
-    #[error("{0} was not applied: {1}; correct the file, and migrate again")]
+    #[error("{0} was not applied: {1}")]
     Refused(String, String),
     /// The answer of the sidecar is not the expected one.
     #[error("the table {TABLE} cannot be read: {0}")]
     Answer(String),
 }
 
+impl MigrateError {
+    /// Its code for programs.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::None { .. } | Self::Read { .. } => "FOLDER",
+            Self::Changed(_) => "CONFIG",
+            Self::Ask { .. } | Self::Table(_) | Self::Refused(..) | Self::Answer(_) => "BACKEND",
+        }
+    }
+
+    /// The next step of the user; none when the message says enough.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Ask { .. } => "start `tenon dev` or the sidecar first".to_string(),
+            Self::None { own, .. } => format!("write {}", own.join("0001_tables.sql").display()),
+            Self::Changed(_) => "restore it, and write the change into a new file".to_string(),
+            Self::Table(_) => {
+                "migrate through a sidecar that may change the schema: without --read-only, --tables and --role"
+                    .to_string()
+            }
+            Self::Refused(..) => "correct the file, and migrate again".to_string(),
+            Self::Read { .. } | Self::Answer(_) => return None,
+        })
+    }
+}
+
 /// Applies the files of a folder that were not applied yet, in the order of their names: `<dialect>/*.sql`, or `*.sql` when there is no
-/// folder of the dialect.
+/// folder of the dialect. The database is behind a sidecar `sql`.
 ///
 /// # Errors
 ///
 /// [`MigrateError`]. Files before the one that failed stay applied.
-pub async fn migrate(service: &Service, folder: &Path) -> Result<Migrated, MigrateError> {
+pub async fn migrate(sidecar: SidecarAddress, folder: &Path) -> Result<Migrated, MigrateError> {
+    let service = &Service::new(sidecar, TIMEOUT);
     let dialect = dialect(service).await?;
     let files = files_of(folder, dialect)?;
     let before = applied(service).await?;
@@ -93,18 +140,23 @@ pub async fn migrate(service: &Service, folder: &Path) -> Result<Migrated, Migra
     Ok(Migrated { dialect, applied: done, before: before.into_keys().collect() })
 }
 
-async fn dialect(service: &Service) -> Result<&'static str, AskError> {
+async fn dialect(service: &Service) -> Result<&'static str, MigrateError> {
     let answer = query(service, "SELECT sqlite_version()").await?;
     Ok(if answer.status == StatusCode::OK { "sqlite" } else { "postgres" })
 }
 
-async fn query(service: &Service, sql: &str) -> Result<Answer, AskError> {
-    service.ask(Method::POST, "/sql/query", Some(&json!({ "sql": sql }))).await
+async fn query(service: &Service, sql: &str) -> Result<Answer, MigrateError> {
+    post(service, "/sql/query", &json!({ "sql": sql })).await
+}
+
+async fn post(service: &Service, path: &str, json: &Value) -> Result<Answer, MigrateError> {
+    let answer = service.ask(Method::POST, path, Some(json)).await;
+    answer.map_err(|source| MigrateError::Ask { address: service.address().clone(), source })
 }
 
 /// Runs statements in one transaction. Returns the reason if they are refused.
-async fn batch(service: &Service, statements: Vec<Value>) -> Result<Option<String>, AskError> {
-    let answer = service.ask(Method::POST, "/sql/batch", Some(&json!({ "statements": statements }))).await?;
+async fn batch(service: &Service, statements: Vec<Value>) -> Result<Option<String>, MigrateError> {
+    let answer = post(service, "/sql/batch", &json!({ "statements": statements })).await?;
     Ok((answer.status != StatusCode::OK).then(|| answer.detail()))
 }
 
@@ -159,13 +211,13 @@ fn files_of(folder: &Path, dialect: &str) -> Result<Vec<(String, String)>, Migra
     };
     let names = names.unwrap_or_default();
     if names.is_empty() {
-        return Err(MigrateError::None(own, folder.to_path_buf()));
+        return Err(MigrateError::None { own, folder: folder.to_path_buf() });
     }
     names
         .into_iter()
         .map(|name| {
             let path = place.join(&name);
-            let text = read(&path).map_err(|error| MigrateError::Read(path, error))?;
+            let text = read(&path).map_err(|source| MigrateError::Read { path, source })?;
             Ok((name, text))
         })
         .collect()
@@ -185,11 +237,11 @@ fn sql_files(folder: &Path) -> Result<Option<Vec<String>>, MigrateError> {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return Ok(None);
         }
-        Err(error) => return Err(MigrateError::Read(folder.to_path_buf(), error)),
+        Err(source) => return Err(MigrateError::Read { path: folder.to_path_buf(), source }),
     };
     let mut names = Vec::new();
     for entry in entries {
-        let entry = entry.map_err(|error| MigrateError::Read(folder.to_path_buf(), error))?;
+        let entry = entry.map_err(|source| MigrateError::Read { path: folder.to_path_buf(), source })?;
         let name = entry.file_name().into_string().unwrap_or_default();
         if Path::new(&name).extension().is_some_and(|kind| kind == "sql") && !name.starts_with('.') {
             names.push(name);

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use http::Method;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use tenon_runtime::Runtime;
 
-use crate::consumer::{Consumer, Work};
-use crate::route::{RouteCall, call};
+use crate::consumer::LeasedWork;
+use crate::route::{RouteCall, Routes};
 use crate::service::{AskError, Service};
 
 /// The route that handles the messages of a queue.
@@ -27,24 +28,20 @@ pub struct QueueOptions {
     pub visibility_ms: u64,
 }
 
-/// Consumes a queue until the consumer is closed. Nothing is leased while the module does not serve.
-#[must_use]
-pub fn consume_queue(name: &str, options: QueueOptions, service: Arc<Service>, runtime: Runtime) -> Consumer {
-    Consumer::start(Queue { name: name.to_string(), options, service, runtime })
-}
-
-struct Queue {
-    name: String,
-    options: QueueOptions,
-    service: Arc<Service>,
-    runtime: Runtime,
+/// The messages of a queue. None is leased while the module does not serve.
+pub(crate) struct Queue<R> {
+    pub(crate) name: String,
+    pub(crate) options: QueueOptions,
+    pub(crate) service: Arc<Service>,
+    pub(crate) routes: R,
 }
 
 /// A message as the route gets it.
 #[derive(Deserialize, Serialize)]
-struct Message {
+pub(crate) struct Message {
     id: String,
-    body: Value,
+    /// As it was sent: numbers keep all their digits.
+    body: Box<RawValue>,
     key: Option<String>,
     attempts: u64,
     sent_at: String,
@@ -57,29 +54,23 @@ struct Leased {
     messages: Vec<Message>,
 }
 
-impl Queue {
-    async fn ask(&self, action: &str, json: &Value) -> Result<Option<bytes::Bytes>, AskError> {
+impl<R: Routes> Queue<R> {
+    async fn ask(&self, action: &str, json: &Value) -> Result<Option<Bytes>, AskError> {
         self.service.work(Method::POST, &format!("/queue/{}/{action}", self.name), json).await
     }
 }
 
-impl Work for Queue {
+impl<R: Routes> LeasedWork for Queue<R> {
     type Item = Message;
 
-    fn step(&self) -> &'static str {
-        "Queue"
-    }
-
-    fn what(&self) -> String {
-        format!("the queue {}", self.name)
-    }
+    const STEP: &'static str = "Queue";
 
     fn concurrency(&self) -> usize {
         self.options.concurrency as usize
     }
 
     fn is_ready(&self) -> bool {
-        self.runtime.ready_modules().contains(&self.options.module)
+        self.routes.ready_modules().contains(&self.options.module)
     }
 
     async fn lease(&self, max: usize) -> Result<Vec<Message>, AskError> {
@@ -93,9 +84,13 @@ impl Work for Queue {
     async fn settle(&self, message: Message) -> Result<(), AskError> {
         let QueueOptions { module, path, max_attempts, .. } = &self.options;
         let body = serde_json::to_vec(&message).map_err(|error| AskError::Body(error.to_string()))?;
-        let headers = [("content-type".to_string(), "application/json".to_string())];
-        let status =
-            call(&self.runtime, RouteCall { module, method: "POST", path, headers: &headers, body: body.into() });
+        let status = self.routes.call(RouteCall {
+            module: module.clone(),
+            method: "POST".to_string(),
+            path: path.clone(),
+            headers: vec![("content-type".to_string(), "application/json".to_string())],
+            body: body.into(),
+        });
         let mut lease = json!({ "id": message.id, "receipt": message.receipt });
         if status.await.is_ok_and(|status| status.is_success()) {
             self.ask("done", &lease).await?;
@@ -105,5 +100,30 @@ impl Work for Queue {
             self.ask("retry", &lease).await?;
         }
         Ok(())
+    }
+
+    fn lease_failed(&self, error: &AskError) -> String {
+        format!("the queue {} cannot be read: {error}", self.name)
+    }
+
+    /// It is delivered again when its lease ends.
+    fn settle_failed(&self, error: &AskError) -> String {
+        format!("a message of the queue {} could not be settled: {error}", self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_is_passed_on_as_it_was_sent() {
+        let sent = r#"{"z":0.1000000000000000055511151231257827,"a":12345678901234567890123}"#;
+        let leased = format!(
+            r#"{{"messages":[{{"id":"1","body":{sent},"key":null,"attempts":1,"sent_at":"now","receipt":"r"}}]}}"#
+        );
+        let leased: Leased = serde_json::from_str(&leased).unwrap();
+        let message = serde_json::to_string(&leased.messages[0]).unwrap();
+        assert_eq!(message, format!(r#"{{"id":"1","body":{sent},"key":null,"attempts":1,"sent_at":"now"}}"#));
     }
 }

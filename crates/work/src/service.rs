@@ -8,7 +8,7 @@ use http::{HeaderValue, Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full, Limited};
 use serde_json::Value;
 use tenon_runtime::sidecar_token;
-use tenon_transport::{SendError, Sidecar, Transport, TransportConfig};
+use tenon_transport::{Address, SendError, Sidecar, Transport, TransportConfig};
 use thiserror::Error;
 
 /// Bytes of an answer that are read; a lease of a queue has 100 messages at most.
@@ -26,25 +26,50 @@ const BREAKER: (u32, Duration) = (10, Duration::from_millis(500));
 /// A sidecar of a configuration, and the bearer token that its requests have.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SidecarAddress {
-    /// The sidecar.
-    pub sidecar: Sidecar,
-    /// Its token.
-    pub token: Option<String>,
+    sidecar: Sidecar,
+    token: Option<HeaderValue>,
 }
 
+/// A token that no header can have. It is not repeated.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[error("the token of the sidecar `{0}` has characters that a header cannot have")]
+pub struct TokenError(String);
+
 impl SidecarAddress {
+    /// Makes the address of a sidecar whose requests have a token, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// [`TokenError`] for a token that no header can have.
+    pub fn new(sidecar: Sidecar, token: Option<&str>) -> Result<Self, TokenError> {
+        let token = token.map(|token| HeaderValue::from_str(&format!("Bearer {token}"))).transpose();
+        let mut token = token.map_err(|_| TokenError(sidecar.name().to_string()))?;
+        if let Some(token) = &mut token {
+            token.set_sensitive(true);
+        }
+        Ok(Self { sidecar, token })
+    }
+
     /// Finds a sidecar by its name. Its token is the secret or the variable `SIDECAR_<NAME>_TOKEN` of modules.
-    #[must_use]
-    pub fn find(name: &str, sidecars: &[Sidecar], environment: &[(String, String)]) -> Option<Self> {
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::new`].
+    pub fn find(
+        name: &str,
+        sidecars: &[Sidecar],
+        environment: &[(String, String)],
+    ) -> Result<Option<Self>, TokenError> {
         let same = |one: &str| one.replace('-', "_").eq_ignore_ascii_case(&name.replace('-', "_"));
-        let sidecar = sidecars.iter().find(|sidecar| same(sidecar.name()))?.clone();
-        Some(Self { sidecar, token: sidecar_token(name, environment).map(ToString::to_string) })
+        let sidecar = sidecars.iter().find(|sidecar| same(sidecar.name())).cloned();
+        sidecar.map(|sidecar| Self::new(sidecar, sidecar_token(name, environment))).transpose()
     }
 }
 
 /// A sidecar that this process asks.
 pub struct Service {
     transport: Transport<Full<Bytes>>,
+    address: Address,
     base: String,
     token: Option<HeaderValue>,
 }
@@ -67,7 +92,7 @@ pub enum AskError {
     /// The answer broke off, or is too large.
     #[error("its answer cannot be read: {0}")]
     Body(String),
-    /// The path, or the token, does not fit into a request.
+    /// The path does not fit into a request.
     #[error("it cannot be asked: {0}")]
     Request(#[from] http::Error),
     /// The sidecar refused.
@@ -77,16 +102,8 @@ pub enum AskError {
 
 impl Service {
     /// Makes the way to a sidecar. `timeout` limits the time for an answer.
-    ///
-    /// # Errors
-    ///
-    /// [`AskError::Request`] for a token that no header can have.
-    pub fn new(SidecarAddress { sidecar, token }: SidecarAddress, timeout: Duration) -> Result<Self, AskError> {
-        let token = token.map(|token| HeaderValue::from_str(&format!("Bearer {token}"))).transpose();
-        let mut token = token.map_err(http::Error::from)?;
-        if let Some(token) = &mut token {
-            token.set_sensitive(true);
-        }
+    #[must_use]
+    pub fn new(SidecarAddress { sidecar, token }: SidecarAddress, timeout: Duration) -> Self {
         let config = TransportConfig {
             connect_timeout: CONNECT.min(timeout),
             response_timeout: timeout,
@@ -94,9 +111,15 @@ impl Service {
             breaker_failures: BREAKER.0,
             breaker_pause: BREAKER.1,
         };
+        let address = sidecar.address().clone();
         let transport = Transport::new(vec![sidecar], Vec::new(), config);
         let base = transport.environment().pop().map(|(_, url)| url).unwrap_or_default();
-        Ok(Self { transport, base, token })
+        Self { transport, address, base, token }
+    }
+
+    /// The address of the sidecar.
+    pub(crate) fn address(&self) -> &Address {
+        &self.address
     }
 
     /// Sends a request, with JSON if there is any, and reads the answer.

@@ -1,9 +1,10 @@
 //! Statements of an SQL file.
 
-/// Splits a file into statements. A semicolon in a text, a comment, a dollar-quoted body or a trigger of SQLite ends none.
+/// Splits a file into statements. A semicolon in a text, a comment, a dollar-quoted body or a trigger of SQLite ends none. A byte order
+/// mark, which editors put in front of a file, is left out.
 pub(crate) fn statements_of(text: &str) -> Vec<String> {
     let (mut statements, mut statement, mut depth) = (Vec::new(), String::new(), 0_u32);
-    let mut rest = text;
+    let mut rest = text.strip_prefix('\u{feff}').unwrap_or(text);
     while !rest.is_empty() {
         let piece = &rest[..piece_length(rest)];
         rest = &rest[piece.len()..];
@@ -11,7 +12,10 @@ pub(crate) fn statements_of(text: &str) -> Vec<String> {
             end(&mut statements, &mut statement);
             continue;
         }
-        if !piece.starts_with("--") && !piece.starts_with("/*") {
+        if piece.starts_with("/*") {
+            // It parts two words, as a space does.
+            statement.push(' ');
+        } else if !piece.starts_with("--") {
             statement.push_str(piece);
         }
         if (piece.eq_ignore_ascii_case("begin") || piece.eq_ignore_ascii_case("case")) && is_trigger(&statement) {
@@ -35,7 +39,8 @@ fn end(statements: &mut Vec<String>, statement: &mut String) {
 
 /// Reports whether a statement has statements of its own between BEGIN and END.
 fn is_trigger(statement: &str) -> bool {
-    let mut words = statement.split_whitespace();
+    let mut words =
+        statement.split(|each: char| !each.is_alphanumeric() && each != '_').filter(|word| !word.is_empty());
     let mut next = || words.next().unwrap_or_default().to_ascii_lowercase();
     if next() != "create" {
         return false;
@@ -117,6 +122,12 @@ mod tests {
             ("DO $a$ $$; $b$ $a$; SELECT $1", vec!["DO $a$ $$; $b$ $a$", "SELECT $1"]),
             ("SELECT '€;', $1; é", vec!["SELECT '€;', $1", "é"]),
             ("SELECT 'open; $", vec!["SELECT 'open; $"]),
+            ("\u{feff}SELECT 1;\n", vec!["SELECT 1"]),
+            ("SELECT/* one */1", vec!["SELECT 1"]),
+            (
+                "CREATE TRIGGER\"t\" AFTER INSERT ON a BEGIN SELECT 1; END; SELECT 2",
+                vec!["CREATE TRIGGER\"t\" AFTER INSERT ON a BEGIN SELECT 1; END", "SELECT 2"],
+            ),
             (&format!("{trigger}; SELECT 1"), vec![trigger, "SELECT 1"]),
         ] {
             assert_eq!(statements_of(text), statements, "{text}");

@@ -1,17 +1,25 @@
 /**
- * Messages are sent and handled while consumers and the sidecar are killed: each is handled at least once, the order of a key is
+ * Messages are sent and handled while servers and the sidecar are killed: each is handled at least once, the order of a key is
  * kept, and the dead letters are exactly those that nobody can handle. `TENON_QUEUE_MESSAGES=100000` runs more.
  */
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
-import { expect, it } from "vitest";
-import { describeWith } from "../../../testing/needs.ts";
-import { askAt } from "./ask.ts";
-import { startProcess } from "./sidecar-process.ts";
-import { folder, startPostgres, startRedis } from "./stores.ts";
+import { beforeAll, expect, it } from "vitest";
+import { describeWith } from "../../testing/needs.ts";
+import { askAt } from "../test/services/ask.ts";
+import { startProcess } from "../test/services/sidecar-process.ts";
+import { folder, startPostgres, startRedis } from "../test/services/stores.ts";
+import { developing } from "./develop.ts";
+import { buildWorker, killed, record, startWorker } from "./workers.ts";
+
+developing();
+
+let at: string;
+beforeAll(async () => {
+  const queue = '[queues.work]\nmodule = "messages"\npath = "/"\nconcurrency = 16\nvisibility_ms = 4000\n';
+  at = await buildWorker("messages", queue);
+});
 
 const MESSAGES = Number(process.env["TENON_QUEUE_MESSAGES"] ?? 1_600);
 const KEYS = 16;
@@ -23,7 +31,6 @@ const MIN_KILLS = 4;
 const PAUSE_MS = 500;
 const MOST_PAUSE_MS = 5_000;
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-const PROGRAM = fileURLToPath(new URL("queue-consumer.mjs", import.meta.url));
 
 /** Few messages: each holds up its key for the time of all its attempts. */
 const isBroken = (n: number) => n % 1000 === 10;
@@ -35,21 +42,16 @@ const numbers = Array.from({ length: PER_KEY }, (_, n) => n);
  */
 const isSentAgain = (n: number, before: number) => n % AT_ONCE === 0 && before < n + AT_ONCE;
 
-interface Delivery {
+/** The body of a message. */
+interface Numbered {
   readonly key: number;
   readonly n: number;
-  readonly at: number;
-}
-
-async function killed(child: ChildProcess): Promise<void> {
-  const exited = new Promise((resolve) => child.once("close", resolve));
-  child.kill("SIGKILL");
-  await exited;
+  readonly isBroken: boolean;
 }
 
 async function campaign(store: string, url: string): Promise<void> {
   const directory = folder();
-  const socket = join(directory, "queue.sock");
+  const [socket, recorder] = [join(directory, "queue.sock"), join(directory, "recorder.sock")];
   let sidecar = await startProcess("queue", socket, url);
   const ask = askAt(`unix://${socket}`);
   /** Asks until there is an answer. */
@@ -68,12 +70,9 @@ async function campaign(store: string, url: string): Promise<void> {
       await post("/queue/work", { messages });
     }
   };
-  const deliveries: Delivery[] = [];
-  const consume = () => {
-    const child = spawn(process.execPath, [PROGRAM, socket], { stdio: ["ignore", "pipe", "inherit"] });
-    createInterface({ input: child.stdout }).on("line", (line) => deliveries.push(JSON.parse(line) as Delivery));
-    return child;
-  };
+  const recorded = await record<{ body: Numbered }>(recorder, ({ json }) => (json.body.isBroken ? 500 : 204));
+  const deliveries = recorded.calls;
+  const consume = () => startWorker(at, "one", { queue: socket, recorder });
   const consumers = Array.from({ length: CONSUMERS }, consume);
   let kills = 0;
   const kill = async () => {
@@ -102,18 +101,18 @@ async function campaign(store: string, url: string): Promise<void> {
   for (;;) {
     const { messages } = await post("/queue/work.dead/lease", { max: 100, visibility_ms: 60_000, max_attempts: 1000 });
     if (messages.length === 0) break;
-    for (const { id, receipt, body } of messages as { id: string; receipt: string; body: Delivery }[]) {
+    for (const { id, receipt, body } of messages as { id: string; receipt: string; body: Numbered }[]) {
       dead.add(`${body.key}:${body.n}`);
       await ask("POST", "/queue/work.dead/done", { json: { id, receipt } });
     }
   }
   await killed(sidecar);
+  recorded.stop();
   rmSync(directory, { recursive: true, force: true });
 
   process.stderr.write(
     `queue on ${store}: ${KEYS * PER_KEY} messages, ${deliveries.length} deliveries, ${kills} kills, ${dead.size} dead, ${seconds} s\n`,
   );
-  deliveries.sort((a, b) => a.at - b.at);
   const broken = numbers.filter(isBroken);
   expect([...dead].sort()).toEqual(
     Array.from({ length: KEYS }, (_, key) => broken.map((n) => `${key}:${n}`))
@@ -121,7 +120,7 @@ async function campaign(store: string, url: string): Promise<void> {
       .sort(),
   );
   for (let key = 0; key < KEYS; key++) {
-    const handled = deliveries.filter((delivery) => delivery.key === key).map(({ n }) => n);
+    const handled = deliveries.map(({ json }) => json.body).flatMap((body) => (body.key === key ? [body.n] : []));
     // Each at least once, and repeats only before the next one.
     expect([...new Set(handled)]).toEqual(numbers);
     expect(handled.filter((n, i) => n < (handled[i - 1] ?? 0) && !isSentAgain(n, handled[i - 1] ?? 0))).toEqual([]);

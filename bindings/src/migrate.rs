@@ -1,0 +1,52 @@
+//! `tenon_work::migrate` for Node.
+
+use std::path::Path;
+
+use napi::bindgen_prelude::PromiseRaw;
+use napi::{Env, Result};
+use napi_derive::napi;
+use tenon_transport::Sidecar;
+use tenon_work::SidecarAddress;
+
+use crate::failure::{Failure, promise};
+use crate::in_process;
+
+/// Options of `migrate`.
+#[napi(object)]
+pub struct MigrateOptions {
+    /// Address of the sidecar: `http://host:port`, `unix:///path`, or that of a `Sidecar` in this process.
+    pub address: String,
+    /// The folder of the files.
+    pub folder: String,
+    /// The sidecar's bearer token.
+    pub token: Option<String>,
+}
+
+/// The result of `migrate`.
+#[napi(object)]
+pub struct Migrated {
+    /// `sqlite` or `postgres`.
+    pub dialect: String,
+    /// The files that this call applied.
+    pub applied: Vec<String>,
+    /// The files that were applied before.
+    pub before: Vec<String>,
+}
+
+/// Applies the files of a folder that were not applied yet. Rejects with a code, and a hint: `USAGE` for an invalid address,
+/// `BACKEND`, `CONFIG` or `FOLDER`.
+#[napi]
+pub fn migrate<'env>(env: &'env Env, options: MigrateOptions) -> Result<PromiseRaw<'env, Migrated>> {
+    let MigrateOptions { address, folder, token } = options;
+    let migrate = async move {
+        let usage = |error: tenon_transport::AddressError| Failure::new("USAGE", error.to_string());
+        let sidecar = Sidecar::new("db", in_process::address(&address).map_err(usage)?)?;
+        let sidecar = SidecarAddress::new(sidecar, token.as_deref())?;
+        Ok(tenon_work::migrate(sidecar, Path::new(&folder)).await?)
+    };
+    promise(env, migrate, |tenon_work::Migrated { dialect, applied, before }| Migrated {
+        dialect: dialect.to_string(),
+        applied,
+        before,
+    })
+}
