@@ -8,7 +8,7 @@ use tenon_work::Consumer;
 use crate::configuration::Configuration;
 use crate::error::ServerError;
 use crate::in_process::InProcessSidecars;
-use crate::serve::note;
+use crate::output::note;
 use crate::work::Work;
 
 /// Serves one configuration after another.
