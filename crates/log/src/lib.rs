@@ -28,10 +28,10 @@ const ACCESS: &str = "access";
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum LogError {
     /// The level.
-    #[error("`{0}` is no log level: use off, error, warn, info or debug")]
+    #[error("`{0}` is not a log level: use off, error, warn, info or debug")]
     Level(String),
     /// The format.
-    #[error("`{0}` is no log format: use readable or json")]
+    #[error("`{0}` is not a log format: use readable or json")]
     Format(String),
 }
 

@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn a_level_and_a_format_that_do_not_exist_are_named() {
         assert_eq!(start("loud", "json"), Err(LogError::Level("loud".to_string())));
-        assert_eq!(start("info", "xml").unwrap_err().to_string(), "`xml` is no log format: use readable or json");
+        assert_eq!(start("info", "xml").unwrap_err().to_string(), "`xml` is not a log format: use readable or json");
         assert_eq!(start("off", "json"), Ok(()));
         assert_eq!(start("info", "readable"), Ok(()), "the first call decides");
     }

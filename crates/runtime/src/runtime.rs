@@ -71,7 +71,7 @@ struct Shared {
     budget: Budget,
     /// The program that embeds the runtime.
     program: Client,
-    /// Whose `X-Forwarded-*` headers are believed.
+    /// The proxies whose `X-Forwarded-*` headers are believed.
     trusted_proxies: TrustedProxies,
     /// True when the last update failed.
     is_outdated: AtomicBool,

@@ -11,7 +11,7 @@ use tenon_runtime::{Runtime, compile_ahead};
 use crate::configuration::Configuration;
 use crate::error::ServerError;
 use crate::in_process::InProcessSidecars;
-use crate::serve::note;
+use crate::output::note;
 
 /// Time for a start that compiles, in milliseconds.
 const COMPILE_MS: u64 = 3_600_000;

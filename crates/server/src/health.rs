@@ -8,7 +8,7 @@ use tenon_transport::{Address, AddressError, Sidecar};
 use tenon_work::{Service, SidecarAddress};
 
 use crate::error::ServerError;
-use crate::serve::print;
+use crate::output::print;
 
 /// Asks a sidecar for `/health`, and prints one line.
 pub(crate) async fn check(text: &str, timeout_ms: u32) -> Result<ExitCode, ServerError> {

@@ -110,7 +110,7 @@ fn settings(table: &Map<String, Value>, folder: &Path) -> Result<SidecarSettings
     let mut settings: SidecarSettings =
         serde_json::from_value(Value::Object(table)).map_err(|error| error.to_string())?;
     settings.cache = crate::cache_folder();
-    settings.parser = crate::sidecar::parser(None);
+    settings.parser = crate::grammar::grammar(None);
     Ok(settings)
 }
 

@@ -9,7 +9,7 @@ use tenon_work::{Consumers, Work};
 use crate::configuration::Configuration;
 use crate::error::ServerError;
 use crate::in_process::InProcessSidecars;
-use crate::serve::note;
+use crate::output::note;
 
 /// Serves one configuration after another.
 pub(crate) struct Live {

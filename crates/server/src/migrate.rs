@@ -10,7 +10,7 @@ use crate::command::MigrateOptions;
 use crate::configuration::Configuration;
 use crate::error::ServerError;
 use crate::in_process::InProcessSidecars;
-use crate::serve::{note, print};
+use crate::output::{note, print};
 use crate::sidecar::token;
 
 /// Name of the sidecar whose database is migrated.

@@ -1,6 +1,5 @@
 //! `tenon-server run`.
 
-use std::io::Write;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 
@@ -11,6 +10,7 @@ use crate::command::RunOptions;
 use crate::configuration::Configuration;
 use crate::error::ServerError;
 use crate::live::Live;
+use crate::output::{note, print};
 use crate::signals::{End, HangUp, Signals};
 
 /// Serves until a signal.
@@ -100,14 +100,4 @@ fn bracketed(host: &str) -> String {
 
 fn shown(scheme: &str, address: Option<SocketAddr>) -> String {
     address.map_or_else(String::new, |address| format!("{scheme}://{address}"))
-}
-
-/// Logs a step of the server.
-pub(crate) fn note(step: &str, what: &str) {
-    tracing::info!(step, "{what}");
-}
-
-/// Prints a line on standard output. A closed reader must not end the server.
-pub(crate) fn print(line: &str) {
-    let _ = writeln!(std::io::stdout(), "{line}");
 }

@@ -1,6 +1,6 @@
 //! `tenon-server sidecar sql|kv|storage|queue|cron`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -9,12 +9,10 @@ use tenon_services::{Listen, Sidecar, SidecarOptions as Options, SidecarSettings
 
 use crate::command::{SidecarKind, SidecarOptions, SqlOptions};
 use crate::error::ServerError;
-use crate::serve::{note, print};
+use crate::grammar::grammar;
+use crate::output::{note, print};
 use crate::signals::{End, Signals};
 use crate::values;
-
-/// The file with PostgreSQL's grammar.
-const PARSER: &str = "libpg-query.wasm";
 
 /// Serves one store until a signal.
 pub(crate) async fn run(kind: SidecarKind) -> Result<ExitCode, ServerError> {
@@ -54,12 +52,12 @@ fn settings(kind: SidecarKind) -> (&'static str, SidecarOptions, SidecarSettings
     let plain = |kind| SidecarSettings::new(kind, "");
     match kind {
         SidecarKind::Sql(options) => {
-            let SqlOptions { common, read_only, role, tables, parser: file, pool, statement_timeout, .. } = options;
+            let SqlOptions { common, read_only, role, tables, parser, pool, statement_timeout, .. } = options;
             let settings = SidecarSettings {
                 read_only,
                 role,
                 tables: tables.map(|tables| tables.into_iter().map(|name| name.trim().to_lowercase()).collect()),
-                parser: parser(file),
+                parser: grammar(parser),
                 cache: crate::cache_folder(),
                 pool_size: pool.pool_size,
                 statement_timeout_ms: statement_timeout,
@@ -81,14 +79,6 @@ fn settings(kind: SidecarKind) -> (&'static str, SidecarOptions, SidecarSettings
             ("cron", common, SidecarSettings { pool_size: pool.pool_size, ..plain("cron") })
         }
     }
-}
-
-/// The file with PostgreSQL's grammar: the given one, else the one beside this program, if there is one.
-pub(crate) fn parser(given: Option<PathBuf>) -> Option<PathBuf> {
-    given.or_else(|| {
-        let beside = std::env::current_exe().ok()?.with_file_name(PARSER);
-        beside.exists().then_some(beside)
-    })
 }
 
 /// The store's URL. A command line is seen by every user of the machine, so a password in it is refused.

@@ -46,7 +46,8 @@ impl DevServices {
     pub async fn start(options: DevOptions) -> Result<Self, ServicesError> {
         let DevOptions { folder, host, port, fresh, limits } = options;
         if !host.is_loopback() {
-            let message = "the development services run what they are told and so listen on a loopback address only";
+            let message =
+                "the development services run every statement that they get, so they listen on a loopback address only";
             return Err(ServicesError::Config(message.to_string()));
         }
         // The address first, so that a second instance fails before it opens the same folder.

@@ -18,7 +18,7 @@ impl Tables {
     /// Asks whether the database answers and accepts writes.
     pub(crate) async fn ping(&self) -> Result<(), String> {
         match self.health.is_replica().await {
-            Ok(true) => Err("PostgreSQL: it is a replica, which takes no writes: name the primary".to_owned()),
+            Ok(true) => Err("PostgreSQL: it is a replica, which accepts no writes: name the primary".to_owned()),
             Ok(false) => Ok(()),
             Err(error) => Err(store_error(error)),
         }
@@ -33,7 +33,7 @@ pub(crate) async fn open(
     tables: &str,
 ) -> Result<Tables, ServicesError> {
     let fail = |reason: String| ServicesError::Backend { what: "PostgreSQL", reason };
-    let options: PgConnectOptions = url.parse().map_err(|_| fail("this is no URL of a database".into()))?;
+    let options: PgConnectOptions = url.parse().map_err(|_| fail("this is not a URL of a database".into()))?;
     let timeout = limits.statement_timeout.as_millis().to_string();
     let options = options.application_name("tenon-sidecar").options([("statement_timeout", timeout.as_str())]);
     let (options, mark) = Mark::on(options);

@@ -110,7 +110,7 @@ impl Kind {
     /// An unknown name; the error lists the kinds.
     pub(crate) fn named(name: &str) -> Result<&'static Self, ServicesError> {
         let names = KINDS.map(|kind| kind.name);
-        let wrong = || ServicesError::Config(format!("`{name}` is no kind of sidecar: use {}", listed(&names)));
+        let wrong = || ServicesError::Config(format!("`{name}` is not a kind of sidecar: use {}", listed(&names)));
         KINDS.into_iter().find(|kind| kind.name == name).ok_or_else(wrong)
     }
 
@@ -139,7 +139,7 @@ fn listed(texts: &[&str]) -> String {
 
 /// Makes the error of an unsupported URL.
 pub(crate) fn unknown(expected: &str) -> ServicesError {
-    ServicesError::Config(format!("this kind of sidecar takes a URL such as {expected}"))
+    ServicesError::Config(format!("this kind of sidecar needs a URL such as {expected}"))
 }
 
 /// The path in `scheme:/path`, `scheme:path` or `scheme:///path`.
@@ -183,7 +183,7 @@ mod tests {
     fn kinds_and_their_stores() {
         assert_eq!(Kind::named("kv").unwrap().name, "kv");
         let error = Kind::named("cache").err().unwrap().to_string();
-        assert_eq!(error, "`cache` is no kind of sidecar: use sql, kv, storage, queue or cron");
+        assert_eq!(error, "`cache` is not a kind of sidecar: use sql, kv, storage, queue or cron");
         let queue = Kind::named("queue").unwrap();
         for (url, scheme) in
             [("postgresql://a/b", "postgres://"), ("sqlite:a.db", "sqlite:"), ("rediss://a", "redis://")]

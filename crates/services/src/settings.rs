@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn a_kind_that_does_not_exist_and_a_key_that_is_not_known_are_refused() {
         let unknown = SidecarSettings::new("mail", "").backend().err().unwrap();
-        assert!(unknown.to_string().contains("`mail` is no kind of sidecar"), "{unknown}");
+        assert!(unknown.to_string().contains("`mail` is not a kind of sidecar"), "{unknown}");
         let json = r#"{ "run": "sql", "url": "sqlite::memory:", "readOnly": true, "maxRows": 5 }"#;
         let settings: SidecarSettings = serde_json::from_str(json).unwrap();
         assert!(settings.read_only && settings.max_rows == Some(5));

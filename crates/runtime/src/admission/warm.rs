@@ -26,7 +26,7 @@ pub(crate) struct Warm {
 }
 
 impl Warm {
-    /// A place where as many instances stay however long they idle. Needs a Tokio runtime: a task drops the others.
+    /// An idle pool that never shrinks below `kept` instances. Needs a Tokio runtime: a task drops the others.
     pub(crate) fn new(limits: &Limits, kept: u64) -> Arc<Self> {
         let warm = Arc::new(Self {
             idle: Mutex::default(),

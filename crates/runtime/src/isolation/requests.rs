@@ -55,7 +55,7 @@ pub(super) fn to_streams(module: &str, numbers: &mut Numbers) -> Request<Full<By
     request(numbers, module, &path, Vec::new())
 }
 
-/// The routes of scripts/isolation/handler.ts, and how often each is called among about a thousand requests.
+/// The routes of scripts/isolation/src/handler.ts, and how often each is called among about a thousand requests.
 const ROUTES: [(&str, u64); 36] = [
     ("nothing", 100),
     ("globals", 80),

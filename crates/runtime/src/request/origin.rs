@@ -43,7 +43,7 @@ impl TrustedProxies {
             let entry = entry.as_ref();
             let address = entry.parse::<IpAddr>().map(|address| IpNet::from(address.to_canonical()));
             address.or_else(|_| entry.parse::<IpNet>()).map_err(|_| {
-                format!("trusted_proxies: \"{entry}\" is no address such as 10.0.0.7 and no network such as 10.0.0.0/8")
+                format!("trusted_proxies: \"{entry}\" is neither an address such as 10.0.0.7 nor a network such as 10.0.0.0/8")
             })
         };
         entries.iter().map(parse).collect::<Result<_, _>>().map(Self)

@@ -41,7 +41,7 @@ use wasmtime_wasi_http::WasiBody;
 /// The target of a request.
 enum Found {
     Module(Arc<ModuleSlot>, Arc<Module>),
-    /// The runtime itself, and does.
+    /// An answer of the runtime itself.
     Page(Box<Response<ResponseBody>>),
 }
 
@@ -440,8 +440,8 @@ fn no_content() -> Response<ResponseBody> {
     response
 }
 
-/// Sees to it that a request says for whom it is: once, and without a user name (RFC 9112, section 3.2; RFC 9110, section
-/// 4.2.4). Before HTTP/1.1 it need not, and is for a name that the server has (RFC 9112, section 3.3).
+/// Requires that a request names its host once, and without a user name (RFC 9112, section 3.2; RFC 9110, section 4.2.4).
+/// Before HTTP/1.1 the name is optional, and the server's own takes its place (RFC 9112, section 3.3).
 fn name_host(parts: &mut Parts) -> Result<(), Problem> {
     let mut hosts = parts.headers.get_all(HOST).iter();
     let (first, second) = (hosts.next(), hosts.next());

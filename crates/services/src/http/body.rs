@@ -120,7 +120,7 @@ pub(crate) async fn read_json_with_text(
         // Skipping a value does not parse its numbers and escapes.
         let what = match serde_json::from_slice::<IgnoredAny>(&bytes) {
             Ok(_) => "has a number beyond a double, half of a surrogate pair, or more than 127 levels",
-            Err(_) => "is no JSON",
+            Err(_) => "is not JSON",
         };
         Problem::bad_request(format!("the body {what}: line {line}, column {column}"))
     })?;

@@ -148,7 +148,7 @@ pub(crate) fn install_cryptography() {
 
 async fn one(url: &str, limits: &Limits) -> Result<ConnectionManager, ServicesError> {
     let client = ::redis::Client::open(url).map_err(|_| {
-        let reason = "this is no URL of a Redis".to_owned();
+        let reason = "this is not a URL of a Redis server".to_owned();
         ServicesError::Backend { what: "Redis", reason }
     })?;
     let config = ConnectionManagerConfig::new()

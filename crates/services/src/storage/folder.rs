@@ -10,15 +10,14 @@ use object_store::local::LocalFileSystem;
 use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions};
 use tokio::sync::{Mutex, RwLock};
 
-use super::folder_uploads::Uploads;
+use super::folder_errors::{IS_FOLDER, of_object};
+use super::open_uploads::Uploads;
 use super::path::{RESERVED, is_staged};
 use super::staged::{Staged, UPLOADS};
 use super::types::{Opened, Types};
 use super::{BlobStore, Conditions, Kept, ListOf, Meta, Object, ObjectPath, Page, Signer, StorageError, Written, read};
 use crate::ServicesError;
 use crate::http::body::Incoming;
-
-const IS_FOLDER: &str = "this path is a folder of other objects";
 
 /// The age at which a file of an upload counts as abandoned by a killed process.
 const ABANDONED: Duration = Duration::from_secs(3600);
@@ -96,7 +95,7 @@ impl FolderStore {
     }
 
     async fn head_unlocked(&self, path: &ObjectPath) -> Result<(Meta, bool), StorageError> {
-        let got = read::get(&*self.files, path, None, None, true).await.map_err(conflict)?;
+        let got = read::get(&*self.files, path, None, None, true).await.map_err(of_object)?;
         let mut meta = read::meta(&got.meta, Kept::default());
         let known = self.types.get(path.as_str(), &meta.etag).await?;
         let is_known = known.is_some();
@@ -129,7 +128,7 @@ impl FolderStore {
         let _folders = self.locks.folders.read().await;
         let _path = self.locks.path(path).lock().await;
         let current = self.allowed(path, conditions).await?;
-        staged.publish(self.files.path_to_filesystem(path.as_path()).map_err(conflict)?).await?;
+        staged.publish(self.files.path_to_filesystem(path.as_path()).map_err(of_object)?).await?;
         let etag = read::get(&*self.files, path, None, None, true).await?.meta.e_tag.unwrap_or_default();
         self.types.set(path.as_str(), &etag, kept).await?;
         Ok(Written { created: current.is_none(), etag })
@@ -153,7 +152,7 @@ impl BlobStore for FolderStore {
         range: Option<std::ops::Range<u64>>,
         etag: Option<String>,
     ) -> Result<Object, StorageError> {
-        let got = read::get(&*self.files, path, range, etag, false).await.map_err(conflict)?;
+        let got = read::get(&*self.files, path, range, etag, false).await.map_err(of_object)?;
         let etag = got.meta.e_tag.clone().unwrap_or_default();
         let known = match self.types.get(path.as_str(), &etag).await? {
             Some(known) => Some(known),
@@ -186,7 +185,7 @@ impl BlobStore for FolderStore {
         let put = self.files.put_opts(path.as_path(), first.into(), options).await.map_err(|error| match error {
             // There is no such object, but a folder of that name.
             object_store::Error::AlreadyExists { .. } => StorageError::Conflict(IS_FOLDER),
-            other => conflict(other),
+            other => of_object(other),
         })?;
         let etag = put.e_tag.unwrap_or_default();
         self.types.set(path.as_str(), &etag, kept).await?;
@@ -211,7 +210,7 @@ impl BlobStore for FolderStore {
         let _second = if first == second { None } else { Some(self.locks.paths[second].lock().await) };
         let (source, _) = self.head_unlocked(from).await?;
         let current = self.allowed(to, conditions).await?;
-        self.files.copy(from.as_path(), to.as_path()).await.map_err(conflict)?;
+        self.files.copy(from.as_path(), to.as_path()).await.map_err(of_object)?;
         let etag = read::get(&*self.files, to, None, None, true).await?.meta.e_tag.unwrap_or_default();
         self.types.set(to.as_str(), &etag, &source.kept).await?;
         Ok(Written { created: current.is_none(), etag })
@@ -254,18 +253,4 @@ fn sweep(folder: &Path, since: SystemTime, before: SystemTime) {
             tracing::warn!("storage: a file of a killed upload could not be deleted: {error}");
         }
     }
-}
-
-/// A file cannot replace a folder, nor the other way round.
-pub(super) fn conflict(error: impl Into<StorageError>) -> StorageError {
-    let error = error.into();
-    if let StorageError::Internal(text) = &error {
-        if text.contains("Not a directory") || text.contains("File exists") {
-            return StorageError::Conflict("a part of this path is an object, and so no folder");
-        }
-        if text.contains("Is a directory") {
-            return StorageError::Conflict(IS_FOLDER);
-        }
-    }
-    error
 }

@@ -1,153 +1,23 @@
 //! Uploads in parts to a folder: each part is a file beside the objects, and the database maps it to its upload.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
-use std::io;
-use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::path::PathBuf;
 
 use axum::http::StatusCode;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{OptionalExtension, params};
 use sha2::{Digest, Sha256};
 
 use super::folder::FolderStore;
-use super::staged::{Staged, failed};
-use super::types::kept;
+use super::open_uploads::{delete, forget_abandoned, now};
+use super::staged::Staged;
 use super::uploads::{Part, UploadId, UploadStore};
 use super::{Conditions, Kept, ObjectPath, StorageError, Written};
 use crate::http::body::Incoming;
 use crate::http::problem::Problem;
 use crate::lease::secret_id;
-use crate::sqlite_file::SqliteFile;
-
-/// The folder with a folder for each upload, which lists omit.
-const PARTS: &str = ".tenon-parts";
 
 /// Limit of open uploads.
 const MAX_UPLOADS: i64 = 1000;
-
-/// Seconds after its last part until an upload expires.
-const KEPT_SECONDS: i64 = 24 * 3600;
-
-pub(super) const SCHEMA: &str = "
-    CREATE TABLE IF NOT EXISTS uploads (
-        id TEXT PRIMARY KEY, path TEXT NOT NULL, content_type TEXT NOT NULL, headers TEXT, touched INTEGER NOT NULL
-    ) WITHOUT ROWID;
-    CREATE TABLE IF NOT EXISTS parts (
-        upload TEXT NOT NULL, part INTEGER NOT NULL, etag TEXT NOT NULL, size INTEGER NOT NULL, file TEXT NOT NULL,
-        PRIMARY KEY (upload, part)
-    ) WITHOUT ROWID;";
-
-/// The open uploads of a folder.
-#[derive(Clone)]
-pub(super) struct Uploads {
-    file: SqliteFile,
-    folder: PathBuf,
-}
-
-impl Uploads {
-    pub(super) fn new(file: SqliteFile, root: &Path) -> Self {
-        Self { file, folder: root.join(PARTS) }
-    }
-
-    /// The folder of an upload's parts. The id comes from the database.
-    fn folder_of(&self, id: &str) -> PathBuf {
-        self.folder.join(id)
-    }
-
-    async fn call<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&mut Connection) -> rusqlite::Result<T> + Send + 'static,
-    ) -> Result<T, StorageError> {
-        self.file.call(work).await.map_err(StorageError::Internal)
-    }
-
-    /// The properties for the object of an upload.
-    async fn find(&self, path: &ObjectPath, id: &UploadId) -> Result<Kept, StorageError> {
-        let (path, id) = (path.as_str().to_owned(), id.as_str().to_owned());
-        let found = self.call(move |db| {
-            db.prepare_cached("SELECT content_type, headers FROM uploads WHERE id = ? AND path = ?")?
-                .query_row(params![id, path], |row| kept(row, 0))
-                .optional()
-        });
-        found.await?.ok_or(StorageError::NoUpload)
-    }
-
-    /// The parts with their files.
-    async fn parts(&self, id: &UploadId) -> Result<Vec<(Part, String)>, StorageError> {
-        let id = id.as_str().to_owned();
-        self.call(move |db| {
-            let mut statement =
-                db.prepare_cached("SELECT part, etag, size, file FROM parts WHERE upload = ? ORDER BY part")?;
-            let part = |row: &rusqlite::Row<'_>| {
-                let size: i64 = row.get(2)?;
-                Ok((Part { number: row.get(0)?, etag: row.get(1)?, size: size.unsigned_abs() }, row.get(3)?))
-            };
-            statement.query_map(params![id], part)?.collect()
-        })
-        .await
-    }
-
-    /// Deletes an upload and its parts.
-    async fn remove(&self, path: &ObjectPath, id: &UploadId) -> Result<(), StorageError> {
-        let (path, upload) = (path.as_str().to_owned(), id.as_str().to_owned());
-        let removed = self.call(move |db| {
-            let transaction = db.transaction()?;
-            let removed =
-                transaction.execute("DELETE FROM uploads WHERE id = ? AND path = ?", params![upload, path])?;
-            if removed > 0 {
-                transaction.execute("DELETE FROM parts WHERE upload = ?", params![upload])?;
-            }
-            transaction.commit()?;
-            Ok(removed)
-        });
-        if removed.await? == 0 {
-            return Err(StorageError::NoUpload);
-        }
-        let folder = self.folder_of(id.as_str());
-        let _ = tokio::task::spawn_blocking(move || delete(&folder)).await;
-        Ok(())
-    }
-
-    /// Deletes the rest of ended uploads, at the start.
-    pub(super) fn clear(&self, db: &Connection) -> rusqlite::Result<()> {
-        // Listed before the uploads, because another process may begin one.
-        let folders: Vec<_> = fs::read_dir(&self.folder).into_iter().flatten().flatten().collect();
-        forget_abandoned(db)?;
-        let mut find = db.prepare("SELECT 1 FROM uploads WHERE id = ?")?;
-        for folder in folders {
-            if !find.exists(params![folder.file_name().to_string_lossy()])? {
-                delete(&folder.path());
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Deletes the uploads without a part in the last day, and returns their ids.
-fn forget_abandoned(db: &Connection) -> rusqlite::Result<Vec<String>> {
-    let forgotten: Vec<String> = db
-        .prepare_cached("DELETE FROM uploads WHERE touched < ? RETURNING id")?
-        .query_map(params![now() - KEPT_SECONDS], |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
-    if !forgotten.is_empty() {
-        db.execute("DELETE FROM parts WHERE upload NOT IN (SELECT id FROM uploads)", [])?;
-    }
-    Ok(forgotten)
-}
-
-fn delete(folder: &Path) {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            tracing::warn!("storage: the parts of an upload could not be deleted: {error}");
-        }
-        _ => {}
-    }
-}
-
-fn now() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs().cast_signed())
-}
 
 impl UploadStore for FolderStore {
     async fn begin_upload(&self, path: &ObjectPath, kept: &Kept) -> Result<String, StorageError> {
@@ -257,18 +127,4 @@ impl UploadStore for FolderStore {
     async fn abort_upload(&self, path: &ObjectPath, id: &UploadId) -> Result<(), StorageError> {
         self.uploads.remove(path, id).await
     }
-}
-
-/// Joins files into a new one that outlives a crash.
-pub(super) fn join(files: &[PathBuf], to: &Path) -> io::Result<()> {
-    let mut joined = File::create_new(to)?;
-    for file in files {
-        io::copy(&mut File::open(file)?, &mut joined)?;
-    }
-    joined.sync_all()
-}
-
-/// The error of an upload's file, which another request may have deleted.
-pub(super) fn gone(error: io::Error) -> StorageError {
-    if error.kind() == io::ErrorKind::NotFound { StorageError::NoUpload } else { failed(error) }
 }

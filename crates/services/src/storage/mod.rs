@@ -3,8 +3,10 @@
 mod conditions;
 mod content_types;
 mod folder;
+mod folder_errors;
 mod folder_uploads;
 mod kept;
+mod open_uploads;
 mod path;
 mod range;
 mod read;

@@ -15,9 +15,9 @@ pub(crate) async fn get(
     range: Option<std::ops::Range<u64>>,
     etag: Option<String>,
     head: bool,
-) -> Result<GetResult, StorageError> {
+) -> object_store::Result<GetResult> {
     let options = GetOptions { range: range.map(GetRange::Bounded), if_match: etag, head, ..GetOptions::default() };
-    Ok(store.get_opts(path.as_path(), options).await?)
+    store.get_opts(path.as_path(), options).await
 }
 
 /// Metadata from `object_store`, with the headers.

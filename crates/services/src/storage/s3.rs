@@ -233,7 +233,7 @@ fn meta_of(got: &GetResult) -> Meta {
 
 impl BlobStore for S3Store {
     async fn head(&self, path: &ObjectPath) -> Result<Meta, StorageError> {
-        read::get(&*self.store, path, None, None, true).await.map(|got| meta_of(&got))
+        Ok(meta_of(&read::get(&*self.store, path, None, None, true).await?))
     }
 
     async fn read(

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use tokio::io::AsyncWriteExt;
 
 use super::StorageError;
-use super::folder::conflict;
-use super::folder_uploads::{gone, join};
+use super::folder_errors::{failed, gone, not_moved};
 use crate::http::body::Incoming;
 use crate::lease::receipt;
 
@@ -75,7 +74,7 @@ impl Staged {
             // Makes the new name survive a crash, too.
             File::open(parent)?.sync_all()
         });
-        moved.await.map_err(|error| StorageError::Internal(error.to_string()))?.map_err(|error| conflict(failed(error)))
+        moved.await.map_err(|error| StorageError::Internal(error.to_string()))?.map_err(not_moved)
     }
 }
 
@@ -88,6 +87,11 @@ impl Drop for Staged {
     }
 }
 
-pub(super) fn failed(error: io::Error) -> StorageError {
-    StorageError::Internal(format!("storage: {error}"))
+/// Joins files into a new one that outlives a crash.
+fn join(files: &[PathBuf], to: &Path) -> io::Result<()> {
+    let mut joined = File::create_new(to)?;
+    for file in files {
+        io::copy(&mut File::open(file)?, &mut joined)?;
+    }
+    joined.sync_all()
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::folder_uploads::{self, Uploads};
+use super::open_uploads::{self, Uploads};
 use super::path::RESERVED;
 use super::{Kept, StorageError};
 use crate::ServicesError;
@@ -39,7 +39,7 @@ impl Types {
     /// Opens the database.
     pub(crate) fn open(root: &Path) -> Result<(Self, Opened), ServicesError> {
         let path = &root.join(format!("{RESERVED}types.db"));
-        let file = SqliteFile::open(path, &[SCHEMA, folder_uploads::SCHEMA].concat())?;
+        let file = SqliteFile::open(path, &[SCHEMA, open_uploads::SCHEMA].concat())?;
         let uploads = Uploads::new(file.clone(), root);
         let opened = file.set_up(path, |db| {
             // A file of an earlier version has content types only.

@@ -31,7 +31,7 @@ impl Otlp {
     ///
     /// # Errors
     ///
-    /// The endpoint is no URL that begins with `http://` or `https://`, or there is no certificate authority for the latter.
+    /// The endpoint does not begin with `http://` or `https://`, or there is no certificate authority for the latter.
     pub(crate) fn start(endpoint: &str) -> Result<Self, RuntimeError> {
         let (queue, messages) = mpsc::channel(QUEUE);
         let sender = Sender::new(endpoint)?;

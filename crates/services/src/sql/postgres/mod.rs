@@ -59,7 +59,7 @@ impl PostgresSql {
     ) -> Result<Self, ServicesError> {
         let fail = |reason: String| ServicesError::Backend { what: "PostgreSQL", reason };
         // The parse error may repeat the URL, so it is dropped.
-        let options: PgConnectOptions = url.parse().map_err(|_| fail("this is no URL of a database".into()))?;
+        let options: PgConnectOptions = url.parse().map_err(|_| fail("this is not a URL of a database".into()))?;
         let grammar = access::load(parser).await?;
         let decisions = Decisions::new(grammar, access.clone());
         let read_only = if access.read_only { "on" } else { "off" };
@@ -308,7 +308,7 @@ impl SqlStore for PostgresSql {
     async fn ping(&self) -> Result<(), String> {
         match self.pool.is_replica().await {
             Ok(true) if !self.access.read_only => {
-                Err("PostgreSQL: it is a replica, which takes no writes: name the primary, or give --read-only"
+                Err("PostgreSQL: it is a replica, which accepts no writes: name the primary, or give --read-only"
                     .to_owned())
             }
             Ok(_) => Ok(()),
