@@ -63,13 +63,15 @@ pub(super) async fn serve(
             Ok::<_, Infallible>(response)
         }
     });
+    let activity = Activity::default();
     let connection = http1::Builder::new()
+        .half_close(true)
         .timer(TokioTimer::new())
         .header_read_timeout(limits.header_timeout)
         .max_buf_size(READ_AHEAD)
-        .serve_connection(TokioIo::new(Timed::new(stream, limits.write_timeout)), service);
+        .serve_connection(TokioIo::new(Timed::new(stream, limits.write_timeout, activity.clone())), service);
     // Errors of a client are not worth a warning.
-    if let Err(error) = drive(connection, &account, &Activity::default(), None, stop).await {
+    if let Err(error) = drive(connection, &account, &activity, None, stop).await {
         tracing::debug!("a connection ended: {error}");
     }
 }
