@@ -12,6 +12,7 @@ import { formatBytes } from "../terminal.ts";
 interface Options extends CommonOptions {
   readonly plainHttp?: boolean;
   readonly signKey?: string;
+  readonly slim?: boolean;
   readonly json?: boolean;
 }
 
@@ -28,6 +29,7 @@ export function publishCommand(program: Command): void {
     .argument("[component]", "component file; the project's composed component when left out")
     .option("--plain-http", "use HTTP without TLS; registries on this machine are always reached so")
     .option("--sign-key <file>", "sign it, in cosign's format; TENON_SIGN_PASSWORD decrypts the key")
+    .option("--slim", "send only what the registry's engine lacks; other tools cannot pull it")
     .option("--json", "print what was published as one line of JSON");
   withCommonOptions(command).action(async (text: string, file: string | undefined, options: Options) => {
     exitOnInterrupt();
@@ -49,7 +51,12 @@ export function publishCommand(program: Command): void {
     const published = await terminal.step(
       "Publish",
       shown,
-      () => publishComponent(component, description, target, { plainHttp: options.plainHttp === true, signKey }),
+      () =>
+        publishComponent(component, description, target, {
+          plainHttp: options.plainHttp === true,
+          signKey,
+          slim: options.slim === true,
+        }),
       ({ sent }) => `(${formatBytes(sent)} sent)`,
     );
     const { reference, digest } = published;
