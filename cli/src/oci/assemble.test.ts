@@ -86,7 +86,7 @@ async function pull() {
   return { bytes: await readFile(path, "utf8"), digest, warnings, blobs };
 }
 
-const kept = () => readdir(join(cacheFolder, "oci/blobs"));
+const kept = () => readdir(join(cacheFolder, "oci/blobs")).catch((): string[] => []);
 const hex = (bytes: Buffer) => digestOf(bytes).slice("sha256:".length);
 
 describe("a slim artifact beside a whole one", () => {
@@ -135,9 +135,8 @@ describe("a slim artifact beside a whole one", () => {
 
   test("modules that are pulled at once share the engine's request", async () => {
     serveBeside();
-    const caches = await Promise.all(["a", "b", "c"].map((name) => mkdtemp(join(cacheFolder, name))));
-    const pulls = caches.map((folder) =>
-      pullModule(`oci://${registry.host}/team/shop:1.0`, { cacheFolder: folder, environment: {} }),
+    const pulls = ["a", "b", "c"].map(() =>
+      pullModule(`oci://${registry.host}/team/shop:1.0`, { cacheFolder, environment: {} }),
     );
     for (const { path } of await Promise.all(pulls)) expect(await readFile(path, "utf8")).toBe(whole.component);
     expect(registry.seen.filter(({ url }) => url.endsWith(digestOf(engine)))).toHaveLength(1);

@@ -66,17 +66,25 @@ export async function assemble(
   registry: Registry,
   store: Store,
 ): Promise<Buffer> {
+  const key = `${registry.name} ${engine.digest}`;
   const kept = await store.read(engine.digest, ociLimits.packedBytes);
-  const packed = kept ?? (await pulledEngine(engine, registry));
-  const difference = await pullBlob(delta, registry, "a delta");
-  const base = await expand(packed, Buffer.alloc(0), ociLimits.slimBytes, `the engine of ${where}`);
-  const component = await expand(difference, base, layer.size, `the delta of ${where}`);
-  if (digestOf(component) !== layer.digest) {
-    throw new TenonError("REGISTRY", `the engine and the delta of ${where} give another component`, HINT);
+  const running = kept ?? pulling.get(key) ?? pullBlob(engine, registry, "an engine");
+  if (kept === undefined) pulling.set(key, Promise.resolve(running));
+  try {
+    const packed = await running;
+    const difference = await pullBlob(delta, registry, "a delta");
+    const base = await expand(packed, Buffer.alloc(0), ociLimits.slimBytes, `the engine of ${where}`);
+    const component = await expand(difference, base, layer.size, `the delta of ${where}`);
+    if (digestOf(component) !== layer.digest) {
+      throw new TenonError("REGISTRY", `the engine and the delta of ${where} give another component`, HINT);
+    }
+    // Kept only now, so that a registry cannot fill the cache with other bytes.
+    if (kept === undefined) await store.write(engine.digest, packed);
+    return component;
+  } finally {
+    // Until now, because others would request an engine again that is not in the cache yet.
+    if (kept === undefined) pulling.delete(key);
   }
-  // Kept only now, so that a registry cannot fill the cache with other bytes.
-  if (kept === undefined) await store.write(engine.digest, packed);
-  return component;
 }
 
 const HINT = "publish it again, and do not use this registry if that fails";
@@ -95,13 +103,6 @@ async function slimBeside(digest: string, where: string, registry: Registry): Pr
   const slim = parseSlim(await registry.read(answer, ociLimits.slimManifestBytes, "a manifest"), where);
   if (slim === undefined) throw new TenonError("REGISTRY", `${where} is no slim artifact`);
   return slim;
-}
-
-function pulledEngine(engine: Descriptor, registry: Registry): Promise<Buffer> {
-  const key = `${registry.name} ${engine.digest}`;
-  const running = pulling.get(key) ?? pullBlob(engine, registry, "an engine").finally(() => pulling.delete(key));
-  pulling.set(key, running);
-  return running;
 }
 
 async function expand(packed: Buffer, base: Buffer, limit: number, what: string): Promise<Buffer> {

@@ -40,7 +40,7 @@ fn without_a_base_it_is_ordinary_compression() {
     assert!(compressed.len() < 1000);
     assert_eq!(expand(&compressed, &[], bytes.len()).expect("bytes"), bytes);
     let empty = compress(&[], &[]).expect("compressed");
-    assert_eq!(expand(&empty, &[], 0).expect("nothing"), []);
+    assert_eq!(expand(&empty, &[], 0).expect("nothing"), Vec::<u8>::new());
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn another_base_is_noticed() {
     let delta = compress(&bytes, &base).expect("delta");
     let mut other = base.clone();
     other[1 << 20] ^= 1;
-    for wrong in [&other, &noise(9, base.len()), &base[1..].to_vec(), &vec![]] {
+    for wrong in [&other, &noise(9, base.len()), &base[..base.len() - 1].to_vec(), &vec![]] {
         assert!(matches!(expand(&delta, wrong, bytes.len()), Err(DeltaError::Damaged(_))));
     }
 }
