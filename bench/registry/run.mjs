@@ -93,7 +93,7 @@ try {
   record(
     "bench/registry",
     `${conditions}; Debian's docker-registry. kB on the wire in both directions together, with the heads of HTTP; ms include the processor time of both ends. The modules
-are published and pulled in this order. Their repositories are apart, so the registry gets the engine once for each.
+are published and pulled in this order. Each has a repository of its own, into which the registry copies the engine.
 
 | module | component kB | published kB | ms | \`--slim\` kB | ms | pulled into an empty cache kB | ms | pulled after the ones above kB | ms |
 |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|

@@ -156,7 +156,7 @@ describeWith("docker-registry", "a registry with slim artifacts", () => {
     expect(slim.sent).toBeLessThan(20_000);
     for (const name of ["one", "two", "three"]) {
       const pulled = await pullModule(`oci://${host}/team/${name}:1.0`, { cacheFolder, warn: expect.unreachable });
-      expect(await readFile(pulled.path)).toEqual(large(name));
+      expect(sha256(await readFile(pulled.path))).toBe(sha256(large(name)));
     }
   });
 
@@ -183,7 +183,7 @@ describeWith("docker-registry", "a registry with slim artifacts", () => {
     const named = slim.headers.get("docker-content-digest");
     await fetch(`http://${host}/v2/team/five/manifests/${named}`, { method: "DELETE" });
     const pulled = await pullModule(`oci://${host}/team/five:1.0`, { cacheFolder, warn: expect.unreachable });
-    expect(await readFile(pulled.path)).toEqual(large("five"));
+    expect(sha256(await readFile(pulled.path))).toBe(sha256(large("five")));
   });
 
   test("a slim artifact is signed like a whole one", async () => {
@@ -193,7 +193,7 @@ describeWith("docker-registry", "a registry with slim artifacts", () => {
     const verifyKey = join(folder, "slim.pub");
     await send("six", "team/six", { slim: true, signKey });
     const pulled = await pullModule(`oci://${host}/team/six:1.0`, { cacheFolder, verifyKey });
-    expect(await readFile(pulled.path)).toEqual(large("six"));
+    expect(sha256(await readFile(pulled.path))).toBe(sha256(large("six")));
     await send("seven", "team/seven", { slim: true });
     await expect(pullModule(`oci://${host}/team/seven:1.0`, { cacheFolder, verifyKey })).rejects.toThrow(
       "is not signed",
