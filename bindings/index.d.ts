@@ -257,6 +257,12 @@ export declare function compose(handler: Buffer, bridge?: Buffer | undefined | n
 export declare function declareJobs(address: string, tasks: string): Promise<undefined>
 
 /**
+ * Compresses a component, with matches in `base`; an empty base has none. The same arguments give the same bytes. Rejects with
+ * `DELTA`.
+ */
+export declare function compressDelta(component: Buffer, base: Buffer): Promise<Buffer>
+
+/**
  * Puts the adapter for calls and log lines around a handler component, so that it imports only WASI. A handler that imports neither
  * comes back as it is. Rejects with a code: `NOT_A_COMPONENT`, `MISSING_INTERFACE` or `WIRING`.
  */
@@ -279,6 +285,12 @@ export interface EngineIngredients {
 }
 
 /**
+ * The engine's code and everything else that all components of one engine have in common; null for a component without code.
+ * Rejects with `DELTA` when it is damaged.
+ */
+export declare function engineOf(component: Buffer): Promise<Buffer | undefined | null>
+
+/**
  * Identifies the code that prepares engines, in hexadecimal: an engine that another revision prepared is prepared
  * again.
  */
@@ -291,6 +303,12 @@ export interface EngineSnapshot {
   /** The output of the top level. */
   printed: string
 }
+
+/**
+ * Expands the result of `compressDelta` with the same base, to `limit` bytes at most. Another base may give other bytes
+ * without an error. Rejects with `DELTA`.
+ */
+export declare function expandDelta(delta: Buffer, base: Buffer, limit: number): Promise<Buffer>
 
 /**
  * Reads the exports of a WebAssembly module or component. Rejects with `BUILD` when it cannot be linked; the message

@@ -4,6 +4,7 @@ use napi::bindgen_prelude::{PromiseRaw, ToNapiValue};
 use napi::{Env, Error, JsError, JsValue, Result, Status};
 use napi_derive::napi;
 use tenon_compose::ComposeError;
+use tenon_delta::DeltaError;
 use tenon_log::LogError;
 use tenon_runtime::RuntimeError;
 use tenon_services::ServicesError;
@@ -47,6 +48,12 @@ impl From<Failure> for NativeFailure {
 impl From<ComposeError> for Failure {
     fn from(error: ComposeError) -> Self {
         Self::new(error.code(), error.to_string())
+    }
+}
+
+impl From<DeltaError> for Failure {
+    fn from(error: DeltaError) -> Self {
+        Self::new("DELTA", error.to_string())
     }
 }
 

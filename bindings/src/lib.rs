@@ -10,6 +10,7 @@
 mod calls;
 mod closable;
 mod compose;
+mod delta;
 mod failure;
 mod in_process;
 mod linked;

@@ -1,12 +1,13 @@
 /** A component's way through a registry: `tenon publish`, `tenon run oci://…`, and the registry gone. */
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { describeWith, testWith } from "../../testing/needs.ts";
 import { findProgram } from "../../testing/programs.ts";
 import { Runtime } from "../src/index.ts";
+import { digestOf } from "../src/oci/artifact.ts";
 import { cosignKey } from "../src/oci/cosign-key.testing.ts";
 import { startRegistry } from "../src/oci/registry.testing.ts";
 import { send } from "./http.ts";
@@ -47,6 +48,67 @@ describeWith("docker-registry", "a registry", () => {
     expect((await send(server.base, { path: "/hello/you" })).json()).toEqual({ greeting: "Hello, you!" });
     await server.stop();
   });
+
+  test("slim, a further module is less than 1 MB, and its engine is the same", async () => {
+    const layers: { digest: string; size: number }[][] = [];
+    for (const [name, project] of [
+      ["hello", helloProject],
+      ["echo", echoProject],
+    ] as const) {
+      const file = join(project, `dist/${name}-composed.wasm`);
+      // The cache of the builds has the engine.
+      const args = [tenon, "publish", "--slim", `oci://${host}/slim/${name}:1.0`, file];
+      execFileSync(process.execPath, args, { env: { ...process.env, DOCKER_CONFIG: folder }, stdio: "ignore" });
+      const headers = { accept: "application/vnd.oci.image.manifest.v1+json" };
+      const manifest = await fetch(`http://${host}/v2/slim/${name}/manifests/1.0`, { headers });
+      layers.push(((await manifest.json()) as { layers: (typeof layers)[0] }).layers);
+    }
+    const [[engine, delta] = [], [sameEngine, otherDelta] = []] = layers;
+    expect(sameEngine).toEqual(engine);
+    for (const { size } of [delta, otherDelta] as { size: number }[]) expect(size).toBeLessThan(1_000_000);
+    await using runtime = await Runtime.create({
+      modules: [`oci://${host}/slim/hello:1.0`],
+      cacheFolder: await mkdtemp(join(folder, "slim-")),
+    });
+    expect((await runtime.fetch("http://localhost/run/hello/hello/you")).status).toBe(200);
+  });
+
+  // WKG is the path of the program. CI does not have it: compiling it takes longer than all tests.
+  test.skipIf(process.env["WKG"] === undefined)(
+    "wkg pulls what Tenon has published, and the other way round",
+    async () => {
+      const wkg = (...args: string[]) =>
+        execFileSync(process.env["WKG"] as string, args, {
+          encoding: "utf8",
+          stdio: "pipe",
+          env: { ...process.env, HOME: folder, DOCKER_CONFIG: folder, WKG_CACHE_DIR: join(folder, "wkg-cache") },
+        });
+      const built = await readFile(join(helloProject, "dist/hello-composed.wasm"));
+      const digest = digestOf(built);
+      expect(command(["publish", `oci://${host}/team/hello:1.2.3`]).status).toBe(0);
+      const pulled = join(folder, "wkg-pulled.wasm");
+      wkg("oci", "pull", "--insecure", host, "-o", pulled, `${host}/team/hello:1.2.3`);
+      expect(digestOf(await readFile(pulled))).toBe(digest);
+      // The name of a package becomes the repository, and its version the tag.
+      const config = join(folder, "wkg.toml");
+      await writeFile(config, `[registry."${host}"]\ntype = "oci"\n[registry."${host}".oci]\nprotocol = "http"\n`);
+      const got = join(folder, "wkg-got.wasm");
+      wkg("get", "--config", config, "--registry", host, "-o", got, "--format", "wasm", "team:hello@1.2.3");
+      expect(digestOf(await readFile(got))).toBe(digest);
+      if (findProgram("wasmtime") !== undefined) {
+        const server = await startWasmtime(got);
+        expect((await send(server.base, { path: "/hello/you" })).json()).toEqual({ greeting: "Hello, you!" });
+        await server.stop();
+      }
+      const said = wkg("oci", "push", "--insecure", host, `${host}/wkg/hello:1.0`, pulled);
+      await using runtime = await Runtime.create({
+        modules: [`oci://${host}/wkg/hello:1.0`],
+        cacheFolder: await mkdtemp(join(folder, "wkg-")),
+      });
+      expect((await runtime.fetch("http://localhost/run/hello/hello/you")).status).toBe(200);
+      expect(said).toContain("digest: sha256:");
+    },
+  );
 
   test("a tag that leads to another component replaces the module, also inside a Node program", async () => {
     const reference = `oci://${host}/team/app:latest`;

@@ -13,6 +13,7 @@ export type ErrorCode =
   | "BUILD"
   | "BUNDLED"
   | "CONFIG"
+  | "DELTA"
   | "DIFFERENT_INTERFACE"
   | "ENGINE"
   | "EXISTS"

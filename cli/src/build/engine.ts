@@ -62,17 +62,25 @@ export type PrepareRequest = { readonly folder: string; readonly key: string } &
  *
  * @throws TenonError `WRITE` when the cache folder cannot be used
  */
-export const prepareEngine = once(async (terminal) => {
+export const prepareEngine = once(async (terminal) => (await shippedEngine()) ?? prepareFromSource(terminal));
+
+/** The engine if it is ready, or unpacked within a second; undefined when it has to be prepared from its source. */
+export async function preparedEngine(): Promise<SnapshotEngine | undefined> {
+  const folder = join(defaultCacheFolder(), "engines");
+  const open = native().SnapshotEngine.open;
+  return (await shippedEngine()) ?? (await fromNative(open(folder, await engineKey("snapshot")), hint)) ?? undefined;
+}
+
+async function shippedEngine(): Promise<SnapshotEngine | undefined> {
   const folder = join(defaultCacheFolder(), "engines", "shipped");
   const key = await engineKey("snapshot");
   const { open, install } = native().SnapshotEngine;
   // A folder of its own, because an engine that is prepared from the source stays beside it.
   if (!existsSync(folder) || !(await fromNative(open(folder, key), hint))) {
-    const isShipped = await useShippedEngine(key, (from) => fromNative(install(folder, key, from), hint));
-    if (!isShipped) return prepareFromSource(terminal);
+    if (!(await useShippedEngine(key, (from) => fromNative(install(folder, key, from), hint)))) return undefined;
   }
-  return (await fromNative(open(folder, key), hint)) ?? prepareFromSource(terminal);
-});
+  return (await fromNative(open(folder, key), hint)) ?? undefined;
+}
 
 /** The same engine, made by componentize-js on this machine: `tenon build --from-source`. */
 export const prepareFromSource = once((terminal) =>

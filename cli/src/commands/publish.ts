@@ -7,11 +7,12 @@ import { systemReason, TenonError } from "../errors.ts";
 import { exitOnInterrupt } from "../lifecycle.ts";
 import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
 import { findProject, moduleName, type Project } from "../project/project.ts";
-import { formatBytes } from "../terminal.ts";
+import { formatBytes, type Terminal } from "../terminal.ts";
 
 interface Options extends CommonOptions {
   readonly plainHttp?: boolean;
   readonly signKey?: string;
+  readonly slim?: boolean;
   readonly json?: boolean;
 }
 
@@ -28,7 +29,8 @@ export function publishCommand(program: Command): void {
     .argument("[component]", "component file; the project's composed component when left out")
     .option("--plain-http", "use HTTP without TLS; registries on this machine are always reached so")
     .option("--sign-key <file>", "sign it, in cosign's format; TENON_SIGN_PASSWORD decrypts the key")
-    .option("--json", "print the reference and the digest as one line of JSON");
+    .option("--slim", "send the engine and a delta instead of the component; other tools cannot pull it")
+    .option("--json", "print what was published as one line of JSON");
   withCommonOptions(command).action(async (text: string, file: string | undefined, options: Options) => {
     exitOnInterrupt();
     const terminal = terminalFor(options);
@@ -49,12 +51,29 @@ export function publishCommand(program: Command): void {
     const published = await terminal.step(
       "Publish",
       shown,
-      () => publishComponent(component, description, target, { plainHttp: options.plainHttp === true, signKey }),
+      async () =>
+        publishComponent(component, description, target, {
+          plainHttp: options.plainHttp === true,
+          signKey,
+          slim: options.slim === true,
+          base: await baseOf(project, terminal),
+        }),
       ({ sent }) => `(${formatBytes(sent)} sent)`,
     );
     const { reference, digest } = published;
     process.stdout.write(options.json ? `${JSON.stringify({ reference, digest })}\n` : `${reference}\n`);
   });
+}
+
+/** The base of components; a failure to build it only makes the delta larger. */
+async function baseOf(project: Project | undefined, terminal: Terminal): Promise<Buffer | undefined> {
+  try {
+    const { baseComponent } = await import("../building.ts");
+    return await baseComponent(project?.folder);
+  } catch (error) {
+    terminal.detail(`the engine is published without its memory: ${String(error)}`);
+    return undefined;
+  }
 }
 
 async function signingKey(file: string): Promise<KeyObject> {

@@ -143,7 +143,11 @@ function puller(options: Options, terminal: Terminal | undefined): Pull {
     // Parsed before it is shown, because an invalid reference may contain a password.
     const shown = formatReference(parseReference(component));
     const run = () =>
-      pullModule(component, { plainHttp: options.plainHttp === true, verifyKey: options.verifyKey ?? verifyKey });
+      pullModule(component, {
+        plainHttp: options.plainHttp === true,
+        verifyKey: options.verifyKey ?? verifyKey,
+        warn: terminal && ((message) => terminal.say(`warning: ${message}`)),
+      });
     const { path } =
       terminal === undefined ? await run() : await terminal.step("Pull", shown, run, ({ digest }) => `(${digest})`);
     return path;

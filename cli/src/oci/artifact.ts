@@ -54,11 +54,20 @@ export function digestOf(bytes: Uint8Array): string {
   return `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
 }
 
-/** Builds the blobs of a component, its manifest last. */
+/** The blobs of a component. */
+export interface BuiltArtifact {
+  readonly layer: Blob;
+  readonly config: Blob;
+  readonly manifest: Blob;
+  /** Annotations of the manifest. */
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+/** Builds the blobs of a component. */
 export function buildArtifact(
   component: Uint8Array,
   { title, version, source, created, imports, exports }: Description,
-): { readonly layer: Blob; readonly config: Blob; readonly manifest: Blob } {
+): BuiltArtifact {
   const layer = blob(mediaTypes.component, component);
   const time = created.toISOString().replace(/\.[0-9]+Z$/, "Z");
   const config = jsonBlob(mediaTypes.config, {
@@ -68,20 +77,21 @@ export function buildArtifact(
     layerDigests: [layer.digest],
     component: { exports, imports },
   });
+  const annotations = {
+    "org.opencontainers.image.created": time,
+    ...(source === undefined ? {} : { "org.opencontainers.image.source": source }),
+    "org.opencontainers.image.title": title,
+    ...(version === undefined ? {} : { "org.opencontainers.image.version": version }),
+  };
   const manifest = jsonBlob(mediaTypes.manifest, {
     schemaVersion: 2,
     mediaType: mediaTypes.manifest,
     config: descriptorOf(config),
     // Tools that write files, such as `oras pull`, take the name from this annotation.
     layers: [{ ...descriptorOf(layer), annotations: { "org.opencontainers.image.title": `${title}.wasm` } }],
-    annotations: {
-      "org.opencontainers.image.created": time,
-      ...(source === undefined ? {} : { "org.opencontainers.image.source": source }),
-      "org.opencontainers.image.title": title,
-      ...(version === undefined ? {} : { "org.opencontainers.image.version": version }),
-    },
+    annotations,
   });
-  return { layer, config, manifest };
+  return { layer, config, manifest, annotations };
 }
 
 /**
@@ -117,13 +127,28 @@ export function parseManifest(bytes: Uint8Array, where: string): Artifact {
   if (layer.mediaType !== mediaTypes.component) {
     throw unfit(where, `has a layer of the type ${shown(layer.mediaType)}, not ${mediaTypes.component}`, published);
   }
-  for (const [{ size }, limit, what] of [
-    [config, ociLimits.configBytes, "configuration"],
-    [layer, ociLimits.componentBytes, "component"],
-  ] as const) {
-    if (size > limit) throw unfit(where, `has a ${what} of ${size} bytes; the limit is ${limit}`);
-  }
+  requireSizes(
+    [
+      [config, ociLimits.configBytes, "a configuration"],
+      [layer, ociLimits.componentBytes, "a component"],
+    ],
+    where,
+  );
   return { config, layer };
+}
+
+/**
+ * Checks the sizes of blobs against their limits.
+ *
+ * @throws TenonError `REGISTRY`
+ */
+export function requireSizes(
+  parts: readonly (readonly [part: Descriptor, limit: number, what: string])[],
+  where: string,
+): void {
+  for (const [{ size }, limit, what] of parts) {
+    if (size > limit) throw unfit(where, `has ${what} of ${size} bytes; the limit is ${limit}`);
+  }
 }
 
 /**

@@ -6,6 +6,14 @@ export const ociLimits = {
   configBytes: 1024 * 1024,
   /** A component; the same limit as in `crates/screen`. */
   componentBytes: 256 * 1024 * 1024,
+  /** A component that is put together of an engine and a delta, and the engine. Both are in memory as a whole. */
+  slimBytes: 64 * 1024 * 1024,
+  /** The blob of an engine or of a delta, both of which are compressed. */
+  packedBytes: 16 * 1024 * 1024,
+  /** The manifest of a slim artifact beside a whole one. */
+  slimManifestBytes: 64 * 1024,
+  /** A component below this size is always pulled as it is. */
+  wholeBytes: 1024 * 1024,
   /** The answer with a token. */
   tokenBytes: 64 * 1024,
   /** The body of an answer that reports an error. */

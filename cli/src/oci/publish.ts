@@ -1,10 +1,14 @@
 import type { KeyObject } from "node:crypto";
+import { defaultCacheFolder } from "../cache-folder.ts";
 import { TenonError } from "../errors.ts";
 import { type Blob, buildArtifact, type Description, mediaTypes } from "./artifact.ts";
 import { ociLimits } from "./limits.ts";
+import { pack } from "./pack.ts";
 import { formatReference, parseReference, type Reference } from "./reference.ts";
-import { Registry, type RegistryOptions } from "./registry.ts";
+import { type Answer, Registry, type RegistryOptions } from "./registry.ts";
 import { signatureOf } from "./signature.ts";
+import { slimManifest, slimTag } from "./slim.ts";
+import { Store } from "./store.ts";
 
 /** The result of publishing. */
 export interface Published {
@@ -20,12 +24,19 @@ export interface Published {
 export interface PublishOptions extends RegistryOptions {
   /** Private key that signs the manifest, in cosign's format. */
   readonly signKey?: KeyObject | undefined;
+  /** Publish only the engine and the delta, and not the whole component. Only Tenon can pull it. */
+  readonly slim?: boolean;
+  /** Component that is similar to many, with the same engine: the engine's blob is made from it. */
+  readonly base?: Buffer | undefined;
+  /** Cache folder; the user's by default. */
+  readonly cacheFolder?: string;
 }
 
 /**
- * Publishes a component under a tag, in the CNCF Wasm layout. Its signature is there before the tag.
+ * Publishes a component under a tag, in the CNCF Wasm layout, and the slim artifact beside it. Its signature is there before
+ * the tag.
  *
- * @throws TenonError `USAGE` for a reference without a tag, `REGISTRY` for an error of the registry
+ * @throws TenonError `USAGE` for a component that cannot be slim, `REGISTRY` for an error of the registry
  */
 export async function publishComponent(
   component: Uint8Array,
@@ -33,16 +44,35 @@ export async function publishComponent(
   reference: Reference & { readonly tag: string },
   options: PublishOptions = {},
 ): Promise<Published> {
-  const { layer, config, manifest } = buildArtifact(component, description);
+  const whole = buildArtifact(component, description);
+  const { layer, config } = whole;
+  const packed = await pack(component, options.base);
+  if (options.slim && packed === undefined) {
+    throw new TenonError(
+      "USAGE",
+      "the component cannot be slim: without its engine it is not smaller",
+      "publish it without --slim",
+    );
+  }
+  const manifest = options.slim && packed ? slimManifest(whole, packed, "alone") : whole.manifest;
   const registry = new Registry(reference, "pull,push", options);
   try {
     let sent = 0;
-    for (const blob of [layer, config]) sent += await push(blob, registry);
+    for (const blob of options.slim ? [config] : [layer, config]) sent += await push(blob, registry);
+    if (packed !== undefined) {
+      const store = new Store(options.cacheFolder ?? defaultCacheFolder(options.environment));
+      sent += await pushShared(packed.engine, reference, registry, store);
+      sent += await push(packed.delta, registry);
+    }
     if (options.signKey !== undefined) {
       const signature = await signatureOf(manifest.digest, reference, options.signKey, registry);
       for (const blob of signature?.blobs ?? []) sent += await push(blob, registry);
       if (signature !== undefined)
         sent += await pushManifest(signature.manifest, { ...reference, tag: signature.tag }, registry);
+    }
+    if (!options.slim && packed !== undefined) {
+      const beside = { ...reference, tag: slimTag(manifest.digest) };
+      sent += await pushManifest(slimManifest(whole, packed, "beside"), beside, registry);
     }
     sent += await pushManifest(manifest, reference, registry);
     const { registry: name, repository } = reference;
@@ -89,13 +119,34 @@ async function pushManifest(manifest: Blob, reference: Reference, registry: Regi
   return manifest.size;
 }
 
-/** Pushes a blob unless the registry has it. Returns the number of bytes sent. */
-async function push({ bytes, digest, size }: Blob, registry: Registry): Promise<number> {
+/**
+ * Pushes a blob that other repositories of the registry have as well. The registry copies it from the one that got it last, if
+ * it can. Returns the number of bytes sent.
+ */
+async function pushShared(
+  blob: Blob,
+  { registry: name, repository }: Reference,
+  registry: Registry,
+  store: Store,
+): Promise<number> {
+  const from = await store.readRepository(blob.digest, name);
+  const sent = await push(blob, registry, from === repository ? undefined : from);
+  if (from !== repository) await store.writeRepository(blob.digest, name, repository);
+  return sent;
+}
+
+/** Pushes a blob unless the registry has it, here or in the repository `from`. Returns the number of bytes sent. */
+async function push({ bytes, digest, size }: Blob, registry: Registry, from?: string): Promise<number> {
   const found = await registry.send(`blobs/${digest}`, { method: "HEAD" });
   found.discard();
   if (found.status === 200) return 0;
   if (found.status !== 404) throw await registry.unexpected(found, `publish to ${registry.name}`);
-  const started = await registry.send("blobs/uploads/", { method: "POST" });
+  const mounted = from === undefined ? undefined : await mount(digest, from, registry);
+  if (mounted?.status === 201) {
+    mounted.discard();
+    return 0;
+  }
+  const started = mounted ?? (await registry.send("blobs/uploads/", { method: "POST" }));
   const location = started.header("location");
   if (started.status !== 202 || location === undefined) {
     throw await registry.unexpected(started, `publish to ${registry.name}`);
@@ -110,6 +161,22 @@ async function push({ bytes, digest, size }: Blob, registry: Registry): Promise<
   if (done.status !== 201) throw await registry.unexpected(done, `publish to ${registry.name}`);
   done.discard();
   return size;
+}
+
+/**
+ * Asks the registry to copy a blob from another repository. It answers 201 when it has done so, and 202 when it begins an
+ * upload instead. Returns undefined when it does neither: these credentials may not be for the other repository.
+ */
+async function mount(digest: string, from: string, registry: Registry): Promise<Answer | undefined> {
+  const query = new URLSearchParams({ mount: digest, from });
+  try {
+    const answer = await registry.send(`blobs/uploads/?${query}`, { method: "POST", alsoPulls: from });
+    if (answer.status === 201 || answer.status === 202) return answer;
+    answer.discard();
+  } catch (error) {
+    if (!(error instanceof TenonError)) throw error;
+  }
+  return undefined;
 }
 
 /** Returns the URL that completes an upload. */

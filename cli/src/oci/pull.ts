@@ -1,11 +1,14 @@
 import { createHash } from "node:crypto";
 import { defaultCacheFolder } from "../cache-folder.ts";
 import { type Artifact, checkConfig, type Descriptor, digestOf, mediaTypes, parseManifest } from "./artifact.ts";
+import { assemble, assembleBeside } from "./assemble.ts";
+import { changed, pullBlob, requestBlob } from "./blobs.ts";
 import { readVerifyKey } from "./keys.ts";
 import { ociLimits } from "./limits.ts";
 import { formatReference, nameOf, parseReference, type Reference } from "./reference.ts";
 import { Registry, type RegistryOptions } from "./registry.ts";
 import { checkSignature } from "./signature.ts";
+import { parseSlim } from "./slim.ts";
 import { Store } from "./store.ts";
 
 /** Options for pulling. */
@@ -14,6 +17,8 @@ export interface PullOptions extends RegistryOptions {
   readonly cacheFolder?: string;
   /** File of a public key in PEM. One of the artifact's signatures must be by this key. */
   readonly verifyKey?: string | undefined;
+  /** Gets the reason when a component is pulled as a whole although its engine is published as well. Printed by default. */
+  readonly warn?: ((message: string) => void) | undefined;
 }
 
 /** A pulled component. */
@@ -41,10 +46,20 @@ export async function pullModule(text: string, options: PullOptions = {}): Promi
     const { digest, bytes } = await manifestOf(reference, registry, store);
     if (signer !== undefined) await checkSignature(digest, reference, signer, registry, store);
     const where = formatReference(reference);
-    const artifact = parseManifest(bytes, where);
+    const slim = parseSlim(bytes, where);
+    const artifact = slim ?? parseManifest(bytes, where);
+    const { layer } = artifact;
     await configOf(artifact, where, registry, store);
     const name = nameOf(reference);
-    if (!(await store.hasComponent(artifact.layer, name))) await pullComponent(artifact.layer, name, registry, store);
+    if (!(await store.hasComponent(layer, name))) {
+      const warn = options.warn ?? ((message) => process.emitWarning(message));
+      const assembled =
+        slim === undefined
+          ? await assembleBeside({ digest, layer, reference }, registry, store, warn)
+          : await assemble(slim, where, registry, store);
+      if (assembled === undefined) await pullWhole(layer, name, registry, store);
+      else await store.writeComponent(layer, name, assembled);
+    }
     // Written last, so that an artifact with a manifest in the cache is complete.
     if ((await store.read(digest, ociLimits.manifestBytes)) === undefined) await store.write(digest, bytes);
     return { path: store.componentFile(artifact.layer, name), digest };
@@ -79,16 +94,14 @@ async function configOf(artifact: Artifact, where: string, registry: Registry, s
   const { config } = artifact;
   let bytes = await store.read(config.digest, ociLimits.configBytes);
   if (bytes === undefined) {
-    const answer = await blob(config, registry, ociLimits.requestMs);
-    bytes = await registry.read(answer, config.size, "the configuration");
-    if (bytes.length !== config.size || digestOf(bytes) !== config.digest) throw changed(registry, "a configuration");
+    bytes = await pullBlob(config, registry, "a configuration");
     await store.write(config.digest, bytes);
   }
   checkConfig(bytes, artifact, where);
 }
 
-async function pullComponent(layer: Descriptor, name: string, registry: Registry, store: Store): Promise<void> {
-  const answer = await blob(layer, registry, ociLimits.transferMs);
+async function pullWhole(layer: Descriptor, name: string, registry: Registry, store: Store): Promise<void> {
+  const answer = await requestBlob(layer, registry, ociLimits.transferMs);
   await store.writeComponent(layer, name, async function* () {
     const hash = createHash("sha256");
     let length = 0;
@@ -100,17 +113,4 @@ async function pullComponent(layer: Descriptor, name: string, registry: Registry
     if (length !== layer.size || `sha256:${hash.digest("hex")}` !== layer.digest)
       throw changed(registry, "a component");
   });
-}
-
-async function blob({ digest }: Descriptor, registry: Registry, timeoutMs: number) {
-  const answer = await registry.send(`blobs/${digest}`, { method: "GET", timeoutMs });
-  if (answer.status !== 200) throw await registry.unexpected(answer, `pull the blob ${digest}`);
-  return answer;
-}
-
-function changed(registry: Registry, what: string) {
-  return registry.failure(
-    `sends ${what} whose digest or size differs from the requested one`,
-    "it was changed in transit or in the registry; pull again, and do not use this registry if that fails",
-  );
 }

@@ -1,6 +1,6 @@
 /** Tests of publishing to a real registry, and of other tools with the result. */
 import { type ChildProcess, execFileSync } from "node:child_process";
-import { createHash, createSign } from "node:crypto";
+import { createHash, createSign, randomBytes } from "node:crypto";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -10,9 +10,11 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeWith, testWith } from "../../../testing/needs.ts";
 import { findProgram } from "../../../testing/programs.ts";
 import { native } from "../native.ts";
-import { mediaTypes } from "./artifact.ts";
+import { buildArtifact, mediaTypes } from "./artifact.ts";
+import { cosignKey } from "./cosign-key.testing.ts";
 import { interfacesOf } from "./interfaces.ts";
-import { parseTarget, publishComponent } from "./publish.ts";
+import { readSigningKey } from "./keys.ts";
+import { type PublishOptions, parseTarget, publishComponent } from "./publish.ts";
 import { pullModule } from "./pull.ts";
 import { startRegistry } from "./registry.testing.ts";
 
@@ -115,6 +117,106 @@ describeWith("docker-registry", "a registry", () => {
     expect(pulled.digest).toBe(digest);
   });
 });
+
+describeWith("docker-registry", "a registry with slim artifacts", () => {
+  let host: string;
+  let child: ChildProcess;
+  let cacheFolder: string;
+  beforeAll(async () => {
+    ({ host, child } = await startRegistry(folder, "slim"));
+    cacheFolder = await mkdtemp(join(folder, "slim-"));
+  });
+  afterAll(() => child?.kill());
+
+  /** A component whose code is large: the bridge in a component with a module of noise, and one of data. */
+  const code = randomBytes(2_000_000);
+  const large = (data: string): Buffer => {
+    const section = (id: number, content: Uint8Array) =>
+      Buffer.concat([Buffer.from([id]), leb128(content.length), content]);
+    const named = section(0, Buffer.concat([Buffer.from([1, 0x78]), Buffer.from(data)]));
+    // The contents of functions are not looked at.
+    const module = Buffer.concat([Buffer.from("0061736d01000000", "hex"), section(10, code), named]);
+    return Buffer.concat([component, section(1, module)]);
+  };
+  const send = async (data: string, repository: string, more: PublishOptions = {}) => {
+    const target = parseTarget(`${host}/${repository}:1.0`);
+    const options = { environment: { DOCKER_CONFIG: folder }, cacheFolder, ...more };
+    return publishComponent(large(data), await describeBridge(), target, options);
+  };
+  const get = async (repository: string, path: string) =>
+    await fetch(`http://${host}/v2/${repository}/${path}`, { headers: { accept: mediaTypes.manifest } });
+
+  test("the engine is sent once, and copied into other repositories", async () => {
+    const first = await send("one", "team/one");
+    expect(first.sent).toBeGreaterThan(4_000_000);
+    const second = await send("two", "team/two");
+    expect(second.sent).toBeGreaterThan(2_000_000);
+    expect(second.sent).toBeLessThan(2_100_000);
+    const slim = await send("three", "team/three", { slim: true });
+    expect(slim.sent).toBeLessThan(20_000);
+    for (const name of ["one", "two", "three"]) {
+      const pulled = await pullModule(`oci://${host}/team/${name}:1.0`, { cacheFolder, warn: expect.unreachable });
+      expect(sha256(await readFile(pulled.path))).toBe(sha256(large(name)));
+    }
+  });
+
+  test("the component stands beside it for other tools, and its digest does not depend on it", async () => {
+    const { digest } = await send("four", "team/four");
+    const { manifest } = buildArtifact(large("four"), await describeBridge());
+    expect(digest).toBe(manifest.digest);
+    const slim = await (await get("team/four", `manifests/${digest.replace(":", "-")}.slim`)).json();
+    expect(slim).toMatchObject({
+      artifactType: "application/vnd.tenon.slim.v1",
+      subject: { mediaType: mediaTypes.manifest, digest, size: manifest.size },
+      layers: [
+        { mediaType: "application/vnd.tenon.engine.v1+zstd" },
+        { mediaType: "application/vnd.tenon.component.delta.v1+zstd" },
+      ],
+    });
+    expect(slim.layers[1].size).toBeLessThan(18_000);
+    expect((await get("team/four", `blobs/${sha256(large("four"))}`)).status).toBe(200);
+  });
+
+  test("without the slim artifact the component is pulled", async () => {
+    const { digest } = await send("five", "team/five");
+    const slim = await get("team/five", `manifests/${digest.replace(":", "-")}.slim`);
+    const named = slim.headers.get("docker-content-digest");
+    await fetch(`http://${host}/v2/team/five/manifests/${named}`, { method: "DELETE" });
+    const pulled = await pullModule(`oci://${host}/team/five:1.0`, { cacheFolder, warn: expect.unreachable });
+    expect(sha256(await readFile(pulled.path))).toBe(sha256(large("five")));
+  });
+
+  test("a slim artifact is signed like a whole one", async () => {
+    await writeFile(join(folder, "slim.pub"), cosignKey.public);
+    await writeFile(join(folder, "slim.key"), cosignKey.private);
+    const signKey = await readSigningKey(join(folder, "slim.key"), { COSIGN_PASSWORD: cosignKey.password });
+    const verifyKey = join(folder, "slim.pub");
+    await send("six", "team/six", { slim: true, signKey });
+    const pulled = await pullModule(`oci://${host}/team/six:1.0`, { cacheFolder, verifyKey });
+    expect(sha256(await readFile(pulled.path))).toBe(sha256(large("six")));
+    await send("seven", "team/seven", { slim: true });
+    await expect(pullModule(`oci://${host}/team/seven:1.0`, { cacheFolder, verifyKey })).rejects.toThrow(
+      "is not signed",
+    );
+  });
+
+  test("a small component has none, and cannot be slim", async () => {
+    const { digest } = await publish(host);
+    expect((await get("team/bridge", `manifests/${digest.replace(":", "-")}.slim`)).status).toBe(404);
+    const target = parseTarget(`${host}/team/bridge:2.0`);
+    const alone = publishComponent(component, await describeBridge(), target, { slim: true });
+    await expect(alone).rejects.toMatchObject({ code: "USAGE" });
+  });
+});
+
+/** The unsigned encoding of WebAssembly. */
+function leb128(value: number): Buffer {
+  const bytes: number[] = [];
+  for (let rest = value; ; rest >>>= 7) {
+    if (rest < 128) return Buffer.from([...bytes, rest]);
+    bytes.push((rest & 127) | 128);
+  }
+}
 
 describeWith("docker-registry", "a registry with names and passwords", () => {
   let host: string;

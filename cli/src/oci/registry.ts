@@ -21,6 +21,8 @@ interface Sent {
   readonly body?: Uint8Array;
   /** Time limit for the answer with its body. */
   readonly timeoutMs?: number;
+  /** Another repository, whose blobs the request reads. */
+  readonly alsoPulls?: string;
 }
 
 /** An answer whose body was not read yet. */
@@ -70,7 +72,7 @@ export class Registry {
     const first = await this.#follow(url, sent, signal);
     if (first.status !== 401 || !this.#isOwn(first.url)) return first;
     first.discard();
-    this.#authorization = await this.#authenticate(first.header("www-authenticate") ?? "");
+    this.#authorization = await this.#authenticate(first.header("www-authenticate") ?? "", sent.alsoPulls);
     const second = await this.#follow(url, sent, signal);
     if (second.status !== 401) return second;
     second.discard();
@@ -243,12 +245,12 @@ export class Registry {
   }
 
   /** Returns the `authorization` for a challenge. */
-  async #authenticate(challenge: string): Promise<string> {
+  async #authenticate(challenge: string, alsoPulls: string | undefined): Promise<string> {
     this.#found ??= await findCredential(this.name, this.#environment);
     const { credential } = this.#found;
     if (credential?.kind === "bearer") return `Bearer ${credential.token}`;
     const bearer = parametersOf("bearer", challenge);
-    if (bearer !== undefined) return `Bearer ${await this.#token(bearer, credential)}`;
+    if (bearer !== undefined) return `Bearer ${await this.#token(bearer, credential, alsoPulls)}`;
     if (parametersOf("basic", challenge) === undefined) {
       throw this.failure("asks for credentials of an unsupported kind", "Tenon supports Basic and Bearer");
     }
@@ -256,21 +258,34 @@ export class Registry {
     return basic(credential);
   }
 
-  /** Fetches a token for this repository. The scope is Tenon's, because a registry could ask for a wider one. */
-  async #token(parameters: ReadonlyMap<string, string>, credential: Credential | undefined): Promise<string> {
+  /** Fetches a token for this repository, and to pull from another one. The scope is Tenon's, because a registry could ask for a wider one. */
+  async #token(
+    parameters: ReadonlyMap<string, string>,
+    credential: Credential | undefined,
+    alsoPulls: string | undefined,
+  ): Promise<string> {
     const realm = this.#address(parameters.get("realm") ?? "", this.#base);
     const service = parameters.get("service");
-    const scope = `repository:${this.#reference.repository}:${this.#actions}`;
-    const query = { ...(service === undefined ? {} : { service }), scope };
+    const scopes = [`repository:${this.#reference.repository}:${this.#actions}`];
+    if (alsoPulls !== undefined) scopes.push(`repository:${alsoPulls}:pull`);
+    // A form has one field for all scopes (RFC 6749), and a query has one for each.
+    const named: [string, string][] = service === undefined ? [] : [["service", service]];
     const signal = AbortSignal.timeout(ociLimits.requestMs);
     let answer: Answer;
     if (credential?.kind === "identity") {
-      const form = { grant_type: "refresh_token", refresh_token: credential.token, client_id: "tenon", ...query };
+      const form: [string, string][] = [
+        ["grant_type", "refresh_token"],
+        ["refresh_token", credential.token],
+        ["client_id", "tenon"],
+        ...named,
+        ["scope", scopes.join(" ")],
+      ];
       const headers = { "content-type": "application/x-www-form-urlencoded" };
       const body = Buffer.from(new URLSearchParams(form).toString());
       answer = await this.#once(realm, { method: "POST", headers, body }, signal, undefined);
     } else {
-      for (const [name, value] of Object.entries(query)) realm.searchParams.append(name, value);
+      for (const [name, value] of named) realm.searchParams.append(name, value);
+      for (const scope of scopes) realm.searchParams.append("scope", scope);
       const authorization = credential?.kind === "basic" ? basic(credential) : undefined;
       answer = await this.#once(realm, { method: "GET" }, signal, authorization);
     }

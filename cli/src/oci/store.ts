@@ -5,6 +5,7 @@ import { mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { systemReason, TenonError } from "../errors.ts";
 import { type Descriptor, digestOf } from "./artifact.ts";
+import { parseReference } from "./reference.ts";
 
 /** A signature and the text that it signs. */
 interface KeptSignature {
@@ -12,9 +13,12 @@ interface KeptSignature {
   readonly signature: Buffer;
 }
 
+/** Bytes, or a function that yields them in pieces. */
+type Content = Uint8Array | (() => AsyncIterable<Uint8Array>);
+
 /**
- * The folder `oci` of a cache folder: `blobs/<hex>` for manifests and configurations, `components/<hex>/<name>.wasm`, and
- * `signatures/<hex>.json`.
+ * The folder `oci` of a cache folder: `blobs/<hex>` for manifests, configurations and engines, `components/<hex>/<name>.wasm`,
+ * `signatures/<hex>.json`, and `repositories/<hex>.json` for the places of an engine.
  */
 export class Store {
   readonly #folder: string;
@@ -40,9 +44,7 @@ export class Store {
 
   /** @throws TenonError `WRITE` */
   async write(digest: string, bytes: Uint8Array): Promise<void> {
-    await this.#replace(this.#blobFile(digest), async function* () {
-      yield bytes;
-    });
+    await this.#replace(this.#blobFile(digest), bytes);
   }
 
   /** Returns whether the file of a component exists and matches its descriptor. */
@@ -61,12 +63,12 @@ export class Store {
   }
 
   /**
-   * Writes the file of a component. It appears only when it is complete and `pieces` has ended without an error.
+   * Writes the file of a component. It appears only when it is complete and its pieces have ended without an error.
    *
-   * @throws TenonError `WRITE`, or an error of `pieces`
+   * @throws TenonError `WRITE`, or an error of the pieces
    */
-  async writeComponent(layer: Descriptor, name: string, pieces: () => AsyncIterable<Uint8Array>): Promise<void> {
-    await this.#replace(this.componentFile(layer, name), pieces);
+  async writeComponent(layer: Descriptor, name: string, content: Content): Promise<void> {
+    await this.#replace(this.componentFile(layer, name), content);
   }
 
   /** Reads the kept signature of a manifest. Anyone could have written it, so the caller verifies it. */
@@ -83,9 +85,37 @@ export class Store {
   /** @throws TenonError `WRITE` */
   async writeSignature(digest: string, { payload, signature }: KeptSignature): Promise<void> {
     const text = JSON.stringify({ payload: payload.toString("base64"), signature: signature.toString("base64") });
-    await this.#replace(this.#signatureFile(digest), async function* () {
-      yield Buffer.from(text);
-    });
+    await this.#replace(this.#signatureFile(digest), Buffer.from(text));
+  }
+
+  /** Returns the repository of a registry that got a blob last. */
+  async readRepository(digest: string, registry: string): Promise<string | undefined> {
+    const repository = (await this.#repositories(digest))[registry];
+    if (typeof repository !== "string") return undefined;
+    try {
+      return parseReference(`${registry}/${repository}@${digest}`).repository;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** @throws TenonError `WRITE` */
+  async writeRepository(digest: string, registry: string, repository: string): Promise<void> {
+    const all = { ...(await this.#repositories(digest)), [registry]: repository };
+    await this.#replace(this.#repositoriesFile(digest), Buffer.from(JSON.stringify(all)));
+  }
+
+  async #repositories(digest: string): Promise<Readonly<Record<string, unknown>>> {
+    await this.#check();
+    try {
+      return Object(JSON.parse(await readFile(this.#repositoriesFile(digest), "utf8")));
+    } catch {
+      return {};
+    }
+  }
+
+  #repositoriesFile(digest: string): string {
+    return join(this.#folder, "repositories", `${hexOf(digest)}.json`);
   }
 
   #signatureFile(digest: string): string {
@@ -111,7 +141,7 @@ export class Store {
     );
   }
 
-  async #replace(file: string, pieces: () => AsyncIterable<Uint8Array>): Promise<void> {
+  async #replace(file: string, content: Content): Promise<void> {
     const temporary = `${file}.${randomBytes(8).toString("hex")}.partial`;
     const refused = (error: unknown) =>
       new TenonError(
@@ -126,7 +156,7 @@ export class Store {
         (error) => Promise.reject(refused(error)),
       );
       try {
-        for await (const piece of pieces())
+        for await (const piece of typeof content === "function" ? content() : [content])
           await handle.writeFile(piece).catch((error) => Promise.reject(refused(error)));
         await handle.sync();
       } finally {

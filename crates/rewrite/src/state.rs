@@ -146,6 +146,22 @@ impl<'a> EngineModule<'a> {
         Ok((state, digest.finalize().into()))
     }
 
+    /// Returns the engine without its state: the contents of the sections that a snapshot leaves as they are. All components
+    /// of one engine have the same.
+    ///
+    /// # Errors
+    ///
+    /// When a section is malformed.
+    pub fn without_state(&self) -> Result<Vec<u8>, StateError> {
+        let mut fixed = Vec::with_capacity(self.content(self.path.len()).len());
+        for section in self.sections()? {
+            if !matches!(section.id, CUSTOM | MEMORY | GLOBAL | DATA_COUNT | DATA) {
+                fixed.extend_from_slice(&self.bytes[section.content]);
+            }
+        }
+        Ok(fixed)
+    }
+
     fn section(&self, id: u8) -> Result<Option<BinaryReader<'a>>, StateError> {
         let section = self.sections()?.into_iter().find(|section| section.id == id);
         Ok(section.map(|section| section.reader(self.bytes)))
