@@ -16,6 +16,7 @@ mod limits;
 mod loading;
 mod modules;
 mod shared;
+mod sharing;
 mod streams;
 
 /// A runtime of the given components; the folder holds their files.
