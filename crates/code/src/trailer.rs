@@ -48,7 +48,7 @@ pub(crate) struct StateTrailer {
     /// Address of the image in the memory, and initial size of the memory.
     pub(crate) start: u64,
     pub(crate) size: u64,
-    /// Digest that identifies the shared code. Code before the image in the same file has the digest of its bytes.
+    /// Digest that identifies the shared code (`TakenApart::group`).
     pub(crate) group: [u8; 32],
 }
 
