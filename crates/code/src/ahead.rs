@@ -1,22 +1,27 @@
 //! Code compiled ahead of time, in a file of its own.
 //!
-//! The file has the code as it is in the cache, and a trailer that names the compiler's version and the processor. Machine
-//! code cannot be verified, and runs outside the sandbox. So a file is loaded only when the operator trusts it. The trailer
+//! The file has shared code and the image of a component's memory, as the cache has them in two files, and a trailer that
+//! names the compiler's version and the processor. Files with the same code share it in a process. Machine code cannot be verified, and runs outside the sandbox. So a file is loaded only when the operator trusts it. The trailer
 //! finds mistakes: incomplete or damaged files, and files of another version.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
+use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 use tenon_cpu::Cpu;
-use tenon_trusted_folder::digest;
+use tenon_trusted_folder::{digest, hex};
 use wasmtime::component::Component;
 use wasmtime::{Config, Engine, Result};
 
 use crate::code::Code;
+use crate::compile::{TakenApart, unfit};
 use crate::compiler::Compiler;
-use crate::store::{FORMAT_VERSION, image_of, opened, unstored};
+use crate::image::{Image, PAGE};
+use crate::machine::{self, Machine};
+use crate::store::{FORMAT_VERSION, checked, image_at, opened, state_trailer};
+use crate::trailer::StateTrailer;
 
 /// Last bytes of a file.
 const MAGIC: &[u8; 8] = b"tenoncwa";
@@ -62,7 +67,7 @@ pub enum AheadError {
 /// As for [`compile`](crate::compile).
 pub fn compile_ahead(mut config: Config, cpu: &Cpu, component: &[u8], compiler: &Compiler) -> Result<Vec<u8>> {
     cpu.configure(&mut config)?;
-    let mut file = unstored(&Engine::new(&config)?, component, compiler)?;
+    let mut file = content(&Engine::new(&config)?, component, compiler)?;
     let trailer =
         Trailer { code: file.len() as u64, digest: Sha256::digest(&file).into(), cpu: cpu.name().to_string() };
     file.extend(trailer.bytes());
@@ -89,14 +94,54 @@ pub unsafe fn load_ahead(engine: &Engine, path: &Path) -> io::Result<std::result
     if digest(&mut (&mut file).take(trailer.code))? != trailer.digest {
         return Ok(Err(AheadError::Damaged));
     }
+    let state = state_trailer(&mut file, Some(trailer.code))?;
     // SAFETY: the caller's promise.
-    let component = unsafe { Component::deserialize_file(engine, path) };
-    let code = component.and_then(|component| {
-        // SAFETY: the caller's promise.
-        let image = unsafe { image_of(file, trailer.code) }?;
-        Ok(Code::mapped(component, image))
-    });
+    let map = || unsafe { Component::deserialize_file(engine, path) };
+    let code = match state {
+        Some(state) => {
+            // As in the cache, code with this digest serves all components that differ in their memory only.
+            let machines = machine::entry(format!("ahead {}", hex(&state.group)));
+            let mut machines = machines.lock();
+            let machine = match machines.find(engine, state.size) {
+                Some(machine) => Ok(machine),
+                None => {
+                    let behind = file.metadata()?.len().saturating_sub(state.offset);
+                    let machine =
+                        map().and_then(|component| Machine::shared(component, true, usize::try_from(behind)?));
+                    machine.map(|machine| machines.add(machine))
+                }
+            };
+            machine.and_then(|machine| {
+                // SAFETY: the caller's promise.
+                let image = unsafe { image_at(file, &state, &machine) }?;
+                Ok(Code::new(machine, Some(image)))
+            })
+        }
+        None => map().map(|component| Code::new(Arc::new(Machine::whole(component, true)), None)),
+    };
     Ok(code.map_err(|error| AheadError::Cpu { cpu: trailer.cpu, reason: format!("{error:#}") }))
+}
+
+/// Returns the code of a component, with its state.
+fn content(engine: &Engine, bytes: &[u8], compiler: &Compiler) -> Result<Vec<u8>> {
+    let component = checked(bytes)?;
+    let compiled = compiler.run(engine, component)?;
+    if !compiled.takes_state {
+        return Ok(compiled.code);
+    }
+    let apart = TakenApart::of(component)?;
+    if tenon_memory::is_portable() {
+        return compiled.whole(&apart);
+    }
+    let mut content = compiled.shared(&apart)?;
+    drop(compiled);
+    let image = Image::of(&apart.state, PAGE as u64).ok_or_else(unfit)?;
+    let (offset, length) = (content.len() as u64, image.bytes.len() as u64);
+    let group = apart.group();
+    let trailer = StateTrailer { offset, length, start: image.offset, size: apart.state.size(), group };
+    content.extend(image.bytes);
+    content.extend(trailer.encode());
+    Ok(content)
 }
 
 /// Bytes behind the code.
@@ -212,6 +257,32 @@ mod tests {
         let echo = compile_ahead(config(), &Cpu::native(), &tenon_fixtures::echo(200), &here()).unwrap();
         let loaded = loaded(&echo).unwrap();
         assert!(loaded.component().get_export_index(None, "sdk:core/handler@0.1.0").is_some());
+    }
+
+    #[tokio::test]
+    async fn files_with_the_same_code_share_it_in_a_process() {
+        let folder = tempfile::tempdir().unwrap();
+        let engine = Engine::new(&config()).unwrap();
+        let load = |pages, global, byte: &[u8]| {
+            let component = snapshot(pages, global, &[(5_000, byte)]);
+            let file = compile_ahead(config(), &Cpu::native(), &component, &here()).unwrap();
+            let path = folder.path().join(format!("{pages} {global} {byte:?}"));
+            std::fs::write(&path, file).unwrap();
+            // SAFETY: the file is what this test compiled, and nobody else writes to it.
+            unsafe { load_ahead(&engine, &path) }.unwrap().unwrap()
+        };
+        let (one, two, larger) = (load(2, 7, b"a"), load(2, 7, b"b"), load(3, 7, b"c"));
+        for same in [&two, &larger] {
+            assert_eq!(same.component().image_range() == one.component().image_range(), !tenon_memory::is_portable());
+        }
+        // Other globals, and a smaller memory than that of the code that is loaded.
+        for other in [load(2, 8, b"d"), load(1, 7, b"d")] {
+            assert!(other.component().image_range() != one.component().image_range());
+            assert_eq!(byte(&other).await, 100);
+        }
+        assert_eq!((byte(&one).await, byte(&two).await, byte(&larger).await), (97, 98, 99));
+        drop(one);
+        assert_eq!(byte(&two).await, 98);
     }
 
     #[test]

@@ -1,12 +1,13 @@
-//! Puts another state into compiled code.
+//! Takes the state out of compiled code, or puts another one in.
 //!
 //! Compiled code does not depend on the content of a module's memory or on the values of its mutable globals. wasmtime
 //! records both beside the code (`wasmtime-environ`, the crate that its compiler and its runtime share). The memory may
 //! only grow, because the compiler may have omitted bounds checks below its initial size.
 //!
-//! wasmtime would map the engine's memory in its own pool only. So that memory becomes an image, which a trailer of the
-//! file describes. The caller that instantiates the component provides it (`tenon-memory`). The memories of other
-//! modules are initialized by copying, as wasmtime does where it cannot map.
+//! wasmtime would map the engine's memory in its own pool only. So shared code has no content for that memory: it is an
+//! image in another file. The caller that instantiates the component provides it (`tenon-memory`). The memories of other
+//! modules are initialized by copying, as wasmtime does where it cannot map. In portable mode no memory is mapped, so
+//! each component's code gets its own state.
 //!
 //! Each compiled component is checked for this. Its code serves other states only after [`reproduces`] has put its own
 //! state into it and has got the compiler's output, byte for byte.
@@ -20,63 +21,41 @@ use wasmtime_environ::{
 use crate::elf::{self, Section};
 use crate::image::Image;
 
-/// First bytes of a trailer.
-const MAGIC: &[u8; 8] = b"tenonimg";
-
-/// Position of the engine's memory image in the file and in the memory, and the size of that memory. All are bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ImageTrailer {
-    pub(crate) offset: u64,
-    pub(crate) length: u64,
-    pub(crate) start: u64,
-    pub(crate) size: u64,
-}
-
-impl ImageTrailer {
-    /// Length of a trailer.
-    pub(crate) const LENGTH: usize = 40;
-
-    fn encode(self) -> [u8; Self::LENGTH] {
-        let mut trailer = [0; Self::LENGTH];
-        let words = [u64::from_le_bytes(*MAGIC), self.offset, self.length, self.start, self.size];
-        for (bytes, word) in trailer.chunks_exact_mut(8).zip(words) {
-            bytes.copy_from_slice(&word.to_le_bytes());
-        }
-        trailer
-    }
-
-    /// Parses the trailer of a file, if it has one.
-    pub(crate) fn of(trailer: &[u8; Self::LENGTH]) -> Option<Self> {
-        let (words, _) = trailer.as_chunks::<8>();
-        let number = |index: usize| words.get(index).map(|bytes| u64::from_le_bytes(*bytes));
-        let trailer = Self { offset: number(1)?, length: number(2)?, start: number(3)?, size: number(4)? };
-        (words.first() == Some(MAGIC)).then_some(trailer)
-    }
-}
-
 /// The parts of compiled code that change.
 struct Parts {
     info: Vec<u8>,
     data: Vec<u8>,
-    /// Position of the image in the data.
-    image: Option<ImageTrailer>,
 }
 
 /// Puts a state into the compiled code of a component with the same digest. `module` is the number of the engine among
 /// the core modules. None when the state does not fit.
 pub(crate) fn with_state(code: &[u8], module: u32, state: &State<'_>) -> Option<Vec<u8>> {
+    with_parts(code, module, state, false)
+}
+
+/// Takes the content of the engine's memory out of the compiled code of a component, whose state is given. The code
+/// then serves all states with the same globals and a memory that is not smaller. None when no image can back the
+/// memory.
+pub(crate) fn without_image(code: &[u8], module: u32, state: &State<'_>) -> Option<Vec<u8>> {
+    with_parts(code, module, state, true)
+}
+
+fn with_parts(code: &[u8], module: u32, state: &State<'_>, apart: bool) -> Option<Vec<u8>> {
     let (info, data) = located(code)?;
-    // An image apart is mapped by `tenon-memory`; otherwise wasmtime initializes the memory.
-    let apart = !tenon_memory::is_portable();
     let parts = parts(code, &info, &data, module, state, apart)?;
-    let mut made = elf::with_contents(code, &[(&data, &parts.data), (&info, &parts.info)])?;
-    if !apart {
-        return Some(made);
+    elf::with_contents(code, &[(&data, &parts.data), (&info, &parts.info)])
+}
+
+/// Puts other values of the mutable globals into the result of [`without_image`].
+pub(crate) fn with_globals(code: &[u8], module: u32, globals: &[(u32, Global)]) -> Option<Vec<u8>> {
+    let (info, _) = located(code)?;
+    let mut artifacts: ComponentArtifacts = postcard::from_bytes(code.get(info.content.clone())?).ok()?;
+    let restorable = exports_restore(&artifacts);
+    let entered = &mut artifacts.static_modules.get_mut(StaticModuleIndex::from_u32(module))?.module;
+    if !enter_globals(entered, globals, restorable)? {
+        return None;
     }
-    let trailer = parts.image?;
-    let offset = elf::section(&made, obj::ELF_WASM_DATA)?.content.start as u64 + trailer.offset;
-    made.extend(ImageTrailer { offset, ..trailer }.encode());
-    Some(made)
+    elf::with_contents(code, &[(&info, &postcard::to_allocvec(&artifacts).ok()?)])
 }
 
 /// Returns whether putting the code's own state into it again gives what the compiler wrote.
@@ -110,7 +89,7 @@ fn located(code: &[u8]) -> Option<(Section, Section)> {
     Some((elf::section(code, obj::ELF_WASMTIME_INFO)?, elf::section(code, obj::ELF_WASM_DATA)?))
 }
 
-/// Builds the parts with a state put in. The image stands `apart`, or where the compiler puts it.
+/// Builds the parts with a state put in. The image is left out when it stands `apart`.
 fn parts(code: &[u8], info: &Section, data: &Section, module: u32, state: &State<'_>, apart: bool) -> Option<Parts> {
     let page = data.alignment;
     let mut artifacts: ComponentArtifacts = postcard::from_bytes(code.get(info.content.clone())?).ok()?;
@@ -119,35 +98,28 @@ fn parts(code: &[u8], info: &Section, data: &Section, module: u32, state: &State
     let engine = StaticModuleIndex::from_u32(module);
     let restorable = exports_restore(&artifacts);
     let entered = &mut artifacts.static_modules.get_mut(engine)?.module;
-    let globals = if restorable { twice(entered, &state.globals)? } else { state.globals.clone() };
-    if !enter(entered, state, &globals, &image) {
+    if !enter(entered, state, &image) || !enter_globals(entered, &state.globals, restorable)? {
         return None;
     }
     if apart && !is_alone(&artifacts, engine, state.pages) {
         return None;
     }
     let mut laid_out = Vec::new();
-    let mut trailer = None;
     for (index, info) in &mut artifacts.static_modules {
         let module = &mut info.module;
         // Mapped data starts a page; copied data is packed.
         let alignment = if module.memory_initialization.is_segmented() { 1 } else { usize::try_from(page).ok()? };
         laid_out.resize(laid_out.len().next_multiple_of(alignment), 0);
         for (piece, range) in module.runtime_data.values_mut().enumerate() {
-            let bytes = if index == engine && piece == 0 && !image.bytes.is_empty() {
-                &image.bytes[..]
-            } else {
-                old.get(range.start as usize..range.end as usize)?
+            let bytes = match (index == engine && piece == 0, apart) {
+                // The module itself has nothing to copy.
+                (true, true) => &[],
+                (true, false) => &image.bytes[..],
+                (false, _) => old.get(range.start as usize..range.end as usize)?,
             };
             let start = u32::try_from(laid_out.len()).ok()?;
             laid_out.extend_from_slice(bytes);
             *range = start..u32::try_from(laid_out.len()).ok()?;
-            if apart && index == engine && piece == 0 {
-                let (length, size) = (bytes.len() as u64, state.pages.checked_mul(64 * 1024)?);
-                trailer = Some(ImageTrailer { offset: start.into(), length, start: image.offset, size });
-                // The module itself has nothing to copy.
-                *range = start..start;
-            }
         }
         if apart {
             module.memory_initialization = MemoryInitialization::Segmented;
@@ -160,7 +132,7 @@ fn parts(code: &[u8], info: &Section, data: &Section, module: u32, state: &State
             }
         }
     }
-    Some(Parts { info: postcard::to_allocvec(&artifacts).ok()?, data: laid_out, image: trailer })
+    Some(Parts { info: postcard::to_allocvec(&artifacts).ok()?, data: laid_out })
 }
 
 /// Returns whether the engine is instantiated once, and no other module defines a memory of as many pages. An image
@@ -186,8 +158,8 @@ fn twice(module: &Module, globals: &[(u32, Global)]) -> Option<Vec<(u32, Global)
     Some(globals.iter().copied().chain(twins).collect())
 }
 
-/// Writes a state into the records of a module. False when the module is of another kind.
-fn enter(module: &mut Module, state: &State<'_>, globals: &[(u32, Global)], image: &Image) -> bool {
+/// Writes the memory of a state into the records of a module. False when the module is of another kind.
+fn enter(module: &mut Module, state: &State<'_>, image: &Image) -> bool {
     let memory = MemoryIndex::new(0);
     let Some(plan) = module.memories.get_mut(memory) else { return false };
     if state.pages < plan.limits.min || plan.limits.max.is_some_and(|most| state.pages > most) {
@@ -200,7 +172,14 @@ fn enter(module: &mut Module, state: &State<'_>, globals: &[(u32, Global)], imag
         Some(Some((offset, piece))) if piece.index() == 0 && !image.bytes.is_empty() => *offset = image.offset,
         _ => return false,
     }
-    globals.iter().all(|(index, value)| {
+    true
+}
+
+/// Writes the values of mutable globals into the records of a module, and those of their twins if it is `restorable`.
+/// False when the module is of another kind.
+fn enter_globals(module: &mut Module, globals: &[(u32, Global)], restorable: bool) -> Option<bool> {
+    let globals = if restorable { twice(module, globals)? } else { globals.to_vec() };
+    let entered = globals.iter().all(|(index, value)| {
         let noted = module.global_initializers.iter_mut().find(|(noted, _)| noted.index() == *index as usize);
         let Some((_, noted)) = noted else { return false };
         match (&noted, value) {
@@ -211,7 +190,8 @@ fn enter(module: &mut Module, state: &State<'_>, globals: &[(u32, Global)], imag
             _ => return false,
         }
         true
-    })
+    });
+    Some(entered)
 }
 
 #[cfg(test)]
@@ -253,20 +233,20 @@ mod tests {
         }
     }
 
+    /// Returns whether a file has these bytes somewhere.
+    fn has(file: &[u8], bytes: &[u8]) -> bool {
+        file.windows(bytes.len()).any(|window| window == bytes)
+    }
+
     #[test]
-    fn an_image_is_apart_and_described_by_a_trailer() {
+    fn shared_code_has_no_content_of_the_memory() {
         let engine = Engine::default();
-        let bytes = snapshot(2, 7, &[(5_000, b"abc"), (20_000, b"d")]);
+        let bytes = snapshot(2, 7, &[(5_000, b"a memory's content"), (20_000, b"d")]);
         let code = engine.precompile_component(&bytes).unwrap();
         let found = EngineModule::find(&bytes).unwrap();
         let (state, _) = found.take_apart().unwrap();
-        let trailer = |code: &[u8]| ImageTrailer::of(code.last_chunk().unwrap());
-        assert_eq!(trailer(&code), None);
-        let made = with_state(&code, found.module, &state).unwrap();
-        let ImageTrailer { offset, length, start, size } = trailer(&made).unwrap();
-        assert_eq!((length, start, size), (16_384, 4_096, 131_072));
-        let image = &made[usize::try_from(offset).unwrap()..][..16_384];
-        assert_eq!((&image[904..907], image[15_904]), (&b"abc"[..], b'd'));
+        let made = without_image(&code, found.module, &state).unwrap();
+        assert!(has(&code, b"a memory's content") && !has(&made, b"a memory's content"));
         for made in [made, without_images(&code).unwrap()] {
             let (info, _) = located(&made).unwrap();
             let artifacts: ComponentArtifacts = postcard::from_bytes(&made[info.content]).unwrap();
@@ -274,6 +254,34 @@ mod tests {
             assert!(artifacts.static_modules.values().all(|module| segmented(&module.module)));
         }
         assert!(without_images(b"no code").is_none());
+    }
+
+    /// Shared code of components with equal globals is described alike, and that of others after a change of the globals.
+    /// Only the start function, which has nothing to copy, has the address of the first component's image.
+    #[test]
+    fn shared_code_differs_in_globals_only() {
+        let engine = Engine::default();
+        let shared = |pages, global, data: &[(u32, &[u8])]| {
+            let bytes = snapshot(pages, global, data);
+            let found = EngineModule::find(&bytes).unwrap();
+            let (state, _) = found.take_apart().unwrap();
+            let code = engine.precompile_component(&bytes).unwrap();
+            let made = without_image(&code, found.module, &state).unwrap();
+            (made, found.module, state.globals)
+        };
+        let described = |code: &[u8]| {
+            let (info, data) = located(code).unwrap();
+            [code[info.content].to_vec(), code[data.content].to_vec()]
+        };
+        let (one, module, _) = shared(2, 7, &[(5_000, b"a")]);
+        assert!(described(&one) == described(&shared(2, 7, &[(9_000, b"b"), (70_000, b"c")]).0));
+        let (other, _, globals) = shared(2, 8, &[(5_000, b"a")]);
+        assert!(described(&one) != described(&other));
+        assert!(with_globals(&one, module, &globals).unwrap() == other);
+        for wrong in [vec![(9, Global::I32(1))], vec![(1, Global::I64(1))]] {
+            assert!(with_globals(&one, module, &wrong).is_none(), "{wrong:?}");
+        }
+        assert!(with_globals(b"no code", module, &globals).is_none());
     }
 
     #[test]
@@ -312,7 +320,9 @@ mod tests {
         let other = State { globals: vec![(1, Global::I64(1))], ..state.clone() };
         let none = State { segments: Vec::new(), ..state };
         for state in [smaller, beyond, other, none] {
-            assert!(with_state(&code, found.module, &state).is_none(), "{state:?}");
+            for put in [with_state, without_image] {
+                assert!(put(&code, found.module, &state).is_none(), "{state:?}");
+            }
         }
         assert!(with_state(b"no code", 0, &State::default()).is_none());
     }

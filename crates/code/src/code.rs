@@ -1,31 +1,31 @@
-//! A component with its machine code and the code's memory.
+//! A component with its machine code and its memory.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tenon_memory::Image;
 use wasmtime::component::Component;
 
+use crate::machine::Machine;
+
 /// A component that is ready to be linked.
 pub struct Code {
-    component: Component,
+    machine: Arc<Machine>,
     image: Option<Arc<Image>>,
-    /// True when the code is mapped from a file.
-    mapped: bool,
+    /// True when this component counts as a user of its machine code.
+    used: AtomicBool,
 }
 
 impl Code {
-    pub(crate) fn compiled(component: Component, image: Option<Image>) -> Self {
-        Self { component, image: image.map(Arc::new), mapped: false }
+    pub(crate) fn new(machine: Arc<Machine>, image: Option<Image>) -> Self {
+        machine.enter();
+        Self { machine, image: image.map(Arc::new), used: AtomicBool::new(true) }
     }
 
-    pub(crate) fn mapped(component: Component, image: Option<Image>) -> Self {
-        Self { component, image: image.map(Arc::new), mapped: true }
-    }
-
-    /// The component.
+    /// The component. Components that differ only in their memory have the same one.
     #[must_use]
     pub fn component(&self) -> &Component {
-        &self.component
+        self.machine.component()
     }
 
     /// Returns the initial content of the engine's memory. The caller that instantiates the component has to provide it
@@ -35,32 +35,32 @@ impl Code {
         self.image.as_ref()
     }
 
-    /// Releases the code's resident memory in this process. Code that runs afterwards is mapped again, page by page,
-    /// from the system's cache of the file. Does nothing unless the code is mapped from a file.
-    pub fn release(&self) {
-        if !self.mapped || tenon_memory::is_portable() {
-            return;
+    /// Counts the component as a user of its machine code, as a new one is.
+    pub fn resume(&self) {
+        if !self.used.swap(true, Ordering::Relaxed) {
+            self.machine.enter();
         }
+    }
+
+    /// Releases the component's resident memory in this process, and that of the machine code unless another component
+    /// uses it. Memory that is used afterwards is mapped again, page by page, from the system's cache of the file. Code
+    /// that is not mapped from a file stays resident.
+    pub fn release(&self) {
         if let Some(image) = &self.image {
             image.release();
         }
-        #[cfg(target_os = "linux")]
-        self.release_code();
+        self.leave();
     }
 
-    #[cfg(target_os = "linux")]
-    fn release_code(&self) {
-        use rustix::mm::{Advice, madvise};
-
-        let image = self.component.image_range();
-        let length = image.end.addr() - image.start.addr();
-        // SAFETY: this is a private mapping of a whole file, so it starts at a page. wasmtime accepts no code that
-        // needs relocation, writes nothing to it and makes it read-only. So no page differs from the file's. The file
-        // does not change, because files here are replaced and never written to. A read of a dropped page finds the
-        // same bytes.
-        let released = unsafe { madvise(image.start.cast_mut().cast(), length, Advice::LinuxDontNeed) };
-        if let Err(error) = released {
-            tracing::debug!("the memory of compiled code cannot be released: {error}");
+    fn leave(&self) {
+        if self.used.swap(false, Ordering::Relaxed) {
+            self.machine.leave();
         }
+    }
+}
+
+impl Drop for Code {
+    fn drop(&mut self) {
+        self.leave();
     }
 }

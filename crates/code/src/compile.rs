@@ -1,9 +1,11 @@
 //! Compiles a component.
 
-use tenon_rewrite::{EngineModule, RESTORE, State, StateError, with_restore};
+use sha2::{Digest, Sha256};
+use tenon_rewrite::{EngineModule, Global, RESTORE, State, StateError, with_restore};
 use wasmtime::{Engine, Result};
 
 use crate::artifact;
+use crate::trailer::MachineTrailer;
 use crate::validate::{features, validate};
 
 /// Code of a component.
@@ -14,11 +16,60 @@ pub(crate) struct Compiled {
     pub(crate) takes_state: bool,
 }
 
-/// Takes a component apart: the number of its engine among the core modules, its state, and the digest of the rest.
-pub(crate) fn taken_apart(component: &[u8]) -> Result<(u32, State<'_>, [u8; 32]), StateError> {
-    let found = EngineModule::find(component)?;
-    let (state, digest) = found.take_apart()?;
-    Ok((found.module, state, digest))
+/// A component that was taken apart.
+pub(crate) struct TakenApart<'a> {
+    /// Number of its engine among the core modules.
+    pub(crate) module: u32,
+    pub(crate) state: State<'a>,
+    /// Digest of everything but the state.
+    pub(crate) rest: [u8; 32],
+}
+
+impl<'a> TakenApart<'a> {
+    pub(crate) fn of(component: &'a [u8]) -> Result<Self, StateError> {
+        let found = EngineModule::find(component)?;
+        let (state, rest) = found.take_apart()?;
+        Ok(Self { module: found.module, state, rest })
+    }
+
+    /// Returns the digest that identifies code with the values of its mutable globals.
+    pub(crate) fn group(&self) -> [u8; 32] {
+        let mut digest = Sha256::new();
+        digest.update(self.rest);
+        for (index, value) in &self.state.globals {
+            let (kind, bits) = match value {
+                Global::I32(value) => (0, u64::from(value.cast_unsigned())),
+                Global::I64(value) => (1, value.cast_unsigned()),
+                Global::F32(bits) => (2, u64::from(*bits)),
+                Global::F64(bits) => (3, *bits),
+            };
+            digest.update(index.to_le_bytes());
+            digest.update([kind]);
+            digest.update(bits.to_le_bytes());
+        }
+        digest.finalize().into()
+    }
+}
+
+impl Compiled {
+    /// Returns the code with the component's own state (portable mode).
+    pub(crate) fn whole(self, apart: &TakenApart<'_>) -> Result<Vec<u8>> {
+        if !self.takes_state {
+            return Ok(self.code);
+        }
+        artifact::with_state(&self.code, apart.module, &apart.state).ok_or_else(unfit)
+    }
+
+    /// Returns the code for all states with the component's globals.
+    pub(crate) fn shared(&self, apart: &TakenApart<'_>) -> Result<Vec<u8>> {
+        let mut code = artifact::without_image(&self.code, apart.module, &apart.state).ok_or_else(unfit)?;
+        MachineTrailer { declared: apart.state.size() }.append(&mut code);
+        Ok(code)
+    }
+}
+
+pub(crate) fn unfit() -> wasmtime::Error {
+    wasmtime::format_err!("the compiled code does not take the component's state")
 }
 
 /// Validates and compiles a component that was screened. Time and memory depend on the component; `Compiler` limits
@@ -51,7 +102,8 @@ pub(crate) fn compile(engine: &Engine, component: &[u8]) -> Result<Compiled> {
 fn takes_state(component: &[u8], compiled: &[u8]) -> bool {
     let Ok(found) = EngineModule::find(component) else { return false };
     let Ok((state, _)) = found.take_apart() else { return false };
+    let prepare = if tenon_memory::is_portable() { artifact::with_state } else { artifact::without_image };
     matches!(found.names_fixed_data_only(), Ok(true))
         && artifact::reproduces(compiled, found.module, &state)
-        && artifact::with_state(compiled, found.module, &state).is_some()
+        && prepare(compiled, found.module, &state).is_some()
 }

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-/// Builds a component that returns the byte at 5,000 and its global, with this state: pages, global, data.
+/// Builds a component that returns the byte at 5,000, its global and its memory's size, and grows its memory, with this
+/// state: pages, global, data.
 pub(crate) fn snapshot(pages: u32, global: i32, data: &[(u32, &[u8])]) -> Vec<u8> {
     with("", pages, global, data)
 }
@@ -25,11 +26,15 @@ pub(crate) fn with(more: &str, pages: u32, global: i32, data: &[(u32, &[u8])]) -
                (data $passive "passive")
                (func (export "byte") (result i32) (i32.load8_u (i32.const 5000)))
                (func (export "global") (result i32) (global.get $changes))
+               (func (export "pages") (result i32) (memory.size))
+               (func (export "grow") (param i32) (result i32) (memory.grow (local.get 0)))
                (func (export "init") (memory.init $passive (i32.const 0) (i32.const 0) (i32.const 7)))
                {segments})
              (core instance $i (instantiate $engine))
              (func (export "byte") (result u32) (canon lift (core func $i "byte")))
-             (func (export "global") (result u32) (canon lift (core func $i "global"))))"#
+             (func (export "global") (result u32) (canon lift (core func $i "global")))
+             (func (export "pages") (result u32) (canon lift (core func $i "pages")))
+             (func (export "grow") (param "pages" u32) (result s32) (canon lift (core func $i "grow"))))"#
     );
     wat::parse_str(text).unwrap()
 }

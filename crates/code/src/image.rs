@@ -2,6 +2,9 @@
 
 use tenon_rewrite::State;
 
+/// Alignment of an image, in the file and in the memory: the largest page of systems with this processor.
+pub(crate) const PAGE: usize = if cfg!(target_arch = "x86_64") { 4096 } else { 64 * 1024 };
+
 /// Largest image in bytes; larger content is left to the compiler.
 const MOST: u64 = 64 * 1024 * 1024;
 
@@ -16,7 +19,7 @@ impl Image {
     /// Lays out the segments as wasmtime's compiler does: cuts surrounding zeros off, then widens to whole pages. None
     /// when a segment does not fit into the memory, or the image is too large.
     pub(crate) fn of(state: &State<'_>, page: u64) -> Option<Self> {
-        let size = state.pages.checked_mul(64 * 1024)?;
+        let size = state.size();
         // The compiler places data before it cuts zeros off; the result is the same.
         let nonzero = state.segments.iter().filter_map(|segment| {
             let first = segment.data.iter().position(|byte| *byte != 0)? as u64;

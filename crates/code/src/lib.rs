@@ -8,9 +8,9 @@
 //!  component ─► store ─► the entry for these bytes, mapped from disk
 //!                    └─► screen: depths, counts and sizes, before any other code reads the bytes
 //!                    └─► state: the parts that a snapshot changes, and a digest of everything else
-//!                          ├─► artifact: the code for that digest with this state put in, and stored
+//!                          ├─► machine: the code for that digest, loaded once; only the memory's image is stored
 //!                          └─► the compiler, in a separate process: validates the component, adds the function that
-//!                              restores its instances, compiles; the next component with that digest reuses its code
+//!                              restores its instances, compiles; the next component with that digest shares its code
 //! ```
 
 mod ahead;
@@ -23,7 +23,9 @@ mod elf;
 #[cfg(test)]
 mod fixture;
 mod image;
+mod machine;
 mod store;
+mod trailer;
 mod validate;
 
 pub use ahead::{AheadError, compile_ahead, load_ahead};

@@ -1,36 +1,53 @@
-//! Loads a component's code: from disk, from the code of a component that differs only in its state, or from the
+//! Loads a component's code: from disk, with the code of a component that differs only in its state, or from the
 //! compiler.
+//!
+//! ```text
+//!  <digest of a component>.image    its memory, and the digest of its shared code
+//!  <digest of shared code>.shared   machine code for all components that differ only in their memory
+//!  <digest of the rest>.template    a second name of shared code: it is the source of code with other globals
+//!  <digest of a component>.cwasm    machine code of one component that shares none
+//! ```
+//!
+//! Each name also has the cache format and the engine's version and configuration. A file that is missing costs time:
+//! the next one in this list takes its place, and then the compiler.
 
+mod shared;
+
+pub(crate) use shared::{image_at, state_trailer};
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::sync::Arc;
 
 use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
-use tenon_memory::Image;
 use tenon_rewrite::inner_handler;
 use tenon_trusted_folder::{Folder, digest, hex};
 use wasmtime::component::Component;
 use wasmtime::{Engine, Result};
 
-use crate::artifact::{self, ImageTrailer};
+use crate::artifact;
 use crate::code::Code;
-use crate::compile::{Compiled, taken_apart};
+use crate::compile::TakenApart;
 use crate::compiler::Compiler;
+use crate::image;
+use crate::machine::Machine;
 
 /// Cache format version; bump it when code generation or validation changes.
-pub(crate) const FORMAT_VERSION: u32 = 5;
+pub(crate) const FORMAT_VERSION: u32 = 6;
 
-/// Extension of a component's code, and the number kept beyond those that a server uses. Each save in `tenon dev` makes
-/// one of 40 MB.
+/// Extensions of a component's code, of its state, and of code that serves components with other states.
 const CODE: &str = "cwasm";
-const KEPT: usize = 24;
-
-/// Extension of code that serves components with another state, and the number kept: some for each version of Tenon.
+const STATE: &str = "image";
 const SHARED: &str = "shared";
-const KEPT_SHARED: usize = 12;
+const TEMPLATE: &str = "template";
+
+/// Number of files kept of each extension, beyond one for each component that a server uses. Each save in `tenon dev`
+/// makes a state of 2 MB. Each version of Tenon makes shared code of 37 MB. A state marks its shared code as used
+/// whenever it is used, so shared code is not removed before the states that need it.
+const KEPT: usize = 24;
 
 /// Loads the code of `bytes` from the folder, completes shared code with its state, or compiles it. Errors of the
 /// folder are logged and only cost time.
@@ -51,15 +68,17 @@ pub fn compile(engine: &Engine, bytes: &[u8], folder: Option<&Path>, compiler: &
 /// An I/O error, when the file cannot be read.
 pub fn cached(engine: &Engine, file: &Path, folder: Option<&Path>, components: usize) -> io::Result<Option<Code>> {
     let mut bytes = opened(file)?;
-    let Some(store) = open(engine, folder, components) else { return Ok(None) };
-    Ok(store.kept(&store.name(&digest(&mut bytes)?, CODE)))
+    let store = Store::open(engine, folder, components);
+    if store.folder.is_none() {
+        return Ok(None);
+    }
+    Ok(store.kept(&digest(&mut bytes)?))
 }
 
 /// Does the same as [`cached`] for a component in memory.
 #[must_use]
 pub fn cached_bytes(engine: &Engine, bytes: &[u8], folder: Option<&Path>, components: usize) -> Option<Code> {
-    let store = open(engine, folder, components)?;
-    store.kept(&store.name(&Sha256::digest(bytes), CODE))
+    Store::open(engine, folder, components).kept(&Sha256::digest(bytes))
 }
 
 /// Does the same as [`load`] for a component in memory.
@@ -78,10 +97,7 @@ pub fn load_bytes(
     if !bytes.starts_with(b"\0asm") {
         return Err(wasmtime::Error::msg("it is not WebAssembly"));
     }
-    let made = match open(engine, folder, components) {
-        Some(store) => store.component(bytes, compiler),
-        None => unstored(engine, bytes, compiler).and_then(|code| in_memory(engine, &code)),
-    };
+    let made = Store::open(engine, folder, components).component(bytes, compiler);
     // Compilation took tens of megabytes, which the allocator would keep for this process.
     tenon_memory::trim();
     made
@@ -126,172 +142,119 @@ pub fn opened(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-fn open<'a>(engine: &'a Engine, folder: Option<&Path>, components: usize) -> Option<Store<'a>> {
-    let path = folder?;
-    match Folder::open(path) {
-        Ok(folder) => Some(Store { engine, folder, components }),
-        Err(error) => {
-            tracing::warn!("compiled code is not cached: {}: {error}", path.display());
-            None
-        }
-    }
-}
-
 /// Screens a component and returns the part of it that is served.
-fn checked(bytes: &[u8]) -> Result<&[u8]> {
+pub(crate) fn checked(bytes: &[u8]) -> Result<&[u8]> {
     tenon_screen::screen(bytes)?;
     Ok(inner_handler(bytes))
 }
 
-/// Returns the code with the component's own state put in.
-fn completed(compiled: &Compiled, component: &[u8]) -> Result<Vec<u8>> {
-    let (module, state, _) = taken_apart(component)?;
-    let code = artifact::with_state(&compiled.code, module, &state);
-    code.ok_or_else(|| wasmtime::format_err!("the compiled code does not take the component's state"))
-}
-
-/// Compiles a component and stores nothing.
-pub(crate) fn unstored(engine: &Engine, bytes: &[u8], compiler: &Compiler) -> Result<Vec<u8>> {
-    let component = checked(bytes)?;
-    let compiled = compiler.run(engine, component)?;
-    if compiled.takes_state { completed(&compiled, component) } else { Ok(compiled.code) }
-}
-
-/// Loads code that was just compiled.
-fn in_memory(engine: &Engine, code: &[u8]) -> Result<Code> {
-    let image = match code.last_chunk().and_then(ImageTrailer::of) {
-        Some(trailer) => {
-            let start = usize::try_from(trailer.offset)?;
-            let mut file = unnamed()?;
-            file.write_all(&code[start..start + usize::try_from(trailer.length)?])?;
-            let trailer = ImageTrailer { offset: 0, ..trailer };
-            // SAFETY: the file has no name, and this process no longer writes to it.
-            let image = unsafe { image_at(file, trailer) }?;
-            Some(image)
-        }
-        None => None,
-    };
-    // SAFETY: the code was compiled by this engine and has not left this process.
-    let component = unsafe { Component::deserialize(engine, code) }?;
-    Ok(Code::compiled(component, image))
-}
-
-/// Makes a file in memory, without a name.
-#[cfg(target_os = "linux")]
-fn unnamed() -> io::Result<File> {
-    use rustix::fs::{MemfdFlags, memfd_create};
-
-    Ok(File::from(memfd_create(c"tenon", MemfdFlags::CLOEXEC)?))
-}
-
-/// Makes a file without a name, which is deleted when it is closed.
-#[cfg(not(target_os = "linux"))]
-fn unnamed() -> io::Result<File> {
-    tempfile::tempfile()
-}
-
-/// Opens the image in a file of code that ends at `end`.
-///
-/// # Safety
-///
-/// As for [`Image::of_file`].
-pub(crate) unsafe fn image_of(mut file: File, end: u64) -> Result<Option<Image>> {
-    let mut trailer = [0; ImageTrailer::LENGTH];
-    file.seek(SeekFrom::Start(end.saturating_sub(trailer.len() as u64)))?;
-    file.read_exact(&mut trailer)?;
-    let Some(trailer) = ImageTrailer::of(&trailer) else { return Ok(None) };
-    // SAFETY: the caller's promise.
-    let image = unsafe { image_at(file, trailer) }?;
-    Ok(Some(image))
-}
-
-/// Opens the image at a position in a file.
-///
-/// # Safety
-///
-/// As for [`Image::of_file`].
-unsafe fn image_at(file: File, ImageTrailer { offset, length, start, size }: ImageTrailer) -> Result<Image> {
-    let (length, start, size) = (usize::try_from(length)?, usize::try_from(start)?, usize::try_from(size)?);
-    // SAFETY: the caller's promise.
-    let image = unsafe { Image::of_file(file, offset, length, start, size) }?;
-    Ok(image)
-}
-
 struct Store<'a> {
     engine: &'a Engine,
-    folder: Folder,
+    folder: Option<Folder>,
     components: usize,
 }
 
-impl Store<'_> {
+impl<'a> Store<'a> {
+    /// Opens a store for code of this engine. Without a folder that can be used, it keeps nothing.
+    fn open(engine: &'a Engine, folder: Option<&Path>, components: usize) -> Self {
+        let folder = folder.and_then(|path| match Folder::open(path) {
+            Ok(folder) => Some(folder),
+            Err(error) => {
+                tracing::warn!("compiled code is not cached: {}: {error}", path.display());
+                None
+            }
+        });
+        Self { engine, folder, components }
+    }
+
     fn component(&self, bytes: &[u8], compiler: &Compiler) -> Result<Code> {
-        let name = self.name(&Sha256::digest(bytes), CODE);
-        if let Some(code) = self.kept(&name) {
+        let digest: [u8; 32] = Sha256::digest(bytes).into();
+        if let Some(code) = self.kept(&digest) {
             return Ok(code);
         }
         let component = checked(bytes)?;
-        let shared =
-            taken_apart(component).ok().map(|(module, state, digest)| (module, state, self.name(&digest, SHARED)));
-        if let Some((module, state, name_of_shared)) = &shared
-            && let Some(code) = self.folder.read(name_of_shared)
-            && let Some(code) = artifact::with_state(&code, *module, state)
+        let Ok(apart) = TakenApart::of(component) else {
+            return self.keep_whole(&digest, &compiler.run(self.engine, component)?.code);
+        };
+        if tenon_memory::is_portable() {
+            return self.completed(&digest, component, &apart, compiler);
+        }
+        match image::Image::of(&apart.state, image::PAGE as u64).filter(|image| !image.bytes.is_empty()) {
+            Some(image) => self.sharing(&digest, component, &apart, &image, compiler),
+            None => self.keep_whole(&digest, &compiler.run(self.engine, component)?.code),
+        }
+    }
+
+    /// Loads code that an earlier call stored for the component with this digest.
+    fn kept(&self, digest: &[u8]) -> Option<Code> {
+        let folder = self.folder.as_ref()?;
+        let name = self.name(digest, CODE);
+        if folder.holds(&name) { self.map_whole(&name) } else { self.kept_state(digest) }
+    }
+
+    /// Puts a component's state into code of its own (portable mode).
+    fn completed(
+        &self,
+        digest: &[u8; 32],
+        component: &[u8],
+        apart: &TakenApart<'_>,
+        compiler: &Compiler,
+    ) -> Result<Code> {
+        let name = self.name(&apart.rest, SHARED);
+        if let Some(code) = self.folder.as_ref().and_then(|folder| folder.read(&name))
+            && let Some(code) = artifact::with_state(&code, apart.module, &apart.state)
         {
-            return self.keep(&name, &code);
+            return self.keep_whole(digest, &code);
         }
         let compiled = compiler.run(self.engine, component)?;
-        let Some((_, _, name_of_shared)) = shared.filter(|_| compiled.takes_state) else {
-            return self.keep(&name, &compiled.code);
-        };
-        if !self.folder.is_read_only()
-            && let Err(error) = self.folder.write(&name_of_shared, &compiled.code)
-        {
-            tracing::warn!("compiled code is not shared: {error}");
+        if compiled.takes_state {
+            self.write(&name, SHARED, &compiled.code);
         }
-        self.folder.prune(SHARED, KEPT_SHARED);
-        self.keep(&name, &completed(&compiled, component)?)
+        self.keep_whole(digest, &compiled.whole(apart)?)
     }
 
-    /// Stores code and maps it. Mapped pages are shared and can be dropped, other memory cannot.
-    fn keep(&self, name: &str, code: &[u8]) -> Result<Code> {
-        if self.folder.is_read_only() {
-            return in_memory(self.engine, code);
-        }
-        if let Err(error) = self.folder.write(name, code) {
-            tracing::warn!("compiled code is not cached: {}: {error}", self.folder.shown(name).display());
-            return in_memory(self.engine, code);
-        }
-        self.folder.prune(CODE, KEPT + self.components);
-        match self.map(name) {
-            Some(code) => Ok(code),
-            None => in_memory(self.engine, code),
-        }
+    /// Stores a component's own code and maps it. Mapped pages are shared and can be dropped, other memory cannot.
+    fn keep_whole(&self, digest: &[u8; 32], code: &[u8]) -> Result<Code> {
+        let name = self.name(digest, CODE);
+        let mapped = if self.write(&name, CODE, code) { self.map_whole(&name) } else { None };
+        mapped.map_or_else(
+            || {
+                // SAFETY: the code was compiled by this engine and has not left this process.
+                let component = unsafe { Component::deserialize(self.engine, code) }?;
+                Ok(Code::new(Arc::new(Machine::whole(component, false)), None))
+            },
+            Ok,
+        )
     }
 
-    /// Loads code that an earlier call stored.
-    fn kept(&self, name: &str) -> Option<Code> {
-        if self.folder.holds(name) { self.map(name) } else { None }
+    fn map_whole(&self, name: &str) -> Option<Code> {
+        Some(Code::new(Arc::new(Machine::whole(self.map(name)?, true)), None))
+    }
+
+    /// Writes a file, if there is a folder to write to, and removes old files of its kind. False when it was not
+    /// written, which only costs time.
+    fn write(&self, name: &str, extension: &str, content: &[u8]) -> bool {
+        let Some(folder) = self.folder.as_ref().filter(|folder| !folder.is_read_only()) else { return false };
+        if let Err(error) = folder.write(name, content) {
+            tracing::warn!("compiled code is not cached: {}: {error}", folder.shown(name).display());
+            return false;
+        }
+        folder.prune(extension, KEPT + self.components);
+        true
     }
 
     /// Maps code whose digest was verified.
-    fn map(&self, name: &str) -> Option<Code> {
-        let path = self.folder.file(name);
+    fn map(&self, name: &str) -> Option<Component> {
+        let folder = self.folder.as_ref()?;
         // SAFETY: only this user and root can write to the folder, and the digest matches what this code wrote there.
         // So the bytes are wasmtime's output. Wasmtime itself refuses code of another version or configuration.
-        let component = unsafe { Component::deserialize_file(self.engine, &path) };
-        let code = component.and_then(|component| {
-            let file = File::open(&path)?;
-            let end = file.metadata()?.len();
-            // SAFETY: only this user and root can write to the folder, and its files are replaced and never written to.
-            let image = unsafe { image_of(file, end) }?;
-            Ok(Code::mapped(component, image))
-        });
-        match code {
-            Ok(code) => Some(code),
-            Err(error) => {
-                tracing::warn!("compiled code is not usable: {}: {error:#}", self.folder.shown(name).display());
-                None
-            }
-        }
+        let component = unsafe { Component::deserialize_file(self.engine, folder.file(name)) };
+        component.map_err(|error| self.unusable(name, &error)).ok()
+    }
+
+    fn unusable(&self, name: &str, error: &wasmtime::Error) {
+        let shown = self.folder.as_ref().map(|folder| folder.shown(name)).unwrap_or_default();
+        tracing::warn!("compiled code is not usable: {}: {error:#}", shown.display());
     }
 
     /// Names code by its inputs: a digest, the cache format, and the engine's version and configuration.
@@ -301,6 +264,24 @@ impl Store<'_> {
         self.engine.precompile_compatibility_hash().hash(&mut hasher);
         format!("{}-{:016x}.{extension}", hex(digest), hasher.finish())
     }
+}
+
+/// Makes a file in memory, without a name, with this content.
+#[cfg(target_os = "linux")]
+fn unnamed(content: &[u8]) -> io::Result<File> {
+    use rustix::fs::{MemfdFlags, memfd_create};
+
+    let mut file = File::from(memfd_create(c"tenon", MemfdFlags::CLOEXEC)?);
+    file.write_all(content)?;
+    Ok(file)
+}
+
+/// Makes a file without a name, which is deleted when it is closed.
+#[cfg(not(target_os = "linux"))]
+fn unnamed(content: &[u8]) -> io::Result<File> {
+    let mut file = tempfile::tempfile()?;
+    file.write_all(content)?;
+    Ok(file)
 }
 
 #[cfg(test)]

@@ -88,13 +88,19 @@ impl Image {
     /// # Safety
     ///
     /// None is needed here; the Linux version needs one.
-    pub unsafe fn of_file(_: File, _: u64, _: usize, _: usize, _: usize) -> io::Result<Self> {
+    pub unsafe fn of_file(_: File, _: u64, _: usize, _: usize, _: usize, _: usize) -> io::Result<Self> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
     /// Its size in bytes.
     #[must_use]
     pub fn size(&self) -> usize {
+        match *self {}
+    }
+
+    /// The initial size that the module declares.
+    #[must_use]
+    pub fn declared(&self) -> usize {
         match *self {}
     }
 

@@ -14,12 +14,14 @@ pub struct Image {
     /// Address of the first byte, and the size of the memory.
     start: usize,
     size: usize,
+    /// Initial size that the module declares. Modules that share code may start with larger memories than it declares.
+    declared: usize,
     content: Content,
 }
 
 impl Image {
     /// Opens the image in `file` from `offset` on, `length` bytes, all multiples of 4,096. It is at the address `start`
-    /// of a memory of `size` bytes.
+    /// of a memory of `size` bytes. The module declares a memory of `declared` bytes, at most `size`.
     ///
     /// # Errors
     ///
@@ -28,22 +30,35 @@ impl Image {
     /// # Safety
     ///
     /// Nobody writes to the file or truncates it while the image, or a memory that starts with it, lives.
-    pub unsafe fn of_file(file: File, offset: u64, length: usize, start: usize, size: usize) -> io::Result<Self> {
+    pub unsafe fn of_file(
+        file: File,
+        offset: u64,
+        length: usize,
+        start: usize,
+        size: usize,
+        declared: usize,
+    ) -> io::Result<Self> {
         let aligned =
             offset.is_multiple_of(PAGE as u64) && [length, start, size].iter().all(|n| n.is_multiple_of(PAGE));
-        let fits = start.checked_add(length).is_some_and(|end| end <= size);
+        let fits = declared <= size && start.checked_add(length).is_some_and(|end| end <= size);
         let is_there =
             offset.checked_add(length as u64).is_some_and(|end| file.metadata().is_ok_and(|file| end <= file.len()));
         if !aligned || !fits || !is_there || length == 0 {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "the image does not fit"));
         }
-        Ok(Self { file, offset, start, size, content: Content::new(length)? })
+        Ok(Self { file, offset, start, size, declared, content: Content::new(length)? })
     }
 
     /// Returns the size in bytes of the memory that starts with this image.
     #[must_use]
     pub fn size(&self) -> usize {
         self.size
+    }
+
+    /// Returns the initial size in bytes that the module declares. Memories with this image have more: [`Self::size`].
+    #[must_use]
+    pub fn declared(&self) -> usize {
+        self.declared
     }
 
     /// Releases the cached pages of the file; they are read again on their next use.

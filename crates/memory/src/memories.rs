@@ -81,20 +81,25 @@ unsafe impl MemoryCreator for Memories {
         &self,
         _: MemoryType,
         minimum: usize,
-        _: Option<usize>,
+        maximum: Option<usize>,
         reserved: Option<usize>,
         guard: usize,
     ) -> Result<Box<dyn LinearMemory>, String> {
-        let capacity = reserved.unwrap_or(minimum).max(minimum);
-        let length = capacity.checked_add(guard).ok_or("the memory is too large")?;
         let image = take(minimum);
-        let slot = self.pool.take(image.as_ref(), length, minimum);
+        // Modules that share code start with memories of different sizes. Wasmtime takes the size from `byte_size`.
+        let size = image.as_ref().map_or(minimum, |image| image.size());
+        if maximum.is_some_and(|maximum| size > maximum) {
+            return Err("the memory's image is larger than the memory may become".into());
+        }
+        let capacity = reserved.unwrap_or(size).max(size);
+        let length = capacity.checked_add(guard).ok_or("the memory is too large")?;
+        let slot = self.pool.take(image.as_ref(), length, size);
         let slot = slot.map_err(|error| format!("a memory cannot be mapped: {error}"))?;
         let slot = Arc::new(Mutex::new(Some(slot)));
         if image.is_some() {
             made(Live { slot: Arc::clone(&slot) });
         }
-        Ok(Box::new(Memory { slot, size: minimum, capacity, pool: Arc::clone(&self.pool) }))
+        Ok(Box::new(Memory { slot, size, capacity, pool: Arc::clone(&self.pool) }))
     }
 }
 

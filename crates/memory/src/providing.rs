@@ -22,7 +22,8 @@ enum Provided {
     Memory(Live),
 }
 
-/// Runs `instantiate`; its first memory of the image's size is backed by the image. That memory is returned too.
+/// Runs `instantiate`; its first memory of the size that the image's module declares is backed by the image. That memory
+/// starts with the image's own size. It is returned too.
 pub async fn providing<T>(image: Option<&Arc<Image>>, instantiate: impl Future<Output = T>) -> (T, Option<Live>) {
     let mut instantiate = pin!(instantiate);
     let mut provided = image.cloned().map_or(Provided::Nothing, Provided::Image);
@@ -56,10 +57,10 @@ impl Drop for Providing<'_> {
     }
 }
 
-/// Takes the image for a memory with this initial size.
-pub(crate) fn take(size: usize) -> Option<Arc<Image>> {
+/// Takes the image for a memory with this declared initial size.
+pub(crate) fn take(declared: usize) -> Option<Arc<Image>> {
     PROVIDED.with_borrow_mut(|provided| match mem::take(provided) {
-        Provided::Image(image) if image.size() == size => Some(image),
+        Provided::Image(image) if image.declared() == declared => Some(image),
         other => {
             *provided = other;
             None

@@ -22,12 +22,18 @@ fn engine(kept: usize) -> Engine {
 
 /// Makes an image of these bytes at 8,192, for a memory of two pages.
 fn image(bytes: &[u8]) -> Arc<Image> {
+    image_of(bytes, 2)
+}
+
+/// Makes the same for a memory that starts with `pages`, of a module that declares two.
+fn image_of(bytes: &[u8], pages: usize) -> Arc<Image> {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(&[0xee; 4_096]).unwrap();
     file.write_all(bytes).unwrap();
     file.set_len(8_192 + 4_096 * bytes.len().div_ceil(4_096) as u64).unwrap();
     // SAFETY: the file has no name, and this process no longer writes to it.
-    let image = unsafe { Image::of_file(file, 4_096, bytes.len().next_multiple_of(4_096), 8_192, 2 * PAGE) };
+    let image =
+        unsafe { Image::of_file(file, 4_096, bytes.len().next_multiple_of(4_096), 8_192, pages * PAGE, 2 * PAGE) };
     Arc::new(image.unwrap())
 }
 
@@ -327,6 +333,42 @@ fn an_image_is_for_the_first_memory_of_its_size() {
     assert_eq!(Running::new(&module(&engine, ""), None).bytes().1, vec![0; 2 * PAGE]);
 }
 
+/// Modules with the same code start with memories of different sizes.
+#[test]
+fn a_memory_starts_with_the_size_of_its_image() {
+    let engine = engine(2);
+    let size = r#"(func (export "size") (param i32) (result i32) (i32.add (local.get 0) (memory.size)))"#;
+    let module = module(&engine, size);
+    let (small, large) = (image_of(&[5; 5_000], 2), image_of(&[6; 5_000], 4));
+    for round in 0..3 {
+        for (image, pages, byte) in [(&large, 4, 6), (&small, 2, 5)] {
+            let mut running = Running::new(&module, Some(image));
+            let size = running.instance.get_typed_func::<i32, i32>(&mut running.store, "size").unwrap();
+            assert_eq!(size.call(&mut running.store, 0).unwrap(), pages);
+            let end = usize::try_from(pages).unwrap() * PAGE;
+            assert_eq!(running.bytes().1.len(), end);
+            assert_eq!((running.load(8_192).unwrap(), running.load(end - 1).unwrap()), (byte, 0));
+            assert!(running.load(end).is_err(), "{round}: a read beyond {pages} pages");
+            running.fill(0, end);
+            let memory = running.memory.take().unwrap();
+            // SAFETY: nothing runs in the instance, and nobody uses its memory.
+            assert!(unsafe { memory.restore() });
+            assert_eq!((running.load(8_192).unwrap(), running.load(end - 1).unwrap()), (byte, 0));
+            assert_eq!(running.grow(1), pages);
+            assert_eq!((running.load(end).unwrap(), running.grow(1_000)), (0, -1));
+            // SAFETY: as above.
+            assert!(!unsafe { memory.restore() }, "it has grown");
+        }
+    }
+    // The module's own maximum is 1,000 pages.
+    let mut store = Store::new(&engine, ());
+    let beyond = image_of(&[7], 1_001);
+    let started = providing(Some(&beyond), Instance::new_async(&mut store, &module, &[]));
+    let started = std::pin::pin!(started).poll(&mut Context::from_waker(Waker::noop()));
+    let Poll::Ready((instance, None)) = started else { panic!("it waits, or has a memory") };
+    assert!(format!("{:#}", instance.unwrap_err()).contains("larger than the memory may become"));
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn an_image_is_provided_on_whatever_thread_goes_on() {
     let engine = engine(8);
@@ -364,7 +406,7 @@ fn an_image_that_does_not_fit_is_refused() {
     };
     let image = |offset, length, start, size| {
         // SAFETY: the file has no name, and nobody writes to it.
-        unsafe { Image::of_file(file(), offset, length, start, size) }
+        unsafe { Image::of_file(file(), offset, length, start, size, PAGE) }
     };
     assert!(image(0, 8_192, PAGE, 2 * PAGE).is_ok());
     for (offset, length, start, size) in [
@@ -375,6 +417,8 @@ fn an_image_that_does_not_fit_is_refused() {
         (0, 4_096, 1, PAGE),
         (0, 0, 0, PAGE),
         (0, 4_096, usize::MAX - 4_095, PAGE),
+        // Smaller than the module declares.
+        (0, 4_096, 0, PAGE - 4_096),
     ] {
         assert!(image(offset, length, start, size).is_err(), "{offset} {length} {start} {size}");
     }

@@ -64,6 +64,14 @@ pub struct State<'a> {
     pub segments: Vec<Segment<'a>>,
 }
 
+impl State<'_> {
+    /// Returns the initial size of the memory in bytes.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.pages.saturating_mul(64 * 1024)
+    }
+}
+
 /// The position of the engine in a component.
 #[derive(Clone, Debug)]
 pub struct EngineModule<'a> {
@@ -253,6 +261,10 @@ impl<'a> EngineModule<'a> {
                 let memory = memory?;
                 if memory.memory64 || memory.shared || memory.page_size_log2.is_some() {
                     return Err(StateError::Foreign("its memory is shared, 64-bit or has custom pages"));
+                }
+                // Code is shared without validating each component that it serves.
+                if memory.maximum.is_some_and(|maximum| memory.initial > maximum) {
+                    return Err(StateError::Foreign("its memory starts beyond its maximum"));
                 }
                 if memory.initial > MAX_PAGES {
                     return Err(StateError::Foreign("its memory exceeds the 32-bit address space"));

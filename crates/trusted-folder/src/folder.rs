@@ -13,8 +13,8 @@
 //! its digest. So a verified file is not read again until it changes or the machine restarts (`seal`).
 
 use std::fs::{self, DirBuilder, File, Metadata};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::io::{self, Read};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -36,6 +36,9 @@ const LEFT_BEHIND: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Bytes of a file that are read at once to check it.
 const PIECE: usize = 256 * 1024;
+
+/// A block of zeros, which a file system need not store.
+static ZEROS: [u8; 4096] = [0; 4096];
 
 /// A folder that nobody but this user and root can write to.
 #[derive(Clone, Debug)]
@@ -152,12 +155,13 @@ impl Folder {
 
     /// Marks a file as used, so that it is removed last. The time is kept on its digest, because touching the file
     /// breaks its seal.
-    fn mark_used(&self, name: &str) {
+    pub fn mark_used(&self, name: &str) {
         let note = File::options().write(true).open(self.note(name));
         let _ = note.and_then(|note| note.set_modified(SystemTime::now()));
     }
 
-    /// Writes a file. It is written under another name first, so that a reader sees all of it or nothing.
+    /// Writes a file. It is written under another name first, so that a reader sees all of it or nothing. Blocks of zeros
+    /// take no room on the disk, because a memory's image is mostly zeros.
     ///
     /// # Errors
     ///
@@ -168,8 +172,8 @@ impl Folder {
         }
         let digest = hex(&Sha256::digest(content));
         for (path, content) in [(self.file(name), content), (self.note(name), digest.as_bytes())] {
-            let mut file = tempfile::Builder::new().prefix(PARTIAL).tempfile_in(&self.path)?;
-            file.write_all(content)?;
+            let file = tempfile::Builder::new().prefix(PARTIAL).tempfile_in(&self.path)?;
+            write_sparse(file.as_file(), content)?;
             file.persist(path)?;
         }
         Ok(())
@@ -234,6 +238,22 @@ impl Folder {
     fn seal(&self, name: &str) -> PathBuf {
         self.path.join(format!("{name}.{SEAL}"))
     }
+}
+
+/// Writes the content of a new file, and leaves out blocks of zeros.
+fn write_sparse(file: &File, content: &[u8]) -> io::Result<()> {
+    let is_zeros = |block: &[u8]| block == &ZEROS[..block.len()];
+    let blocks: Vec<&[u8]> = content.chunks(ZEROS.len()).collect();
+    file.set_len(content.len() as u64)?;
+    let mut start = 0;
+    for run in blocks.chunk_by(|one, other| is_zeros(one) == is_zeros(other)) {
+        let end = start + run.iter().map(|block| block.len()).sum::<usize>();
+        if !run.first().is_some_and(|block| is_zeros(block)) {
+            file.write_all_at(&content[start..end], start as u64)?;
+        }
+        start = end;
+    }
+    Ok(())
 }
 
 fn is_trusted_owner(metadata: &Metadata) -> bool {
@@ -302,6 +322,24 @@ mod tests {
         assert!(folder.holds("a.bin"));
         fs::write(folder.file("a.bin"), b"cOntent").unwrap();
         assert!(!folder.holds("a.bin"));
+    }
+
+    #[test]
+    fn zeros_take_no_room_and_are_read_as_they_were_written() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = Folder::open(parent.path()).unwrap();
+        let mut content = vec![0; 1 << 20];
+        for at in [5_000, 500_000, (1 << 20) - 1] {
+            content[at] = 7;
+        }
+        for (length, blocks) in [(1 << 20, 3), ((1 << 20) - 1, 2), (4_097, 0), (1, 0), (0, 0)] {
+            folder.write("a.bin", &content[..length]).unwrap();
+            assert!(folder.read("a.bin").unwrap() == content[..length], "{length}");
+            assert!(folder.holds("a.bin"));
+            // A file system may have larger blocks, or no holes.
+            let used = fs::metadata(folder.file("a.bin")).unwrap().blocks() * 512;
+            assert!(used <= blocks * 65_536 || used >= length as u64, "{used} for {length}");
+        }
     }
 
     #[test]

@@ -15,33 +15,35 @@ fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
 #[test]
 fn code_is_compiled_once_and_damage_is_noticed() {
     let engine = Engine::default();
-    let parent = tempfile::tempdir().unwrap();
-    let folder = parent.path().join("code");
-    let bytes = tenon_fixtures::echo(200);
+    let computed = with(r#"(data (offset (global.get $fixed)) "x")"#, 1, 8, &[(5_000, b"b")]);
+    let echo = tenon_fixtures::echo(200);
+    for (extension, bytes) in [(CODE, &computed), (SHARED, &echo), (STATE, &echo)] {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("code");
+        compile(&engine, bytes, Some(&folder), &here()).unwrap();
+        let [file] = &files(&folder, extension)[..] else { panic!("one {extension} is written") };
+        assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
+        let whole = fs::read(file).unwrap();
+        let marked = fs::metadata(file).unwrap().created().unwrap();
 
-    compile(&engine, &bytes, Some(&folder), &here()).unwrap();
-    let [code] = &files(&folder, CODE)[..] else { panic!("one entry is written") };
-    assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
-    let whole = fs::read(code).unwrap();
-    let marked = fs::metadata(code).unwrap().created().unwrap();
+        compile(&engine, bytes, Some(&folder), &here()).unwrap();
+        assert_eq!(fs::metadata(file).unwrap().created().unwrap(), marked, "the entry is used, not written again");
 
-    compile(&engine, &bytes, Some(&folder), &here()).unwrap();
-    assert_eq!(fs::metadata(code).unwrap().created().unwrap(), marked, "the entry is used, not written again");
+        let mut damaged = whole.clone();
+        let middle = damaged.len() / 2;
+        damaged[middle] ^= 0xff;
+        for wrong in [&damaged[..], &whole[..middle], b""] {
+            fs::write(file, wrong).unwrap();
+            compile(&engine, bytes, Some(&folder), &here()).unwrap();
+            assert_eq!(fs::read(file).unwrap(), whole, "a damaged entry is replaced");
+        }
 
-    let mut damaged = whole.clone();
-    let middle = damaged.len() / 2;
-    damaged[middle] ^= 0xff;
-    for wrong in [&damaged[..], &whole[..middle], b""] {
-        fs::write(code, wrong).unwrap();
-        compile(&engine, &bytes, Some(&folder), &here()).unwrap();
-        assert_eq!(fs::read(code).unwrap(), whole, "a damaged entry is replaced");
+        // An entry with the right digest that is not wasmtime's output.
+        let name = file.file_name().unwrap().to_str().unwrap();
+        Folder::open(&folder).unwrap().write(name, b"foreign").unwrap();
+        compile(&engine, bytes, Some(&folder), &here()).unwrap();
+        assert_eq!(fs::read(file).unwrap(), whole, "a foreign entry is replaced");
     }
-
-    // An entry with the right digest that is not wasmtime's output.
-    let name = code.file_name().unwrap().to_str().unwrap();
-    Folder::open(&folder).unwrap().write(name, b"foreign").unwrap();
-    compile(&engine, &bytes, Some(&folder), &here()).unwrap();
-    assert_eq!(fs::read(code).unwrap(), whole, "a foreign entry is replaced");
 }
 
 #[test]
@@ -52,21 +54,21 @@ fn a_file_is_loaded_as_its_bytes_are_and_enough_code_is_kept_for_all_that_are_se
     let served = KEPT + 6;
     let component = |number: usize| {
         let file = parent.path().join(format!("{number}.wasm"));
-        fs::write(&file, snapshot(1, i32::try_from(number).unwrap(), &[(5_000, b"a")])).unwrap();
+        fs::write(&file, snapshot(1, 7, &[(5_000, &(1 + number).to_le_bytes())])).unwrap();
         file
     };
     for number in 0..served {
         load(&engine, &component(number), Some(&folder), served, &here()).unwrap().unwrap();
     }
     let written = |path: &PathBuf| fs::metadata(path).unwrap().created().unwrap();
-    let all = files(&folder, CODE);
-    assert_eq!(all.len(), served);
+    let all = files(&folder, STATE);
+    assert_eq!((all.len(), files(&folder, SHARED).len(), files(&folder, CODE).len()), (served, 1, 0));
     let before = all.iter().map(written).max();
     for number in 0..served {
         let code = load(&engine, &component(number), Some(&folder), served, &here()).unwrap().unwrap();
         assert!(code.component().image_range().start.addr().is_multiple_of(4096));
     }
-    assert_eq!(files(&folder, CODE).iter().map(written).max(), before, "nothing is written again");
+    assert_eq!(files(&folder, STATE).iter().map(written).max(), before, "nothing is written again");
     assert_eq!(
         load(&engine, Path::new("gone.wasm"), Some(&folder), 1, &here()).err().unwrap().kind(),
         io::ErrorKind::NotFound
@@ -91,45 +93,274 @@ fn engine() -> Engine {
     Engine::new(&config).unwrap()
 }
 
+/// An instance of the fixture.
+struct Running {
+    store: wasmtime::Store<()>,
+    instance: wasmtime::component::Instance,
+    _memory: Option<tenon_memory::Live>,
+}
+
+impl Running {
+    async fn new(code: &Code) -> Self {
+        let engine = code.component().engine();
+        let mut store = wasmtime::Store::new(engine, ());
+        let linker = wasmtime::component::Linker::new(engine);
+        let instance = linker.instantiate_async(&mut store, code.component());
+        let (instance, memory) = tenon_memory::providing(code.image(), instance).await;
+        Self { store, instance: instance.unwrap(), _memory: memory }
+    }
+
+    async fn ask(&mut self, name: &str) -> u32 {
+        let function = self.instance.get_typed_func::<(), (u32,)>(&mut self.store, name).unwrap();
+        function.call_async(&mut self.store, ()).await.unwrap().0
+    }
+
+    async fn grow(&mut self, pages: u32) -> i32 {
+        let function = self.instance.get_typed_func::<(u32,), (i32,)>(&mut self.store, "grow").unwrap();
+        function.call_async(&mut self.store, (pages,)).await.unwrap().0
+    }
+}
+
 /// Calls the component's functions, compiled or loaded from the folder: the byte at 5,000 and the global.
 async fn ask(engine: &Engine, bytes: &[u8], folder: Option<&Path>) -> (u32, u32) {
     let code = compile(engine, bytes, folder, &here()).unwrap();
     // Released code is mapped again when it runs.
     code.release();
-    let mut store = wasmtime::Store::new(engine, ());
-    let linker = wasmtime::component::Linker::new(engine);
-    let instance = linker.instantiate_async(&mut store, code.component());
-    let instance = tenon_memory::providing(code.image(), instance).await.0.unwrap();
-    let byte = instance.get_typed_func::<(), (u32,)>(&mut store, "byte").unwrap();
-    let (byte,) = byte.call_async(&mut store, ()).await.unwrap();
-    let global = instance.get_typed_func::<(), (u32,)>(&mut store, "global").unwrap();
-    let (global,) = global.call_async(&mut store, ()).await.unwrap();
-    (byte, global)
+    let mut running = Running::new(&code).await;
+    (running.ask("byte").await, running.ask("global").await)
+}
+
+/// A mark in the unused bytes of the ELF header. Code that is made from a marked file has the mark too.
+fn mark(folder: &Path, file: &Path) {
+    let mut marked = fs::read(file).unwrap();
+    marked[9..13].copy_from_slice(b"mark");
+    Folder::open(folder).unwrap().write(file.file_name().unwrap().to_str().unwrap(), &marked).unwrap();
+}
+
+fn is_marked(code: &Code) -> bool {
+    let loaded = code.component().image_range().start;
+    // SAFETY: a component's code starts with the header of an ELF file.
+    let header = unsafe { std::slice::from_raw_parts(loaded, 64) };
+    header[9..13] == *b"mark"
 }
 
 #[tokio::test]
 async fn a_component_with_another_state_takes_the_code_of_the_first() {
     let engine = engine();
     let folder = tempfile::tempdir().unwrap();
-    assert_eq!(ask(&engine, &snapshot(1, 7, &[(5_000, b"a")]), Some(folder.path())).await, (97, 7));
-    let shared = files(folder.path(), SHARED);
-    assert_eq!(shared.len(), 1);
+    assert_eq!(ask(&engine, &snapshot(2, 7, &[(5_000, b"a")]), Some(folder.path())).await, (97, 7));
+    let [shared] = &files(folder.path(), SHARED)[..] else { panic!("the code is shared") };
+    mark(folder.path(), shared);
+    let load = |bytes: &[u8]| compile(&engine, bytes, Some(folder.path()), &here()).unwrap();
 
-    // A mark in the unused bytes of the ELF header. Code that is made from this file has the mark too.
-    let mut marked = fs::read(&shared[0]).unwrap();
-    marked[9..13].copy_from_slice(b"mark");
-    let name = shared[0].file_name().unwrap().to_str().unwrap();
-    Folder::open(folder.path()).unwrap().write(name, &marked).unwrap();
-    let is_marked = |path: &PathBuf| &fs::read(path).unwrap()[9..13] == b"mark";
+    let larger = snapshot(3, 7, &[(100, b"x"), (4_999, b"abc")]);
+    assert!(is_marked(&load(&larger)));
+    assert_eq!(ask(&engine, &larger, Some(folder.path())).await, (98, 7));
+    assert_eq!(files(folder.path(), SHARED).len(), 1);
 
-    assert_eq!(ask(&engine, &snapshot(3, 8, &[(100, b"x"), (4_999, b"abc")]), Some(folder.path())).await, (98, 8));
-    assert_eq!(ask(&engine, &snapshot(1, -1, &[(65_535, b"x")]), Some(folder.path())).await, (0, u32::MAX));
-    assert_eq!(files(folder.path(), CODE).iter().filter(|path| is_marked(path)).count(), 2);
+    // Its own code, which is not compiled: the second name of the first one's is the source.
+    mark(folder.path(), &files(folder.path(), TEMPLATE)[0]);
+    let other = snapshot(2, -1, &[(65_535, b"x")]);
+    assert!(is_marked(&load(&other)));
+    assert_eq!(ask(&engine, &other, Some(folder.path())).await, (0, u32::MAX));
+    assert_eq!((files(folder.path(), SHARED).len(), files(folder.path(), TEMPLATE).len()), (2, 1));
 
     // The compiler may have relied on the size of the larger memory.
-    let compiled = files(folder.path(), CODE).len();
-    assert_eq!(ask(&engine, &snapshot(3, 9, &[(5_000, b"a")]), Some(folder.path())).await, (97, 9));
-    assert_eq!(files(folder.path(), CODE).len(), compiled + 1);
+    let smaller = snapshot(1, 7, &[(5_000, b"s")]);
+    assert!(!is_marked(&load(&smaller)));
+    assert_eq!(ask(&engine, &smaller, Some(folder.path())).await, (115, 7));
+    assert_eq!(files(folder.path(), SHARED).len(), 2);
+    assert!(!is_marked(&load(&larger)), "the code for smaller memories serves larger ones");
+    assert_eq!(ask(&engine, &larger, Some(folder.path())).await, (98, 7));
+    assert!(files(folder.path(), CODE).is_empty());
+}
+
+#[tokio::test]
+async fn components_that_differ_in_their_memory_only_have_one_component_in_a_process() {
+    let (engine, folder) = (engine(), tempfile::tempdir().unwrap());
+    let (small, large) = (snapshot(1, 7, &[(5_000, b"s")]), snapshot(5, 7, &[(5_000, b"l"), (300_000, b"x")]));
+    for folder in [None, Some(folder.path()), Some(folder.path())] {
+        let load = |bytes: &[u8]| compile(&engine, bytes, folder, &here()).unwrap();
+        let codes = [load(&small), load(&large), load(&small)];
+        let [one, two, three] = codes.each_ref().map(|code| code.component().image_range());
+        assert!(one == two && two == three);
+        let mut instances = Vec::new();
+        for (code, byte, pages) in [(&codes[0], b's', 1), (&codes[1], b'l', 5), (&codes[2], b's', 1)] {
+            instances.push((Running::new(code).await, u32::from(byte), pages));
+        }
+        for (running, byte, pages) in &mut instances {
+            assert_eq!((running.ask("byte").await, running.ask("global").await), (*byte, 7));
+            assert_eq!(running.ask("pages").await, *pages);
+            assert_eq!(running.grow(2).await, pages.cast_signed());
+            assert_eq!(running.ask("pages").await, *pages + 2);
+        }
+        // Other globals are in the code, and another engine has its own.
+        let other = load(&snapshot(1, 8, &[(5_000, b"s")]));
+        assert!(other.component().image_range() != one);
+        let elsewhere = compile(&self::engine(), &small, folder, &here()).unwrap();
+        assert!(elsewhere.component().image_range() != one);
+        drop(instances);
+        drop(codes);
+        assert_eq!(ask(&engine, &large, folder).await, (108, 7), "the code is loaded again");
+    }
+}
+
+/// Components that load at the same time compile their code once, and later load it once.
+#[test]
+fn code_is_loaded_once_by_components_that_load_at_the_same_time() {
+    let (engine, folder) = (engine(), tempfile::tempdir().unwrap());
+    for _ in 0..2 {
+        let start = std::sync::Barrier::new(8);
+        let codes: Vec<Code> = std::thread::scope(|scope| {
+            let loading: Vec<_> = (0..8_u8)
+                .map(|number| {
+                    let (engine, folder, start) = (&engine, folder.path(), &start);
+                    scope.spawn(move || {
+                        let bytes = snapshot(1 + u32::from(number), 7, &[(5_000, &[1 + number])]);
+                        start.wait();
+                        compile(engine, &bytes, Some(folder), &here()).unwrap()
+                    })
+                })
+                .collect();
+            loading.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        // Code for a memory that is smaller than that of the first component is compiled again, on the first round.
+        let mut loaded: Vec<_> = codes.iter().map(|code| code.component().image_range().start.addr()).collect();
+        loaded.sort_unstable();
+        loaded.dedup();
+        assert!(loaded.len() < 8, "{}", loaded.len());
+    }
+    let load = |number: u8| {
+        let bytes = snapshot(1 + u32::from(number), 7, &[(5_000, &[1 + number])]);
+        cached_bytes(&engine, &bytes, Some(folder.path()), 8).unwrap()
+    };
+    let codes: Vec<_> = (0..8).map(load).collect();
+    assert!(codes.windows(2).all(|two| two[0].component().image_range() == two[1].component().image_range()));
+}
+
+/// Returns the resident bytes of a component's code in this process.
+#[cfg(target_os = "linux")]
+fn resident(code: &Code) -> u64 {
+    let range = code.component().image_range();
+    let maps = fs::read_to_string("/proc/self/smaps").unwrap();
+    let mut resident = 0;
+    let mut inside = false;
+    for line in maps.lines() {
+        let addresses = line.split(' ').next().and_then(|range| range.split_once('-'));
+        let addresses = addresses.and_then(|(start, _)| usize::from_str_radix(start, 16).ok());
+        if let Some(start) = addresses {
+            inside = (range.start.addr()..range.end.addr()).contains(&start);
+        } else if let Some(size) = line.strip_prefix("Rss:").filter(|_| inside) {
+            resident += size.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024;
+        }
+    }
+    resident
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn code_stays_resident_until_all_components_that_share_it_are_idle() {
+    let (engine, folder) = (engine(), tempfile::tempdir().unwrap());
+    let load = |byte: u8| compile(&engine, &snapshot(1, 7, &[(5_000, &[byte])]), Some(folder.path()), &here()).unwrap();
+    let [one, two, three] = [1, 2, 3].map(load);
+    for (code, byte) in [(&one, 1), (&two, 2), (&three, 3)] {
+        assert_eq!(Running::new(code).await.ask("byte").await, byte);
+    }
+    one.release();
+    one.release();
+    two.release();
+    assert!(resident(&one) > 0, "the third one still uses the code");
+    assert_eq!(Running::new(&three).await.ask("byte").await, 3);
+    drop(three);
+    assert_eq!(resident(&one), 0);
+    // An idle component still answers, and counts as a user again.
+    assert_eq!(Running::new(&one).await.ask("byte").await, 1);
+    one.resume();
+    one.resume();
+    two.release();
+    assert!(resident(&one) > 0);
+    one.release();
+    assert_eq!(resident(&one), 0);
+    assert_eq!(Running::new(&two).await.ask("byte").await, 2);
+}
+
+/// A file that is gone or wrong costs time, and nothing else.
+#[tokio::test]
+async fn a_file_that_is_gone_or_foreign_is_made_again() {
+    let (engine, parent) = (engine(), tempfile::tempdir().unwrap());
+    let folder = parent.path().join("code");
+    let bytes = snapshot(2, 7, &[(5_000, b"a")]);
+    assert_eq!(ask(&engine, &bytes, Some(&folder)).await, (97, 7));
+    let file = |extension: &str| files(&folder, extension).remove(0);
+    for extensions in [&[SHARED][..], &[SHARED, TEMPLATE], &[STATE], &[STATE, SHARED, TEMPLATE]] {
+        for extension in extensions {
+            fs::remove_file(file(extension)).unwrap();
+        }
+        assert!(
+            extensions == [STATE] || cached_bytes(&engine, &bytes, Some(&folder), 1).is_none(),
+            "{extensions:?} cannot be missed"
+        );
+        assert_eq!(ask(&engine, &bytes, Some(&folder)).await, (97, 7), "{extensions:?}");
+        assert!(cached_bytes(&engine, &bytes, Some(&folder), 1).is_some());
+    }
+    // Entries with the right digest that this version did not write.
+    let write = |extension: &str, content: &[u8]| {
+        let file = file(extension);
+        Folder::open(&folder).unwrap().write(file.file_name().unwrap().to_str().unwrap(), content).unwrap();
+    };
+    let (code, state) = (fs::read(file(SHARED)).unwrap(), fs::read(file(STATE)).unwrap());
+    let without_trailer = &code[..code.len() - 1];
+    for wrong in [&b"foreign"[..], b"", without_trailer, &state] {
+        write(SHARED, wrong);
+        write(TEMPLATE, wrong);
+        assert_eq!(ask(&engine, &bytes, Some(&folder)).await, (97, 7));
+        assert!(fs::read(file(SHARED)).unwrap() == code);
+    }
+    let mut beyond = state.clone();
+    let size = state.len() - 72 + 32;
+    beyond[size..size + 8].copy_from_slice(&4096_u64.to_le_bytes());
+    for wrong in [&b"foreign"[..], b"", &state[..state.len() - 1], &state[4096..], &beyond, &code] {
+        write(STATE, wrong);
+        assert_eq!(ask(&engine, &bytes, Some(&folder)).await, (97, 7));
+        assert!(fs::read(file(STATE)).unwrap() == state);
+    }
+}
+
+/// Code for memories of another maximum is other code, so a memory beyond its maximum reaches the compiler, which
+/// refuses it.
+#[test]
+fn a_memory_beyond_its_maximum_is_refused() {
+    let component = |pages: u32| {
+        let text = format!(
+            r#"(component (core module $m (memory {pages} 3) (data (i32.const 0) "a") (func (export "f")))
+                 (core instance $i (instantiate $m)) (func (export "f") (canon lift (core func $i "f"))))"#
+        );
+        wat::parse_str(text).unwrap()
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let load = |pages| compile(&engine(), &component(pages), Some(folder.path()), &here());
+    assert!(load(1).is_ok() && load(3).is_ok());
+    assert_eq!(files(folder.path(), SHARED).len(), 1);
+    assert!(load(4).is_err());
+}
+
+/// A state whose code is in use is not removed before it, nor is the code.
+#[test]
+fn a_state_keeps_its_code() {
+    let (engine, folder) = (engine(), tempfile::tempdir().unwrap());
+    let bytes = |global: usize| snapshot(1, i32::try_from(global).unwrap(), &[(5_000, b"a")]);
+    let load = |bytes: &[u8]| compile(&engine, bytes, Some(folder.path()), &here()).unwrap();
+    let first = load(&bytes(0));
+    for global in 1..KEPT + 5 {
+        load(&bytes(global));
+        load(&bytes(0));
+    }
+    drop(first);
+    let count = |extension: &str| files(folder.path(), extension).len();
+    assert_eq!((count(STATE), count(SHARED), count(TEMPLATE)), (KEPT + 1, KEPT + 1, 1));
+    assert!(cached_bytes(&engine, &bytes(0), Some(folder.path()), 1).is_some());
+    let kept = (0..KEPT + 5).filter(|global| cached_bytes(&engine, &bytes(*global), Some(folder.path()), 1).is_some());
+    assert_eq!(kept.count(), KEPT + 1);
 }
 
 /// A restored instance has the globals of its own state, whichever component was compiled.
@@ -166,7 +397,7 @@ async fn a_component_with_another_state_is_restored_to_its_own() {
             restore.call_async(&mut store, ()).await.unwrap();
         }
     }
-    assert_eq!(files(folder.path(), SHARED).len(), 1);
+    assert_eq!((files(folder.path(), SHARED).len(), files(folder.path(), TEMPLATE).len()), (2, 1));
 }
 
 /// The restore function must be Tenon's own, because a component's own one could claim success.

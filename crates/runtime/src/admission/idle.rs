@@ -1,8 +1,8 @@
 //! Idle modules.
 //!
-//! The code of a JavaScript engine takes tens of megabytes in each module that has run it. It is mapped from files, and
-//! pages that were unused for a while are released: a server with hundreds of modules keeps only the called ones in
-//! memory.
+//! A module that has run has pages of its memory's image in memory, and the machine code that it shares with others. Both
+//! are mapped from files, and pages that were unused for a while are released: a server with hundreds of modules keeps
+//! only the called ones in memory. Shared code is released when all its modules are idle.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -33,6 +33,7 @@ impl Idle {
     pub(crate) fn look(&self) -> bool {
         if self.called.swap(false, Ordering::Relaxed) {
             self.released.store(false, Ordering::Relaxed);
+            self.code.resume();
             return false;
         }
         let release = !self.released.swap(true, Ordering::Relaxed);

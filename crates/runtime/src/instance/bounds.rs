@@ -62,6 +62,11 @@ impl Bounds {
         }
     }
 
+    /// Counts bytes with which a new memory starts beyond its declared size. Wasmtime reports the declared size only.
+    pub(crate) fn count_image(&mut self, beyond: usize) {
+        self.memory.used = self.memory.used.saturating_add(beyond);
+    }
+
     /// The size of all memories in bytes.
     pub(crate) fn memory(&self) -> usize {
         self.memory.used
@@ -145,6 +150,23 @@ mod tests {
         assert_eq!(grow(&mut store, &instance, "3", 2), 1);
         assert_eq!(grow(&mut store, &instance, "0", 1), -1);
         assert_eq!(store.data().memory() as u64, 10 * PAGE);
+    }
+
+    /// Wasmtime reports the declared size of a memory whose image is larger.
+    #[test]
+    fn a_memory_counts_with_the_size_of_its_image() {
+        let limits = Limits { memory_limit_bytes: 10 * PAGE, ..Limits::default() };
+        let page = usize::try_from(PAGE).unwrap();
+        let mut bounds = Bounds::new(&limits);
+        bounds.count_image(3 * page);
+        assert!(bounds.memory_growing(0, 2 * page, None).unwrap());
+        assert_eq!(bounds.memory(), 5 * page);
+        // From the true size on.
+        assert!(bounds.memory_growing(5 * page, 10 * page, None).unwrap());
+        assert!(!bounds.memory_growing(10 * page, 11 * page, None).unwrap());
+        let mut beyond = Bounds::new(&limits);
+        beyond.count_image(usize::MAX);
+        assert!(!beyond.memory_growing(0, page, None).unwrap());
     }
 
     #[test]

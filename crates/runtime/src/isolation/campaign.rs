@@ -1,6 +1,6 @@
 //! Random requests to random handlers, many at once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -76,6 +76,8 @@ pub(super) struct Outcome {
     pub(super) modules: u64,
     pub(super) restorable: u64,
     pub(super) unusable: u64,
+    /// Modules that share their code with an earlier one.
+    pub(super) sharing: u64,
     /// Differences to a fresh instance.
     pub(super) differences: Vec<String>,
 }
@@ -130,10 +132,15 @@ impl Round {
         let mut cores: Vec<_> =
             std::fs::read_dir(&campaign.folder).unwrap().map(|entry| entry.unwrap().path()).collect();
         cores.sort();
+        let mut core = &cores[0];
         for number in 0..campaign.modules {
-            let core = &cores[usize::try_from(numbers.below(cores.len() as u64)).unwrap()];
+            // Modules of the same core differ in their memory only, so they share their code.
+            if number == 0 || numbers.one_in(2) {
+                core = &cores[usize::try_from(numbers.below(cores.len() as u64)).unwrap()];
+            }
             let pages = [3, 3, 8, 80][usize::try_from(numbers.below(4)).unwrap()];
-            let Some(bare) = random::handler(&std::fs::read(core).unwrap(), pages) else { continue };
+            let mark = numbers.next_u64();
+            let Some(bare) = random::handler(&std::fs::read(core).unwrap(), pages, mark) else { continue };
             let name = format!("m{number}");
             let bytes = match numbers.below(8) {
                 0 => tenon_fixtures::bridged(&bare),
@@ -170,6 +177,7 @@ impl Round {
         let runtime = Runtime::new(config).await.unwrap();
         let (engine, registry, _) = runtime.parts();
         let mut usable = Vec::new();
+        let mut codes = BTreeSet::new();
         for module in registry.ready() {
             let leave = campaign.leave;
             let Ok(probe) = Probe::new(&module, engine, leave).await else { continue };
@@ -186,6 +194,7 @@ impl Round {
             let _ = module.probe.set(Arc::new(probe));
             outcome.modules += 1;
             outcome.restorable += u64::from(matches!(module.reuse, Reuse::Restored(..)));
+            outcome.sharing += u64::from(!codes.insert(module.entry.component().image_range().start.addr()));
             usable.push(module);
         }
         outcome.unusable += (count - usable.len()) as u64;

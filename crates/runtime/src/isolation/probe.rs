@@ -11,7 +11,7 @@ use super::store::{self, Layout, State, Value};
 use crate::instance::call::Instance;
 use crate::instance::engine::SharedEngine;
 use crate::instance::host::{self, Caller, Host};
-use crate::module::{EntryPoint, Module};
+use crate::module::Module;
 use crate::request::origin::Origin;
 
 /// A page, as restoring counts them.
@@ -63,11 +63,7 @@ pub(crate) struct Probe {
 impl Probe {
     /// Makes an instance of the module in the product's own way, and keeps its state.
     pub(super) async fn new(module: &Module, engine: &SharedEngine, leave: Option<Leave>) -> Result<Self> {
-        let component = match &module.entry {
-            EntryPoint::Direct(entry) => entry.component(),
-            EntryPoint::WasiHttp(pre) => pre.instance_pre().component(),
-        };
-        let layout = Layout::of(component)?;
+        let layout = Layout::of(module.entry.component())?;
         let caller =
             Caller { request_id: "fresh".into(), traceparent: None, origin: Origin::default(), recording: None };
         let slot = engine.slots.take().await;

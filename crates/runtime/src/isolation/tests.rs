@@ -45,7 +45,9 @@ fn is_sound(outcome: &Outcome) {
 
 #[test]
 fn each_instance_is_what_a_fresh_one_is() {
-    is_sound(&tokio().block_on(short().run()));
+    let outcome = tokio().block_on(short().run());
+    is_sound(&outcome);
+    assert_eq!(outcome.sharing > 0, !tenon_memory::is_portable(), "{outcome:?}");
 }
 
 /// The comparison finds the omitted parts.

@@ -149,7 +149,7 @@ impl Module {
     ) -> Result<Self, RuntimeError> {
         let Loader { engine: SharedEngine { slots, restored, .. }, .. } = loader;
         let name = source.name.clone();
-        check_size(code.component(), &shared_state.limits).map_err(|reason| RuntimeError::Compile {
+        check_size(&code, &shared_state.limits).map_err(|reason| RuntimeError::Compile {
             name: name.clone(),
             path: source.path.clone(),
             reason,
@@ -389,11 +389,12 @@ impl Reuse {
 const PAGE_BYTES: u64 = 64 * 1024;
 
 /// Checks that a new instance of a component is within the limits; the error has the reason.
-fn check_size(component: &Component, limits: &Limits) -> Result<(), String> {
+fn check_size(code: &Code, limits: &Limits) -> Result<(), String> {
     // None of a component that imports modules, which the linker refuses.
-    let Some(needed) = component.resources_required() else { return Ok(()) };
-    // Wasmtime counts pages.
-    let memory = needed.max_initial_memory_size.unwrap_or(0).saturating_mul(PAGE_BYTES);
+    let Some(needed) = code.component().resources_required() else { return Ok(()) };
+    // Wasmtime counts pages. Shared code declares less memory than the image of a module may have.
+    let declared = needed.max_initial_memory_size.unwrap_or(0).saturating_mul(PAGE_BYTES);
+    let memory = declared.max(code.image().map_or(0, |image| image.size() as u64));
     let most = [
         ("memories", u64::from(needed.num_memories), MEMORIES as u64),
         ("tables", u64::from(needed.num_tables), TABLES as u64),
@@ -412,6 +413,14 @@ impl EntryPoint {
             Self::Direct(pre) => pre.engine(),
             Self::WasiHttp(pre) => pre.engine(),
             Self::Service(pre) => pre.engine(),
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn component(&self) -> &wasmtime::component::Component {
+        match self {
+            Self::Direct(entry) => entry.component(),
+            Self::WasiHttp(pre) => pre.instance_pre().component(),
         }
     }
 }

@@ -42,6 +42,9 @@ impl Instance {
         let engine = module.entry.engine();
         let mut store = Store::new(engine, Host::new(&module.shared_state, &module.info, caller));
         store.limiter(|host| &mut host.bounds);
+        if let Some(image) = &module.image {
+            store.data_mut().bounds.count_image(image.size() - image.declared());
+        }
         let limits = &module.shared_state.limits;
         store.set_hostcall_fuel(size(limits.max_hostcall_bytes));
         // The tasks, streams and futures of a service.
@@ -63,6 +66,10 @@ impl Instance {
         };
         let (made, memory) = providing(module.image.as_ref(), instantiated).await;
         let (exports, globals) = made?;
+        // Without its image, the code would run in an empty memory.
+        if module.image.is_some() != memory.is_some() {
+            return Err(wasmtime::format_err!("no memory of the instance starts with the module's image").into());
+        }
         Ok(Self {
             store,
             exports,

@@ -17,6 +17,7 @@ mod loading;
 mod modules;
 mod services;
 mod shared;
+mod sharing;
 mod streams;
 
 /// A runtime of the given components; the folder holds their files.

@@ -1,0 +1,132 @@
+//! Machine code, and the modules of this process that use it.
+//!
+//! Components that differ only in their memory have the same code. A process maps that code once, as one component of
+//! wasmtime's. Each module brings its own image, from which its memories start (`tenon-memory`). The component is
+//! immutable, so a module cannot reach another through it.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
+
+use wasmtime::component::Component;
+use wasmtime::{Engine, Result};
+
+use crate::trailer::MachineTrailer;
+
+/// Machine code that is ready to be linked.
+pub(crate) struct Machine {
+    component: Component,
+    /// Initial memory size in bytes that the code declares. It serves memories of this size and larger ones.
+    declared: u64,
+    /// True when the code is mapped from a file, so that its pages can be released.
+    mapped: bool,
+    /// Modules that use the code and are not idle.
+    users: AtomicUsize,
+}
+
+impl Machine {
+    /// Wraps code that serves one module only.
+    pub(crate) fn whole(component: Component, mapped: bool) -> Self {
+        Self { component, declared: 0, mapped: mapped && !tenon_memory::is_portable(), users: AtomicUsize::new(0) }
+    }
+
+    /// Wraps shared code, which ends `behind` bytes before the end of what wasmtime loaded.
+    ///
+    /// # Errors
+    ///
+    /// When it has no trailer.
+    pub(crate) fn shared(component: Component, mapped: bool, behind: usize) -> Result<Self> {
+        let range = component.image_range();
+        let length = range.end.addr() - range.start.addr();
+        // SAFETY: these are the bytes that the component holds. They are initialized and do not change while it lives.
+        let loaded = unsafe { std::slice::from_raw_parts(range.start, length) };
+        let code = length.checked_sub(behind).and_then(|end| loaded.get(..end));
+        let trailer = code.and_then(MachineTrailer::of);
+        let declared = trailer.ok_or_else(|| wasmtime::format_err!("the shared code has no trailer"))?.declared;
+        Ok(Self { declared, ..Self::whole(component, mapped) })
+    }
+
+    pub(crate) fn component(&self) -> &Component {
+        &self.component
+    }
+
+    pub(crate) fn declared(&self) -> u64 {
+        self.declared
+    }
+
+    /// Counts a module that uses the code.
+    pub(crate) fn enter(&self) {
+        self.users.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a module that no longer uses it, and releases the code's resident memory after the last one. A call that
+    /// comes meanwhile only maps the pages again.
+    pub(crate) fn leave(&self) {
+        if self.users.fetch_sub(1, Ordering::Relaxed) == 1 && self.mapped {
+            #[cfg(target_os = "linux")]
+            self.release();
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn release(&self) {
+        use rustix::mm::{Advice, madvise};
+
+        let image = self.component.image_range();
+        let length = image.end.addr() - image.start.addr();
+        // SAFETY: this is a private mapping of a whole file, so it starts at a page. wasmtime accepts no code that
+        // needs relocation, writes nothing to it and makes it read-only. So no page differs from the file's. The file
+        // does not change, because files here are replaced and never written to. A read of a dropped page finds the
+        // same bytes.
+        let released = unsafe { madvise(image.start.cast_mut().cast(), length, Advice::LinuxDontNeed) };
+        if let Err(error) = released {
+            tracing::debug!("the memory of compiled code cannot be released: {error}");
+        }
+    }
+}
+
+/// The code of one name, in every engine of this process.
+type Known = Arc<Mutex<Vec<Weak<Machine>>>>;
+
+/// A name under which code is shared. Whoever holds its lock loads the code; others wait and use it.
+pub(crate) struct Entry(Known);
+
+/// Finds or makes the entry of a name.
+pub(crate) fn entry(name: String) -> Entry {
+    static ENTRIES: LazyLock<Mutex<HashMap<String, Known>>> = LazyLock::new(Mutex::default);
+    let mut entries = ENTRIES.lock().unwrap_or_else(PoisonError::into_inner);
+    // Nobody waits for the lock of an entry that only the map has.
+    entries.retain(|_, known| {
+        Arc::strong_count(known) > 1 || locked(known).iter().any(|machine| machine.strong_count() > 0)
+    });
+    Entry(Arc::clone(entries.entry(name).or_default()))
+}
+
+fn locked(known: &Known) -> MutexGuard<'_, Vec<Weak<Machine>>> {
+    known.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Entry {
+    pub(crate) fn lock(&self) -> Machines<'_> {
+        Machines(locked(&self.0))
+    }
+}
+
+/// The loaded code of a name.
+pub(crate) struct Machines<'a>(MutexGuard<'a, Vec<Weak<Machine>>>);
+
+impl Machines<'_> {
+    /// Finds code of an engine for memories of `size` bytes.
+    pub(crate) fn find(&self, engine: &Engine, size: u64) -> Option<Arc<Machine>> {
+        let mut loaded = self.0.iter().filter_map(Weak::upgrade);
+        loaded.find(|machine| Engine::same(machine.component.engine(), engine) && machine.declared <= size)
+    }
+
+    /// Adds code that was loaded.
+    pub(crate) fn add(&mut self, machine: Machine) -> Arc<Machine> {
+        let machine = Arc::new(machine);
+        self.0.retain(|other| other.strong_count() > 0);
+        self.0.push(Arc::downgrade(&machine));
+        machine
+    }
+}
