@@ -46,6 +46,12 @@ describe("one after another", () => {
   });
   afterAll(() => server?.stop());
 
+  test("a client that closes its half of the connection gets its answer", async () => {
+    const { hostname, port } = new URL(server.base);
+    const request = `GET ${path("/waits")} HTTP/1.1\r\nhost: x\r\n\r\n`;
+    expect(await raw(hostname, Number(port), request, { halfClose: true })).toMatch(/^HTTP\/1.1 200 /);
+  });
+
   test.each([
     ["/spin", 504],
     ["/sleep", 504],

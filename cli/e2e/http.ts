@@ -67,10 +67,18 @@ export async function send(
   };
 }
 
-/** Sends bytes that need not be HTTP, and gives all that comes back until the server closes. */
-export function raw(host: string, port: number, bytes: string): Promise<string> {
+/**
+ * Sends bytes that need not be HTTP, and gives all that comes back until the server closes.
+ *
+ * @param options `halfClose` ends what is sent, and reads on
+ */
+export function raw(host: string, port: number, bytes: string, { halfClose = false } = {}): Promise<string> {
   return new Promise((resolve, reject) => {
-    const socket = connect(port, host, () => socket.write(bytes));
+    const socket = connect({ host, port, allowHalfOpen: true }, () =>
+      halfClose ? socket.end(bytes) : socket.write(bytes),
+    );
+    // With half of it open, the socket would wait for this program to close the other.
+    socket.once("end", () => socket.end());
     let answer = "";
     socket.on("data", (data) => {
       answer += data.toString("latin1");
