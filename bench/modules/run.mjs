@@ -1,8 +1,8 @@
 // Cost of an additional idle module: modules of one engine with different sources, each called once and then idle for
 // longer than idle_timeout_ms.
 //   npm run build && node bench/modules/run.mjs
-// Takes a few minutes and 5 GB of the folder for temporary files. COUNTS=1,11,21 measures with so many modules instead.
-// COUNTS=1,1001 COMPONENTS=250 serves each component under several names: a thousand components would take 50 GB. Mapped
+// Takes a few minutes and 2 GB of the folder for temporary files. COUNTS=1,11,21 measures with so many modules instead.
+// COUNTS=1,1001 COMPONENTS=250 serves each component under several names: a thousand components would take 15 GB. Mapped
 // files count once for each mapping, so the resident memory is the same; the process's share (Pss) is smaller.
 import { execFileSync, spawn } from "node:child_process";
 import {
@@ -52,12 +52,14 @@ function quantile(numbers, share) {
  * the times of the first answers after idling in ms.
  */
 async function measure(isolation, modules) {
+  // No module idles while the others are asked.
+  const idle = Math.max(2_000, 25 * modules.length);
   const child = spawn(process.execPath, [tenon, "run", "-q", "--port", "0", "--json", ...modules], {
     cwd: folder,
     env: {
       ...env,
       TENON_SERVER_ISOLATION: isolation,
-      TENON_SERVER_IDLE_TIMEOUT_MS: "2000",
+      TENON_SERVER_IDLE_TIMEOUT_MS: String(idle),
       // Those that are compiled are waited for.
       TENON_SERVER_STARTUP_TIMEOUT_MS: "900000",
     },
@@ -65,14 +67,14 @@ async function measure(isolation, modules) {
   });
   const exited = new Promise((resolve) => child.once("exit", resolve));
   try {
-    return await measured(child, modules);
+    return await measured(child, modules, idle);
   } finally {
     child.kill("SIGTERM");
     await exited;
   }
 }
 
-async function measured(child, modules) {
+async function measured(child, modules, timeout) {
   let line = "";
   for await (const piece of child.stdout) {
     line += piece;
@@ -97,7 +99,7 @@ async function measured(child, modules) {
   for (let i = 0; i < modules.length; i++) await ask(i);
   const { all: asked } = resident();
   const pss = share();
-  await new Promise((resolve) => setTimeout(resolve, 5_000));
+  await new Promise((resolve) => setTimeout(resolve, 2 * timeout + 1_000));
   const idle = { loaded, asked, pss, ...resident() };
   const again = [];
   for (let i = 0; i < modules.length; i += Math.ceil(modules.length / 100)) again.push(await ask(i));
