@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the guests: the bridge and the adapter for calls, as components beside this script, and the core modules behind
-# `crypto.subtle`, which stand in crypto/. `build.sh --check` compares instead.
+# `crypto.subtle`, which stand in crypto/. Last comes the service of WASI 0.3 that only tests run (crates/fixtures/service).
+# `build.sh --check` compares instead.
 #
 # rustup's wasm targets are not available everywhere, so this uses Debian's packages: rustc-web, cargo-web, rust-web-src
 # and lld-19. Exit code 3 means that they are missing.
@@ -14,10 +15,14 @@ done
 
 # Paths of the machine must not be in the artifact, because it is compared byte for byte.
 cargo_home=${CARGO_HOME:-$HOME/.cargo}
-env -u RUSTUP_TOOLCHAIN RUSTC="$rustc" RUSTC_BOOTSTRAP=1 \
-  CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER="$linker" \
-  RUSTFLAGS="--remap-path-prefix=$PWD=. --remap-path-prefix=$cargo_home=cargo" \
-  "$cargo" build --quiet --locked --release --workspace --target-dir target --target wasm32-unknown-unknown -Zbuild-std=core,alloc
+fixtures=$(cd ../fixtures && pwd)
+for folder in "$PWD" "$fixtures/service"; do
+  env -u RUSTUP_TOOLCHAIN RUSTC="$rustc" RUSTC_BOOTSTRAP=1 \
+    CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER="$linker" \
+    RUSTFLAGS="--remap-path-prefix=$folder=. --remap-path-prefix=$cargo_home=cargo" \
+    "$cargo" build --quiet --locked --release --workspace --manifest-path "$folder/Cargo.toml" --target-dir target \
+    --target wasm32-unknown-unknown -Zbuild-std=core,alloc
+done
 
 compiled=target/wasm32-unknown-unknown/release
 component=$(mktemp)
@@ -37,10 +42,13 @@ keep() {
 }
 
 mode=${1:-}
-for guest in bridge calls; do
-  npx --no-install jco new "$compiled/tenon_$guest.wasm" -o "$component" > /dev/null
-  keep "$component" "$guest.wasm"
-done
+component() { # core module, committed component
+  npx --no-install jco new "$compiled/tenon_$1.wasm" -o "$component" > /dev/null
+  keep "$component" "$2"
+}
+component bridge bridge.wasm
+component calls calls.wasm
+component test_service ../fixtures/service.wasm
 for module in curves rsa symmetric; do
   keep "$compiled/tenon_crypto_$module.wasm" "crypto/$module.wasm"
 done

@@ -140,30 +140,32 @@ fn outcome(answer: &[u8]) -> Option<Result<Compiled>> {
     }
 }
 
-/// Runs a child: reads a component from standard input, compiles it with `engine` within the given bounds, and writes
-/// the code to standard output. The process ends with its parent.
+/// Runs a child: reads a component from standard input, compiles it within the given bounds, and writes the code to standard
+/// output. The process ends with its parent. The engine is the first that is configured as the parent's.
 ///
 /// # Errors
 ///
-/// An I/O error, when the protocol breaks off. A component that cannot be compiled is an answer.
-pub fn serve(engine: &Engine) -> io::Result<()> {
+/// An engine's error, or an I/O error when the protocol breaks off. A component that cannot be compiled is an answer.
+pub fn serve(engines: impl IntoIterator<Item = Result<Engine>>) -> Result<()> {
     end_with_parent();
     let mut stdin = io::stdin().lock();
     let mut head = [0; 40];
     stdin.read_exact(&mut head)?;
     let (words, _) = head.as_chunks::<8>();
     let number = |index: usize| words.get(index).map_or(0, |bytes| u64::from_le_bytes(*bytes));
-    if words.first() != Some(MAGIC) || number(1) != hash(engine) {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "the parent process is another version of Tenon"));
-    }
+    let is_wanted = |engine: &Result<Engine>| engine.as_ref().map_or(true, |engine| number(1) == hash(engine));
+    let engine = engines.into_iter().find(is_wanted).transpose()?;
+    let Some(engine) = engine.filter(|_| words.first() == Some(MAGIC)) else {
+        wasmtime::bail!("the parent process is another version of Tenon");
+    };
     let length = number(4);
     let mut component = Vec::new();
     stdin.take(length).read_to_end(&mut component)?;
     if component.len() as u64 != length {
-        return Err(io::ErrorKind::UnexpectedEof.into());
+        return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
     }
     bound(number(2), number(3));
-    let (outcome, content) = match compile(engine, &component) {
+    let (outcome, content) = match compile(&engine, &component) {
         Ok(Compiled { code, takes_state }) => (if takes_state { TAKES_STATE } else { WHOLE }, code),
         Err(error) => (FAILED, format!("{error:#}").into_bytes()),
     };
@@ -172,7 +174,7 @@ pub fn serve(engine: &Engine) -> io::Result<()> {
     stdout.write_all(&outcome.to_le_bytes())?;
     stdout.write_all(&(content.len() as u64).to_le_bytes())?;
     stdout.write_all(&content)?;
-    stdout.flush()
+    Ok(stdout.flush()?)
 }
 
 /// Limits this process from here on, as far as the system can. A limit that cannot be set is logged.

@@ -25,10 +25,12 @@ pub(crate) fn taken_apart(component: &[u8]) -> Result<(u32, State<'_>, [u8; 32])
 /// both.
 pub(crate) fn compile(engine: &Engine, component: &[u8]) -> Result<Compiled> {
     validate(engine, component)?;
-    let restorable = with_restore(component, features(engine))
-        .map_err(|reason| tracing::debug!("instances are not restored: {reason}"));
+    // Tasks of the async ABI may wait on the host while nothing runs, so such instances are never restored.
+    let restorable = (!engine.get_concurrency_support()).then(|| with_restore(component, features(engine)));
+    let restorable =
+        restorable.and_then(|made| made.map_err(|reason| tracing::debug!("instances are not restored: {reason}")).ok());
     let compiled = match restorable.map(|restorable| engine.precompile_component(&restorable)) {
-        Ok(Ok(compiled)) => compiled,
+        Some(Ok(compiled)) => compiled,
         // Recompiles the original so that errors cite the user's offsets.
         _ => {
             let compiled = engine.precompile_component(component)?;

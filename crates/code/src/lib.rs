@@ -31,6 +31,6 @@ pub use child::serve;
 pub use code::Code;
 pub use compiler::{Compiler, OverBound};
 pub use elf::content_of as section_of_code;
-pub use store::{cached, cached_bytes, compile, load, load_bytes};
+pub use store::{cached, cached_bytes, compile, load, load_bytes, opened};
 pub use tenon_compose::HANDLER;
-pub use tenon_rewrite::{EngineModule, RESTORE};
+pub use tenon_rewrite::{EngineModule, RESTORE, SERVICE, is_service};

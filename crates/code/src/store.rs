@@ -114,7 +114,11 @@ pub fn load(
 }
 
 /// Opens a regular file. A pipe or a device may have no end.
-pub(crate) fn opened(path: &Path) -> io::Result<File> {
+///
+/// # Errors
+///
+/// An I/O error, when the file cannot be opened or is not a regular one.
+pub fn opened(path: &Path) -> io::Result<File> {
     let file = File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
     if !file.metadata()?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));

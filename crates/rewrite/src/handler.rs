@@ -162,7 +162,7 @@ impl<'a> Outline<'a> {
 }
 
 /// Returns whether two names are compatible versions of one interface, by the linker's own rule.
-fn is_same(one: &str, other: &str) -> bool {
+pub(crate) fn is_same(one: &str, other: &str) -> bool {
     let key = |name| alternate_lookup_key(name).map(|(key, _)| key);
     one == other || key(one).is_some_and(|key_of_one| key(other) == Some(key_of_one))
 }

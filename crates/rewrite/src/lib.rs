@@ -4,15 +4,18 @@
 //! - [`EngineModule`] splits a component into its engine and the state that a snapshot gave it.
 //! - [`with_restore`] adds the function that resets an instance to its just-instantiated state.
 //! - [`inner_handler`] finds the handler in a composed component.
+//! - [`is_service`] tells services of WASI 0.3 from other components.
 //! - [`section`] lists the sections of modules and components.
 
 mod handler;
 mod restore;
 mod rewrite;
 pub mod section;
+mod service;
 mod state;
 
 pub use handler::inner_handler;
 pub use restore::{RESTORE, with_restore};
 pub use rewrite::{Error, Known, Rewrite};
+pub use service::{SERVICE, is_service};
 pub use state::{EngineModule, Global, Segment, State, StateError, constant};

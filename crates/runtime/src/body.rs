@@ -1,6 +1,7 @@
 //! The two bodies of an exchange: the request's, read whole within a limit, and the response's, whole or streamed.
 
 pub(crate) mod arriving;
+pub(crate) mod reading;
 mod streamed;
 
 use std::io::ErrorKind;
@@ -18,8 +19,8 @@ use tenon_http_server::{Ongoing, Reservation, Turn, asks_first, discard_rest};
 use thiserror::Error;
 
 use crate::config::{Limits, ms, size};
+use crate::instance::call::guest_body::GuestBody;
 use crate::instance::call::pieces::Pieces;
-use crate::instance::call::wasi_http::GuestBody;
 use crate::request::client::{Client, Room};
 use crate::request::problem::Problem;
 use crate::telemetry::exchange::Exchange;

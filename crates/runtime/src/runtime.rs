@@ -21,7 +21,6 @@ use tenon_code::Compiler;
 use tenon_http_server::{Budget, discard};
 use tenon_transport::Transport;
 use tokio::net::TcpListener;
-use wasmtime::component::Linker;
 use wasmtime_wasi_http::WasiBody;
 
 use crate::admission::Admission;
@@ -30,10 +29,9 @@ use crate::config::{Limits, ModuleSource, RuntimeConfig, ms, size};
 use crate::error::RuntimeError;
 use crate::instance::call::pieces::Streams;
 use crate::instance::engine::{SharedEngine, shared_engine};
-use crate::instance::host;
 use crate::instance::sidecars;
 use crate::module::inherited::{Inherited, transport_config};
-use crate::module::registry::{Loader, Registry, Turns};
+use crate::module::registry::{Loader, Registry, Targets, Turns};
 use crate::module::watch::watch;
 use crate::request::client::Client;
 use crate::request::origin::TrustedProxies;
@@ -98,8 +96,6 @@ impl Runtime {
         tenon_memory::keep_little();
         let tls = config.tls.as_ref().map(|tls| Tls::load(&tls.certificate, &tls.key)).transpose()?;
         let engine = shared_engine(config.limits.max_concurrent)?;
-        let mut linker = Linker::new(&engine.engine);
-        host::link(&mut linker).map_err(RuntimeError::Engine)?;
 
         let limits = config.limits;
         let metrics = Arc::new(Metrics::new());
@@ -115,8 +111,8 @@ impl Runtime {
             gap: crate::crossing::Gap::new(config.without),
         };
         let loader = Loader {
+            targets: Targets::new(&engine).map_err(RuntimeError::Engine)?,
             engine: engine.clone(),
-            linker,
             cache: config.cache,
             inherited,
             compiler: compiler(config.compiler, &limits),

@@ -6,6 +6,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::HeaderMap;
 use http::header::{CONTENT_LENGTH, EXPECT};
 use http::request::Parts;
 use http_body::Body;
@@ -46,6 +47,8 @@ pub(crate) struct Arriving {
     /// True once the client was asked for the body.
     is_begun: bool,
     is_ended: bool,
+    /// The fields behind the body, for a module that may ask for them.
+    trailers: Option<HeaderMap>,
     /// True where the rest is read and thrown away before the client gets the answer.
     is_left_whole: bool,
     max_bytes: u64,
@@ -125,6 +128,7 @@ impl Arriving {
             // A client that asks first has not begun to send (RFC 9110, section 10.1.1).
             is_begun: !asks,
             is_ended: false,
+            trailers: None,
             is_left_whole: Client::must_send_all(parts.version),
             max_bytes: limits.max_upload_bytes,
             max_whole_bytes: limits.max_body_bytes,
@@ -159,6 +163,11 @@ impl Arriving {
     /// Frees the room of the piece that the module has taken.
     pub(crate) fn taken(&mut self) {
         self.room.clear();
+    }
+
+    /// Takes the fields that came behind the body.
+    pub(crate) fn trailers(&mut self) -> Option<HeaderMap> {
+        self.trailers.take()
     }
 
     async fn piece(&mut self) -> Result<Given, Problem> {
@@ -208,8 +217,9 @@ impl Arriving {
             self.is_ended = true;
             broken_off(&*error)
         })?;
-        if let Ok(data) = frame.into_data() {
-            self.gathered.extend_from_slice(&data);
+        match frame.into_data() {
+            Ok(data) => self.gathered.extend_from_slice(&data),
+            Err(frame) => self.trailers = frame.into_trailers().ok(),
         }
         if read(self) > self.max_bytes { Err(Problem::BodyTooLarge(self.max_bytes)) } else { Ok(()) }
     }

@@ -1,7 +1,8 @@
 //! The WebAssembly engine: one for all runtimes of a process, so that modules of one engine share their code's mappings and
-//! instances their memories.
+//! instances their memories. Services of WASI 0.3 run in a second one, which exists once a service is loaded.
 
 use std::collections::HashMap;
+use std::io::{self, Cursor, Read, Seek};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -37,6 +38,50 @@ pub(crate) struct SharedEngine {
     /// The places of instances that were restored and wait for the next request to their module.
     pub(crate) restored: Arc<Slots>,
     pub(crate) clock: Arc<Clock>,
+    /// The engine of services, once there is one.
+    concurrent: Arc<Mutex<Option<(Engine, Arc<Clock>)>>>,
+}
+
+/// The ABI of the functions that a component exports and imports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Abi {
+    /// A call returns its result: all components but services.
+    Sync,
+    /// A call is a task that may go on beside others and after its result: services of WASI 0.3.
+    Async,
+}
+
+impl Abi {
+    /// The ABI of a component.
+    ///
+    /// # Errors
+    ///
+    /// An I/O error, when the component cannot be read.
+    pub(crate) fn of(component: impl Read + Seek) -> io::Result<Self> {
+        Ok(if tenon_code::is_service(component)? { Self::Async } else { Self::Sync })
+    }
+}
+
+impl SharedEngine {
+    /// The engine for an ABI, and its clock. The one of services is made for the first of them, with the same memories and stacks.
+    ///
+    /// # Errors
+    ///
+    /// Wasmtime's, when an engine cannot be set up.
+    pub(crate) fn of(&self, abi: Abi) -> wasmtime::Result<(Engine, Arc<Clock>)> {
+        if abi == Abi::Sync {
+            return Ok((self.engine.clone(), Arc::clone(&self.clock)));
+        }
+        let mut concurrent = self.concurrent.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(made) = &*concurrent {
+            return Ok(made.clone());
+        }
+        let mut config = compiler(abi);
+        tenon_memory::configure(&mut config, &self.memories, &self.stacks);
+        let engine = Engine::new(&config)?;
+        let clock = Arc::new(Clock::new(&engine));
+        Ok(concurrent.insert((engine, clock)).clone())
+    }
 }
 
 /// The engine of this process, with the places that runtimes of this limit share.
@@ -58,19 +103,19 @@ pub(crate) fn shared_engine(max_concurrent: u64) -> Result<SharedEngine, Runtime
 /// An engine, and its clock. Code is compiled by Cranelift only.
 fn engine(slots: Arc<Slots>) -> wasmtime::Result<SharedEngine> {
     let (memories, stacks) = (Memories::new(WAITING), Stacks::new(WAITING));
-    let mut config = compiler();
+    let mut config = compiler(Abi::Sync);
     tenon_memory::configure(&mut config, &memories, &stacks);
     let engine = Engine::new(&config)?;
     let (restored, clock) = (Arc::new(Slots::new(WAITING)), Arc::new(Clock::new(&engine)));
-    Ok(SharedEngine { engine, memories, stacks, slots, restored, clock })
+    Ok(SharedEngine { engine, memories, stacks, slots, restored, clock, concurrent: Arc::default() })
 }
 
-/// The settings that affect compiled code.
-fn compiler() -> Config {
+/// The settings that affect the compiled code of components with this ABI.
+fn compiler(abi: Abi) -> Config {
     let mut config = Config::new();
     config.epoch_interruption(true).wasm_component_model(true);
     // Only WASI 0.3 calls functions concurrently. Every other call would pay for the bookkeeping.
-    config.concurrency_support(false);
+    config.concurrency_support(abi == Abi::Async);
     // Offsets in backtraces, and tables for debuggers: a fifth of the code's size. Windows unwinds by these tables.
     config.generate_address_map(false).native_unwind_info(cfg!(windows));
     config
@@ -83,8 +128,8 @@ fn compiler() -> Config {
 ///
 /// [`RuntimeError::Engine`] when the conversation breaks off.
 pub fn compile_child() -> Result<(), RuntimeError> {
-    let engine = Engine::new(&compiler()).map_err(RuntimeError::Engine)?;
-    tenon_code::serve(&engine).map_err(|error| RuntimeError::Engine(error.into()))
+    let engines = [Abi::Sync, Abi::Async].into_iter().map(|abi| Engine::new(&compiler(abi)));
+    tenon_code::serve(engines).map_err(RuntimeError::Engine)
 }
 
 /// Compiles a component into the cache that every runtime of this user loads its code from, and serves nothing. It
@@ -94,7 +139,9 @@ pub fn compile_child() -> Result<(), RuntimeError> {
 ///
 /// [`RuntimeError::Engine`] when the bytes are not a component.
 pub fn precompile(component: &[u8], cache: &Path) -> Result<(), RuntimeError> {
-    Engine::new(&compiler())
+    Abi::of(Cursor::new(component))
+        .map_err(Into::into)
+        .and_then(|abi| Engine::new(&compiler(abi)))
         .and_then(|engine| tenon_code::compile(&engine, component, Some(cache), &unbounded()))
         .map(drop)
         .map_err(RuntimeError::Engine)
@@ -114,7 +161,8 @@ fn unbounded() -> Compiler {
 /// component.
 pub fn compile_ahead(component: &[u8], cpu: &str) -> Result<Vec<u8>, RuntimeError> {
     let cpu = cpu.parse().map_err(|error: UnknownCpu| RuntimeError::Config(error.to_string()))?;
-    tenon_code::compile_ahead(compiler(), &cpu, component, &unbounded()).map_err(RuntimeError::Engine)
+    let abi = Abi::of(Cursor::new(component)).map_err(|error| RuntimeError::Engine(error.into()))?;
+    tenon_code::compile_ahead(compiler(abi), &cpu, component, &unbounded()).map_err(RuntimeError::Engine)
 }
 
 /// The thread that advances the engine's epoch, for as long as the engine lives.

@@ -17,6 +17,7 @@ use wasmtime_wasi::p2::DynPollable;
 use wasmtime_wasi::p2::bindings::cli::environment;
 use wasmtime_wasi::p2::bindings::clocks::{monotonic_clock, wall_clock};
 use wasmtime_wasi::p2::bindings::random;
+use wasmtime_wasi::p3::bindings as p3;
 use wasmtime_wasi::random::WasiRandom;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{Error, WasiBody, WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
@@ -201,6 +202,16 @@ pub(crate) fn link(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     calls::link(linker)
 }
 
+/// Links the interfaces of WASI 0.3, which only services import, beside those of [`link`].
+pub(crate) fn link_services(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
+    wasmtime_wasi::p3::add_to_linker(linker)?;
+    wasmtime_wasi_http::p3::add_to_linker(linker)?;
+    linker.allow_shadowing(true);
+    p3::cli::environment::add_to_linker::<Host, Environment>(linker, |host| host)?;
+    linker.allow_shadowing(false);
+    Ok(())
+}
+
 /// The environment: the variables that were configured, and the facts of the request.
 struct Environment;
 
@@ -221,6 +232,20 @@ impl environment::Host for Host {
 
     fn initial_cwd(&mut self) -> wasmtime::Result<Option<String>> {
         environment::Host::initial_cwd(&mut self.cli())
+    }
+}
+
+impl p3::cli::environment::Host for Host {
+    fn get_environment(&mut self) -> wasmtime::Result<Vec<(String, String)>> {
+        environment::Host::get_environment(self)
+    }
+
+    fn get_arguments(&mut self) -> wasmtime::Result<Vec<String>> {
+        environment::Host::get_arguments(self)
+    }
+
+    fn get_initial_cwd(&mut self) -> wasmtime::Result<Option<String>> {
+        environment::Host::initial_cwd(self)
     }
 }
 

@@ -66,6 +66,7 @@ impl Probe {
         let component = match &module.entry {
             EntryPoint::Direct(entry) => entry.component(),
             EntryPoint::WasiHttp(pre) => pre.instance_pre().component(),
+            EntryPoint::Service(pre) => pre.instance_pre().component(),
         };
         let layout = Layout::of(component)?;
         let caller =

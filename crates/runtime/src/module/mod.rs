@@ -7,16 +7,17 @@ pub(crate) mod mounts;
 pub(crate) mod registry;
 pub(crate) mod watch;
 
-use std::io;
+use std::io::{self, Cursor};
 use std::sync::Arc;
 
-use tenon_code::{Code, HANDLER, OverBound};
+use tenon_code::{AheadError, Code, HANDLER, OverBound};
 use tenon_memory::{Image, Memories};
 use tokio::time::{Instant, timeout_at};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 use wasmtime::component::types::ComponentItem;
 use wasmtime_wasi_http::p2::bindings::ProxyPre;
+use wasmtime_wasi_http::p3::bindings::ServicePre;
 
 use crate::admission::compute;
 use crate::admission::idle::Idle;
@@ -26,9 +27,9 @@ use crate::config::{Isolation, Limits, ModuleSource, ms};
 use crate::error::RuntimeError;
 use crate::instance::bounds::{MEMORIES, TABLES};
 use crate::instance::call::{Failure, Instance, direct};
-use crate::instance::engine::SharedEngine;
+use crate::instance::engine::{Abi, Clock, SharedEngine};
 use crate::instance::host::{Caller, Host, SharedState};
-use crate::module::registry::Loader;
+use crate::module::registry::{Loader, Target};
 use crate::request::origin::Origin;
 use crate::telemetry::metrics::ModuleMetrics;
 use crate::telemetry::source_map::SourceMap;
@@ -46,6 +47,8 @@ pub(crate) struct ModuleInfo {
 /// A served component.
 pub(crate) struct Module {
     pub(crate) info: Arc<ModuleInfo>,
+    /// The clock of its engine.
+    clock: Arc<Clock>,
     /// Its permissions and limits.
     pub(crate) shared_state: Arc<SharedState>,
     pub(crate) entry: EntryPoint,
@@ -91,6 +94,8 @@ pub(crate) enum EntryPoint {
     Direct(direct::DirectEntry),
     /// It exports `wasi:http/incoming-handler` only: composed or made by somebody else's tools.
     WasiHttp(ProxyPre<Host>),
+    /// It exports `wasi:http/handler` of WASI 0.3.
+    Service(ServicePre<Host>),
 }
 
 impl Module {
@@ -100,16 +105,17 @@ impl Module {
         source: &ModuleSource,
         shared_state: &Arc<SharedState>,
     ) -> Result<Option<Self>, RuntimeError> {
-        let (engine, cache) = (&loader.engine.engine, loader.cache.as_deref());
         if source.is_compiled() {
-            return Self::link(loader, source, shared_state, compiled_ahead(loader, source)?).map(Some);
+            let (target, code) = compiled_ahead(loader, source)?;
+            return Self::link(loader, source, shared_state, target, code).map(Some);
         }
+        let (target, cache) = (target(loader, source)?, loader.cache.as_deref());
         let code = match &source.bytes {
-            Some(bytes) => Ok(tenon_code::cached_bytes(engine, bytes, cache, loader.modules)),
-            None => tenon_code::cached(engine, &source.path, cache, loader.modules),
+            Some(bytes) => Ok(tenon_code::cached_bytes(&target.engine, bytes, cache, loader.modules)),
+            None => tenon_code::cached(&target.engine, &source.path, cache, loader.modules),
         };
         code.map_err(|error| read_error(source, error))?
-            .map(|code| Self::link(loader, source, shared_state, code))
+            .map(|code| Self::link(loader, source, shared_state, target, code))
             .transpose()
     }
 
@@ -120,14 +126,15 @@ impl Module {
         source: &ModuleSource,
         shared_state: &Arc<SharedState>,
     ) -> Result<Self, RuntimeError> {
-        let Loader { engine, cache, modules, compiler, .. } = loader;
-        let (engine, cache) = (&engine.engine, cache.as_deref());
+        let Loader { cache, modules, compiler, .. } = loader;
+        let target = target(loader, source)?;
+        let (engine, cache) = (&target.engine, cache.as_deref());
         let loaded = match &source.bytes {
             Some(bytes) => Ok(tenon_code::load_bytes(engine, bytes, cache, *modules, compiler)),
             None => tenon_code::load(engine, &source.path, cache, *modules, compiler),
         };
         match loaded {
-            Ok(Ok(code)) => Self::link(loader, source, shared_state, code),
+            Ok(Ok(code)) => Self::link(loader, source, shared_state, target, code),
             Ok(Err(error)) => Err(compile_error(source, &error)),
             Err(error) => Err(read_error(source, error)),
         }
@@ -137,9 +144,10 @@ impl Module {
         loader: &Loader,
         source: &ModuleSource,
         shared_state: &Arc<SharedState>,
+        Target { engine, clock, linker }: &Target,
         code: Code,
     ) -> Result<Self, RuntimeError> {
-        let Loader { engine: SharedEngine { engine, slots, restored, .. }, linker, .. } = loader;
+        let Loader { engine: SharedEngine { slots, restored, .. }, .. } = loader;
         let name = source.name.clone();
         check_size(code.component(), &shared_state.limits).map_err(|reason| RuntimeError::Compile {
             name: name.clone(),
@@ -151,10 +159,11 @@ impl Module {
         let entry = match Export::of(engine, code.component()) {
             Some(Export::Handler) => EntryPoint::Direct(direct::DirectEntry::new(instance).map_err(link)?),
             Some(Export::IncomingHandler) => EntryPoint::WasiHttp(ProxyPre::new(instance).map_err(link)?),
+            Some(Export::Service) => EntryPoint::Service(ServicePre::new(instance).map_err(link)?),
             None => {
                 let exports: Vec<_> = exports(engine, code.component()).collect();
                 let reason = format!(
-                    "it exports neither sdk:core/handler nor wasi:http/incoming-handler, but {}",
+                    "it exports none of sdk:core/handler, wasi:http/incoming-handler@0.2 and wasi:http/handler@0.3, but {}",
                     if exports.is_empty() { "nothing".to_string() } else { exports.join(", ") }
                 );
                 return Err(RuntimeError::Link { name, reason });
@@ -162,6 +171,8 @@ impl Module {
         };
         let limits = &shared_state.limits;
         let reuse = match (shared_state.isolation, &entry) {
+            // A task of the last request may go on in it.
+            (_, EntryPoint::Service(_)) => Reuse::Never,
             (Isolation::Shared, _) => {
                 let warm = Warm::new(limits, limits.warm_instances);
                 slots.add(&warm);
@@ -180,6 +191,7 @@ impl Module {
         let source_map = if source.bytes.is_none() { SourceMap::beside(&source.path) } else { SourceMap::none() };
         Ok(Self {
             info: Arc::new(ModuleInfo { name: name.into(), metrics, source_map }),
+            clock: Arc::clone(clock),
             shared_state: Arc::clone(shared_state),
             entry,
             image: code.image().cloned(),
@@ -207,7 +219,7 @@ impl Module {
 
     async fn take(&self, engine: &SharedEngine, caller: Caller) -> Result<Instance, Failure> {
         self.idle.call();
-        engine.clock.run();
+        self.clock.run();
         if let Reuse::Shared(warm) = &self.reuse
             && let Some(mut instance) = warm.take()
         {
@@ -314,8 +326,18 @@ impl Module {
     }
 }
 
-/// The code in a file that was compiled ahead of time, if the operator vouches for such files.
-fn compiled_ahead(loader: &Loader, source: &ModuleSource) -> Result<Code, RuntimeError> {
+/// The target that a component is compiled for.
+fn target<'a>(loader: &'a Loader, source: &ModuleSource) -> Result<&'a Target, RuntimeError> {
+    let abi = match &source.bytes {
+        Some(bytes) => Abi::of(Cursor::new(bytes)),
+        None => tenon_code::opened(&source.path).and_then(Abi::of),
+    };
+    loader.target(abi.map_err(|error| read_error(source, error))?)
+}
+
+/// The code in a file that was compiled ahead of time, if the operator vouches for such files. The file does not name its target,
+/// so the engine of services is asked behind the other.
+fn compiled_ahead<'a>(loader: &'a Loader, source: &ModuleSource) -> Result<(&'a Target, Code), RuntimeError> {
     let refused =
         |reason: String| RuntimeError::Compile { name: source.name.clone(), path: source.path.clone(), reason };
     if !loader.trust_compiled {
@@ -323,9 +345,17 @@ fn compiled_ahead(loader: &Loader, source: &ModuleSource) -> Result<Code, Runtim
                       trust_compiled (--trust-compiled)";
         return Err(refused(reason.to_string()));
     }
-    // SAFETY: the operator vouches for the file.
-    let loaded = unsafe { tenon_code::load_ahead(&loader.engine.engine, &source.path) };
-    loaded.map_err(|error| read_error(source, error))?.map_err(|error| refused(error.to_string()))
+    let load = |abi| {
+        let target = loader.target(abi)?;
+        // SAFETY: the operator vouches for the file.
+        let loaded = unsafe { tenon_code::load_ahead(&target.engine, &source.path) };
+        Ok::<_, RuntimeError>(loaded.map_err(|error| read_error(source, error))?.map(|code| (target, code)))
+    };
+    match load(Abi::Sync)? {
+        Ok(loaded) => Ok(loaded),
+        Err(error @ AheadError::Cpu { .. }) => load(Abi::Async)?.map_err(|_| refused(error.to_string())),
+        Err(error) => Err(refused(error.to_string())),
+    }
 }
 
 fn read_error(ModuleSource { name, path, .. }: &ModuleSource, source: io::Error) -> RuntimeError {
@@ -381,6 +411,7 @@ impl EntryPoint {
         match self {
             Self::Direct(pre) => pre.engine(),
             Self::WasiHttp(pre) => pre.engine(),
+            Self::Service(pre) => pre.engine(),
         }
     }
 }
@@ -389,12 +420,16 @@ impl EntryPoint {
 enum Export {
     Handler,
     IncomingHandler,
+    Service,
 }
 
 impl Export {
     fn of(engine: &Engine, component: &Component) -> Option<Self> {
         let has = |interface: &str| exports(engine, component).any(|name| name.starts_with(interface));
-        if has(HANDLER) {
+        if engine.get_concurrency_support() {
+            // Only services are compiled for this engine.
+            Some(Self::Service)
+        } else if has(HANDLER) {
             Some(Self::Handler)
         } else if has("wasi:http/incoming-handler@") {
             Some(Self::IncomingHandler)

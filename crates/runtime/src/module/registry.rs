@@ -19,7 +19,7 @@ use crate::module::inherited::Inherited;
 use crate::module::mounts::Mounts;
 use crate::module::watch::watch;
 use loader::load;
-pub(crate) use loader::{Loader, Turns};
+pub(crate) use loader::{Loader, Target, Targets, Turns};
 
 /// The modules of a runtime.
 pub(crate) struct Registry {

@@ -21,7 +21,7 @@ use crate::config::ms;
 use crate::instance::call::direct::Called;
 use crate::instance::call::pieces;
 use crate::instance::call::{self, Failure, Instance};
-use crate::instance::host::Caller;
+use crate::instance::host::{Caller, whole};
 use crate::instance::sidecars;
 use crate::module::registry::{ModuleSlot, State};
 use crate::module::{EntryPoint, Module, Reuse};
@@ -36,6 +36,7 @@ use crate::server::Serves;
 use crate::telemetry::exchange::Exchange;
 use crate::telemetry::metrics::{Count, Format};
 use tenon_http_server::discard;
+use wasmtime_wasi_http::WasiBody;
 
 /// The target of a request.
 enum Found {
@@ -199,6 +200,10 @@ impl Runtime {
         match &module.entry {
             EntryPoint::Direct(_) => self.call_directly(module, caller, request, permit, room).await,
             EntryPoint::WasiHttp(_) => self.call_by_http(module, caller, request, permit, room).await,
+            EntryPoint::Service(_) => {
+                let request = request.map(|body| whole(body::held(body, room.body())));
+                self.call_service(module, caller, request, permit).await
+            }
         }
     }
 
@@ -313,6 +318,21 @@ impl Runtime {
         Ok(response.map(ResponseBody::from))
     }
 
+    /// Calls a service in an instance of its own.
+    pub(super) async fn call_service(
+        &self,
+        module: &Arc<Module>,
+        caller: &Caller,
+        request: Request<WasiBody>,
+        permit: Permit,
+    ) -> Result<Response<ResponseBody>, Failure> {
+        let permit = Arc::new(permit);
+        let stalled = stalled(module, caller, module.shared_state.limits.request_timeout_ms);
+        let instance = self.instance(module, caller.clone()).await?;
+        let called = call::service::call(instance, request, module, ended(module, caller, &permit), stalled);
+        Ok(called.await?.map(ResponseBody::from))
+    }
+
     pub(super) async fn instance(&self, module: &Module, caller: Caller) -> Result<Instance, Failure> {
         module.instance(&self.shared.engine, caller).await
     }
@@ -388,22 +408,29 @@ pub(super) async fn in_time<T>(
     called: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Problem> {
     let limit = module.shared_state.limits.request_timeout_ms;
-    let failure = match tokio::time::timeout(ms(limit), called).await {
-        Ok(Ok(response)) => return Ok(response),
-        Ok(Err(failure)) => failure,
-        Err(_) => {
-            let problem = Problem::TimedOut(limit);
-            log(&module.info, caller, &problem);
-            module.info.metrics.count(Count::Timeout);
-            return Err(problem);
-        }
-    };
+    match tokio::time::timeout(ms(limit), called).await {
+        Ok(Ok(response)) => Ok(response),
+        Ok(Err(failure)) => Err(failed(module, caller, failure)),
+        Err(_) => Err(timed_out(module, caller)),
+    }
+}
+
+/// Reports that a module has not answered within `request_timeout_ms`.
+pub(super) fn timed_out(module: &Module, caller: &Caller) -> Problem {
+    let problem = Problem::TimedOut(module.shared_state.limits.request_timeout_ms);
+    log(&module.info, caller, &problem);
+    module.info.metrics.count(Count::Timeout);
+    problem
+}
+
+/// Reports the failure of a call.
+pub(super) fn failed(module: &Module, caller: &Caller, failure: Failure) -> Problem {
     report(&module.info, caller, &failure);
     #[cfg(test)]
     if let Some(problem) = crate::crossing::problem(&module.shared_state, &failure) {
-        return Err(problem);
+        return problem;
     }
-    Err(failure.into())
+    failure.into()
 }
 
 /// The answer to `OPTIONS *`, which asks whether there is a server.

@@ -6,15 +6,17 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{Method, Request, Response};
 use http_body::Body;
+use http_body_util::BodyExt;
 use tenon_http_server::discard;
 use tokio::time::timeout;
 
 use super::Runtime;
-use super::answer::{admitted, caller_of, compute, in_time};
+use super::answer::{admitted, caller_of, compute, failed, in_time, timed_out};
 use crate::admission::Permit;
 use crate::admission::compute::Class;
 use crate::body::ResponseBody;
 use crate::body::arriving::{Arriving, Given};
+use crate::body::reading::Reading;
 use crate::config::ms;
 use crate::instance::call::direct::{self, Called};
 use crate::instance::call::pieces::WIND_UP;
@@ -34,7 +36,11 @@ impl Runtime {
         module: &Arc<Module>,
         exchange: &Exchange,
     ) -> Result<bool, Problem> {
-        let EntryPoint::Direct(entry) = &module.entry else { return Ok(false) };
+        let entry = match &module.entry {
+            EntryPoint::Direct(entry) => entry,
+            EntryPoint::WasiHttp(_) => return Ok(false),
+            EntryPoint::Service(_) => return Ok(true),
+        };
         if let Some(takes) = entry.takes_pieces() {
             return Ok(takes);
         }
@@ -90,10 +96,38 @@ impl Runtime {
         let request = Request::from_parts(parts, ());
         let (runtime, its_module) = (self.clone(), Arc::clone(module));
         let call = |mut room| async move {
-            let called = runtime.call_upload(&its_module, &caller, request, arriving, permit, &mut room).await;
+            let called = match its_module.entry {
+                EntryPoint::Service(_) => {
+                    runtime.call_service_upload(&its_module, &caller, request, arriving, permit).await
+                }
+                _ => runtime.call_upload(&its_module, &caller, request, arriving, permit, &mut room).await,
+            };
             (called, room)
         };
         compute(module, Class::STREAM, room, call).await
+    }
+
+    /// Calls a service that reads the request's body while it arrives. The time limit holds for the time in which the service
+    /// does not wait for its client.
+    async fn call_service_upload(
+        &self,
+        module: &Arc<Module>,
+        caller: &Caller,
+        request: Request<()>,
+        arriving: Arriving,
+        permit: Permit,
+    ) -> Result<Response<ResponseBody>, Problem> {
+        let limit = ms(module.shared_state.limits.request_timeout_ms);
+        let (body, progress) = Reading::new(arriving);
+        let request = request.map(|()| body.boxed_unsync());
+        tokio::select! {
+            // The problem is the answer, and the guest ends with its call.
+            biased;
+            ended = progress.ends(limit) => Err(ended.unwrap_or_else(|| timed_out(module, caller))),
+            called = self.call_service(module, caller, request, permit) => {
+                called.map_err(|failure| failed(module, caller, failure))
+            }
+        }
     }
 
     /// Calls a module, and again with each part of the body that it waits for, until its response or the start of that is

@@ -4,6 +4,7 @@ use tenon_memory::{Live, providing};
 use wasmtime::Store;
 use wasmtime::component::TypedFunc;
 use wasmtime_wasi_http::p2::bindings::Proxy;
+use wasmtime_wasi_http::p3::bindings::Service;
 
 use super::Failure;
 use super::direct::bindings::Direct;
@@ -13,6 +14,9 @@ use crate::instance::engine::FIRST_YIELD;
 use crate::instance::host::{Caller, Host};
 use crate::module::{EntryPoint, Module};
 use crate::telemetry::metrics::Count;
+
+/// Resources that a task, stream or future of a service counts for.
+const TASK_RESOURCES: u64 = 8;
 
 /// A module's instance, and how it is called.
 pub(crate) struct Instance {
@@ -31,6 +35,7 @@ pub(crate) struct Instance {
 pub(super) enum Exports {
     Direct(Direct),
     WasiHttp(Proxy),
+    Service(Service),
 }
 
 impl Instance {
@@ -40,7 +45,12 @@ impl Instance {
         let engine = module.entry.engine();
         let mut store = Store::new(engine, Host::new(&module.shared_state, &module.info, caller));
         store.limiter(|host| &mut host.bounds);
-        store.set_hostcall_fuel(size(module.shared_state.limits.max_hostcall_bytes));
+        let limits = &module.shared_state.limits;
+        store.set_hostcall_fuel(size(limits.max_hostcall_bytes));
+        // The tasks, streams and futures of a service, which are larger than other resources.
+        if let Some(table) = store.concurrent_resource_table() {
+            table.set_max_capacity(size(limits.max_resources.div_ceil(TASK_RESOURCES)));
+        }
         store.set_epoch_deadline(FIRST_YIELD);
         store.epoch_deadline_async_yield_and_update(1);
         module.info.metrics.count(Count::Instance);
@@ -51,6 +61,7 @@ impl Instance {
                     (Exports::Direct(handler), globals)
                 }
                 EntryPoint::WasiHttp(pre) => (Exports::WasiHttp(pre.instantiate_async(&mut store).await?), None),
+                EntryPoint::Service(pre) => (Exports::Service(pre.instantiate_async(&mut store).await?), None),
             })
         };
         let (made, memory) = providing(module.image.as_ref(), instantiated).await;

@@ -2,8 +2,10 @@
 //! outcome of the call. `pieces` continues a streamed response of `direct`.
 
 pub(crate) mod direct;
+pub(crate) mod guest_body;
 mod instance;
 pub(crate) mod pieces;
+pub(crate) mod service;
 pub(crate) mod wasi_http;
 
 pub(crate) use instance::Instance;

@@ -1,25 +1,26 @@
 //! Loading one module: from the cache or by the compiler, on a thread, with its first instances.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::thread;
 
 use tenon_code::Compiler;
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, oneshot};
+use wasmtime::Engine;
 use wasmtime::component::Linker;
 
 use crate::config::ModuleSource;
 use crate::error::RuntimeError;
-use crate::instance::engine::SharedEngine;
-use crate::instance::host::{Host, SharedState};
+use crate::instance::engine::{Abi, Clock, SharedEngine};
+use crate::instance::host::{self, Host, SharedState};
 use crate::module::Module;
 use crate::module::inherited::Inherited;
 
 /// The parts that load every module, so that all share one engine and its pool.
 pub(crate) struct Loader {
     pub(crate) engine: SharedEngine,
-    pub(crate) linker: Linker<Host>,
+    pub(crate) targets: Targets,
     pub(crate) cache: Option<PathBuf>,
     /// The server's policy.
     pub(crate) inherited: Inherited,
@@ -29,6 +30,65 @@ pub(crate) struct Loader {
     /// How many modules there are at the start.
     pub(crate) modules: usize,
     pub(crate) turns: Turns,
+}
+
+impl Loader {
+    /// The target for components with an ABI.
+    ///
+    /// # Errors
+    ///
+    /// [`RuntimeError::Engine`] when the engine of services cannot be set up.
+    pub(crate) fn target(&self, abi: Abi) -> Result<&Target, RuntimeError> {
+        self.targets.of(&self.engine, abi).map_err(RuntimeError::Engine)
+    }
+}
+
+/// The engines and their linkers, by the ABI of the components that they are for.
+pub(crate) struct Targets {
+    sync: Target,
+    /// Made for the first service.
+    concurrent: OnceLock<Target>,
+}
+
+/// The engine that a component is compiled for, and the functions of the host there.
+pub(crate) struct Target {
+    pub(crate) engine: Engine,
+    pub(crate) clock: Arc<Clock>,
+    pub(crate) linker: Linker<Host>,
+}
+
+impl Targets {
+    /// The targets of a runtime.
+    ///
+    /// # Errors
+    ///
+    /// Wasmtime's, when a function of the host cannot be linked.
+    pub(crate) fn new(engine: &SharedEngine) -> wasmtime::Result<Self> {
+        Ok(Self { sync: Target::new(engine, Abi::Sync)?, concurrent: OnceLock::new() })
+    }
+
+    fn of(&self, engine: &SharedEngine, abi: Abi) -> wasmtime::Result<&Target> {
+        match (abi, self.concurrent.get()) {
+            (Abi::Sync, _) => Ok(&self.sync),
+            (Abi::Async, Some(target)) => Ok(target),
+            (Abi::Async, None) => {
+                let target = Target::new(engine, abi)?;
+                Ok(self.concurrent.get_or_init(|| target))
+            }
+        }
+    }
+}
+
+impl Target {
+    fn new(shared: &SharedEngine, abi: Abi) -> wasmtime::Result<Self> {
+        let (engine, clock) = shared.of(abi)?;
+        let mut linker = Linker::new(&engine);
+        host::link(&mut linker)?;
+        if abi == Abi::Async {
+            host::link_services(&mut linker)?;
+        }
+        Ok(Self { engine, clock, linker })
+    }
 }
 
 /// Turns of modules that load: as many at a time as there are processors, because compiling takes memory by the hundred

@@ -1,6 +1,6 @@
 //! Calls and log lines by `sdk:core/calls` and `sdk:core/log`.
 
-mod peer;
+pub(super) mod peer;
 
 use std::collections::HashSet;
 

@@ -15,6 +15,7 @@ mod isolation;
 mod limits;
 mod loading;
 mod modules;
+mod services;
 mod shared;
 mod streams;
 
@@ -205,7 +206,7 @@ async fn modules_that_cannot_be_served_are_named() {
     assert_eq!(unknown.code(), "MODULE_LINK");
     assert_eq!(
         unknown.to_string(),
-        "module shop: it exports neither sdk:core/handler nor wasi:http/incoming-handler, but acme:shop/basket@1.0.0"
+        "module shop: it exports none of sdk:core/handler, wasi:http/incoming-handler@0.2 and wasi:http/handler@0.3, but acme:shop/basket@1.0.0"
     );
     let garbage = error(vec![("bad.wasm", b"not wasm".to_vec())]).await;
     assert_eq!(garbage.code(), "MODULE_COMPILE");

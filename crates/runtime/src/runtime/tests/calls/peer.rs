@@ -19,7 +19,7 @@ use tokio::sync::{Barrier, Semaphore};
 use super::*;
 
 /// A server that calls go to.
-pub(super) struct Peer {
+pub(crate) struct Peer {
     seen: Mutex<Vec<String>>,
     /// Requests that were given up before they were answered.
     given_up: AtomicUsize,
@@ -44,16 +44,16 @@ fn in_pieces(pieces: impl Stream<Item = io::Result<&'static str>> + Send + 'stat
 }
 
 impl Peer {
-    pub(super) fn new() -> Arc<Self> {
+    pub(crate) fn new() -> Arc<Self> {
         let (seen, given_up) = (Mutex::default(), AtomicUsize::new(0));
         Arc::new(Self { seen, given_up, pair: Barrier::new(2), gate: Semaphore::new(0) })
     }
 
-    pub(super) fn seen(&self) -> Vec<String> {
+    pub(crate) fn seen(&self) -> Vec<String> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(super) fn given_up(&self) -> usize {
+    pub(crate) fn given_up(&self) -> usize {
         self.given_up.load(Ordering::Relaxed)
     }
 
@@ -105,7 +105,7 @@ impl Peer {
         response.status(203).header("x-twice", "1").header("x-twice", "2").body(whole(told)).unwrap()
     }
 
-    pub(super) async fn serve(self: Arc<Self>, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
+    pub(crate) async fn serve(self: Arc<Self>, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
         let peer = &self;
         let answer = service_fn(|request| async move { Ok::<_, Infallible>(peer.answer(request).await) });
         // A call that is given up ends the connection.
@@ -113,7 +113,7 @@ impl Peer {
     }
 
     /// Listens on loopback, and returns its URL.
-    pub(super) async fn listen(self: &Arc<Self>) -> String {
+    pub(crate) async fn listen(self: &Arc<Self>) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let peer = Arc::clone(self);
