@@ -48,4 +48,9 @@ export const known = {
     "server-multiple-client-error": "an absolute target contains the host, so a Host field is not required",
     "upgrade-server2": "Node requires no Host for an upgrade, RFC 9112 (section 3.2) for every request: 400",
   },
+  wasi: {
+    "http-client-path-none":
+      "wasmtime makes no URI of a request that has an authority and no path, and refuses to send it (WASI issue 949)",
+    "http-client-sent": "wasmtime reports that a request was transmitted whose call has failed (wasmtime issue 14112)",
+  },
 };

@@ -1,17 +1,18 @@
 // Runs a third-party conformance suite against `tenon run`, and prints the number of cases that pass.
 //
 //   node scripts/conformance/run.mjs <suite> <path> [--verbose] [--only <part of a case's name>] [--target
-//   <host:port[/path]>]
+//   <host:port[/path]>] [--wasmtime <program>]
 //
 // The path is that of a checkout of the suite; for h2spec it is that of its program. A failed case must be listed as a
 // known deviation (known.mjs) with a reason. An unlisted case that fails, or a listed one that passes, makes the exit
-// code 1. `--target` selects another server, which has no known deviations.
+// code 1. `--target` selects another server, and `--wasmtime` has `wasmtime serve` run the programs of wasi. Neither has
+// known deviations.
 import { parseArgs } from "node:util";
-import { fail } from "../setup.mjs";
+import { fail, setUp } from "../setup.mjs";
 import { known } from "./known.mjs";
 import { build, use } from "./server.mjs";
 
-const suites = ["h1spec", "h2spec", "http11probe", "llhttp", "nginx", "node", "json", "json-schema"];
+const suites = ["h1spec", "h2spec", "http11probe", "llhttp", "nginx", "node", "json", "json-schema", "wasi"];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -19,21 +20,25 @@ const { values, positionals } = parseArgs({
     verbose: { type: "boolean", default: false },
     only: { type: "string", default: "" },
     target: { type: "string" },
+    wasmtime: { type: "string" },
   },
 });
 const [name, path] = positionals;
 if (!suites.includes(name) || path === undefined) {
   fail(`usage: node scripts/conformance/run.mjs <${suites.join(" | ")}> <path of its checkout>`);
 }
-if (values.target === undefined) build();
+if (name === "wasi") {
+  if (values.wasmtime === undefined) setUp();
+} else if (values.target === undefined) build();
 else use(...split(values.target));
 const suite = await import(`./suites/${name}.mjs`);
-const reasons = (values.target === undefined && known[name]) || {};
+const isOurs = values.target === undefined && values.wasmtime === undefined;
+const reasons = (isOurs && known[name]) || {};
 const counts = { pass: 0, warn: 0, fail: 0, skip: 0 };
 const failed = [];
 const unexpected = [];
 const seen = new Set();
-for await (const result of suite.run(path, values.only)) {
+for await (const result of suite.run(path, values.only, values.wasmtime)) {
   counts[result.verdict]++;
   seen.add(result.id);
   const reason = reasons[result.id];

@@ -37,9 +37,22 @@ export async function start(settings = {}) {
   for (const [key, value] of Object.entries(settings.server ?? {})) {
     variables[`TENON_SERVER_${key.toUpperCase()}`] = String(value);
   }
-  const args = [tenon, "run", "--port", "0", "--json", join(fixture, "dist/conformance.wasm")];
+  const { url, stop } = await launch(join(fixture, "dist/conformance.wasm"), tmpdir(), variables);
+  return {
+    host: "127.0.0.1",
+    port: Number(url.port),
+    async stop() {
+      await stop();
+      if (folder !== undefined) rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+/** Serves a component with `tenon run` in a folder. Returns the server's URL, and a function that ends it. */
+export async function launch(component, cwd, variables = {}) {
+  const args = [tenon, "run", "--port", "0", "--json", component];
   const child = spawn(process.execPath, args, {
-    cwd: tmpdir(),
+    cwd,
     env: { ...process.env, ...variables },
     stdio: ["ignore", "pipe", "ignore"],
   });
@@ -53,12 +66,10 @@ export async function start(settings = {}) {
   });
   const exited = new Promise((resolve) => child.once("exit", resolve));
   return {
-    host: "127.0.0.1",
-    port: Number(url.port),
+    url,
     async stop() {
       child.kill("SIGTERM");
       await exited;
-      if (folder !== undefined) rmSync(folder, { recursive: true });
     },
   };
 }

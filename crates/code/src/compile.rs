@@ -78,8 +78,8 @@ pub(crate) fn compile(engine: &Engine, component: &[u8]) -> Result<Compiled> {
     validate(engine, component)?;
     // Tasks of the async ABI may wait on the host while nothing runs, so such instances are never restored.
     let restorable = (!engine.get_concurrency_support()).then(|| with_restore(component, features(engine)));
-    let restorable = restorable
-        .and_then(|made| made.map_err(|reason| tracing::debug!("instances are not restored: {reason}")).ok());
+    let restorable =
+        restorable.and_then(|made| made.map_err(|reason| tracing::debug!("instances are not restored: {reason}")).ok());
     let compiled = match restorable.map(|restorable| engine.precompile_component(&restorable)) {
         Some(Ok(compiled)) => compiled,
         // Recompiles the original so that errors cite the user's offsets.

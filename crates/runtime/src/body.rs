@@ -19,8 +19,8 @@ use tenon_http_server::{Ongoing, Reservation, Turn, asks_first, discard_rest};
 use thiserror::Error;
 
 use crate::config::{Limits, ms, size};
-use crate::instance::call::pieces::Pieces;
 use crate::instance::call::guest_body::GuestBody;
+use crate::instance::call::pieces::Pieces;
 use crate::request::client::{Client, Room};
 use crate::request::problem::Problem;
 use crate::telemetry::exchange::Exchange;

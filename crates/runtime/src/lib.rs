@@ -15,6 +15,7 @@
 //!
 //!  instance::call::direct      a bare sdk:core/handler
 //!  instance::call::wasi_http   a composed or foreign wasi:http component
+//!  instance::call::service     a service of WASI 0.3
 //! ```
 
 mod admission;

@@ -33,11 +33,12 @@ async fn failure(component: &[u8], limits: Limits) -> String {
 async fn a_component_is_compiled_elsewhere_and_served_here() {
     let folder = tempfile::tempdir().unwrap();
     let limits = Limits { max_concurrent: 4, ..Limits::default() };
-    // Code that takes a state, and code that does not, from the compiler and from the cache.
-    for component in [fixtures::echo(201), fixtures::bridged(&fixtures::echo(201))] {
+    // Code that takes a state, code that does not, and code for the engine of services, from the compiler and from the cache.
+    let bridged = fixtures::bridged(&fixtures::echo(201));
+    for (component, expected) in [(fixtures::echo(201), 201), (bridged, 201), (fixtures::service(), 200)] {
         for _ in 0..2 {
             let runtime = runtime(&folder, &component, limits.clone()).await.unwrap();
-            assert_eq!(status(&runtime).await, 201);
+            assert_eq!(status(&runtime).await, expected);
         }
     }
 }

@@ -239,8 +239,9 @@ fn origin_form<B>(mut request: Request<B>) -> Request<B> {
     if let Some(host) = host.and_then(|host| HeaderValue::from_str(host).ok()) {
         request.headers_mut().insert(HOST, host);
     }
-    let path = request.uri().path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/"));
-    *request.uri_mut() = Uri::from(path);
+    // An empty path is sent as `/`, which is also how it reads.
+    let path = request.uri().path_and_query().filter(|path| path.as_str() != "/").cloned();
+    *request.uri_mut() = Uri::from(path.unwrap_or_else(|| PathAndQuery::from_static("/")));
     request
 }
 
@@ -256,6 +257,17 @@ mod tests {
             let request = origin_form(Request::get(uri).header(HOST, "ada:secret@a").body(()).unwrap());
             assert_eq!(request.headers().get_all(HOST).iter().collect::<Vec<_>>(), [host]);
             assert_eq!(request.uri().authority(), None);
+        }
+    }
+
+    #[test]
+    fn an_empty_path_is_sent_as_a_slash() {
+        let uri = Uri::builder().scheme("http").authority("a:1").path_and_query("").build().unwrap();
+        assert_eq!(origin_form(Request::get(uri).body(()).unwrap()).uri().to_string(), "/");
+        for (uri, target) in
+            [("http://a:1", "/"), ("http://a:1/", "/"), ("http://a:1?b", "/?b"), ("http://a:1/c?b", "/c?b")]
+        {
+            assert_eq!(origin_form(Request::get(uri).body(()).unwrap()).uri().to_string(), target, "{uri}");
         }
     }
 }

@@ -89,6 +89,7 @@ fn a_folder_that_cannot_be_used_costs_the_cache_and_not_the_module() {
 
 fn engine() -> Engine {
     let mut config = wasmtime::Config::new();
+    config.concurrency_support(false);
     config.with_host_memory(std::sync::Arc::new(tenon_memory::Memories::new(2)));
     Engine::new(&config).unwrap()
 }

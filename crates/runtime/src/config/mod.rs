@@ -69,7 +69,8 @@ pub enum Isolation {
     /// Nothing: each has an instance of its own, which is dropped behind it.
     #[default]
     Request,
-    /// Instances, one request after another: a request may see the memory that an earlier one left. Faster.
+    /// Instances, one request after another: a request may see the memory that an earlier one left. Faster. Services of WASI 0.3
+    /// never share them.
     Shared,
 }
 

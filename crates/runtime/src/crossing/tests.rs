@@ -288,6 +288,34 @@ async fn no_attempt_succeeds() {
     assert_eq!(world.crossings().await, BTreeSet::new());
 }
 
+/// A service of WASI 0.3 writes to other streams, with the same masks.
+#[tokio::test]
+async fn the_log_of_a_service_has_no_secrets() {
+    for without in [None, Some(Fence::Masks)] {
+        keep_log();
+        let canary = format!("service-canary-{}", without.is_some());
+        let folder = tempfile::tempdir().unwrap();
+        let component = folder.path().join("service.wasm");
+        std::fs::write(&component, tenon_fixtures::service()).unwrap();
+        let config = RuntimeConfig {
+            modules: vec![ModuleSource::new("service", &component)],
+            environment: vec![("TENON_SECRET_KEY".to_string(), format!("{canary}-secret"))],
+            without,
+            ..RuntimeConfig::default()
+        };
+        let runtime = Runtime::new(config).await.unwrap();
+        let request = Request::get(format!("/run/service/log/{canary}+{canary}-secret")).header("host", "x");
+        let response = runtime.handle(request.body(Full::new(Bytes::new())).unwrap()).await;
+        assert_eq!(response.status(), 200);
+        response.into_body().collect().await.unwrap();
+        let lines = log();
+        for stream in ["", "error: "] {
+            assert!(lines.contains(&format!("{stream}{canary}+")), "the line is logged");
+        }
+        assert_eq!(lines.contains(&format!("{canary}-secret")), without.is_some(), "{without:?}");
+    }
+}
+
 #[tokio::test]
 async fn each_attempt_succeeds_once_its_fence_is_taken_out() {
     for (fence, expected) in [

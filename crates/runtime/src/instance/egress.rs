@@ -33,6 +33,9 @@ pub(crate) fn is_forbidden(name: &HeaderName) -> bool {
     DEFAULT_FORBIDDEN_HEADERS.contains(name)
 }
 
+/// The largest piece of a service's body, in bytes.
+const PIECE_BYTES: usize = 64 * 1024;
+
 /// The way out of one instance.
 pub(crate) struct Egress {
     shared_state: Arc<SharedState>,
@@ -272,6 +275,11 @@ fn log(module: &ModuleInfo, request_id: &str, why: &dyn Display) {
 impl WasiHttpHooks for Egress {
     fn forbidden_header_filter(&mut self) -> ForbiddenHeaderFilter {
         Arc::new(is_forbidden)
+    }
+
+    /// A piece of a service's body, which the host holds until the other side takes it.
+    fn p3_outgoing_body_chunk_size(&mut self) -> usize {
+        PIECE_BYTES
     }
 
     fn send_request(

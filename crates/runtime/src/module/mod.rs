@@ -421,6 +421,7 @@ impl EntryPoint {
         match self {
             Self::Direct(entry) => entry.component(),
             Self::WasiHttp(pre) => pre.instance_pre().component(),
+            Self::Service(pre) => pre.instance_pre().component(),
         }
     }
 }

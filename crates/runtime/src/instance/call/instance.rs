@@ -15,6 +15,9 @@ use crate::instance::host::{Caller, Host};
 use crate::module::{EntryPoint, Module};
 use crate::telemetry::metrics::Count;
 
+/// Resources that a task, stream or future of a service counts for.
+const TASK_RESOURCES: u64 = 8;
+
 /// A module's instance, and how it is called.
 pub(crate) struct Instance {
     pub(super) store: Store<Host>,
@@ -47,9 +50,9 @@ impl Instance {
         }
         let limits = &module.shared_state.limits;
         store.set_hostcall_fuel(size(limits.max_hostcall_bytes));
-        // The tasks, streams and futures of a service.
+        // The tasks, streams and futures of a service, which are larger than other resources.
         if let Some(table) = store.concurrent_resource_table() {
-            table.set_max_capacity(size(limits.max_resources));
+            table.set_max_capacity(size(limits.max_resources.div_ceil(TASK_RESOURCES)));
         }
         store.set_epoch_deadline(FIRST_YIELD);
         store.epoch_deadline_async_yield_and_update(1);

@@ -8,10 +8,10 @@ use http::{Request, Response};
 use tokio::sync::oneshot;
 use wasmtime::component::Resource;
 use wasmtime_wasi::runtime::spawn;
+use wasmtime_wasi_http::WasiHttpView;
 use wasmtime_wasi_http::p2::bindings::http::types::Scheme;
 use wasmtime_wasi_http::p2::body::HostOutgoingBody;
 use wasmtime_wasi_http::p2::types::HostResponseOutparam;
-use wasmtime_wasi_http::WasiHttpView;
 
 use super::guest_body::GuestBody;
 use super::instance::Exports;

@@ -151,18 +151,24 @@ async fn a_body_that_arrives_piece_by_piece_is_read_while_it_arrives() {
     let asked = Request::post("/run/s/copy").header("host", "example.test").body(Box::pin(body)).unwrap();
     // The answer begins before the body has come.
     let mut answer = runtime.handle(asked).await.into_body();
+    let mut next = async || loop {
+        let frame = tokio::time::timeout(Duration::from_secs(60), answer.frame()).await.unwrap()?.unwrap();
+        // The guest's last write is empty.
+        if frame.data_ref().is_none_or(|data| !data.is_empty()) {
+            return Some(frame);
+        }
+    };
     for piece in ["one", "two", "three"] {
         sender.send(Ok(Frame::data(Bytes::from(piece)))).await.unwrap();
-        let frame = tokio::time::timeout(Duration::from_secs(60), answer.frame()).await.unwrap();
-        assert_eq!(frame.unwrap().unwrap().into_data().unwrap(), piece);
+        assert_eq!(next().await.unwrap().into_data().unwrap(), piece);
     }
     let mut trailers = HeaderMap::new();
     trailers.insert("x-sum", "6".parse().unwrap());
     sender.send(Ok(Frame::trailers(trailers))).await.unwrap();
     drop(sender);
-    let trailers = answer.frame().await.unwrap().unwrap().into_trailers().unwrap();
+    let trailers = next().await.unwrap().into_trailers().unwrap();
     assert_eq!((&trailers["x-sum"], &trailers["x-length"]), (&"6".parse().unwrap(), &"11".parse().unwrap()));
-    assert!(answer.frame().await.is_none());
+    assert!(next().await.is_none());
     at_rest(&runtime).await;
 }
 
@@ -170,7 +176,8 @@ async fn a_body_that_arrives_piece_by_piece_is_read_while_it_arrives() {
 async fn an_upload_is_held_to_its_limits() {
     let limits = Limits { max_upload_bytes: 600 * KIB, body_timeout_ms: 100, ..small() };
     let (runtime, _folder) = serving(limits).await;
-    let frames = |count: usize| (0..count).map(|_| Frame::data(Bytes::from(vec![b'x'; 100 * 1024]))).collect::<Vec<_>>();
+    let frames =
+        |count: usize| (0..count).map(|_| Frame::data(Bytes::from(vec![b'x'; 100 * 1024]))).collect::<Vec<_>>();
     let (data, _, _) = parts(runtime.handle(upload("length", frames(6))).await).await;
     assert_eq!(String::from_utf8(data).unwrap(), format!("{} bytes, no trailers", 600 * 1024));
     // The guest that reads on is ended, and its client gets the reason.
@@ -255,7 +262,7 @@ async fn failures_are_problems_and_harm_no_other_request() {
         ("yield", 504),
         ("wait", 504),
         ("status/101", 502),
-        ("status/600", 502),
+        ("status/100", 502),
         ("hoard/memory", 500),
     ] {
         let answer = get(&runtime, &format!("/run/s/{path}")).await;
@@ -321,7 +328,8 @@ async fn a_client_that_goes_away_ends_its_request() {
 #[tokio::test]
 async fn trailers_cross_connections() {
     let (_server, address, runtime, _folder) = served(small()).await;
-    let head = "POST /run/s/copy HTTP/1.1\r\nhost: x\r\nte: trailers\r\nconnection: close\r\ntransfer-encoding: chunked";
+    let head =
+        "POST /run/s/copy HTTP/1.1\r\nhost: x\r\nte: trailers\r\nconnection: close\r\ntransfer-encoding: chunked";
     let answer = raw(address, &format!("{head}\r\n\r\n3\r\none\r\n0\r\n\r\n")).await;
     assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("\r\ntrailer: x-length\r\n"), "{answer}");
     assert!(answer.ends_with("3\r\none\r\n0\r\nx-length: 3\r\n\r\n"), "{answer}");
@@ -371,7 +379,6 @@ async fn two_modules(own: &str, other: &str, allowed: &str) -> (Runtime, TempDir
     let modules = vec![module("s", "db", own, allow), module("other", "store", other, Vec::new())];
     let config = RuntimeConfig { modules, limits: small(), ..RuntimeConfig::default() };
     let runtime = Runtime::new(config).await.unwrap();
-    runtime.record_requests();
     (runtime, folder)
 }
 
@@ -396,7 +403,8 @@ async fn a_service_reaches_what_its_own_policy_has_and_nothing_else() {
         assert_eq!(status, 203, "{url}: {body}");
         assert!(body.contains("x-request-id: ") && body.starts_with("GET /a?b"), "{body}");
     }
-    let refused = ["http://127.0.0.1:1/", "http://example.test/", "https://example.test/", "http://store.sidecar.internal/"];
+    let refused =
+        ["http://127.0.0.1:1/", "http://example.test/", "https://example.test/", "http://store.sidecar.internal/"];
     for url in refused.into_iter().chain([at_other.as_str()]) {
         let (status, body) = fetched(url).await;
         assert_eq!((status, body.as_str()), (502, "ErrorCode::HttpRequestDenied"), "{url}");
@@ -413,12 +421,6 @@ async fn a_service_reaches_what_its_own_policy_has_and_nothing_else() {
     let socket = text(&runtime, &format!("socket/{port}")).await;
     assert!(!socket.contains("Ok("), "{socket}");
 
-    // The secret is not in the log; the values of another module are nothing secret here.
-    text(&runtime, "log/my-secret-of-s-and-secret-of-other").await;
-    let recorded = runtime.recorded_request(runtime.recent_requests().last().unwrap().recording.unwrap()).unwrap();
-    assert!(recorded.contains("and-secret-of-other"), "{recorded}");
-    let lines = recorded.split("\"log\"").nth(1).unwrap_or(&recorded);
-    assert!(!lines.contains("my-secret-of-s"), "{recorded}");
     at_rest(&runtime).await;
 }
 
