@@ -1,6 +1,16 @@
 // Programs for benchmarks: servers that print a first line, and wrk.
 import { execFile, execFileSync } from "node:child_process";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+/** The folder of the programs that `cargo build --workspace --examples` makes. */
+export const examples = join(
+  resolve(root, process.env.CARGO_TARGET_DIR ?? "target"),
+  "x86_64-unknown-linux-gnu/debug/examples",
+);
 
 /** Resolves to the first line of a program's output. Rejects when it ends without one or cannot be started. */
 export function firstLine(child) {

@@ -4,12 +4,12 @@ import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, wri
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { firstLine } from "../programs.mjs";
+import { examples, firstLine } from "../programs.mjs";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const root = join(here, "../..");
 const cli = join(root, "cli/bin/tenon.js");
-const echo = join(root, "target/x86_64-unknown-linux-gnu/debug/examples/sidecar");
+const echo = join(examples, "sidecar");
 
 /** Builds the component as a release. */
 export function build() {

@@ -5,12 +5,11 @@ import { cpSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { firstLine } from "../programs.mjs";
+import { examples, firstLine } from "../programs.mjs";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 export const root = join(here, "../..");
 const hello = join(root, "examples/hello/dist");
-const profile = join(root, "target/x86_64-unknown-linux-gnu/debug");
 
 const cli = join(root, "cli/bin/tenon.js");
 
@@ -100,7 +99,7 @@ export const servers = {
   "Hono on Tenon, shared": tenon("shared", honoOnTenon),
   "Hono on Tenon, shared, --aot": tenon("shared", honoSpecialized),
   "Node + Hono": telling(process.execPath, join(here, "hono.mjs")),
-  "bare hyper": telling(join(profile, "examples/bare_hyper")),
+  "bare hyper": telling(join(examples, "bare_hyper")),
 };
 
 export function stop({ child, group }) {

@@ -9,11 +9,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Runtime } from "../../cli/dist/index.js";
+import { examples } from "../programs.mjs";
 import { conditions, record } from "../results.mjs";
 
 const path = (relative) => fileURLToPath(new URL(`../../${relative}`, import.meta.url));
 const component = path("cli/e2e/fixtures/faults/dist/faults.wasm");
-const examples = path("target/x86_64-unknown-linux-gnu/debug/examples");
 const folder = mkdtempSync(join(tmpdir(), "tenon-bench-"));
 const CALLS = 40;
 const ends = [];
