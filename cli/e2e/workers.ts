@@ -37,7 +37,10 @@ export async function record<T>(
   const calls: RecordedCall<T>[] = [];
   const server = createServer(async (request, response) => {
     // A server asks whether its sidecar is there, without a body.
-    if (request.method !== "POST") return response.writeHead(204).end();
+    if (request.method !== "POST") {
+      response.writeHead(204).end();
+      return;
+    }
     const sent = await text(request).catch(() => undefined);
     // The server was killed while it sent the call.
     if (sent === undefined || !request.complete) return;
