@@ -47,8 +47,8 @@ describe("a cookie that is set (RFC 6265bis, section 4.1)", () => {
   });
 
   it.each<[string, string, CookieOptions, RegExp]>([
-    ["a name with a space", "a b", {}, /"a b": is not a name/],
-    ["an empty name", "", {}, /is not a name/],
+    ["a name with a space", "a b", {}, /"a b": is not a cookie name/],
+    ["an empty name", "", {}, /is not a cookie name/],
     ["an unknown option", "a", { maxage: 1 } as never, /unknown "maxage"/],
     ["__Host- with a path", "__Host-a", { path: "/x" }, /__Host- needs path "\/" and no domain/],
     ["__Host- with a domain", "__Host-a", { domain: "a.example" }, /__Host- needs/],
