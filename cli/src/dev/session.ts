@@ -10,6 +10,7 @@ import { configFile, type Project, requireProject } from "../project/project.ts"
 import { environmentFile, withEnvironmentFile } from "../project/secrets.ts";
 import { servingOptions } from "../project/serving.ts";
 import { hasSidecar, tasksOf } from "../project/tasks.ts";
+import { requireTls } from "../project/tls.ts";
 import { Services } from "../services.ts";
 import { sidecarKind, sidecarKindNames } from "../sidecar-kinds.ts";
 import type { Terminal } from "../terminal.ts";
@@ -231,6 +232,7 @@ export class DevSession {
 
   async #serve(port: number): Promise<DevServer> {
     const { config, folder } = this.#project;
+    await requireTls(config, folder, process.env);
     const url = this.#services?.url ?? "";
     const taken = new Set(Object.keys(config.sidecars).map(sidecarVariable));
     const clients = sidecarKindNames.flatMap((kind) => sidecarKind(kind).client ?? []);
