@@ -24,10 +24,7 @@ export declare class Calls {
    * no other runs.
    */
   begin(head: string, body: Buffer | undefined | null, here: boolean): number | NativeResponse
-  /**
-   * Begins a call whose body is sent by `push` and `end_upload`, with the call's number, which this returns. `head` is that
-   * of `begin`.
-   */
+  /** Begins a call whose body is sent with `push` and `end_upload`, and returns the call's number. `head` is as in `begin`. */
   beginUpload(head: string): number
   /**
    * Adds a piece to the body of a call, when there is room for it; one is added at a time. False when nobody reads the body any

@@ -105,8 +105,7 @@ impl Calls {
         Either::A(self.last)
     }
 
-    /// Begins a call whose body is sent by `push` and `end_upload`, with the call's number, which this returns. `head` is that
-    /// of `begin`.
+    /// Begins a call whose body is sent with `push` and `end_upload`, and returns the call's number. `head` is as in `begin`.
     #[napi]
     pub fn begin_upload(&mut self, env: Env, head: Latin1String) -> u32 {
         self.last = self.last.wrapping_add(1);

@@ -16,7 +16,7 @@ pub(crate) struct Uploads(Mutex<HashMap<u32, Sending>>);
 
 struct Sending {
     pieces: mpsc::Sender<Piece>,
-    /// Ends with the body. Taken by who waits for that.
+    /// Closed at the end of the body. [`Uploads::ended`] takes it.
     ended: Option<oneshot::Receiver<()>>,
 }
 

@@ -107,7 +107,7 @@ test("edit, break, mend, and leave", { timeout: 600_000 }, async () => {
     join(at, "tenon.toml"),
     `[project]\nname = "shop"\n[server]\nport = ${port}\n[env]\nGREETING = "hi"\n`,
   );
-  await terminal.sees(/Restart at http:\S+\/run\/shop\//, from);
+  await terminal.sees(/Reload tenon\.toml\n/, from);
   expect((await ask(base, "/greeting")).json()).toEqual({ greeting: "hi" });
 
   // Keys.
@@ -188,7 +188,7 @@ test("a first build that fails leaves nothing that serves, and it says so", { ti
   expect(terminal.screen()).toMatch(none);
   from = terminal.mark;
   await project("unbuilt", handler('"two" oops'), `${config}[env]\nGREETING = "hi"\n`);
-  await terminal.sees(/Restart at/, from);
+  await terminal.sees(/Reload tenon\.toml/, from);
   await terminal.sees(none, from);
   expect((await ask(base, "/")).status).toBe(503);
 });

@@ -35,7 +35,7 @@ export class InProcessSidecars {
   }
 
   /** Starts the sidecars of a module's options, as {@link place}. */
-  async placeModule<T>(module: T): Promise<T> {
+  async #placeModule<T>(module: T): Promise<T> {
     if (!hasOwnSidecars(module)) return module;
     return { ...module, sidecars: await this.#startAll(module.sidecars) };
   }
@@ -72,7 +72,7 @@ export class InProcessSidecars {
 
   async #placedModules(modules: Modules): Promise<Modules> {
     const placed = Object.entries(modules).map(
-      async ([name, module]) => [name, await this.placeModule(module)] as const,
+      async ([name, module]) => [name, await this.#placeModule(module)] as const,
     );
     return Object.fromEntries(await Promise.all(placed));
   }

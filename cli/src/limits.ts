@@ -240,9 +240,9 @@ export const limits = {
     ofModule: true,
     meaning:
       "Resources that a guest holds on the host, such as streams, requests and timers; the guest traps beyond: " +
-      "500. Calls (`sdk:core/calls`) that run or were not taken are counted apart, up to the same number. The " +
-      "JavaScript engine holds one resource for each piece of an outbound response's body until its instance is " +
-      "gone.",
+      "500. Calls (`sdk:core/calls`) that run or were not taken are counted apart, up to the same number. Tasks, " +
+      "streams and futures of a WASI 0.3 service are counted together, up to an eighth of it. The JavaScript " +
+      "engine holds one resource for each piece of an outbound response's body until its instance is gone.",
   },
   max_log_bytes: {
     min: 0,
@@ -431,9 +431,9 @@ export interface Limits {
   readonly maxHostcallBytes?: number;
   /**
    * Resources that a guest holds on the host, such as streams, requests and timers; the guest traps beyond: 500.
-   * Calls (`sdk:core/calls`) that run or were not taken are counted apart, up to the same number. The JavaScript
-   * engine holds one resource for each piece of an outbound response's body until its instance is gone. Default:
-   * 65536.
+   * Calls (`sdk:core/calls`) that run or were not taken are counted apart, up to the same number. Tasks, streams and
+   * futures of a WASI 0.3 service are counted together, up to an eighth of it. The JavaScript engine holds one
+   * resource for each piece of an outbound response's body until its instance is gone. Default: 65536.
    */
   readonly maxResources?: number;
   /** Bytes that a module logs for one request; the rest is dropped. Default: 262144. */

@@ -17,7 +17,6 @@ import {
   listenOptions,
   type ModuleLimits,
   type ModuleOptions,
-  nativeModule,
   nativeOptions,
   type RuntimeOptions,
   refuseWrongModule,
@@ -147,10 +146,10 @@ export class Runtime {
     if (typeof file !== "object" || file instanceof URL || isSource(file))
       throw new TenonError("CONFIG", "`file` must be a path, a file: URL, or options such as { source: bytes }");
     refuseWrongModule(name, file);
-    const placed = await this.#sidecars.placeModule(file);
     const options = { ...this.#options, modules: { [name]: file } };
-    const [module] = await pullAll([nativeModule(name, placed, this.#options)], options);
-    await fromNative(this.#runtime.load(module));
+    // The complete policy, because the addon's inherited one is that of `create`, even after an update.
+    const [module] = await pullAll(wholeModules(await this.#sidecars.place(options)), options);
+    if (module !== undefined) await fromNative(this.#runtime.load(module));
   }
 
   /**

@@ -10,7 +10,7 @@ import { aotComponentizer } from "./aot.ts";
 import { type Bundle, bundle } from "./bundle.ts";
 import type { Componentizer } from "./componentize.ts";
 import { prepareEngine, prepareFromSource, prepareSpecializableEngine } from "./engine.ts";
-import { isLackOfRandom } from "./explain.ts";
+import { isHostCall } from "./explain.ts";
 import { withFunctionNames } from "./function-names.ts";
 import { referenceComponentizer } from "./reference.ts";
 import { snapshotComponentizer } from "./snapshot.ts";
@@ -72,7 +72,8 @@ export async function buildProject(project: Project, options: BuildOptions, term
     shown(project.component),
     async () => {
       const bytes = await componentize(bundled).catch(async (error) => {
-        if (options.way !== undefined || !isLackOfRandom(error)) throw error;
+        if (options.way !== undefined || !isHostCall(error)) throw error;
+        // With a seed, random values need no host. A call of another kind fails again with the same error.
         const seed = createHash("sha256")
           .update(await readFile(bundled.file))
           .digest("hex");

@@ -78,9 +78,9 @@ export async function randomPlaces(
   return { printed: lines.filter((line) => !marked.includes(line)).join("\n"), warnings: [...warnings] };
 }
 
-/** Reports whether an error is about random values at top level, which are not available. */
-export function isLackOfRandom(error: unknown): boolean {
-  return error instanceof TenonError && error.code === "BUILD" && /the top level calls get-random/.test(error.message);
+/** Reports whether a top level failed because it called the host. The host's random values are such a call. */
+export function isHostCall(error: unknown): boolean {
+  return error instanceof TenonError && error.cause instanceof TenonError && error.cause.code === "TOP_LEVEL_CALL";
 }
 
 const placesOf = (frames: readonly { line: number; column: number }[], map: SourceMap) =>

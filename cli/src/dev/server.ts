@@ -1,12 +1,16 @@
 /** The runtime and the pages that `tenon dev` serves. */
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { TenonError } from "../errors.ts";
 import { suggestPort } from "../options.ts";
+import type { Config } from "../project/config.ts";
 import { fileOfSource, moduleOptions, pulledFile } from "../project/modules.ts";
 import { dependencies, moduleName, type Project } from "../project/project.ts";
 import { withEnvironmentFile } from "../project/secrets.ts";
 import type { servingOptions } from "../project/serving.ts";
-import { Runtime } from "../runtime.ts";
+import { type ModuleOptions, Runtime } from "../runtime.ts";
 import { schemaFile } from "../schema/document.ts";
 import { referencePage } from "../schema/reference-page.ts";
 import type { Terminal } from "../terminal.ts";
@@ -17,51 +21,49 @@ import { logRequests } from "./request-log.ts";
 /** Path of the page with the module's API. */
 export const docsPath = "/docs";
 
-/** Where to listen, and which sidecars modules may call. */
-export interface DevServerOptions {
+/** The options from `tenon.toml`, with the development sidecars. */
+export type Serving = ReturnType<typeof servingOptions>;
+
+/** The address of a server. */
+export interface DevAddress {
   readonly host: string;
   readonly port: number;
   /** Allows the next free port when this one is taken. */
   readonly near: boolean;
-  /** The options from `tenon.toml`, with the development sidecars. */
-  readonly serving: ReturnType<typeof servingOptions>;
 }
+
+/** Milliseconds for which a server tries to listen on the port of a closing one. */
+const handoverMs = 2_000;
 
 /** The runtime of `tenon dev`. It serves the last successful build, whatever the state of the sources. */
 export class DevServer {
-  /** Such as `http://127.0.0.1:3000`. */
-  readonly url: string;
-  readonly port: number;
   readonly runtime: Runtime;
+  /** The configuration that the runtime was created with. It decides the limits of the server as a whole. */
+  readonly created: Config;
   readonly #name: string;
-  readonly #project: Project;
+  #project: Project;
   readonly #terminal: Terminal;
   readonly #stopLog: () => void;
+  #listening = { url: "", port: 0 };
   #hasBuild = false;
 
-  private constructor(
-    runtime: Runtime,
-    project: Project,
-    terminal: Terminal,
-    { url, port }: { url: string; port: number },
-  ) {
+  private constructor(runtime: Runtime, project: Project, terminal: Terminal) {
     this.runtime = runtime;
+    this.created = project.config;
     this.#name = project.config.project.name;
     this.#project = project;
     this.#terminal = terminal;
-    this.url = url;
-    this.port = port;
     this.#stopLog = logRequests(runtime, terminal);
   }
 
   /**
-   * Listens, and loads the components of `modules/`. A component that cannot be loaded is reported and left out.
+   * Creates a server that does not listen yet.
    *
-   * @throws TenonError `ADDRESS_IN_USE`, `LISTEN` or `CONFIG`
+   * @throws TenonError `CONFIG`
    */
-  static async start(project: Project, options: DevServerOptions, terminal: Terminal): Promise<DevServer> {
+  static async create(project: Project, serving: Serving, terminal: Terminal): Promise<DevServer> {
     const runtime = await Runtime.create({
-      ...options.serving,
+      ...serving,
       modules: [],
       logLevel: "info",
       // `tenon dev` has its own log of requests.
@@ -69,16 +71,74 @@ export class DevServer {
     });
     // Before the first build, browsers get a page that waits for it.
     runtime.setBuildError(project.config.project.name, buildingPage(project.config.project.name));
-    const { host, port, near } = options;
-    const listen = (at: number) => suggestPort(runtime.listen({ host, port: at, localNames: true }));
-    const listening = near ? await listenNear(port, listen) : await listen(port);
-    const server = new DevServer(runtime, project, terminal, listening);
-    const { modules } = project.config;
-    for (const file of await dependencies(project))
-      if (modules[moduleName(file)]?.source === undefined) await server.loadDependency(file);
-    for (const [name, { source }] of Object.entries(modules))
-      if (source !== undefined) await server.#loadSource(name, source);
-    return server;
+    return new DevServer(runtime, project, terminal);
+  }
+
+  /** The address, such as `http://127.0.0.1:3000`. */
+  get url(): string {
+    return this.#listening.url;
+  }
+
+  get port(): number {
+    return this.#listening.port;
+  }
+
+  /** The project whose configuration is served. */
+  get project(): Project {
+    return this.#project;
+  }
+
+  /**
+   * Listens.
+   *
+   * @throws TenonError `ADDRESS_IN_USE` or `LISTEN`
+   */
+  async listen({ host, port, near }: DevAddress): Promise<void> {
+    const listen = (at: number) => suggestPort(this.runtime.listen({ host, port: at, localNames: true }));
+    this.#listening = near ? await listenNear(port, listen) : await listen(port);
+  }
+
+  /**
+   * Listens on the port of a server that is closing. Two servers cannot listen on one port, so it tries again until the
+   * other has stopped listening, which takes milliseconds.
+   *
+   * @throws TenonError as {@link listen}
+   */
+  async takeOver(address: DevAddress): Promise<void> {
+    const end = performance.now() + handoverMs;
+    for (;;) {
+      const isLast = performance.now() > end;
+      try {
+        return await this.listen({ ...address, near: address.near && isLast });
+      } catch (error) {
+        const taken = error instanceof TenonError && error.code === "ADDRESS_IN_USE";
+        if (!taken || isLast) throw error;
+        await setTimeout(1);
+      }
+    }
+  }
+
+  /** Loads the components of `modules/` and of `[modules]`. One that cannot be loaded is reported and left out. */
+  async loadAll(): Promise<void> {
+    for (const [name, file] of await this.#files(this.#project)) await this.#loadOrReport(name, file);
+  }
+
+  /**
+   * Serves another configuration with the same runtime, so that no connection is refused. Keys that only a new runtime
+   * can have are not applied.
+   *
+   * @throws TenonError as `Runtime.create`; the former configuration is served then
+   */
+  async change(project: Project, serving: Serving): Promise<void> {
+    const files = await this.#files(project);
+    const loaded = new Set(this.runtime.modules);
+    const kept = [...files].filter(([name]) => loaded.has(name));
+    if (this.#hasBuild && existsSync(project.component)) kept.push([this.#name, project.component]);
+    const modules = Object.fromEntries(kept.map(([name, file]) => [name, optionsOf(name, file, project)]));
+    await this.runtime.update({ ...serving, modules });
+    this.#project = project;
+    // One that cannot be loaded must not hold up the others.
+    for (const [name, file] of files) if (!loaded.has(name)) await this.#loadOrReport(name, file);
   }
 
   /** Returns whether a build of the project is served. */
@@ -110,34 +170,43 @@ export class DevServer {
   }
 
   /** Loads or reloads a component of `modules/`. Returns whether it can be served. */
-  async loadDependency(file: string): Promise<boolean> {
-    try {
-      await this.#load(moduleName(file), file);
-      return true;
-    } catch (error) {
-      this.#terminal.failure(`modules/${basename(file)}: ${error instanceof Error ? error.message : String(error)}`);
-      return false;
+  loadDependency(file: string): Promise<boolean> {
+    return this.#loadOrReport(moduleName(file), file);
+  }
+
+  /** Returns the components besides the project's own. A `source` that cannot be had is reported and left out. */
+  async #files(project: Project): Promise<Map<string, string>> {
+    const files = new Map((await dependencies(project)).map((file) => [moduleName(file), file]));
+    for (const [name, { source }] of Object.entries(project.config.modules)) {
+      if (source === undefined) continue;
+      files.delete(name);
+      try {
+        files.set(name, await fileOfSource(name, source, project, pulledFile));
+      } catch (error) {
+        this.#report(`[modules.${name}]`, error);
+      }
     }
+    return files;
   }
 
   /** Loads a component with the project's policy for it. */
   async #load(name: string, file: string): Promise<void> {
-    const { config, folder } = this.#project;
-    const policy = config.modules[name];
-    const environment = withEnvironmentFile(folder, process.env);
-    await this.runtime.reload(
-      name,
-      policy === undefined ? file : moduleOptions(name, policy, file, folder, environment),
-    );
+    await this.runtime.reload(name, optionsOf(name, file, this.#project));
   }
 
-  /** Loads the component of a `source`. Returns whether it can be served. */
-  async #loadSource(name: string, source: string): Promise<void> {
+  async #loadOrReport(name: string, file: string): Promise<boolean> {
     try {
-      await this.#load(name, await fileOfSource(name, source, this.#project, pulledFile));
+      await this.#load(name, file);
+      return true;
     } catch (error) {
-      this.#terminal.failure(`[modules.${name}]: ${error instanceof Error ? error.message : String(error)}`);
+      const hasSource = this.#project.config.modules[name]?.source !== undefined;
+      this.#report(hasSource ? `[modules.${name}]` : `modules/${basename(file)}`, error);
+      return false;
     }
+  }
+
+  #report(place: string, error: unknown): void {
+    this.#terminal.failure(`${place}: ${error instanceof Error ? error.message : String(error)}`);
   }
 
   /** Stops listening, and resolves when running requests are done. */
@@ -149,4 +218,11 @@ export class DevServer {
   #setState(build: number): void {
     this.runtime.setPage(statePath, { contentType: "application/json", body: buildState(build), unlisted: true });
   }
+}
+
+/** A component with the project's policy for it. */
+function optionsOf(name: string, file: string, { config, folder }: Project): ModuleOptions {
+  const policy = config.modules[name];
+  if (policy === undefined) return { source: file };
+  return moduleOptions(name, policy, file, folder, withEnvironmentFile(folder, process.env));
 }

@@ -6,17 +6,20 @@ import { Consumers, declareJobs } from "../consumers.ts";
 import { failureToTell, TenonError } from "../errors.ts";
 import { Latest } from "../latest.ts";
 import { sidecarVariable } from "../project/config/addresses.ts";
+import type { Config } from "../project/config.ts";
 import { configFile, type Project, requireProject } from "../project/project.ts";
 import { environmentFile, withEnvironmentFile } from "../project/secrets.ts";
 import { servingOptions } from "../project/serving.ts";
 import { hasSidecar, tasksOf } from "../project/tasks.ts";
+import { requireTls } from "../project/tls.ts";
+import { fixedKeys } from "../serve/fixed-keys.ts";
 import { Services } from "../services.ts";
 import { sidecarKind, sidecarKindNames } from "../sidecar-kinds.ts";
 import type { Terminal } from "../terminal.ts";
 import { Builder, type Built } from "./builder.ts";
 import { listenNear, servicesPort } from "./ports.ts";
 import { othersRunning, RunningSign } from "./running.ts";
-import { DevServer, docsPath } from "./server.ts";
+import { DevServer, docsPath, type Serving } from "./server.ts";
 import { type Watching, watch } from "./watch.ts";
 
 /** Options of `tenon dev`; `tenon.toml` has the defaults. */
@@ -36,8 +39,8 @@ const supersededAfterMs = 1_000;
 
 /**
  * A project that is served during development. Every change starts a new build, which replaces the last one without
- * dropping a request. A failed build is shown, and the last one stays. A change of `tenon.toml` that concerns serving
- * restarts the server on the same port.
+ * dropping a request. A failed build is shown, and the last one stays. A change of `tenon.toml` is
+ * applied to the running server. Only keys of `[server]` that a runtime cannot change need a new one.
  */
 export class DevSession {
   #project: Project;
@@ -53,6 +56,10 @@ export class DevSession {
   #server: DevServer | undefined;
   #watching: Watching | undefined;
   #consumers: Consumers | undefined;
+  /** True when the newest configuration could not be served. */
+  #isOutdated = false;
+  /** The end of former servers. */
+  #retired: Promise<unknown> = Promise.resolve();
   /** Number of builds so far, failed ones included. */
   #builds = 0;
 
@@ -94,7 +101,7 @@ export class DevSession {
     if (found !== servicesPort) {
       this.#terminal.note("Port", `${servicesPort} is taken by another program; the services are at ${found}`);
     }
-    await this.#serve(this.#options.port ?? this.#project.config.server.port);
+    await this.#serve();
     this.#watching = await watch(this.#project, (paths) => this.changed(paths));
     await this.rebuild();
   }
@@ -120,6 +127,7 @@ export class DevSession {
     for (const part of [this.#watching, this.#builder, this.#consumers, this.#server, this.#services, this.#sign]) {
       await part?.close().catch((error: unknown) => failures.push(error));
     }
+    await this.#retired;
     if (failures.length > 0) throw failures[0];
   }
 
@@ -213,56 +221,120 @@ export class DevSession {
     }
   }
 
-  /** Reads `tenon.toml` again. Changed secrets restart the server in any case. */
+  /** Reads `tenon.toml` again. The server goes on with the same socket, unless the change needs another runtime. */
   async #configure(hasOtherSecrets: boolean): Promise<void> {
-    const before = this.#project;
-    this.#project = inScratch(await requireProject(before.folder));
-    if (serving(before) === serving(this.#project) && !hasOtherSecrets) return;
-    const moved = before.config.server.port !== this.#project.config.server.port && this.#options.port === undefined;
-    const port = moved ? this.#project.config.server.port : (this.#server?.port ?? 0);
-    // A component left by an earlier `tenon dev` does not count.
-    const hasBuild = this.#server?.hasBuild === true;
-    await this.#consumers?.close();
-    await this.#server?.close();
-    const started = await this.#serve(port);
-    if (hasBuild && existsSync(this.#project.component)) await started.swap(this.#project.component, this.#builds);
-    this.#terminal.note("Restart", `at ${this.url}, as ${hasOtherSecrets ? environmentFile : configFile} says now`);
+    this.#project = inScratch(await requireProject(this.#project.folder));
+    const server = this.#server;
+    const same = server !== undefined && serving(server.project) === serving(this.#project);
+    if (same && !hasOtherSecrets && !this.#isOutdated) return;
+    this.#isOutdated = true;
+    const file = hasOtherSecrets ? environmentFile : configFile;
+    if (server === undefined || this.#needsRestart(server.created)) {
+      await this.#serve(server);
+      this.#terminal.note("Restart", `at ${this.url}, as ${file} says now`);
+    } else {
+      const options = await this.#runtimeOptions();
+      await server.change(this.#project, options);
+      await this.#consume(server, options);
+      this.#terminal.note("Reload", file);
+    }
+    this.#isOutdated = false;
   }
 
-  async #serve(port: number): Promise<DevServer> {
+  /** Reports whether the configuration has changes that a runtime cannot apply. */
+  #needsRestart(created: Config): boolean {
+    const { project, server } = this.#project.config;
+    const { host, port } = this.#options;
+    const unused = ["metrics_address", "admin", "log_format", "access_log"];
+    if (host !== undefined) unused.push("host");
+    if (port !== undefined) unused.push("port");
+    return (
+      project.name !== created.project.name ||
+      fixedKeys(created, this.#project.config).some((key) => !unused.includes(key)) ||
+      // No module can have more than the runtime.
+      server.maxBodyBytes > created.server.maxBodyBytes ||
+      server.maxResponseBytes > created.server.maxResponseBytes
+    );
+  }
+
+  /** Returns the runtime's options, with the development services for sidecars that `tenon.toml` does not name. */
+  async #runtimeOptions(): Promise<Serving> {
     const { config, folder } = this.#project;
+    await requireTls(config, folder, process.env);
     const url = this.#services?.url ?? "";
     const taken = new Set(Object.keys(config.sidecars).map(sidecarVariable));
     const clients = sidecarKindNames.flatMap((kind) => sidecarKind(kind).client ?? []);
     const own = clients.filter((name) => !taken.has(sidecarVariable(name)));
     const named = servingOptions(config, folder, withEnvironmentFile(folder, process.env));
-    const sidecars = { ...Object.fromEntries(own.map((name) => [name, url])), ...named.sidecars };
-    const serving = { ...named, sidecars };
+    return { ...named, sidecars: { ...Object.fromEntries(own.map((name) => [name, url])), ...named.sidecars } };
+  }
+
+  /** Starts a server, in the place of the former one if there is one. That one serves until the new one can. */
+  async #serve(former?: DevServer): Promise<void> {
+    const options = await this.#runtimeOptions();
+    const started = await DevServer.create(this.#project, options, this.#terminal);
+    try {
+      if (former !== undefined) {
+        await started.loadAll();
+        // A component left by an earlier `tenon dev` does not count.
+        if (former.hasBuild && existsSync(this.#project.component))
+          await started.swap(this.#project.component, this.#builds);
+        await this.#consumers?.close();
+        this.#consumers = undefined;
+      }
+      await this.#listen(started, former);
+    } catch (error) {
+      if (this.#server !== started) await started.close();
+      throw error;
+    }
+    this.#services?.attach(started.runtime, started.url);
+    if (former === undefined) await started.loadAll();
+    await this.#consume(started, options);
+  }
+
+  /** Has a server listen on the configured address, and closes the former one, whose port it keeps unless that changed. */
+  async #listen(started: DevServer, former: DevServer | undefined): Promise<void> {
+    const { server } = this.#project.config;
+    const host = this.#options.host ?? server.host;
     const near = this.#options.port === undefined;
-    const started = await DevServer.start(
-      this.#project,
-      { host: this.#options.host ?? config.server.host, port, near, serving },
-      this.#terminal,
-    );
+    const moves = near && server.port !== former?.created.server.port;
+    const port = former === undefined || moves ? (this.#options.port ?? server.port) : former.port;
+    if (former === undefined || moves) {
+      await started.listen({ host, port, near });
+    } else {
+      this.#server = undefined;
+      this.#retire(former);
+      await started.takeOver({ host, port, near });
+    }
     // Before the rest, which may fail: an open server is closed in the end.
     this.#server = started;
-    this.#services?.attach(started.runtime, started.url);
-    await this.#consume(started, serving);
+    if (former !== undefined && moves) this.#retire(former);
     if (port !== 0 && started.port !== port) {
       this.#terminal.note(
         "Port",
         `${port} is taken by another program; this is ${started.port} (choose one with --port)`,
       );
     }
-    return started;
   }
 
-  /** Starts the consumers. The development services run jobs themselves, unless `tenon.toml` names a sidecar for them. */
-  async #consume({ runtime }: DevServer, serving: ReturnType<typeof servingOptions>): Promise<void> {
+  /** Closes a former server, whose running requests finish beside the new one's. */
+  #retire(former: DevServer): void {
+    const closed = former.close();
+    closed.catch((error: unknown) => this.#terminal.detail(`the former server: ${String(error)}`));
+    this.#retired = Promise.allSettled([this.#retired, closed]);
+  }
+
+  /**
+   * Starts the consumers, or gives them other work. The development services run jobs themselves, unless `tenon.toml`
+   * names a sidecar for them.
+   */
+  async #consume({ runtime }: DevServer, serving: Serving): Promise<void> {
     const { queues, ...jobs } = tasksOf(this.#project.config);
     const hasCron = hasSidecar("cron", serving.sidecars ?? {});
     const tasks = { queues, ...(hasCron ? jobs : {}) };
-    this.#consumers = await Consumers.start({ tasks, serving, laterModules: true }, runtime, this.#terminal);
+    const work = { tasks, serving, laterModules: true };
+    if (this.#consumers === undefined) this.#consumers = await Consumers.start(work, runtime, this.#terminal);
+    else await this.#consumers.change(work);
     if (hasCron || this.#services === undefined) return;
     const complain = (error: Error) => this.#terminal.note("Cron", error.message);
     await declareJobs(this.#services.url, { queues, ...jobs }).catch(complain);

@@ -9,6 +9,7 @@ import { hasOnlySources, type NamedModules, namedModules, type Pull, verifyKeyOf
 import { dependencies, findProject, moduleName, type Project } from "../project/project.ts";
 import { servingOptions } from "../project/serving.ts";
 import { refuseMissingSidecars } from "../project/tasks.ts";
+import { requireTls } from "../project/tls.ts";
 import type { RuntimeOptions } from "../runtime.ts";
 import { Terminal } from "../terminal.ts";
 
@@ -44,7 +45,9 @@ export async function readConfiguration(
   const { files, named: chosen } = await filesToServe(components, project);
   const valid = [...set].filter(([name, { configured }]) => config.modules[name]?.source === configured);
   const modules = await namedModules(files, chosen, project, process.env, pull, new Map(valid));
-  const serving = servingOptions(config, project?.folder ?? process.cwd());
+  const folder = project?.folder ?? process.cwd();
+  await requireTls(config, folder, process.env);
+  const serving = servingOptions(config, folder);
   refuseMissingSidecars(config, serving.sidecars);
   const refreshMs = refreshOf(config, named, new Map(valid));
   return { project, config, modules, serving, refreshMs };

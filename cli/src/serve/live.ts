@@ -2,16 +2,13 @@
 import { relative } from "node:path";
 import { Consumers } from "../consumers.ts";
 import { TenonError } from "../errors.ts";
-import { limits } from "../limits.ts";
 import { pathOf } from "../module-source.ts";
-import { camelCase } from "../project/config/key.ts";
-import { sections } from "../project/config/keys.ts";
-import type { Config } from "../project/config.ts";
 import type { Pull } from "../project/modules.ts";
 import { tasksOf } from "../project/tasks.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Terminal } from "../terminal.ts";
 import { type Configuration, readConfiguration, type SetSource } from "./configuration.ts";
+import { fixedKeys } from "./fixed-keys.ts";
 
 /** The parts of a {@link Live}. */
 export interface LiveParts {
@@ -77,7 +74,10 @@ export class Live {
       await this.#change(await readConfiguration(named, pull, this.#set));
       const fixed = fixedKeys(before, this.#state.config);
       if (fixed.length > 0)
-        terminal.note("Restart", `is needed for ${fixed.join(", ")}: they are unchanged until then`);
+        terminal.note(
+          "Restart",
+          `is needed for ${fixed.map((key) => `server.${key}`).join(", ")}: they are unchanged until then`,
+        );
     });
   }
 
@@ -175,16 +175,4 @@ const KEPT = 10;
 /** Returns the part of a configuration that consumers use. */
 function work({ config, serving }: Configuration) {
   return { tasks: tasksOf(config), serving };
-}
-
-/** Returns the keys of `[server]` that have changed but cannot be applied at run time. */
-function fixedKeys({ server: before }: Config, { server: after }: Config): string[] {
-  const isOfModule = (key: string) =>
-    key === "isolation" || (key in limits && limits[key as keyof typeof limits].ofModule);
-  const keys = Object.keys(sections.server.keys).filter(
-    (key) => !isOfModule(key) && key !== "refresh_ms" && key !== "verify_key",
-  );
-  const value = (server: Config["server"], key: string) =>
-    JSON.stringify((server as Readonly<Record<string, unknown>>)[camelCase(key)]);
-  return keys.filter((key) => value(before, key) !== value(after, key)).map((key) => `server.${key}`);
 }

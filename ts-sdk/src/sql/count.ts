@@ -2,7 +2,7 @@
 import { readCall, refuseUnknown, type TableArgument } from "./call.ts";
 import { FILTER_OPTIONS, type FilterOptions, readConditions } from "./conditions.ts";
 import type { Dialect } from "./dialect.ts";
-import type { AnyRow } from "./filter-types.ts";
+import type { AnyRow, InterfaceCall } from "./filter-types.ts";
 import { print, type Statement } from "./print.ts";
 
 /** The rows that `sqlCount` counts; every row without a filter. */
@@ -10,6 +10,9 @@ export interface CountOptions<Row = AnyRow> extends FilterOptions<Row> {}
 
 const OPTIONS: ReadonlySet<string> = new Set(FILTER_OPTIONS);
 
+// First, because the compiler explains the last of several failing overloads.
+/** A SELECT of the number of rows on unknown columns whose filter is an interface. */
+export function sqlCount<F extends object, D extends Dialect>(...call: InterfaceCall<CountOptions, F, D>): Statement;
 /**
  * A SELECT of the number of rows as `count`, for the `total` of `pageInfo`.
  *

@@ -2,7 +2,7 @@
 import type { All } from "./all.ts";
 import { readCall, readColumns, refuseUnknown, type TableArgument } from "./call.ts";
 import type { Dialect } from "./dialect.ts";
-import type { AnyRow, ColumnOf, Filter } from "./filter-types.ts";
+import type { AnyRow, ColumnOf, Filter, InterfaceCall } from "./filter-types.ts";
 import { print, type Statement } from "./print.ts";
 import { readRequired } from "./where.ts";
 
@@ -16,6 +16,9 @@ export interface DeleteOptions<Row = AnyRow> {
 
 const OPTIONS: ReadonlySet<string> = new Set<keyof DeleteOptions>(["filter", "returning"]);
 
+// First, because the compiler explains the last of several failing overloads.
+/** A DELETE on unknown columns whose filter is an interface. */
+export function sqlDelete<F extends object, D extends Dialect>(...call: InterfaceCall<DeleteOptions, F, D>): Statement;
 /**
  * A DELETE.
  *

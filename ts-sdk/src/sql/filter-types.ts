@@ -62,6 +62,49 @@ export interface LogicalOperators<Row> {
 /** A filter on a row's columns, joined by AND in the order written: `{ active: true, age: { $gte: 18, $lt: 65 } }`. */
 export type Filter<Row = AnyRow> = Conditions<ScalarColumns<Row>> & LogicalOperators<Row>;
 
+/**
+ * Arguments of a statement on unknown columns whose filter `F` is an interface. An interface has no implicit index
+ * signature, so {@link Filter} does not take it. Other types are refused here, because {@link Filter} checks them.
+ * `D` makes two type parameters, so that a call with a row as its only type argument is not one of these.
+ */
+export type InterfaceCall<Options, F, D> =
+  | [table: string, options: InterfaceOptions<Options, F>]
+  | [dialect: D, table: string, options: InterfaceOptions<Options, F>];
+
+type InterfaceOptions<Options, F> = Omit<Options, "filter"> & { readonly filter: F & InterfaceFilter<F> };
+
+type InterfaceFilter<F> = F extends { readonly [name: string]: unknown } ? never : CheckedFilter<F>;
+
+/** Reports whether a type has properties to check: lists, functions and `object` have none. */
+type HasProperties<T> = T extends readonly unknown[] | ((...args: never[]) => unknown)
+  ? false
+  : keyof T extends never
+    ? false
+    : true;
+
+/** A filter whose properties are checked one by one: an unknown operator or a wrong value has the type `never`. */
+type CheckedFilter<F> = F extends object ? (HasProperties<F> extends true ? CheckedProperties<F> : never) : never;
+
+type CheckedProperties<F> = {
+  readonly [Name in keyof F]: Name extends "$and" | "$or"
+    ? CheckedList<F[Name]>
+    : Name extends "$not"
+      ? CheckedFilter<F[Name]>
+      : Name extends keyof AnyRow
+        ? CheckedCondition<F[Name]>
+        : never;
+};
+
+type CheckedList<T> = T extends readonly (infer Item)[] ? readonly CheckedFilter<Item>[] : never;
+
+type CheckedCondition<C> = C extends Value
+  ? C
+  : C extends object
+    ? HasProperties<C> extends true
+      ? { readonly [Name in keyof C]: Name extends keyof Operators<Value> ? Operators<Value>[Name] : never }
+      : never
+    : never;
+
 /** The values that a column can be set to. */
 export type Assignments<Row> = Stored<ScalarColumns<Row>>;
 

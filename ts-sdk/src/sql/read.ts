@@ -5,7 +5,7 @@ import { FILTER_OPTIONS, type FilterOptions, readConditions } from "./conditions
 import { Cursor } from "./cursor.ts";
 import type { Dialect } from "./dialect.ts";
 import { CursorError, SqlError } from "./errors.ts";
-import type { AnyRow, ColumnOf } from "./filter-types.ts";
+import type { AnyRow, ColumnOf, InterfaceCall } from "./filter-types.ts";
 import { keyset } from "./keyset.ts";
 import { readStored } from "./kind.ts";
 import { readOrder, reversed } from "./order.ts";
@@ -45,9 +45,10 @@ const OPTIONS: ReadonlySet<string> = new Set<keyof ReadOptions>([
   ...(["select", "order", "key", "limit", "page", "after", "before", "notNull"] as const),
 ]);
 
-// The form with a dialect comes first, because the compiler explains the last of several failing overloads, and most
-// options are misspelt in the other form. (The other statements need no such order, because their options cannot be
-// left out.)
+// The compiler explains the last of several failing overloads, and most options are misspelt in the form without a
+// dialect. (The other statements need no such order of these two, because their options cannot be left out.)
+/** A SELECT on unknown columns whose filter is an interface. */
+export function sqlRead<F extends object, D extends Dialect>(...call: InterfaceCall<ReadOptions, F, D>): Statement;
 /**
  * A SELECT.
  *

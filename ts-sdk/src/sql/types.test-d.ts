@@ -124,7 +124,22 @@ const adults: Filter<Person> = { id: { $gt: 1 }, note: null };
 sqlRead<Person>("people", { filter: adults, select: ["id"] });
 sqlCreate<Person>("people", { id: person.id, name: person.name });
 sqlRead("people", { filter: { ...wanted } });
-sqlUpdate("people", { set: { name: person.name }, filter: { ...wanted } });
+sqlRead("people", { filter: wanted, limit: 20 });
+sqlRead(sqlite, "people", { filter: wanted });
+sqlCount("people", { filter: wanted, merge: parseFilter("{}"), allow: ["name"] });
+sqlUpdate("people", { set: { name: person.name }, filter: wanted });
+sqlDelete(sqlite, "people", { filter: wanted, returning: ["id"] });
+interface Range {
+  $gte: number;
+  $lt: number;
+}
+interface Joined {
+  age: number | Range;
+  $or: Wanted[];
+  $not: Wanted;
+}
+declare const joined: Joined;
+sqlRead("people", { filter: joined });
 // @ts-expect-error no such column of the interface
 sqlRead<Person>("people", { filter: { nam: "x" } });
 
@@ -351,3 +366,73 @@ export const decoded: Cursor = Cursor.decode(
   new Cursor().string("a", "x").int("b", 7).float("c", 0.5).bool("d", true).null("e").encode(),
 );
 export const filter: Filter = parseFilter("{}");
+
+// A filter that is an interface is checked as strictly as any other.
+interface WrongOperator {
+  age: { $gtee: number; $lt: number };
+}
+declare const wrongOperator: WrongOperator;
+// @ts-expect-error
+sqlRead("users", { filter: wrongOperator });
+// @ts-expect-error
+sqlRead(sqlite, "users", { filter: wrongOperator });
+// @ts-expect-error
+sqlCount("users", { filter: wrongOperator });
+// @ts-expect-error
+sqlUpdate("users", { set: { a: 1 }, filter: wrongOperator });
+// @ts-expect-error
+sqlDelete("users", { filter: wrongOperator });
+interface WrongJoin {
+  $nor: Wanted[];
+}
+declare const wrongJoin: WrongJoin;
+// @ts-expect-error
+sqlRead("users", { filter: wrongJoin });
+interface WrongInside {
+  $or: WrongOperator[];
+}
+declare const wrongInside: WrongInside;
+// @ts-expect-error
+sqlRead("users", { filter: wrongInside });
+interface WrongList {
+  $and: string;
+}
+declare const wrongList: WrongList;
+// @ts-expect-error
+sqlRead("users", { filter: wrongList });
+interface WrongValue {
+  age: Date;
+}
+declare const wrongValue: WrongValue;
+// @ts-expect-error
+sqlRead("users", { filter: wrongValue });
+interface WrongOperand {
+  age: { $gte: string[] };
+}
+declare const wrongOperand: WrongOperand;
+// @ts-expect-error
+sqlRead("users", { filter: wrongOperand });
+interface Unsure {
+  age: number | undefined;
+}
+declare const unsureFilter: Unsure;
+// @ts-expect-error
+sqlRead("users", { filter: unsureFilter });
+declare const perhaps: Wanted | undefined;
+// @ts-expect-error
+sqlRead("users", { filter: perhaps });
+declare const anything: object;
+// @ts-expect-error
+sqlRead("users", { filter: anything });
+// @ts-expect-error
+sqlRead("users", { filter: [] });
+// @ts-expect-error
+sqlRead("users", { filter: new Date() });
+// @ts-expect-error
+sqlRead("users", { filter: () => 7 });
+// @ts-expect-error
+sqlRead("users", { filter: wanted, limit: "20" });
+// @ts-expect-error
+sqlRead("users", { filter: wanted, filtre: {} });
+// @ts-expect-error the row is a type argument, and has no such column
+sqlRead<Person>("people", { filter: { id: 1, name: "x" }, order: "nam" });

@@ -5,7 +5,7 @@ import { readCall, readColumns, refuseUnknown, type TableArgument } from "./call
 import type { Dialect } from "./dialect.ts";
 import { SqlError } from "./errors.ts";
 import { isPlainObject } from "./filter.ts";
-import type { AnyRow, Assignments, ColumnOf, Filter } from "./filter-types.ts";
+import type { AnyRow, Assignments, ColumnOf, Filter, InterfaceCall } from "./filter-types.ts";
 import { print, type Statement } from "./print.ts";
 import { readRequired } from "./where.ts";
 
@@ -21,6 +21,9 @@ export interface UpdateOptions<Row = AnyRow> {
 
 const OPTIONS: ReadonlySet<string> = new Set<keyof UpdateOptions>(["set", "filter", "returning"]);
 
+// First, because the compiler explains the last of several failing overloads.
+/** An UPDATE on unknown columns whose filter is an interface. */
+export function sqlUpdate<F extends object, D extends Dialect>(...call: InterfaceCall<UpdateOptions, F, D>): Statement;
 /**
  * An UPDATE.
  *

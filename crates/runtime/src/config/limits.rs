@@ -167,8 +167,9 @@ limits! {
     /// the host holds for the calls of one request (`sdk:core/calls`); a call fails in the guest beyond.
     max_hostcall_bytes: 128 * MIB, 64 * KIB, 4 * GIB;
     /// Resources that a guest holds on the host, such as streams, requests and timers; the guest traps beyond: 500.
-    /// Calls (`sdk:core/calls`) that run or were not taken are counted apart, up to the same number. The JavaScript
-    /// engine holds one resource for each piece of an outbound response's body until its instance is gone.
+    /// Calls (`sdk:core/calls`) that run or were not taken are counted apart, up to the same number. Tasks, streams and
+    /// futures of a WASI 0.3 service are counted together, up to an eighth of it. The JavaScript engine holds one
+    /// resource for each piece of an outbound response's body until its instance is gone.
     max_resources: 65_536, 16, 1_000_000;
     /// Bytes that a module logs for one request; the rest is dropped.
     max_log_bytes: 256 * KIB, 0, GIB;

@@ -40,7 +40,7 @@ impl Mounts {
             let path = path.unwrap_or("/");
             check_path(path).map_err(|why| wrong(format!("mount {path:?} {why}")))?;
             if let Some(host) = host.filter(|host| !is_host(host)) {
-                return Err(wrong(format!("host {host:?} is no host name such as shop.example, without a port")));
+                return Err(wrong(format!("host {host:?} must be a host name without a port, such as shop.example")));
             }
             let host = host.map(str::to_ascii_lowercase);
             if let Some(other) = known.insert((host.clone(), path), name) {
@@ -160,7 +160,7 @@ mod tests {
             assert!(error(&[mounted("a", None, Some(mount))]).contains("is the server's own"), "{mount}");
         }
         for host in ["", "a:80", "a b", "http://a", "a/b", "%61", "[::1]:80"] {
-            assert!(error(&[mounted("a", Some(host), None)]).contains("is no host name"), "{host}");
+            assert!(error(&[mounted("a", Some(host), None)]).contains("must be a host name"), "{host}");
         }
         let twice = error(&[mounted("a", Some("x.example"), Some("/")), mounted("b", Some("X.example"), None)]);
         assert!(twice.contains("mounted at x.example/: a and b"), "{twice}");
