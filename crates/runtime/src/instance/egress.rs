@@ -21,10 +21,10 @@ use wasmtime_wasi_http::{
 use crate::config::Limits;
 use crate::instance::host::{Caller, SharedState, whole};
 use crate::instance::transactions::{self, Transactions};
-use crate::module::ModuleInfo;
 use crate::request::origin::Origin;
 use crate::request::request_id;
 use crate::telemetry::metrics::{Count, Metrics};
+use crate::telemetry::module_info::ModuleInfo;
 use crate::telemetry::recording::CallRecording;
 use crate::telemetry::trace;
 

@@ -13,8 +13,8 @@ use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError};
 
 use crate::instance::host::Caller;
-use crate::module::ModuleInfo;
 use crate::module::masks::Masks;
+use crate::telemetry::module_info::ModuleInfo;
 use crate::telemetry::recording::{Level, Recording};
 
 /// The longest line that is logged as one; a longer one is broken up, so that a module cannot make the host buffer more.

@@ -27,10 +27,10 @@ use crate::instance::bounds::Bounds;
 use crate::instance::calls::{self, Calls};
 use crate::instance::egress::Egress;
 use crate::instance::guest_log::GuestLog;
-use crate::module::ModuleInfo;
 use crate::module::masks::Masks;
 use crate::request::origin::Origin;
 use crate::telemetry::metrics::Metrics;
+use crate::telemetry::module_info::ModuleInfo;
 use crate::telemetry::recording::Recording;
 
 /// The part of a store's state that all instances of a module share, and that no other module has.

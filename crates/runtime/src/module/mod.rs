@@ -31,18 +31,8 @@ use crate::instance::engine::{Abi, Clock, SharedEngine};
 use crate::instance::host::{Caller, Host, SharedState};
 use crate::module::registry::{Loader, Target};
 use crate::request::origin::Origin;
-use crate::telemetry::metrics::ModuleMetrics;
+use crate::telemetry::module_info::ModuleInfo;
 use crate::telemetry::source_map::SourceMap;
-
-/// Facts about a module for code that acts on its behalf.
-pub(crate) struct ModuleInfo {
-    /// The `<module>` of `/run/<module>/*`.
-    pub(crate) name: Arc<str>,
-    /// Its counters.
-    pub(crate) metrics: ModuleMetrics,
-    /// Where its code comes from.
-    pub(crate) source_map: SourceMap,
-}
 
 /// A served component.
 pub(crate) struct Module {

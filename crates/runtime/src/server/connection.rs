@@ -175,7 +175,8 @@ impl Connections {
         }
         let (stream, framing) = Framed::new(Strict::new(stream), account);
         let (activity, client) = (Activity::default(), self.client(account, buffer, peer));
-        let connection = builder.serve_connection(self.io(stream, &activity), self.service(client, &activity, Some(framing)));
+        let connection =
+            builder.serve_connection(self.io(stream, &activity), self.service(client, &activity, Some(framing)));
         // hyper closes a connection that idles, and `Timed` one that is blocked.
         drive(connection, account, &activity, None, self.stopped.clone()).await
     }
