@@ -153,7 +153,7 @@ impl Runtime {
             State::Failed => return Err(Problem::NotLoaded),
         };
         let module = Arc::clone(module);
-        exchange.module = Some(Arc::clone(&module));
+        exchange.module = Some(Arc::clone(&module.info));
         parts.uri = with_path(std::mem::take(&mut parts.uri), rest);
         Ok(Found::Module(slot, module))
     }
