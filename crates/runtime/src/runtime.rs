@@ -40,7 +40,7 @@ use crate::request::problem::Problem;
 use crate::request::request_id;
 use crate::server::{Audience, Server, Tls};
 use crate::telemetry::exchange::{Exchange, Telemetry};
-use crate::telemetry::metrics::{Format, Metrics};
+use crate::telemetry::metrics::{Format, Metrics, PoolUsage};
 use crate::telemetry::otlp::Otlp;
 use crate::telemetry::recent::{Recent, RecentRequest};
 use crate::telemetry::recording::Secrets;
@@ -273,12 +273,14 @@ impl Runtime {
     }
 
     fn metrics_as(&self, format: Format) -> String {
-        self.shared.telemetry.metrics.text(
-            format,
-            &self.shared.engine,
-            self.shared.registry.idle(),
-            &self.shared.budget,
-        )
+        let Shared { engine, registry, telemetry, budget, .. } = &*self.shared;
+        let pool = PoolUsage {
+            instances: engine.slots.taken(),
+            idle: registry.idle(),
+            stacks: engine.stacks.used(),
+            memories: engine.memories.usage(),
+        };
+        telemetry.metrics.text(format, &pool, budget)
     }
 
     /// Resolves when no request runs, after a second at most: a request that is cut off ends a moment after its
