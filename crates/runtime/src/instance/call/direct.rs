@@ -11,8 +11,8 @@ use tenon_code::RESTORE;
 use wasmtime::component::{ComponentExportIndex, InstancePre, TypedFunc};
 use wasmtime::{Engine, Store};
 
-use super::instance::Exports;
-use super::{Failure, Instance};
+use super::failure::Failure;
+use super::instance::{Exports, Instance};
 use crate::body::arriving::{Given, Wanted};
 use crate::config::{Limits, size};
 use crate::instance::egress::is_forbidden;

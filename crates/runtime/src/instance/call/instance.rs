@@ -6,8 +6,8 @@ use wasmtime::component::TypedFunc;
 use wasmtime_wasi_http::p2::bindings::Proxy;
 use wasmtime_wasi_http::p3::bindings::Service;
 
-use super::Failure;
 use super::direct::bindings::Direct;
+use super::failure::Failure;
 use crate::admission::slots::SlotPermit;
 use crate::config::size;
 use crate::instance::engine::FIRST_YIELD;

@@ -16,9 +16,9 @@ use wasmtime_wasi::runtime::spawn;
 use wasmtime_wasi_http::p3;
 use wasmtime_wasi_http::{Error, FieldMap, WasiBody, WasiHttpView};
 
+use super::failure::Failure;
 use super::guest_body::GuestBody;
-use super::instance::Exports;
-use super::{Failure, Instance};
+use super::instance::{Exports, Instance};
 use crate::admission::compute::Class;
 use crate::module::Module;
 

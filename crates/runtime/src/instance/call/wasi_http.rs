@@ -13,9 +13,9 @@ use wasmtime_wasi_http::p2::bindings::http::types::Scheme;
 use wasmtime_wasi_http::p2::body::HostOutgoingBody;
 use wasmtime_wasi_http::p2::types::HostResponseOutparam;
 
+use super::failure::Failure;
 use super::guest_body::GuestBody;
-use super::instance::Exports;
-use super::{Failure, Instance};
+use super::instance::{Exports, Instance};
 use crate::admission::compute::Class;
 use crate::instance::host::whole;
 use crate::module::Module;
