@@ -18,6 +18,7 @@ use crate::module::Module;
 use crate::module::inherited::Inherited;
 use crate::module::mounts::Mounts;
 use crate::module::watch::watch;
+use crate::request::health::READY;
 use loader::load;
 pub(crate) use loader::{Loader, Target, Targets, Turns};
 
@@ -84,9 +85,6 @@ pub(crate) enum State {
     /// It could not be loaded; the reason is in the log, and hidden from clients.
     Failed,
 }
-
-/// The name of [`State::Ready`] in `/health`.
-pub(crate) const READY: &str = "ready";
 
 impl State {
     /// Its name in `/health`.
