@@ -21,13 +21,13 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::FIRST_BYTES;
 use super::tls::Tls;
-use super::{FIRST_BYTES, Serves};
 use crate::Runtime;
 use crate::admission::Counted;
 use crate::body::ResponseBody;
 use crate::config::{Limits, count, ms, size};
-use crate::request::client::Client;
+use crate::request::client::{Client, Serves};
 use crate::request::limits::AmbiguousLength;
 use crate::request::origin::Peer;
 

@@ -31,17 +31,6 @@ pub(crate) enum Audience {
     Operations,
 }
 
-/// The requests that a listener answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Serves {
-    /// All.
-    Everything,
-    /// All but `/metrics`, which has a listener of its own.
-    Modules,
-    /// `/metrics`, `/health` and `/ready`.
-    Operations,
-}
-
 /// A listener that is being served.
 pub struct Server {
     address: Option<SocketAddr>,
