@@ -1,5 +1,6 @@
 //! The configuration of a runtime, with all defaults.
 
+pub(crate) mod environment;
 mod limits;
 mod policy;
 

@@ -1,6 +1,5 @@
 //! A component that is compiled, linked and ready to be instantiated.
 
-pub(crate) mod environment;
 pub(crate) mod inherited;
 pub(crate) mod masks;
 pub(crate) mod mounts;
