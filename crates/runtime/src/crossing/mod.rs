@@ -15,8 +15,8 @@ use wasmtime_wasi_http::WasiBody;
 use crate::config::ModulePolicy;
 use crate::instance::call::Failure;
 use crate::instance::host::SharedState;
+use crate::instance::masks::Masks;
 use crate::module::inherited::transport_config;
-use crate::module::masks::Masks;
 use crate::module::registry::ModuleSlot;
 use crate::request::problem::Problem;
 

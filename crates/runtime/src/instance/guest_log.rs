@@ -13,7 +13,7 @@ use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError};
 
 use crate::instance::host::Caller;
-use crate::module::masks::Masks;
+use crate::instance::masks::Masks;
 use crate::telemetry::module_info::ModuleInfo;
 use crate::telemetry::recording::{Level, MAX_LINE_BYTES, Recording};
 

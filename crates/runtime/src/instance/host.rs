@@ -27,7 +27,7 @@ use crate::instance::bounds::Bounds;
 use crate::instance::calls::{self, Calls};
 use crate::instance::egress::Egress;
 use crate::instance::guest_log::GuestLog;
-use crate::module::masks::Masks;
+use crate::instance::masks::Masks;
 use crate::request::origin::Origin;
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::module_info::ModuleInfo;

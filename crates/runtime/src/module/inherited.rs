@@ -10,7 +10,7 @@ use tenon_transport::{Allow, Sidecar, Transport, TransportConfig};
 use crate::config::{Isolation, Limits, ModulePolicy, ModuleSource, count, ms, size};
 use crate::error::RuntimeError;
 use crate::instance::host::SharedState;
-use crate::module::masks::Masks;
+use crate::instance::masks::Masks;
 use crate::telemetry::metrics::Metrics;
 
 /// The server's policy.

@@ -1,7 +1,6 @@
 //! A component that is compiled, linked and ready to be instantiated.
 
 pub(crate) mod inherited;
-pub(crate) mod masks;
 pub(crate) mod mounts;
 pub(crate) mod registry;
 pub(crate) mod watch;
