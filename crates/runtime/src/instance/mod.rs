@@ -8,5 +8,4 @@ pub(crate) mod engine;
 pub(crate) mod guest_log;
 pub(crate) mod host;
 pub(crate) mod masks;
-pub(crate) mod sidecars;
 pub(crate) mod transactions;
