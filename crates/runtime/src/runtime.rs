@@ -24,6 +24,7 @@ use tokio::net::TcpListener;
 use wasmtime_wasi_http::WasiBody;
 
 use crate::admission::Admission;
+use crate::admission::watch::watch;
 use crate::body::ResponseBody;
 use crate::config::{Limits, ModuleSource, RuntimeConfig, ms, size};
 use crate::error::RuntimeError;
@@ -32,7 +33,6 @@ use crate::instance::engine::{SharedEngine, shared_engine};
 use crate::module::inherited::{Inherited, transport_config};
 use crate::module::registry::{Loader, Registry, Targets, Turns};
 use crate::module::sidecars;
-use crate::module::watch::watch;
 use crate::request::client::Client;
 use crate::request::origin::TrustedProxies;
 use crate::request::pages::{Page, Pages};

@@ -4,7 +4,6 @@ pub(crate) mod inherited;
 pub(crate) mod mounts;
 pub(crate) mod registry;
 pub(crate) mod sidecars;
-pub(crate) mod watch;
 
 use std::io::{self, Cursor};
 use std::sync::Arc;

@@ -11,13 +11,13 @@ use tokio::task::{AbortHandle, Id, JoinSet};
 use tokio::time::{Instant, timeout_at};
 
 use crate::admission::ModulePermits;
+use crate::admission::watch::watch;
 use crate::config::{ModuleSource, ms};
 use crate::error::RuntimeError;
 use crate::instance::host::SharedState;
 use crate::module::Module;
 use crate::module::inherited::Inherited;
 use crate::module::mounts::Mounts;
-use crate::module::watch::watch;
 use crate::request::health::READY;
 use loader::load;
 pub(crate) use loader::{Loader, Target, Targets, Turns};
