@@ -30,7 +30,8 @@ use crate::config::{Limits, ms, size};
 use crate::instance::egress::{self, EXPLAIN, Egress, Outbound, is_forbidden};
 use crate::instance::engine::FIRST_YIELD;
 use crate::instance::guest_log::Stream;
-use crate::instance::host::{Host, whole};
+use crate::instance::host::Host;
+use crate::instance::whole_body::whole;
 
 #[allow(missing_docs, reason = "generated")]
 mod bindings {

@@ -19,8 +19,9 @@ use wasmtime_wasi_http::{
 };
 
 use crate::config::Limits;
-use crate::instance::host::{Caller, SharedState, whole};
+use crate::instance::host::{Caller, SharedState};
 use crate::instance::transactions::{self, Transactions};
+use crate::instance::whole_body::whole;
 use crate::request::origin::Origin;
 use crate::request::request_id;
 use crate::telemetry::metrics::{Count, Metrics};

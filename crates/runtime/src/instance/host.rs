@@ -6,9 +6,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use bytes::Bytes;
 use http::HeaderValue;
-use http_body_util::BodyExt;
 use tenon_transport::{Allow, Sidecar, Transport};
 use wasmtime::component::{HasData, Linker, Resource, ResourceTable};
 use wasmtime_wasi::cli::WasiCliCtxView;
@@ -20,7 +18,7 @@ use wasmtime_wasi::p2::bindings::random;
 use wasmtime_wasi::p3::bindings as p3;
 use wasmtime_wasi::random::WasiRandom;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
-use wasmtime_wasi_http::{Error, WasiBody, WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
+use wasmtime_wasi_http::{WasiBody, WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
 use crate::config::{Isolation, Limits, size};
 use crate::instance::bounds::Bounds;
@@ -287,9 +285,4 @@ impl WasiHttpView for Host {
         self.touched = true;
         WasiHttpCtxView { ctx: &mut self.http, table: &mut self.table, hooks: &mut self.egress }
     }
-}
-
-/// A whole body in the form that `wasi:http` takes.
-pub(crate) fn whole(bytes: Bytes) -> WasiBody {
-    http_body_util::Full::new(bytes).map_err(Error::from).boxed_unsync()
 }

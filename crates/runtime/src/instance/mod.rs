@@ -9,3 +9,4 @@ pub(crate) mod guest_log;
 pub(crate) mod host;
 pub(crate) mod masks;
 pub(crate) mod transactions;
+pub(crate) mod whole_body;

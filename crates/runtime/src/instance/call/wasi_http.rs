@@ -17,7 +17,7 @@ use super::failure::Failure;
 use super::guest_body::GuestBody;
 use super::instance::{Exports, Instance};
 use crate::admission::compute::Class;
-use crate::instance::host::whole;
+use crate::instance::whole_body::whole;
 use crate::module::Module;
 
 /// Calls an instance. `done` is called when the guest has ended, which may be later than this call: with the instance
