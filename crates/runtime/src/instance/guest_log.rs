@@ -12,7 +12,7 @@ use tokio::io::AsyncWrite;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError};
 
-use crate::instance::host::Caller;
+use crate::instance::caller::Caller;
 use crate::instance::masks::Masks;
 use crate::telemetry::module_info::ModuleInfo;
 use crate::telemetry::recording::{Level, MAX_LINE_BYTES, Recording};

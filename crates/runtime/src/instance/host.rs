@@ -6,7 +6,6 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use http::HeaderValue;
 use tenon_transport::{Allow, Sidecar, Transport};
 use wasmtime::component::{HasData, Linker, Resource, ResourceTable};
 use wasmtime_wasi::cli::WasiCliCtxView;
@@ -22,14 +21,13 @@ use wasmtime_wasi_http::{WasiBody, WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
 use crate::config::{Isolation, Limits, size};
 use crate::instance::bounds::Bounds;
+use crate::instance::caller::Caller;
 use crate::instance::calls::{self, Calls};
 use crate::instance::egress::Egress;
 use crate::instance::guest_log::GuestLog;
 use crate::instance::masks::Masks;
-use crate::request::origin::Origin;
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::module_info::ModuleInfo;
-use crate::telemetry::recording::Recording;
 
 /// The part of a store's state that all instances of a module share, and that no other module has.
 pub(crate) struct SharedState {
@@ -55,18 +53,6 @@ impl SharedState {
         let reach = (sidecars, allow) == (&others.sidecars, &others.allow);
         reach && (environment, limits, isolation) == (&others.environment, &others.limits, &others.isolation)
     }
-}
-
-/// The request on whose behalf an instance runs.
-#[derive(Clone)]
-pub(crate) struct Caller {
-    pub(crate) request_id: Arc<str>,
-    /// Its trace context (W3C Trace Context), passed on in its calls.
-    pub(crate) traceparent: Option<HeaderValue>,
-    /// Where the request comes from.
-    pub(crate) origin: Origin,
-    /// Keeps its log and its calls, in development.
-    pub(crate) recording: Option<Arc<Recording>>,
 }
 
 /// The state of one store.

@@ -2,6 +2,7 @@
 
 pub(crate) mod bounds;
 pub(crate) mod call;
+pub(crate) mod caller;
 pub(crate) mod calls;
 pub(crate) mod egress;
 pub(crate) mod engine;

@@ -259,7 +259,7 @@ impl Round {
             tokio::task::yield_now().await;
         }
         for module in &self.modules {
-            let caller = crate::instance::host::Caller {
+            let caller = crate::instance::caller::Caller {
                 request_id: "last".into(),
                 traceparent: None,
                 origin: Origin::default(),

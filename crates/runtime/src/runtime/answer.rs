@@ -21,7 +21,7 @@ use crate::config::ms;
 use crate::instance::call::direct::Called;
 use crate::instance::call::pieces;
 use crate::instance::call::{self, Failure, Instance};
-use crate::instance::host::Caller;
+use crate::instance::caller::Caller;
 use crate::instance::whole_body::whole;
 use crate::module::registry::{ModuleSlot, State};
 use crate::module::sidecars;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::admission::Permit;
 use crate::instance::call::pieces::Cut;
 use crate::instance::call::{Failure, Instance};
-use crate::instance::host::Caller;
+use crate::instance::caller::Caller;
 use crate::module::Module;
 use crate::request::problem::Problem;
 use crate::telemetry::metrics::Count;

@@ -20,7 +20,7 @@ use crate::body::reading::Reading;
 use crate::config::ms;
 use crate::instance::call::direct::{self, Called};
 use crate::instance::call::pieces::WIND_UP;
-use crate::instance::host::Caller;
+use crate::instance::caller::Caller;
 use crate::module::registry::ModuleSlot;
 use crate::module::{EntryPoint, Module};
 use crate::request::client::{Client, Room};

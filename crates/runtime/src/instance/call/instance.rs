@@ -10,8 +10,9 @@ use super::direct::bindings::Direct;
 use super::failure::Failure;
 use crate::admission::slots::SlotPermit;
 use crate::config::size;
+use crate::instance::caller::Caller;
 use crate::instance::engine::FIRST_YIELD;
-use crate::instance::host::{Caller, Host};
+use crate::instance::host::Host;
 use crate::module::{EntryPoint, Module};
 use crate::telemetry::metrics::Count;
 
