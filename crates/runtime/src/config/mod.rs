@@ -132,7 +132,7 @@ pub struct RuntimeConfig {
     pub compiler: Vec<OsString>,
     /// The fence between modules that a test takes out.
     #[cfg(test)]
-    pub(crate) without: Option<crate::crossing::Fence>,
+    pub(crate) without: Option<crate::crossing::fence::Fence>,
 }
 
 impl RuntimeConfig {

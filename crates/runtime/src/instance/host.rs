@@ -43,7 +43,7 @@ pub(crate) struct SharedState {
     pub(crate) allow: Vec<Allow>,
     /// The fence between modules that a test has taken out.
     #[cfg(test)]
-    pub(crate) without: Option<crate::crossing::Fence>,
+    pub(crate) without: Option<crate::crossing::fence::Fence>,
 }
 
 impl SharedState {
