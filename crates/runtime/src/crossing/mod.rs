@@ -15,8 +15,8 @@ use wasmtime_wasi_http::WasiBody;
 
 use crate::config::ModulePolicy;
 use crate::instance::call::Failure;
-use crate::instance::host::SharedState;
 use crate::instance::masks::Masks;
+use crate::instance::shared_state::SharedState;
 use crate::module::inherited::transport_config;
 use crate::request::problem::Problem;
 use fence::Fence;

@@ -20,7 +20,7 @@ use wasmtime_wasi_http::{
 
 use crate::config::Limits;
 use crate::instance::caller::Caller;
-use crate::instance::host::SharedState;
+use crate::instance::shared_state::SharedState;
 use crate::instance::transactions::{self, Transactions};
 use crate::instance::whole_body::whole;
 use crate::request::origin::Origin;

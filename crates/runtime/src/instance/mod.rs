@@ -9,5 +9,6 @@ pub(crate) mod engine;
 pub(crate) mod guest_log;
 pub(crate) mod host;
 pub(crate) mod masks;
+pub(crate) mod shared_state;
 pub(crate) mod transactions;
 pub(crate) mod whole_body;

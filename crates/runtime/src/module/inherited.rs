@@ -9,8 +9,8 @@ use tenon_transport::{Allow, Sidecar, Transport, TransportConfig};
 
 use crate::config::{Isolation, Limits, ModulePolicy, ModuleSource, count, ms, size};
 use crate::error::RuntimeError;
-use crate::instance::host::SharedState;
 use crate::instance::masks::Masks;
+use crate::instance::shared_state::SharedState;
 use crate::telemetry::metrics::Metrics;
 
 /// The server's policy.

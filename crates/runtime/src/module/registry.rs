@@ -14,7 +14,7 @@ use crate::admission::ModulePermits;
 use crate::admission::watch::watch;
 use crate::config::{ModuleSource, ms};
 use crate::error::RuntimeError;
-use crate::instance::host::SharedState;
+use crate::instance::shared_state::SharedState;
 use crate::module::Module;
 use crate::module::inherited::Inherited;
 use crate::module::mounts::Mounts;

@@ -13,7 +13,8 @@ use wasmtime::component::Linker;
 use crate::config::ModuleSource;
 use crate::error::RuntimeError;
 use crate::instance::engine::{Abi, Clock, SharedEngine};
-use crate::instance::host::{self, Host, SharedState};
+use crate::instance::host::{self, Host};
+use crate::instance::shared_state::SharedState;
 use crate::module::Module;
 use crate::module::inherited::Inherited;
 
