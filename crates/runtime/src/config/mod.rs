@@ -2,6 +2,7 @@
 
 pub(crate) mod environment;
 mod limits;
+mod outbound;
 mod policy;
 
 use std::ffi::OsString;
@@ -15,6 +16,7 @@ use crate::request::origin::TrustedProxies;
 
 pub use limits::{LimitKey, Limits};
 pub(crate) use limits::{count, ms, size};
+pub(crate) use outbound::transport_config;
 pub use policy::ModulePolicy;
 
 /// Extension of a file of code that was compiled ahead of time.

@@ -13,11 +13,10 @@ use http::Uri;
 use tenon_transport::{Allow, Transport};
 use wasmtime_wasi_http::WasiBody;
 
-use crate::config::ModulePolicy;
+use crate::config::{ModulePolicy, transport_config};
 use crate::instance::call::Failure;
 use crate::instance::masks::Masks;
 use crate::instance::shared_state::SharedState;
-use crate::module::inherited::transport_config;
 use crate::request::problem::Problem;
 use fence::Fence;
 
