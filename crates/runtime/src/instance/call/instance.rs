@@ -1,6 +1,7 @@
 //! An instance of a module in its store: made for a request, or taken from those that wait.
 
 use tenon_memory::{Live, providing};
+use tokio::sync::OwnedSemaphorePermit;
 use wasmtime::Store;
 use wasmtime::component::TypedFunc;
 use wasmtime_wasi_http::p2::bindings::Proxy;
@@ -8,7 +9,6 @@ use wasmtime_wasi_http::p3::bindings::Service;
 
 use super::direct::bindings::Direct;
 use super::failure::Failure;
-use crate::admission::slots::SlotPermit;
 use crate::config::size;
 use crate::instance::caller::Caller;
 use crate::instance::engine::FIRST_YIELD;
@@ -18,6 +18,9 @@ use crate::telemetry::metrics::Count;
 
 /// Resources that a task, stream or future of a service counts for.
 const TASK_RESOURCES: u64 = 8;
+
+/// The right to one instance.
+pub(crate) type SlotPermit = OwnedSemaphorePermit;
 
 /// A module's instance, and how it is called.
 pub(crate) struct Instance {

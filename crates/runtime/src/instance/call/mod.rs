@@ -10,4 +10,4 @@ pub(crate) mod service;
 pub(crate) mod wasi_http;
 
 pub(crate) use failure::Failure;
-pub(crate) use instance::Instance;
+pub(crate) use instance::{Instance, SlotPermit};
