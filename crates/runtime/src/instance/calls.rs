@@ -27,8 +27,8 @@ use wasmtime_wasi_http::{Error, WasiBody};
 
 use crate::config::environment::{sidecar_token, sidecar_variable, variable};
 use crate::config::{Limits, ms, size};
+use crate::instance::bounds::FIRST_YIELD;
 use crate::instance::egress::{self, EXPLAIN, Egress, Outbound, is_forbidden};
-use crate::instance::engine::FIRST_YIELD;
 use crate::instance::guest_log::Stream;
 use crate::instance::host::Host;
 use crate::instance::whole_body::whole;
