@@ -29,7 +29,7 @@ use crate::body::ResponseBody;
 use crate::config::{Limits, ModuleSource, RuntimeConfig, ms, size, transport_config};
 use crate::error::RuntimeError;
 use crate::instance::call::pieces::Streams;
-use crate::instance::engine::{SharedEngine, shared_engine};
+use crate::module::engine::{SharedEngine, shared_engine};
 use crate::module::inherited::Inherited;
 use crate::module::registry::{Loader, Registry, Targets, Turns};
 use crate::module::sidecars;

@@ -5,7 +5,6 @@ pub(crate) mod call;
 pub(crate) mod caller;
 pub(crate) mod calls;
 pub(crate) mod egress;
-pub(crate) mod engine;
 pub(crate) mod guest_log;
 pub(crate) mod host;
 pub(crate) mod masks;

@@ -10,9 +10,9 @@ use wasmtime::{Engine, Result, Store, Val};
 use super::store::{self, Layout, State, Value};
 use crate::instance::call::Instance;
 use crate::instance::caller::Caller;
-use crate::instance::engine::SharedEngine;
 use crate::instance::host::{self, Host};
 use crate::module::Module;
+use crate::module::engine::SharedEngine;
 use crate::request::origin::Origin;
 
 /// A page, as restoring counts them.

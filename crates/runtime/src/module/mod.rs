@@ -1,5 +1,6 @@
 //! A component that is compiled, linked and ready to be instantiated.
 
+pub(crate) mod engine;
 pub(crate) mod inherited;
 pub(crate) mod mounts;
 pub(crate) mod registry;
@@ -26,9 +27,9 @@ use crate::error::RuntimeError;
 use crate::instance::bounds::{MEMORIES, TABLES};
 use crate::instance::call::{Failure, Instance, direct};
 use crate::instance::caller::Caller;
-use crate::instance::engine::{Abi, Clock, SharedEngine};
 use crate::instance::host::Host;
 use crate::instance::shared_state::SharedState;
+use crate::module::engine::{Abi, Clock, SharedEngine};
 use crate::module::registry::{Loader, Target};
 use crate::request::origin::Origin;
 use crate::telemetry::module_info::ModuleInfo;

@@ -12,10 +12,10 @@ use wasmtime::component::Linker;
 
 use crate::config::ModuleSource;
 use crate::error::RuntimeError;
-use crate::instance::engine::{Abi, Clock, SharedEngine};
 use crate::instance::host::{self, Host};
 use crate::instance::shared_state::SharedState;
 use crate::module::Module;
+use crate::module::engine::{Abi, Clock, SharedEngine};
 use crate::module::inherited::Inherited;
 
 /// The parts that load every module, so that all share one engine and its pool.
