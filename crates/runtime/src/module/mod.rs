@@ -25,7 +25,8 @@ use crate::admission::warm::Warm;
 use crate::config::{Isolation, Limits, ModuleSource, ms};
 use crate::error::RuntimeError;
 use crate::instance::bounds::{MEMORIES, TABLES};
-use crate::instance::call::{Failure, Instance, direct};
+use crate::instance::call::direct_entry::DirectEntry;
+use crate::instance::call::{Failure, Instance};
 use crate::instance::caller::Caller;
 use crate::instance::host::Host;
 use crate::instance::shared_state::SharedState;
@@ -82,7 +83,7 @@ impl Drop for Module {
 /// How a component is called.
 pub(crate) enum EntryPoint {
     /// It exports `sdk:core/handler`, alone or composed by Tenon: no bridge in between, no streams.
-    Direct(direct::DirectEntry),
+    Direct(DirectEntry),
     /// It exports `wasi:http/incoming-handler` only: composed or made by somebody else's tools.
     WasiHttp(ProxyPre<Host>),
     /// It exports `wasi:http/handler` of WASI 0.3.
@@ -148,7 +149,7 @@ impl Module {
         let link = |error: wasmtime::Error| RuntimeError::Link { name: name.clone(), reason: format!("{error:#}") };
         let instance = linker.instantiate_pre(code.component()).map_err(link)?;
         let entry = match Export::of(engine, code.component()) {
-            Some(Export::Handler) => EntryPoint::Direct(direct::DirectEntry::new(instance).map_err(link)?),
+            Some(Export::Handler) => EntryPoint::Direct(DirectEntry::new(instance).map_err(link)?),
             Some(Export::IncomingHandler) => EntryPoint::WasiHttp(ProxyPre::new(instance).map_err(link)?),
             Some(Export::Service) => EntryPoint::Service(ServicePre::new(instance).map_err(link)?),
             None => {

@@ -7,7 +7,7 @@ use wasmtime::component::TypedFunc;
 use wasmtime_wasi_http::p2::bindings::Proxy;
 use wasmtime_wasi_http::p3::bindings::Service;
 
-use super::direct::bindings::Direct;
+use super::direct_entry::bindings::Direct;
 use super::failure::Failure;
 use crate::config::size;
 use crate::instance::bounds::FIRST_YIELD;

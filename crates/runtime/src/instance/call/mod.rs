@@ -2,6 +2,7 @@
 //! outcome of the call. `pieces` continues a streamed response of `direct`.
 
 pub(crate) mod direct;
+pub(crate) mod direct_entry;
 mod failure;
 pub(crate) mod guest_body;
 mod instance;
