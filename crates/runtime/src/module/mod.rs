@@ -26,9 +26,8 @@ use crate::config::{Isolation, Limits, ModuleSource, ms};
 use crate::error::RuntimeError;
 use crate::instance::bounds::{MEMORIES, TABLES};
 use crate::instance::call::direct_entry::DirectEntry;
-use crate::instance::call::{Failure, Instance};
+use crate::instance::call::{EntryPoint, Failure, Instance};
 use crate::instance::caller::Caller;
-use crate::instance::host::Host;
 use crate::instance::shared_state::SharedState;
 use crate::module::engine::{Abi, Clock, SharedEngine};
 use crate::module::registry::{Loader, Target};
@@ -78,16 +77,6 @@ impl Drop for Module {
             self.memories.forget(image);
         }
     }
-}
-
-/// How a component is called.
-pub(crate) enum EntryPoint {
-    /// It exports `sdk:core/handler`, alone or composed by Tenon: no bridge in between, no streams.
-    Direct(DirectEntry),
-    /// It exports `wasi:http/incoming-handler` only: composed or made by somebody else's tools.
-    WasiHttp(ProxyPre<Host>),
-    /// It exports `wasi:http/handler` of WASI 0.3.
-    Service(ServicePre<Host>),
 }
 
 impl Module {
@@ -396,25 +385,6 @@ fn check_size(code: &Code, limits: &Limits) -> Result<(), String> {
     match most.iter().find(|(_, needed, most)| needed > most) {
         Some((what, needed, most)) => Err(format!("it needs {needed} {what}; {most} are allowed")),
         None => Ok(()),
-    }
-}
-
-impl EntryPoint {
-    pub(crate) fn engine(&self) -> &Engine {
-        match self {
-            Self::Direct(pre) => pre.engine(),
-            Self::WasiHttp(pre) => pre.engine(),
-            Self::Service(pre) => pre.engine(),
-        }
-    }
-
-    #[cfg(test)]
-    pub(crate) fn component(&self) -> &wasmtime::component::Component {
-        match self {
-            Self::Direct(entry) => entry.component(),
-            Self::WasiHttp(pre) => pre.instance_pre().component(),
-            Self::Service(pre) => pre.instance_pre().component(),
-        }
     }
 }
 

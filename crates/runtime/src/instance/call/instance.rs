@@ -8,12 +8,13 @@ use wasmtime_wasi_http::p2::bindings::Proxy;
 use wasmtime_wasi_http::p3::bindings::Service;
 
 use super::direct_entry::bindings::Direct;
+use super::entry_point::EntryPoint;
 use super::failure::Failure;
 use crate::config::size;
 use crate::instance::bounds::FIRST_YIELD;
 use crate::instance::caller::Caller;
 use crate::instance::host::Host;
-use crate::module::{EntryPoint, Module};
+use crate::module::Module;
 use crate::telemetry::metrics::Count;
 
 /// Resources that a task, stream or future of a service counts for.

@@ -3,6 +3,7 @@
 
 pub(crate) mod direct;
 pub(crate) mod direct_entry;
+mod entry_point;
 mod failure;
 pub(crate) mod guest_body;
 mod instance;
@@ -10,5 +11,6 @@ pub(crate) mod pieces;
 pub(crate) mod service;
 pub(crate) mod wasi_http;
 
+pub(crate) use entry_point::EntryPoint;
 pub(crate) use failure::Failure;
 pub(crate) use instance::{Instance, SlotPermit};
