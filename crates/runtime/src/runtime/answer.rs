@@ -301,7 +301,8 @@ impl Runtime {
         let stalled = || stalled(module, caller, limits.request_timeout_ms);
         let instance = self.instance(module, caller.clone()).await?;
         let again = (instance.uses() > 0).then(|| request.clone());
-        let answered = call::wasi_http::call(instance, request, module, done(), stalled()).await;
+        let computes = (&module.compute, limits);
+        let answered = call::wasi_http::call(instance, request, computes, done(), stalled()).await;
         let response = match (answered, again, &module.reuse) {
             (Err(Failure::Unanswered), Some(request), Reuse::Shared(warm)) => {
                 // Some serve one request only, as those do whose `fetch` event comes once.
@@ -311,7 +312,7 @@ impl Runtime {
                 );
                 warm.close();
                 let instance = self.instance(module, caller.clone()).await?;
-                call::wasi_http::call(instance, request, module, done(), stalled()).await?
+                call::wasi_http::call(instance, request, computes, done(), stalled()).await?
             }
             (answered, ..) => answered?,
         };
@@ -327,9 +328,10 @@ impl Runtime {
         permit: Permit,
     ) -> Result<Response<ResponseBody>, Failure> {
         let permit = Arc::new(permit);
-        let stalled = stalled(module, caller, module.shared_state.limits.request_timeout_ms);
+        let limits = &module.shared_state.limits;
+        let (done, stalled) = (ended(module, caller, &permit), stalled(module, caller, limits.request_timeout_ms));
         let instance = self.instance(module, caller.clone()).await?;
-        let called = call::service::call(instance, request, module, ended(module, caller, &permit), stalled);
+        let called = call::service::call(instance, request, (&module.compute, limits), done, stalled);
         Ok(called.await?.map(ResponseBody::from))
     }
 
