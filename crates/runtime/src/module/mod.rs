@@ -26,7 +26,7 @@ use crate::config::{Isolation, Limits, ModuleSource, ms};
 use crate::error::RuntimeError;
 use crate::instance::bounds::{MEMORIES, TABLES};
 use crate::instance::call::direct_entry::DirectEntry;
-use crate::instance::call::{EntryPoint, Failure, Instance};
+use crate::instance::call::{Blueprint, EntryPoint, Failure, Instance};
 use crate::instance::caller::Caller;
 use crate::instance::shared_state::SharedState;
 use crate::module::engine::{Abi, Clock, SharedEngine};
@@ -185,6 +185,12 @@ impl Module {
         })
     }
 
+    /// The parts that its instances are made of.
+    pub(crate) fn blueprint(&self) -> Blueprint<'_> {
+        let Self { info, shared_state, entry, image, .. } = self;
+        Blueprint { info, shared_state, entry, image: image.as_ref() }
+    }
+
     /// An instance for a request: one that waits, or a fresh one.
     pub(crate) async fn instance(&self, engine: &SharedEngine, caller: Caller) -> Result<Instance, Failure> {
         #[cfg(test)]
@@ -192,7 +198,7 @@ impl Module {
             probe.ask();
             let began = std::time::Instant::now();
             let mut instance = self.take(engine, caller.clone()).await?;
-            probe.look(&mut instance, self, caller, began);
+            probe.look(&mut instance, self.blueprint(), caller, began);
             return Ok(instance);
         }
         self.take(engine, caller).await
@@ -215,7 +221,7 @@ impl Module {
             instance.begin(caller);
             return Ok(instance);
         }
-        Instance::new(self, caller, slot).await
+        Instance::new(self.blueprint(), caller, slot).await
     }
 
     /// Takes an instance back that has served a request, and keeps it as it is if it may serve another one so.
@@ -271,7 +277,7 @@ impl Module {
             let caller =
                 Caller { request_id: "warm-up".into(), traceparent: None, origin: Origin::default(), recording: None };
             let ends = ends.min(Instant::now() + ms(limits.request_timeout_ms));
-            let made = timeout_at(ends, Instance::new(self, caller, slot)).await;
+            let made = timeout_at(ends, Instance::new(self.blueprint(), caller, slot)).await;
             let name = &*self.info.name;
             match made {
                 Ok(Ok(instance)) => self.keep_fresh(instance),

@@ -13,4 +13,4 @@ pub(crate) mod wasi_http;
 
 pub(crate) use entry_point::EntryPoint;
 pub(crate) use failure::Failure;
-pub(crate) use instance::{Instance, SlotPermit};
+pub(crate) use instance::{Blueprint, Instance, SlotPermit};
